@@ -1,0 +1,67 @@
+/**
+ * A refusal: the caller asked for something that cannot be had and should see why.
+ * What is not a refusal is a bug and is shown as nothing (house rule: three kinds of wrong).
+ *
+ * The stable word is `reason`, not `code`: Elysia reads `error.code` before its own registry.
+ */
+export class Refusal extends Error {
+  readonly reason: Reason;
+  readonly details: RefusalDetails;
+
+  constructor(reason: Reason, message: string, details: RefusalDetails = {}) {
+    super(message);
+    this.name = "Refusal";
+    this.reason = reason;
+    this.details = details;
+  }
+}
+
+/** The status of each refusal: the one table that doors read (service contract §2). */
+export const statusOf = {
+  invalid_json: 400,
+  validation_error: 400,
+  invalid_username: 400,
+  invalid_query: 400,
+  missing_idempotency_key: 400,
+  invalid_idempotency_key: 400,
+  no_webhook_url: 400,
+  unauthorized: 401,
+  forbidden: 403,
+  feature_requires_paid_plan: 403,
+  invalid_signature: 403,
+  link_expired: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  payload_too_large: 413,
+  unsupported_media_type: 415,
+  address_taken: 409,
+  address_reserved: 409,
+  idempotency_in_progress: 409,
+  idempotency_key_reused: 422,
+  invalid_webhook_url: 422,
+  rate_limit_exceeded: 429,
+  daily_limit_exceeded: 429,
+  cold_outreach_limit: 429,
+  inbox_creation_limit: 429,
+  internal_error: 500,
+  service_unavailable: 503,
+} as const;
+
+export type Reason = keyof typeof statusOf;
+
+/** One fault of a body (`pointer`) or of a query (`parameter`). */
+export type Fault = { pointer: string; detail: string } | { parameter: string; detail: string };
+
+export interface RefusalDetails {
+  /** What was not found, what a plan lacks, how full a limit is: fields beside the problem's own. */
+  extra?: Readonly<Record<string, string | number>>;
+  faults?: readonly Fault[];
+  retryAfterSeconds?: number;
+  headers?: Readonly<Record<string, string>>;
+}
+
+export type Resource = "inbox" | "thread" | "message" | "attachment" | "event" | "route";
+
+export function notFound(resource: Resource): Refusal {
+  return new Refusal("not_found", `Cannot find ${resource}: no such ${resource}`, { extra: { resource } });
+}

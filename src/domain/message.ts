@@ -1,0 +1,53 @@
+/** Mail as values. Bytes become these in mail/parse.ts, and these become bytes in mail/compose.ts. */
+
+/** A bare address (`jane@example.com`) with the name that its owner gives it. */
+export interface Mailbox {
+  address: string;
+  name?: string;
+}
+
+/** What a mail says of itself. Every string is valid Unicode without NUL. */
+export interface ParsedMail {
+  /** Canonical (see domain/message-id.ts); made from the content where the mail has none. */
+  messageId: string;
+  /** Canonical ids of In-Reply-To, in their order. */
+  inReplyTo: readonly string[];
+  /** Canonical ids of References, oldest first. */
+  references: readonly string[];
+  from: Mailbox | undefined;
+  replyTo: string | undefined;
+  to: readonly Mailbox[];
+  cc: readonly Mailbox[];
+  subject: string;
+  /** Generated from the HTML where only HTML came; `""` where there is no text at all. */
+  bodyText: string;
+  bodyHtml: string | undefined;
+  attachments: readonly ParsedAttachment[];
+  /** False when the parser gave up (too big, too deep, too slow): the mail is kept raw, with what is known. */
+  complete: boolean;
+}
+
+export interface ParsedAttachment {
+  /** The stored name (service contract §9): safe, non-empty, unique within the mail. */
+  filename: string;
+  /** Lower-case `type/subtype`, `application/octet-stream` where unknown. */
+  contentType: string;
+  contentId: string | undefined;
+  inline: boolean;
+  bytes: Uint8Array;
+}
+
+/** Everything that goes on the wire for one outbound mail; mail/compose.ts turns it into bytes. */
+export interface OutgoingMail {
+  /** Canonical, without `<>`. */
+  messageId: string;
+  date: Date;
+  from: Mailbox;
+  to: string;
+  replyTo: string | undefined;
+  subject: string;
+  bodyText: string;
+  bodyHtml: string | undefined;
+  inReplyTo: string | undefined;
+  references: readonly string[];
+}
