@@ -1,0 +1,331 @@
+import { sql } from "drizzle-orm";
+import {
+  boolean,
+  check,
+  customType,
+  date,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  smallint,
+  text,
+  timestamp,
+} from "drizzle-orm/pg-core";
+
+/**
+ * Ids compare by their bytes, whatever the database's language: their text order is their time order,
+ * and memcmp is several times cheaper than a collation.
+ */
+const id = customType<{ data: string }>({ dataType: () => 'text collate "C"' });
+const bytes = customType<{ data: Uint8Array }>({ dataType: () => "bytea" });
+const transactionId = customType<{ data: string }>({ dataType: () => "xid8" });
+const instant = () => timestamp({ withTimezone: true, precision: 3, mode: "date" });
+
+/*
+ * No foreign keys on the tables that every mail touches: each would be a look-up per row, and deleting an inbox
+ * in bounded steps needs no cascade. Rows of one state change are written in one transaction instead.
+ */
+
+/** What the service made once and must keep: the signing key of attachment addresses. */
+export const settings = pgTable("settings", {
+  name: text().primaryKey(),
+  value: text().notNull(),
+});
+
+export const accounts = pgTable(
+  "accounts",
+  {
+    id: id().primaryKey(),
+    name: text().notNull().unique(),
+    plan: text({ enum: ["free", "developer", "enterprise"] }).notNull(),
+    createdAt: instant().notNull(),
+    /** Kept, not counted: the row is locked anyway when an inbox is made. */
+    inboxCount: integer().notNull().default(0),
+    inboxesMadeOn: date({ mode: "string" }),
+    inboxesMade: integer().notNull().default(0),
+  },
+  (table) => [check("accounts_plan", sql`${table.plan} in ('free', 'developer', 'enterprise')`)],
+);
+
+export const apiKeys = pgTable(
+  "api_keys",
+  {
+    id: id().primaryKey(),
+    accountId: id()
+      .notNull()
+      .references(() => accounts.id),
+    /** SHA-256 in hex: the key itself is never kept. */
+    hash: text().notNull().unique(),
+    prefix: text().notNull(),
+    lastFour: text().notNull(),
+    createdAt: instant().notNull(),
+    lastUsedAt: instant(),
+    revokedAt: instant(),
+  },
+  (table) => [index("api_keys_account").on(table.accountId)],
+);
+
+export const webhooks = pgTable("webhooks", {
+  accountId: id()
+    .primaryKey()
+    .references(() => accounts.id),
+  /** Null where a secret was made before any address was set. */
+  url: text(),
+  secret: text().notNull(),
+  previousSecret: text(),
+  previousSecretUntil: instant(),
+  createdAt: instant().notNull(),
+  disabledAt: instant(),
+});
+
+export const inboxes = pgTable(
+  "inboxes",
+  {
+    id: id().primaryKey(),
+    accountId: id().notNull(),
+    username: text().notNull(),
+    externalId: text(),
+    createdAt: instant().notNull(),
+    deletedAt: instant(),
+    /** Also the last number given: messages of an inbox are numbered without gaps, under the lock on this row. */
+    messageCount: integer().notNull().default(0),
+    inboundCount: integer().notNull().default(0),
+    threadCount: integer().notNull().default(0),
+    unreadCount: integer().notNull().default(0),
+    lastMessageAt: instant(),
+    lastMessageId: id(),
+    sentOn: date({ mode: "string" }),
+    sentCount: integer().notNull().default(0),
+  },
+  (table) => [
+    index("inboxes_account").on(table.accountId, table.id).where(sql`${table.deletedAt} is null`),
+    index("inboxes_external_id")
+      .on(table.accountId, table.externalId, table.id)
+      .where(sql`${table.deletedAt} is null and ${table.externalId} is not null`),
+    index("inboxes_deleted").on(table.deletedAt).where(sql`${table.deletedAt} is not null`),
+  ],
+);
+
+/** Who holds an address. It outlives its inbox by the quarantine, so it is a row of its own. */
+export const addresses = pgTable("addresses", {
+  username: text().primaryKey(),
+  inboxId: id().notNull(),
+  /** Set when the inbox is deleted: free for others after this instant. */
+  heldUntil: instant(),
+});
+
+export const threads = pgTable(
+  "threads",
+  {
+    id: id().primaryKey(),
+    inboxId: id().notNull(),
+    subject: text().notNull(),
+    isRead: boolean().notNull(),
+    messageCount: integer().notNull(),
+    createdAt: instant().notNull(),
+    lastMessageAt: instant().notNull(),
+    lastMessageId: id().notNull(),
+    /** Number of the last message: in an inbox, the order by it is the order by time. */
+    lastSeq: integer().notNull(),
+    /** Number of the last inbound message, 0 for none: what a late "mark as read" is held against. */
+    lastInboundSeq: integer().notNull(),
+    participants: text().array().notNull(),
+    preview: text().notNull(),
+    hasAttachments: boolean().notNull(),
+  },
+  (table) => [index("threads_inbox").on(table.inboxId, table.isRead, table.lastSeq)],
+);
+
+export const messages = pgTable(
+  "messages",
+  {
+    id: id().primaryKey(),
+    inboxId: id().notNull(),
+    threadId: id().notNull(),
+    seq: integer().notNull(),
+    direction: text({ enum: ["inbound", "outbound"] }).notNull(),
+    status: text({ enum: ["received", "pending", "sent", "failed"] }).notNull(),
+    createdAt: instant().notNull(),
+    /** Canonical, without `<>`. May be longer than an index row can be: look-ups go by the hash. */
+    rfcMessageId: text().notNull(),
+    messageIdHash: bytes().notNull(),
+    /** Of the raw source: the same Message-ID with other content is another message. */
+    contentHash: bytes(),
+    fromAddr: text().notNull(),
+    fromName: text(),
+    toAddr: text().notNull(),
+    cc: text().array().notNull(),
+    replyTo: text(),
+    subject: text().notNull(),
+    bodyText: text().notNull(),
+    bodyHtml: text(),
+    attachmentCount: integer().notNull(),
+    /** Where the raw source and the attachments lie; shared by the recipients of one mail. */
+    sourceId: id(),
+    /** Size of the raw source. */
+    sizeBytes: integer(),
+    /** Outbound only: what In-Reply-To and References of the mail say. */
+    inReplyTo: text(),
+    referenceIds: text().array(),
+    providerMessageId: text(),
+    failure: jsonb().$type<{ code: number | null; enhancedCode: string | null; message: string }>(),
+  },
+  (table) => [
+    index("messages_inbox_seq").on(table.inboxId, table.seq),
+    index("messages_direction_seq").on(table.inboxId, table.direction, table.seq),
+    index("messages_thread_seq").on(table.threadId, table.seq),
+    index("messages_message_id").on(table.inboxId, table.messageIdHash),
+    index("messages_sent_at").on(table.inboxId, table.createdAt).where(sql`${table.direction} = 'outbound'`),
+    check("messages_direction", sql`${table.direction} in ('inbound', 'outbound')`),
+    check("messages_status", sql`${table.status} in ('received', 'pending', 'sent', 'failed')`),
+  ],
+);
+
+/**
+ * Message-IDs that a reply named before the mail itself came: when it does come, it joins that reply's thread.
+ * A row is there only for replies to unknown mail.
+ */
+export const awaitedParents = pgTable(
+  "awaited_parents",
+  {
+    inboxId: id().notNull(),
+    messageIdHash: bytes().notNull(),
+    threadId: id().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.inboxId, table.messageIdHash] })],
+);
+
+export const attachments = pgTable(
+  "attachments",
+  {
+    messageId: id().notNull(),
+    filename: text().notNull(),
+    id: id().notNull(),
+    position: smallint().notNull(),
+    contentType: text().notNull(),
+    sizeBytes: integer().notNull(),
+    contentId: text(),
+    inline: boolean().notNull(),
+    sourceId: id().notNull(),
+    /** Which part of the source holds the bytes; part 0 is the raw mail. */
+    part: smallint().notNull(),
+    /** SHA-256 in hex: the ETag. */
+    digest: text().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.messageId, table.filename] })],
+);
+
+/** The big bytes, apart from the rows that lists read: raw mail and attachments, in pieces that can be streamed. */
+export const sourceChunks = pgTable(
+  "source_chunks",
+  {
+    sourceId: id().notNull(),
+    part: smallint().notNull(),
+    seq: integer().notNull(),
+    compressed: boolean().notNull(),
+    bytes: bytes().notNull(),
+    /** On the first chunk of the raw mail: how many messages share this source. */
+    shares: integer(),
+  },
+  (table) => [primaryKey({ columns: [table.sourceId, table.part, table.seq] })],
+);
+
+/** Who has ever written to an inbox: mail to them is not cold. */
+export const correspondents = pgTable(
+  "correspondents",
+  { inboxId: id().notNull(), address: text().notNull() },
+  (table) => [primaryKey({ columns: [table.inboxId, table.address] })],
+);
+
+export const coldSends = pgTable(
+  "cold_sends",
+  {
+    inboxId: id().notNull(),
+    recipient: text().notNull(),
+    sentOn: date({ mode: "string" }).notNull(),
+    count: integer().notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.inboxId, table.recipient, table.sentOn] }),
+    index("cold_sends_day").on(table.sentOn),
+  ],
+);
+
+export const idempotencyKeys = pgTable(
+  "idempotency_keys",
+  {
+    accountId: id().notNull(),
+    operation: text({ enum: ["create_inbox", "send"] }).notNull(),
+    key: text().notNull(),
+    fingerprint: text().notNull(),
+    /** The inbox or message that the first request made. */
+    subjectId: id().notNull(),
+    createdAt: instant().notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.accountId, table.operation, table.key] }),
+    index("idempotency_keys_created").on(table.createdAt),
+  ],
+);
+
+export const events = pgTable(
+  "events",
+  {
+    id: id().primaryKey(),
+    accountId: id().notNull(),
+    inboxId: id().notNull(),
+    threadId: id().notNull(),
+    messageId: id().notNull(),
+    type: text({ enum: ["message.received"] }).notNull(),
+    occurredAt: instant().notNull(),
+    /**
+     * The transaction that wrote the row. A reader that takes only rows of transactions older than any that still
+     * runs, in the order of this column, can't miss one that commits late.
+     */
+    writtenBy: transactionId().notNull().default(sql`pg_current_xact_id()`),
+  },
+  (table) => [
+    index("events_account").on(table.accountId, table.writtenBy, table.id),
+    index("events_occurred").on(table.occurredAt),
+  ],
+);
+
+export const deliveries = pgTable(
+  "deliveries",
+  {
+    eventId: id().notNull(),
+    attempt: integer().notNull(),
+    attemptedAt: instant().notNull(),
+    status: smallint(),
+    latencyMs: integer().notNull(),
+    error: text(),
+    response: text(),
+  },
+  (table) => [primaryKey({ columns: [table.eventId, table.attempt] })],
+);
+
+/**
+ * What is still to be done, written in the transaction that promised it. Claiming a row counts the attempt and
+ * moves `dueAt` past the lease; a finished row is deleted. One row for each message or event.
+ */
+export const outbox = pgTable(
+  "outbox",
+  {
+    /** The message to relay or the event to deliver. */
+    subjectId: id().primaryKey(),
+    kind: text({ enum: ["relay", "webhook"] }).notNull(),
+    accountId: id().notNull(),
+    inboxId: id().notNull(),
+    /** What shares a fate: a recipient's domain or an account's webhook. One that is down must not delay others. */
+    lane: text().notNull(),
+    dueAt: instant().notNull(),
+    attempt: integer().notNull().default(0),
+    createdAt: instant().notNull(),
+  },
+  (table) => [
+    index("outbox_due").on(table.kind, table.dueAt),
+    check("outbox_kind", sql`${table.kind} in ('relay', 'webhook')`),
+  ],
+);
