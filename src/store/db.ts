@@ -1,0 +1,134 @@
+import { sql } from "drizzle-orm";
+import { openEmbedded } from "./embedded.ts";
+import { listenPostgres } from "./listener.ts";
+import { openPool, type Runner } from "./pool.ts";
+import { openPostgresPool, type PostgresOptions } from "./postgres.ts";
+import { type Db, drizzleOver, query } from "./session.ts";
+import { DatabaseUnavailable } from "./unavailable.ts";
+
+export { type Db, query, transaction } from "./session.ts";
+export { DatabaseUnavailable } from "./unavailable.ts";
+export { arrayOf, jsonb } from "./wire.ts";
+
+/** The database, whichever engine it is. */
+export interface Database {
+  engine: "postgres" | "embedded";
+  /** Pools of their own, so that a flood of mail can't starve the API, nor a crowd of callers the workers. */
+  api: Db;
+  mail: Db;
+  work: Db;
+  /** Calls back for each notification on a channel; listens again for ever when the connection is lost. */
+  listen(
+    channel: string,
+    onNotify: (payload: string) => void,
+    onState?: (connected: boolean) => void,
+  ): Promise<() => Promise<void>>;
+  /** Throws within two seconds when the database is away. */
+  ping(): Promise<void>;
+  /** Work without time-outs, on a connection of its own: migrations. */
+  maintain<T>(work: (runner: Runner) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+export interface DatabaseOptions {
+  /** A Postgres; without it the embedded one in `dataDir`. */
+  url?: string | undefined;
+  dataDir: string;
+  connections?: Partial<Record<"api" | "mail" | "work", number>>;
+  timeouts?: Partial<Timeouts>;
+  onWarning?: (warning: string) => void;
+}
+
+export type Timeouts = Omit<PostgresOptions, "url"> & { acquireMs: number; pingMs: number };
+
+const usualConnections = { api: 10, mail: 6, work: 6 };
+
+/** The server's limits are shorter than the deadline, so that it is the server that usually speaks first. */
+const usualTimeouts: Timeouts = {
+  connectMs: 3_000,
+  acquireMs: 5_000,
+  lockMs: 6_000,
+  statementMs: 8_000,
+  deadlineMs: 10_000,
+  idleInTransactionMs: 15_000,
+  pingMs: 1_500,
+};
+
+export function openDatabase(options: DatabaseOptions): Promise<Database> {
+  return options.url === undefined ? openEmbeddedDatabase(options) : openPostgresDatabase(options.url, options);
+}
+
+async function openPostgresDatabase(url: string, options: DatabaseOptions): Promise<Database> {
+  const timeouts = { ...usualTimeouts, ...options.timeouts };
+  const connections = { ...usualConnections, ...options.connections };
+  const pool = (size: number) => openPostgresPool({ url, size, ...timeouts });
+  const pools = { api: pool(connections.api), mail: pool(connections.mail), work: pool(connections.work) };
+  const quick = { ...timeouts, connectMs: timeouts.pingMs, deadlineMs: timeouts.pingMs };
+  const pings = openPostgresPool({ url, size: 1, ...quick, acquireMs: timeouts.pingMs });
+  const unhurried = { ...timeouts, deadlineMs: 0, statementMs: 0, lockMs: 0, idleInTransactionMs: 0 };
+  const api = drizzleOver(pools.api);
+  await warnIfCommitsAreNotDurable(api, options.onWarning);
+  return {
+    engine: "postgres",
+    api,
+    mail: drizzleOver(pools.mail),
+    work: drizzleOver(pools.work),
+    listen: (channel, onNotify, onState) => listenPostgres({ url, ...timeouts }, channel, onNotify, onState),
+    ping: () => within(timeouts.pingMs, pings.run("select 1", [], "arrays")),
+    async maintain(work) {
+      const own = openPostgresPool({ url, size: 1, ...unhurried });
+      return work(own).finally(own.close);
+    },
+    async close() {
+      await Promise.all([...Object.values(pools), pings].map((each) => each.close()));
+    },
+  };
+}
+
+async function openEmbeddedDatabase(options: DatabaseOptions): Promise<Database> {
+  const timeouts = { ...usualTimeouts, ...options.timeouts };
+  const { connection, listen } = await openEmbedded(options.dataDir);
+  const pool = openPool({
+    size: 1,
+    connect: () => connection,
+    acquireMs: timeouts.acquireMs,
+    lifetimeMs: Number.POSITIVE_INFINITY,
+  });
+  const db = drizzleOver(pool);
+  return {
+    engine: "embedded",
+    api: db,
+    mail: db,
+    work: db,
+    async listen(channel, onNotify, onState) {
+      const stop = await listen(channel, onNotify);
+      onState?.(true);
+      return stop;
+    },
+    ping: () => within(timeouts.pingMs, pool.run("select 1", [], "arrays")),
+    maintain: (work) => work(pool),
+    close: pool.close,
+  };
+}
+
+/** A 250 is a promise: an operator who told the server not to wait for its disk should know what that means here. */
+async function warnIfCommitsAreNotDurable(db: Db, warn: (warning: string) => void = () => undefined): Promise<void> {
+  const [row] = await query<{ commit: string; fsync: string }>(
+    db,
+    sql`select current_setting('synchronous_commit') as commit, current_setting('fsync') as fsync`,
+  );
+  for (const [name, value] of [
+    ["synchronous_commit", row?.commit],
+    ["fsync", row?.fsync],
+  ] as const) {
+    if (value === "off")
+      warn(`${name} is off in the database: mail that was acknowledged can be lost when its machine fails`);
+  }
+}
+
+function within(ms: number, work: Promise<unknown>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new DatabaseUnavailable(`no answer in ${ms} ms`)), ms);
+    work.then(() => resolve(), reject).finally(() => clearTimeout(timer));
+  });
+}

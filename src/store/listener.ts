@@ -1,0 +1,58 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { connectPostgres, type PostgresOptions } from "./postgres.ts";
+
+const retryMs = 250;
+/** How often a quiet connection is asked whether it lives: a peer that vanished says nothing. */
+const aliveCheckMs = 15_000;
+
+/**
+ * Listens on a channel over a connection of its own, re-established for ever. Notifications that come while it is
+ * away are lost: they wake, they don't inform. `onState(true)` after each (re)connection is the moment to look for oneself.
+ */
+export async function listenPostgres(
+  options: PostgresOptions,
+  channel: string,
+  onNotify: (payload: string) => void,
+  onState: (connected: boolean) => void = () => undefined,
+): Promise<() => Promise<void>> {
+  const stop = new AbortController();
+  const firstTry = Promise.withResolvers<void>();
+
+  async function listenOnce(): Promise<void> {
+    const lost = Promise.withResolvers<void>();
+    const connection = connectPostgres(options, { onNotify, onClose: lost.resolve });
+    stop.signal.addEventListener("abort", () => lost.resolve(), { once: true });
+    let listening = false;
+    try {
+      await connection.script(`listen "${channel.replaceAll('"', '""')}"`);
+      listening = true;
+      onState(true);
+      firstTry.resolve();
+      while (connection.isOpen && !stop.signal.aborted) {
+        const next = await Promise.race([
+          lost.promise,
+          sleep(aliveCheckMs, "check", { signal: stop.signal, ref: false }),
+        ]);
+        if (next === "check") await connection.script("select 1");
+      }
+    } finally {
+      if (listening) onState(false);
+      await connection.close().catch(() => connection.sever());
+    }
+  }
+
+  async function listenForEver(): Promise<void> {
+    while (!stop.signal.aborted) {
+      await listenOnce().catch(() => undefined);
+      firstTry.resolve();
+      await sleep(retryMs, undefined, { signal: stop.signal }).catch(() => undefined);
+    }
+  }
+
+  const ended = listenForEver();
+  await firstTry.promise;
+  return async () => {
+    stop.abort();
+    await ended;
+  };
+}

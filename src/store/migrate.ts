@@ -1,0 +1,69 @@
+import house from "../../drizzle/0000_house.sql" with { type: "text" };
+import journal from "../../drizzle/meta/_journal.json" with { type: "json" };
+import type { Database } from "./db.ts";
+import type { Runner } from "./pool.ts";
+
+/** One step of the schema: the name of its file in `drizzle/`, and its text. */
+export interface Migration {
+  tag: string;
+  text: string;
+}
+
+/** The text of each file in `drizzle/`, imported so that the binary carries it; a test compares it with the journal. */
+const texts: Readonly<Record<string, string>> = { "0000_house": house };
+
+export const migrations: readonly Migration[] = journal.entries.map(({ tag }) => {
+  const text = texts[tag];
+  if (text === undefined) throw new Error(`Cannot migrate: ${tag} is in the journal but not in migrate.ts`);
+  return { tag, text };
+});
+
+/**
+ * Brings the schema to what this program knows. Each step is one transaction that takes the lock first and then
+ * looks whether it is still to be done: so any number of processes may start at once, and one that dies half
+ * way leaves a step either done or untouched.
+ */
+export async function migrate(db: Database, steps: readonly Migration[] = migrations): Promise<void> {
+  await db.maintain(async (runner) => {
+    for (let done = await countDone(runner, steps); done < steps.length; ) {
+      done = await takeNextStep(runner, steps);
+    }
+  });
+}
+
+async function takeNextStep(runner: Runner, steps: readonly Migration[]): Promise<number> {
+  return runner.transaction(async (tx) => {
+    await tx.script(`select pg_advisory_xact_lock(${lockNumber})`);
+    await tx.script(makeLedger);
+    const done = await countDone(tx, steps);
+    const step = steps[done];
+    if (!step) return done;
+    await tx.script(step.text);
+    await tx.run("insert into schema_steps (step, tag) values ($1, $2)", [String(done), step.tag], "objects");
+    return done + 1;
+  });
+}
+
+/** How many steps the database has taken. Throws when they are not the first of ours. */
+async function countDone(runner: Runner, steps: readonly Migration[]): Promise<number> {
+  const [exists] = await runner.run("select to_regclass('schema_steps') is not null", [], "arrays");
+  if (!(exists as [boolean])[0]) return 0;
+  const rows = await runner.run("select tag from schema_steps order by step", [], "arrays");
+  const tags = (rows as [string][]).map(([tag]) => tag);
+  const unknown = tags.find((tag, step) => steps[step]?.tag !== tag);
+  if (unknown !== undefined) {
+    throw new Error(
+      `Cannot use this database: its schema is newer than this inboxd (it has step ${unknown}, which this version does not know); start the version that made it, or a later one`,
+    );
+  }
+  return tags.length;
+}
+
+/** Spells "inboxd" in ASCII: any number that no other program is likely to lock. */
+const lockNumber = 0x696e626f7864;
+
+const makeLedger = `create table if not exists schema_steps (
+  step integer primary key,
+  tag text not null,
+  done_at timestamptz not null default now()
+)`;

@@ -1,0 +1,198 @@
+import { asStoreError, DatabaseUnavailable, leavesConnectionWhole } from "./unavailable.ts";
+import type { WireValue } from "./wire.ts";
+
+export type Shape = "objects" | "arrays";
+
+/** One session with an engine, one statement at a time. Once it is not open it never is again. */
+export interface Connection {
+  readonly isOpen: boolean;
+  run(text: string, values: WireValue[], shape: Shape): Promise<unknown[]>;
+  /** Runs statements without parameters, several if need be; gives the command tag of the last. */
+  script(text: string): Promise<string>;
+  /** Ends it at once: what it is doing fails, and the server rolls back. */
+  sever(): void;
+  close(): Promise<void>;
+}
+
+/** Where statements can be run: a pool, or a transaction on one of its connections. */
+export interface Runner {
+  run(text: string, values: WireValue[], shape: Shape): Promise<unknown[]>;
+  script(text: string): Promise<string>;
+  transaction<T>(work: (runner: Runner) => Promise<T>): Promise<T>;
+}
+
+export interface PoolOptions {
+  size: number;
+  connect: () => Connection;
+  /** How long a caller waits for a free connection. */
+  acquireMs: number;
+  /** A connection that is older is replaced when it comes back. */
+  lifetimeMs: number;
+}
+
+export interface Pool extends Runner {
+  close(): Promise<void>;
+}
+
+/**
+ * A pool of connections of which each carries one statement or one transaction at a time.
+ *
+ * The driver's own pool is not used. It pipelines statements of several callers on one connection, so that one death
+ * fails them all; it re-runs what was waiting on a *new* connection, outside the transaction that it belonged to;
+ * and what waits in it has no deadline. Here a connection that dies is thrown away, and nothing that was meant
+ * for it goes anywhere else.
+ */
+export function openPool({ size, connect, acquireMs, lifetimeMs }: PoolOptions): Pool {
+  const idle: Lease[] = [];
+  const leased = new Set<Lease>();
+  const waiting: Waiter[] = [];
+  let closed = false;
+  let made = 0;
+
+  function acquire(): Lease | Promise<Lease> {
+    if (closed) throw new DatabaseUnavailable("it is being closed");
+    const free = takeIdle() ?? (leased.size < size ? open() : undefined);
+    if (free) {
+      leased.add(free);
+      return free;
+    }
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        waiting.splice(waiting.indexOf(waiter), 1);
+        reject(new DatabaseUnavailable(`no connection became free in ${acquireMs} ms`));
+      }, acquireMs);
+      const waiter = { resolve, reject, timer };
+      waiting.push(waiter);
+    });
+  }
+
+  /** The last one back is the first one out: its caches are warm, and what is not needed rests. */
+  function takeIdle(): Lease | undefined {
+    for (let lease = idle.pop(); lease; lease = idle.pop()) {
+      if (lease.connection.isOpen) return lease;
+    }
+    return undefined;
+  }
+
+  /** Lifetimes are spread over a third, so that connections made together don't end together. */
+  function open(): Lease {
+    const lifetime = lifetimeMs * (1 - (made++ % 8) / 24);
+    return { connection: connect(), retiresAt: performance.now() + lifetime };
+  }
+
+  function release(lease: Lease): void {
+    leased.delete(lease);
+    const stays = lease.connection.isOpen && !closed && performance.now() < lease.retiresAt;
+    if (!stays) void lease.connection.close().catch(ignore);
+    const next = waiting.shift();
+    if (next) {
+      clearTimeout(next.timer);
+      const given = stays ? lease : open();
+      leased.add(given);
+      next.resolve(given);
+    } else if (stays) {
+      idle.push(lease);
+    }
+  }
+
+  async function withConnection<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    const lease = await acquire();
+    try {
+      return await work(lease.connection);
+    } finally {
+      release(lease);
+    }
+  }
+
+  return {
+    run: (text, values, shape) =>
+      withConnection((connection) => attempt(connection, () => connection.run(text, values, shape))),
+    script: (text) => withConnection((connection) => attempt(connection, () => connection.script(text))),
+    transaction: (work) => withConnection((connection) => inTransaction(connection, work)),
+    async close() {
+      closed = true;
+      for (const { reject, timer } of waiting.splice(0)) {
+        clearTimeout(timer);
+        reject(new DatabaseUnavailable("it is being closed"));
+      }
+      await Promise.all([...idle.splice(0), ...leased].map(({ connection }) => connection.close().catch(ignore)));
+    },
+  };
+}
+
+/**
+ * A transaction on one connection. Its runner refuses to run anything once the transaction is over, however it ended:
+ * a statement of a dead transaction must not run outside it. Its statements go one after the other,
+ * also when they are asked for at once.
+ */
+async function inTransaction<T>(connection: Connection, work: (runner: Runner) => Promise<T>): Promise<T> {
+  let over = false;
+  let tail: Promise<unknown> = attempt(connection, () => connection.script("begin"));
+  let savepoints = 0;
+
+  function next<R>(start: () => Promise<R>): Promise<R> {
+    const mine = tail.then(() => {
+      if (over) throw new Error("Cannot run a statement: its transaction is over");
+      return attempt(connection, start);
+    });
+    tail = mine.catch(ignore);
+    return mine;
+  }
+
+  const runner: Runner = {
+    run: (text, values, shape) => next(() => connection.run(text, values, shape)),
+    script: (text) => next(() => connection.script(text)),
+    async transaction(inner) {
+      const name = `nested_${++savepoints}`;
+      await runner.script(`savepoint ${name}`);
+      try {
+        const result = await inner(runner);
+        await runner.script(`release savepoint ${name}`);
+        return result;
+      } catch (error) {
+        if (connection.isOpen) await runner.script(`rollback to savepoint ${name}`);
+        throw error;
+      }
+    },
+  };
+
+  await tail;
+  try {
+    const result = await work(runner);
+    await tail;
+    over = true;
+    const tag = await attempt(connection, () => connection.script("commit"));
+    // A failed transaction answers COMMIT with ROLLBACK and no error: the work must not believe that it was kept.
+    if (tag !== "COMMIT") throw new Error("Cannot commit: a statement of the transaction had failed");
+    return result;
+  } catch (error) {
+    over = true;
+    if (connection.isOpen)
+      await attempt(connection, () => connection.script("rollback")).catch(() => connection.sever());
+    throw error;
+  }
+}
+
+/** Runs one step on a connection, severs it if the step left it in doubt, and says what went wrong in the store's words. */
+async function attempt<T>(connection: Connection, step: () => Promise<T>): Promise<T> {
+  try {
+    if (!connection.isOpen) throw new DatabaseUnavailable("the connection was lost");
+    return await step();
+  } catch (error) {
+    if (!leavesConnectionWhole(error)) connection.sever();
+    throw asStoreError(error);
+  }
+}
+
+interface Lease {
+  connection: Connection;
+  retiresAt: number;
+}
+
+interface Waiter {
+  resolve: (lease: Lease) => void;
+  reject: (error: Error) => void;
+  timer: ReturnType<typeof setTimeout>;
+}
+
+function ignore(): void {}
