@@ -1,0 +1,123 @@
+import { type AnyElysia, Elysia } from "elysia";
+import type { Logger } from "pino";
+import { notFound, Refusal } from "../domain/errors.ts";
+import { type Account, type Authenticate, authenticated } from "./auth.ts";
+import { type BodyLimits, defaultBodyLimits, refuseDeclaredTooLarge } from "./body.ts";
+import { docs } from "./docs.ts";
+import { problemOf, refusalOf, unavailable } from "./errors.ts";
+import { type HealthDeps, health } from "./health.ts";
+import type { Description } from "./openapi.ts";
+import { requestId, requestIdHeader } from "./request-id.ts";
+
+export interface HttpDeps extends HealthDeps, Description {
+  authenticate: Authenticate;
+  newRequestId(): string;
+  /** Whether an error says that the database is away, which is 503 and no bug. */
+  isUnavailable(error: unknown): boolean;
+  log: Logger;
+  bodyLimits?: BodyLimits;
+}
+
+export interface Plugins {
+  /** Behind the guard: made by `api(prefix, tag)`. */
+  guarded: readonly AnyElysia[];
+  /** Without a key, or with their own idea of who may pass (a signed address). */
+  open?: readonly AnyElysia[];
+}
+
+/**
+ * The door: what holds for every request, whatever its resource. The order is the contract's (§2): what is in the way
+ * of every answer (a body declared too large, the service going down), then the key, then the route, its resource, its body.
+ */
+export function httpApp(deps: HttpDeps, { guarded, open = [] }: Plugins): AnyElysia {
+  const bodyLimits = deps.bodyLimits ?? defaultBodyLimits;
+  const described = [health(deps), ...open, ...guarded];
+
+  const shell = new Elysia({ strictPath: true, handler: { standardHostname: false } })
+    .decorate("bodyLimits", bodyLimits)
+    .onError({ as: "global" }, ({ error, request, path, set }) => {
+      const id = String(set.headers[requestIdHeader]);
+      const refusal = refusalOf({ error, method: request.method, path, requestId: id }, deps.isUnavailable, deps.log);
+      const { status, headers, body } = problemOf(refusal, path, id);
+      set.status = status;
+      Object.assign(set.headers, headers);
+      return body;
+    })
+    .onRequest(({ request, set }) => {
+      set.headers[requestIdHeader] = requestId(request.headers.get(requestIdHeader), deps.newRequestId);
+      if (request.method !== "GET") refuseDeclaredTooLarge(request, bodyLimits);
+    })
+    .use(docs(described, deps));
+
+  const routes = [health(deps), ...open].reduce((app: AnyElysia, plugin) => app.use(plugin), shell);
+  const whole = guarded.reduce((app, plugin) => app.use(plugin), routes.use(guard(deps)));
+  return whole.use(noSuchRoute([...whole.routes]));
+}
+
+/** What the guard puts on the context of every route behind it. */
+export type Guarded = {
+  account: Account;
+  requestId: string;
+};
+
+type Nothing = Record<never, never>;
+
+/** The beginning of a resource's plugin: its routes see `account` and `requestId`, once mounted as guarded. */
+export function api<const Prefix extends string>(prefix: Prefix, tag: string) {
+  return new Elysia<Prefix, { decorator: Nothing; store: Nothing; derive: Guarded; resolve: Nothing }>({
+    prefix,
+    tags: [tag],
+  });
+}
+
+/** Asks for the key of whatever lies under /v1, be it a route or not: a stranger learns nothing about routes either. */
+function guard(deps: HttpDeps) {
+  return new Elysia().derive({ as: "global" }, async ({ request, path, set }) => {
+    if (!path.startsWith("/v1/") && path !== "/v1") return {};
+    if (deps.isDraining()) throw unavailable("the service is shutting down", { connection: "close" });
+    const account = await authenticated(request, deps.authenticate);
+    return { account, requestId: String(set.headers[requestIdHeader]) };
+  });
+}
+
+/** What no route has answered: a path that is not there, or one that is and does not know the method. */
+function noSuchRoute(routes: readonly Route[]) {
+  const methodsOf = methodFinder(routes);
+  return new Elysia().all(
+    "/*",
+    ({ path, request, set }) => {
+      const methods = methodsOf(path);
+      if (methods.length === 0) throw notFound("route");
+      const allow = methods.join(", ");
+      set.headers.allow = allow;
+      if (request.method !== "OPTIONS") {
+        throw new Refusal("method_not_allowed", `Cannot do this: the methods here are ${allow}`);
+      }
+      set.status = 204;
+    },
+    { parse: "none" },
+  );
+}
+
+interface Route {
+  method: string;
+  path: string;
+}
+
+/** The methods that a path answers, for `Allow`. Asked only when no route matched, so it may be slow. */
+function methodFinder(routes: readonly Route[]): (path: string) => string[] {
+  const known = routes.map(({ method, path }) => ({ method, segments: path.split("/") }));
+  return (path) => {
+    const segments = path.split("/");
+    const methods = known
+      .filter((route) => route.segments.length === segments.length)
+      .filter((route) =>
+        route.segments.every((part, index) =>
+          part.startsWith(":") ? segments[index] !== "" : part === segments[index],
+        ),
+      )
+      .map((route) => route.method);
+    if (methods.length === 0) return [];
+    return [...new Set([...methods, ...(methods.includes("GET") ? ["HEAD"] : []), "OPTIONS"])].sort();
+  };
+}

@@ -1,0 +1,132 @@
+import { Refusal } from "../domain/errors.ts";
+
+export interface BodyLimits {
+  maxBytes: number;
+  /** How long a body may take to arrive: an idle time-out alone would let one byte a second go on for weeks. */
+  timeoutMs: number;
+}
+
+export const defaultBodyLimits: BodyLimits = { maxBytes: 2_000_000, timeoutMs: 60_000 };
+
+/** The parsed JSON of a body, or `undefined` where there is no body at all. */
+export async function readJson(request: Request, limits: BodyLimits): Promise<unknown> {
+  if (request.body === null) return undefined;
+  const mediaType = request.headers.get("content-type");
+  if (mediaType !== null && !isJson(mediaType)) throw notJson();
+  const encoding = request.headers.get("content-encoding");
+  if (encoding !== null && encoding.toLowerCase() !== "identity") throw notJson();
+  refuseDeclaredTooLarge(request, limits);
+  const bytes = await readBytes(request, limits);
+  if (bytes.length === 0) return undefined;
+  if (mediaType === null) throw notJson();
+  const value = parse(bytes);
+  if (isDeeperThan(value, maxDepth)) throw invalidJson(`it is nested more than ${maxDepth} levels deep`);
+  return value;
+}
+
+/** Refuses a body by its declared length alone, before a byte of it is read. */
+export function refuseDeclaredTooLarge(request: Request, limits: BodyLimits): void {
+  const declared = request.headers.get("content-length");
+  if (declared !== null && Number(declared) > limits.maxBytes) throw tooLarge(limits);
+}
+
+export function invalidJson(why: string, headers: Record<string, string> = {}): Refusal {
+  return new Refusal("invalid_json", `Cannot read body: ${why}`, {
+    faults: [{ pointer: "#", detail: "must be one JSON value in UTF-8" }],
+    headers,
+  });
+}
+
+const maxDepth = 64;
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+function parse(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(utf8.decode(bytes));
+  } catch {
+    throw invalidJson("it is not valid JSON in UTF-8");
+  }
+}
+
+/**
+ * Level by level instead of by recursion: a body of brackets alone is a million levels deep, and whoever walks
+ * it later (a fingerprint, a log line) would overflow the stack.
+ */
+function isDeeperThan(value: unknown, limit: number): boolean {
+  let level = [value];
+  for (let depth = 0; depth <= limit; depth += 1) {
+    const next: unknown[] = [];
+    for (const node of level) {
+      if (typeof node !== "object" || node === null) continue;
+      for (const child of Object.values(node)) if (typeof child === "object" && child !== null) next.push(child);
+    }
+    if (next.length === 0) return false;
+    level = next;
+  }
+  return true;
+}
+
+/** `application/json` or a `+json` type; a charset, where one is named, must be UTF-8 (RFC 8259 §8.1). */
+function isJson(mediaType: string): boolean {
+  const [type = "", ...parameters] = mediaType.toLowerCase().split(";");
+  if (!jsonType.test(type.trim())) return false;
+  return parameters.every((parameter) => {
+    const [name = "", value = ""] = parameter.split("=");
+    return name.trim() !== "charset" || /^"?utf-?8"?$/.test(value.trim());
+  });
+}
+
+const jsonType = /^(application\/json|[a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.+-]+\+json)$/;
+
+/**
+ * Counts while it reads, since a chunked body declares no length. The connection is closed after a body that was not
+ * read to its end: what is left of it could not be told from the next request.
+ */
+async function readBytes(request: Request, limits: BodyLimits): Promise<Uint8Array> {
+  let timer: Timer | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const why = `it did not arrive whole within ${limits.timeoutMs / 1000} seconds`;
+    timer = setTimeout(() => reject(invalidJson(why, { connection: "close" })), limits.timeoutMs);
+  });
+  try {
+    return await Promise.race([
+      late,
+      request.headers.has("content-length") ? whole(request) : counted(request, limits),
+    ]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function whole(request: Request): Promise<Uint8Array> {
+  try {
+    return await request.bytes();
+  } catch {
+    throw invalidJson("it ended too early");
+  }
+}
+
+async function counted(request: Request, limits: BodyLimits): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const part of request.body ?? []) {
+      size += part.length;
+      if (size > limits.maxBytes) throw tooLarge(limits);
+      parts.push(part);
+    }
+  } catch (error) {
+    throw error instanceof Refusal ? error : invalidJson("it ended too early");
+  }
+  return Buffer.concat(parts);
+}
+
+function tooLarge(limits: BodyLimits): Refusal {
+  return new Refusal("payload_too_large", `Cannot read body: it is larger than ${limits.maxBytes} bytes`, {
+    headers: { connection: "close" },
+  });
+}
+
+function notJson(): Refusal {
+  return new Refusal("unsupported_media_type", "Cannot read body: its Content-Type must be application/json in UTF-8");
+}

@@ -1,0 +1,114 @@
+import type { Static, TObject, TSchema } from "@sinclair/typebox";
+import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
+import { Value, type ValueError, ValueErrorType } from "@sinclair/typebox/value";
+import { type Fault, Refusal } from "../domain/errors.ts";
+
+/**
+ * Judges a parsed body: unknown fields are dropped, defaults filled in, nothing is converted. All faults are told at
+ * once and none repeats a value. `doing` says what is refused: "create inbox".
+ */
+export function bodyJudge<Schema extends TSchema>(schema: Schema, doing: string): (body: unknown) => Static<Schema> {
+  const check = TypeCompiler.Compile(schema);
+  return (body) => {
+    const value = Value.Clean(schema, Value.Default(schema, body));
+    const faults = faultsOf(check, value, (path, detail) => ({ pointer: `#${path}`, detail }));
+    if (faults.length > 0) throw new Refusal("validation_error", sentence(doing, faults), { faults });
+    return value as Static<Schema>;
+  };
+}
+
+/** Judges the text of a query: each parameter at most once, converted to the type that its schema names. */
+export function queryJudge<Schema extends TObject>(schema: Schema, doing: string): (query: string) => Static<Schema> {
+  const check = TypeCompiler.Compile(schema);
+  const properties = Object.entries(schema.properties);
+  return (query) => {
+    const parameters = new URLSearchParams(query);
+    const doubles: Fault[] = [];
+    const given: Record<string, unknown> = {};
+    for (const [name, property] of properties) {
+      const [text, ...others] = parameters.getAll(name);
+      if (text === undefined) continue;
+      if (others.length > 0) doubles.push({ parameter: name, detail: "must be given once" });
+      given[name] = converted(property, text);
+    }
+    const value = Value.Default(schema, given);
+    const faults = [...doubles, ...faultsOf(check, value, (path, detail) => ({ parameter: path.slice(1), detail }))];
+    if (faults.length > 0) throw new Refusal("invalid_query", sentence(doing, faults), { faults });
+    return value as Static<Schema>;
+  };
+}
+
+/** A text that is no number stays a text, and so the schema refuses it. `1e1`, ` 1` and `0x1` are no numbers here. */
+function converted(property: TSchema, text: string): unknown {
+  if (property.type === "integer") return /^-?[0-9]{1,15}$/.test(text) ? Number(text) : text;
+  if (property.type === "boolean") return text === "true" ? true : text === "false" ? false : text;
+  return text;
+}
+
+/** As many as one answer tells. */
+const maxFaults = 100;
+
+function faultsOf(check: TypeCheck<TSchema>, value: unknown, fault: (path: string, detail: string) => Fault): Fault[] {
+  const details = new Map<string, string>();
+  for (const path of unsafeStrings(value)) {
+    if (details.size < maxFaults) details.set(path, "must be valid Unicode without NUL");
+  }
+  if (!check.Check(value)) {
+    for (const error of check.Errors(value)) {
+      if (details.size >= maxFaults) break;
+      // A missing field is told twice, as missing and as not of its type: the first is what the caller needs.
+      if (!details.has(error.path)) details.set(error.path, explained(error));
+    }
+  }
+  return Array.from(details, ([path, detail]) => fault(path, detail));
+}
+
+/** Paths of strings with NUL or half a surrogate pair: no database takes the first, no UTF-8 the second. */
+function unsafeStrings(value: unknown, path = ""): string[] {
+  if (typeof value === "string") return value.isWellFormed() && !value.includes("\0") ? [] : [path];
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, child]) => unsafeStrings(child, `${path}/${key}`));
+}
+
+/** In plain words, from the schema alone: the value itself is never repeated. */
+function explained({ type, schema }: ValueError): string {
+  if (type === ValueErrorType.ObjectRequiredProperty) return "is required";
+  if (typeof schema.error === "string") return schema.error;
+  if (Array.isArray(schema.enum)) return `must be one of ${schema.enum.map((word) => `"${word}"`).join(", ")}`;
+  switch (schema.type) {
+    case "string":
+      return within("must be a string", schema.minLength, schema.maxLength, "characters");
+    case "integer":
+      return within("must be a whole number", schema.minimum, schema.maximum);
+    case "number":
+      return within("must be a number", schema.minimum, schema.maximum);
+    case "boolean":
+      return "must be true or false";
+    case "array":
+      return within("must be an array", schema.minItems, schema.maxItems, "items");
+    case "object":
+      return "must be an object";
+    case "null":
+      return "must be null";
+    default:
+      return "is not of the right form";
+  }
+}
+
+function within(what: string, min: number | undefined, max: number | undefined, unit = ""): string {
+  const of = unit === "" ? "" : ` ${unit}`;
+  const link = unit === "" ? "" : " of";
+  const upper = max === Number.MAX_SAFE_INTEGER ? undefined : max;
+  if (min !== undefined && upper !== undefined) return `${what}${link || " from"} ${min} to ${upper}${of}`;
+  if (upper !== undefined) return `${what}${link} at most ${upper}${of}`;
+  if (min !== undefined) return `${what}${link} at least ${min}${of}`;
+  return what;
+}
+
+function sentence(doing: string, [first, ...others]: Fault[]): string {
+  if (first === undefined) return `Cannot ${doing}`;
+  const name = "pointer" in first ? first.pointer.slice(2) : first.parameter;
+  const more =
+    others.length === 0 ? "" : others.length === 1 ? ", and 1 more fault" : `, and ${others.length} more faults`;
+  return `Cannot ${doing}: ${name === "" ? "the body" : `"${name}"`} ${first.detail}${more}`;
+}
