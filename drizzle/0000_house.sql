@@ -45,7 +45,7 @@ CREATE TABLE "attachments" (
 --> statement-breakpoint
 CREATE TABLE "awaited_parents" (
 	"inbox_id" text collate "C" NOT NULL,
-	"message_id_hash" "bytea" NOT NULL,
+	"message_id_hash" uuid NOT NULL,
 	"thread_id" text collate "C" NOT NULL,
 	CONSTRAINT "awaited_parents_inbox_id_message_id_hash_pk" PRIMARY KEY("inbox_id","message_id_hash")
 );
@@ -122,8 +122,8 @@ CREATE TABLE "messages" (
 	"status" text NOT NULL,
 	"created_at" timestamp (3) with time zone NOT NULL,
 	"rfc_message_id" text NOT NULL,
-	"message_id_hash" "bytea" NOT NULL,
-	"content_hash" "bytea",
+	"message_id_hash" uuid NOT NULL,
+	"content_hash" uuid,
 	"from_addr" text NOT NULL,
 	"from_name" text,
 	"to_addr" text NOT NULL,
@@ -209,7 +209,7 @@ CREATE INDEX "inboxes_deleted" ON "inboxes" USING btree ("deleted_at") WHERE "in
 CREATE INDEX "messages_inbox_seq" ON "messages" USING btree ("inbox_id","seq");--> statement-breakpoint
 CREATE INDEX "messages_direction_seq" ON "messages" USING btree ("inbox_id","direction","seq");--> statement-breakpoint
 CREATE INDEX "messages_thread_seq" ON "messages" USING btree ("thread_id","seq");--> statement-breakpoint
-CREATE INDEX "messages_message_id" ON "messages" USING btree ("inbox_id","message_id_hash");--> statement-breakpoint
+CREATE INDEX "messages_message_id" ON "messages" USING btree ("inbox_id","message_id_hash","content_hash");--> statement-breakpoint
 CREATE INDEX "messages_sent_at" ON "messages" USING btree ("inbox_id","created_at") WHERE "messages"."direction" = 'outbound';--> statement-breakpoint
 CREATE INDEX "outbox_due" ON "outbox" USING btree ("kind","due_at");--> statement-breakpoint
 CREATE INDEX "threads_inbox" ON "threads" USING btree ("inbox_id","is_read","last_seq");

@@ -12,6 +12,7 @@ import {
   smallint,
   text,
   timestamp,
+  uuid,
 } from "drizzle-orm/pg-core";
 
 /**
@@ -150,9 +151,9 @@ export const messages = pgTable(
     createdAt: instant().notNull(),
     /** Canonical, without `<>`. May be longer than an index row can be: look-ups go by the hash. */
     rfcMessageId: text().notNull(),
-    messageIdHash: bytes().notNull(),
+    messageIdHash: uuid().notNull(),
     /** Of the raw source: the same Message-ID with other content is another message. */
-    contentHash: bytes(),
+    contentHash: uuid(),
     fromAddr: text().notNull(),
     fromName: text(),
     toAddr: text().notNull(),
@@ -176,7 +177,7 @@ export const messages = pgTable(
     index("messages_inbox_seq").on(table.inboxId, table.seq),
     index("messages_direction_seq").on(table.inboxId, table.direction, table.seq),
     index("messages_thread_seq").on(table.threadId, table.seq),
-    index("messages_message_id").on(table.inboxId, table.messageIdHash),
+    index("messages_message_id").on(table.inboxId, table.messageIdHash, table.contentHash),
     index("messages_sent_at").on(table.inboxId, table.createdAt).where(sql`${table.direction} = 'outbound'`),
     check("messages_direction", sql`${table.direction} in ('inbound', 'outbound')`),
     check("messages_status", sql`${table.status} in ('received', 'pending', 'sent', 'failed')`),
@@ -191,7 +192,7 @@ export const awaitedParents = pgTable(
   "awaited_parents",
   {
     inboxId: id().notNull(),
-    messageIdHash: bytes().notNull(),
+    messageIdHash: uuid().notNull(),
     threadId: id().notNull(),
   },
   (table) => [primaryKey({ columns: [table.inboxId, table.messageIdHash] })],

@@ -1,0 +1,49 @@
+import { Refusal } from "./errors.ts";
+
+/** How long a key is remembered. */
+export const idempotencyKeptMs = 24 * 3_600_000;
+
+const visibleAscii = /^[\x21-\x7e]{1,255}$/;
+
+/** The value of an `Idempotency-Key` field, bare or as a structured-field string (RFC 8941 §3.3.3). */
+export function parseIdempotencyKey(field: string): string {
+  const key = unquoted(field.trim());
+  if (key === undefined || !visibleAscii.test(key)) {
+    throw new Refusal(
+      "invalid_idempotency_key",
+      'Cannot use "Idempotency-Key": it must be 1 to 255 visible ASCII characters',
+    );
+  }
+  return key;
+}
+
+export function missingIdempotencyKey(): Refusal {
+  return new Refusal("missing_idempotency_key", 'Cannot send: the header "Idempotency-Key" is required');
+}
+
+export function reusedIdempotencyKey(): Refusal {
+  return new Refusal("idempotency_key_reused", 'Cannot use "Idempotency-Key": it was used for another request');
+}
+
+/** Equal for equal requests: the order of keys does not matter, and what is left out equals its default. */
+export function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
+  if (value !== null && typeof value === "object") {
+    const entries = Object.entries(value).filter(([, member]) => member !== undefined);
+    entries.sort(([left], [right]) => (left < right ? -1 : 1));
+    return `{${entries.map(([name, member]) => `${JSON.stringify(name)}:${canonicalJson(member)}`).join(",")}}`;
+  }
+  return JSON.stringify(value) ?? "null";
+}
+
+export function fingerprintOf(pathId: string, body: unknown): string {
+  return new Bun.CryptoHasher("sha256").update(`${pathId}\n${canonicalJson(body)}`).digest("hex");
+}
+
+function unquoted(text: string): string | undefined {
+  if (!text.startsWith('"')) return text;
+  if (text.length < 2 || !text.endsWith('"')) return undefined;
+  const inner = text.slice(1, -1);
+  // Within a structured-field string only `"` and `\` are escaped, and a bare quote ends it.
+  return /^(?:[^"\\]|\\["\\])*$/.test(inner) ? inner.replace(/\\(["\\])/g, "$1") : undefined;
+}

@@ -1,0 +1,97 @@
+import { Refusal } from "./errors.ts";
+
+export const plans = ["free", "developer", "enterprise"] as const;
+export type Plan = (typeof plans)[number];
+
+/** Zero stands for no limit. */
+export interface Limits {
+  sendsPerMinute: number;
+  sendsPerDay: number;
+  coldRecipientDaily: number;
+  inboxesPerDay: number;
+}
+
+export type PlanLimits = Readonly<Record<Plan, Limits>>;
+
+const burstWindowMs = 60_000;
+
+/** What an inbox has sent before this send, read under the lock on it. */
+export interface SendUsage {
+  /** Accepted sends of the last 60 seconds, and the oldest of them. */
+  inWindow: number;
+  oldestInWindowAt: Date | undefined;
+  today: number;
+  /** Cold sends to this recipient today; undefined where the recipient has written to the inbox before. */
+  coldToday: number | undefined;
+}
+
+/** Throws the first limit that this send would break: burst, then day, then cold recipient (contract §2). */
+export function refuseOverLimit(usage: SendUsage, limits: Limits, now: Date): void {
+  if (reached(usage.inWindow, limits.sendsPerMinute)) {
+    const resetsAt = new Date((usage.oldestInWindowAt ?? now).getTime() + burstWindowMs);
+    throw overLimit("rate_limit_exceeded", "sends a minute", limits.sendsPerMinute, usage.inWindow, resetsAt, now);
+  }
+  if (reached(usage.today, limits.sendsPerDay)) {
+    throw overLimit("daily_limit_exceeded", "sends a day", limits.sendsPerDay, usage.today, endOfUtcDay(now), now);
+  }
+  if (usage.coldToday !== undefined && reached(usage.coldToday, limits.coldRecipientDaily)) {
+    const what = "sends a day to a recipient who has never written to this inbox";
+    throw overLimit("cold_outreach_limit", what, limits.coldRecipientDaily, usage.coldToday, endOfUtcDay(now), now);
+  }
+}
+
+export function refuseOverInboxLimit(madeToday: number, limits: Limits, now: Date): void {
+  if (!reached(madeToday, limits.inboxesPerDay)) return;
+  throw overLimit("inbox_creation_limit", "inboxes a day", limits.inboxesPerDay, madeToday, endOfUtcDay(now), now);
+}
+
+/** The `RateLimit` and `RateLimit-Policy` fields of an answer to a send; a limit that is off is not named. */
+export function rateLimitFields(usage: SendUsage, limits: Limits, now: Date): Record<string, string> {
+  const policies: string[] = [];
+  const states: string[] = [];
+  if (limits.sendsPerMinute > 0) {
+    const resetsAt = usage.oldestInWindowAt ? usage.oldestInWindowAt.getTime() + burstWindowMs : now.getTime();
+    policies.push(`"burst";q=${limits.sendsPerMinute};w=60`);
+    states.push(`"burst";r=${left(usage.inWindow, limits.sendsPerMinute)};t=${secondsUntil(new Date(resetsAt), now)}`);
+  }
+  if (limits.sendsPerDay > 0) {
+    policies.push(`"daily";q=${limits.sendsPerDay};w=86400`);
+    states.push(`"daily";r=${left(usage.today, limits.sendsPerDay)};t=${secondsUntil(endOfUtcDay(now), now)}`);
+  }
+  return policies.length === 0 ? {} : { "RateLimit-Policy": policies.join(", "), RateLimit: states.join(", ") };
+}
+
+export function utcDay(at: Date): string {
+  return at.toISOString().slice(0, 10);
+}
+
+export function endOfUtcDay(at: Date): Date {
+  return new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate() + 1));
+}
+
+/** A send falls out of the sliding window at this instant or before it. */
+export function windowStart(now: Date): Date {
+  return new Date(now.getTime() - burstWindowMs);
+}
+
+function reached(used: number, limit: number): boolean {
+  return limit > 0 && used >= limit;
+}
+
+function left(used: number, limit: number): number {
+  return Math.max(0, limit - used);
+}
+
+function secondsUntil(at: Date, now: Date): number {
+  return Math.max(0, Math.ceil((at.getTime() - now.getTime()) / 1000));
+}
+
+type LimitReason = "rate_limit_exceeded" | "daily_limit_exceeded" | "cold_outreach_limit" | "inbox_creation_limit";
+
+function overLimit(reason: LimitReason, what: string, limit: number, used: number, resetsAt: Date, now: Date): Refusal {
+  const subject = reason === "inbox_creation_limit" ? "create inbox" : "send";
+  return new Refusal(reason, `Cannot ${subject}: the limit of ${limit} ${what} is reached`, {
+    extra: { limit, used, resets_at: resetsAt.toISOString() },
+    retryAfterSeconds: Math.max(1, secondsUntil(resetsAt, now)),
+  });
+}

@@ -1,0 +1,59 @@
+import { Refusal } from "./errors.ts";
+
+/** The part of an address before the `@` that an inbox is known by. `+` stays free for sub-addressing. */
+const shape = /^[a-z0-9][a-z0-9.-]{1,28}[a-z0-9]$/;
+const doubledMark = /\.\.|\.-|-\./;
+
+/** Names that protect a domain (RFC 2142) or that mail systems speak under. */
+const reserved = new Set([
+  "postmaster",
+  "abuse",
+  "hostmaster",
+  "webmaster",
+  "security",
+  "noc",
+  "mailer-daemon",
+  "bounce",
+  "bounces",
+  "noreply",
+  "no-reply",
+  "root",
+  "admin",
+]);
+
+/** No characters that look alike, so that an address can be read out over the telephone. */
+const alphabet = "23456789abcdefghjkmnpqrstuvwxyz";
+const letters = alphabet.slice(8);
+
+export function parseUsername(text: string, field = "username"): string {
+  const username = text.trim().toLowerCase();
+  if (!shape.test(username) || doubledMark.test(username)) {
+    const rule =
+      "must be 3 to 30 letters a-z, digits, dots and hyphens, start and end with a letter or digit, without two marks in a row";
+    throw new Refusal("invalid_username", `Cannot create inbox: "${field}" ${rule}`, {
+      faults: [{ pointer: `#/${field}`, detail: rule }],
+    });
+  }
+  if (reserved.has(username)) {
+    throw new Refusal(
+      "address_reserved",
+      `Cannot create inbox: "${username}" is a name that the mail domain keeps for itself`,
+    );
+  }
+  return username;
+}
+
+export function randomUsername(randomBytes: (length: number) => Uint8Array): string {
+  let username = pick(letters, randomBytes);
+  while (username.length < 10) username += pick(alphabet, randomBytes);
+  return username;
+}
+
+/** Draws again above the last whole multiple of the alphabet, so that every character is equally likely. */
+function pick(characters: string, randomBytes: (length: number) => Uint8Array): string {
+  const limit = 256 - (256 % characters.length);
+  for (;;) {
+    const byte = randomBytes(1)[0] ?? limit;
+    if (byte < limit) return characters.charAt(byte % characters.length);
+  }
+}

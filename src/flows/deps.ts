@@ -1,0 +1,18 @@
+import type { Logger } from "pino";
+import type { NewId } from "../domain/ids.ts";
+import type { PlanLimits } from "../domain/limits.ts";
+import type { Database } from "../store/db.ts";
+
+/** What a flow may use. Time and chance come in here and nowhere else. */
+export interface Deps {
+  db: Database;
+  now: () => Date;
+  random: () => number;
+  randomBytes: (length: number) => Uint8Array;
+  newId: NewId;
+  log: Logger;
+  mailDomain: string;
+  limits: PlanLimits;
+  /** Says that work of a kind is waiting in the outbox. It carries no data and may be lost. */
+  nudge: (kind: "relay" | "webhook") => void;
+}

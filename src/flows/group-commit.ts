@@ -1,0 +1,65 @@
+/**
+ * Many callers, one commit. While a batch commits, the next collects: an idle service adds no delay, a busy one
+ * pays for one commit what would have been fifty. There is no timer, and lingering to fill a batch only loses.
+ */
+export interface GroupCommitOptions<Item, Result> {
+  /** One transaction for all; answers in the order of the items. */
+  commit: (items: Item[]) => Promise<Result[]>;
+  sizeOf: (item: Item) => number;
+  /** True for a failure that would meet each item alone as well: the database is away. */
+  isHopeless: (error: unknown) => boolean;
+  mostItems?: number;
+  mostBytes?: number;
+  inFlight?: number;
+}
+
+interface Waiting<Item, Result> {
+  item: Item;
+  resolve: (result: Result) => void;
+  reject: (error: unknown) => void;
+}
+
+export function groupCommit<Item, Result>(options: GroupCommitOptions<Item, Result>): (item: Item) => Promise<Result> {
+  const { mostItems = 64, mostBytes = 4 << 20, inFlight = 2 } = options;
+  const queue: Waiting<Item, Result>[] = [];
+  let running = 0;
+
+  function start(): void {
+    while (running < inFlight && queue.length > 0) {
+      running += 1;
+      void commitBatch(takeBatch()).finally(() => {
+        running -= 1;
+        start();
+      });
+    }
+  }
+
+  function takeBatch(): Waiting<Item, Result>[] {
+    let sizeBytes = 0;
+    let count = 0;
+    for (const { item } of queue) {
+      sizeBytes += options.sizeOf(item);
+      if (count === mostItems || (count > 0 && sizeBytes > mostBytes)) break;
+      count += 1;
+    }
+    return queue.splice(0, count);
+  }
+
+  async function commitBatch(batch: Waiting<Item, Result>[]): Promise<void> {
+    try {
+      const results = await options.commit(batch.map(({ item }) => item));
+      for (const [index, waiting] of batch.entries()) waiting.resolve(results[index] as Result);
+    } catch (error) {
+      if (batch.length === 1 || options.isHopeless(error)) for (const waiting of batch) waiting.reject(error);
+      // One bad item must not refuse the good ones that came with it.
+      else for (const waiting of batch) await commitBatch([waiting]);
+    }
+  }
+
+  return (item) =>
+    new Promise((resolve, reject) => {
+      queue.push({ item, resolve, reject });
+      // What comes in the same turn of the loop goes into the same batch.
+      if (queue.length === 1) queueMicrotask(start);
+    });
+}
