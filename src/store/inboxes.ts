@@ -120,6 +120,8 @@ export interface LockedInbox {
   lastMessageId: string | null;
   sentOn: string | null;
   sentCount: number;
+  /** Whether events of this inbox are delivered somewhere. */
+  hasWebhook: boolean;
 }
 
 /** Locks in the order of ids, so that two batches that share inboxes wait for each other instead of dying. */
@@ -128,7 +130,9 @@ export async function lockInboxes(tx: Db, ids: readonly string[]): Promise<Locke
     tx,
     sql`select id, account_id as "accountId", username, message_count as "messageCount", inbound_count as "inboundCount",
           thread_count as "threadCount", unread_count as "unreadCount", last_message_at as "lastMessageAt",
-          last_message_id as "lastMessageId", sent_on::text as "sentOn", sent_count as "sentCount"
+          last_message_id as "lastMessageId", sent_on::text as "sentOn", sent_count as "sentCount",
+          exists (select from webhooks where webhooks.account_id = inboxes.account_id and url is not null
+            and disabled_at is null) as "hasWebhook"
         from inboxes where id in (select json_array_elements_text(${JSON.stringify(ids)}::json)) and deleted_at is null
         order by id for update`,
   );

@@ -1,0 +1,70 @@
+import { contentDigest, sha256Hex, shortDigest } from "../domain/digest.ts";
+import type { ParsedMail } from "../domain/message.ts";
+import { namedAncestors } from "../domain/threading.ts";
+import { type Chunk, chunksOf } from "../store/sources.ts";
+import type { Deps } from "./deps.ts";
+
+export interface ReceivedMail {
+  mail: ParsedMail;
+  raw: Uint8Array;
+  /** The inboxes that the mail is for, each with the address that its sender used. */
+  recipients: readonly { inboxId: string; toAddr: string }[];
+}
+
+/** A mail with all that is uncertain settled before the transaction: ids, instants, digests, bytes. */
+export interface Arrival {
+  mail: ParsedMail;
+  sourceId: string;
+  sizeBytes: number;
+  contentHash: string;
+  messageIdHash: string;
+  /** Hashes of the Message-IDs that can decide the thread, the strongest first. */
+  ancestorHashes: readonly string[];
+  attachments: readonly { id: string; part: number; digest: string }[];
+  chunks: readonly Chunk[];
+  deliveries: readonly ArrivalCopy[];
+  receivedAt: Date;
+}
+
+export interface ArrivalCopy {
+  inboxId: string;
+  toAddr: string;
+  messageId: string;
+  newThreadId: string;
+  eventId: string;
+}
+
+/** A reply names its parent last; who names thousands is not in a conversation. */
+const mostAncestors = 1_000;
+
+export function arrivalOf(deps: Deps, { mail, raw, recipients }: ReceivedMail): Arrival {
+  const receivedAt = deps.now();
+  const attachments = mail.attachments.map((attachment, index) => ({
+    id: deps.newId("att", receivedAt),
+    part: index + 1,
+    digest: sha256Hex(attachment.bytes),
+  }));
+  return {
+    mail,
+    sourceId: deps.newId("src", receivedAt),
+    sizeBytes: raw.length,
+    contentHash: contentDigest(raw),
+    messageIdHash: shortDigest(mail.messageId),
+    ancestorHashes: namedAncestors(mail).slice(0, mostAncestors).map(shortDigest),
+    attachments,
+    chunks: [raw, ...mail.attachments.map(({ bytes }) => bytes)].flatMap((bytes, part) => chunksOf(part, bytes)),
+    deliveries: oncePerInbox(recipients).map((recipient) => ({
+      ...recipient,
+      messageId: deps.newId("msg", receivedAt),
+      newThreadId: deps.newId("thr", receivedAt),
+      eventId: deps.newId("evt", receivedAt),
+    })),
+    receivedAt,
+  };
+}
+
+function oncePerInbox<Recipient extends { inboxId: string }>(recipients: readonly Recipient[]): Recipient[] {
+  const first = new Map<string, Recipient>();
+  for (const recipient of recipients) if (!first.has(recipient.inboxId)) first.set(recipient.inboxId, recipient);
+  return [...first.values()];
+}

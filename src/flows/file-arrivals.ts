@@ -1,0 +1,201 @@
+import { recordMessage, type ThreadState } from "../domain/conversation.ts";
+import { previewOf } from "../domain/preview.ts";
+import type { LockedInbox } from "../store/inboxes.ts";
+import type { AttachmentRow, Copy, MessageRow } from "../store/messages.ts";
+import type { EventRow, NewOutboxItem } from "../store/outbox.ts";
+import type { Source } from "../store/sources.ts";
+import type { NamedMessage } from "../store/threads.ts";
+import type { Arrival, ArrivalCopy } from "./arrival.ts";
+
+/** What came of a mail: it is in each inbox that still lives, or nowhere because none does. */
+export type Receipt = "stored" | "gone";
+
+/** All that the decision needs, read behind the lock on the inboxes. */
+export interface ReceiveFacts {
+  inboxes: readonly LockedInbox[];
+  knownCopies: readonly Copy[];
+  /** Threads of the messages that the mails reply to. */
+  parents: readonly (ThreadState & NamedMessage)[];
+  /** Threads that began with a reply to one of the mails. */
+  awaiting: readonly (ThreadState & NamedMessage)[];
+}
+
+/** The rows that a batch of mails comes to, and what to tell each sender. */
+export interface Filing {
+  receipts: Receipt[];
+  newThreads: ThreadState[];
+  changedThreads: ThreadState[];
+  messages: MessageRow[];
+  attachments: AttachmentRow[];
+  sources: Source[];
+  correspondents: { inboxId: string; address: string }[];
+  awaitedParents: { inboxId: string; messageIdHash: string; threadId: string }[];
+  events: EventRow[];
+  outboxItems: NewOutboxItem[];
+  inboxes: LockedInbox[];
+}
+
+/**
+ * Decides where each mail of a batch goes. Mails of one batch see each other: two copies become one message, and
+ * a conversation that arrives at once ends up in one thread, whichever of it comes first.
+ */
+export function fileArrivals(arrivals: readonly Arrival[], facts: ReceiveFacts): Filing {
+  const inboxes = new Map(facts.inboxes.map((inbox) => [inbox.id, inbox]));
+  const threads = new Map<string, ThreadState>();
+  const threadOfMessage = new Map<string, string>();
+  const awaitingThread = new Map<string, string>();
+  const copies = new Set(
+    facts.knownCopies.map(({ inboxId, messageIdHash, contentHash }) => `${inboxId} ${messageIdHash} ${contentHash}`),
+  );
+  for (const thread of facts.parents) {
+    threads.set(thread.id, thread);
+    threadOfMessage.set(`${thread.inboxId} ${thread.messageIdHash}`, thread.id);
+  }
+  for (const thread of facts.awaiting) {
+    if (!threads.has(thread.id)) threads.set(thread.id, thread);
+    awaitingThread.set(`${thread.inboxId} ${thread.messageIdHash}`, thread.id);
+  }
+  const knownThreads = new Set(threads.keys());
+  const touched = new Map<string, ThreadState>();
+  const filing: Filing = {
+    receipts: [],
+    newThreads: [],
+    changedThreads: [],
+    messages: [],
+    attachments: [],
+    sources: [],
+    correspondents: [],
+    awaitedParents: [],
+    events: [],
+    outboxItems: [],
+    inboxes: [],
+  };
+
+  for (const arrival of arrivals) {
+    let living = 0;
+    let stored = 0;
+    for (const copy of arrival.deliveries) {
+      const inbox = inboxes.get(copy.inboxId);
+      if (inbox === undefined) continue;
+      living += 1;
+      const content = `${inbox.id} ${arrival.messageIdHash} ${arrival.contentHash}`;
+      if (copies.has(content)) continue;
+      copies.add(content);
+      stored += 1;
+      fileCopy(arrival, copy, inbox);
+    }
+    if (stored > 0) filing.sources.push({ id: arrival.sourceId, shares: stored, chunks: arrival.chunks });
+    filing.receipts.push(living > 0 ? "stored" : "gone");
+  }
+
+  for (const thread of touched.values())
+    (knownThreads.has(thread.id) ? filing.changedThreads : filing.newThreads).push(thread);
+  filing.inboxes = [...new Set(filing.messages.map(({ inboxId }) => inboxId))].flatMap((id) => inboxes.get(id) ?? []);
+  return filing;
+
+  function fileCopy(arrival: Arrival, copy: ArrivalCopy, inbox: LockedInbox): void {
+    const named = `${inbox.id} ${arrival.messageIdHash}`;
+    const parentId = arrival.ancestorHashes.map((hash) => threadOfMessage.get(`${inbox.id} ${hash}`)).find(Boolean);
+    const joined = threads.get(parentId ?? awaitingThread.get(named) ?? "");
+    const recorded = recordMessage(inbox, joined, copy.newThreadId, factsOfCopy(arrival, copy));
+    inboxes.set(inbox.id, recorded.inbox);
+    threads.set(recorded.thread.id, recorded.thread);
+    touched.set(recorded.thread.id, recorded.thread);
+    threadOfMessage.set(named, recorded.thread.id);
+
+    // A reply to mail that is not here: should the mail come later, it belongs to this thread.
+    const parentHash = arrival.ancestorHashes[0];
+    if (parentId === undefined && parentHash !== undefined && parentHash !== arrival.messageIdHash) {
+      awaitingThread.set(`${inbox.id} ${parentHash}`, recorded.thread.id);
+      filing.awaitedParents.push({ inboxId: inbox.id, messageIdHash: parentHash, threadId: recorded.thread.id });
+    }
+    const sender = arrival.mail.from?.address.toLowerCase();
+    if (sender !== undefined && sender !== "") filing.correspondents.push({ inboxId: inbox.id, address: sender });
+    filing.messages.push(messageRow(arrival, copy, recorded));
+    filing.attachments.push(...attachmentRows(arrival, copy));
+    filing.events.push({
+      id: copy.eventId,
+      accountId: inbox.accountId,
+      inboxId: inbox.id,
+      threadId: recorded.thread.id,
+      messageId: copy.messageId,
+      type: "message.received",
+      occurredAt: recorded.createdAt,
+    });
+    if (inbox.hasWebhook) {
+      filing.outboxItems.push({
+        subjectId: copy.eventId,
+        kind: "webhook",
+        accountId: inbox.accountId,
+        inboxId: inbox.id,
+        lane: inbox.accountId,
+        dueAt: arrival.receivedAt,
+        createdAt: arrival.receivedAt,
+      });
+    }
+  }
+}
+
+function factsOfCopy({ mail, receivedAt }: Arrival, copy: ArrivalCopy) {
+  return {
+    id: copy.messageId,
+    direction: "inbound" as const,
+    at: receivedAt,
+    subject: mail.subject,
+    preview: previewOf(mail.bodyText),
+    hasAttachments: mail.attachments.length > 0,
+    participants: mail.from === undefined ? [] : [mail.from.address],
+    leavesUnread: true,
+  };
+}
+
+function messageRow(arrival: Arrival, copy: ArrivalCopy, recorded: ReturnType<typeof recordMessage>): MessageRow {
+  const { mail } = arrival;
+  return {
+    id: copy.messageId,
+    inboxId: copy.inboxId,
+    threadId: recorded.thread.id,
+    seq: recorded.seq,
+    direction: "inbound",
+    status: "received",
+    createdAt: recorded.createdAt,
+    rfcMessageId: mail.messageId,
+    messageIdHash: arrival.messageIdHash,
+    contentHash: arrival.contentHash,
+    fromAddr: mail.from?.address ?? "",
+    fromName: mail.from?.name ?? null,
+    toAddr: copy.toAddr,
+    cc: mail.cc.map(({ address }) => address),
+    replyTo: mail.replyTo ?? null,
+    subject: mail.subject,
+    bodyText: mail.bodyText,
+    bodyHtml: mail.bodyHtml ?? null,
+    attachmentCount: mail.attachments.length,
+    sourceId: arrival.sourceId,
+    sizeBytes: arrival.sizeBytes,
+    inReplyTo: mail.inReplyTo[0] ?? null,
+    referenceIds: null,
+    providerMessageId: null,
+    failure: null,
+  };
+}
+
+function attachmentRows(arrival: Arrival, copy: ArrivalCopy): AttachmentRow[] {
+  return arrival.mail.attachments.map((attachment, position) => {
+    const stored = arrival.attachments[position];
+    if (stored === undefined) throw new Error("Cannot file mail: an attachment has no place in its source");
+    return {
+      messageId: copy.messageId,
+      filename: attachment.filename,
+      id: stored.id,
+      position,
+      contentType: attachment.contentType,
+      sizeBytes: attachment.bytes.length,
+      contentId: attachment.contentId ?? null,
+      inline: attachment.inline,
+      sourceId: arrival.sourceId,
+      part: stored.part,
+      digest: stored.digest,
+    };
+  });
+}
