@@ -1,3 +1,34 @@
+import type { Mailbox } from "./message.ts";
+import { cleanText, oneLine, truncateCodePoints, truncateUtf8, utf8Length } from "./text.ts";
+
+/** What a reply quotes. */
+export interface QuotedMessage {
+  from: Mailbox | undefined;
+  at: Date;
+  bodyText: string;
+  bodyHtml: string | undefined;
+}
+
+/** The caller's text with the previous message quoted under it (service contract §5.5). */
+export function withTextQuote(body: string, previous: QuotedMessage): string {
+  return `${withoutLastLineBreaks(body)}\n\n${attributionLine(previous)}\n${textQuote(previous.bodyText)}`;
+}
+
+/** `On Tue, 3 Mar 2026 at 14:05 UTC, Jane Doe <jane@example.com> wrote:`, always one line. */
+export function attributionLine({ from, at }: QuotedMessage): string {
+  const [weekday, day, month, year] = [
+    days[at.getUTCDay()],
+    at.getUTCDate(),
+    months[at.getUTCMonth()],
+    at.getUTCFullYear(),
+  ];
+  const time = `${twoDigits(at.getUTCHours())}:${twoDigits(at.getUTCMinutes())}`;
+  return `On ${weekday}, ${day} ${month} ${year} at ${time} UTC, ${writer(from)} wrote:`;
+}
+
+/** A quote over 100 KB is cut, in text and in HTML. */
+export const maxQuoteBytes = 102_400;
+
 /** Each line of a text as a reply quotes it: `> ` before it, `>` before a blank line or what was quoted already. */
 export function quotedLines(text: string): string[] {
   return text.split(lineBreak).map((line) => {
@@ -6,4 +37,56 @@ export function quotedLines(text: string): string[] {
   });
 }
 
+/** The subject of a reply: `Re: ` once, at most as long as a subject may be. */
+export function replySubject(subject: string): string {
+  const line = oneLine(subject);
+  return truncateCodePoints(/^re:/i.test(line) ? line : `Re: ${line}`.trimEnd(), maxSubjectLength);
+}
+
+const maxSubjectLength = 998;
+
+function textQuote(text: string): string {
+  const written = cleanText(text.trimEnd());
+  // Every UTF-16 unit takes at least a byte, so what is behind the limit can't be in the quote.
+  const quote = quotedLines(written.slice(0, maxQuoteBytes + 1)).join("\n");
+  if (utf8Length(quote) <= maxQuoteBytes) return quote;
+  const kept = truncateUtf8(quote, maxQuoteBytes - cutMark.length).replace(/\n[> ]*$/, "");
+  return `${kept}${cutMark}`;
+}
+
+const cutMark = "\n> [...]";
+
+/** All that some reader takes for the end of a line: text behind it must not stand outside the quote. */
 const lineBreak = /\r\n|[\r\n\v\f\x85\u2028\u2029]/;
+
+function writer(from: Mailbox | undefined): string {
+  const address = plainWords(from?.address ?? "").replaceAll(" ", "");
+  const name = truncateCodePoints(plainWords(from?.name ?? ""), maxNameLength);
+  if (address === "") return name === "" ? "someone" : name;
+  return name === "" || name === address ? address : `${name} <${address}>`;
+}
+
+const maxNameLength = 200;
+
+/**
+ * Words that show nothing but themselves: no line breaks or controls, no marks that turn the direction of what follows
+ * (`moc.live@…` read backwards) or that can't be seen, and no brackets, in which a name could show another address than the real one.
+ */
+function plainWords(text: string): string {
+  return oneLine(text).replaceAll(tricks, "").replaceAll(/\s+/g, " ").trim();
+}
+
+const tricks = /[<>\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]/g;
+
+function withoutLastLineBreaks(text: string): string {
+  let end = text.length;
+  while (end > 0 && (text[end - 1] === "\n" || text[end - 1] === "\r")) end -= 1;
+  return text.slice(0, end);
+}
+
+function twoDigits(number: number): string {
+  return String(number).padStart(2, "0");
+}
+
+const days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
+const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
