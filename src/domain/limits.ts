@@ -11,7 +11,29 @@ export interface Limits {
   inboxesPerDay: number;
 }
 
+export type LimitName = keyof Limits;
 export type PlanLimits = Readonly<Record<Plan, Limits>>;
+
+export function perPlan<Value>(of: (plan: Plan) => Value): Record<Plan, Value> {
+  return { free: of("free"), developer: of("developer"), enterprise: of("enterprise") };
+}
+
+/**
+ * `10` for every plan, `enterprise=100` for one of them, or both: `10,enterprise=100`. Answers the limit of each plan, or
+ * what is wrong, as the end of a sentence.
+ */
+export function parsePlanLimit(text: string, fallback: number): { value: Record<Plan, number> } | string {
+  let general = fallback;
+  const own = new Map<string, number>();
+  for (const part of text.split(",")) {
+    const [, plan, digits] = /^\s*(?:([a-z]+)\s*=)?\s*(\d{1,9})\s*$/.exec(part) ?? [];
+    const isPlan = plan === undefined || plans.some((known) => known === plan);
+    if (digits === undefined || !isPlan) return "must be a whole number, or one for a plan such as enterprise=100";
+    if (plan === undefined) general = Number(digits);
+    else own.set(plan, Number(digits));
+  }
+  return { value: perPlan((plan) => own.get(plan) ?? general) };
+}
 
 const burstWindowMs = 60_000;
 

@@ -1,5 +1,6 @@
 import { notFound } from "../domain/errors.ts";
 import { markInboxGone } from "../store/accounts.ts";
+import { notify } from "../store/changes.ts";
 import { transaction } from "../store/db.ts";
 import { findInbox, markAddressHeld, markInboxDeleted } from "../store/inboxes.ts";
 import type { Deps } from "./deps.ts";
@@ -15,6 +16,7 @@ export async function deleteInbox(deps: Deps, accountId: string, id: string): Pr
     if (inbox === undefined || !(await markInboxDeleted(tx, accountId, id, deletedAt))) throw notFound("inbox");
     await markAddressHeld(tx, id, inbox.username, new Date(deletedAt.getTime() + quarantineMs));
     await markInboxGone(tx, accountId);
+    await notify(tx, { kind: "address", username: inbox.username });
     return { username: inbox.username };
   });
 }

@@ -1,0 +1,319 @@
+import { readFileSync } from "node:fs";
+import { domainToASCII } from "node:url";
+import { type LimitName, type Plan, type PlanLimits, parsePlanLimit, perPlan, plans } from "./domain/limits.ts";
+import { describeOutbound, type Outbound, parseOutbound } from "./domain/outbound.ts";
+import { webhookSecretFault } from "./domain/signature.ts";
+import { checkWebhookUrl } from "./domain/webhook-url.ts";
+
+/** What the environment says, judged whole at the start. */
+export interface Config {
+  databaseUrl: string | undefined;
+  dataDir: string;
+  host: string;
+  port: number;
+  /** Undefined: the address that the listener got. */
+  baseUrl: string | undefined;
+  mailDomain: string;
+  smtpHost: string;
+  smtpPort: number;
+  smtpHostname: string;
+  smtpTls: { certPath: string; keyPath: string } | undefined;
+  smtpMaxBytes: number;
+  outbound: Outbound;
+  dkim: { selector: string; privateKeyPem: string } | undefined;
+  apiKey: string | undefined;
+  webhookUrl: string | undefined;
+  webhookSecret: string | undefined;
+  plan: Plan;
+  signingKey: string | undefined;
+  /** Username of the inbox that takes mail for postmaster and abuse. */
+  operatorInbox: string | undefined;
+  limits: PlanLimits;
+  sendWaitMs: number;
+  maxQueueHours: number;
+  webhookTimeoutMs: number;
+  webhookRetrySeconds: readonly number[];
+  allowPrivateWebhooks: boolean;
+  attachmentUrlTtlSeconds: number;
+  eventRetentionDays: number;
+  shutdownTimeoutMs: number;
+  logLevel: (typeof logLevels)[number];
+  logFormat: "json" | "pretty";
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** All that is wrong with the environment, in one message. */
+export class ConfigError extends Error {
+  readonly faults: readonly string[];
+
+  constructor(faults: readonly string[]) {
+    super(`Cannot start: the configuration is wrong\n${faults.map((fault) => `  ${fault}`).join("\n")}`);
+    this.name = "ConfigError";
+    this.faults = faults;
+  }
+}
+
+const logLevels = ["debug", "info", "warn", "error", "silent"] as const;
+const day = 86_400;
+
+/** The only reader of the environment. Every wrong value is named in one error. */
+export function readConfig(env: Environment, isTerminal = false): Config {
+  const faults: string[] = [];
+  const { text, secret, integer, choice, checked } = readers(env, faults);
+
+  const host = text("HOST") ?? "127.0.0.1";
+  const mailDomain = checked("MAIL_DOMAIN", text("MAIL_DOMAIN") ?? "inbox.localhost", parseDomain) ?? "inbox.localhost";
+  const outbound: Outbound = checked("OUTBOUND", secret("OUTBOUND"), parsedOutbound) ?? { kind: "sandbox" };
+  const allowPrivateWebhooks =
+    choice("ALLOW_PRIVATE_WEBHOOKS", ["0", "1"], outbound.kind === "sandbox" ? "1" : "0") === "1";
+  const limit = (name: string, fallback: number) =>
+    checked(name, text(name), (value) => parsePlanLimit(value, fallback)) ?? perPlan(() => fallback);
+
+  const config: Config = {
+    databaseUrl: checked("DATABASE_URL", secret("DATABASE_URL"), parseDatabaseUrl),
+    dataDir: text("DATA_DIR") ?? "./data",
+    host,
+    port: integer("PORT", 3000, 0, 65_535),
+    baseUrl: checked("BASE_URL", text("BASE_URL"), parseBaseUrl),
+    mailDomain,
+    smtpHost: text("SMTP_HOST") ?? "127.0.0.1",
+    smtpPort: integer("SMTP_PORT", 2525, 0, 65_535),
+    smtpHostname: checked("SMTP_HOSTNAME", text("SMTP_HOSTNAME") ?? mailDomain, parseDomain) ?? mailDomain,
+    smtpTls: together(
+      faults,
+      "SMTP_TLS_CERT",
+      text("SMTP_TLS_CERT"),
+      "SMTP_TLS_KEY",
+      text("SMTP_TLS_KEY"),
+      (certPath, keyPath) => ({ certPath, keyPath }),
+    ),
+    smtpMaxBytes: integer("SMTP_MAX_BYTES", 26_214_400, 1024, 1 << 30),
+    outbound,
+    dkim: together(
+      faults,
+      "DKIM_SELECTOR",
+      checked("DKIM_SELECTOR", text("DKIM_SELECTOR"), parseSelector),
+      "DKIM_KEY",
+      checked("DKIM_KEY", secret("DKIM_KEY"), pemOf),
+      (selector, privateKeyPem) => ({ selector, privateKeyPem }),
+    ),
+    apiKey: checked("API_KEY", secret("API_KEY"), (value) =>
+      /^[\x21-\x7e]{20,512}$/.test(value) ? { value } : "must be 20 to 512 visible ASCII characters",
+    ),
+    webhookUrl: checked("WEBHOOK_URL", text("WEBHOOK_URL"), (value) => {
+      const url = checkWebhookUrl(value, { allowPrivate: allowPrivateWebhooks });
+      return typeof url === "string" ? url : { value };
+    }),
+    webhookSecret: checked(
+      "WEBHOOK_SECRET",
+      secret("WEBHOOK_SECRET"),
+      (value) => webhookSecretFault(value) ?? { value },
+    ),
+    plan: choice("PLAN", plans, "developer"),
+    signingKey: checked("SIGNING_KEY", secret("SIGNING_KEY"), (value) =>
+      value.length >= 32 ? { value } : "must have at least 32 characters",
+    ),
+    operatorInbox: text("OPERATOR_INBOX")?.toLowerCase().replace(/@.*$/, ""),
+    limits: limitsOf({
+      sendsPerMinute: limit("SENDS_PER_MINUTE", 10),
+      sendsPerDay: limit("SENDS_PER_DAY", 200),
+      coldRecipientDaily: limit("COLD_RECIPIENT_DAILY", 20),
+      inboxesPerDay: limit("INBOXES_PER_DAY", 100),
+    }),
+    sendWaitMs: integer("SEND_WAIT_MS", 2000, 0, 30_000),
+    maxQueueHours: integer("MAX_QUEUE_HOURS", 48, 1, 24 * 30),
+    webhookTimeoutMs: integer("WEBHOOK_TIMEOUT_MS", 15_000, 100, 60_000),
+    webhookRetrySeconds:
+      checked("WEBHOOK_RETRY_SECONDS", text("WEBHOOK_RETRY_SECONDS") ?? "30,180,1080,6480,38880", parseSchedule) ?? [],
+    allowPrivateWebhooks,
+    attachmentUrlTtlSeconds: integer("ATTACHMENT_URL_TTL", 900, 1, 7 * day),
+    eventRetentionDays: integer("EVENT_RETENTION_DAYS", 30, 1, 3650),
+    shutdownTimeoutMs: integer("SHUTDOWN_TIMEOUT_MS", 25_000, 0, 600_000),
+    logLevel: choice("LOG_LEVEL", logLevels, "info"),
+    logFormat: choice("LOG_FORMAT", ["json", "pretty"], isTerminal ? "pretty" : "json"),
+  };
+  if (faults.length > 0) throw new ConfigError(faults);
+  return config;
+}
+
+/** What is in force, by the names of the environment; a secret shows only that it is there. */
+export function describeConfig(config: Config): Record<string, string | number> {
+  const masked = (value: string | undefined) => (value === undefined ? "" : "***");
+  return {
+    DATABASE_URL: config.databaseUrl === undefined ? "" : withoutPassword(config.databaseUrl),
+    DATA_DIR: config.dataDir,
+    HOST: config.host,
+    PORT: config.port,
+    BASE_URL: config.baseUrl ?? `http://${config.host}:${config.port}`,
+    MAIL_DOMAIN: config.mailDomain,
+    SMTP_HOST: config.smtpHost,
+    SMTP_PORT: config.smtpPort,
+    SMTP_HOSTNAME: config.smtpHostname,
+    SMTP_TLS_CERT: config.smtpTls?.certPath ?? "",
+    SMTP_TLS_KEY: config.smtpTls?.keyPath ?? "",
+    SMTP_MAX_BYTES: config.smtpMaxBytes,
+    OUTBOUND: describeOutbound(config.outbound),
+    DKIM_SELECTOR: config.dkim?.selector ?? "",
+    DKIM_KEY: masked(config.dkim?.privateKeyPem),
+    API_KEY: masked(config.apiKey),
+    WEBHOOK_URL: config.webhookUrl ?? "",
+    WEBHOOK_SECRET: masked(config.webhookSecret),
+    PLAN: config.plan,
+    SIGNING_KEY: masked(config.signingKey),
+    OPERATOR_INBOX: config.operatorInbox ?? "",
+    SENDS_PER_MINUTE: describeLimit(config.limits, "sendsPerMinute"),
+    SENDS_PER_DAY: describeLimit(config.limits, "sendsPerDay"),
+    COLD_RECIPIENT_DAILY: describeLimit(config.limits, "coldRecipientDaily"),
+    INBOXES_PER_DAY: describeLimit(config.limits, "inboxesPerDay"),
+    SEND_WAIT_MS: config.sendWaitMs,
+    MAX_QUEUE_HOURS: config.maxQueueHours,
+    WEBHOOK_TIMEOUT_MS: config.webhookTimeoutMs,
+    WEBHOOK_RETRY_SECONDS: config.webhookRetrySeconds.join(","),
+    ALLOW_PRIVATE_WEBHOOKS: config.allowPrivateWebhooks ? 1 : 0,
+    ATTACHMENT_URL_TTL: config.attachmentUrlTtlSeconds,
+    EVENT_RETENTION_DAYS: config.eventRetentionDays,
+    SHUTDOWN_TIMEOUT_MS: config.shutdownTimeoutMs,
+    LOG_LEVEL: config.logLevel,
+    LOG_FORMAT: config.logFormat,
+  };
+}
+
+/** What a parser makes of a value, or what is wrong with it, as the end of a sentence. */
+type Parsed<Value> = { value: Value } | string;
+
+function readers(env: Environment, faults: string[]) {
+  /** An empty variable counts as not set: that is how compose files and unit files leave one out. */
+  const text = (name: string): string | undefined => env[name]?.trim() || undefined;
+
+  /** A secret may also lie in a file, which keeps it out of process lists and dumps of the environment. */
+  const secret = (name: string): string | undefined => {
+    const path = text(`${name}_FILE`);
+    if (path === undefined) return text(name);
+    if (text(name) !== undefined) {
+      faults.push(`${name}: set either ${name} or ${name}_FILE, not both`);
+      return undefined;
+    }
+    try {
+      return readFileSync(path, "utf8").trim() || undefined;
+    } catch (error) {
+      faults.push(`${name}_FILE: cannot read ${path} (${(error as NodeJS.ErrnoException).code ?? "unreadable"})`);
+      return undefined;
+    }
+  };
+
+  function checked<Value>(name: string, value: string | undefined, parse: (value: string) => Parsed<Value>) {
+    if (value === undefined) return undefined;
+    const parsed = parse(value);
+    if (typeof parsed !== "string") return parsed.value;
+    faults.push(`${name}: ${parsed}`);
+    return undefined;
+  }
+
+  const integer = (name: string, fallback: number, least: number, most: number): number => {
+    const value = text(name);
+    if (value === undefined) return fallback;
+    const number = /^\d{1,12}$/.test(value) ? Number(value) : Number.NaN;
+    if (number >= least && number <= most) return number;
+    faults.push(`${name}: must be a whole number from ${least} to ${most}`);
+    return fallback;
+  };
+
+  const choice = <const Choice extends string>(name: string, choices: readonly Choice[], fallback: Choice): Choice => {
+    const value = text(name);
+    if (value === undefined) return fallback;
+    const chosen = choices.find((choice) => choice === value.toLowerCase());
+    if (chosen === undefined) faults.push(`${name}: must be one of ${choices.join(", ")}`);
+    return chosen ?? fallback;
+  };
+
+  return { text, secret, integer, choice, checked };
+}
+
+function parsedOutbound(text: string): Parsed<Outbound> {
+  const outbound = parseOutbound(text);
+  return typeof outbound === "string" ? outbound : { value: outbound };
+}
+
+/** In the form that DNS knows: what is compared with it comes in this form too. */
+function parseDomain(text: string): Parsed<string> {
+  const domain = domainToASCII(text).toLowerCase();
+  const label = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
+  const shape = new RegExp(`^${label}(?:\\.${label})*$`);
+  return shape.test(domain) && domain.length <= 223
+    ? { value: domain }
+    : "must be a domain name such as mail.example.com";
+}
+
+function parseSelector(text: string): Parsed<string> {
+  return /^[a-z0-9](?:[a-z0-9.-]{0,61}[a-z0-9])?$/i.test(text)
+    ? { value: text }
+    : "must be a DNS label such as inboxd1";
+}
+
+function parseDatabaseUrl(text: string): Parsed<string> {
+  const url = URL.parse(text);
+  const isPostgres = url?.protocol === "postgres:" || url?.protocol === "postgresql:";
+  return isPostgres ? { value: text } : "must be a URL that begins with postgres://";
+}
+
+function parseBaseUrl(text: string): Parsed<string> {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol)) return "must be a URL that begins with https:// or http://";
+  if (url.search !== "" || url.hash !== "" || url.username !== "") return "must have nothing behind its path";
+  return { value: url.href.replace(/\/+$/, "") };
+}
+
+function parseSchedule(text: string): Parsed<number[]> {
+  const seconds = text.split(",").map((part) => part.trim());
+  const isRight = seconds.length <= 20 && seconds.every((part) => /^\d{1,7}$/.test(part) && Number(part) >= 1);
+  return isRight ? { value: seconds.map(Number) } : "must be whole seconds with commas between them";
+}
+
+/** A key as text, where the variable can't hold lines with `\n` written out, or the path of a file that has it. */
+function pemOf(value: string): Parsed<string> {
+  if (value.includes("-----BEGIN")) return { value: value.replaceAll("\\n", "\n") };
+  try {
+    const pem = readFileSync(value, "utf8");
+    return pem.includes("-----BEGIN") ? { value: pem } : "must be a private key in PEM, or the path of one";
+  } catch {
+    return "must be a private key in PEM, or the path of one";
+  }
+}
+
+/** Two settings that only make sense together. */
+function together<Left, Right, Both>(
+  faults: string[],
+  leftName: string,
+  left: Left | undefined,
+  rightName: string,
+  right: Right | undefined,
+  join: (left: Left, right: Right) => Both,
+): Both | undefined {
+  if (left !== undefined && right !== undefined) return join(left, right);
+  if (left !== undefined) faults.push(`${rightName}: must be set when ${leftName} is`);
+  if (right !== undefined) faults.push(`${leftName}: must be set when ${rightName} is`);
+  return undefined;
+}
+
+function limitsOf(byName: Record<LimitName, Readonly<Record<Plan, number>>>): PlanLimits {
+  return perPlan((plan) => ({
+    sendsPerMinute: byName.sendsPerMinute[plan],
+    sendsPerDay: byName.sendsPerDay[plan],
+    coldRecipientDaily: byName.coldRecipientDaily[plan],
+    inboxesPerDay: byName.inboxesPerDay[plan],
+  }));
+}
+
+function describeLimit(limits: PlanLimits, name: LimitName): string {
+  const values = plans.map((plan) => limits[plan][name]);
+  return new Set(values).size === 1
+    ? String(values[0])
+    : plans.map((plan) => `${plan}=${limits[plan][name]}`).join(",");
+}
+
+function withoutPassword(url: string): string {
+  const parsed = new URL(url);
+  if (parsed.password !== "") parsed.password = "***";
+  return parsed.href;
+}
