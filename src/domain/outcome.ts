@@ -1,0 +1,20 @@
+/** What one attempt to relay a mail came to (service contract §5.6). A value, never an exception. */
+export type RelayOutcome =
+  /** 2xx to the final dot: the mail is now the next server's charge (RFC 5321 §6.1). */
+  | { kind: "sent"; reply: string; providerMessageId: string | undefined }
+  /**
+   * Try again later. `maybeAccepted` says that the whole mail had gone out and no answer came back: the next attempt
+   * may be a second copy, with the same Message-ID, so whoever tries again should log it.
+   */
+  | { kind: "retry"; failure: Failure; maybeAccepted: boolean }
+  /** Trying again would change nothing. */
+  | { kind: "failed"; failure: Failure };
+
+export interface Failure {
+  /** The code of the SMTP reply, or the one that such a reply would have had; `null` where nobody answered. */
+  code: number | null;
+  /** RFC 3463, for example `5.1.1`. */
+  enhancedCode: string | null;
+  /** One clean line of at most 500 characters. */
+  message: string;
+}
