@@ -1,0 +1,51 @@
+import { isIpAddress, isPublicAddress } from "./network.ts";
+
+/**
+ * The URL that a webhook may have, or in words what is wrong with it (service contract §10.6). This is the part that
+ * can be told from the text; what the name resolves to is checked again at each delivery. `allowPrivate` is for
+ * development: then http, localhost and the networks at home are allowed too.
+ */
+export function checkWebhookUrl(text: string, { allowPrivate }: { allowPrivate: boolean }): URL | string {
+  if (text.length > 2048) return "must have at most 2048 characters";
+  // The parser of URLs drops these or turns them into something else; what is stored should be what was written.
+  if (/[\s\\\p{Cc}]/u.test(text)) return "must not have white space, backslashes or control characters";
+  const url = URL.parse(text);
+  if (!url) return "must be an absolute URL";
+  if (url.protocol !== "https:" && url.protocol !== "http:") return "must start with https://";
+  if (url.protocol === "http:" && !allowPrivate) return "must start with https://";
+  if (url.href.length > 2048) return "must have at most 2048 characters";
+  if (url.username !== "" || url.password !== "") return "must not have a user name or password";
+  if (text.includes("#")) return "must not have a fragment";
+  if (badPorts.has(url.port)) return `must not have port ${url.port}, which belongs to another protocol`;
+  return allowPrivate ? url : (hostFault(hostOf(url)) ?? url);
+}
+
+/** The host as a resolver and a certificate know it: no brackets around IPv6, no dot at the end. */
+export function hostOf(url: URL): string {
+  return url.hostname.replace(/^\[(.*)\]$/, "$1").replace(/\.$/, "");
+}
+
+export function portOf(url: URL): number {
+  if (url.port !== "") return Number(url.port);
+  return url.protocol === "https:" ? 443 : 80;
+}
+
+/** The parser has already turned `2130706433`, `0x7f.1` and `127.0.0.01` into the usual spelling. */
+function hostFault(host: string): string | undefined {
+  if (isIpAddress(host))
+    return isPublicAddress(host) ? undefined : `must not lead to ${host}, which is not a public address`;
+  const labels = host.split(".");
+  const isLocal = labels.length < 2 || localDomains.has(labels.at(-1) ?? "") || host.endsWith(".home.arpa");
+  return isLocal ? `must not lead to ${host}, which is not a public name` : undefined;
+}
+
+const localDomains = new Set(["localhost", "local", "localdomain", "internal", "intranet", "lan", "home", "corp"]);
+
+/** The bad ports of the Fetch standard (§2.9): a POST there could be read as commands by a server of another kind. */
+const badPorts: ReadonlySet<string> = new Set(
+  (
+    "0 1 7 9 11 13 15 17 19 20 21 22 23 25 37 42 43 53 69 77 79 87 95 101 102 103 104 109 110 111 113 115 117 119 123 " +
+    "135 137 139 143 161 179 389 427 465 512 513 514 515 526 530 531 532 540 548 554 556 563 587 601 636 989 990 993 " +
+    "995 1719 1720 1723 2049 3659 4045 4190 5060 5061 6000 6566 6665 6666 6667 6668 6669 6679 6697 10080"
+  ).split(" "),
+);
