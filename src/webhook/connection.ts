@@ -1,0 +1,131 @@
+import { connect as connectTcp, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+import { type Answer, type AnswerReader, answerReader, visibleText } from "./answer.ts";
+
+/** One connection to one checked address. It carries one exchange at a time. */
+export interface Connection {
+  exchange(request: string): Promise<Exchange>;
+  /** What an exchange in hand waits for. */
+  awaits(): "headers" | "body";
+  /** Whether another request may be written: not closed, and not closing. */
+  isOpen(): boolean;
+  destroy(): void;
+  onClose(listener: () => void): void;
+}
+
+export type Exchange = { answer: Answer } | { error: string; heard: boolean };
+
+export interface Target {
+  /** A literal IP address: what is dialled is what was checked, no name is looked up here. */
+  address: string;
+  port: number;
+  /** The name that the certificate must have; `undefined` for plain http. */
+  tlsHost: string | undefined;
+  /** PEM certificates to trust instead of the system's. */
+  ca: string | undefined;
+}
+
+export interface Dialling {
+  /** The connection, or in words why there is none. */
+  connected: Promise<Connection | string>;
+  cancel(): void;
+}
+
+/** Opens a connection; over TLS it is there only when the certificate is valid for the host's name. */
+export function dial(target: Target): Dialling {
+  const socket = target.tlsHost === undefined ? dialTcp(target) : dialTls(target, target.tlsHost);
+  const connected = new Promise<Connection | string>((resolve) => {
+    const opened = target.tlsHost === undefined ? "connect" : "secureConnect";
+    let fault = "the connection was closed while it was made";
+    socket.once(opened, () => resolve(connectionOver(socket)));
+    socket.once("close", () => resolve(fault));
+    socket.on("error", (error) => {
+      fault = errorText(error);
+      socket.destroy();
+    });
+  });
+  return { connected, cancel: () => socket.destroy() };
+}
+
+function dialTcp({ address, port }: Target): Socket {
+  return connectTcp({ host: address, port, noDelay: true });
+}
+
+function dialTls({ address, port, ca }: Target, host: string): Socket {
+  return connectTls({
+    host: address,
+    port,
+    // An address has no place in SNI (RFC 6066 §3); its certificate is checked against `host`.
+    servername: host === address ? "" : host,
+    // Said out loud, because NODE_TLS_REJECT_UNAUTHORIZED=0 would otherwise switch it off for the process.
+    rejectUnauthorized: true,
+    ALPNProtocols: ["http/1.1"],
+    ...(ca === undefined ? {} : { ca }),
+  });
+}
+
+function connectionOver(socket: Socket): Connection {
+  let reader: AnswerReader | undefined;
+  let settle: ((exchange: Exchange) => void) | undefined;
+  let heard = false;
+  let fault: string | undefined;
+
+  function finish(result: Answer | string): void {
+    const settled = settle;
+    settle = undefined;
+    const isAnswer = typeof result === "object";
+    if (!isAnswer || result.reusableMs === 0) socket.destroy();
+    settled?.(isAnswer ? { answer: result } : { error: result, heard });
+  }
+
+  socket.on("data", (chunk: Buffer) => {
+    // Bytes that nobody asked for: what comes next can't be told from an answer to the next request.
+    if (!settle || !reader) return void socket.destroy();
+    heard = true;
+    const result = reader.take(chunk);
+    if (result !== undefined) finish(result);
+  });
+  socket.on("end", () => {
+    if (settle && reader) finish(reader.end());
+    else socket.destroy();
+  });
+  socket.on("error", (error) => {
+    fault = errorText(error);
+    socket.destroy();
+  });
+  socket.on("close", () => {
+    if (settle) finish(fault ?? "the connection was closed before an answer");
+  });
+
+  return {
+    exchange(request) {
+      reader = answerReader();
+      heard = false;
+      return new Promise((resolve) => {
+        settle = resolve;
+        if (socket.destroyed) finish(fault ?? "the connection was closed before an answer");
+        else socket.write(request);
+      });
+    },
+    awaits: () => reader?.awaits() ?? "headers",
+    isOpen: () => !socket.destroyed && socket.readyState === "open",
+    destroy: () => socket.destroy(),
+    onClose: (listener) => void socket.once("close", listener),
+  };
+}
+
+const errorTexts: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "connection refused",
+  ECONNRESET: "connection reset",
+  EPIPE: "connection reset",
+  ETIMEDOUT: "connection timed out",
+  ENETUNREACH: "network unreachable",
+  EHOSTUNREACH: "host unreachable",
+  EADDRNOTAVAIL: "address not available",
+  EMFILE: "too many open files",
+};
+
+function errorText(error: Error): string {
+  const code = "code" in error && typeof error.code === "string" ? error.code : "";
+  return errorTexts[code] ?? visibleText(error.message || code || "connection failed").slice(0, 200);
+}
