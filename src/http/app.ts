@@ -49,9 +49,11 @@ export function httpApp(deps: HttpDeps, { guarded, open = [] }: Plugins): AnyEly
     })
     .use(docs(described, deps));
 
-  const routes = [health(deps), ...open].reduce((app: AnyElysia, plugin) => app.use(plugin), shell);
-  const whole = guarded.reduce((app, plugin) => app.use(plugin), routes.use(guard(deps)));
-  return whole.use(noSuchRoute([...whole.routes]));
+  const app: AnyElysia = shell;
+  const routes = () => app.routes;
+  app.use(together([health(deps), ...open])).use(noSuchRoute("/*", routes));
+  app.use(guard(deps)).use(together(guarded)).use(noSuchRoute("/v1", routes)).use(noSuchRoute("/v1/*", routes));
+  return app;
 }
 
 /** What the guard puts on the context of every route behind it. */
@@ -70,23 +72,28 @@ export function api<const Prefix extends string>(prefix: Prefix, tag: string) {
   });
 }
 
-/** Asks for the key of whatever lies under /v1, be it a route or not: a stranger learns nothing about routes either. */
+/** Asks for the key before every route that is mounted after it. */
 function guard(deps: HttpDeps) {
-  return new Elysia().derive({ as: "global" }, async ({ request, path, set }) => {
-    if (!path.startsWith("/v1/") && path !== "/v1") return {};
+  return new Elysia().derive({ as: "global" }, async ({ request, set }): Promise<Guarded> => {
     if (deps.isDraining()) throw unavailable("the service is shutting down", { connection: "close" });
     const account = await authenticated(request, deps.authenticate);
     return { account, requestId: String(set.headers[requestIdHeader]) };
   });
 }
 
-/** What no route has answered: a path that is not there, or one that is and does not know the method. */
-function noSuchRoute(routes: readonly Route[]) {
-  const methodsOf = methodFinder(routes);
+function together(plugins: readonly AnyElysia[]): AnyElysia {
+  return plugins.reduce((app, plugin) => app.use(plugin), new Elysia() as AnyElysia);
+}
+
+/**
+ * What no route has answered: a path that is not there, or one that is and does not know the method. Under /v1 it
+ * stands behind the guard, so that a stranger learns nothing about routes.
+ */
+function noSuchRoute(pattern: string, routes: () => readonly Route[]) {
   return new Elysia().all(
-    "/*",
+    pattern,
     ({ path, request, set }) => {
-      const methods = methodsOf(path);
+      const methods = methodsOf(path, routes());
       if (methods.length === 0) throw notFound("route");
       const allow = methods.join(", ");
       set.headers.allow = allow;
@@ -95,7 +102,7 @@ function noSuchRoute(routes: readonly Route[]) {
       }
       set.status = 204;
     },
-    { parse: "none" },
+    { parse: "none", detail: { hide: true } },
   );
 }
 
@@ -104,20 +111,17 @@ interface Route {
   path: string;
 }
 
-/** The methods that a path answers, for `Allow`. Asked only when no route matched, so it may be slow. */
-function methodFinder(routes: readonly Route[]): (path: string) => string[] {
-  const known = routes.map(({ method, path }) => ({ method, segments: path.split("/") }));
-  return (path) => {
-    const segments = path.split("/");
-    const methods = known
-      .filter((route) => route.segments.length === segments.length)
-      .filter((route) =>
-        route.segments.every((part, index) =>
-          part.startsWith(":") ? segments[index] !== "" : part === segments[index],
-        ),
-      )
-      .map((route) => route.method);
-    if (methods.length === 0) return [];
-    return [...new Set([...methods, ...(methods.includes("GET") ? ["HEAD"] : []), "OPTIONS"])].sort();
-  };
+/** The methods that a path answers, for `Allow`. Asked only where no route matched, so it may be slow. */
+function methodsOf(path: string, routes: readonly Route[]): string[] {
+  const segments = path.split("/");
+  const methods = routes.filter((route) => route.method !== "ALL" && matches(route.path.split("/"), segments));
+  if (methods.length === 0) return [];
+  const known = new Set(methods.map((route) => route.method));
+  if (known.has("GET")) known.add("HEAD");
+  return [...known.add("OPTIONS")].sort();
+}
+
+function matches(pattern: readonly string[], segments: readonly string[]): boolean {
+  if (pattern.length !== segments.length) return false;
+  return pattern.every((part, index) => (part.startsWith(":") ? segments[index] !== "" : part === segments[index]));
 }

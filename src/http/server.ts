@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { AnyElysia } from "elysia";
+import type { Logger } from "pino";
 
 /** Where to listen: an address of the network, or a socket in the file system (the operator's own channel). */
 export type HttpAddress = { hostname: string; port: number } | { unix: string };
@@ -7,31 +7,47 @@ export type HttpAddress = { hostname: string; port: number } | { unix: string };
 export interface HttpServer {
   /** With the port that was taken when 0 was asked for; `undefined` on a socket of the file system. */
   readonly url: URL | undefined;
-  /** Ends listening at once and lets requests in flight end; what is not done after `graceMs` is cut off. */
+  /** Ends listening and closes idle connections at once, lets requests in flight end, cuts off after `graceMs`. */
   stop(graceMs: number): Promise<void>;
 }
 
 /** Serves the app. Throws at once when the address is taken. */
-export function serveHttp(app: AnyElysia, address: HttpAddress): HttpServer {
+export function serveHttp(app: AnyElysia, address: HttpAddress, log: Logger): HttpServer {
   const shared = {
-    fetch: app.fetch,
-    // The door refuses large bodies itself (body.ts), with a body of its own: Bun's 413 is bare. Unread bytes are
-    // not buffered by Bun, so that this opens nothing.
+    fetch: (request: Request) => app.fetch(withAbsoluteUrl(request)),
+    // What is thrown inside the app is answered there; this is for what not even its error hook could take.
+    error: (error: Error) => {
+      log.error({ err: error }, "request failed: nothing could answer it");
+      return new Response(null, { status: 500 });
+    },
+    // Else a failure is answered with a page that shows the source.
+    development: false,
+    // The door refuses large bodies itself (body.ts): Bun's own 413 is bare. What nobody reads, Bun doesn't keep.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
   };
   const server =
     "unix" in address
       ? Bun.serve({ ...shared, unix: address.unix })
-      : Bun.serve({ ...shared, ...address, idleTimeout });
+      : Bun.serve({ ...shared, ...address, idleTimeout: idleTimeoutSeconds });
   return {
     url: "unix" in address ? undefined : server.url,
     async stop(graceMs) {
-      const ended = server.stop(false);
-      await Promise.race([ended, sleep(graceMs)]);
+      const { promise: graceOver, resolve } = Promise.withResolvers<void>();
+      const timer = setTimeout(resolve, graceMs);
+      await Promise.race([server.stop(false), graceOver]);
+      clearTimeout(timer);
       await server.stop(true);
     },
   };
 }
 
-/** In seconds. Longer than any answer takes to begin: Bun's 10 would cut off a send that waits for its twin. */
-const idleTimeout = 60;
+/** Longer than any answer takes to begin: Bun's 10 s would cut off a send that waits for its twin. */
+const idleTimeoutSeconds = 60;
+
+/**
+ * Without a Host that names one (HTTP/1.0, as old health checkers speak, or an empty field) Bun's url is the path
+ * alone, where Elysia looks for the path behind the host.
+ */
+function withAbsoluteUrl(request: Request): Request {
+  return request.url.startsWith("/") ? new Request(`http://localhost${request.url}`, request) : request;
+}
