@@ -1,5 +1,5 @@
+import { isPublicAddress } from "../domain/network.ts";
 import type { RelayOutcome } from "../domain/outcome.ts";
-import { isPublicAddress } from "../domain/public-address.ts";
 import { addressesOf, again, type LookUp, type MailResolver, mailHosts, never } from "./mx.ts";
 import type { Relay } from "./relay.ts";
 import { openSession, type RelayedMail, type SmtpTarget, type SmtpTimings, smtpTimings } from "./smtp-session.ts";
