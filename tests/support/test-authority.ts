@@ -2,7 +2,6 @@
  * An authority that is made for the tests and trusted by nobody else, and certificates of it, so that no machine needs openssl
  * to run them. The keys are public: they prove nothing.
  */
-
 export const testAuthority = `-----BEGIN CERTIFICATE-----
 MIIBZjCCAQygAwIBAgICEAAwCgYIKoZIzj0EAwIwGTEXMBUGA1UEAwwOVGVzdCBh
 dXRob3JpdHkwIBcNMjAwMTAxMDAwMDAwWhgPMjEyMDAxMDEwMDAwMDBaMBkxFzAV
@@ -15,33 +14,46 @@ A0gAMEUCIQDd+WWX/dEzguhBEDeuRVhKHea6VdAxmHkyA5dOWq1wFgIgew1676hS
 -----END CERTIFICATE-----
 `;
 
-/** For `hooks.test` and 127.0.0.1, until 2120. */
+/** For the name `hooks.test`, until 2120. */
 export const hooksCertificate = `-----BEGIN CERTIFICATE-----
-MIIBeTCCAR+gAwIBAgICEAEwCgYIKoZIzj0EAwIwGTEXMBUGA1UEAwwOVGVzdCBh
+MIIBcjCCARmgAwIBAgICEAQwCgYIKoZIzj0EAwIwGTEXMBUGA1UEAwwOVGVzdCBh
 dXRob3JpdHkwIBcNMjAwMTAxMDAwMDAwWhgPMjEyMDAxMDEwMDAwMDBaMA8xDTAL
 BgNVBAMMBGdvb2QwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAASS9EIwOaz9SvNM
 vvJpcyna2UwSmMPuvwpGgJfPIamj8gp3ls+Ot4GmqaHGX7Wy+8rZV1Olhd7AU/IC
-BFtD5Bupo18wXTAbBgNVHREEFDASggpob29rcy50ZXN0hwR/AAABMB0GA1UdDgQW
-BBRx/MeG5JoQu/Hs+ZYeyHEFDF3nHzAfBgNVHSMEGDAWgBRyVgzHfsRctzYuny/x
-8SoKxaWqgDAKBggqhkjOPQQDAgNIADBFAiEA1G/k11eHIT6MZjpNGlErwTkbPu2F
-rYrB1UxINc3GkmACIB1F7tm+ROlHtro2TEZAPaHDexCvXtLLp6CKuRZ5VEW+
+BFtD5Bupo1kwVzAVBgNVHREEDjAMggpob29rcy50ZXN0MB0GA1UdDgQWBBRx/MeG
+5JoQu/Hs+ZYeyHEFDF3nHzAfBgNVHSMEGDAWgBRyVgzHfsRctzYuny/x8SoKxaWq
+gDAKBggqhkjOPQQDAgNHADBEAiB0QLDrmavB4OQnp8bzddW/yajwuO28Y+owW2cY
+KarzuQIgHjt8c+XmP0B0LRQTnBKgyZdNT3YbK4x9z5LFe3M1gZw=
 -----END CERTIFICATE-----
 `;
 
-/** For the same, until February 2020. */
+/** For the address 127.0.0.1, until 2120. */
+export const addressCertificate = `-----BEGIN CERTIFICATE-----
+MIIBbTCCAROgAwIBAgICEAUwCgYIKoZIzj0EAwIwGTEXMBUGA1UEAwwOVGVzdCBh
+dXRob3JpdHkwIBcNMjAwMTAxMDAwMDAwWhgPMjEyMDAxMDEwMDAwMDBaMA8xDTAL
+BgNVBAMMBGdvb2QwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAASS9EIwOaz9SvNM
+vvJpcyna2UwSmMPuvwpGgJfPIamj8gp3ls+Ot4GmqaHGX7Wy+8rZV1Olhd7AU/IC
+BFtD5Bupo1MwUTAPBgNVHREECDAGhwR/AAABMB0GA1UdDgQWBBRx/MeG5JoQu/Hs
++ZYeyHEFDF3nHzAfBgNVHSMEGDAWgBRyVgzHfsRctzYuny/x8SoKxaWqgDAKBggq
+hkjOPQQDAgNIADBFAiEAtXaSq6UUZ8PUE4WJxIicrcmVMMcRmF/RzO0EIlFZYpsC
+IC2K7Ne3kcTkIsuJAFIGeKeABL4oZENxvI/D3/pEW4eO
+-----END CERTIFICATE-----
+`;
+
+/** For `hooks.test`, until February 2020. */
 export const expiredCertificate = `-----BEGIN CERTIFICATE-----
-MIIBdjCCAR2gAwIBAgICEAIwCgYIKoZIzj0EAwIwGTEXMBUGA1UEAwwOVGVzdCBh
+MIIBcDCCARegAwIBAgICEAYwCgYIKoZIzj0EAwIwGTEXMBUGA1UEAwwOVGVzdCBh
 dXRob3JpdHkwHhcNMjAwMTAxMDAwMDAwWhcNMjAwMjAxMDAwMDAwWjAPMQ0wCwYD
 VQQDDARnb29kMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEkvRCMDms/UrzTL7y
 aXMp2tlMEpjD7r8KRoCXzyGpo/IKd5bPjreBpqmhxl+1svvK2VdTpYXewFPyAgRb
-Q+QbqaNfMF0wGwYDVR0RBBQwEoIKaG9va3MudGVzdIcEfwAAATAdBgNVHQ4EFgQU
-cfzHhuSaELvx7PmWHshxBQxd5x8wHwYDVR0jBBgwFoAUclYMx37EXLc2Lp8v8fEq
-CsWlqoAwCgYIKoZIzj0EAwIDRwAwRAIgVHR/9tVYoEhvHqpuYfihV5bqHqFiDEdc
-l8h7d6j7jrECIHatxDpFoDxjjG+rSESM9NqqdMcFZs8gxLGqICw4EOg1
+Q+QbqaNZMFcwFQYDVR0RBA4wDIIKaG9va3MudGVzdDAdBgNVHQ4EFgQUcfzHhuSa
+ELvx7PmWHshxBQxd5x8wHwYDVR0jBBgwFoAUclYMx37EXLc2Lp8v8fEqCsWlqoAw
+CgYIKoZIzj0EAwIDRwAwRAIgbtBY2rbCbMiT3gUSkMN5ck01viMGsSRq6PA5H797
+YSMCIGjQcVSBIvcaQOR/b7SO5SGaMl1YD8jaN1g/mLsbtwW5
 -----END CERTIFICATE-----
 `;
 
-/** Of both. */
+/** Of these three. */
 export const hooksKey = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgUboR3eI716zWF152
 tGoS2j/P1dlD90wzKQRaH1IQvF2hRANCAASS9EIwOaz9SvNMvvJpcyna2UwSmMPu

@@ -4,6 +4,7 @@ import { systemLookup } from "../../src/webhook/resolve.ts";
 import { answer, type Receiver, type ReceiverOptions, startReceiver } from "../support/receiver.ts";
 import { type StubDns, startStubDns } from "../support/stub-dns.ts";
 import {
+  addressCertificate,
   expiredCertificate,
   hooksCertificate,
   hooksKey,
@@ -165,14 +166,15 @@ describe("over TLS", () => {
     expect(hook.connections()).toBe(1);
   });
 
-  test("an address of its certificate will do as the name", async () => {
-    const hook = await receiver({ tls: good });
+  test("a certificate for its address will do where the URL has the address", async () => {
+    const hook = await receiver({ tls: { cert: addressCertificate, key: hooksKey } });
     const poster = client({ allowPrivate: true });
     expect(await post(poster, hook.url)).toMatchObject({ kind: "answered", status: 200 });
   });
 
   const rows: [string, ReceiverOptions, string, Partial<WebhookClientOptions>][] = [
     ["of another name", { tls: { cert: otherCertificate, key: otherKey } }, "altnames", {}],
+    ["of its address instead of its name", { tls: { cert: addressCertificate, key: hooksKey } }, "altnames", {}],
     ["of an unknown authority", { tls: good }, "certificate", { ca: otherCertificate }],
     ["that has expired", { tls: { cert: expiredCertificate, key: hooksKey } }, "expired", {}],
     ["that it doesn't have", { greeting: "220 mail.test ESMTP\r\n" }, "", {}],
