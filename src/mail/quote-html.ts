@@ -22,7 +22,7 @@ const quoteStyle = "margin:0 0 0 0.8ex;border-left:1px solid #ccc;padding-left:1
 function quotedHtml({ bodyHtml, bodyText }: QuotedMessage): string {
   const source =
     bodyHtml ?? escapeHtml(bodyText.trimEnd().slice(0, maxSourceLength)).replaceAll(/\r\n|\r|\n/g, "<br>\n");
-  const html = sanitizeHtml(source.slice(0, maxSourceLength));
+  const html = sanitizeHtml(source.slice(0, maxSourceLength)).trim();
   const isWhole = utf8Length(html) <= maxQuoteBytes && (bodyHtml ?? bodyText).length <= maxSourceLength;
   if (isWhole) return html;
   // Cut anywhere, then sanitised again: that drops a tag cut in two and closes what is open.
@@ -30,8 +30,8 @@ function quotedHtml({ bodyHtml, bodyText }: QuotedMessage): string {
   return `${sanitizeHtml(cut)}\n<div>[...]</div>`;
 }
 
-/** Styles and embedded pictures make HTML long, so far more than a quote may hold is read, but no more than is quick. */
-const maxSourceLength = 2 * 1024 * 1024;
+/** Styles and embedded pictures make HTML long, so five times what a quote may hold is read; more would hold up the sender. */
+const maxSourceLength = 512 * 1024;
 
 /** Room for the end tags of the deepest nesting that `sanitizeHtml` leaves, and for the mark of the cut. */
 const closingBytes = 3_000;
