@@ -1,6 +1,7 @@
 import { type AnyElysia, Elysia } from "elysia";
 import type { Logger } from "pino";
 import { notFound, Refusal } from "../domain/errors.ts";
+import { accessLog } from "./access-log.ts";
 import { type Account, type Authenticate, authenticated } from "./auth.ts";
 import { type BodyLimits, defaultBodyLimits, refuseDeclaredTooLarge } from "./body.ts";
 import { docs } from "./docs.ts";
@@ -12,8 +13,6 @@ import { requestId, requestIdHeader } from "./request-id.ts";
 export interface HttpDeps extends HealthDeps, Description {
   authenticate: Authenticate;
   newRequestId(): string;
-  /** Whether an error says that the database is away, which is 503 and no bug. */
-  isUnavailable(error: unknown): boolean;
   log: Logger;
   bodyLimits?: BodyLimits;
 }
@@ -37,7 +36,7 @@ export function httpApp(deps: HttpDeps, { guarded, open = [] }: Plugins): AnyEly
     .decorate("bodyLimits", bodyLimits)
     .onError({ as: "global" }, ({ error, request, path, set }) => {
       const id = String(set.headers[requestIdHeader]);
-      const refusal = refusalOf({ error, method: request.method, path, requestId: id }, deps.isUnavailable, deps.log);
+      const refusal = refusalOf({ error, method: request.method, path, request_id: id }, deps.log);
       const { status, headers, body } = problemOf(refusal, path, id);
       set.status = status;
       Object.assign(set.headers, headers);
@@ -45,8 +44,9 @@ export function httpApp(deps: HttpDeps, { guarded, open = [] }: Plugins): AnyEly
     })
     .onRequest(({ request, set }) => {
       set.headers[requestIdHeader] = requestId(request.headers.get(requestIdHeader), deps.newRequestId);
-      if (request.method !== "GET") refuseDeclaredTooLarge(request, bodyLimits);
+      refuseDeclaredTooLarge(request, bodyLimits);
     })
+    .use(accessLog(deps.log))
     .use(docs(described, deps));
 
   const app: AnyElysia = shell;

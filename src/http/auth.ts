@@ -1,9 +1,10 @@
 import { Refusal } from "../domain/errors.ts";
+import type { Plan } from "../domain/limits.ts";
 
 /** Who calls, as the guard found it: the part of an account that the door needs. */
 export interface Account {
   readonly id: string;
-  readonly plan: string;
+  readonly plan: Plan;
 }
 
 /**

@@ -8,17 +8,20 @@ export interface BodyLimits {
 
 export const defaultBodyLimits: BodyLimits = { maxBytes: 2_000_000, timeoutMs: 60_000 };
 
-/** The parsed JSON of a body, or `undefined` where there is no body at all. */
-export async function readJson(request: Request, limits: BodyLimits): Promise<unknown> {
-  if (request.body === null) return undefined;
+/** The bytes of a JSON body, unread of their meaning: refuses other kinds (415) and what is too large (413). */
+export async function readBody(request: Request, limits: BodyLimits): Promise<Uint8Array> {
   const mediaType = request.headers.get("content-type");
-  if (mediaType !== null && !isJson(mediaType)) throw notJson();
-  const encoding = request.headers.get("content-encoding");
-  if (encoding !== null && encoding.toLowerCase() !== "identity") throw notJson();
+  const encoding = request.headers.get("content-encoding") ?? "identity";
+  if ((mediaType !== null && !isJson(mediaType)) || encoding.toLowerCase() !== "identity") throw notJson();
   refuseDeclaredTooLarge(request, limits);
   const bytes = await readBytes(request, limits);
+  if (mediaType === null && bytes.length > 0) throw notJson();
+  return bytes;
+}
+
+/** The value of a JSON body, `undefined` where there is none. */
+export function parseJson(bytes: Uint8Array): unknown {
   if (bytes.length === 0) return undefined;
-  if (mediaType === null) throw notJson();
   const value = parse(bytes);
   if (isDeeperThan(value, maxDepth)) throw invalidJson(`it is nested more than ${maxDepth} levels deep`);
   return value;
@@ -78,49 +81,35 @@ function isJson(mediaType: string): boolean {
 
 const jsonType = /^(application\/json|[a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.+-]+\+json)$/;
 
-/**
- * Counts while it reads, since a chunked body declares no length. The connection is closed after a body that was not
- * read to its end: what is left of it could not be told from the next request.
- */
 async function readBytes(request: Request, limits: BodyLimits): Promise<Uint8Array> {
   let timer: Timer | undefined;
   const late = new Promise<never>((_, reject) => {
     const why = `it did not arrive whole within ${limits.timeoutMs / 1000} seconds`;
     timer = setTimeout(() => reject(invalidJson(why, { connection: "close" })), limits.timeoutMs);
   });
+  const bytes = request.headers.has("content-length") ? request.bytes() : countedBytes(request, limits);
   try {
-    return await Promise.race([
-      late,
-      request.headers.has("content-length") ? whole(request) : counted(request, limits),
-    ]);
+    return await Promise.race([late, bytes]);
+  } catch (error) {
+    throw error instanceof Refusal ? error : invalidJson("it ended too early");
   } finally {
     clearTimeout(timer);
   }
 }
 
-async function whole(request: Request): Promise<Uint8Array> {
-  try {
-    return await request.bytes();
-  } catch {
-    throw invalidJson("it ended too early");
-  }
-}
-
-async function counted(request: Request, limits: BodyLimits): Promise<Uint8Array> {
+/** A chunked body declares no length, so it is counted while it arrives. */
+async function countedBytes(request: Request, limits: BodyLimits): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
   let size = 0;
-  try {
-    for await (const part of request.body ?? []) {
-      size += part.length;
-      if (size > limits.maxBytes) throw tooLarge(limits);
-      parts.push(part);
-    }
-  } catch (error) {
-    throw error instanceof Refusal ? error : invalidJson("it ended too early");
+  for await (const part of request.body ?? []) {
+    size += part.length;
+    if (size > limits.maxBytes) throw tooLarge(limits);
+    parts.push(part);
   }
   return Buffer.concat(parts);
 }
 
+/** The connection ends with it: what is left of such a body could not be told from the next request. */
 function tooLarge(limits: BodyLimits): Refusal {
   return new Refusal("payload_too_large", `Cannot read body: it is larger than ${limits.maxBytes} bytes`, {
     headers: { connection: "close" },

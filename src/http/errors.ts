@@ -1,6 +1,8 @@
 import { NotFoundError, ValidationError } from "elysia";
 import type { Logger } from "pino";
 import { type Fault, notFound, Refusal, statusOf } from "../domain/errors.ts";
+import { DatabaseUnavailable } from "../store/unavailable.ts";
+import { loggable } from "./loggable.ts";
 
 /** The body of every failure (RFC 9457), with `error` and `message` for clients that read those names. */
 export interface Problem {
@@ -54,22 +56,21 @@ export interface Failure {
   error: unknown;
   method: string;
   path: string;
-  requestId: string;
+  request_id: string;
 }
 
 /** What the caller may see of an error. A bug is logged whole and shown as nothing. */
-export function refusalOf(failure: Failure, isUnavailable: (error: unknown) => boolean, log: Logger): Refusal {
-  const { error, method, path, requestId } = failure;
+export function refusalOf({ error, ...request }: Failure, log: Logger): Refusal {
   if (error instanceof Refusal) return error;
   if (error instanceof NotFoundError) return notFound("route");
   if (isUnavailable(error)) {
-    log.warn({ err: error, request_id: requestId, method, path }, "request refused: the database is away");
+    log.warn({ err: loggable(error), ...request }, "request refused: the database is away");
     return unavailable("the database is away");
   }
-  // A response that breaks its schema arrives as a ValidationError whose message repeats the value, which may be
-  // someone's mail: the log gets the places that are wrong and nothing of what stood there.
-  const shown = error instanceof ValidationError ? brokenSchema(error) : { err: error };
-  log.error({ ...shown, request_id: requestId, method, path }, "request failed: unexpected error");
+  log.error(
+    { ...(error instanceof ValidationError ? brokenSchema(error) : { err: loggable(error) }), ...request },
+    "request failed: unexpected error",
+  );
   return new Refusal("internal_error", "Cannot answer: something went wrong on our side");
 }
 
@@ -77,12 +78,20 @@ export function unavailable(why: string, headers: Record<string, string> = {}): 
   return new Refusal("service_unavailable", `Cannot answer: ${why}`, { retryAfterSeconds: 1, headers });
 }
 
-function brokenSchema(error: ValidationError) {
-  const faults = error.all.map((fault) => `${"path" in fault ? fault.path : ""}: ${fault.summary}`);
-  return { broken: error.type, faults };
+function isUnavailable(error: unknown): boolean {
+  return error instanceof DatabaseUnavailable || (error instanceof Error && error.cause instanceof DatabaseUnavailable);
 }
 
-const titles: Record<(typeof statusOf)[keyof typeof statusOf], string> = {
+/**
+ * A response that breaks its schema comes as an error whose message repeats the value, which may be someone's mail:
+ * the log gets the places that are wrong and nothing of what stands there.
+ */
+function brokenSchema(error: ValidationError) {
+  const faults = error.all.map((fault) => ("path" in fault ? String(fault.path) : ""));
+  return { brokenSchema: error.type, faults: [...new Set(faults)] };
+}
+
+export const titles: Record<(typeof statusOf)[keyof typeof statusOf], string> = {
   400: "Bad Request",
   401: "Unauthorized",
   403: "Forbidden",

@@ -1,4 +1,5 @@
 import { Kind, type SchemaOptions, type TSchema, Type, TypeRegistry } from "@sinclair/typebox";
+import type { IdKind } from "../domain/ids.ts";
 
 /**
  * The pieces that wire shapes are made of. Each may carry `error`, the words in which a caller hears that a value
@@ -81,6 +82,11 @@ export function pageQuery(defaultLimit = 50) {
       description: "How many to pass over",
     }),
   };
+}
+
+/** A path parameter that is an id, for the document. An id of the wrong form is an unknown id, so nothing judges it. */
+export function idPath(kind: IdKind, what: string) {
+  return { id: { description: `Id of the ${what}`, example: `${kind}_01jpw7z1x2e9a8r5k3m0t6vqhd` } };
 }
 
 export const Problem = Type.Object(

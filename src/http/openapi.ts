@@ -1,7 +1,7 @@
-import { swagger } from "@elysiajs/swagger";
-import type { TObject, TSchema } from "@sinclair/typebox";
+import { Kind, type TObject, type TSchema } from "@sinclair/typebox";
 import { type AnyElysia, Elysia } from "elysia";
-import { type Reason, statusOf } from "../domain/errors.ts";
+import { type Reason, Refusal, statusOf } from "../domain/errors.ts";
+import { problemOf } from "./errors.ts";
 import { Problem } from "./models.ts";
 import type { Operation } from "./operation.ts";
 
@@ -15,6 +15,8 @@ export interface Description {
  * made from the schemas that judge its requests (below), since what the plugin makes of them is not valid OpenAPI.
  */
 export async function describe(plugins: readonly AnyElysia[], { version, baseUrl }: Description) {
+  // Loaded when the document is asked for: it is a good part of what a start would otherwise load.
+  const { swagger } = await import("@elysiajs/swagger");
   const collector = plugins.reduce(
     (app: AnyElysia, plugin) => app.use(plugin),
     new Elysia().use(swagger({ path: "/viewer", specPath: "/openapi.json", excludeStaticFile: false })),
@@ -57,10 +59,12 @@ export function documented(of: Operation<TSchema, TObject, Record<number, TSchem
         const { description, ...schema } = plain(property);
         return { name, in: "query", required: of.query?.required?.includes(name) ?? false, description, schema };
       }),
-      ...Object.entries(of.headers ?? {}).map(([name, { description, required = false, example }]) => ({
-        ...{ name, in: "header", required, description, example },
-        schema: { type: "string" },
-      })),
+      ...Object.entries({ ...keyHeader(of), ...of.headers }).map(
+        ([name, { description, required = false, example }]) => ({
+          ...{ name, in: "header", required, description, example },
+          schema: { type: "string" },
+        }),
+      ),
     ],
     ...(of.body && { requestBody: { required: !of.bodyMayBeEmpty, content: json("application/json", of.body) } }),
     responses: { ...answers(of), ...refusals(of) },
@@ -101,6 +105,10 @@ function refusals(of: Operation<TSchema, TObject, Record<number, TSchema>>) {
     ...(of.path ? (["not_found"] as const) : []),
     ...(of.query ? (["invalid_query"] as const) : []),
     ...(of.body ? (["invalid_json", "validation_error", "payload_too_large", "unsupported_media_type"] as const) : []),
+    ...(of.idempotencyKey === "required" ? (["missing_idempotency_key"] as const) : []),
+    ...(of.idempotencyKey
+      ? (["invalid_idempotency_key", "idempotency_in_progress", "idempotency_key_reused"] as const)
+      : []),
     ...(of.refuses ?? []),
     "internal_error",
     "service_unavailable",
@@ -110,12 +118,12 @@ function refusals(of: Operation<TSchema, TObject, Record<number, TSchema>>) {
     Array.from(byStatus, ([status, codes]) => [
       status,
       {
-        description: codes.map((code) => `\`${code}\``).join(", "),
+        description: codes.map((code) => `\`${code}\`: ${meanings[code]}`).join("; "),
         headers: { ...requestIdHeader, ...described(refusalHeaders[status] ?? {}) },
         content: {
           "application/problem+json": {
             schema: { $ref: "#/components/schemas/Problem" },
-            examples: Object.fromEntries(codes.map((code) => [code, { value: problemExample(code) }])),
+            examples: Object.fromEntries(codes.map((code) => [code, { value: problemExample(code, of) }])),
           },
         },
       },
@@ -141,18 +149,53 @@ function json(mediaType: string, schema: TSchema) {
   return { [mediaType]: { schema: plain(schema), example: exampleOf(schema) } };
 }
 
-function problemExample(code: Reason) {
-  const detail = "Cannot do this: the reason in plain words";
-  const id = "0197f4a2-7a3e-7c55-8d1e-2f0b6a9c4e10";
-  const texts = { detail, instance: "/v1/…", code, error: code, message: detail, request_id: id };
-  return { type: "about:blank", title: "…", status: statusOf[code], ...texts };
+function problemExample(code: Reason, { summary }: { summary: string }) {
+  const doing = summary.charAt(0).toLowerCase() + summary.slice(1);
+  const refusal = new Refusal(code, `Cannot ${doing}: ${meanings[code]}`);
+  return problemOf(refusal, "/v1/inboxes", "0197f4a2-7a3e-7c55-8d1e-2f0b6a9c4e10").body;
 }
+
+function keyHeader({ idempotencyKey }: { idempotencyKey?: "required" | "optional" }) {
+  if (idempotencyKey === undefined) return {};
+  const description = "A request that comes again with its key is answered as before and not carried out twice (24 h)";
+  return { "Idempotency-Key": { description, required: idempotencyKey === "required", example: "order-4711" } };
+}
+
+const meanings: Record<Reason, string> = {
+  invalid_json: "the body is not JSON in UTF-8, or is missing",
+  validation_error: "fields of the body are missing or wrong",
+  invalid_username: "the name is not one that an address can have",
+  invalid_query: "query parameters are wrong",
+  missing_idempotency_key: "the header Idempotency-Key is required",
+  invalid_idempotency_key: "the header Idempotency-Key is not 1 to 255 visible ASCII characters",
+  no_webhook_url: "no webhook URL is set",
+  unauthorized: "the API key is missing, malformed, unknown or revoked",
+  forbidden: "this account may not do it",
+  feature_requires_paid_plan: "the account's plan does not include it",
+  invalid_signature: "the signature of the address is wrong",
+  link_expired: "the address has expired",
+  not_found: "there is no such thing in this account",
+  method_not_allowed: "the path does not take this method",
+  payload_too_large: "the body is too large",
+  unsupported_media_type: "the body is not application/json",
+  address_taken: "the address is taken",
+  address_reserved: "the address is reserved",
+  idempotency_in_progress: "the first request with this key still runs",
+  idempotency_key_reused: "the key was used for another request",
+  invalid_webhook_url: "the URL is not one that events may go to",
+  rate_limit_exceeded: "too many within a minute",
+  daily_limit_exceeded: "too many today",
+  cold_outreach_limit: "too many to a recipient who has never written",
+  inbox_creation_limit: "too many inboxes today",
+  internal_error: "something went wrong on our side",
+  service_unavailable: "the database is away or the service is shutting down",
+};
 
 /** A schema as JSON has it: without TypeBox's symbols and without our own words for a fault. */
 function plain(schema: TSchema): Record<string, unknown> {
   return JSON.parse(
-    JSON.stringify(schema, function (this: unknown, key, value) {
-      return key === "error" && typeof value === "string" ? undefined : value;
+    JSON.stringify(schema, function (this: object, key, value) {
+      return key === "error" && Kind in this ? undefined : value;
     }),
   );
 }

@@ -1,7 +1,9 @@
 import type { TObject, TSchema } from "@sinclair/typebox";
 import type { Reason } from "../domain/errors.ts";
-import { type BodyLimits, invalidJson, readJson } from "./body.ts";
+import { missingIdempotencyKey } from "../domain/idempotency.ts";
+import { type BodyLimits, invalidJson, parseJson, readBody } from "./body.ts";
 import { bodyJudge, queryJudge } from "./faults.ts";
+import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { documented } from "./openapi.ts";
 
 /** One operation of the API: what it takes, what it answers, what it refuses, in words for the document. */
@@ -15,7 +17,9 @@ export interface Operation<Body extends TSchema, Query extends TObject, Answers 
   query?: Query;
   /** Path parameters, for the document alone: an id of the wrong form is an unknown id. */
   path?: Record<string, { description: string; example: string }>;
-  /** Request headers that the operation reads, for the document alone. */
+  /** Whether the `Idempotency-Key` field is read; the handler finds it by `idempotencyKeyOf(request)`. */
+  idempotencyKey?: "required" | "optional";
+  /** Other request headers that the operation reads, for the document alone. */
   headers?: Record<string, { description: string; required?: boolean; example?: string }>;
   answers: Answers;
   /** Response headers, by status. */
@@ -36,38 +40,51 @@ export function operation<
   Body extends TSchema = never,
   Query extends TObject = never,
 >(of: Operation<Body, Query, Answers>) {
-  const doing = of.summary.charAt(0).toLowerCase() + of.summary.slice(1);
-  const judgeQuery = of.query && queryJudge(of.query, doing);
-  const judgeBody = of.body && bodyJudge(of.body, doing);
-  const transform: ((context: Read) => void | Promise<void>)[] = [];
-  if (judgeQuery) {
-    transform.push((context) => {
-      context.query = judgeQuery(context.qi === -1 ? "" : context.url.slice(context.qi + 1));
-    });
-  }
-  if (judgeBody) {
-    const whenEmpty = of.bodyMayBeEmpty ? {} : undefined;
-    transform.push(async (context) => {
-      const value = (await readJson(context.request, context.bodyLimits)) ?? whenEmpty;
-      if (value === undefined) throw invalidJson("it is empty");
-      context.body = judgeBody(value);
-    });
-  }
-  const hook = { parse: "none" as const, transform, response: of.answers, detail: documented(of) };
-  return hook as unknown as Hook<Answers> &
-    ([Body] extends [never] ? unknown : { body: Body }) &
+  const hook = { parse: "none" as const, transform: takes(of), response: of.answers, detail: documented(of) };
+  return hook as unknown as { response: Answers; detail: Record<string, unknown> } & ([Body] extends [never]
+    ? unknown
+    : { body: Body }) &
     ([Query] extends [never] ? unknown : { query: Query });
 }
 
-interface Hook<Answers> {
-  response: Answers;
-  detail: Record<string, unknown>;
+/** What a request brings is taken in the contract's order (§2), one step after the other. */
+function takes(of: Operation<TSchema, TObject, Record<number, TSchema>>): ((context: Taken) => void | Promise<void>)[] {
+  const { idempotencyKey, query, body } = of;
+  const doing = of.summary.charAt(0).toLowerCase() + of.summary.slice(1);
+  const steps: ((context: Taken) => void | Promise<void>)[] = [];
+  if (body !== undefined) {
+    steps.push(async (context) => {
+      context.body = await readBody(context.request, context.bodyLimits);
+    });
+  }
+  if (idempotencyKey !== undefined) {
+    steps.push(({ request }) => {
+      const key = idempotencyKeyOf(request);
+      if (key === undefined && idempotencyKey === "required") throw missingIdempotencyKey();
+    });
+  }
+  if (query !== undefined) {
+    const judge = queryJudge(query, doing);
+    steps.push((context) => {
+      context.query = judge(context.qi === -1 ? "" : context.url.slice(context.qi + 1));
+    });
+  }
+  if (body !== undefined) {
+    const judge = bodyJudge(body, doing);
+    const whenEmpty = of.bodyMayBeEmpty ? {} : undefined;
+    steps.push((context) => {
+      const value = parseJson(context.body as Uint8Array) ?? whenEmpty;
+      if (value === undefined) throw invalidJson("it is empty");
+      context.body = judge(value);
+    });
+  }
+  return steps;
 }
 
-interface Read {
+interface Taken {
   request: Request;
   url: string;
-  /** Where the query begins in `url`: Elysia's own field. */
+  /** Where the query begins in `url`, or -1: Elysia's own field. */
   qi: number;
   bodyLimits: BodyLimits;
   body: unknown;
