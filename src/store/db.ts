@@ -1,11 +1,14 @@
 import { sql } from "drizzle-orm";
+import { type DirectoryLock, lockDirectory } from "./directory-lock.ts";
 import { openEmbedded } from "./embedded.ts";
+import { careFor } from "./embedded-care.ts";
 import { listenPostgres } from "./listener.ts";
 import { openPool, type Runner } from "./pool.ts";
 import { openPostgresPool, type PostgresOptions } from "./postgres.ts";
 import { type Db, drizzleOver, query } from "./session.ts";
 import { DatabaseUnavailable } from "./unavailable.ts";
 
+export { askHolder, DataDirectoryInUse } from "./directory-lock.ts";
 export { type Db, query, transaction } from "./session.ts";
 export { DatabaseUnavailable } from "./unavailable.ts";
 export { arrayOf, jsonb } from "./wire.ts";
@@ -25,6 +28,8 @@ export interface Database {
   ): Promise<() => Promise<void>>;
   /** Throws within two seconds when the database is away. */
   ping(): Promise<void>;
+  /** The command line's way to the process that has the embedded database; a Postgres needs none. */
+  control?: Pick<DirectoryLock, "serve">;
   /** Work without time-outs, on a connection of its own: migrations. */
   maintain<T>(work: (runner: Runner) => Promise<T>): Promise<T>;
   close(): Promise<void>;
@@ -87,10 +92,15 @@ async function openPostgresDatabase(url: string, options: DatabaseOptions): Prom
 
 async function openEmbeddedDatabase(options: DatabaseOptions): Promise<Database> {
   const timeouts = { ...usualTimeouts, ...options.timeouts };
-  const { connection, listen } = await openEmbedded(options.dataDir);
+  const lock = lockDirectory(options.dataDir);
+  const onFlush = careFor(() => pool);
+  const embedded = await openEmbedded(options.dataDir, onFlush).catch(async (error) => {
+    await lock.release();
+    throw error;
+  });
   const pool = openPool({
     size: 1,
-    connect: () => connection,
+    connect: embedded.connect,
     acquireMs: timeouts.acquireMs,
     lifetimeMs: Number.POSITIVE_INFINITY,
   });
@@ -100,14 +110,18 @@ async function openEmbeddedDatabase(options: DatabaseOptions): Promise<Database>
     api: db,
     mail: db,
     work: db,
+    control: lock,
     async listen(channel, onNotify, onState) {
-      const stop = await listen(channel, onNotify);
+      const stop = await embedded.listen(channel, onNotify);
       onState?.(true);
       return stop;
     },
     ping: () => within(timeouts.pingMs, pool.run("select 1", [], "arrays")),
     maintain: (work) => work(pool),
-    close: pool.close,
+    async close() {
+      await pool.close();
+      await embedded.close().finally(lock.release);
+    },
   };
 }
 

@@ -1,58 +1,183 @@
-import { fdatasyncSync, mkdirSync } from "node:fs";
+import { closeSync, fdatasyncSync, fsyncSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { PGlite } from "@electric-sql/pglite";
+import { NodeFS } from "@electric-sql/pglite/nodefs";
+import fileSystem from "../../node_modules/@electric-sql/pglite/dist/pglite.data" with { type: "file" };
+import program from "../../node_modules/@electric-sql/pglite/dist/pglite.wasm" with { type: "file" };
+import { placeCluster } from "./embedded-cluster.ts";
 import type { Connection } from "./pool.ts";
+import { DatabaseUnavailable } from "./unavailable.ts";
 import { readers } from "./wire.ts";
 
+/** The Postgres that runs inside this process, on one directory. */
 export interface Embedded {
-  connection: Connection;
+  /** The one session it has. After the engine has failed, a new one, which begins by recovering from the disk. */
+  connect(): Connection;
   listen(channel: string, onNotify: (payload: string) => void): Promise<() => Promise<void>>;
+  close(): Promise<void>;
 }
 
-/** Opens the Postgres that runs inside this process, in `dataDir/pg`. The caller holds the lock on `dataDir`. */
-export async function openEmbedded(dataDir: string): Promise<Embedded> {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  const engine = await PGlite.create({
-    dataDir: join(dataDir, "pg"),
-    startParams: [...PGlite.defaultStartParams.filter((param) => param !== "-F"), "-c", "wal_sync_method=fsync"],
+/**
+ * Opens the database in `dataDir/pg`, and makes it first where there is none. The caller holds the lock on `dataDir`.
+ * `onFlush` is called whenever a file reaches the disk, which is at least once for each commit that wrote something.
+ */
+export async function openEmbedded(dataDir: string, onFlush: () => void = () => undefined): Promise<Embedded> {
+  const directory = join(dataDir, "pg");
+  const listeners = new Set<Listener>();
+  await placeCluster(directory);
+  let engine: Promise<PGlite> = open();
+  await engine;
+
+  async function open(): Promise<PGlite> {
+    const opened = await startEngine(directory, onFlush);
+    for (const { channel, onNotify } of listeners) await opened.listen(channel, onNotify);
+    return opened;
+  }
+
+  let lastBreathAt = performance.now();
+
+  /** The engine answers in the same turn of the event loop: a run of statements would keep sockets and timers waiting to its end. */
+  async function letOthersRun(): Promise<void> {
+    if (performance.now() < lastBreathAt + longestTurnMs) return;
+    await new Promise((resolve) => setImmediate(resolve));
+    lastBreathAt = performance.now();
+  }
+
+  let failedAt = Number.NEGATIVE_INFINITY;
+
+  function connect(): Connection {
+    let isOpen = true;
+    if (failedAt > Number.NEGATIVE_INFINITY) engine = reopen();
+    return {
+      get isOpen() {
+        return isOpen;
+      },
+      async run(text, values, shape) {
+        await letOthersRun();
+        const { rows } = await (await engine).query<unknown>(text, values, {
+          rowMode: shape === "arrays" ? "array" : "object",
+        });
+        return rows;
+      },
+      async script(text) {
+        await letOthersRun();
+        const results = await (await engine).exec(text);
+        return results.at(-1)?.command ?? "";
+      },
+      sever() {
+        if (!isOpen) return;
+        isOpen = false;
+        failedAt = performance.now();
+        engine.then(abandon, () => undefined);
+      },
+      async close() {},
+    };
+  }
+
+  /** A full disk fails the engine again and again: without a pause, each attempt would cost a second of everybody's time. */
+  async function reopen(): Promise<PGlite> {
+    if (performance.now() < failedAt + pauseMs) throw new DatabaseUnavailable("the embedded engine has just failed");
+    return open();
+  }
+
+  return {
+    connect,
+    async listen(channel, onNotify) {
+      const listener = { channel: quoted(channel), onNotify };
+      listeners.add(listener);
+      await (await engine).listen(listener.channel, onNotify);
+      return async () => {
+        listeners.delete(listener);
+        await (await engine).unlisten(listener.channel, onNotify);
+      };
+    },
+    async close() {
+      await engine.then((opened) => opened.close());
+    },
+  };
+}
+
+const pauseMs = 1_000;
+const longestTurnMs = 5;
+
+interface Listener {
+  channel: string;
+  onNotify: (payload: string) => void;
+}
+
+async function startEngine(directory: string, onFlush: () => void): Promise<PGlite> {
+  return PGlite.create({
+    fs: filesThatReachTheDisk(directory, onFlush),
+    // As it comes, the engine is told never to flush (-F).
+    startParams: [
+      ...PGlite.defaultStartParams.filter((param) => param !== "-F"),
+      ...["wal_sync_method=fsync", "shared_buffers=64MB"].flatMap((setting) => ["-c", setting]),
+    ],
+    pgliteWasmModule: await WebAssembly.compile(await Bun.file(program).arrayBuffer()),
+    fsBundle: Bun.file(fileSystem),
+    // Never used, since the cluster is there; but without one the engine looks for the real one beside its source.
+    initdbWasmModule: new WebAssembly.Module(emptyModule),
     parsers: readers,
     serializers: { 17: (bytes) => bytes },
   });
-  reachTheDisk(engine);
-  return { connection: connectionTo(engine), listen: (channel, onNotify) => engine.listen(quoted(channel), onNotify) };
 }
 
-/** The engine's file system has no fsync: without this each commit would be a promise that a power cut breaks. */
-function reachTheDisk(engine: PGlite): void {
-  const { stream_ops: operations } = engine.Module.NODEFS as unknown as { stream_ops: Record<string, unknown> };
-  operations.fsync = (stream: { nfd: number }) => {
-    fdatasyncSync(stream.nfd);
-    return 0;
+/** The engine's file system has no flush: it must have one before the engine starts, since a start may recover and checkpoint. */
+function filesThatReachTheDisk(directory: string, onFlush: () => void): NodeFS {
+  const files = new NodeFS(directory);
+  const init = files.init.bind(files);
+  files.init = async (engine, options) => {
+    const { emscriptenOpts } = await init(engine, options);
+    const addFlush = ({ NODEFS }: { NODEFS: unknown }) => {
+      const { stream_ops, realPath } = NODEFS as NodeFiles;
+      stream_ops.fsync = ({ nfd, node }) => {
+        if (nfd === undefined) flushDirectory(realPath(node));
+        else fdatasyncSync(nfd);
+        onFlush();
+        return 0;
+      };
+    };
+    return { emscriptenOpts: { ...emscriptenOpts, preRun: [...(emscriptenOpts.preRun ?? []), addFlush] } };
   };
+  return files;
 }
 
-function connectionTo(engine: PGlite): Connection {
-  let isOpen = true;
-  return {
-    get isOpen() {
-      return isOpen;
-    },
-    async run(text, values, shape) {
-      const rowMode = shape === "arrays" ? "array" : "object";
-      const { rows } = await engine.query<unknown>(text, values, { rowMode });
-      return rows;
-    },
-    async script(text) {
-      const results = await engine.exec(text);
-      return (results.at(-1) as { command?: string } | undefined)?.command ?? "";
-    },
-    sever() {},
-    async close() {
-      if (!isOpen) return;
-      isOpen = false;
-      await engine.close();
-    },
-  };
+function flushDirectory(path: string): void {
+  const directory = openSync(path, "r");
+  try {
+    fsyncSync(directory);
+  } finally {
+    closeSync(directory);
+  }
+}
+
+const emptyModule = new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]);
+
+/** An engine that has failed can't be closed: only its files can. */
+function abandon(engine: PGlite): void {
+  for (const file of openFilesOf(engine)) {
+    try {
+      if (file?.nfd !== undefined) closeSync(file.nfd);
+    } catch {
+      // It was closed already.
+    }
+  }
+}
+
+/** An open file of the engine; a directory has no descriptor of the host's. */
+interface OpenFile {
+  nfd?: number;
+  node: object;
+}
+
+/** The part of Emscripten's NODEFS that is used here. */
+interface NodeFiles {
+  stream_ops: { fsync?: (file: OpenFile) => number };
+  realPath(node: object): string;
+}
+
+function openFilesOf(engine: PGlite): readonly (OpenFile | null | undefined)[] {
+  return (engine.Module.FS as unknown as { streams: (OpenFile | null)[] }).streams;
 }
 
 function quoted(name: string): string {

@@ -1,0 +1,50 @@
+import type { Runner } from "./pool.ts";
+
+/** How often to look, in flushes: about once a second under full load, never when idle. */
+const flushesBetweenLooks = 256;
+/** What may have to be replayed after a crash, and what `pg_wal` may grow by. */
+const mostUncheckpointedBytes = 32 * 1024 * 1024;
+
+/**
+ * Does what a server's background processes do and the embedded engine, which has none, does not: without a checkpoint
+ * its log of changes grows for ever, and without vacuum its tables do. Driven by the flushes that commits make,
+ * so that an idle database is left in peace. Gives the function to call at each flush.
+ */
+export function careFor(runner: () => Runner): () => void {
+  let flushes = 0;
+  let busy = false;
+
+  async function look(): Promise<void> {
+    const grown = await first<number>(
+      "select (pg_current_wal_insert_lsn() - redo_lsn)::int8 from pg_control_checkpoint()",
+    );
+    if (grown === undefined || grown < mostUncheckpointedBytes) return;
+    await runner().script("checkpoint");
+    // As autovacuum judges by default, but for small tables that change all the time, such as the outbox.
+    const worn = await runner().run(
+      `select quote_ident(relname) from pg_stat_user_tables
+       where greatest(n_dead_tup, n_mod_since_analyze) > 500 + 0.2 * n_live_tup`,
+      [],
+      "arrays",
+    );
+    for (const [table] of worn as [string][]) await runner().script(`vacuum (analyze) ${table}`);
+  }
+
+  async function first<Value>(text: string): Promise<Value | undefined> {
+    const [row] = await runner().run(text, [], "arrays");
+    return (row as [Value] | undefined)?.[0];
+  }
+
+  return () => {
+    if (++flushes % flushesBetweenLooks !== 0 || busy) return;
+    busy = true;
+    // Whatever goes wrong is met again by the next statement, whose caller wants to know.
+    setTimeout(() => {
+      look()
+        .catch(() => undefined)
+        .finally(() => {
+          busy = false;
+        });
+    });
+  };
+}
