@@ -1,0 +1,106 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { link, mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { newPrivateKey, selfSign } from "./self-signed.ts";
+
+/** Both as PEM; `cert` may hold the chain behind the leaf. */
+export interface Certificate {
+  cert: string;
+  key: string;
+}
+
+/** Reads the operator's certificate, and says what is wrong with it before a client finds out. */
+export async function loadCertificate(paths: { certPath: string; keyPath: string }): Promise<Certificate> {
+  const { certPath, keyPath } = paths;
+  const cert = await readPem(certPath);
+  const key = await readPem(keyPath);
+  checkPair({ cert, key }, certPath, keyPath);
+  return { cert, key };
+}
+
+export interface SelfSignedOptions {
+  dataDir: string;
+  hostname: string;
+  now: () => Date;
+  randomBytes: (n: number) => Uint8Array;
+}
+
+/**
+ * The self-signed certificate of this data directory, made at the first start and kept.
+ *
+ * Each file comes into being whole and is never replaced, and the certificate is made for whatever key is
+ * there: so two first starts at once, or one that died between the two files, end with one pair that fits.
+ */
+export async function selfSigned({ dataDir, hostname, now, randomBytes }: SelfSignedOptions): Promise<Certificate> {
+  const certPath = join(dataDir, "smtp-cert.pem");
+  const keyPath = join(dataDir, "smtp-key.pem");
+  const suffix = `.${randomBytes(8).toHex()}.new`;
+  await mkdir(dataDir, { recursive: true });
+  const key = (await readIfThere(keyPath)) ?? (await keepFirst(keyPath, await newPrivateKey(), suffix));
+  const cert =
+    (await readIfThere(certPath)) ??
+    (await keepFirst(certPath, (await selfSign(key, { hostname, now: now(), randomBytes })).cert, suffix));
+  checkPair({ cert, key }, certPath, keyPath);
+  return { cert, key };
+}
+
+/** Writes `text` at `path` unless another was first; what is there in the end. */
+async function keepFirst(path: string, text: string, suffix: string): Promise<string> {
+  const fresh = path + suffix;
+  const file = await open(fresh, "wx", 0o600);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  try {
+    // Fails where the name is taken, unlike rename.
+    await link(fresh, path);
+  } catch (error) {
+    // A file system without hard links: the later of two at once wins there.
+    if (!isErrno(error, "EEXIST")) await rename(fresh, path);
+  }
+  await rm(fresh, { force: true });
+  return readPem(path);
+}
+
+function checkPair({ cert, key }: Certificate, certPath: string, keyPath: string): void {
+  const leaf = parsed(certPath, "certificate", () => new X509Certificate(cert));
+  const privateKey = parsed(keyPath, "private key", () => createPrivateKey(key));
+  if (!leaf.checkPrivateKey(privateKey)) {
+    throw new Error(`Cannot use the certificate "${certPath}": "${keyPath}" is the key of another`);
+  }
+}
+
+function parsed<T>(path: string, what: string, parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    throw new Error(`Cannot use "${path}": it holds no readable PEM ${what}`, { cause: error });
+  }
+}
+
+async function readPem(path: string): Promise<string> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    throw new Error(`Cannot read "${path}": ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+async function readIfThere(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    if (isErrno(error, "ENOENT")) return undefined;
+    throw new Error(`Cannot read "${path}": ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+const isErrno = (error: unknown, code: string): boolean =>
+  error instanceof Error && "code" in error && error.code === code;

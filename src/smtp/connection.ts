@@ -1,0 +1,277 @@
+import type { Socket } from "node:net";
+import type { SMTPServer } from "smtp-server";
+import type { SMTPConnectionOptions } from "smtp-server/lib/smtp-connection.js";
+import { parseRecipient, parseSender } from "./address-command.ts";
+import type { MailDoor, SmtpObserver } from "./door.ts";
+import type { SmtpLimits } from "./limits.ts";
+import type { MemoryBudget } from "./memory-budget.ts";
+import { DoorParser } from "./parser.ts";
+import { type Reply, reply, replyToMail, replyToRecipient, tooBig } from "./replies.ts";
+import { ReplyingConnection } from "./replying-connection.ts";
+import { loneDot, startTransfer, type Transfer } from "./transfer.ts";
+
+/** What all sessions of a listener share. */
+export interface Shared {
+  readonly door: MailDoor;
+  readonly limits: SmtpLimits;
+  readonly maxBytes: number;
+  readonly memory: MemoryBudget;
+  readonly observe: SmtpObserver;
+  /** Set once the listener stops: no session begins anything new. */
+  draining: boolean;
+  /** A session ends: no more of it is awaited. */
+  ended(): void;
+  /** Its socket is gone. */
+  left(session: DoorConnection): void;
+}
+
+/** One mail transaction, from MAIL to the reply to its final dot (RFC 5321 §3.3). */
+interface Transaction {
+  readonly from: string;
+  readonly recipients: string[];
+  /** Lower-cased, so that an address given twice gets the mail once. */
+  readonly known: Set<string>;
+  readonly startedAtMs: number;
+}
+
+/** A question that the door has not answered yet. */
+interface Question {
+  readonly untilMs: number;
+  giveUp(): void;
+}
+
+type Done = () => void;
+/** A mail made to be slow to read takes milliseconds for so much of it; then others have their turn. */
+const turnBytes = 64 << 10;
+const unavailable = { kind: "unavailable" } as const;
+const shuttingDown = reply(421, "4.3.2", "Shutting down, try again later");
+
+/**
+ * A session. smtp-server keeps the socket, reads commands, greets, and turns to TLS; the mail commands,
+ * DATA and the deadlines are ours. A class only because that is how smtp-server is extended.
+ */
+export class DoorConnection extends ReplyingConnection {
+  readonly #shared: Shared;
+  #mail: Transaction | undefined;
+  #transfer: Transfer | undefined;
+  #question: Question | undefined;
+  #refusedRecipients = 0;
+  #commandSeen = false;
+  /** When the last command was done: an octet now and then keeps no session alive. */
+  #doneAtMs = performance.now();
+  #left = false;
+
+  constructor(server: SMTPServer, socket: Socket, options: SMTPConnectionOptions, shared: Shared) {
+    super(server, socket, options);
+    this.#shared = shared;
+  }
+
+  override _onCommand(command: Buffer, callback?: Done): void {
+    if (this.#shared.draining) {
+      this.endWith(shuttingDown);
+      return;
+    }
+    this.#commandSeen = true;
+    this.#doneAtMs = performance.now();
+    super._onCommand(command, callback);
+  }
+
+  override handler_MAIL(command: Buffer, callback: Done): void {
+    const sender = parseSender(command.toString(), this.#shared.maxBytes);
+    if (this.#mail !== undefined) this.answer(reply(503, "5.5.1", "A mail is already begun"));
+    else if (typeof sender !== "string") this.answer(sender);
+    else {
+      this.#mail = { from: sender, recipients: [], known: new Set(), startedAtMs: performance.now() };
+      this.answer(reply(250, "2.1.0", "Ok"));
+    }
+    callback();
+  }
+
+  override handler_RCPT(command: Buffer, callback: Done): void {
+    const { door, limits } = this.#shared;
+    const mail = this.#mail;
+    const recipient = parseRecipient(command.toString());
+    if (mail === undefined) this.answer(reply(503, "5.5.1", "Send MAIL first"));
+    else if (typeof recipient !== "string") this.#answerRecipient(recipient);
+    else if (mail.recipients.length >= limits.maxRecipients && !mail.known.has(recipient.toLowerCase())) {
+      this.answer(reply(452, "4.5.3", "Too many recipients", "too_many_recipients"));
+    } else {
+      const ask = () => door.recipient(recipient);
+      this.#ask("recipient", ask, limits.recipientMs, (decision) => {
+        if (decision.kind === "accept") addRecipient(mail, recipient);
+        this.#answerRecipient(replyToRecipient(decision));
+        callback();
+      });
+      return;
+    }
+    callback();
+  }
+
+  override handler_DATA(command: Buffer, callback: Done): void {
+    const mail = this.#mail;
+    const parser = this._parser;
+    if (command.toString().trim().length > "DATA".length) this.answer(reply(501, "5.5.4", "Syntax: DATA"));
+    else if (mail === undefined) this.answer(reply(503, "5.5.1", "Send MAIL first"));
+    else if (mail.recipients.length === 0) this.answer(reply(554, "5.5.1", "No valid recipients"));
+    else if (parser instanceof DoorParser) {
+      const transfer = startTransfer(this.#shared);
+      this.#transfer = transfer;
+      parser.startData((chunk, done) => this.#takeData(mail, transfer, parser, chunk, done));
+      this.answer(reply(354, "", "End data with <CR><LF>.<CR><LF>"));
+    }
+    callback();
+  }
+
+  #takeData(mail: Transaction, transfer: Transfer, parser: DoorParser, chunk: Buffer, done: Done): void {
+    if (this._closing || this.#left) return;
+    const piece = chunk.subarray(0, turnBytes);
+    const end = transfer.take(piece);
+    if (end !== -1) {
+      this.#takeMail(mail, transfer, () => parser.endData(chunk.subarray(end), done));
+    } else if (transfer.isEndless) {
+      this.cutOff(tooBig(this.#shared.maxBytes, "endless"));
+    } else {
+      const rest = chunk.subarray(piece.length);
+      transfer.readOn(rest.length === 0 ? done : () => this.#takeData(mail, transfer, parser, rest, done));
+    }
+  }
+
+  /** Judges a mail that came whole. Only from here a mail gets to the door, and only from its answer a 250. */
+  #takeMail(mail: Transaction, transfer: Transfer, resume: Done): void {
+    const { door, limits, observe } = this.#shared;
+    const result = transfer.result();
+    if ("fault" in result) {
+      this.answer(result.fault);
+      if (result.fault === loneDot) this.close();
+      else this.#endMail(resume);
+      return;
+    }
+    const inbound = {
+      envelopeFrom: mail.from,
+      recipients: mail.recipients,
+      raw: result.raw,
+      remoteAddress: this.remoteAddress,
+      heloName: this.hostNameAppearsAs === false ? "" : this.hostNameAppearsAs,
+      secure: this.secure,
+    };
+    const ask = () => door.accept(inbound);
+    this.#ask("accept", ask, limits.acceptMs, (decision) => {
+      if (decision.kind === "stored") observe.accepted?.(inbound.raw.length);
+      this.answer(replyToMail(decision));
+      this.#endMail(resume);
+    });
+  }
+
+  #endMail(resume: Done): void {
+    this._resetSession();
+    this._unrecognizedCommands = 0;
+    if (this.#shared.draining) this.endWith(shuttingDown);
+    else resume();
+  }
+
+  /** RSET, EHLO, STARTTLS and the end of a mail: what was begun is forgotten (RFC 5321 §4.1.1.5). */
+  override _resetSession(): void {
+    super._resetSession();
+    this.#mail = undefined;
+    this.#endTransfer();
+  }
+
+  override close(): void {
+    super.close();
+    // A mail that the door holds stays booked until it answers.
+    if (this.#question === undefined) this.#endTransfer();
+    this.#shared.ended();
+  }
+
+  /** The socket is gone, maybe in the midst of a mail: that commits nothing. */
+  override _onClose(): void {
+    super._onClose();
+    if (this.#left) return;
+    this.#left = true;
+    if (this.#question === undefined) this.#endTransfer();
+    this.#shared.left(this);
+  }
+
+  #endTransfer(): void {
+    this.#transfer?.release();
+    this.#transfer = undefined;
+  }
+
+  /** Asks the door. A throw, a rejection or no answer in time is `unavailable`, never a lasting refusal. */
+  #ask<A extends { kind: string }>(
+    during: "recipient" | "accept",
+    ask: () => Promise<A>,
+    waitMs: number,
+    then: (decision: A | typeof unavailable) => void,
+  ): void {
+    let settled = false;
+    const settle = (decision: A | typeof unavailable): void => {
+      if (settled) return;
+      settled = true;
+      this.#question = undefined;
+      this.#doneAtMs = performance.now();
+      if (this.#left) this.#endTransfer();
+      else if (!this._closing) then(decision);
+    };
+    const fail = (error: unknown): void => {
+      this.#shared.observe.fault?.(error, during);
+      settle(unavailable);
+    };
+    const giveUp = () => fail(new Error(`Cannot answer ${during}: the door did not decide within ${waitMs} ms`));
+    this.#question = { untilMs: performance.now() + waitMs, giveUp };
+    // The replies to the commands before don't wait for this one's.
+    this.flushSoon();
+    try {
+      ask()
+        .then(settle, fail)
+        .catch((error) => this._socket.destroy(error));
+    } catch (error) {
+      fail(error);
+    }
+  }
+
+  /** Someone who guesses at names, or an old list: after some refusals there is no more to learn here. */
+  #answerRecipient(answer: Reply): void {
+    if (answer.code >= 500) this.#refusedRecipients += 1;
+    if (this.#refusedRecipients < this.#shared.limits.maxRefusedRecipients) this.answer(answer);
+    else this.endWith(reply(421, "4.7.0", "Too many recipients were refused", "refused_recipients"));
+  }
+
+  /** Every reply passes here, those of the library too. */
+  override answer(answer: Reply): void {
+    if (answer.reason !== undefined) this.#shared.observe.refused?.(answer.reason);
+    super.answer(answer);
+  }
+
+  /** Holds the session against its deadlines; called by the listener's sweep, and when it begins to stop. */
+  check(nowMs: number): void {
+    if (this._closing || this.#left) return;
+    const { limits, draining } = this.#shared;
+    const isFresh = !this.#commandSeen || this._upgrading;
+    if (this.#question !== undefined) {
+      if (nowMs >= this.#question.untilMs) this.#question.giveUp();
+    } else if (this.#mail !== undefined && nowMs - this.#mail.startedAtMs >= limits.transactionMs) {
+      this.#timeOut("The mail took too long");
+    } else if (this.#transfer !== undefined) {
+      if (this.#transfer.isTooSlow(nowMs)) this.#timeOut("The mail comes too slowly");
+    } else if (draining) {
+      this.endWith(shuttingDown);
+    } else if (nowMs - this.#doneAtMs >= (isFresh ? limits.firstCommandMs : limits.idleMs)) {
+      this.#timeOut("No command for too long");
+    }
+  }
+
+  /** Ends the session, whatever it is at. */
+  endNow(): void {
+    if (!this._closing) this.endWith(shuttingDown);
+  }
+
+  #timeOut(text: string): void {
+    this.cutOff(reply(421, "4.4.2", text, "timeout"));
+  }
+}
+
+function addRecipient({ recipients, known }: Transaction, address: string): void {
+  if (!known.has(address.toLowerCase())) recipients.push(address);
+  known.add(address.toLowerCase());
+}

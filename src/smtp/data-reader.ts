@@ -1,0 +1,195 @@
+/** Reads one mail off the wire, from the reply 354 to the final dot. */
+export interface DataReader {
+  /** Takes the next octets; returns the position behind the final dot's CRLF, or -1 while the mail goes on. */
+  read(chunk: Buffer): number;
+  /** Lets go of what was kept: the rest is only counted and looked through for its end. */
+  discard(): void;
+  /** The mail so far, or nothing where it was discarded. */
+  bytes(): Uint8Array;
+  /** Octets of the mail so far, kept or not. */
+  readonly sizeBytes: number;
+  /** Octets in memory. */
+  readonly heldBytes: number;
+  /** Whether a line of one dot stood beside a bare CR or a bare LF. */
+  readonly loneDot: boolean;
+}
+
+/**
+ * Only CRLF ends a line (RFC 5321 §2.3.8), so only CRLF "." CRLF ends the mail (§4.1.1.4) and only a dot
+ * behind CRLF was stuffed (§4.5.2): a bare LF or CR is an octet like any other and stays in the mail.
+ * A server that reads it as the end of a line can be made to see two mails where its client sent one
+ * (SMTP smuggling). Such a dot is reported, since the next server might be one of those.
+ *
+ * A dot matters only behind CR or LF, which is rare, so the reader leaps from one such place to the next
+ * by native search and steps octet by octet only through the two or three octets that decide.
+ */
+export function dataReader(maxBytes: number): DataReader {
+  let state: State = LINE_START;
+  let sizeBytes = 0;
+  let loneDot = false;
+  let store: ByteStore | undefined = byteStore();
+
+  function keep(chunk: Buffer, from: number, to: number): void {
+    sizeBytes += to - from;
+    if (sizeBytes > maxBytes) store = undefined;
+    else store?.add(chunk, from, to);
+  }
+
+  /** One octet behind a dot that is undecided; whether the mail ends with it. The octet is taken only where that's said. */
+  function decide(octet: number | undefined): "taken" | "left" | "end" {
+    if (state === DOT && octet === CR_OCTET) {
+      state = DOT_CR;
+      return "taken";
+    }
+    if (state === DOT_CR && octet === LF_OCTET) return "end";
+    if (state === DOT_CR) {
+      loneDot = true;
+      keep(LONE_CR, 0, 1);
+      state = CR;
+      return "left";
+    }
+    if (octet === LF_OCTET || octet === CR_OCTET) loneDot = true;
+    state = TEXT;
+    return "left";
+  }
+
+  function read(chunk: Buffer): number {
+    let at = 0;
+    let dotBehindLf = 0;
+    let dotBehindCr = 0;
+    while (at < chunk.length) {
+      if (state >= DOT) {
+        const decision = decide(chunk[at]);
+        if (decision === "end") return at + 1;
+        if (decision === "taken") at += 1;
+        continue;
+      }
+      let dot = at;
+      if (state === TEXT || chunk[at] !== DOT_OCTET) {
+        // Both positions are kept until passed: searching anew at each dot would be quadratic.
+        if (dotBehindLf <= at) dotBehindLf = positionBehind(chunk, LF_DOT, at);
+        if (dotBehindCr <= at) dotBehindCr = positionBehind(chunk, CR_DOT, at);
+        dot = Math.min(dotBehindLf, dotBehindCr, chunk.length);
+        keep(chunk, at, dot);
+        state = stateBehind(chunk, at, dot, state);
+      }
+      if (dot === chunk.length) break;
+      if (state === LINE_START) {
+        state = DOT;
+      } else {
+        keep(chunk, dot, dot + 1);
+        state = BARE_DOT;
+      }
+      at = dot + 1;
+    }
+    return -1;
+  }
+
+  return {
+    read,
+    discard() {
+      store = undefined;
+    },
+    bytes: () => store?.bytes() ?? new Uint8Array(0),
+    get sizeBytes() {
+      return sizeBytes;
+    },
+    get heldBytes() {
+      return store === undefined ? 0 : sizeBytes;
+    },
+    get loneDot() {
+      return loneDot;
+    },
+  };
+}
+
+/** Where in a line the reader is. From DOT on, the next octet decides what the dot was. */
+type State =
+  | typeof LINE_START
+  | typeof TEXT
+  | typeof CR
+  | typeof BARE_LF
+  | typeof DOT
+  | typeof DOT_CR
+  | typeof BARE_DOT;
+/** Behind CRLF, or at the very start. */
+const LINE_START = 0;
+const TEXT = 1;
+const CR = 2;
+const BARE_LF = 3;
+/** CRLF "." and CRLF "." CR: not kept until it's known that the mail goes on. */
+const DOT = 4;
+const DOT_CR = 5;
+/** A dot behind a bare CR or LF: kept. */
+const BARE_DOT = 6;
+
+const CR_OCTET = 0x0d;
+const LF_OCTET = 0x0a;
+const DOT_OCTET = 0x2e;
+const LF_DOT = Buffer.from("\n.");
+const CR_DOT = Buffer.from("\r.");
+const LONE_CR = Buffer.from("\r");
+
+function positionBehind(chunk: Buffer, pair: Buffer, from: number): number {
+  const found = chunk.indexOf(pair, from);
+  return found === -1 ? Number.POSITIVE_INFINITY : found + 1;
+}
+
+function stateBehind(chunk: Buffer, from: number, to: number, before: State): State {
+  const last = chunk[to - 1];
+  if (last === CR_OCTET) return CR;
+  if (last !== LF_OCTET) return TEXT;
+  const behindCr = to - 2 >= from ? chunk[to - 2] === CR_OCTET : before === CR;
+  return behindCr ? LINE_START : BARE_LF;
+}
+
+interface ByteStore {
+  add(chunk: Buffer, from: number, to: number): void;
+  bytes(): Uint8Array;
+}
+
+const blockBytes = 16 << 10;
+const smallPieceBytes = 4 << 10;
+/** Up to here a loop copies faster than a call. */
+const tinyPieceBytes = 32;
+
+/**
+ * Keeps pieces by reference and copies them once, at the end; a mail of one piece isn't copied at all.
+ * Small pieces are gathered into blocks, since a mail of nothing but stuffed dots, or one that comes an
+ * octet at a time, would otherwise cost a hundred times its size in objects.
+ */
+function byteStore(): ByteStore {
+  const pieces: Buffer[] = [];
+  let block: Buffer | undefined;
+  let used = 0;
+
+  function closeBlock(): void {
+    if (block !== undefined) pieces.push(block.subarray(0, used));
+    block = undefined;
+    used = 0;
+  }
+
+  return {
+    add(chunk, from, to) {
+      const length = to - from;
+      if (length === 0) return;
+      if (length >= smallPieceBytes || (pieces.length === 0 && block === undefined)) {
+        closeBlock();
+        pieces.push(chunk.subarray(from, to));
+        return;
+      }
+      if (block !== undefined && used + length > block.length) closeBlock();
+      block ??= Buffer.allocUnsafeSlow(blockBytes);
+      if (length > tinyPieceBytes) used += chunk.copy(block, used, from, to);
+      else for (let at = from; at < to; at++) block[used++] = chunk[at] ?? 0;
+    },
+    bytes() {
+      closeBlock();
+      const [first] = pieces;
+      const whole = pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces);
+      // The pieces would keep a second copy for as long as the mail is being stored.
+      pieces.splice(0, pieces.length, whole);
+      return new Uint8Array(whole.buffer, whole.byteOffset, whole.length);
+    },
+  };
+}

@@ -1,0 +1,187 @@
+import type { AddressInfo, Socket } from "node:net";
+import { createSecureContext } from "node:tls";
+import { SMTPServer } from "smtp-server";
+import { type Admission, admission } from "./admission.ts";
+import type { Certificate } from "./certificate.ts";
+import { DoorConnection, type Shared } from "./connection.ts";
+import type { MailDoor, RefusedReason, SmtpObserver } from "./door.ts";
+import { defaultLimits, type SmtpLimits } from "./limits.ts";
+import { memoryBudget } from "./memory-budget.ts";
+import { reply, replyLines } from "./replies.ts";
+
+export interface SmtpOptions {
+  host: string;
+  /** 0 takes a free one. */
+  port: number;
+  /** The name in the greeting and in the answer to EHLO. */
+  hostname: string;
+  maxBytes: number;
+  /** For STARTTLS. */
+  certificate: Certificate;
+  limits?: Partial<SmtpLimits>;
+  observe?: SmtpObserver;
+}
+
+export interface SmtpListener {
+  readonly address: string;
+  readonly port: number;
+  /** Connections that are open. */
+  readonly sessions: number;
+  /** Bytes of mails in memory. */
+  readonly heldBytes: number;
+  /** New handshakes take the new certificate. */
+  reloadCertificate(certificate: Certificate): void;
+  /** Closes the listening socket; sessions go on. */
+  stopAccepting(): void;
+  /**
+   * Stops accepting, ends idle sessions with 421 4.3.2 at once and each session in DATA after the reply to
+   * its mail; what is left after `graceMs` is cut.
+   */
+  stop(graceMs: number): Promise<void>;
+}
+
+/** Listens for mail (RFC 5321). Resolves once connections are taken. */
+export async function startSmtp(door: MailDoor, options: SmtpOptions): Promise<SmtpListener> {
+  const { maxBytes, observe = {} } = options;
+  const limits = { ...defaultLimits(maxBytes), ...options.limits };
+  const admitted = admission(limits.maxConnections, limits.maxConnectionsPerAddress);
+  const memory = memoryBudget(limits.memoryBytes, limits.memoryFreeBytes);
+  const live = new Set<DoorConnection>();
+  let onEnded: () => void = () => undefined;
+  let stopped: Promise<void> | undefined;
+
+  const shared: Shared = {
+    door,
+    limits,
+    maxBytes,
+    memory,
+    observe,
+    draining: false,
+    ended: () => onEnded(),
+    left(session) {
+      if (live.delete(session)) admitted.leave(session.remoteAddress);
+      onEnded();
+    },
+  };
+
+  const server = new SMTPServer(libraryOptions(options, limits));
+  server.on("error", (error) => observe.fault?.(error, "connection"));
+  server.connect = (socket, socketOptions) => {
+    const address = socket.remoteAddress;
+    // Gone before it was greeted.
+    if (address === undefined || shared.draining) return void socket.destroy();
+    const session = new DoorConnection(server, socket, socketOptions ?? {}, shared);
+    if (!admits(admitted, session.remoteAddress, socket, observe)) return;
+    observe.connected?.();
+    live.add(session);
+    server.connections.add(session);
+    session.on("error", (error) => observe.fault?.(error, "connection"));
+    session.init();
+  };
+
+  const listening = await listen(server, options);
+  const sweep = setInterval(() => {
+    const nowMs = performance.now();
+    for (const session of live) session.check(nowMs);
+  }, limits.sweepMs);
+  sweep.unref();
+
+  function stopAccepting(): void {
+    server.server.close();
+  }
+
+  async function end(graceMs: number): Promise<void> {
+    stopAccepting();
+    shared.draining = true;
+    const nowMs = performance.now();
+    for (const session of live) session.check(nowMs);
+    await quiet(() => server.connections.size === 0, graceMs);
+    for (const session of live) session.endNow();
+    // A moment for the last replies to be read, since destroying a socket with input unread resets it.
+    await quiet(() => live.size === 0, lingerMs);
+    for (const session of live) session._socket.destroy();
+    clearInterval(sweep);
+  }
+
+  /** Resolves when `isQuiet`, asked anew whenever a session ends, or after `waitMs`. */
+  async function quiet(isQuiet: () => boolean, waitMs: number): Promise<void> {
+    if (isQuiet()) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, waitMs);
+    onEnded = () => {
+      if (isQuiet()) resolve();
+    };
+    await promise;
+    clearTimeout(timer);
+    onEnded = () => undefined;
+  }
+
+  return {
+    address: listening.address,
+    port: listening.port,
+    get sessions() {
+      return admitted.total;
+    },
+    get heldBytes() {
+      return memory.usedBytes;
+    },
+    reloadCertificate({ cert, key }) {
+      // The library forgets the certificate in force before it finds a fault in the next.
+      createSecureContext({ cert, key });
+      server.updateSecureContext({ cert, key });
+    },
+    stopAccepting,
+    stop(graceMs) {
+      stopped ??= end(graceMs);
+      return stopped;
+    },
+  };
+}
+
+const lingerMs = 500;
+
+function libraryOptions({ hostname, maxBytes, certificate }: SmtpOptions, limits: SmtpLimits) {
+  return {
+    name: hostname,
+    heloResponse: "%s",
+    cert: certificate.cert,
+    key: certificate.key,
+    minVersion: "TLSv1.2" as const,
+    size: maxBytes,
+    maxCommandLength: limits.maxCommandOctets,
+    hideENHANCEDSTATUSCODES: false,
+    disableReverseLookup: true,
+    logger: false,
+    authOptional: true,
+    disabledCommands: ["AUTH", "XCLIENT", "XFORWARD", "WIZ", "SHELL", "KILL"],
+    onConnect: (_session: unknown, callback: () => void) => callback(),
+    onSecure: (_socket: unknown, _session: unknown, callback: () => void) => callback(),
+  };
+}
+
+/** Counts a connection in, or turns it away with 421. */
+function admits(admitted: Admission, address: string, socket: Socket, observe: SmtpObserver): boolean {
+  const entry = admitted.enter(address);
+  if (entry === "entered") return true;
+  const reason: RefusedReason = entry === "full" ? "connections_in_all" : "connections_per_address";
+  observe.refused?.(reason);
+  const refusal =
+    entry === "full"
+      ? reply(421, "4.3.2", "Too many connections, try again later")
+      : reply(421, "4.7.0", "Too many connections from your address, try again later");
+  socket.on("error", () => undefined);
+  socket.end(replyLines(refusal), () => socket.destroy());
+  return false;
+}
+
+function listen(server: SMTPServer, { host, port }: SmtpOptions): Promise<AddressInfo> {
+  const { promise, resolve, reject } = Promise.withResolvers<AddressInfo>();
+  server.server.once("error", reject);
+  server.listen({ host, port, backlog: 511 }, () => {
+    server.server.off("error", reject);
+    const address = server.server.address();
+    if (address === null || typeof address === "string") reject(new Error("Cannot listen for mail: no TCP address"));
+    else resolve(address);
+  });
+  return promise;
+}

@@ -1,0 +1,79 @@
+import type { AcceptDecision, RecipientDecision, RefusedReason } from "./door.ts";
+
+export interface Reply {
+  code: number;
+  /** RFC 3463; "" for none. */
+  enhancedCode: string;
+  text: string | readonly string[];
+  /** Under what a refusal is counted. */
+  reason?: RefusedReason;
+}
+
+/** Answers RCPT. Only a proven refusal is lasting (5xx): with anything else the sender keeps the mail. */
+export function replyToRecipient(decision: RecipientDecision): Reply {
+  switch (decision.kind) {
+    case "accept":
+      return reply(250, "2.1.5", "Ok");
+    case "unknown":
+      return reply(550, "5.1.1", "No such inbox here", "unknown_recipient");
+    case "other_domain":
+      return reply(550, "5.7.1", "Relaying denied", "other_domain");
+    default:
+      return reply(451, "4.3.0", "Cannot look the recipient up now, try again later", "unavailable");
+  }
+}
+
+/** Answers the final dot. 250 takes the mail over for good (RFC 5321 §6.1). */
+export function replyToMail(decision: AcceptDecision): Reply {
+  switch (decision.kind) {
+    case "stored":
+      return reply(250, "2.0.0", "Ok: queued");
+    case "gone":
+      return reply(550, "5.1.1", "No such inbox here any more", "unknown_recipient");
+    case "rejected":
+      return reply(decision.code, decision.enhancedCode, decision.message, "rejected");
+    default:
+      return reply(451, "4.3.0", "Cannot store the mail now, try again later", "unavailable");
+  }
+}
+
+export const tooBig = (maxBytes: number, reason: RefusedReason = "too_big"): Reply =>
+  reply(552, "5.3.4", `The mail is over ${maxBytes} bytes`, reason);
+
+export function reply(
+  code: number,
+  enhancedCode: string,
+  text: string | readonly string[],
+  reason?: RefusedReason,
+): Reply {
+  return reason === undefined ? { code, enhancedCode, text } : { code, enhancedCode, text, reason };
+}
+
+/** The lines of a reply on the wire (RFC 5321 §4.2.1); the enhanced code stands in each (RFC 2034 §4). */
+export function replyLines({ code, enhancedCode, text }: Reply): string {
+  const prefix = enhancedCode === "" ? "" : `${enhancedCode} `;
+  if (typeof text === "string") return `${code} ${prefix}${printable(text)}\r\n`;
+  return text.map((line, i) => `${code}${i < text.length - 1 ? "-" : " "}${prefix}${printable(line)}\r\n`).join("");
+}
+
+/**
+ * The enhanced code of a reply that smtp-server words by itself. It takes a context, too, but fills it
+ * with the client's own command word, so that "TOO_MANY_RECIPIENTS" as a command would be answered
+ * `500 4.5.3`; and its 421 says "no answer from host" (4.4.2) where it ends a session that misbehaves.
+ */
+export function enhancedCodeOf(code: number): string {
+  if (code >= 300 && code < 400) return "";
+  return libraryCodes.get(code) ?? `${Math.trunc(code / 100)}.0.0`;
+}
+
+const libraryCodes = new Map([
+  [252, "2.5.0"],
+  [421, "4.7.0"],
+  [451, "4.3.0"],
+  [500, "5.5.2"],
+  [501, "5.5.4"],
+  [503, "5.5.1"],
+]);
+
+/** A reply is ASCII on one line: nothing in it may start another. */
+const printable = (text: string): string => text.replace(/[^\x20-\x7e]/g, " ");

@@ -1,0 +1,188 @@
+import { describe, expect, test } from "bun:test";
+import { testListener } from "../support/mail-door.ts";
+import { greeted, inData, type RawSmtp, rawSmtp, until } from "../support/raw-smtp.ts";
+
+const start = (reply: string): string => reply.split(" ").slice(0, 2).join(" ");
+
+/** Sends one octet of `text` after another, over and over, until the connection ends. */
+async function trickle(client: RawSmtp, text: string): Promise<void> {
+  const timer = setInterval(() => client.send(text), 5);
+  await client.closed;
+  clearInterval(timer);
+}
+
+describe("a slow client is closed by the deadline, whatever it trickles", () => {
+  test("one that never speaks", async () => {
+    await using smtp = await testListener({ limits: { firstCommandMs: 40 } });
+    const client = await rawSmtp(smtp.port);
+    expect((await client.replies(2)).map(start)).toEqual(["220 inbox.localhost", "421 4.4.2"]);
+    await client.closed;
+  });
+
+  test("one that never ends its first command", async () => {
+    await using smtp = await testListener({ limits: { firstCommandMs: 60 } });
+    const client = await rawSmtp(smtp.port);
+    await trickle(client, "E");
+    expect((await client.replies(2)).map(start)).toEqual(["220 inbox.localhost", "421 4.4.2"]);
+  });
+
+  test("one that never ends a later command", async () => {
+    await using smtp = await testListener({ limits: { idleMs: 60 } });
+    const client = await greeted(smtp.port);
+    await trickle(client, "N");
+    expect(start(await client.reply())).toBe("421 4.4.2");
+  });
+
+  test.each([
+    ["nothing", ""],
+    ["half a hello", "\x16\x03\x01\x02\x00\x01"],
+  ])("one that says STARTTLS and then %s", async (_what, hello) => {
+    await using smtp = await testListener({ limits: { firstCommandMs: 60 } });
+    const client = await greeted(smtp.port);
+    expect(start(await client.ask("STARTTLS"))).toBe("220 2.0.0");
+    client.send(hello);
+    await client.closed;
+    await until(() => smtp.listener.sessions === 0);
+  });
+
+  test("one whose mail comes at less than the least rate", async () => {
+    await using smtp = await testListener({ limits: { dataGraceMs: 20, rateWindowMs: 60, minBytesPerSecond: 10_000 } });
+    const client = await inData(smtp.port);
+    await trickle(client, "x");
+    expect(start(await client.reply())).toBe("421 4.4.2");
+    expect([smtp.mails, smtp.listener.heldBytes, smtp.refused]).toEqual([[], 0, ["timeout"]]);
+  });
+
+  test("one whose mail takes too long, though it flows", async () => {
+    await using smtp = await testListener({ maxBytes: 1e9, limits: { transactionMs: 100, rateWindowMs: 20 } });
+    const client = await inData(smtp.port);
+    await trickle(client, `${"x".repeat(500)}\r\n`);
+    expect(start(await client.reply())).toBe("421 4.4.2");
+    expect(smtp.mails).toEqual([]);
+  });
+
+  test("one that keeps a mail open with commands", async () => {
+    await using smtp = await testListener({ limits: { transactionMs: 60 } });
+    const client = await greeted(smtp.port);
+    await client.ask("MAIL FROM:<>");
+    await trickle(client, "NOOP\r\n");
+    expect(smtp.refused).toEqual(["timeout"]);
+  });
+
+  test("one that asks and never reads is not read for ever", async () => {
+    await using smtp = await testListener({ limits: { idleMs: 200 } });
+    const client = await greeted(smtp.port);
+    client.socket.pause();
+    const asks = Buffer.from("HELP\r\n".repeat(10_000));
+    let sent = 0;
+    let isFull = false;
+    while (!isFull && sent < 200_000_000) {
+      if (!client.socket.write(asks)) {
+        const drained = Promise.withResolvers<boolean>();
+        client.socket.once("drain", () => drained.resolve(true));
+        client.socket.once("close", () => drained.resolve(false));
+        const timer = setTimeout(() => drained.resolve(false), 300);
+        isFull = !(await drained.promise);
+        clearTimeout(timer);
+      }
+      sent += asks.length;
+    }
+    expect(sent).toBeLessThan(200_000_000);
+    await until(() => smtp.refused.includes("timeout"));
+    client.destroy();
+    await until(() => smtp.listener.sessions === 0);
+  });
+
+  test("the time that the door takes is not the client's", async () => {
+    await using smtp = await testListener({
+      limits: { idleMs: 40, transactionMs: 40, rateWindowMs: 20, dataGraceMs: 0 },
+    });
+    const stored = Promise.withResolvers<{ kind: "stored" }>();
+    smtp.door.accept = () => stored.promise;
+    const client = await inData(smtp.port);
+    client.send("x\r\n.\r\n");
+    setTimeout(() => stored.resolve({ kind: "stored" }), 120);
+    expect(start(await client.reply())).toBe("250 2.0.0");
+  });
+});
+
+describe("connections are capped", () => {
+  test("for one address, and who leaves makes room", async () => {
+    await using smtp = await testListener({ limits: { maxConnectionsPerAddress: 2 } });
+    const [first, second] = [await greeted(smtp.port), await greeted(smtp.port)];
+    const third = await rawSmtp(smtp.port);
+    expect(start(await third.reply())).toBe("421 4.7.0");
+    await third.closed;
+    expect([smtp.listener.sessions, smtp.refused]).toEqual([2, ["connections_per_address"]]);
+    expect(start(await second.ask("NOOP"))).toBe("250 2.0.0");
+    first.destroy();
+    await until(() => smtp.listener.sessions === 1);
+    expect(start(await (await greeted(smtp.port)).ask("NOOP"))).toBe("250 2.0.0");
+  });
+
+  test("in all", async () => {
+    await using smtp = await testListener({ limits: { maxConnections: 1 } });
+    await greeted(smtp.port);
+    const second = await rawSmtp(smtp.port);
+    expect(start(await second.reply())).toBe("421 4.3.2");
+    await second.closed;
+  });
+
+  test("and leave nothing behind", async () => {
+    await using smtp = await testListener();
+    for (const leave of ["QUIT\r\n", "", "STARTTLS\r\nno TLS at all\r\n"]) {
+      const client = await greeted(smtp.port);
+      if (leave === "") client.destroy();
+      else client.send(leave);
+      if (leave.startsWith("STARTTLS")) {
+        await client.reply();
+        client.send("again no TLS\r\n");
+      }
+      await client.closed;
+      client.destroy();
+    }
+    await until(() => smtp.listener.sessions === 0);
+  });
+});
+
+describe("the bytes of all mails are bounded", () => {
+  const limits = { memoryBytes: 300_000, memoryFreeBytes: 10_000 };
+  const mail = `${"x".repeat(998)}\r\n`.repeat(200);
+
+  test("many great mails at once all get in, though never all are in memory", async () => {
+    await using smtp = await testListener({ maxBytes: 250_000, limits });
+    let most = 0;
+    smtp.door.accept = async (inbound) => {
+      most = Math.max(most, smtp.listener.heldBytes);
+      smtp.mails.push(inbound);
+      return { kind: "stored" };
+    };
+    const clients = await Promise.all(Array.from({ length: 12 }, () => inData(smtp.port)));
+    for (const client of clients) client.send(`${mail}.\r\n`);
+    const replies = await Promise.all(clients.map(async (client) => start(await client.reply())));
+    expect(replies).toEqual(Array<string>(12).fill("250 2.0.0"));
+    expect(smtp.mails.every((inbound) => inbound.raw.length === mail.length)).toBe(true);
+    // Each may have read one chunk past the bound before it was held.
+    expect(most).toBeLessThan(limits.memoryBytes + mail.length + 12 * 65_536);
+    expect(smtp.listener.heldBytes).toBe(0);
+  });
+
+  test("a letter passes while great mails wait, and one that waits too long is told to come again", async () => {
+    await using smtp = await testListener({ maxBytes: 400_000, limits: { ...limits, memoryWaitMs: 50 } });
+    const oldest = await inData(smtp.port);
+    oldest.send(mail);
+    await until(() => smtp.listener.heldBytes >= mail.length - 4);
+    const waits = await inData(smtp.port);
+    waits.send(`${mail}.\r\n`);
+    const letter = await inData(smtp.port);
+    expect(start(await letter.ask("Subject: hi\r\n\r\n."))).toBe("250 2.0.0");
+    expect(start(await waits.reply())).toBe("452 4.3.1");
+    oldest.send(".\r\n");
+    expect(start(await oldest.reply())).toBe("250 2.0.0");
+    waits.send("MAIL FROM:<>\r\nRCPT TO:<ada@inbox.localhost>\r\nDATA\r\n");
+    await waits.replies(3);
+    waits.send(`${mail}.\r\n`);
+    expect(start(await waits.reply())).toBe("250 2.0.0");
+    expect(smtp.listener.heldBytes).toBe(0);
+  });
+});

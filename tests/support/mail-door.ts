@@ -1,0 +1,74 @@
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Certificate, selfSigned } from "../../src/smtp/certificate.ts";
+import type { AcceptDecision, InboundMail, MailDoor, RecipientDecision } from "../../src/smtp/door.ts";
+import type { SmtpLimits } from "../../src/smtp/limits.ts";
+import { type SmtpListener, startSmtp } from "../../src/smtp/listener.ts";
+
+/** A listener before a door that keeps what it is given and answers as told; it stops when disposed of. */
+export interface TestListener extends AsyncDisposable {
+  readonly listener: SmtpListener;
+  readonly port: number;
+  readonly mails: InboundMail[];
+  /** Replace either answer to have the door decide otherwise. */
+  readonly door: {
+    recipient: (address: string) => Promise<RecipientDecision>;
+    accept: (mail: InboundMail) => Promise<AcceptDecision>;
+  };
+  readonly refused: string[];
+  readonly faults: unknown[];
+}
+
+export interface TestListenerOptions {
+  limits?: Partial<SmtpLimits>;
+  maxBytes?: number;
+}
+
+export async function testListener({
+  limits = {},
+  maxBytes = 100_000,
+}: TestListenerOptions = {}): Promise<TestListener> {
+  const mails: InboundMail[] = [];
+  const refused: string[] = [];
+  const faults: unknown[] = [];
+  const door: TestListener["door"] = {
+    async recipient(address) {
+      if (!/@inbox\.localhost$/i.test(address)) return { kind: "other_domain" };
+      return /^(?:ada|n\d+)(?:\+.*)?@/i.test(address) ? { kind: "accept" } : { kind: "unknown" };
+    },
+    async accept(mail) {
+      mails.push(mail);
+      return { kind: "stored" };
+    },
+  };
+  const service: MailDoor = {
+    recipient: (address) => door.recipient(address),
+    accept: (mail) => door.accept(mail),
+  };
+  const listener = await startSmtp(service, {
+    host: "127.0.0.1",
+    port: 0,
+    hostname: "inbox.localhost",
+    maxBytes,
+    certificate: await testCertificate(),
+    limits: { sweepMs: 10, ...limits },
+    observe: { refused: (reason) => refused.push(reason), fault: (error) => faults.push(error) },
+  });
+  return {
+    listener,
+    port: listener.port,
+    mails,
+    door,
+    refused,
+    faults,
+    [Symbol.asyncDispose]: () => listener.stop(0),
+  };
+}
+
+export const randomBytes = (n: number): Uint8Array => crypto.getRandomValues(new Uint8Array(n));
+
+export async function testCertificate(hostname = "inbox.localhost"): Promise<Certificate> {
+  const dataDir = await mkdtemp(join(tmpdir(), "inboxd-smtp-"));
+  return selfSigned({ dataDir, hostname, now: () => new Date(), randomBytes });
+}
