@@ -69,7 +69,7 @@ CREATE TABLE "deliveries" (
 	"attempt" integer NOT NULL,
 	"attempted_at" timestamp (3) with time zone NOT NULL,
 	"status" smallint,
-	"latency_ms" integer NOT NULL,
+	"latency_ms" integer,
 	"error" text,
 	"response" text,
 	CONSTRAINT "deliveries_event_id_attempt_pk" PRIMARY KEY("event_id","attempt")
@@ -148,11 +148,14 @@ CREATE TABLE "outbox" (
 	"kind" text NOT NULL,
 	"account_id" text collate "C" NOT NULL,
 	"inbox_id" text collate "C" NOT NULL,
-	"lane" text NOT NULL,
+	"lane" text collate "C" NOT NULL,
+	"state" text DEFAULT 'ready' NOT NULL,
 	"due_at" timestamp (3) with time zone NOT NULL,
 	"attempt" integer DEFAULT 0 NOT NULL,
+	"forgiven_attempts" integer DEFAULT 0 NOT NULL,
 	"created_at" timestamp (3) with time zone NOT NULL,
-	CONSTRAINT "outbox_kind" CHECK ("outbox"."kind" in ('relay', 'webhook'))
+	CONSTRAINT "outbox_kind" CHECK ("outbox"."kind" in ('relay', 'webhook')),
+	CONSTRAINT "outbox_state" CHECK ("outbox"."state" in ('ready', 'running', 'waiting'))
 );
 --> statement-breakpoint
 CREATE TABLE "settings" (
@@ -201,6 +204,7 @@ ALTER TABLE "webhooks" ADD CONSTRAINT "webhooks_account_id_accounts_id_fk" FOREI
 CREATE INDEX "api_keys_account" ON "api_keys" USING btree ("account_id");--> statement-breakpoint
 CREATE INDEX "cold_sends_day" ON "cold_sends" USING btree ("sent_on");--> statement-breakpoint
 CREATE INDEX "events_account" ON "events" USING btree ("account_id","written_by","id");--> statement-breakpoint
+CREATE INDEX "events_inbox" ON "events" USING btree ("inbox_id","written_by","id");--> statement-breakpoint
 CREATE INDEX "events_occurred" ON "events" USING btree ("occurred_at");--> statement-breakpoint
 CREATE INDEX "idempotency_keys_created" ON "idempotency_keys" USING btree ("created_at");--> statement-breakpoint
 CREATE INDEX "inboxes_account" ON "inboxes" USING btree ("account_id","id") WHERE "inboxes"."deleted_at" is null;--> statement-breakpoint
@@ -211,5 +215,9 @@ CREATE INDEX "messages_direction_seq" ON "messages" USING btree ("inbox_id","dir
 CREATE INDEX "messages_thread_seq" ON "messages" USING btree ("thread_id","seq");--> statement-breakpoint
 CREATE INDEX "messages_message_id" ON "messages" USING btree ("inbox_id","message_id_hash","content_hash");--> statement-breakpoint
 CREATE INDEX "messages_sent_at" ON "messages" USING btree ("inbox_id","created_at") WHERE "messages"."direction" = 'outbound';--> statement-breakpoint
-CREATE INDEX "outbox_due" ON "outbox" USING btree ("kind","due_at");--> statement-breakpoint
+CREATE INDEX "outbox_line" ON "outbox" USING btree ("kind","lane","inbox_id","created_at","subject_id") WHERE "outbox"."state" = 'ready';--> statement-breakpoint
+CREATE INDEX "outbox_newest" ON "outbox" USING btree ("kind","created_at") WHERE "outbox"."state" = 'ready';--> statement-breakpoint
+CREATE INDEX "outbox_due" ON "outbox" USING btree ("kind","due_at") WHERE "outbox"."state" <> 'ready';--> statement-breakpoint
+CREATE INDEX "outbox_waiting" ON "outbox" USING btree ("kind","lane","created_at") WHERE "outbox"."state" = 'waiting';--> statement-breakpoint
+CREATE INDEX "outbox_running" ON "outbox" USING btree ("inbox_id","lane") WHERE "outbox"."kind" = 'relay' and "outbox"."state" = 'running';--> statement-breakpoint
 CREATE INDEX "threads_inbox" ON "threads" USING btree ("inbox_id","is_read","last_seq");

@@ -4,7 +4,7 @@ import { events, outbox } from "./schema.ts";
 
 export type OutboxItem = typeof outbox.$inferSelect;
 
-export type NewOutboxItem = Omit<OutboxItem, "attempt">;
+export type NewOutboxItem = Omit<OutboxItem, "attempt" | "state" | "forgivenAttempts">;
 export type EventRow = Omit<typeof events.$inferSelect, "writtenBy">;
 
 export function insertOutboxItems(tx: Db, items: readonly NewOutboxItem[]): Promise<void> {

@@ -289,6 +289,7 @@ export const events = pgTable(
   },
   (table) => [
     index("events_account").on(table.accountId, table.writtenBy, table.id),
+    index("events_inbox").on(table.inboxId, table.writtenBy, table.id),
     index("events_occurred").on(table.occurredAt),
   ],
 );
@@ -300,7 +301,8 @@ export const deliveries = pgTable(
     attempt: integer().notNull(),
     attemptedAt: instant().notNull(),
     status: smallint(),
-    latencyMs: integer().notNull(),
+    /** Null where the process died before it could write down what came of the attempt. */
+    latencyMs: integer(),
     error: text(),
     response: text(),
   },
@@ -309,7 +311,7 @@ export const deliveries = pgTable(
 
 /**
  * What is still to be done, written in the transaction that promised it. Claiming a row counts the attempt and
- * moves `dueAt` past the lease; a finished row is deleted. One row for each message or event.
+ * leases it until `dueAt`; a finished row is deleted. One row for each message or event.
  */
 export const outbox = pgTable(
   "outbox",
@@ -320,13 +322,31 @@ export const outbox = pgTable(
     accountId: id().notNull(),
     inboxId: id().notNull(),
     /** What shares a fate: a recipient's domain or an account's webhook. One that is down must not delay others. */
-    lane: text().notNull(),
+    lane: id().notNull(),
+    /**
+     * `ready`: in line, in the order of `createdAt` in its inbox, whatever the clock says. `running`: claimed, and ready again
+     * at `dueAt` should the claimer have died. `waiting`: not before `dueAt`.
+     */
+    state: text({ enum: ["ready", "running", "waiting"] })
+      .notNull()
+      .default("ready"),
     dueAt: instant().notNull(),
     attempt: integer().notNull().default(0),
+    /** Attempts that count no more against the schedule: those before a redelivery was asked for. */
+    forgivenAttempts: integer().notNull().default(0),
     createdAt: instant().notNull(),
   },
   (table) => [
-    index("outbox_due").on(table.kind, table.dueAt),
+    index("outbox_line")
+      .on(table.kind, table.lane, table.inboxId, table.createdAt, table.subjectId)
+      .where(sql`${table.state} = 'ready'`),
+    index("outbox_newest").on(table.kind, table.createdAt).where(sql`${table.state} = 'ready'`),
+    index("outbox_due").on(table.kind, table.dueAt).where(sql`${table.state} <> 'ready'`),
+    index("outbox_waiting").on(table.kind, table.lane, table.createdAt).where(sql`${table.state} = 'waiting'`),
+    index("outbox_running")
+      .on(table.inboxId, table.lane)
+      .where(sql`${table.kind} = 'relay' and ${table.state} = 'running'`),
     check("outbox_kind", sql`${table.kind} in ('relay', 'webhook')`),
+    check("outbox_state", sql`${table.state} in ('ready', 'running', 'waiting')`),
   ],
 );
