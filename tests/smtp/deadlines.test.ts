@@ -42,6 +42,8 @@ describe("a slow client is closed by the deadline, whatever it trickles", () => 
     expect(start(await client.ask("STARTTLS"))).toBe("220 2.0.0");
     client.send(hello);
     await client.closed;
+    // Nothing in plain text in the midst of the handshake.
+    await expect(client.reply()).rejects.toThrow("ended");
     await until(() => smtp.listener.sessions === 0);
   });
 

@@ -94,6 +94,20 @@ describe("a session", () => {
     await guesser.closed;
   });
 
+  test("that ends in the midst of a command has not given it", async () => {
+    await using smtp = await testListener();
+    const asked: string[] = [];
+    smtp.door.recipient = async (address) => {
+      asked.push(address);
+      return { kind: "accept" };
+    };
+    const client = await greeted(smtp.port);
+    client.socket.end("MAIL FROM:<>\r\nRCPT TO:<ada@inbox.localhost>\r\nRCPT TO:<ada@inbox.localhost>");
+    await client.closed;
+    await until(() => smtp.listener.sessions === 0);
+    expect(asked).toHaveLength(1);
+  });
+
   test("with a command line without end is ended", async () => {
     await using smtp = await testListener();
     const client = await greeted(smtp.port);
@@ -187,6 +201,7 @@ describe("a mail", () => {
     client.send(`${"x".repeat(bytes - 2)}\r\n.\r\n`);
     expect(start(await client.reply())).toBe(reply);
     expect([smtp.mails.length, smtp.listener.heldBytes]).toEqual([kept, 0]);
+    expect(smtp.accepted).toEqual(kept === 1 ? [bytes] : []);
     expect(start(await client.ask("NOOP"))).toBe("250 2.0.0");
   });
 
@@ -303,6 +318,7 @@ describe("what the door can't do now is 451, so that the sender keeps the mail",
     smtp.door.accept = fail;
     const client = await inData(smtp.port);
     expect(start(await client.ask("x\r\n."))).toBe("451 4.3.0");
+    expect(smtp.accepted).toEqual([]);
     smtp.door.accept = works;
     client.send("MAIL FROM:<>\r\nRCPT TO:<ada@inbox.localhost>\r\nDATA\r\n");
     await client.replies(3);
@@ -348,6 +364,7 @@ describe("nothing but CRLF . CRLF ends a mail (SMTP smuggling)", () => {
       await until(() => smtp.listener.heldBytes >= cut - 3);
       client.send(wire.subarray(cut));
       const reply = start(await client.reply());
+      expect(smtp.listener.heldBytes).toBe(0);
       if (reply === "250 2.0.0") expect(start(await client.ask("NOOP"))).toBe("250 2.0.0");
       else await client.closed;
       replies.push(reply);

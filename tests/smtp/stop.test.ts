@@ -32,8 +32,8 @@ test("stopping ends idle sessions at once and lets mails in DATA get their 250",
   expect([smtp.mails.length, smtp.listener.sessions]).toEqual([1, 0]);
 });
 
-test("a mail whose storing began is answered before the stop ends", async () => {
-  await using smtp = await testListener();
+test("a mail whose storing began is answered before the stop ends, and its session ended at once", async () => {
+  await using smtp = await testListener({ limits: { sweepMs: 60_000 } });
   const stored = Promise.withResolvers<{ kind: "stored" }>();
   const asked = Promise.withResolvers<void>();
   smtp.door.accept = () => {

@@ -17,6 +17,8 @@ export interface TestListener extends AsyncDisposable {
     accept: (mail: InboundMail) => Promise<AcceptDecision>;
   };
   readonly refused: string[];
+  /** The sizes of what was answered 250. */
+  readonly accepted: number[];
   readonly faults: unknown[];
 }
 
@@ -31,6 +33,7 @@ export async function testListener({
 }: TestListenerOptions = {}): Promise<TestListener> {
   const mails: InboundMail[] = [];
   const refused: string[] = [];
+  const accepted: number[] = [];
   const faults: unknown[] = [];
   const door: TestListener["door"] = {
     async recipient(address) {
@@ -53,7 +56,11 @@ export async function testListener({
     maxBytes,
     certificate: await testCertificate(),
     limits: { sweepMs: 10, ...limits },
-    observe: { refused: (reason) => refused.push(reason), fault: (error) => faults.push(error) },
+    observe: {
+      refused: (reason) => refused.push(reason),
+      accepted: (sizeBytes) => accepted.push(sizeBytes),
+      fault: (error) => faults.push(error),
+    },
   });
   return {
     listener,
@@ -61,6 +68,7 @@ export async function testListener({
     mails,
     door,
     refused,
+    accepted,
     faults,
     [Symbol.asyncDispose]: () => listener.stop(0),
   };
