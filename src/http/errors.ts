@@ -64,11 +64,11 @@ export function refusalOf({ error, ...request }: Failure, log: Logger): Refusal 
   if (error instanceof Refusal) return error;
   if (error instanceof NotFoundError) return notFound("route");
   if (isUnavailable(error)) {
-    log.warn({ err: loggable(error), ...request }, "request refused: the database is away");
+    log.warn({ error: loggable(error), ...request }, "request refused: the database is away");
     return unavailable("the database is away");
   }
   log.error(
-    { ...(error instanceof ValidationError ? brokenSchema(error) : { err: loggable(error) }), ...request },
+    { ...(error instanceof ValidationError ? brokenSchema(error) : { error: loggable(error) }), ...request },
     "request failed: unexpected error",
   );
   return new Refusal("internal_error", "Cannot answer: something went wrong on our side");

@@ -10,7 +10,7 @@ import { type Fault, Refusal } from "../domain/errors.ts";
 export function bodyJudge<Schema extends TSchema>(schema: Schema, doing: string): (body: unknown) => Static<Schema> {
   const check = TypeCompiler.Compile(schema);
   return (body) => {
-    const value = Value.Clean(schema, Value.Default(schema, body));
+    const value = Value.Default(schema, known(schema, body));
     const faults = faultsOf(check, value, (path, detail) => ({ pointer: `#${path}`, detail }));
     if (faults.length > 0) throw new Refusal("validation_error", sentence(doing, faults), { faults });
     return value as Static<Schema>;
@@ -36,6 +36,21 @@ export function queryJudge<Schema extends TObject>(schema: Schema, doing: string
     if (faults.length > 0) throw new Refusal("invalid_query", sentence(doing, faults), { faults });
     return value as Static<Schema>;
   };
+}
+
+/**
+ * The fields that the schema names. TypeBox's own Clean lets `__proto__` and `constructor` through, as it asks whether
+ * a name is *in* the properties.
+ */
+function known(schema: TSchema, value: unknown): unknown {
+  if (Array.isArray(value)) return schema.type === "array" ? value.map((item) => known(schema.items, item)) : value;
+  if (typeof value !== "object" || value === null || schema.properties === undefined) return value;
+  const given = value as Record<string, unknown>;
+  return Object.fromEntries(
+    Object.entries((schema as TObject).properties)
+      .filter(([name]) => Object.hasOwn(given, name))
+      .map(([name, property]) => [name, known(property, given[name])]),
+  );
 }
 
 /** A text that is no number stays a text, and so the schema refuses it. `1e1`, ` 1` and `0x1` are no numbers here. */
@@ -96,12 +111,13 @@ function explained({ type, schema }: ValueError): string {
 }
 
 function within(what: string, min: number | undefined, max: number | undefined, unit = ""): string {
-  const of = unit === "" ? "" : ` ${unit}`;
-  const link = unit === "" ? "" : " of";
   const upper = max === Number.MAX_SAFE_INTEGER ? undefined : max;
-  if (min !== undefined && upper !== undefined) return `${what}${link || " from"} ${min} to ${upper}${of}`;
-  if (upper !== undefined) return `${what}${link} at most ${upper}${of}`;
-  if (min !== undefined) return `${what}${link} at least ${min}${of}`;
+  const tail = unit === "" ? "" : ` ${unit}`;
+  if (min !== undefined && upper !== undefined) {
+    return unit === "" ? `${what} from ${min} to ${upper}` : `${what} of ${min} to ${upper}${tail}`;
+  }
+  if (upper !== undefined) return `${what} of at most ${upper}${tail}`;
+  if (min !== undefined) return `${what} of at least ${min}${tail}`;
   return what;
 }
 

@@ -73,9 +73,9 @@ function takes(of: Operation<TSchema, TObject, Record<number, TSchema>>): ((cont
     const judge = bodyJudge(body, doing);
     const whenEmpty = of.bodyMayBeEmpty ? {} : undefined;
     steps.push((context) => {
-      const value = parseJson(context.body as Uint8Array) ?? whenEmpty;
-      if (value === undefined) throw invalidJson("it is empty");
-      context.body = judge(value);
+      const value = parseJson(context.body as Uint8Array);
+      if (value === undefined && whenEmpty === undefined) throw invalidJson("it is empty");
+      context.body = judge(value === undefined ? whenEmpty : value);
     });
   }
   return steps;

@@ -1,5 +1,6 @@
 import type { AnyElysia } from "elysia";
 import type { Logger } from "pino";
+import { loggable } from "./loggable.ts";
 
 /** Where to listen: an address of the network, or a socket in the file system (the operator's own channel). */
 export type HttpAddress = { hostname: string; port: number } | { unix: string };
@@ -17,7 +18,7 @@ export function serveHttp(app: AnyElysia, address: HttpAddress, log: Logger): Ht
     fetch: (request: Request) => app.fetch(withAbsoluteUrl(request)),
     // What is thrown inside the app is answered there; this is for what not even its error hook could take.
     error: (error: Error) => {
-      log.error({ err: error }, "request failed: nothing could answer it");
+      log.error({ error: loggable(error) }, "request failed: nothing could answer it");
       return new Response(null, { status: 500 });
     },
     // Else a failure is answered with a page that shows the source.

@@ -1,0 +1,175 @@
+import { Type } from "@sinclair/typebox";
+import pino from "pino";
+import { notFound, Refusal } from "../../src/domain/errors.ts";
+import { api, type HttpDeps, httpApp } from "../../src/http/app.ts";
+import { nothing, oneOf, pageQuery, text } from "../../src/http/models.ts";
+import { operation } from "../../src/http/operation.ts";
+import { type HttpAddress, serveHttp } from "../../src/http/server.ts";
+import { DatabaseUnavailable } from "../../src/store/unavailable.ts";
+
+export const goodKey = "ibx_good";
+
+/** The door with throwaway routes behind it, on a free port, with what it logged and which keys it was asked about. */
+export function openDoor(own: Partial<HttpDeps> = {}, address: HttpAddress = { hostname: "127.0.0.1", port: 0 }) {
+  const log: string[] = [];
+  const keysAsked: string[] = [];
+  let draining = false;
+  let ids = 0;
+  const gate = Promise.withResolvers<void>();
+  const arrived = Promise.withResolvers<void>();
+  const logger = pino({ level: "debug" }, { write: (line: string) => void log.push(line) });
+  const deps: HttpDeps = {
+    authenticate: async (key) => {
+      keysAsked.push(key);
+      return key === goodKey ? { id: "acc_1", plan: "free" } : undefined;
+    },
+    health: async () => ({ ready: true }),
+    isDraining: () => draining,
+    newRequestId: () => {
+      ids += 1;
+      return `made-${ids}`;
+    },
+    log: logger,
+    version: "1.2.3",
+    baseUrl: "http://localhost:3000",
+    ...own,
+  };
+  const app = httpApp(deps, {
+    guarded: [boxes({ arrived: arrived.resolve, mayEnd: gate.promise })],
+  });
+  const server = serveHttp(app, address, logger);
+  return {
+    server,
+    /** Of a door on the network. */
+    url: server.url?.origin ?? "",
+    port: Number(server.url?.port ?? 0),
+    log,
+    keysAsked,
+    drain: () => {
+      draining = true;
+    },
+    /** Resolves when a request has reached `/v1/boxes/1/slow`, which answers after `letSlowEnd`. */
+    slowArrived: arrived.promise,
+    letSlowEnd: gate.resolve,
+    /** A request with the good key, unless told otherwise. */
+    ask: (method: string, path: string, { headers, ...init }: RequestInit = {}) =>
+      fetch(new URL(path, server.url), {
+        method,
+        headers: { authorization: `Bearer ${goodKey}`, ...(headers as Record<string, string>) },
+        ...init,
+      }),
+    [Symbol.asyncDispose]: () => server.stop(0),
+  };
+}
+
+const Box = Type.Object({ id: Type.String({ examples: ["1"] }), size: Type.Integer() }, { description: "A box" });
+
+const NewBox = Type.Object({
+  size: Type.Integer({ minimum: 1, maximum: 9 }),
+  name: Type.Optional(text({ min: 1, max: 5 })),
+  to: Type.Optional(text({ pattern: "^[a-z]+@[a-z]+$", error: "must be one email address" })),
+  kind: Type.Optional(oneOf(["flat", "tall"])),
+  fragile: Type.Optional(Type.Boolean({ default: true })),
+  parts: Type.Optional(Type.Array(text({ max: 3 }), { maxItems: 2 })),
+});
+
+function boxes(slow: { arrived: () => void; mayEnd: Promise<void> }) {
+  const shown = { answers: { 200: Box }, description: "For the tests" };
+  return api("/v1/boxes", "Boxes")
+    .post(
+      "",
+      ({ body, set }) => {
+        set.status = 201;
+        set.headers.location = "/v1/boxes/1";
+        // A field that the schema does not name must not get out.
+        return { id: JSON.stringify(body), size: body.size, secret: "canary" };
+      },
+      operation({ summary: "Create box", description: "Makes a box", body: NewBox, answers: { 201: Box } }),
+    )
+    .post(
+      "/empty",
+      ({ body }) => ({ id: JSON.stringify(body), size: 1 }),
+      operation({
+        summary: "Create empty box",
+        ...shown,
+        body: Type.Object({ name: Type.Optional(text()) }),
+        bodyMayBeEmpty: true,
+      }),
+    )
+    .post(
+      "/anything",
+      () => ({ id: "any", size: 1 }),
+      operation({ summary: "Take anything", ...shown, body: Type.Unknown() }),
+    )
+    .get(
+      "",
+      ({ query }) => ({ id: JSON.stringify(query), size: 1 }),
+      operation({
+        summary: "List boxes",
+        ...shown,
+        query: Type.Object({
+          ...pageQuery(),
+          fragile: Type.Optional(Type.Boolean()),
+          q: Type.Optional(text({ min: 1, max: 3 })),
+        }),
+      }),
+    )
+    .derive(({ params, account }) => {
+      if (params.id !== "1") throw notFound("inbox");
+      return { box: { id: account.id, size: 1 } };
+    })
+    .get("/:id", ({ box }) => box, operation({ summary: "Get box", ...shown, path: boxPath }))
+    .delete(
+      "/:id",
+      ({ set }) => {
+        set.status = 204;
+      },
+      operation({ summary: "Delete box", description: "Ends it", path: boxPath, answers: { 204: nothing("Gone") } }),
+    )
+    .post(
+      "/:id/send",
+      ({ box }) => box,
+      operation({ summary: "Send box", ...shown, path: boxPath, body: NewBox, idempotencyKey: "required" }),
+    )
+    .get(
+      "/:id/slow",
+      async ({ box }) => {
+        slow.arrived();
+        await slow.mayEnd;
+        return box;
+      },
+      operation({ summary: "Wait for box", ...shown, path: boxPath }),
+    )
+    .get("/:id/:trouble", ({ params }) => trouble(params.trouble), operation({ summary: "Fail", ...shown }));
+}
+
+const boxPath = { id: { description: "Id of the box", example: "1" } };
+
+function trouble(kind: string): { id: string; size: number } {
+  switch (kind) {
+    case "bug":
+      throw new TypeError("canary-bug");
+    case "string":
+      throw "canary-string";
+    case "query":
+      throw Object.assign(new Error("Failed query: select $1\nparams: canary-parameter"), {
+        query: "select $1",
+        params: ["canary-parameter"],
+        cause: Object.assign(new Error("duplicate key"), { code: "23505", detail: "Key (a)=(canary-detail)" }),
+      });
+    case "schema":
+      return { id: "canary-value", size: "canary-size" as unknown as number };
+    case "away":
+      throw new DatabaseUnavailable("canary-host:5432 refused");
+    case "wrapped-away":
+      throw new Error("Failed query", { cause: new DatabaseUnavailable("canary-host") });
+    case "limit":
+      throw new Refusal("daily_limit_exceeded", "Cannot send: 200 messages have gone today", {
+        extra: { limit: 200, used: 200, resets_at: "2026-03-22T00:00:00.000Z" },
+        retryAfterSeconds: 0.2,
+        headers: { ratelimit: '"daily";r=0;t=1' },
+      });
+    default:
+      throw notFound("message");
+  }
+}
