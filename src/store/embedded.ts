@@ -47,11 +47,15 @@ export async function openEmbedded(dataDir: string, onFlush: () => void = () => 
 
   function connect(): Connection {
     let isOpen = true;
-    if (failedAt > Number.NEGATIVE_INFINITY) engine = reopen();
+    if (failedAt > Number.NEGATIVE_INFINITY) {
+      engine = reopen();
+      engine.catch(() => undefined);
+    }
     return {
       get isOpen() {
         return isOpen;
       },
+      hasAnswered: true,
       async run(text, values, shape) {
         await letOthersRun();
         const { rows } = await (await engine).query<unknown>(text, values, {
@@ -113,7 +117,7 @@ async function startEngine(directory: string, onFlush: () => void): Promise<PGli
       ...PGlite.defaultStartParams.filter((param) => param !== "-F"),
       ...["wal_sync_method=fsync", "shared_buffers=64MB"].flatMap((setting) => ["-c", setting]),
     ],
-    pgliteWasmModule: await WebAssembly.compile(await Bun.file(program).arrayBuffer()),
+    pgliteWasmModule: await compiled(),
     fsBundle: Bun.file(fileSystem),
     // Never used, since the cluster is there; but without one the engine looks for the real one beside its source.
     initdbWasmModule: new WebAssembly.Module(emptyModule),
@@ -149,6 +153,14 @@ function flushDirectory(path: string): void {
   } finally {
     closeSync(directory);
   }
+}
+
+let compiledProgram: Promise<WebAssembly.Module> | undefined;
+
+/** Compiled once, however often an engine is started. */
+function compiled(): Promise<WebAssembly.Module> {
+  compiledProgram ??= Bun.file(program).arrayBuffer().then(WebAssembly.compile);
+  return compiledProgram;
 }
 
 const emptyModule = new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]);

@@ -3,9 +3,11 @@ import type { WireValue } from "./wire.ts";
 
 export type Shape = "objects" | "arrays";
 
-/** One session with an engine, one statement at a time. Once it is not open it never is again. */
+/** One session with an engine, which answers in the order of asking. Once it is not open it never is again. */
 export interface Connection {
   readonly isOpen: boolean;
+  /** Whether it has answered before, so that it is there and not yet to be made. */
+  readonly hasAnswered: boolean;
   run(text: string, values: WireValue[], shape: Shape): Promise<unknown[]>;
   /** Runs statements without parameters, several if need be; gives the command tag of the last. */
   script(text: string): Promise<string>;
@@ -28,6 +30,8 @@ export interface PoolOptions {
   acquireMs: number;
   /** A connection that is older is replaced when it comes back. */
   lifetimeMs: number;
+  /** How many single statements may be on one connection at once when all are taken. */
+  sharedBy?: number;
 }
 
 export interface Pool extends Runner {
@@ -35,35 +39,45 @@ export interface Pool extends Runner {
 }
 
 /**
- * A pool of connections of which each carries one statement or one transaction at a time.
+ * A pool of connections. A transaction has one to itself. A single statement takes a free one too, but when
+ * there is none and nobody waits, it shares one with a few others, sent together and answered in order.
  *
- * The driver's own pool is not used. It pipelines statements of several callers on one connection, so that one death
- * fails them all; it re-runs what was waiting on a *new* connection, outside the transaction that it belonged to;
- * and what waits in it has no deadline. Here a connection that dies is thrown away, and nothing that was meant
- * for it goes anywhere else.
+ * The driver's own pool is not used: when a connection dies it runs what was waiting there on a *new* one, outside the
+ * transaction that it belonged to, and what waits in it has no deadline. Here a connection that dies is thrown
+ * away, and nothing that was meant for it goes anywhere else.
  */
-export function openPool({ size, connect, acquireMs, lifetimeMs }: PoolOptions): Pool {
+export function openPool({ size, connect, acquireMs, lifetimeMs, sharedBy = 1 }: PoolOptions): Pool {
   const idle: Lease[] = [];
-  const leased = new Set<Lease>();
+  const shared = new Set<Lease>();
   const waiting: Waiter[] = [];
-  let closed = false;
+  let taken = 0;
   let made = 0;
+  let closed = false;
 
-  function acquire(): Lease | Promise<Lease> {
+  function acquire(alone: boolean): Lease | Promise<Lease> {
     if (closed) throw new DatabaseUnavailable("it is being closed");
-    const free = takeIdle() ?? (leased.size < size ? open() : undefined);
-    if (free) {
-      leased.add(free);
-      return free;
+    const free = takeIdle() ?? (taken < size ? open() : undefined);
+    if (free) return lend(free, alone);
+    const companion = alone || waiting.length > 0 ? undefined : leastShared();
+    if (companion) {
+      companion.users++;
+      return companion;
     }
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         waiting.splice(waiting.indexOf(waiter), 1);
         reject(new DatabaseUnavailable(`no connection became free in ${acquireMs} ms`));
       }, acquireMs);
-      const waiter = { resolve, reject, timer };
+      const waiter = { resolve, reject, timer, alone };
       waiting.push(waiter);
     });
+  }
+
+  function lend(lease: Lease, alone: boolean): Lease {
+    taken++;
+    lease.users = 1;
+    if (!alone) shared.add(lease);
+    return lease;
   }
 
   /** The last one back is the first one out: its caches are warm, and what is not needed rests. */
@@ -74,29 +88,56 @@ export function openPool({ size, connect, acquireMs, lifetimeMs }: PoolOptions):
     return undefined;
   }
 
+  function leastShared(): Lease | undefined {
+    let least: Lease | undefined;
+    for (const lease of shared) {
+      if (lease.users < (least?.users ?? sharedBy) && lease.connection.isOpen) least = lease;
+    }
+    return least;
+  }
+
   /** Lifetimes are spread over a third, so that connections made together don't end together. */
   function open(): Lease {
     const lifetime = lifetimeMs * (1 - (made++ % 8) / 24);
-    return { connection: connect(), retiresAt: performance.now() + lifetime };
+    return { connection: connect(), users: 0, retiresAt: performance.now() + lifetime };
   }
 
   function release(lease: Lease): void {
-    leased.delete(lease);
+    lease.users--;
     const stays = lease.connection.isOpen && !closed && performance.now() < lease.retiresAt;
+    if (lease.users > 0) {
+      if (stays) admitCompanions(lease);
+      return;
+    }
+    taken--;
+    shared.delete(lease);
     if (!stays) void lease.connection.close().catch(ignore);
-    const next = waiting.shift();
+    const next = nextWaiting();
     if (next) {
-      clearTimeout(next.timer);
-      const given = stays ? lease : open();
-      leased.add(given);
+      const given = lend(stays ? lease : open(), next.alone);
       next.resolve(given);
+      if (!next.alone) admitCompanions(given);
     } else if (stays) {
       idle.push(lease);
     }
   }
 
-  async function withConnection<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    const lease = await acquire();
+  /** Whoever waits first goes first: statements don't overtake a transaction, which needs a connection to itself. */
+  function admitCompanions(lease: Lease): void {
+    while (lease.users < sharedBy && waiting[0]?.alone === false) {
+      lease.users++;
+      nextWaiting()?.resolve(lease);
+    }
+  }
+
+  function nextWaiting(): Waiter | undefined {
+    const next = waiting.shift();
+    clearTimeout(next?.timer);
+    return next;
+  }
+
+  async function withConnection<T>(alone: boolean, work: (connection: Connection) => Promise<T>): Promise<T> {
+    const lease = await acquire(alone);
     try {
       return await work(lease.connection);
     } finally {
@@ -106,16 +147,16 @@ export function openPool({ size, connect, acquireMs, lifetimeMs }: PoolOptions):
 
   return {
     run: (text, values, shape) =>
-      withConnection((connection) => attempt(connection, () => connection.run(text, values, shape))),
-    script: (text) => withConnection((connection) => attempt(connection, () => connection.script(text))),
-    transaction: (work) => withConnection((connection) => inTransaction(connection, work)),
+      withConnection(false, (connection) => attempt(connection, () => connection.run(text, values, shape))),
+    script: (text) => withConnection(true, (connection) => attempt(connection, () => connection.script(text))),
+    transaction: (work) => withConnection(true, (connection) => inTransaction(connection, work)),
     async close() {
       closed = true;
       for (const { reject, timer } of waiting.splice(0)) {
         clearTimeout(timer);
         reject(new DatabaseUnavailable("it is being closed"));
       }
-      await Promise.all([...idle.splice(0), ...leased].map(({ connection }) => connection.close().catch(ignore)));
+      await Promise.all(idle.splice(0).map(({ connection }) => connection.close().catch(ignore)));
     },
   };
 }
@@ -127,8 +168,11 @@ export function openPool({ size, connect, acquireMs, lifetimeMs }: PoolOptions):
  */
 async function inTransaction<T>(connection: Connection, work: (runner: Runner) => Promise<T>): Promise<T> {
   let over = false;
-  let tail: Promise<unknown> = attempt(connection, () => connection.script("begin"));
   let savepoints = 0;
+  const begun = attempt(connection, () => connection.script("begin"));
+  begun.catch(ignore);
+  // The first statement follows on its heels and saves a round trip; should `begin` not arrive, nor does the statement.
+  let tail: Promise<unknown> = connection.hasAnswered ? Promise.resolve() : begun;
 
   function next<R>(start: () => Promise<R>): Promise<R> {
     const mine = tail.then(() => {
@@ -159,6 +203,7 @@ async function inTransaction<T>(connection: Connection, work: (runner: Runner) =
   await tail;
   try {
     const result = await work(runner);
+    await begun;
     await tail;
     over = true;
     const tag = await attempt(connection, () => connection.script("commit"));
@@ -186,6 +231,7 @@ async function attempt<T>(connection: Connection, step: () => Promise<T>): Promi
 
 interface Lease {
   connection: Connection;
+  users: number;
   retiresAt: number;
 }
 
@@ -193,6 +239,7 @@ interface Waiter {
   resolve: (lease: Lease) => void;
   reject: (error: Error) => void;
   timer: ReturnType<typeof setTimeout>;
+  alone: boolean;
 }
 
 function ignore(): void {}

@@ -24,7 +24,7 @@ const lifetimeMs = 30 * 60_000;
 
 export function openPostgresPool(options: PostgresPoolOptions): Pool {
   const { size, acquireMs } = options;
-  return openPool({ size, acquireMs, lifetimeMs, connect: () => connectPostgres(options) });
+  return openPool({ size, acquireMs, lifetimeMs, sharedBy: 4, connect: () => connectPostgres(options) });
 }
 
 /** The driver with what our patch of it adds (`patches/`). */
@@ -44,6 +44,7 @@ interface Hooks {
  */
 export function connectPostgres(options: PostgresOptions, { onClose, onNotify }: Hooks = {}): Connection {
   let isOpen = true;
+  let hasAnswered = false;
   const { url, path } = addressIn(options.url);
   const driver = postgres(url, {
     ...(path !== undefined && { path }),
@@ -58,6 +59,8 @@ export function connectPostgres(options: PostgresOptions, { onClose, onNotify }:
     ...(onNotify && { onnotify: (_channel: string, payload: string) => onNotify(payload) }),
     onclose() {
       isOpen = false;
+      // Else the driver would run what still waits on a new connection, outside its transaction.
+      driver.sever();
       onClose?.();
     },
     connection: {
@@ -83,6 +86,7 @@ export function connectPostgres(options: PostgresOptions, { onClose, onNotify }:
       pending.then(
         (value) => {
           clearTimeout(timer);
+          hasAnswered = true;
           resolve(value);
         },
         (error) => {
@@ -101,6 +105,9 @@ export function connectPostgres(options: PostgresOptions, { onClose, onNotify }:
   const connection: Connection = {
     get isOpen() {
       return isOpen;
+    },
+    get hasAnswered() {
+      return hasAnswered;
     },
     async run(text, values, shape) {
       // Always prepared: the driver otherwise has the server parse and plan the text anew for each call.

@@ -1,0 +1,144 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { sql } from "drizzle-orm";
+import { type Database, DatabaseUnavailable, type Db, openDatabase, query, transaction } from "../../src/store/db.ts";
+import { hasPostgres, type PostgresServer, startPostgres } from "../support/postgres.ts";
+
+if (!hasPostgres) console.log("Skipped: the faults of a Postgres server, since there is none to start on this machine");
+
+/** Short, so that what takes minutes in life takes a second here. */
+const timeouts = { connectMs: 1_000, acquireMs: 1_000, lockMs: 400, statementMs: 600, deadlineMs: 800 };
+const connections = { api: 5, mail: 2, work: 2 };
+
+describe.if(hasPostgres)("A Postgres that comes and goes", () => {
+  let server: PostgresServer;
+  let db: Database;
+
+  beforeAll(async () => {
+    server = await startPostgres(["restart_after_crash=on"]);
+    await server.ask("create database ibx");
+    db = await openDatabase({ url: server.url("ibx"), dataDir: "", timeouts, connections });
+    // Each write puts a row in both tables, or in neither.
+    await query(db.api, sql`create table one (id int primary key)`);
+    await query(db.api, sql`create table two (id int primary key)`);
+  });
+
+  afterAll(async () => {
+    await db?.close();
+    await server?.remove();
+  });
+
+  test("backends that are killed every 100 ms tear nothing, and end nothing but what they carried", async () => {
+    const load = writeUnderLoad(db.api, 1_000_000);
+    for (let kill = 0; kill < 15; kill++) {
+      await Bun.sleep(100);
+      await server.ask("select pg_terminate_backend(pid) from pg_stat_activity where datname = 'ibx'");
+    }
+    const { kept, failures } = await load.stop();
+    expect(failures.length).toBeGreaterThan(0);
+    expect(failures.filter((failure) => !(failure instanceof DatabaseUnavailable))).toEqual([]);
+    await expectNothingTorn(kept);
+    await expectConnectionsWithin(connections.api);
+  });
+
+  test("a server that crashes and comes back is used again within two seconds", async () => {
+    const load = writeUnderLoad(db.api, 2_000_000);
+    await load.someWritten();
+    await server.stop();
+    const refused = await write(db.api, 2_900_000).catch((error) => error);
+    expect(refused).toBeInstanceOf(DatabaseUnavailable);
+    await expect(db.ping()).rejects.toBeInstanceOf(DatabaseUnavailable);
+    await server.start();
+    expect(await untilWritten(db.api, 2_910_000)).toBeLessThan(2_000);
+    const { kept } = await load.stop();
+    await expectNothingTorn(kept);
+  });
+
+  test("a server that is frozen is given up by a deadline, and used again within two seconds of its return", async () => {
+    const load = writeUnderLoad(db.api, 3_000_000);
+    await load.someWritten();
+    server.freeze();
+    const frozenAt = performance.now();
+    const refused = await write(db.api, 3_900_000).catch((error) => error);
+    expect(refused).toBeInstanceOf(DatabaseUnavailable);
+    expect(performance.now() - frozenAt).toBeLessThan(
+      timeouts.acquireMs + timeouts.connectMs + timeouts.deadlineMs + 200,
+    );
+    const pingedAt = performance.now();
+    await expect(db.ping()).rejects.toBeInstanceOf(DatabaseUnavailable);
+    expect(performance.now() - pingedAt).toBeLessThan(2_000);
+    server.thaw();
+    expect(await untilWritten(db.api, 3_910_000)).toBeLessThan(2_000);
+    const { kept } = await load.stop();
+    await expectNothingTorn(kept);
+    await expectConnectionsWithin(connections.api + 1);
+  }, 10_000);
+
+  async function expectNothingTorn(kept: readonly number[]): Promise<void> {
+    const torn = await query<{ id: number }>(
+      db.api,
+      sql`select coalesce(one.id, two.id) as id from one full join two using (id) where one.id is null or two.id is null`,
+    );
+    expect(torn).toEqual([]);
+    const found = new Set((await query<{ id: number }>(db.api, sql`select id from one`)).map(({ id }) => id));
+    expect(kept.filter((id) => !found.has(id))).toEqual([]);
+  }
+
+  /** A connection that was given up ends on the server too: nothing is left behind. */
+  async function expectConnectionsWithin(most: number): Promise<void> {
+    const counted = await server.ask("select count(*)::int as n from pg_stat_activity where datname = 'ibx'");
+    expect(Number(counted[0]?.n)).toBeLessThanOrEqual(most);
+  }
+});
+
+async function write(db: Db, id: number): Promise<void> {
+  await transaction(db, async (tx) => {
+    await query(tx, sql`insert into one values (${id})`);
+    await query(tx, sql`insert into two values (${id})`);
+  });
+}
+
+/** Writes from more callers than there are connections, until it is stopped. */
+function writeUnderLoad(db: Db, firstId: number) {
+  const kept: number[] = [];
+  const failures: unknown[] = [];
+  const written = Promise.withResolvers<void>();
+  let nextId = firstId;
+  let stopped = false;
+  const callers = Array.from({ length: 12 }, async () => {
+    while (!stopped) {
+      const id = nextId++;
+      await write(db, id).then(
+        () => {
+          kept.push(id);
+          if (kept.length === 50) written.resolve();
+        },
+        async (error) => {
+          failures.push(error);
+          await Bun.sleep(5);
+        },
+      );
+    }
+  });
+  return {
+    someWritten: () => written.promise,
+    async stop() {
+      stopped = true;
+      await Promise.all(callers);
+      return { kept, failures };
+    },
+  };
+}
+
+/** Milliseconds until a write succeeds. */
+async function untilWritten(db: Db, firstId: number): Promise<number> {
+  const startedAt = performance.now();
+  for (let id = firstId; performance.now() < startedAt + 10_000; id++) {
+    const done = await write(db, id).then(
+      () => true,
+      () => false,
+    );
+    if (done) break;
+    await Bun.sleep(20);
+  }
+  return performance.now() - startedAt;
+}
