@@ -10,7 +10,7 @@ import { DatabaseUnavailable } from "./unavailable.ts";
 
 export { askHolder, DataDirectoryInUse } from "./directory-lock.ts";
 export { type Db, query, transaction } from "./session.ts";
-export { DatabaseUnavailable } from "./unavailable.ts";
+export { DatabaseUnavailable, StatementFailed, violates } from "./unavailable.ts";
 export { arrayOf, jsonb } from "./wire.ts";
 
 /** The database, whichever engine it is. */

@@ -6,47 +6,77 @@ export class DatabaseUnavailable extends Error {
   /** The server's own word for it, where it had one. */
   readonly sqlState: string | undefined;
 
-  constructor(why: string, options: { cause?: unknown; sqlState?: string | undefined } = {}) {
-    super(`Cannot reach the database: ${why}`, { cause: options.cause });
+  constructor(why: string, sqlState?: string) {
+    super(`Cannot reach the database: ${why}`);
     this.name = "DatabaseUnavailable";
-    this.sqlState = options.sqlState;
+    this.sqlState = sqlState;
   }
 }
 
-/** What an engine threw, as the rest of the code sees it. */
-export function asStoreError(error: unknown): unknown {
-  if (error instanceof DatabaseUnavailable) return error;
-  const code = codeOf(error);
-  if (code === undefined || !meansAway(code)) return error;
-  return new DatabaseUnavailable(error instanceof Error ? error.message : String(error), {
-    cause: error,
-    sqlState: /^[0-9A-Z]{5}$/.test(code) ? code : undefined,
-  });
+/**
+ * A statement that the database refused. It carries none of what the engines hang on their errors (parameters, the
+ * row that was in the way): those are people's mail and secrets, and errors are logged.
+ */
+export class StatementFailed extends Error {
+  readonly sqlState: string;
+  /** The constraint that was violated. */
+  readonly constraint: string | undefined;
+
+  constructor(message: string, sqlState: string, constraint: string | undefined) {
+    super(message);
+    this.name = "StatementFailed";
+    this.sqlState = sqlState;
+    this.constraint = constraint;
+  }
+}
+
+/** Whether a statement failed because of this constraint or unique index. */
+export function violates(error: unknown, constraint: string): boolean {
+  return error instanceof StatementFailed && error.constraint === constraint;
+}
+
+/** What an engine or its driver threw, as the rest of the code sees it. */
+export function asStoreError(thrown: unknown): unknown {
+  if (!isEngineError(thrown)) return thrown;
+  const { code, message } = thrown;
+  const sqlState = sqlStatePattern.test(code) ? code : undefined;
+  if (sqlState === undefined) return meansLostConnection(code) ? new DatabaseUnavailable(message) : thrown;
+  if (meansAway(sqlState)) return new DatabaseUnavailable(message, sqlState);
+  // Class 22, data exceptions, quotes the value in the message itself.
+  const shown = sqlState.startsWith("22") ? "a value does not fit its type" : message;
+  const constraint = thrown.constraint_name ?? thrown.constraint;
+  return new StatementFailed(`Cannot run a statement: ${shown} (${sqlState})`, sqlState, constraint);
 }
 
 /**
- * Classes of SQLSTATE (PostgreSQL, appendix A) that a later attempt may not meet again: 08 connection,
- * 53 out of resources (disk, memory, connections), 57P shutting down, 57014 and 55P03 time-outs of statement and lock,
- * 25006 a server that has become a standby, 25P03 idle in transaction, 40 deadlock and serialisation, 58 an error of the system below.
- * What does not look like a SQLSTATE is the driver's or the socket's word (CONNECTION_CLOSED, ECONNREFUSED …).
+ * SQLSTATEs (PostgreSQL, appendix A) that a later attempt may not meet again: 08 connection, 53 out of disk, memory or
+ * connections, 57P shutting down or starting, 57014 and 55P03 time-outs of statement and lock, 25006 a server that
+ * has become a standby, 25P03 idle in a transaction, 40 deadlock and serialisation, 58 an error of the system below.
  */
-function meansAway(code: string): boolean {
-  return /^(08...|53...|57P..|57014|55P03|25006|25P0[34]|40...|58...)$/.test(code) || /^(CONNECT|E[A-Z]+$)/.test(code);
+function meansAway(sqlState: string): boolean {
+  return /^(08...|53...|57P..|57014|55P03|25006|25P03|40...|58...)$/.test(sqlState);
+}
+
+/** The driver's words (CONNECTION_CLOSED, CONNECT_TIMEOUT …) and the socket's (ECONNREFUSED, ENOENT …). */
+function meansLostConnection(code: string): boolean {
+  return /^CONNECT|^E[A-Z]+$/.test(code);
 }
 
 /** Whether the connection that gave this error can take another statement: only the server's own ERROR leaves it whole. */
-export function leavesConnectionWhole(error: unknown): boolean {
-  return (
-    typeof error === "object" &&
-    error !== null &&
-    "severity" in error &&
-    error.severity === "ERROR" &&
-    codeOf(error) !== "25006"
-  );
+export function leavesConnectionWhole(thrown: unknown): boolean {
+  return isEngineError(thrown) && thrown.severity === "ERROR" && thrown.code !== "25006";
 }
 
-function codeOf(error: unknown): string | undefined {
-  return typeof error === "object" && error !== null && "code" in error && typeof error.code === "string"
-    ? error.code
-    : undefined;
+const sqlStatePattern = /^[0-9A-Z]{5}$/;
+
+interface EngineError extends Error {
+  code: string;
+  severity?: string;
+  /** The driver calls it by one name, the embedded engine by the other. */
+  constraint_name?: string;
+  constraint?: string;
+}
+
+function isEngineError(thrown: unknown): thrown is EngineError {
+  return thrown instanceof Error && "code" in thrown && typeof thrown.code === "string";
 }
