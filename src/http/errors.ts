@@ -1,7 +1,7 @@
 import { NotFoundError, ValidationError } from "elysia";
 import type { Logger } from "pino";
 import { type Fault, notFound, Refusal, statusOf } from "../domain/errors.ts";
-import { DatabaseUnavailable } from "../store/unavailable.ts";
+import { DatabaseUnavailable } from "../store/db.ts";
 import { loggable } from "./loggable.ts";
 
 /** The body of every failure (RFC 9457), with `error` and `message` for clients that read those names. */

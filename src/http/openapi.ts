@@ -83,7 +83,8 @@ export function exampleOf(schema: TSchema): unknown {
     return Object.fromEntries(fields.map(([name, field]) => [name, exampleOf(field)]));
   }
   if (schema.type === "array") return [exampleOf(schema.items)];
-  return { string: "text", integer: schema.minimum ?? 1, number: 1, boolean: true, null: null }[String(schema.type)];
+  if (schema.type === "string") return "text".slice(0, schema.maxLength);
+  return { integer: schema.minimum ?? 1, number: 1, boolean: true, null: null }[String(schema.type)];
 }
 
 function answers({ answers, answerHeaders }: Operation<TSchema, TObject, Record<number, TSchema>>) {

@@ -21,7 +21,8 @@ export function serveHttp(app: AnyElysia, address: HttpAddress, log: Logger): Ht
       log.error({ error: loggable(error) }, "request failed: nothing could answer it");
       return new Response(null, { status: 500 });
     },
-    // Else a failure is answered with a page that shows the source.
+    // Else a failure is answered with a page that shows the source. Outside of development Bun also lets a second
+    // process listen on the same port, and each would get some of the requests: hence `reusePort: false` below.
     development: false,
     // The door refuses large bodies itself (body.ts): Bun's own 413 is bare. What nobody reads, Bun doesn't keep.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
@@ -29,7 +30,7 @@ export function serveHttp(app: AnyElysia, address: HttpAddress, log: Logger): Ht
   const server =
     "unix" in address
       ? Bun.serve({ ...shared, unix: address.unix })
-      : Bun.serve({ ...shared, ...address, idleTimeout: idleTimeoutSeconds });
+      : Bun.serve({ ...shared, ...address, reusePort: false, idleTimeout: idleTimeoutSeconds });
   return {
     url: "unix" in address ? undefined : server.url,
     async stop(graceMs) {

@@ -5,7 +5,7 @@ import { api, type HttpDeps, httpApp } from "../../src/http/app.ts";
 import { nothing, oneOf, pageQuery, text } from "../../src/http/models.ts";
 import { operation } from "../../src/http/operation.ts";
 import { type HttpAddress, serveHttp } from "../../src/http/server.ts";
-import { DatabaseUnavailable } from "../../src/store/unavailable.ts";
+import { DatabaseUnavailable } from "../../src/store/db.ts";
 
 export const goodKey = "ibx_good";
 
@@ -67,7 +67,9 @@ const Box = Type.Object({ id: Type.String({ examples: ["1"] }), size: Type.Integ
 const NewBox = Type.Object({
   size: Type.Integer({ minimum: 1, maximum: 9 }),
   name: Type.Optional(text({ min: 1, max: 5 })),
-  to: Type.Optional(text({ pattern: "^[a-z]+@[a-z]+$", error: "must be one email address" })),
+  to: Type.Optional(
+    text({ pattern: "^[a-z]+@[a-z]+$", error: "must be one email address", examples: ["ada@example"] }),
+  ),
   kind: Type.Optional(oneOf(["flat", "tall"])),
   fragile: Type.Optional(Type.Boolean({ default: true })),
   parts: Type.Optional(Type.Array(text({ max: 3 }), { maxItems: 2 })),
@@ -84,7 +86,13 @@ function boxes(slow: { arrived: () => void; mayEnd: Promise<void> }) {
         // A field that the schema does not name must not get out.
         return { id: JSON.stringify(body), size: body.size, secret: "canary" };
       },
-      operation({ summary: "Create box", description: "Makes a box", body: NewBox, answers: { 201: Box } }),
+      operation({
+        summary: "Create box",
+        description: "Makes a box",
+        body: NewBox,
+        answers: { 201: Box },
+        answerHeaders: { 201: { Location: "Path of the box" } },
+      }),
     )
     .post(
       "/empty",
@@ -99,7 +107,7 @@ function boxes(slow: { arrived: () => void; mayEnd: Promise<void> }) {
     .post(
       "/anything",
       () => ({ id: "any", size: 1 }),
-      operation({ summary: "Take anything", ...shown, body: Type.Unknown() }),
+      operation({ summary: "Take anything", ...shown, body: Type.Unknown({ examples: [null] }) }),
     )
     .get(
       "",
@@ -109,8 +117,8 @@ function boxes(slow: { arrived: () => void; mayEnd: Promise<void> }) {
         ...shown,
         query: Type.Object({
           ...pageQuery(),
-          fragile: Type.Optional(Type.Boolean()),
-          q: Type.Optional(text({ min: 1, max: 3 })),
+          fragile: Type.Optional(Type.Boolean({ description: "Only fragile ones" })),
+          q: Type.Optional(text({ min: 1, max: 3, description: "What to look for" })),
         }),
       }),
     )
@@ -140,12 +148,17 @@ function boxes(slow: { arrived: () => void; mayEnd: Promise<void> }) {
       },
       operation({ summary: "Wait for box", ...shown, path: boxPath }),
     )
-    .get("/:id/:trouble", ({ params }) => trouble(params.trouble), operation({ summary: "Fail", ...shown }));
+    .get(
+      "/:id/:trouble",
+      ({ params }) => fail(params.trouble),
+      operation({ summary: "Fail", ...shown, path: { ...boxPath, trouble } }),
+    );
 }
 
+const trouble = { description: "What goes wrong", example: "bug" };
 const boxPath = { id: { description: "Id of the box", example: "1" } };
 
-function trouble(kind: string): { id: string; size: number } {
+function fail(kind: string): { id: string; size: number } {
   switch (kind) {
     case "bug":
       throw new TypeError("canary-bug");

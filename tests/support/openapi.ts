@@ -1,0 +1,59 @@
+import { expect } from "bun:test";
+import { Validator } from "@seriousme/openapi-schema-validator";
+
+interface Documented {
+  operationId: string;
+  summary?: string;
+  description?: string;
+  security?: unknown[];
+  tags?: string[];
+  parameters: { name: string; in: string; required: boolean; description?: string; schema: object }[];
+  requestBody?: { content: Record<string, { schema: object; example?: unknown }> };
+  responses: Record<string, { description: string; content?: Record<string, { schema: object; example?: unknown }> }>;
+}
+
+export interface OpenApiDocument {
+  paths: Record<string, Record<string, Documented>>;
+}
+
+/** What every document of ours must be: valid in the eyes of a parser that is not ours, and whole. */
+export async function expectWholeDocument(document: OpenApiDocument): Promise<void> {
+  const validator = new Validator();
+  const { valid, errors } = await validator.validate(structuredClone(document) as never);
+  expect({ valid, errors }).toEqual({ valid: true, errors: undefined });
+  validator.resolveRefs();
+
+  const ids = new Set<string>();
+  for (const [path, operations] of Object.entries(document.paths)) {
+    for (const [method, operation] of Object.entries(operations)) {
+      const where = `${method.toUpperCase()} ${path}`;
+      const isOpen = operation.security?.length === 0;
+
+      expect([where, operation.description]).toEqual([where, expect.stringMatching(/\w{4}/)]);
+      expect([where, operation.tags]).toEqual([where, [expect.any(String)]]);
+      expect([where, ids.has(operation.operationId)]).toEqual([where, false]);
+      ids.add(operation.operationId);
+
+      const inPath = Array.from(path.matchAll(/\{([^}]+)\}/g), ([, name = ""]) => name);
+      const documented = operation.parameters.filter((parameter) => parameter.in === "path");
+      expect([where, documented.map(({ name }) => name)]).toEqual([where, inPath]);
+      for (const { name, description } of operation.parameters) {
+        expect([where, name, description]).toEqual([where, name, expect.stringMatching(/\w{4}/)]);
+      }
+
+      const statuses = Object.keys(operation.responses);
+      expect([where, statuses]).toEqual([
+        where,
+        expect.arrayContaining(["500", "503", ...(isOpen ? [] : ["401"]), ...(inPath.length > 0 ? ["404"] : [])]),
+      ]);
+      for (const [status, { content }] of Object.entries(operation.responses)) {
+        const types = Object.keys(content ?? {});
+        if (Number(status) >= 400) expect([where, types]).toEqual([where, ["application/problem+json"]]);
+      }
+      const bodies = [operation.requestBody, ...Object.values(operation.responses)];
+      for (const media of bodies.flatMap((body) => Object.values(body?.content ?? {}))) {
+        expect([where, "example" in media || "examples" in media]).toEqual([where, true]);
+      }
+    }
+  }
+}
