@@ -1,6 +1,5 @@
 import { Type } from "@sinclair/typebox";
 import { notFound } from "../domain/errors.ts";
-import { parseIdempotencyKey } from "../domain/idempotency.ts";
 import { isId } from "../domain/ids.ts";
 import type { Plan } from "../domain/limits.ts";
 import { createInbox } from "../flows/create-inbox.ts";
@@ -8,6 +7,7 @@ import { deleteInbox } from "../flows/delete-inbox.ts";
 import type { Deps } from "../flows/deps.ts";
 import { countInboxes, findInbox, type Inbox, listInboxes } from "../store/inboxes.ts";
 import { api } from "./app.ts";
+import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { instant, nothing, nullable, pageQuery, text } from "./models.ts";
 import { operation } from "./operation.ts";
 
@@ -39,13 +39,12 @@ export function inboxes(deps: Deps) {
     .post(
       "",
       async ({ account, body, request, set }) => {
-        const keyField = request.headers.get("idempotency-key");
         const { inbox, replayed } = await createInbox(deps, {
           account: { id: account.id, plan: account.plan as Plan },
           externalId: body.externalId,
           username: body.username ?? body.mailboxName,
           usernameField: body.username === undefined ? "mailboxName" : "username",
-          idempotencyKey: keyField === null ? undefined : parseIdempotencyKey(keyField),
+          idempotencyKey: idempotencyKeyOf(request),
         });
         set.status = 201;
         set.headers.location = `/v1/inboxes/${inbox.id}`;
@@ -56,12 +55,7 @@ export function inboxes(deps: Deps) {
         summary: "Create inbox",
         description:
           "Makes an address that receives at once. Without `username` one is drawn. A name is lower-cased; the name of a deleted inbox is kept for 30 days.",
-        headers: {
-          "Idempotency-Key": {
-            description: "The same key with the same body makes one inbox (kept 24 hours)",
-            example: "signup-7",
-          },
-        },
+        idempotencyKey: "optional",
         body: Type.Object({
           externalId: Type.Optional(
             text({

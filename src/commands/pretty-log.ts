@@ -1,0 +1,17 @@
+const levels: Readonly<Record<number, string>> = { 20: "debug", 30: "info ", 40: "WARN ", 50: "ERROR", 60: "FATAL" };
+
+/** One line for a person instead of JSON, without another process or package. */
+export function prettyStream(): { write: (line: string) => void } {
+  return {
+    write(line) {
+      const { level, time, msg, service: _service, err, ...rest } = JSON.parse(line) as Record<string, unknown>;
+      const fields = Object.entries(rest).map(
+        ([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`,
+      );
+      const at = String(time).slice(11, 23);
+      process.stdout.write(`${at} ${levels[Number(level)] ?? level} ${[msg, ...fields].join(" ")}\n`);
+      const stack = (err as { stack?: string } | undefined)?.stack;
+      if (stack !== undefined) process.stdout.write(`${stack}\n`);
+    },
+  };
+}

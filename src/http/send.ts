@@ -1,0 +1,190 @@
+import { Type } from "@sinclair/typebox";
+import { parseSendAddress } from "../domain/address.ts";
+import { Refusal } from "../domain/errors.ts";
+import { missingIdempotencyKey } from "../domain/idempotency.ts";
+import { rateLimitFields } from "../domain/limits.ts";
+import type { Deps } from "../flows/deps.ts";
+import type { SendRequest, SendResult } from "../flows/send-email.ts";
+import { listSentMessages, type SentMessage } from "../store/sending.ts";
+import { api } from "./app.ts";
+import { idempotencyKeyOf } from "./idempotency-key.ts";
+import { inboxPath, ownedInbox } from "./inboxes.ts";
+import { oneOf, text } from "./models.ts";
+import { operation } from "./operation.ts";
+
+export interface SendDeps extends Deps {
+  sendEmail: (request: SendRequest) => Promise<Exclude<SendResult, { kind: "again" }>>;
+  /** Resolves when the first attempt to relay a message has settled, or at the time-out. */
+  settled: (messageId: string, timeoutMs: number) => Promise<void>;
+  sendWaitMs: number;
+}
+
+const Sent = Type.Object(
+  {
+    messageId: Type.String({ examples: ["msg_01jpw7z1x2e9a8r5k3m0t6vqhd"] }),
+    threadId: Type.String({ examples: ["thr_01jpw7z1x2e9a8r5k3m0t6vqhe"] }),
+    providerMessageId: Type.String({
+      description: "The relay's own id once it has taken the mail; until then our `Message-ID`",
+      examples: ["4F5xQ21zT9"],
+    }),
+    status: oneOf(["pending", "sent", "failed"], { examples: ["sent"] }),
+    isRead: Type.Optional(Type.Boolean({ description: "`false` when the thread stayed unread; see `reason`" })),
+    reason: Type.Optional(
+      oneOf(["newer_inbound"], { description: "Mail newer than `readUpToMessageId` is in the thread" }),
+    ),
+  },
+  { description: "On disk with its place in the outbox, and what has become of it so far" },
+);
+
+const SendBody = Type.Object({
+  to: text({
+    min: 1,
+    error: "must be one email address",
+    description: "One bare address, at most 254 octets",
+    examples: ["jane@example.com"],
+  }),
+  subject: Type.Optional(
+    text({
+      min: 1,
+      max: 998,
+      pattern: "^[^\\r\\n]*$",
+      error: "must be 1 to 998 characters without line breaks",
+      description: "May be left out with `threadId`: `Re: ` and the thread's subject",
+      examples: ["Your order"],
+    }),
+  ),
+  body: text({
+    min: 1,
+    max: 100_000,
+    description: "Plain text or HTML: which of them is detected",
+    examples: ["It is on its way."],
+  }),
+  bodyHtml: Type.Optional(
+    text({
+      max: 500_000,
+      description: "Only when the two versions must differ; `body` is then plain text",
+      examples: ["<p>It is on its way.</p>"],
+    }),
+  ),
+  threadId: Type.Optional(
+    text({ description: "Thread of this inbox to reply in", examples: ["thr_01jpw7z1x2e9a8r5k3m0t6vqhe"] }),
+  ),
+  includeQuote: Type.Optional(
+    Type.Boolean({ default: true, description: "With `threadId`: append a quoted copy of the previous message" }),
+  ),
+  replyTo: Type.Optional(
+    text({ error: "must be one email address", description: "Where answers go", examples: ["help@example.com"] }),
+  ),
+  readUpToMessageId: Type.Optional(
+    text({
+      description: "The last message that you have seen: newer inbound mail keeps the thread unread",
+      examples: ["msg_01jpw7z1x2e9a8r5k3m0t6vqhd"],
+    }),
+  ),
+});
+
+export function send(deps: SendDeps) {
+  return api("/v1/inboxes/:id/send", "Sending")
+    .derive(async ({ account, params }) => ({
+      inbox: await ownedInbox(deps, account.id, (params as { id: string }).id),
+    }))
+    .post(
+      "",
+      async ({ account, inbox, body, request, set }) => {
+        const idempotencyKey = idempotencyKeyOf(request);
+        if (idempotencyKey === undefined) throw missingIdempotencyKey();
+        const result = await deps.sendEmail({
+          account,
+          inboxId: inbox.id,
+          idempotencyKey,
+          ...addressesOf(body, deps.mailDomain),
+          subject: body.subject,
+          body: body.body,
+          bodyHtml: body.bodyHtml,
+          threadId: body.threadId,
+          includeQuote: body.includeQuote ?? true,
+          readUpToMessageId: body.readUpToMessageId,
+        });
+        if (result.usage !== undefined) {
+          Object.assign(set.headers, lowerCased(rateLimitFields(result.usage, deps.limits[account.plan], deps.now())));
+        }
+        if (result.kind === "refused") throw result.refusal;
+        if (result.kind === "replayed") {
+          set.headers["idempotent-replayed"] = "true";
+          return toSent(result.message);
+        }
+        if (!prefersNoWait(request)) await deps.settled(result.message.id, deps.sendWaitMs);
+        const [message] = prefersNoWait(request) ? [] : await listSentMessages(deps.db.api, [result.message.id]);
+        return {
+          ...toSent(message ?? result.message),
+          ...(result.newerInbound && { isRead: false, reason: "newer_inbound" as const }),
+        };
+      },
+      operation({
+        summary: "Send email",
+        description:
+          "Sends one email from the inbox. The message is on disk before the answer; the answer waits for the first attempt to relay it, so that a healthy relay gives `sent`. The same `Idempotency-Key` with the same body sends once, however often it is asked.",
+        path: inboxPath,
+        idempotencyKey: "required",
+        headers: {
+          Prefer: { description: "`respond-async` answers at once with `pending`", example: "respond-async" },
+        },
+        body: SendBody,
+        answers: { 200: Sent },
+        answerHeaders: {
+          200: {
+            "Idempotent-Replayed": "`true` when an earlier request with this key sent it",
+            RateLimit: "What is left of each limit",
+            "RateLimit-Policy": "The limits of the inbox",
+          },
+        },
+        refuses: [
+          "feature_requires_paid_plan",
+          "idempotency_in_progress",
+          "idempotency_key_reused",
+          "rate_limit_exceeded",
+          "daily_limit_exceeded",
+          "cold_outreach_limit",
+        ],
+      }),
+    );
+}
+
+/** RFC 7240: preferences are a list, and each may carry parameters. */
+function prefersNoWait(request: Request): boolean {
+  const preferences = request.headers.get("prefer")?.toLowerCase().split(",") ?? [];
+  return preferences.some((preference) => preference.split(";")[0]?.trim() === "respond-async");
+}
+
+function toSent(message: SentMessage) {
+  return {
+    messageId: message.id,
+    threadId: message.threadId,
+    providerMessageId: message.providerMessageId ?? `<${message.rfcMessageId}>`,
+    status: message.status === "received" ? "sent" : message.status,
+  };
+}
+
+function lowerCased(fields: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+/** The form that goes on the wire; both faults at once, with the one that the schema can't see. */
+function addressesOf(body: { to: string; replyTo?: string; subject?: string; threadId?: string }, mailDomain: string) {
+  const to = parseSendAddress(body.to, mailDomain);
+  const replyTo = body.replyTo === undefined ? undefined : parseSendAddress(body.replyTo, mailDomain);
+  const faults = [];
+  if (to === undefined) faults.push({ pointer: "#/to", detail: "must be one email address" });
+  if (body.replyTo !== undefined && replyTo === undefined) {
+    faults.push({ pointer: "#/replyTo", detail: "must be one email address" });
+  }
+  if (body.subject === undefined && body.threadId === undefined) {
+    faults.push({ pointer: "#/subject", detail: 'is required without "threadId"' });
+  }
+  if (to === undefined || faults.length > 0) {
+    const [first] = faults;
+    const field = first?.pointer.slice(2) ?? "to";
+    throw new Refusal("validation_error", `Cannot send: "${field}" ${first?.detail}`, { faults });
+  }
+  return { to, replyTo };
+}

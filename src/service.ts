@@ -1,0 +1,180 @@
+import type { Logger } from "pino";
+import type { Config } from "./config.ts";
+import { idMaker } from "./domain/ids.ts";
+import { mailEntrance } from "./flows/accept-mail.ts";
+import { type Authenticator, authenticator } from "./flows/authenticate.ts";
+import type { Deps } from "./flows/deps.ts";
+import { type FirstStart, seedFirstAccount } from "./flows/manage-accounts.ts";
+import { mailReceiver } from "./flows/receive-email.ts";
+import { httpApp } from "./http/app.ts";
+import { inboxes } from "./http/inboxes.ts";
+import { serveHttp } from "./http/server.ts";
+import { mailParser } from "./mail/parse.ts";
+import { type Certificate, loadCertificate, selfSigned } from "./smtp/certificate.ts";
+import { startSmtp } from "./smtp/listener.ts";
+import { type Change, changesChannel } from "./store/changes.ts";
+import { type Database, openDatabase } from "./store/db.ts";
+import { migrate } from "./store/migrate.ts";
+import { version } from "./version.ts";
+
+export interface Service {
+  apiUrl: URL;
+  smtp: { address: string; port: number };
+  engine: Database["engine"];
+  /** What a first start made, to be shown once. */
+  firstStart: FirstStart;
+  /** For the command line's requests, when it can't open the database itself. */
+  deps: Deps;
+  control: Database["control"];
+  /** Reads the certificate again; the old one stays in force when the new one is wrong. */
+  reloadCertificate(): Promise<void>;
+  /** Takes nothing new, lets what is in hand end, and releases what is claimed (contract §11). */
+  stop(): Promise<void>;
+}
+
+/** Time and chance: the only place that may ask the machine for them. */
+export interface World {
+  now: () => Date;
+  random: () => number;
+  randomBytes: (length: number) => Uint8Array;
+}
+
+export const realWorld: World = {
+  now: () => new Date(),
+  random: Math.random,
+  randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
+};
+
+export async function startService(config: Config, log: Logger, world: World = realWorld): Promise<Service> {
+  const stack = closers();
+  try {
+    return await start(config, log, world, stack);
+  } catch (error) {
+    await stack.closeAll();
+    throw error;
+  }
+}
+
+async function start(config: Config, log: Logger, world: World, stack: Closers): Promise<Service> {
+  const db = await openDatabase({
+    url: config.databaseUrl,
+    dataDir: config.dataDir,
+    onWarning: (warning) => log.warn(warning),
+  });
+  stack.push(db.close);
+  await migrate(db);
+
+  const deps: Deps = {
+    ...world,
+    db,
+    log,
+    newId: idMaker(world.randomBytes),
+    mailDomain: config.mailDomain,
+    limits: config.limits,
+    nudge: () => undefined,
+  };
+  const firstStart = await seedFirstAccount(deps, config);
+  const keys = authenticator(deps);
+  const parser = mailParser({
+    mailDomain: config.mailDomain,
+    onFault: (fault) => log.warn({ fault }, "parser failed"),
+  });
+  stack.push(async () => parser.close());
+  const entrance = mailEntrance({
+    ...deps,
+    parse: parser.parse,
+    receive: mailReceiver(deps),
+    operatorInbox: config.operatorInbox,
+  });
+  stack.push(await hearChanges(db, keys, entrance.forget));
+
+  let baseUrl = config.baseUrl;
+  let draining = false;
+  const app = httpApp(
+    {
+      authenticate: keys.authenticate,
+      health: () => readiness(db),
+      isDraining: () => draining,
+      newRequestId: () => world.randomBytes(12).toHex(),
+      log,
+      version,
+      get baseUrl() {
+        return baseUrl ?? "";
+      },
+    },
+    { guarded: [inboxes(deps)] },
+  );
+  const http = serveHttp(app, { hostname: config.host, port: config.port }, log);
+  stack.push(() => http.stop(0));
+  const smtp = await startSmtp(entrance, {
+    host: config.smtpHost,
+    port: config.smtpPort,
+    hostname: config.smtpHostname,
+    maxBytes: config.smtpMaxBytes,
+    certificate: await certificateOf(config, world),
+    observe: { fault: (err, during) => log.warn({ err, during }, "smtp fault") },
+  });
+  stack.push(() => smtp.stop(0));
+  if (http.url === undefined) throw new Error("Cannot start: the API has no address");
+  baseUrl ??= http.url.origin;
+
+  return {
+    apiUrl: http.url,
+    smtp: { address: smtp.address, port: smtp.port },
+    engine: db.engine,
+    firstStart,
+    deps,
+    control: db.control,
+    reloadCertificate: async () => smtp.reloadCertificate(await certificateOf(config, world)),
+    async stop() {
+      draining = true;
+      smtp.stopAccepting();
+      await Promise.all([smtp.stop(config.shutdownTimeoutMs), http.stop(config.shutdownTimeoutMs)]);
+      await keys.flush().catch((err: unknown) => log.warn({ err }, "last use of keys not written"));
+      await stack.closeAll();
+    },
+  };
+}
+
+async function readiness(db: Database) {
+  try {
+    await db.ping();
+    return { ready: true as const };
+  } catch {
+    return { ready: false as const, reason: "the database is away" };
+  }
+}
+
+/** What another process changed is forgotten here too; while nothing can be heard, nothing is remembered. */
+function hearChanges(db: Database, keys: Authenticator, forgetAddress: (username: string) => void) {
+  return db.listen(
+    changesChannel,
+    (payload) => {
+      const change = JSON.parse(payload) as Change;
+      if (change.kind === "key") keys.forget(change.hash);
+      else forgetAddress(change.username);
+    },
+    keys.setHearing,
+  );
+}
+
+function certificateOf(config: Config, world: World): Promise<Certificate> {
+  if (config.smtpTls !== undefined) return loadCertificate(config.smtpTls);
+  return selfSigned({ dataDir: config.dataDir, hostname: config.smtpHostname, ...world });
+}
+
+interface Closers {
+  push: (close: () => Promise<unknown>) => void;
+  /** The last opened is the first closed; one that fails doesn't keep the others open. */
+  closeAll: () => Promise<void>;
+}
+
+function closers(): Closers {
+  const open: (() => Promise<unknown>)[] = [];
+  return {
+    push: (close) => void open.push(close),
+    async closeAll() {
+      for (const close of open.splice(0).toReversed()) await close().catch(() => undefined);
+    },
+  };
+}
