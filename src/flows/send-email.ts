@@ -1,7 +1,7 @@
 import { recipientOf } from "../domain/address.ts";
 import { isHtml } from "../domain/body.ts";
 import { shortDigest } from "../domain/digest.ts";
-import type { Refusal } from "../domain/errors.ts";
+import { Refusal } from "../domain/errors.ts";
 import { fingerprintOf, idempotencyKeptMs } from "../domain/idempotency.ts";
 import { type Plan, type SendUsage, utcDay, windowStart } from "../domain/limits.ts";
 import { textOfHtml } from "../mail/html.ts";
@@ -75,7 +75,7 @@ export function emailSender(deps: Deps): (request: SendRequest) => Promise<Exclu
   return async (request) => {
     const send = preparedSend(deps, request);
     for (;;) {
-      const result = await commit(send);
+      const result = await commit(send).catch(inProgress);
       if (result.kind !== "again") return result;
     }
   };
@@ -176,6 +176,20 @@ function preparedSend(deps: Deps, request: SendRequest): PreparedSend {
     at,
   };
 }
+
+/** Waiting for the lock has run out: most likely a twin of this request is still at work. */
+function inProgress(error: unknown): SendResult {
+  if (!(error instanceof DatabaseUnavailable) || error.sqlState !== lockNotAvailable) throw error;
+  const why = "another request is still at work on it";
+  return {
+    kind: "refused",
+    refusal: new Refusal("idempotency_in_progress", `Cannot send: ${why}`, { retryAfterSeconds: 1 }),
+    usage: undefined,
+  };
+}
+
+/** SQLSTATE of a lock time-out (PostgreSQL, appendix A). */
+const lockNotAvailable = "55P03";
 
 function firstOfEachKey(sends: readonly PreparedSend[]): PreparedSend[] {
   const byKey = new Map<string, PreparedSend>();

@@ -7,6 +7,7 @@ import type { Deps } from "../flows/deps.ts";
 import type { SendRequest, SendResult } from "../flows/send-email.ts";
 import { listSentMessages, type SentMessage } from "../store/sending.ts";
 import { api } from "./app.ts";
+import { emailAddress } from "./email-address.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { inboxPath, ownedInbox } from "./inboxes.ts";
 import { oneOf, text } from "./models.ts";
@@ -36,52 +37,52 @@ const Sent = Type.Object(
   { description: "On disk with its place in the outbox, and what has become of it so far" },
 );
 
-const SendBody = Type.Object({
-  to: text({
-    min: 1,
-    error: "must be one email address",
-    description: "One bare address, at most 254 octets",
-    examples: ["jane@example.com"],
-  }),
-  subject: Type.Optional(
-    text({
+const sendBody = (mailDomain: string) =>
+  Type.Object({
+    to: emailAddress(mailDomain, {
+      description: "One bare address, at most 254 octets",
+      examples: ["jane@example.com"],
+    }),
+    subject: Type.Optional(
+      text({
+        min: 1,
+        max: 998,
+        pattern: "^[^\\r\\n]*$",
+        error: "must be 1 to 998 characters without line breaks",
+        description: "May be left out with `threadId`: `Re: ` and the thread's subject",
+        examples: ["Your order"],
+      }),
+    ),
+    body: text({
       min: 1,
-      max: 998,
-      pattern: "^[^\\r\\n]*$",
-      error: "must be 1 to 998 characters without line breaks",
-      description: "May be left out with `threadId`: `Re: ` and the thread's subject",
-      examples: ["Your order"],
+      max: 100_000,
+      description: "Plain text or HTML: which of them is detected",
+      examples: ["It is on its way."],
     }),
-  ),
-  body: text({
-    min: 1,
-    max: 100_000,
-    description: "Plain text or HTML: which of them is detected",
-    examples: ["It is on its way."],
-  }),
-  bodyHtml: Type.Optional(
-    text({
-      max: 500_000,
-      description: "Only when the two versions must differ; `body` is then plain text",
-      examples: ["<p>It is on its way.</p>"],
-    }),
-  ),
-  threadId: Type.Optional(
-    text({ description: "Thread of this inbox to reply in", examples: ["thr_01jpw7z1x2e9a8r5k3m0t6vqhe"] }),
-  ),
-  includeQuote: Type.Optional(
-    Type.Boolean({ default: true, description: "With `threadId`: append a quoted copy of the previous message" }),
-  ),
-  replyTo: Type.Optional(
-    text({ error: "must be one email address", description: "Where answers go", examples: ["help@example.com"] }),
-  ),
-  readUpToMessageId: Type.Optional(
-    text({
-      description: "The last message that you have seen: newer inbound mail keeps the thread unread",
-      examples: ["msg_01jpw7z1x2e9a8r5k3m0t6vqhd"],
-    }),
-  ),
-});
+    bodyHtml: Type.Optional(
+      text({
+        min: 1,
+        max: 500_000,
+        description: "Only when the two versions must differ; `body` is then plain text",
+        examples: ["<p>It is on its way.</p>"],
+      }),
+    ),
+    threadId: Type.Optional(
+      text({ description: "Thread of this inbox to reply in", examples: ["thr_01jpw7z1x2e9a8r5k3m0t6vqhe"] }),
+    ),
+    includeQuote: Type.Optional(
+      Type.Boolean({ default: true, description: "With `threadId`: append a quoted copy of the previous message" }),
+    ),
+    replyTo: Type.Optional(
+      emailAddress(mailDomain, { description: "Where answers go", examples: ["help@example.com"] }),
+    ),
+    readUpToMessageId: Type.Optional(
+      text({
+        description: "The last message that you have seen: newer inbound mail keeps the thread unread",
+        examples: ["msg_01jpw7z1x2e9a8r5k3m0t6vqhd"],
+      }),
+    ),
+  });
 
 export function send(deps: SendDeps) {
   return api("/v1/inboxes/:id/send", "Sending")
@@ -93,11 +94,13 @@ export function send(deps: SendDeps) {
       async ({ account, inbox, body, request, set }) => {
         const idempotencyKey = idempotencyKeyOf(request);
         if (idempotencyKey === undefined) throw missingIdempotencyKey();
+        if (body.subject === undefined && body.threadId === undefined) throw subjectNeeded();
         const result = await deps.sendEmail({
           account,
           inboxId: inbox.id,
           idempotencyKey,
-          ...addressesOf(body, deps.mailDomain),
+          to: wireAddress(body.to, deps.mailDomain),
+          replyTo: body.replyTo === undefined ? undefined : wireAddress(body.replyTo, deps.mailDomain),
           subject: body.subject,
           body: body.body,
           bodyHtml: body.bodyHtml,
@@ -129,7 +132,7 @@ export function send(deps: SendDeps) {
         headers: {
           Prefer: { description: "`respond-async` answers at once with `pending`", example: "respond-async" },
         },
-        body: SendBody,
+        body: sendBody(deps.mailDomain),
         answers: { 200: Sent },
         answerHeaders: {
           200: {
@@ -169,22 +172,15 @@ function lowerCased(fields: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-/** The form that goes on the wire; both faults at once, with the one that the schema can't see. */
-function addressesOf(body: { to: string; replyTo?: string; subject?: string; threadId?: string }, mailDomain: string) {
-  const to = parseSendAddress(body.to, mailDomain);
-  const replyTo = body.replyTo === undefined ? undefined : parseSendAddress(body.replyTo, mailDomain);
-  const faults = [];
-  if (to === undefined) faults.push({ pointer: "#/to", detail: "must be one email address" });
-  if (body.replyTo !== undefined && replyTo === undefined) {
-    faults.push({ pointer: "#/replyTo", detail: "must be one email address" });
-  }
-  if (body.subject === undefined && body.threadId === undefined) {
-    faults.push({ pointer: "#/subject", detail: 'is required without "threadId"' });
-  }
-  if (to === undefined || faults.length > 0) {
-    const [first] = faults;
-    const field = first?.pointer.slice(2) ?? "to";
-    throw new Refusal("validation_error", `Cannot send: "${field}" ${first?.detail}`, { faults });
-  }
-  return { to, replyTo };
+/** The form that goes on the wire: the schema has seen that it is one. */
+function wireAddress(address: string, mailDomain: string): string {
+  const parsed = parseSendAddress(address, mailDomain);
+  if (parsed === undefined) throw new Error("Cannot send: an address passed its schema and is none");
+  return parsed;
+}
+
+function subjectNeeded(): Refusal {
+  return new Refusal("validation_error", 'Cannot send email: "subject" is required without "threadId"', {
+    faults: [{ pointer: "#/subject", detail: 'is required without "threadId"' }],
+  });
 }
