@@ -113,12 +113,20 @@ CREATE TABLE "inboxes" (
 	"sent_count" integer DEFAULT 0 NOT NULL
 );
 --> statement-breakpoint
+CREATE TABLE "message_search" (
+	"inbox_id" text collate "C" NOT NULL,
+	"seq" integer NOT NULL,
+	"words" "tsvector" NOT NULL,
+	CONSTRAINT "message_search_inbox_id_seq_pk" PRIMARY KEY("inbox_id","seq")
+);
+--> statement-breakpoint
 CREATE TABLE "messages" (
 	"id" text collate "C" PRIMARY KEY NOT NULL,
 	"inbox_id" text collate "C" NOT NULL,
 	"thread_id" text collate "C" NOT NULL,
 	"seq" integer NOT NULL,
 	"direction" text NOT NULL,
+	"direction_seq" integer NOT NULL,
 	"status" text NOT NULL,
 	"created_at" timestamp (3) with time zone NOT NULL,
 	"rfc_message_id" text NOT NULL,
@@ -156,6 +164,13 @@ CREATE TABLE "outbox" (
 	"created_at" timestamp (3) with time zone NOT NULL,
 	CONSTRAINT "outbox_kind" CHECK ("outbox"."kind" in ('relay', 'webhook')),
 	CONSTRAINT "outbox_state" CHECK ("outbox"."state" in ('ready', 'running', 'waiting'))
+);
+--> statement-breakpoint
+CREATE TABLE "search_indexing" (
+	"id" smallint PRIMARY KEY NOT NULL,
+	"holder" text NOT NULL,
+	"leased_until" timestamp (3) with time zone NOT NULL,
+	"seen_id" text collate "C" NOT NULL
 );
 --> statement-breakpoint
 CREATE TABLE "settings" (
@@ -210,8 +225,9 @@ CREATE INDEX "idempotency_keys_created" ON "idempotency_keys" USING btree ("crea
 CREATE INDEX "inboxes_account" ON "inboxes" USING btree ("account_id","id") WHERE "inboxes"."deleted_at" is null;--> statement-breakpoint
 CREATE INDEX "inboxes_external_id" ON "inboxes" USING btree ("account_id","external_id","id") WHERE "inboxes"."deleted_at" is null and "inboxes"."external_id" is not null;--> statement-breakpoint
 CREATE INDEX "inboxes_deleted" ON "inboxes" USING btree ("deleted_at") WHERE "inboxes"."deleted_at" is not null;--> statement-breakpoint
+CREATE INDEX "message_search_words" ON "message_search" USING gin ("words");--> statement-breakpoint
 CREATE INDEX "messages_inbox_seq" ON "messages" USING btree ("inbox_id","seq");--> statement-breakpoint
-CREATE INDEX "messages_direction_seq" ON "messages" USING btree ("inbox_id","direction","seq");--> statement-breakpoint
+CREATE INDEX "messages_direction_seq" ON "messages" USING btree ("inbox_id","direction","direction_seq");--> statement-breakpoint
 CREATE INDEX "messages_thread_seq" ON "messages" USING btree ("thread_id","seq");--> statement-breakpoint
 CREATE INDEX "messages_message_id" ON "messages" USING btree ("inbox_id","message_id_hash","content_hash");--> statement-breakpoint
 CREATE INDEX "messages_sent_at" ON "messages" USING btree ("inbox_id","created_at") WHERE "messages"."direction" = 'outbound';--> statement-breakpoint

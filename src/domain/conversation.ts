@@ -43,6 +43,8 @@ export interface Recorded<Inbox extends InboxState> {
   inbox: Inbox;
   thread: ThreadState;
   seq: number;
+  /** Its number among the messages of its direction. */
+  directionSeq: number;
   createdAt: Date;
 }
 
@@ -57,6 +59,7 @@ export function recordMessage<Inbox extends InboxState>(
 ): Recorded<Inbox> {
   const inbound = message.direction === "inbound";
   const seq = inbox.messageCount + 1;
+  const inboundCount = inbox.inboundCount + (inbound ? 1 : 0);
   const createdAt = instantAfter(inbox, message);
   const isRead = !message.leavesUnread;
   const next: ThreadState = {
@@ -76,12 +79,13 @@ export function recordMessage<Inbox extends InboxState>(
   };
   return {
     seq,
+    directionSeq: inbound ? inboundCount : seq - inboundCount,
     createdAt,
     thread: next,
     inbox: {
       ...inbox,
       messageCount: seq,
-      inboundCount: inbox.inboundCount + (inbound ? 1 : 0),
+      inboundCount,
       threadCount: inbox.threadCount + (thread === undefined ? 1 : 0),
       unreadCount: inbox.unreadCount + (isRead ? 0 : 1) - (thread !== undefined && !thread.isRead ? 1 : 0),
       lastMessageAt: createdAt,

@@ -157,6 +157,7 @@ function messageRow(arrival: Arrival, copy: ArrivalCopy, recorded: ReturnType<ty
     threadId: recorded.thread.id,
     seq: recorded.seq,
     direction: "inbound",
+    directionSeq: recorded.directionSeq,
     status: "received",
     createdAt: recorded.createdAt,
     rfcMessageId: mail.messageId,

@@ -170,6 +170,7 @@ export function judgeSends(
       ...message,
       seq: recorded.seq,
       direction: "outbound",
+      directionSeq: recorded.directionSeq,
       createdAt: recorded.createdAt,
       messageIdHash: send.messageIdHash,
       contentHash: null,

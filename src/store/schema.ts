@@ -22,6 +22,7 @@ import {
 const id = customType<{ data: string }>({ dataType: () => 'text collate "C"' });
 const bytes = customType<{ data: Uint8Array }>({ dataType: () => "bytea" });
 const transactionId = customType<{ data: string }>({ dataType: () => "xid8" });
+const searchVector = customType<{ data: string }>({ dataType: () => "tsvector" });
 const instant = () => timestamp({ withTimezone: true, precision: 3, mode: "date" });
 
 /*
@@ -147,6 +148,8 @@ export const messages = pgTable(
     threadId: id().notNull(),
     seq: integer().notNull(),
     direction: text({ enum: ["inbound", "outbound"] }).notNull(),
+    /** Numbers the messages of one direction, also without gaps: a page of them is found at any offset without counting off. */
+    directionSeq: integer().notNull(),
     status: text({ enum: ["received", "pending", "sent", "failed"] }).notNull(),
     createdAt: instant().notNull(),
     /** Canonical, without `<>`. May be longer than an index row can be: look-ups go by the hash. */
@@ -175,7 +178,7 @@ export const messages = pgTable(
   },
   (table) => [
     index("messages_inbox_seq").on(table.inboxId, table.seq),
-    index("messages_direction_seq").on(table.inboxId, table.direction, table.seq),
+    index("messages_direction_seq").on(table.inboxId, table.direction, table.directionSeq),
     index("messages_thread_seq").on(table.threadId, table.seq),
     index("messages_message_id").on(table.inboxId, table.messageIdHash, table.contentHash),
     index("messages_sent_at").on(table.inboxId, table.createdAt).where(sql`${table.direction} = 'outbound'`),
@@ -183,6 +186,29 @@ export const messages = pgTable(
     check("messages_status", sql`${table.status} in ('received', 'pending', 'sent', 'failed')`),
   ],
 );
+
+/**
+ * What can be searched for, filled in the background in the order of `seq`: the highest number of an inbox tells how far
+ * it has come. Beside the words it holds lexemes for the inbox and the block of numbers, so that one index look-up
+ * meets no other inbox's mail (domain/search.ts).
+ */
+export const messageSearch = pgTable(
+  "message_search",
+  { inboxId: id().notNull(), seq: integer().notNull(), words: searchVector().notNull() },
+  (table) => [
+    primaryKey({ columns: [table.inboxId, table.seq] }),
+    index("message_search_words").using("gin", table.words),
+  ],
+);
+
+/** Whose turn it is to fill the search index, and how far it has come; one row. */
+export const searchIndexing = pgTable("search_indexing", {
+  id: smallint().primaryKey(),
+  holder: text().notNull(),
+  leasedUntil: instant().notNull(),
+  /** Messages made long enough before this one have been seen. */
+  seenId: id().notNull(),
+});
 
 /**
  * Message-IDs that a reply named before the mail itself came: when it does come, it joins that reply's thread.
