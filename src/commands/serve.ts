@@ -1,3 +1,4 @@
+import type { Command } from "commander";
 import { type Logger, pino } from "pino";
 import { type Config, readConfig } from "../config.ts";
 import { describeOutbound } from "../domain/outbound.ts";
@@ -6,8 +7,17 @@ import { type Service, startService } from "../service.ts";
 import { version } from "../version.ts";
 import { prettyStream } from "./pretty-log.ts";
 
+export function serveCommand(program: Command): void {
+  program
+    .command("serve")
+    .description("run the service (all settings come from the environment)")
+    .action(async () => {
+      process.exitCode = await serve();
+    });
+}
+
 /** Runs the service until a signal ends it. */
-export async function serve(): Promise<number> {
+async function serve(): Promise<number> {
   const config = readConfig(process.env, process.stdout.isTTY);
   const log = loggerOf(config);
   const service = await startService(config, log);

@@ -1,0 +1,19 @@
+import type { Command } from "commander";
+import { describeConfig, readConfig } from "../config.ts";
+import { openDatabase } from "../store/db.ts";
+import { migrate, migrations } from "../store/migrate.ts";
+import { version } from "../version.ts";
+import { reporting } from "./cli.ts";
+
+export function upkeepCommands(program: Command): void {
+  reporting(program.command("migrate").description("bring the database's schema to this version"), async () => {
+    const { databaseUrl, dataDir } = readConfig(process.env);
+    const db = await openDatabase({ url: databaseUrl, dataDir });
+    await migrate(db).finally(db.close);
+    return { engine: db.engine, schema: migrations.at(-1)?.tag };
+  });
+  reporting(program.command("config").description("print the settings in force, secrets masked"), async () =>
+    describeConfig(readConfig(process.env)),
+  );
+  reporting(program.command("version").description("print the version"), async () => ({ version, bun: Bun.version }));
+}
