@@ -94,7 +94,7 @@ async function openEmbeddedDatabase(options: DatabaseOptions): Promise<Database>
   const timeouts = { ...usualTimeouts, ...options.timeouts };
   const lock = lockDirectory(options.dataDir);
   const onFlush = careFor(() => pool);
-  const embedded = await openEmbedded(options.dataDir, onFlush).catch(async (error) => {
+  const embedded = await openEmbedded(options.dataDir, { onFlush }).catch(async (error) => {
     await lock.release();
     throw error;
   });

@@ -1,16 +1,21 @@
 import type { Runner } from "./pool.ts";
 
-/** How often to look, in flushes: about once a second under full load, never when idle. */
-const flushesBetweenLooks = 256;
-/** What may have to be replayed after a crash, and what `pg_wal` may grow by. */
-const mostUncheckpointedBytes = 32 * 1024 * 1024;
+interface Care {
+  /** How often to look. */
+  flushesBetweenLooks: number;
+  /** What may have to be replayed after a crash, and what `pg_wal` may grow by. */
+  mostUncheckpointedBytes: number;
+}
+
+/** A look about once a second under full load, none when idle. */
+const usualCare: Care = { flushesBetweenLooks: 256, mostUncheckpointedBytes: 32 * 1024 * 1024 };
 
 /**
  * Does what a server's background processes do and the embedded engine, which has none, does not: without a checkpoint
  * its log of changes grows for ever, and without vacuum its tables do. Driven by the flushes that commits make,
  * so that an idle database is left in peace. Gives the function to call at each flush.
  */
-export function careFor(runner: () => Runner): () => void {
+export function careFor(runner: () => Runner, care: Care = usualCare): () => void {
   let flushes = 0;
   let busy = false;
 
@@ -18,8 +23,10 @@ export function careFor(runner: () => Runner): () => void {
     const grown = await first<number>(
       "select (pg_current_wal_insert_lsn() - redo_lsn)::int8 from pg_control_checkpoint()",
     );
-    if (grown === undefined || grown < mostUncheckpointedBytes) return;
+    if (grown === undefined || grown < care.mostUncheckpointedBytes) return;
     await runner().script("checkpoint");
+    // Statistics are otherwise a second late.
+    await runner().run("select pg_stat_force_next_flush()", [], "arrays");
     // As autovacuum judges by default, but for small tables that change all the time, such as the outbox.
     const worn = await runner().run(
       `select quote_ident(relname) from pg_stat_user_tables
@@ -36,7 +43,7 @@ export function careFor(runner: () => Runner): () => void {
   }
 
   return () => {
-    if (++flushes % flushesBetweenLooks !== 0 || busy) return;
+    if (++flushes % care.flushesBetweenLooks !== 0 || busy) return;
     busy = true;
     // Whatever goes wrong is met again by the next statement, whose caller wants to know.
     setTimeout(() => {

@@ -17,11 +17,20 @@ export interface Embedded {
   close(): Promise<void>;
 }
 
+export interface EmbeddedOptions {
+  /** Called whenever a file has reached the disk, which is at least once for each commit that wrote something. */
+  onFlush?: () => void;
+  /** How long to leave an engine alone that has just failed. */
+  pauseMs?: number;
+}
+
 /**
  * Opens the database in `dataDir/pg`, and makes it first where there is none. The caller holds the lock on `dataDir`.
- * `onFlush` is called whenever a file reaches the disk, which is at least once for each commit that wrote something.
  */
-export async function openEmbedded(dataDir: string, onFlush: () => void = () => undefined): Promise<Embedded> {
+export async function openEmbedded(
+  dataDir: string,
+  { onFlush = () => undefined, pauseMs = 1_000 }: EmbeddedOptions = {},
+): Promise<Embedded> {
   const directory = join(dataDir, "pg");
   const listeners = new Set<Listener>();
   await placeCluster(directory);
@@ -101,7 +110,6 @@ export async function openEmbedded(dataDir: string, onFlush: () => void = () => 
   };
 }
 
-const pauseMs = 1_000;
 const longestTurnMs = 5;
 
 interface Listener {

@@ -39,7 +39,8 @@ export function violates(error: unknown, constraint: string): boolean {
 export function asStoreError(thrown: unknown): unknown {
   if (!isEngineError(thrown)) return thrown;
   const { code, message } = thrown;
-  const sqlState = sqlStatePattern.test(code) ? code : undefined;
+  // Only what the server itself says has a severity. EPIPE looks like a SQLSTATE, too.
+  const sqlState = thrown.severity === undefined ? undefined : code;
   if (sqlState === undefined) return meansLostConnection(code) ? new DatabaseUnavailable(message) : thrown;
   if (meansAway(sqlState)) return new DatabaseUnavailable(message, sqlState);
   // Class 22, data exceptions, quotes the value in the message itself.
@@ -66,8 +67,6 @@ function meansLostConnection(code: string): boolean {
 export function leavesConnectionWhole(thrown: unknown): boolean {
   return isEngineError(thrown) && thrown.severity === "ERROR" && thrown.code !== "25006";
 }
-
-const sqlStatePattern = /^[0-9A-Z]{5}$/;
 
 interface EngineError extends Error {
   code: string;

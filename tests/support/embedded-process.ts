@@ -5,7 +5,7 @@ import { askHolder, type Database, DataDirectoryInUse, openDatabase, query } fro
 const [task = "", dataDir = "", firstId = "0"] = process.argv.slice(2);
 
 if (task === "write") await write(await openDatabase({ dataDir }));
-else console.log(JSON.stringify(await tryToOpen()));
+else await tryToOpen();
 
 async function write(db: Database): Promise<never> {
   db.control?.serve(() => new Response("writing"));
@@ -16,19 +16,19 @@ async function write(db: Database): Promise<never> {
   }
 }
 
-async function tryToOpen(): Promise<{ opened: string; answer?: string }> {
+/** Says what became of it in one line; `hold` then keeps the directory until standard input ends. */
+async function tryToOpen(): Promise<void> {
   try {
     const db = await openDatabase({ dataDir });
-    // Long enough for all who started together to have tried.
-    if (task === "hold") await Bun.sleep(2_000);
+    console.log(JSON.stringify({ opened: "yes" }));
+    if (task === "hold") await Bun.stdin.text();
     await db.close();
-    return { opened: "yes" };
   } catch (error) {
     if (!(error instanceof DataDirectoryInUse)) throw error;
     const answer = await askHolder(dataDir, "/ask").then(
       (response) => response.text(),
       () => "",
     );
-    return { opened: error.name, answer };
+    console.log(JSON.stringify({ opened: error.name, answer }));
   }
 }
