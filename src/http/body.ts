@@ -61,7 +61,9 @@ function isDeeperThan(value: unknown, limit: number): boolean {
     const next: unknown[] = [];
     for (const node of level) {
       if (typeof node !== "object" || node === null) continue;
-      for (const child of Object.values(node)) if (typeof child === "object" && child !== null) next.push(child);
+      // Object.values of an array makes a string of every index: a second for a million numbers.
+      const children = Array.isArray(node) ? node : Object.values(node);
+      for (const child of children) if (typeof child === "object" && child !== null) next.push(child);
     }
     if (next.length === 0) return false;
     level = next;

@@ -1,6 +1,6 @@
 import type { Static, TObject, TSchema } from "@sinclair/typebox";
 import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
-import { Value, type ValueError, ValueErrorType } from "@sinclair/typebox/value";
+import { type ValueError, ValueErrorType } from "@sinclair/typebox/value";
 import { type Fault, Refusal } from "../domain/errors.ts";
 
 /**
@@ -10,7 +10,7 @@ import { type Fault, Refusal } from "../domain/errors.ts";
 export function bodyJudge<Schema extends TSchema>(schema: Schema, doing: string): (body: unknown) => Static<Schema> {
   const check = TypeCompiler.Compile(schema);
   return (body) => {
-    const value = Value.Default(schema, known(schema, body));
+    const value = known(schema, body);
     const faults = faultsOf(check, value, (path, detail) => ({ pointer: `#${path}`, detail }));
     if (faults.length > 0) throw new Refusal("validation_error", sentence(doing, faults), { faults });
     return value as Static<Schema>;
@@ -31,7 +31,7 @@ export function queryJudge<Schema extends TObject>(schema: Schema, doing: string
       if (others.length > 0) doubles.push({ parameter: name, detail: "must be given once" });
       given[name] = converted(property, text);
     }
-    const value = Value.Default(schema, given);
+    const value = known(schema, given);
     const faults = [...doubles, ...faultsOf(check, value, (path, detail) => ({ parameter: path.slice(1), detail }))];
     if (faults.length > 0) throw new Refusal("invalid_query", sentence(doing, faults), { faults });
     return value as Static<Schema>;
@@ -39,18 +39,24 @@ export function queryJudge<Schema extends TObject>(schema: Schema, doing: string
 }
 
 /**
- * The fields that the schema names. TypeBox's own Clean lets `__proto__` and `constructor` through, as it asks whether
- * a name is *in* the properties.
+ * The fields that the schema names, with the defaults of those that are left out. TypeBox's own Clean lets `__proto__`
+ * and `constructor` through, as it asks whether a name is *in* the properties. An array keeps one item more than it
+ * may have: enough to be refused for it, without a look at a million others.
  */
 function known(schema: TSchema, value: unknown): unknown {
-  if (Array.isArray(value)) return schema.type === "array" ? value.map((item) => known(schema.items, item)) : value;
+  if (Array.isArray(value)) {
+    if (schema.type !== "array") return value;
+    const kept = schema.maxItems === undefined ? value : value.slice(0, schema.maxItems + 1);
+    return kept.map((item) => known(schema.items, item));
+  }
   if (typeof value !== "object" || value === null || schema.properties === undefined) return value;
   const given = value as Record<string, unknown>;
-  return Object.fromEntries(
-    Object.entries((schema as TObject).properties)
-      .filter(([name]) => Object.hasOwn(given, name))
-      .map(([name, property]) => [name, known(property, given[name])]),
-  );
+  const fields: Record<string, unknown> = {};
+  for (const [name, property] of Object.entries((schema as TObject).properties)) {
+    if (Object.hasOwn(given, name)) fields[name] = known(property, given[name]);
+    else if (property.default !== undefined) fields[name] = property.default;
+  }
+  return fields;
 }
 
 /** A text that is no number stays a text, and so the schema refuses it. `1e1`, ` 1` and `0x1` are no numbers here. */
@@ -65,9 +71,7 @@ const maxFaults = 100;
 
 function faultsOf(check: TypeCheck<TSchema>, value: unknown, fault: (path: string, detail: string) => Fault): Fault[] {
   const details = new Map<string, string>();
-  for (const path of unsafeStrings(value)) {
-    if (details.size < maxFaults) details.set(path, "must be valid Unicode without NUL");
-  }
+  for (const path of unsafeStrings(value)) details.set(path, "must be valid Unicode without NUL");
   if (!check.Check(value)) {
     for (const error of check.Errors(value)) {
       if (details.size >= maxFaults) break;
@@ -78,11 +82,22 @@ function faultsOf(check: TypeCheck<TSchema>, value: unknown, fault: (path: strin
   return Array.from(details, ([path, detail]) => fault(path, detail));
 }
 
-/** Paths of strings with NUL or half a surrogate pair: no database takes the first, no UTF-8 the second. */
-function unsafeStrings(value: unknown, path = ""): string[] {
-  if (typeof value === "string") return value.isWellFormed() && !value.includes("\0") ? [] : [path];
-  if (typeof value !== "object" || value === null) return [];
-  return Object.entries(value).flatMap(([key, child]) => unsafeStrings(child, `${path}/${key}`));
+/**
+ * Paths of strings with NUL or half a surrogate pair: no database takes the first, no UTF-8 the second. A body may hold
+ * a million values, nearly all in order, so a path is put together only for what needs one.
+ */
+function unsafeStrings(value: unknown, path = "", found: string[] = []): string[] {
+  if (isUnsafe(value)) found.push(path);
+  if (typeof value !== "object" || value === null) return found;
+  for (const [key, child] of Array.isArray(value) ? value.entries() : Object.entries(value)) {
+    if (found.length >= maxFaults) break;
+    if (isUnsafe(child) || typeof child === "object") unsafeStrings(child, `${path}/${key}`, found);
+  }
+  return found;
+}
+
+function isUnsafe(value: unknown): boolean {
+  return typeof value === "string" && (!value.isWellFormed() || value.includes("\0"));
 }
 
 /** In plain words, from the schema alone: the value itself is never repeated. */

@@ -145,3 +145,15 @@ test("A client that asks first whether it may send a body is told to go on", asy
   expect((await connection.response())?.status).toBe(201);
   connection.end();
 });
+
+describe("A body of a million values", () => {
+  test.each([
+    ["an array that may hold two", `{"size":1,"parts":[${'"",'.repeat(600_000)}""]}`, "#/parts"],
+    ["an array where a text belongs", `{"size":1,"name":[${"1,".repeat(900_000)}1]}`, "#/name"],
+    ["objects where a text belongs", `{"size":1,"name":[${"{},".repeat(600_000)}1]}`, "#/name"],
+  ])("is refused with one fault, and short: %s", async (_, body, pointer) => {
+    const answer = await post("/v1/boxes", body);
+    const { errors } = await answer.json();
+    expect([answer.status, errors.map((fault: { pointer: string }) => fault.pointer)]).toEqual([400, [pointer]]);
+  });
+});
