@@ -23,6 +23,17 @@ describe("A body from the corpus", () => {
   });
 });
 
+test.each([
+  ["a byte that UTF-8 never has", [0xff]],
+  ["an overlong form", [0xc0, 0xaf]],
+  ["half a surrogate pair in UTF-8", [0xed, 0xa0, 0x80]],
+  ["a sequence cut short", [0xe2, 0x82]],
+])("A text that is not UTF-8 is refused, not mended: %s", async (_, bytes) => {
+  const body = Buffer.concat([Buffer.from('{"size":1,"name":"'), Buffer.from(bytes), Buffer.from('"}')]);
+  const answer = await post("/v1/boxes", body);
+  expect([answer.status, (await answer.json()).code]).toEqual([400, "invalid_json"]);
+});
+
 describe("A body that is nested", () => {
   const brackets = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
   const objects = (depth: number) => `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;
