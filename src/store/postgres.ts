@@ -13,6 +13,8 @@ export interface PostgresOptions {
   statementMs: number;
   lockMs: number;
   idleInTransactionMs: number;
+  /** Settings of the server for this session alone. */
+  settings?: Readonly<Record<string, string>>;
 }
 
 export interface PostgresPoolOptions extends PostgresOptions {
@@ -71,6 +73,9 @@ export function connectPostgres(options: PostgresOptions, { onClose, onNotify }:
       statement_timeout: options.statementMs,
       lock_timeout: options.lockMs,
       idle_in_transaction_session_timeout: options.idleInTransactionMs,
+      // Compiling a statement takes a second; ours take milliseconds whatever the planner fears.
+      jit: "off",
+      ...options.settings,
     },
   } as postgres.Options<Record<string, never>>) as unknown as Driver;
   useOurWireFormat(driver);
