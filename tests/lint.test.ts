@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** What the house forbids, and where; a rule that no longer sees it is as good as none. */
+const forbidden: readonly [rule: string, path: string, line: string][] = [
+  ["plugin", "domain/a1.ts", "export const at = Date.now();"],
+  ["plugin", "domain/a2.ts", "export const at = new Date();"],
+  ["plugin", "mail/a3.ts", "export const chance = Math.random();"],
+  ["plugin", "store/a4.ts", "export const clock = { now: Date.now };"],
+  ["plugin", "flows/a5.ts", "export const id = crypto.randomUUID();"],
+  ["plugin", "http/a6.ts", "export const bytes = globalThis.crypto.getRandomValues(new Uint8Array(4));"],
+  ["plugin", "smtp/a7.ts", 'import { randomBytes } from "node:crypto"; export const bytes = randomBytes(4);'],
+  ["plugin", "workers/a8.ts", "export const id = Bun.randomUUIDv7();"],
+
+  ["noRestrictedImports", "domain/l1.ts", 'export * from "../mail/parse.ts";'],
+  ["noRestrictedImports", "domain/l2.ts", 'export { connect } from "node:net";'],
+  ["noRestrictedImports", "domain/l3.ts", 'export { Type } from "@sinclair/typebox";'],
+  ["noRestrictedImports", "mail/l4.ts", 'export * from "../store/db.ts";'],
+  ["noRestrictedImports", "webhook/l5.ts", 'export * from "../flows/deps.ts";'],
+  ["noRestrictedImports", "store/l6.ts", 'export * from "../mail/parse.ts";'],
+  ["noRestrictedImports", "flows/l7.ts", 'export * from "../http/app.ts";'],
+  ["noRestrictedImports", "flows/l8.ts", 'export const load = () => import("../config.ts");'],
+  ["noRestrictedImports", "http/l9.ts", 'export * from "../smtp/door.ts";'],
+  ["noRestrictedImports", "smtp/l10.ts", 'export * from "../workers/outbox.ts";'],
+  ["noRestrictedImports", "workers/l11.ts", 'export * from "../http/app.ts";'],
+  ["noRestrictedImports", "workers/l12.ts", 'export * from "../service.ts";'],
+  ["noRestrictedImports", "commands/l13.ts", 'export * from "../smtp/listener.ts";'],
+  ["noRestrictedImports", "service.ts", 'export * from "./commands/serve.ts";'],
+
+  ["plugin", "store/p1.ts", 'export { default } from "postgres";'],
+  ["plugin", "store/p2.ts", 'export { PGlite } from "@electric-sql/pglite";'],
+  ["plugin", "flows/p3.ts", 'export { sql } from "drizzle-orm";'],
+  ["plugin", "mail/p4.ts", 'export { default } from "postal-mime";'],
+  ["plugin", "mail/p5.ts", 'export { createMimeMessage } from "mimetext/browser";'],
+  ["plugin", "mail/p6.ts", 'export { compile } from "html-to-text";'],
+  ["plugin", "workers/p7.ts", 'export { default } from "nodemailer/lib/smtp-connection";'],
+  ["plugin", "flows/p8.ts", 'export { SMTPServer } from "smtp-server";'],
+  ["plugin", "flows/p9.ts", 'export { Elysia } from "elysia";'],
+  ["plugin", "http/p10.ts", 'export { Command } from "commander";'],
+  ["plugin", "store/p11.ts", 'export { pino } from "pino";'],
+  ["plugin", "store/p12.ts", 'export { Database } from "bun:sqlite";'],
+
+  ["noImportCycles", "domain/c1.ts", 'import { two } from "./c2.ts"; export const one = () => two;'],
+  ["noImportCycles", "domain/c2.ts", 'import { one } from "./c1.ts"; export const two = () => one;'],
+  ["noProcessEnv", "store/e1.ts", "export const url = process.env.DATABASE_URL;"],
+  ["noUndeclaredDependencies", "flows/d1.ts", 'export { default } from "fast-check";'],
+];
+
+/** What looks like it and is right. */
+const allowed: readonly [path: string, line: string][] = [
+  ["domain/r1.ts", "export const parsed = (text: string) => new Date(text);"],
+  ["domain/r2.ts", 'export { createHash } from "node:crypto";'],
+  ["domain/r3.ts", "export const draw = (deps: { randomBytes(n: number): Uint8Array }) => deps.randomBytes(4);"],
+  ["workers/r4.ts", "export const startedMs = () => performance.now();"],
+  ["workers/r5.ts", 'export { relay } from "../mail/relay.ts";'],
+  ["store/postgres.ts", 'export { default } from "postgres";'],
+  ["commands/r6.ts", "export const environment = process.env;"],
+];
+
+const house = join(import.meta.dir, "..");
+const directory = mkdtempSync(join(tmpdir(), "ibx-lint-"));
+let found: ReadonlyMap<string, Set<string>>;
+
+beforeAll(async () => {
+  for (const name of ["biome.json", "package.json", "lint", ".gitignore"])
+    cpSync(join(house, name), join(directory, name), { recursive: true });
+  for (const [, path, line] of forbidden) await Bun.write(join(directory, "src", path), `${line}\n`);
+  for (const [path, line] of allowed) await Bun.write(join(directory, "src", path), `${line}\n`);
+  found = await lint();
+});
+
+afterAll(() => rmSync(directory, { recursive: true }));
+
+test.each(forbidden)("%s forbids in src/%s: %s", (rule, path) => {
+  expect([...(found.get(path) ?? [])]).toContain(rule);
+});
+
+test.each(allowed)("the rules allow in src/%s: %s", (path) => {
+  expect([...(found.get(path) ?? [])]).toEqual([]);
+});
+
+/** The rules that each file breaks. */
+async function lint(): Promise<Map<string, Set<string>>> {
+  const biome = Bun.spawn(
+    [join(house, "node_modules/.bin/biome"), "lint", "--reporter=github", "--max-diagnostics=none", "src"],
+    { cwd: directory, stdout: "pipe", stderr: "pipe" },
+  );
+  const rules = new Map<string, Set<string>>();
+  for (const line of (await new Response(biome.stdout).text()).split("\n")) {
+    const [, title = "", file = ""] = /^::\w+ title=([^,]+),file=([^,]+),/.exec(line) ?? [];
+    const path = file.replace(/^.*?src\//, "");
+    const rule = title.split("/").at(-1) ?? "";
+    rules.set(path, (rules.get(path) ?? new Set()).add(rule));
+  }
+  return rules;
+}
