@@ -1,0 +1,189 @@
+import { type SQL, sql } from "drizzle-orm";
+import { arrayOf } from "./db.ts";
+import type { OutboxItem } from "./outbox.ts";
+
+/** What a process asks of the line: it takes no more than it can start at once. */
+export interface Claim {
+  kind: OutboxItem["kind"];
+  /** Rows in all. */
+  limit: number;
+  /** Until when the rows are this process's. */
+  leasedUntil: Date;
+  /** Lanes of which it knows how many rows may start now (0: none). */
+  lanes: readonly KnownLane[];
+  /** Whether a lane that it doesn't know gets a row. */
+  strangers: boolean;
+  /** Also walks along the lanes that it does not know, behind this one; undefined: it doesn't. */
+  sweepAfter: string | undefined;
+  /** Whether the newest mail or the next in turn goes first where there is room for one: alternates. */
+  newestFirst: boolean;
+}
+
+export interface KnownLane {
+  lane: string;
+  room: number;
+  /** The inbox that had its turn last; `""` for none. */
+  lastInboxId: string;
+}
+
+/** A row is in a claim's answer even if nothing was claimed: it tells how far the sweep has come. */
+export interface ClaimedRow {
+  /** Where the next sweep begins; null when this one has reached the end. */
+  sweptTo: string | null;
+  subjectId: string | null;
+}
+
+export interface ClaimedItem {
+  subjectId: string;
+  accountId: string;
+  inboxId: string;
+  lane: string;
+  attempt: number;
+  forgivenAttempts: number;
+  createdAt: Date;
+  /** Taken because its inbox had its turn, not because it is among the newest. */
+  inTurn: boolean;
+}
+
+export interface Claimed<Item extends ClaimedItem> {
+  items: Item[];
+  sweptTo: string | undefined;
+}
+
+/** Lanes that one claim walks along, and newest rows that it looks at. */
+const sweepLanes = 64;
+const newestRows = 64;
+
+/**
+ * `with … claimed as (…)`: takes rows that are ready, counts their attempt and leases them. What is asked for is looked up by
+ * index, never counted off, so the cost is that of the rows taken, however many wait:
+ *
+ * - Lanes come from the caller (`known`), from the newest rows, and from a walk along the index that jumps from lane to lane.
+ * - In a lane the inboxes take turns, so that one with thousands of rows leaves room for the others, and half of the
+ *   room goes to the inboxes of the newest rows: after a long outage new mail doesn't wait for all of the old.
+ * - Of an inbox the oldest rows are taken, so its rows start in the order of arrival.
+ * - Of two processes one at a time claims from a lane. A row that another transaction holds is passed over (skip locked),
+ *   which by itself would let the later row of an inbox start before the earlier one.
+ *
+ * Rows are chosen first and locked then, in a CTE: the planner may otherwise run a LIMITed subquery anew and take more than it chose.
+ */
+export function claimStatement(claim: Claim, claimedRows: SQL): SQL {
+  const ready = sql`o.kind = ${claim.kind} and o.state = 'ready'`;
+  // Mail of one inbox to one place goes out one by one: relays take mail over several connections in any order.
+  const free = claim.kind === "relay" ? sql`and not exists (${runningMail})` : sql``;
+  const { lanes } = claim;
+  const strangers = sql`${claim.strangers ? 1 : 0}::int`;
+  return sql`with recursive
+    known as materialized (
+      select * from unnest(${arrayOf(
+        "text",
+        lanes.map(({ lane }) => lane),
+      )}, ${arrayOf(
+        "int4",
+        lanes.map(({ room }) => room),
+      )}, ${arrayOf(
+        "text",
+        lanes.map(({ lastInboxId }) => lastInboxId),
+      )}) as known (lane, room, last_inbox)
+    ),
+    swept (lane, step) as (
+      select (select o.lane from outbox o where ${ready} and o.lane > ${claim.sweepAfter ?? ""}::text collate "C" order by o.lane limit 1), 1
+      where ${claim.sweepAfter !== undefined}::boolean
+      union all
+      select (select o.lane from outbox o where ${ready} and o.lane > swept.lane order by o.lane limit 1), step + 1
+      from swept where swept.lane is not null and step < ${sweepLanes}::int
+    ),
+    newest as materialized (
+      select lane, inbox_id, max(created_at) as latest
+      from (select o.lane, o.inbox_id, o.created_at from outbox o where ${ready} order by o.created_at desc limit ${newestRows}) o
+      group by lane, inbox_id
+    ),
+    rooms as materialized (
+      select lane, room, last_inbox from (
+        select lane, coalesce(known.room, ${strangers}) as room, coalesce(known.last_inbox, '') collate "C" as last_inbox
+        from (select lane from swept where lane is not null union select lane from newest union select lane from known) candidate
+        left join known using (lane)
+        where coalesce(known.room, ${strangers}) > 0 offset 0
+      ) candidate where pg_try_advisory_xact_lock(hashtextextended(${claim.kind}::text || lane, 7521962899002002))
+    ),
+    turns (lane, room, inbox_id, until_inbox, leg, step) as (
+      select lane, room, first.inbox_id, leg.until_inbox, leg.number, 1
+      from rooms
+      cross join lateral (values (0, last_inbox, '~'), (1, '', last_inbox)) as leg (number, from_inbox, until_inbox)
+      cross join lateral (select o.inbox_id from outbox o where ${ready} and o.lane = rooms.lane
+        and o.inbox_id > leg.from_inbox collate "C" and o.inbox_id <= leg.until_inbox collate "C" ${free} order by o.inbox_id limit 1) first
+      union all
+      select turns.lane, room, next.inbox_id, until_inbox, leg, step + 1
+      from turns
+      cross join lateral (select o.inbox_id from outbox o where ${ready} and o.lane = turns.lane
+        and o.inbox_id > turns.inbox_id and o.inbox_id <= turns.until_inbox collate "C" ${free} order by o.inbox_id limit 1) next
+      where step < room
+    ),
+    offers as (
+      select lane, inbox_id, true as in_turn,
+        2 * row_number() over (partition by lane order by leg, step) + ${claim.newestFirst ? 1 : 0}::int as place
+      from turns
+      union all
+      select newest.lane, newest.inbox_id, false,
+        2 * row_number() over (partition by newest.lane order by latest desc) + ${claim.newestFirst ? 0 : 1}::int
+      from newest join rooms using (lane)
+    ),
+    inboxes_offered as (
+      select lane, inbox_id, min(place) as place, bool_or(in_turn) as in_turn,
+        row_number() over (partition by lane order by min(place)) as rank, count(*) over (partition by lane) as inboxes
+      from offers group by lane, inbox_id
+    ),
+    offered as (
+      select item.subject_id, lane, room, in_turn, rank, item.nth,
+        row_number() over (partition by lane order by item.nth, rank) as place
+      from inboxes_offered join rooms using (lane)
+      cross join lateral (
+        select o.subject_id, row_number() over (order by o.created_at, o.subject_id) as nth from (
+          select o.subject_id, o.created_at from outbox o
+          where ${ready} and o.lane = inboxes_offered.lane and o.inbox_id = inboxes_offered.inbox_id ${free}
+          order by o.created_at, o.subject_id limit ${rowsOfInbox(claim.kind)}
+        ) o
+      ) item
+      where rank <= room
+    ),
+    chosen as materialized (
+      select subject_id, in_turn from offered where place <= room order by place, rank limit ${claim.limit}
+    ),
+    locked as materialized (
+      select o.subject_id from outbox o where o.subject_id = any(array(select subject_id from chosen))
+      and o.state || '' = 'ready' for update skip locked
+    ),
+    taken as (
+      update outbox set state = 'running', attempt = attempt + 1, due_at = ${claim.leasedUntil}
+      where subject_id = any(array(select subject_id from locked))
+      returning subject_id, account_id, inbox_id, lane, attempt, forgiven_attempts, created_at
+    ),
+    claimed as (select taken.*, chosen.in_turn from taken join chosen using (subject_id))
+    select (select lane from swept where step = ${sweepLanes}) as "sweptTo", found.*
+    from (select) one left join (${claimedRows}) found on true`;
+}
+
+/** Each row of `claimed`, as a `ClaimedItem`. */
+export const claimedFields = sql.raw(
+  `claimed.subject_id as "subjectId", claimed.account_id as "accountId", claimed.inbox_id as "inboxId", claimed.lane,
+   claimed.attempt, claimed.forgiven_attempts as "forgivenAttempts", claimed.created_at as "createdAt",
+   claimed.in_turn as "inTurn"`,
+);
+
+export function claimedOf<Item extends ClaimedItem>(rows: readonly (Item & ClaimedRow)[]): Claimed<Item> {
+  const items = rows.filter(({ subjectId }) => subjectId !== null);
+  return { items: items.sort(byArrival), sweptTo: rows[0]?.sweptTo ?? undefined };
+}
+
+function byArrival(one: ClaimedItem, other: ClaimedItem): number {
+  return one.createdAt.getTime() - other.createdAt.getTime() || (one.subjectId < other.subjectId ? -1 : 1);
+}
+
+const runningMail = sql.raw(
+  "select from outbox r where r.kind = 'relay' and r.state = 'running' and r.inbox_id = o.inbox_id and r.lane = o.lane",
+);
+
+/** So many that the inboxes on offer fill the room of their lane together. */
+function rowsOfInbox(kind: OutboxItem["kind"]): SQL {
+  return kind === "relay" ? sql`1` : sql.raw("(room + least(inboxes, room) - 1) / least(inboxes, room)");
+}

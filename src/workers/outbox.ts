@@ -1,0 +1,322 @@
+import type { Logger } from "pino";
+import { groupCommit } from "../flows/group-commit.ts";
+import type { Claim, Claimed, ClaimedItem, KnownLane } from "../store/claims.ts";
+import { DatabaseUnavailable, type Db } from "../store/db.ts";
+import {
+  findNextDueAt,
+  markDueReady,
+  markLanesReady,
+  type OutboxKind,
+  releaseItems,
+  renewLeases,
+} from "../store/outbox.ts";
+import type { Leaving } from "../webhook/destinations.ts";
+import type { Lanes, Leave } from "./lanes.ts";
+
+/** One kind of work: how it is claimed, done and written down. */
+export interface Job<Item extends ClaimedItem, Settlement extends SettledClaim> {
+  kind: OutboxKind;
+  /** For how long a claim holds without being renewed. */
+  leaseMs: number;
+  lanes: Lanes<Item>;
+  claim: (claim: Claim) => Promise<Claimed<Item>>;
+  /** One attempt. What a network does is an outcome; what it throws is a bug, of which `failed` makes an outcome. */
+  attempt: (item: Item, signal: AbortSignal) => Promise<{ settlement: Settlement; leaving: Leaving }>;
+  failed: (item: Item) => Settlement;
+  /** One statement for many. Answers whose claim was in force. */
+  settle: (settlements: readonly Settlement[]) => Promise<Set<string>>;
+}
+
+export interface SettledClaim {
+  subjectId: string;
+  attempt: number;
+  /** When to try again; null for never. */
+  dueAt: Date | null;
+}
+
+export interface OutboxDeps {
+  db: Db;
+  now: () => Date;
+  log: Logger;
+}
+
+export interface OutboxWorker {
+  /** There may be something to do. */
+  wake(): void;
+  /** The safety net, called every second: looks for what is due, for what no wake-up told of, and renews leases. */
+  tick(): void;
+  /** Waiting rows of these lanes are worth another try now. */
+  recover(lanes: readonly string[]): void;
+  /** Resolves once an attempt of this row has been written down here, or after the time. */
+  settled(subjectId: string, timeoutMs: number): Promise<void>;
+  /** Claims no more, lets what is in hand end, cuts off what has not ended after `graceMs`. */
+  stop(graceMs: number): Promise<void>;
+}
+
+const rowsPerClaim = 100;
+const rowsPerPromotion = 500;
+const settledRemembered = 1000;
+
+/** Claim → attempt → settle, for one kind of work. A claimed row is started at once: what can't start isn't claimed. */
+export function outboxWorker<Item extends ClaimedItem, Settlement extends SettledClaim>(
+  { db, now, log }: OutboxDeps,
+  job: Job<Item, Settlement>,
+): OutboxWorker {
+  const { kind, lanes } = job;
+  const inHand = new Map<string, { item: Item; ended: Promise<void> }>();
+  const line = laneBook();
+  const cutOff = new AbortController();
+  const waiters = new Map<string, Set<() => void>>();
+  const settledLately = new Set<string>();
+  let wanted = false;
+  let stopping = false;
+  let round: Promise<void> | undefined;
+  let sweepAfter: string | undefined;
+  let newestFirst = false;
+  /** The last claim took all that could start: there may be more. */
+  let isFull = false;
+  let recovering: readonly string[] = [];
+  let nextDueAtMs = 0;
+  let renewedMs = performance.now();
+  let alarm: ReturnType<typeof setTimeout> | undefined;
+
+  function wake(): void {
+    wanted = true;
+    if (round !== undefined || stopping) return;
+    round = work()
+      .catch((err: unknown) => {
+        wanted = false;
+        const message = "cannot work on the outbox: trying again";
+        if (err instanceof DatabaseUnavailable) log.warn({ err, kind }, message);
+        else log.error({ err, kind }, message);
+      })
+      .finally(() => {
+        round = undefined;
+        if (wanted) wake();
+      });
+  }
+
+  async function work(): Promise<void> {
+    while (wanted && !stopping) {
+      wanted = false;
+      if (now().getTime() >= nextDueAtMs) await promote();
+      while (!stopping && (await claimOnce()));
+    }
+    lookAgainWhenRoomComes();
+  }
+
+  /** What is due steps into line; each step takes a bounded number of rows, and what it leaves is due still. */
+  async function promote(): Promise<void> {
+    const held = [...inHand.keys()];
+    const promotion = { kind, now: now(), inHand: held, leaseMs: job.leaseMs, limit: rowsPerPromotion };
+    const promoted = await markDueReady(db, promotion);
+    if (promoted > 0) sweepAfter ??= "";
+    if (promoted === rowsPerPromotion) wanted = true;
+    else
+      nextDueAtMs = Math.max(
+        (await findNextDueAt(db, kind))?.getTime() ?? Number.POSITIVE_INFINITY,
+        now().getTime() + 1,
+      );
+  }
+
+  async function readyRecovered(): Promise<void> {
+    const answering = recovering;
+    const readied = await markLanesReady(db, kind, answering, rowsPerPromotion);
+    if (readied > 0) sweepAfter ??= "";
+    if (readied < rowsPerPromotion && recovering === answering) recovering = [];
+  }
+
+  /** False when there is nothing more to claim now. */
+  async function claimOnce(): Promise<boolean> {
+    if (recovering.length > 0) await readyRecovered();
+    const limit = Math.min(rowsPerClaim, lanes.free());
+    isFull = limit <= 0;
+    if (isFull) return false;
+    const known = line.known(lanes.room, limit);
+    newestFirst = !newestFirst;
+    const claimed = await job.claim({
+      kind,
+      limit,
+      leasedUntil: new Date(now().getTime() + job.leaseMs),
+      lanes: known,
+      strangers: lanes.strangers(),
+      sweepAfter,
+      newestFirst,
+    });
+    const wasSweeping = sweepAfter !== undefined;
+    isFull = claimed.items.length >= limit;
+    // Lanes that the limit left out would be passed over: the sweep goes on from where it was.
+    if (!isFull) sweepAfter = claimed.sweptTo;
+    line.note(known, claimed.items, isFull);
+    await start(claimed.items);
+    return claimed.items.length > 0 || (wasSweeping && sweepAfter !== undefined);
+  }
+
+  async function start(items: readonly Item[]): Promise<void> {
+    const turnedAway: Item[] = [];
+    for (const item of items) {
+      const leave = stopping ? undefined : lanes.enter(item);
+      if (leave === undefined) {
+        turnedAway.push(item);
+        line.left(item.lane);
+      } else inHand.set(item.subjectId, { item, ended: attempt(item, leave) });
+    }
+    await releaseItems(db, turnedAway);
+  }
+
+  async function attempt(item: Item, leave: Leave): Promise<void> {
+    const { settlement, leaving } = await outcomeOf(item);
+    leave(leaving);
+    line.left(item.lane);
+    if (isFull || line.isThirsty(item.lane)) wake();
+    await writeDown(settlement);
+    inHand.delete(item.subjectId);
+    tellWaiters(item.subjectId);
+  }
+
+  async function outcomeOf(item: Item): Promise<{ settlement: Settlement; leaving: Leaving }> {
+    try {
+      return await job.attempt(item, cutOff.signal);
+    } catch (err) {
+      log.error({ err, kind, subject_id: item.subjectId, attempt: item.attempt }, "attempt failed: unexpected error");
+      return { settlement: job.failed(item), leaving: "unknown" };
+    }
+  }
+
+  const commit = groupCommit<Settlement, boolean>({
+    commit: async (settlements) => {
+      const inForce = await job.settle(settlements);
+      return settlements.map(({ subjectId }) => inForce.has(subjectId));
+    },
+    sizeOf: () => 0,
+    isHopeless: (error) => error instanceof DatabaseUnavailable,
+    mostItems: 200,
+  });
+
+  /** While the database is away what came of an attempt is kept; if it never comes back, the row falls due by its lease. */
+  async function writeDown(settlement: Settlement): Promise<void> {
+    const { subjectId, attempt, dueAt } = settlement;
+    for (;;) {
+      try {
+        const wasInForce = await commit(settlement);
+        if (!wasInForce) log.warn({ kind, subject_id: subjectId, attempt }, "claim was lost: another has it");
+        else if (dueAt !== null) nextDueAtMs = Math.min(nextDueAtMs, dueAt.getTime());
+        return;
+      } catch (err) {
+        if (!(err instanceof DatabaseUnavailable)) {
+          log.error({ err, kind, subject_id: subjectId, attempt }, "cannot write down an attempt");
+          return;
+        }
+        if (cutOff.signal.aborted) return;
+        await new Promise((resolve) => setTimeout(resolve, 500));
+      }
+    }
+  }
+
+  function lookAgainWhenRoomComes(): void {
+    clearTimeout(alarm);
+    const ms = lanes.roomInMs();
+    if (ms !== undefined && ms > 0 && !stopping) alarm = setTimeout(wake, ms);
+  }
+
+  async function renew(): Promise<void> {
+    renewedMs = performance.now();
+    const claims = [...inHand.values()].map(({ item }) => item);
+    await renewLeases(db, claims, new Date(now().getTime() + job.leaseMs));
+  }
+
+  function tellWaiters(subjectId: string): void {
+    const [oldest] = settledLately;
+    if (oldest !== undefined && settledLately.size >= settledRemembered) settledLately.delete(oldest);
+    settledLately.add(subjectId);
+    for (const resolve of waiters.get(subjectId) ?? []) resolve();
+  }
+
+  return {
+    wake,
+    tick() {
+      nextDueAtMs = 0;
+      sweepAfter ??= "";
+      wake();
+      if (performance.now() - renewedMs > job.leaseMs / 3) {
+        renew().catch((err: unknown) => log.warn({ err, kind }, "cannot renew leases"));
+      }
+    },
+    recover(answering) {
+      recovering = [...new Set([...recovering, ...answering])];
+      wake();
+    },
+    settled(subjectId, timeoutMs) {
+      if (settledLately.has(subjectId)) return Promise.resolve();
+      return new Promise((resolve) => {
+        const waiting = waiters.get(subjectId) ?? new Set();
+        waiters.set(subjectId, waiting);
+        const done = () => {
+          clearTimeout(timer);
+          waiting.delete(done);
+          if (waiting.size === 0) waiters.delete(subjectId);
+          resolve();
+        };
+        const timer = setTimeout(done, timeoutMs);
+        waiting.add(done);
+      });
+    },
+    async stop(graceMs) {
+      stopping = true;
+      clearTimeout(alarm);
+      const timer = setTimeout(() => cutOff.abort(), graceMs);
+      await round;
+      await Promise.all([...inHand.values()].map(({ ended }) => ended));
+      clearTimeout(timer);
+    },
+  };
+}
+
+interface KnownLaneState {
+  inHand: number;
+  lastInboxId: string;
+  /** It had as much as it had room for, so there may be more. */
+  thirsty: boolean;
+}
+
+/** The lanes that something is known of: those with rows in hand, and those with more in line than they had room for. */
+function laneBook() {
+  const book = new Map<string, KnownLaneState>();
+
+  return {
+    /** A lane gets no more than its share of the claim, the first picks of all coming first. */
+    known(roomOf: (lane: string) => number | undefined, limit: number): KnownLane[] {
+      const share = Math.max(1, Math.ceil((2 * limit) / Math.max(1, book.size)));
+      return [...book].map(([lane, { lastInboxId }]) => ({
+        lane,
+        lastInboxId,
+        room: Math.min(share, roomOf(lane) ?? 1),
+      }));
+    },
+    note(known: readonly KnownLane[], items: readonly ClaimedItem[], isFull: boolean): void {
+      const taken = Map.groupBy(items, ({ lane }) => lane);
+      for (const { lane, room } of known) {
+        const state = book.get(lane);
+        if (state !== undefined && room > 0) state.thirsty = isFull || (taken.get(lane)?.length ?? 0) >= room;
+      }
+      for (const [lane, rows] of taken) {
+        const state = book.get(lane) ?? { inHand: 0, lastInboxId: "", thirsty: true };
+        state.inHand += rows.length;
+        state.lastInboxId = rows.findLast(({ inTurn }) => inTurn)?.inboxId ?? state.lastInboxId;
+        book.set(lane, state);
+      }
+      for (const { lane } of known) forgetIfIdle(lane);
+    },
+    left(lane: string): void {
+      const state = book.get(lane);
+      if (state !== undefined) state.inHand -= 1;
+      forgetIfIdle(lane);
+    },
+    isThirsty: (lane: string) => book.get(lane)?.thirsty ?? false,
+  };
+
+  function forgetIfIdle(lane: string): void {
+    const state = book.get(lane);
+    if (state !== undefined && state.inHand <= 0 && !state.thirsty) book.delete(lane);
+  }
+}

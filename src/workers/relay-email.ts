@@ -1,0 +1,166 @@
+import { splitAddress } from "../domain/address.ts";
+import { nextRelayAttemptAt } from "../domain/backoff.ts";
+import type { OutgoingMail } from "../domain/message.ts";
+import type { Failure, RelayOutcome } from "../domain/outcome.ts";
+import type { Deps } from "../flows/deps.ts";
+import { composeMail, needsSmtpUtf8 } from "../mail/compose.ts";
+import type { DkimSigner } from "../mail/dkim.ts";
+import type { Relay } from "../mail/relay.ts";
+import type { ClaimedItem } from "../store/claims.ts";
+import { DatabaseUnavailable } from "../store/db.ts";
+import { claimReady, releaseItems } from "../store/outbox.ts";
+import { listRelayedMessages, type RelayedMessage, type RelaySettlement, settleRelays } from "../store/relaying.ts";
+import type { Leaving } from "../webhook/destinations.ts";
+import type { Job } from "./outbox.ts";
+import { relayLanes } from "./relay-lanes.ts";
+
+export interface RelayEmailDeps extends Deps {
+  relay: Relay;
+  /** Undefined: mail goes out unsigned. */
+  signMail: DkimSigner | undefined;
+  /** The door that mail to our own domain goes in by. */
+  acceptMail: (mail: { recipients: readonly string[]; raw: Uint8Array }) => Promise<{ kind: "stored" | "gone" }>;
+  maxQueueHours: number;
+}
+
+/** A claimed message; undefined when it is gone. */
+export type RelayItem = ClaimedItem & { message: RelayedMessage | undefined };
+
+/** Renewed while an attempt lasts, so it only says how soon another process may take over from one that died. */
+const leaseMs = 60_000;
+
+/** The job that takes an accepted message to its next server (service contract §5.6). */
+export function relayEmailJob(
+  deps: RelayEmailDeps,
+  onRecovery: (lanes: string[]) => void,
+): Job<RelayItem, RelaySettlement> {
+  const { db, relay, log, mailDomain } = deps;
+  const ownDomain = mailDomain.toLowerCase();
+  const isOwn = (domain: string) => domain.toLowerCase() === ownDomain;
+
+  async function attempt(
+    item: RelayItem,
+    signal: AbortSignal,
+  ): Promise<{ settlement: RelaySettlement; leaving: Leaving }> {
+    const { message } = item;
+    if (message?.status !== "pending") return { settlement: nothingToDo(item), leaving: "unknown" };
+    const mail = outgoingMail(message);
+    const raw = composeMail(mail);
+    const outcome = isOwn(splitAddress(mail.to)?.domain ?? "")
+      ? await deliverHere(deps, mail.to, raw)
+      : await relay.send(
+          {
+            envelopeFrom: mail.from.address,
+            to: mail.to,
+            // Signed as of the message's own date: each attempt sends the same bytes.
+            raw: deps.signMail === undefined ? raw : await deps.signMail(raw, mail.date),
+            smtpUtf8: needsSmtpUtf8(mail),
+          },
+          signal,
+        );
+    const settlement = settlementOf(item, message, outcome, signal.aborted);
+    tell(item, message, outcome, settlement);
+    return { settlement, leaving: signal.aborted ? "unknown" : leavingOf(outcome) };
+  }
+
+  function settlementOf(
+    item: RelayItem,
+    message: RelayedMessage,
+    outcome: RelayOutcome,
+    isCutOff: boolean,
+  ): RelaySettlement {
+    const settlement = nothingToDo(item);
+    if (outcome.kind === "sent") {
+      return { ...settlement, status: "sent", providerMessageId: outcome.providerMessageId ?? null };
+    }
+    const now = deps.now();
+    const dueAt = isCutOff ? now : nextRelayAttemptAt(item.attempt, message.createdAt, now, deps.maxQueueHours);
+    if (outcome.kind === "retry" && dueAt !== undefined) return { ...settlement, dueAt };
+    return { ...settlement, status: "failed", failure: outcome.failure };
+  }
+
+  function tell(item: RelayItem, message: RelayedMessage, outcome: RelayOutcome, { dueAt }: RelaySettlement): void {
+    const about = { message_id: item.subjectId, rfc_message_id: message.rfcMessageId, attempt: item.attempt };
+    if (outcome.kind === "sent") {
+      log.info({ ...about, provider_message_id: outcome.providerMessageId }, "mail sent");
+    } else if (dueAt === null) {
+      log.warn({ ...about, failure: outcome.failure }, "mail failed");
+    } else if (outcome.kind === "retry" && outcome.maybeAccepted) {
+      log.warn({ ...about, failure: outcome.failure }, "mail may have been accepted: the next attempt may repeat it");
+    } else {
+      log.info({ ...about, failure: outcome.failure, due_at: dueAt }, "mail put off");
+    }
+  }
+
+  return {
+    kind: "relay",
+    leaseMs,
+    lanes: relayLanes({
+      destinationOf: (lane) => (isOwn(lane) ? ownDomain : relay.destinationOf(`postmaster@${lane}`)),
+      onRecovery,
+    }),
+    async claim(claim) {
+      const { items, sweptTo } = await claimReady(db.work, claim);
+      if (items.length === 0) return { items: [], sweptTo };
+      try {
+        const ids = items.map(({ subjectId }) => subjectId);
+        const messages = new Map((await listRelayedMessages(db.work, ids)).map((message) => [message.id, message]));
+        return { items: items.map((item) => ({ ...item, message: messages.get(item.subjectId) })), sweptTo };
+      } catch (error) {
+        await releaseItems(db.work, items).catch(() => undefined);
+        throw error;
+      }
+    },
+    attempt,
+    failed(item) {
+      const { message } = item;
+      const now = deps.now();
+      const failure: Failure = { code: null, enhancedCode: null, message: "Cannot relay: an internal error" };
+      const dueAt = message && nextRelayAttemptAt(item.attempt, message.createdAt, now, deps.maxQueueHours);
+      return dueAt ? { ...nothingToDo(item), dueAt } : { ...nothingToDo(item), status: "failed", failure };
+    },
+    settle: (settlements) => settleRelays(db.work, settlements),
+  };
+}
+
+/** By the same door as everybody's mail: what is for nobody here is refused as it would be there. */
+async function deliverHere({ acceptMail, log }: RelayEmailDeps, to: string, raw: Uint8Array): Promise<RelayOutcome> {
+  try {
+    const { kind } = await acceptMail({ recipients: [to], raw });
+    if (kind === "stored") return { kind: "sent", reply: "250 2.0.0 Stored", providerMessageId: undefined };
+    const message = "550 5.1.1 No such inbox here";
+    return { kind: "failed", failure: { code: 550, enhancedCode: "5.1.1", message } };
+  } catch (err) {
+    if (!(err instanceof DatabaseUnavailable)) log.error({ err }, "cannot take in our own mail: unexpected error");
+    const failure = { code: 451, enhancedCode: "4.3.0", message: "Cannot take it in now: try again later" };
+    return { kind: "retry", failure, maybeAccepted: false };
+  }
+}
+
+/** The same message gives the same mail at each attempt, to the byte. */
+function outgoingMail(message: RelayedMessage): OutgoingMail {
+  return {
+    messageId: message.rfcMessageId,
+    date: message.createdAt,
+    from: { address: message.fromAddr, ...(message.fromName !== null && { name: message.fromName }) },
+    to: message.toAddr,
+    replyTo: message.replyTo ?? undefined,
+    subject: message.subject,
+    bodyText: message.bodyText,
+    bodyHtml: message.bodyHtml ?? undefined,
+    inReplyTo: message.inReplyTo ?? undefined,
+    references: message.referenceIds ?? [],
+  };
+}
+
+function nothingToDo({ subjectId, attempt }: RelayItem): RelaySettlement {
+  return { subjectId, attempt, dueAt: null, status: null, providerMessageId: null, failure: null };
+}
+
+/** Whether the destination spoke. A 421 says that it won't for a while (RFC 5321 §3.8). */
+function leavingOf(outcome: RelayOutcome): Leaving {
+  if (outcome.kind === "sent" || outcome.failure.code !== null) {
+    return outcome.kind === "retry" && outcome.failure.code === 421 ? "unreached" : "answered";
+  }
+  return "unreached";
+}

@@ -1,0 +1,46 @@
+import type { OutboxKind } from "../store/outbox.ts";
+import { notifier } from "./notifier.ts";
+import { type OutboxWorker, outboxWorker } from "./outbox.ts";
+import { type RelayEmailDeps, relayEmailJob } from "./relay-email.ts";
+
+export type WorkerDeps = RelayEmailDeps;
+
+/** What the service does by itself, in the background. */
+export interface Workers {
+  /** Says that there is work of a kind, here and to the other processes. It may be lost. */
+  nudge(kind: OutboxKind): void;
+  /** Resolves once an attempt to relay this message has been written down by this process, or after the time. */
+  settled(messageId: string, timeoutMs: number): Promise<void>;
+  /** Claims no more, lets what is in hand end; what has not ended after `graceMs` is cut off and due again at once. */
+  stop(graceMs: number): Promise<void>;
+}
+
+/** The safety net: nothing depends on a wake-up arriving. */
+const tickMs = 1000;
+
+export async function startWorkers(deps: WorkerDeps): Promise<Workers> {
+  const context = { db: deps.db.work, now: deps.now, log: deps.log };
+  const relay: OutboxWorker = outboxWorker(
+    context,
+    relayEmailJob(deps, (lanes) => relay.recover(lanes)),
+  );
+  const workers: Partial<Record<OutboxKind, OutboxWorker>> = { relay };
+  const others = await notifier(deps, (kind) => workers[kind]?.wake());
+
+  const timer = setInterval(() => {
+    for (const worker of Object.values(workers)) worker.tick();
+  }, tickMs);
+  for (const worker of Object.values(workers)) worker.tick();
+
+  return {
+    nudge(kind) {
+      workers[kind]?.wake();
+      others.tell(kind);
+    },
+    settled: relay.settled,
+    async stop(graceMs) {
+      clearInterval(timer);
+      await Promise.all([others.close(), ...Object.values(workers).map((worker) => worker.stop(graceMs))]);
+    },
+  };
+}

@@ -1,0 +1,139 @@
+import pino from "pino";
+import { idMaker } from "../../src/domain/ids.ts";
+import { perPlan } from "../../src/domain/limits.ts";
+import type { RelayOutcome } from "../../src/domain/outcome.ts";
+import { createInbox } from "../../src/flows/create-inbox.ts";
+import type { Deps } from "../../src/flows/deps.ts";
+import { createAccount } from "../../src/flows/manage-accounts.ts";
+import { emailSender } from "../../src/flows/send-email.ts";
+import type { Relay } from "../../src/mail/relay.ts";
+import type { RelayedMail } from "../../src/mail/smtp-session.ts";
+import type { Database } from "../../src/store/db.ts";
+import { listSentMessages } from "../../src/store/sending.ts";
+import { startWorkers, type WorkerDeps, type Workers } from "../../src/workers/scheduler.ts";
+import { type Clock, settable } from "./clock.ts";
+
+export interface OutboxWorldOptions {
+  clock?: Clock;
+  deps?: Partial<WorkerDeps>;
+}
+
+/** What one process has of the service behind its doors: flows and workers over a database, and a clock that is told. */
+export function outboxWorld(db: Database, { clock = settable(), deps: own = {} }: OutboxWorldOptions = {}) {
+  const log: Record<string, unknown>[] = [];
+  const logger = pino({ level: "info" }, { write: (line: string) => void log.push(JSON.parse(line)) });
+  const randomBytes = (length: number) => crypto.getRandomValues(new Uint8Array(length));
+  let workers: Workers | undefined;
+  const relay = recordingRelay();
+  const deps: WorkerDeps = {
+    db,
+    now: clock.now,
+    random: () => 0.5,
+    randomBytes,
+    newId: idMaker(randomBytes),
+    log: logger,
+    mailDomain: "inbox.localhost",
+    limits: perPlan(() => ({ sendsPerMinute: 0, sendsPerDay: 0, coldRecipientDaily: 0, inboxesPerDay: 0 })),
+    nudge: (kind) => workers?.nudge(kind),
+    relay,
+    signMail: undefined,
+    acceptMail: async () => ({ kind: "gone" }),
+    maxQueueHours: 48,
+    ...own,
+  };
+  const sendEmail = emailSender(deps);
+  let sends = 0;
+
+  return {
+    deps,
+    clock,
+    log,
+    relay,
+    /** The workers, from when they were started. */
+    async start(): Promise<Workers> {
+      workers = await startWorkers(deps);
+      return workers;
+    },
+    /** As if the process had died: nothing of it is heard any more. */
+    async stop(graceMs = 5000): Promise<void> {
+      await workers?.stop(graceMs);
+      workers = undefined;
+    },
+    newInbox: (accountId?: string) => newInbox(deps, accountId),
+    /** The id of a message that waits to be relayed. */
+    async send(inbox: { id: string; accountId: string }, to: string): Promise<string> {
+      sends += 1;
+      const sent = await sendEmail({
+        account: { id: inbox.accountId, plan: "developer" },
+        inboxId: inbox.id,
+        idempotencyKey: deps.newId("key", clock.now()),
+        to,
+        subject: `Mail ${sends}`,
+        body: "Hello",
+        bodyHtml: undefined,
+        threadId: undefined,
+        includeQuote: true,
+        replyTo: undefined,
+        readUpToMessageId: undefined,
+      });
+      if (sent.kind !== "accepted") throw new Error(`Not accepted: ${sent.kind}`);
+      return sent.message.id;
+    },
+    async message(id: string) {
+      const [message] = await listSentMessages(db.api, [id]);
+      return message;
+    },
+  };
+}
+
+async function newInbox(deps: Deps, accountId?: string): Promise<{ id: string; accountId: string; username: string }> {
+  const name = `account ${deps.newId("acc", deps.now())}`;
+  const owner = accountId ?? (await createAccount(deps, { name, plan: "developer" })).account.id;
+  const { inbox } = await createInbox(deps, {
+    account: { id: owner, plan: "developer" },
+    externalId: "user-7",
+    username: undefined,
+    idempotencyKey: undefined,
+  });
+  return inbox;
+}
+
+/** A way out that answers as told and remembers what it was given. */
+export interface RecordingRelay extends Relay {
+  mails: RelayedMail[];
+  /** What it says from now on. */
+  answer: (mail: RelayedMail, signal: AbortSignal | undefined) => RelayOutcome | Promise<RelayOutcome>;
+  /** The mail with this number (from 1), once it is here. */
+  mail(number: number): Promise<RelayedMail>;
+}
+
+export const accepted: RelayOutcome = { kind: "sent", reply: "250 2.0.0 Ok", providerMessageId: "Q1" };
+export const nobodyAnswers: RelayOutcome = {
+  kind: "retry",
+  failure: { code: null, enhancedCode: null, message: "connection refused" },
+  maybeAccepted: false,
+};
+
+function recordingRelay(): RecordingRelay {
+  const waiters: (() => void)[] = [];
+  const relay: RecordingRelay = {
+    mails: [],
+    answer: () => accepted,
+    async send(mail, signal) {
+      relay.mails.push(mail);
+      for (const waiter of waiters.splice(0)) waiter();
+      return relay.answer(mail, signal);
+    },
+    async mail(number) {
+      for (;;) {
+        const mail = relay.mails[number - 1];
+        if (mail !== undefined) return mail;
+        await new Promise<void>((resolve) => waiters.push(resolve));
+      }
+    },
+    close: async () => undefined,
+    describe: () => "a recording",
+    destinationOf: () => "relay.example:25",
+  };
+  return relay;
+}
