@@ -2,6 +2,7 @@
 import { Command, CommanderError } from "commander";
 import { accountCommands } from "./commands/accounts.ts";
 import type { Register } from "./commands/cli.ts";
+import { healthcheckCommand } from "./commands/healthcheck.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { upkeepCommands } from "./commands/upkeep.ts";
 import { ConfigError } from "./config.ts";
@@ -10,7 +11,7 @@ import { version } from "./version.ts";
 
 const exitCodes = { done: 0, failed: 1, usage: 2, inUse: 3 } as const;
 
-const commands: readonly Register[] = [serveCommand, upkeepCommands, accountCommands];
+const commands: readonly Register[] = [serveCommand, upkeepCommands, accountCommands, healthcheckCommand];
 
 process.exit(await run());
 

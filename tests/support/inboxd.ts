@@ -1,0 +1,146 @@
+import { join } from "node:path";
+
+/** How to run it: from source, unless a test says otherwise. */
+export interface RunOptions {
+  command?: readonly string[];
+  cwd?: string;
+  /** All that the process gets to see of an environment, beside PATH and HOME. */
+  env?: Record<string, string | undefined>;
+}
+
+export interface Finished {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+/** `inboxd serve` as a process of its own, as an operator runs it. */
+export interface RunningInboxd {
+  api: string;
+  smtpPort: number;
+  /** What a first start printed. */
+  apiKey: string | undefined;
+  webhookSecret: string | undefined;
+  /** From the start of the process to its first answer. */
+  coldStartMs: number;
+  pid: number;
+  /** Everything printed so far. */
+  printed(): string;
+  /** Resolves when the log says so. */
+  logged(message: string): Promise<void>;
+  request(method: string, path: string, body?: unknown, key?: string): Promise<Response>;
+  signal(signal: NodeJS.Signals): void;
+  exited: Promise<number>;
+  /** Ends it as an init system does; its exit code. */
+  stop(): Promise<number>;
+}
+
+export const fromSource: readonly string[] = [process.execPath, join(import.meta.dir, "../../src/main.ts")];
+
+/** Runs one command to its end. */
+export async function runInboxd(words: readonly string[], options: RunOptions = {}): Promise<Finished> {
+  const child = spawn(words, options);
+  const [stdout, stderr, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  return { code, stdout, stderr };
+}
+
+/** Starts the service on free ports and waits until it answers; throws what it said when it ends instead. */
+export async function startInboxd(options: RunOptions = {}): Promise<RunningInboxd> {
+  const startedAt = performance.now();
+  const child = spawn(["serve"], {
+    ...options,
+    env: { PORT: "0", SMTP_PORT: "0", LOG_FORMAT: "json", ...options.env },
+  });
+  const output = follow(child.stdout);
+  const faults = new Response(child.stderr).text();
+  const started = await output.line('"msg":"started"');
+  if (started === undefined) throw new Error(`inboxd ended with ${await child.exited}: ${await faults}`);
+  const { api, smtp_port: smtpPort } = JSON.parse(started) as { api: string; smtp_port: number };
+  const answer = await fetch(new URL("/readyz", api));
+  if (!answer.ok) throw new Error(`inboxd is not ready: ${await answer.text()}`);
+  const coldStartMs = performance.now() - startedAt;
+
+  const running: RunningInboxd = {
+    api,
+    smtpPort,
+    apiKey: shown(output.printed(), "API key") ?? options.env?.API_KEY,
+    webhookSecret: shown(output.printed(), "Webhook secret"),
+    coldStartMs,
+    pid: child.pid,
+    printed: output.printed,
+    async logged(message) {
+      if ((await output.line(`"msg":${JSON.stringify(message)}`)) === undefined)
+        throw new Error(`inboxd ended without saying "${message}": ${output.printed()}`);
+    },
+    request(method, path, body, key = running.apiKey) {
+      const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+      return fetch(new URL(path, api), {
+        method,
+        headers,
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+    },
+    signal: (signal) => child.kill(signal),
+    exited: child.exited,
+    async stop() {
+      child.kill("SIGTERM");
+      return child.exited;
+    },
+  };
+  return running;
+}
+
+function spawn(words: readonly string[], { command = fromSource, cwd, env }: RunOptions) {
+  const { PATH, HOME } = process.env;
+  return Bun.spawn([...command, ...words], {
+    ...(cwd === undefined ? {} : { cwd }),
+    env: { PATH, HOME, ...env },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+}
+
+/** Reads on for ever, so that the process never waits for its reader. */
+function follow(stream: ReadableStream<Uint8Array>) {
+  let text = "";
+  let over = false;
+  const watchers = new Set<() => void>();
+  const changed = () => {
+    for (const watcher of watchers) watcher();
+  };
+  void (async () => {
+    const decoder = new TextDecoder();
+    for await (const chunk of stream) {
+      text += decoder.decode(chunk, { stream: true });
+      changed();
+    }
+    over = true;
+    changed();
+  })();
+
+  /** The first whole line that holds `part`; undefined when the stream ends without one. */
+  function line(part: string): Promise<string | undefined> {
+    const { promise, resolve } = Promise.withResolvers<string | undefined>();
+    const watcher = () => {
+      const whole = text.slice(0, text.lastIndexOf("\n") + 1).split("\n");
+      const found = whole.find((each) => each.includes(part));
+      if (found === undefined && !over) return;
+      watchers.delete(watcher);
+      resolve(found);
+    };
+    watchers.add(watcher);
+    watcher();
+    return promise;
+  }
+
+  return { line, printed: () => text };
+}
+
+function shown(text: string, name: string): string | undefined {
+  return new RegExp(`^ +${name} +(\\S+)$`, "m").exec(text)?.[1];
+}
