@@ -60,7 +60,7 @@ function meansAway(sqlState: string): boolean {
 
 /** The driver's words (CONNECTION_CLOSED, CONNECT_TIMEOUT …) and the socket's (ECONNREFUSED, ENOENT …). */
 function meansLostConnection(code: string): boolean {
-  return /^CONNECT|^E[A-Z]+$/.test(code);
+  return /^CONNECT|^E[A-Z_]+$/.test(code);
 }
 
 /** Whether the connection that gave this error can take another statement: only the server's own ERROR leaves it whole. */

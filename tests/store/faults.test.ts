@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
 import { sql } from "drizzle-orm";
 import { type Database, DatabaseUnavailable, type Db, openDatabase, query, transaction } from "../../src/store/db.ts";
 import { failureOf } from "../support/failure.ts";
@@ -39,6 +40,59 @@ describe.if(hasPostgres)("A Postgres that comes and goes", () => {
     expect(failures.filter((failure) => !(failure instanceof DatabaseUnavailable))).toEqual([]);
     await expectNothingTorn(kept);
     await expectConnectionsWithin(connections.api);
+  });
+
+  test("a transaction whose backend was killed runs nothing more", async () => {
+    const torn = transaction(db.api, async (tx) => {
+      await query(tx, sql`insert into one values (-1)`);
+      const [backend] = await query<{ pid: number }>(tx, sql`select pg_backend_pid() as pid`);
+      await server.ask(`select pg_terminate_backend(${backend?.pid}, 5000)`);
+      await query(tx, sql`insert into two values (-1)`);
+    });
+    expect(await failureOf(torn)).toBeInstanceOf(DatabaseUnavailable);
+    await expectNothingTorn([]);
+  });
+
+  test("the driver outlives a statement on a dead connection, as patched", async () => {
+    const program = join(import.meta.dir, "../support/dying-backend.ts");
+    const child = Bun.spawn(["bun", program, server.url("ibx")], { stdout: "pipe", stderr: "pipe" });
+    expect(await new Response(child.stderr).text()).toBe("");
+    expect(await new Response(child.stdout).text()).toBe("CONNECTION_CLOSED\n");
+  });
+
+  test("a server with too many connections turns some away and serves the others", async () => {
+    await server.ask("create role crowd login connection limit 2");
+    await server.ask("grant insert on one, two to crowd", "ibx");
+    const url = server.url("ibx").replace("inboxd@", "crowd@");
+    const crowded = await openDatabase({ url, dataDir: "", timeouts, connections });
+    const outcomes = await Promise.allSettled(Array.from({ length: 10 }, (_, n) => write(crowded.api, 4_000_000 + n)));
+    const refused = outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason] : []));
+    expect(refused.length).toBeGreaterThan(0);
+    expect(refused.filter((reason) => !(reason instanceof DatabaseUnavailable))).toEqual([]);
+    await write(crowded.api, 4_000_100);
+    await crowded.close();
+  });
+
+  test("a listener that was cut off listens again", async () => {
+    const states: boolean[] = [];
+    let changed = Promise.withResolvers<void>();
+    let heard = Promise.withResolvers<string>();
+    const stop = await db.listen(
+      "bell",
+      (payload) => heard.resolve(payload),
+      (connected) => {
+        states.push(connected);
+        changed.resolve();
+        changed = Promise.withResolvers<void>();
+      },
+    );
+    await server.ask("select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen%'");
+    while (states.length < 3) await changed.promise;
+    expect(states).toEqual([true, false, true]);
+    heard = Promise.withResolvers<string>();
+    await query(db.api, sql`select pg_notify('bell', 'again')`);
+    expect(await heard.promise).toBe("again");
+    await stop();
   });
 
   test("a server that crashes and comes back is used again within two seconds", async () => {
@@ -94,6 +148,8 @@ describe.if(hasPostgres)("A Postgres that comes and goes", () => {
 async function write(db: Db, id: number): Promise<void> {
   await transaction(db, async (tx) => {
     await query(tx, sql`insert into one values (${id})`);
+    // Some are killed between their statements, when nothing is under way that could fail.
+    if (id % 2 === 0) await Bun.sleep(1);
     await query(tx, sql`insert into two values (${id})`);
   });
 }
