@@ -15,8 +15,8 @@ export interface Claim {
   strangers: boolean;
   /** Also walks along the lanes that it does not know, behind this one; undefined: it doesn't. */
   sweepAfter: string | undefined;
-  /** Whether the newest mail or the next in turn goes first where there is room for one: alternates. */
-  newestFirst: boolean;
+  /** Counts up. Where there is room for one row, the newest and the next in turn take turns; so do lanes, where not all get one. */
+  turn: number;
 }
 
 export interface KnownLane {
@@ -121,11 +121,11 @@ export function claimStatement(claim: Claim, claimedRows: SQL): SQL {
     ),
     offers as (
       select lane, inbox_id, true as in_turn,
-        2 * row_number() over (partition by lane order by leg, step) + ${claim.newestFirst ? 1 : 0}::int as place
+        2 * row_number() over (partition by lane order by leg, step) + ${claim.turn % 2}::int as place
       from turns
       union all
       select newest.lane, newest.inbox_id, false,
-        2 * row_number() over (partition by newest.lane order by latest desc) + ${claim.newestFirst ? 0 : 1}::int
+        2 * row_number() over (partition by newest.lane order by latest desc) + ${(claim.turn + 1) % 2}::int
       from newest join rooms using (lane)
     ),
     inboxes_offered as (
@@ -147,7 +147,7 @@ export function claimStatement(claim: Claim, claimedRows: SQL): SQL {
       where rank <= room
     ),
     chosen as materialized (
-      select subject_id, in_turn from offered where place <= room order by place, rank limit ${claim.limit}
+      select subject_id, in_turn from offered where place <= room order by place, hashtextextended(lane, ${claim.turn}), rank limit ${claim.limit}
     ),
     locked as materialized (
       select o.subject_id from outbox o where o.subject_id = any(array(select subject_id from chosen))

@@ -16,6 +16,10 @@ import type { WebhookReply } from "./client.ts";
 export interface Destinations {
   /** A place for one delivery, or `undefined`: not now. */
   tryEnter(where: Where, nowMs: number): Place | undefined;
+  /** How many deliveries there `tryEnter` would give a place to. */
+  room(where: Where, nowMs: number): number;
+  /** How many deliveries to strangers it would give a place to. */
+  freePlaces(nowMs: number): number;
   /** In how many milliseconds a place in the brisk room comes free by itself; 0 when there is one, `undefined` when that can't be told. */
   roomInMs(nowMs: number): number | undefined;
   inHand(): number;
@@ -85,11 +89,17 @@ export function destinations(limits: DestinationLimits = {}): Destinations {
     }
   }
 
+  const isDoubtful = (destination: Destination, receiver: Receiver) => destination.down || receiver.trust === "silent";
+
+  /** How many places are left in the room where this receiver's deliveries start. */
+  function placesFor(destination: Destination, receiver: Receiver): number {
+    if (isDoubtful(destination, receiver)) return Math.floor(waiting * 0.75) - waitingRoom.size;
+    return receiver.slow ? waiting - waitingRoom.size : total - briskRoom.size;
+  }
+
   function roomFor(destination: Destination, receiver: Receiver): Set<Delivery> | undefined {
-    const doubtful = destination.down || receiver.trust === "silent";
-    if (doubtful) return waitingRoom.size < Math.floor(waiting * 0.75) ? waitingRoom : undefined;
-    if (receiver.slow) return waitingRoom.size < waiting ? waitingRoom : undefined;
-    return briskRoom.size < total ? briskRoom : undefined;
+    if (placesFor(destination, receiver) <= 0) return undefined;
+    return isDoubtful(destination, receiver) || receiver.slow ? waitingRoom : briskRoom;
   }
 
   return {
@@ -122,6 +132,18 @@ export function destinations(limits: DestinationLimits = {}): Destinations {
         },
       };
     },
+    room({ destination: address, accountId }, nowMs) {
+      moveTheSlow(nowMs);
+      const destination = known.get(address) ?? { down: false, inHand: 0 };
+      const receiver = receivers.get(`${accountId} ${address}`) ?? stranger();
+      if (destination.down && destination.inHand > 0) return 0;
+      const most = receiver.trust === "answers" && !destination.down ? each : 1;
+      return Math.max(0, Math.min(most - receiver.inHand, placesFor(destination, receiver)));
+    },
+    freePlaces(nowMs) {
+      moveTheSlow(nowMs);
+      return Math.max(0, total - briskRoom.size);
+    },
     roomInMs(nowMs) {
       moveTheSlow(nowMs);
       if (briskRoom.size < total) return 0;
@@ -131,6 +153,10 @@ export function destinations(limits: DestinationLimits = {}): Destinations {
     },
     inHand: () => briskRoom.size + waitingRoom.size,
   };
+}
+
+function stranger(): Receiver {
+  return { trust: "new", slow: false, inHand: 0 };
 }
 
 /** The destination of a webhook URL: scheme, host and port, of which all accounts share the knowledge that it is down. */

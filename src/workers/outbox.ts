@@ -72,7 +72,7 @@ export function outboxWorker<Item extends ClaimedItem, Settlement extends Settle
   let stopping = false;
   let round: Promise<void> | undefined;
   let sweepAfter: string | undefined;
-  let newestFirst = false;
+  let turn = 0;
   /** The last claim took all that could start: there may be more. */
   let isFull = false;
   let recovering: readonly string[] = [];
@@ -133,7 +133,7 @@ export function outboxWorker<Item extends ClaimedItem, Settlement extends Settle
     isFull = limit <= 0;
     if (isFull) return false;
     const known = line.known(lanes.room, limit);
-    newestFirst = !newestFirst;
+    turn += 1;
     const claimed = await job.claim({
       kind,
       limit,
@@ -141,7 +141,7 @@ export function outboxWorker<Item extends ClaimedItem, Settlement extends Settle
       lanes: known,
       strangers: lanes.strangers(),
       sweepAfter,
-      newestFirst,
+      turn,
     });
     const wasSweeping = sweepAfter !== undefined;
     isFull = claimed.items.length >= limit;

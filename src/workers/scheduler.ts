@@ -1,9 +1,10 @@
 import type { OutboxKind } from "../store/outbox.ts";
+import { type DeliverWebhookDeps, deliverWebhookJob } from "./deliver-webhook.ts";
 import { notifier } from "./notifier.ts";
 import { type OutboxWorker, outboxWorker } from "./outbox.ts";
 import { type RelayEmailDeps, relayEmailJob } from "./relay-email.ts";
 
-export type WorkerDeps = RelayEmailDeps;
+export interface WorkerDeps extends RelayEmailDeps, DeliverWebhookDeps {}
 
 /** What the service does by itself, in the background. */
 export interface Workers {
@@ -24,8 +25,8 @@ export async function startWorkers(deps: WorkerDeps): Promise<Workers> {
     context,
     relayEmailJob(deps, (lanes) => relay.recover(lanes)),
   );
-  const workers: Partial<Record<OutboxKind, OutboxWorker>> = { relay };
-  const others = await notifier(deps, (kind) => workers[kind]?.wake());
+  const workers: Record<OutboxKind, OutboxWorker> = { relay, webhook: outboxWorker(context, deliverWebhookJob(deps)) };
+  const others = await notifier(deps, (kind) => workers[kind].wake());
 
   const timer = setInterval(() => {
     for (const worker of Object.values(workers)) worker.tick();
@@ -34,7 +35,7 @@ export async function startWorkers(deps: WorkerDeps): Promise<Workers> {
 
   return {
     nudge(kind) {
-      workers[kind]?.wake();
+      workers[kind].wake();
       others.tell(kind);
     },
     settled: relay.settled,

@@ -1,15 +1,24 @@
+import { sql } from "drizzle-orm";
 import pino from "pino";
+import { webhookScheduleSeconds } from "../../src/domain/backoff.ts";
 import { idMaker } from "../../src/domain/ids.ts";
 import { perPlan } from "../../src/domain/limits.ts";
+import type { ParsedMail } from "../../src/domain/message.ts";
 import type { RelayOutcome } from "../../src/domain/outcome.ts";
+import { newWebhookSecret } from "../../src/domain/signature.ts";
+import { attachmentLinks } from "../../src/flows/attachment-links.ts";
 import { createInbox } from "../../src/flows/create-inbox.ts";
 import type { Deps } from "../../src/flows/deps.ts";
 import { createAccount } from "../../src/flows/manage-accounts.ts";
+import { mailReceiver } from "../../src/flows/receive-email.ts";
 import { emailSender } from "../../src/flows/send-email.ts";
 import type { Relay } from "../../src/mail/relay.ts";
 import type { RelayedMail } from "../../src/mail/smtp-session.ts";
-import type { Database } from "../../src/store/db.ts";
+import { type Database, query } from "../../src/store/db.ts";
+import { listDeliveries } from "../../src/store/deliveries.ts";
 import { listSentMessages } from "../../src/store/sending.ts";
+import { insertWebhook } from "../../src/store/webhooks.ts";
+import { webhookClient } from "../../src/webhook/client.ts";
 import { startWorkers, type WorkerDeps, type Workers } from "../../src/workers/scheduler.ts";
 import { type Clock, settable } from "./clock.ts";
 
@@ -19,7 +28,7 @@ export interface OutboxWorldOptions {
 }
 
 /** What one process has of the service behind its doors: flows and workers over a database, and a clock that is told. */
-export function outboxWorld(db: Database, { clock = settable(), deps: own = {} }: OutboxWorldOptions = {}) {
+export async function outboxWorld(db: Database, { clock = settable(), deps: own = {} }: OutboxWorldOptions = {}) {
   const log: Record<string, unknown>[] = [];
   const logger = pino({ level: "info" }, { write: (line: string) => void log.push(JSON.parse(line)) });
   const randomBytes = (length: number) => crypto.getRandomValues(new Uint8Array(length));
@@ -39,10 +48,20 @@ export function outboxWorld(db: Database, { clock = settable(), deps: own = {} }
     signMail: undefined,
     acceptMail: async () => ({ kind: "gone" }),
     maxQueueHours: 48,
+    webhooks: webhookClient({ allowPrivate: true, version: "0.0.0" }),
+    links: await attachmentLinks({
+      signingKey: "k".repeat(32),
+      ttlSeconds: 900,
+      baseUrl: () => "http://localhost:3000",
+    }),
+    webhookTimeoutMs: 15_000,
+    webhookRetrySeconds: webhookScheduleSeconds,
     ...own,
   };
   const sendEmail = emailSender(deps);
+  const receiveMail = mailReceiver(deps);
   let sends = 0;
+  let arrivals = 0;
 
   return {
     deps,
@@ -79,12 +98,57 @@ export function outboxWorld(db: Database, { clock = settable(), deps: own = {} }
       if (sent.kind !== "accepted") throw new Error(`Not accepted: ${sent.kind}`);
       return sent.message.id;
     },
+    /** Makes the account's webhook; gives its secret. */
+    async setWebhook(accountId: string, url: string): Promise<string> {
+      const secret = newWebhookSecret(randomBytes);
+      await insertWebhook(db.api, { accountId, url, secret, createdAt: clock.now() });
+      return secret;
+    },
+    /** A mail as it comes in by SMTP, once it is on disk. */
+    async receive(inbox: { id: string }, mail: Partial<ParsedMail> = {}): Promise<void> {
+      arrivals += 1;
+      const messageId = `${deps.newId("msg", clock.now())}@mail.example`;
+      const arriving = { ...emptyMail, messageId, subject: `Mail ${arrivals}`, ...mail };
+      const raw = new TextEncoder().encode(`Message-ID: <${messageId}>\r\n\r\nHello\r\n`);
+      await receiveMail({ mail: arriving, raw, recipients: [{ inboxId: inbox.id, toAddr: "bot@inbox.localhost" }] });
+    },
+    async events(inboxId: string): Promise<{ id: string }[]> {
+      return query(db.api, sql`select id from events where inbox_id = ${inboxId} order by occurred_at, id`);
+    },
+    deliveries: (eventId: string) => listDeliveries(db.api, eventId),
+    async waiting(): Promise<{ subjectId: string; attempt: number; state: string; dueAt: Date }[]> {
+      return query(
+        db.api,
+        sql`select subject_id as "subjectId", attempt, state, due_at as "dueAt" from outbox order by created_at, subject_id`,
+      );
+    },
+    /** Moves the clock and lets everybody look. */
+    pass(ms: number): void {
+      clock.pass(ms);
+      deps.nudge("relay");
+      deps.nudge("webhook");
+    },
     async message(id: string) {
       const [message] = await listSentMessages(db.api, [id]);
       return message;
     },
   };
 }
+
+const emptyMail: ParsedMail = {
+  messageId: "",
+  inReplyTo: [],
+  references: [],
+  from: { address: "jane@mail.example", name: "Jane" },
+  replyTo: undefined,
+  to: [],
+  cc: [],
+  subject: "Hi",
+  bodyText: "Hello",
+  bodyHtml: undefined,
+  attachments: [],
+  complete: true,
+};
 
 async function newInbox(deps: Deps, accountId?: string): Promise<{ id: string; accountId: string; username: string }> {
   const name = `account ${deps.newId("acc", deps.now())}`;

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { migrate } from "../../src/store/migrate.ts";
 import { type EngineUnderTest, enginesHere, openEngine } from "../support/engines.ts";
 import { outboxWorld } from "../support/outbox-world.ts";
@@ -13,7 +13,7 @@ for (const engine of enginesHere()) {
     afterAll(() => under?.remove());
 
     test("is relayed once, and sent when the relay has said 250", async () => {
-      const world = outboxWorld(under.db);
+      const world = await outboxWorld(under.db);
       const workers = await world.start();
       const inbox = await world.newInbox();
       const id = await world.send(inbox, "jane@example.com");

@@ -1,0 +1,163 @@
+import { nextWebhookAttemptAt } from "../domain/backoff.ts";
+import { messageReceived } from "../domain/events.ts";
+import { signerCache, webhookHeaders } from "../domain/signature.ts";
+import { type AttachmentLinks, type LinkedAttachment, linkedAttachment } from "../flows/attachment-links.ts";
+import type { Deps } from "../flows/deps.ts";
+import { listAttachments, type ShownAttachment } from "../store/attachments.ts";
+import {
+  type ClaimedDelivery,
+  claimDeliveries,
+  type DeliverySettlement,
+  settleDeliveries,
+} from "../store/deliveries.ts";
+import { releaseItems } from "../store/outbox.ts";
+import type { WebhookClient, WebhookReply } from "../webhook/client.ts";
+import { type Leaving, leavingOf } from "../webhook/destinations.ts";
+import type { Job } from "./outbox.ts";
+import { webhookLanes } from "./webhook-lanes.ts";
+
+export interface DeliverWebhookDeps extends Deps {
+  webhooks: WebhookClient;
+  links: Pick<AttachmentLinks, "attachmentUrl">;
+  webhookTimeoutMs: number;
+  webhookRetrySeconds: readonly number[];
+}
+
+export type DeliveryItem = ClaimedDelivery & { attachments: readonly ShownAttachment[] };
+
+/** An event whose delivery can be written: its message is there, and it has somewhere to go. */
+type Deliverable = {
+  [Name in keyof DeliveryItem]: Name extends Optional ? DeliveryItem[Name] : NonNullable<DeliveryItem[Name]>;
+};
+type Optional = "externalId" | "previousSecret" | "previousSecretUntil" | "disabledAt";
+
+/** The job that tells a receiver of an event (service contract §10). */
+export function deliverWebhookJob(deps: DeliverWebhookDeps): Job<DeliveryItem, DeliverySettlement> {
+  const { db, links, log, now } = deps;
+  const signerOf = signerCache();
+
+  async function attempt(
+    item: DeliveryItem,
+    signal: AbortSignal,
+  ): Promise<{ settlement: DeliverySettlement; leaving: Leaving }> {
+    if (!isDeliverable(item)) return { settlement: nowhereToGo(item, now()), leaving: "unknown" };
+    const sentAt = now();
+    const body = JSON.stringify(await payloadOf(item, sentAt));
+    const headers = await webhookHeaders({
+      eventId: item.subjectId,
+      sentAt,
+      body,
+      signer: await signerOf(item.secret),
+      replacedSigner: await replacedSigner(item, sentAt),
+    });
+    const reply = await deps.webhooks.post({ url: item.url, headers, body, signal });
+    const settlement = settlementOf(item, reply, sentAt, signal.aborted);
+    tell(item, reply, settlement);
+    return { settlement, leaving: signal.aborted ? "unknown" : leavingOf(reply) };
+  }
+
+  async function payloadOf(item: Deliverable, deliveredAt: Date) {
+    const attachments: LinkedAttachment[] = await Promise.all(
+      item.attachments.map((attachment) => linkedAttachment(links, attachment, deliveredAt)),
+    );
+    const message = { ...item, id: item.messageId, createdAt: item.receivedAt };
+    return messageReceived(
+      { ...item, id: item.subjectId, message },
+      { deliveredAt, attempt: item.attempt, attachments },
+    );
+  }
+
+  function replacedSigner({ previousSecret, previousSecretUntil }: Deliverable, at: Date) {
+    const isOverlap = previousSecret !== null && previousSecretUntil !== null && at < previousSecretUntil;
+    return isOverlap ? signerOf(previousSecret) : undefined;
+  }
+
+  function settlementOf(
+    item: Deliverable,
+    reply: WebhookReply,
+    attemptedAt: Date,
+    isCutOff: boolean,
+  ): DeliverySettlement {
+    const status = reply.kind === "answered" ? reply.status : null;
+    const error = errorOf(reply);
+    const response = reply.kind === "answered" ? reply.body : null;
+    const logged = { attemptedAt, status, latencyMs: reply.latencyMs, error, response };
+    const settlement = { ...nothingToDo(item), logged };
+    if (error === null) return settlement;
+    const at = now();
+    if (isCutOff) return { ...settlement, dueAt: at };
+    if (status === 410) return { ...settlement, disables: { accountId: item.accountId, url: item.url, at } };
+    const retryAfter = reply.kind === "answered" && (status === 429 || status === 503) ? reply.retryAfter : undefined;
+    return { ...settlement, dueAt: retryAt(item, at, retryAfter) };
+  }
+
+  function retryAt({ attempt, forgivenAttempts }: DeliveryItem, at: Date, retryAfter?: string): Date | null {
+    return (
+      nextWebhookAttemptAt(attempt - forgivenAttempts, at, deps.random, deps.webhookRetrySeconds, retryAfter) ?? null
+    );
+  }
+
+  function tell(item: Deliverable, reply: WebhookReply, { dueAt, disables }: DeliverySettlement): void {
+    const about = {
+      event_id: item.subjectId,
+      account_id: item.accountId,
+      attempt: item.attempt,
+      latency_ms: reply.latencyMs,
+    };
+    const error = errorOf(reply);
+    if (disables !== null) log.warn({ ...about, error }, "webhook disabled: it answered 410");
+    else if (error === null) log.debug(about, "event delivered");
+    else if (dueAt === null) log.warn({ ...about, error }, "event given up");
+    else log.info({ ...about, error, due_at: dueAt }, "event not delivered: trying again");
+  }
+
+  return {
+    kind: "webhook",
+    leaseMs: deps.webhookTimeoutMs + 15_000,
+    lanes: webhookLanes(),
+    async claim(claim) {
+      const { items, sweptTo } = await claimDeliveries(db.work, claim);
+      const ids = items.flatMap(({ attachmentCount, messageId }) => (attachmentCount && messageId ? [messageId] : []));
+      try {
+        const attachments = Map.groupBy(await listAttachments(db.work, ids), ({ messageId }) => messageId);
+        return {
+          items: items.map((item) => ({ ...item, attachments: attachments.get(item.messageId ?? "") ?? [] })),
+          sweptTo,
+        };
+      } catch (error) {
+        await releaseItems(db.work, items).catch(() => undefined);
+        throw error;
+      }
+    },
+    attempt,
+    failed(item) {
+      const logged = { attemptedAt: now(), status: null, latencyMs: null, error: "an internal error", response: null };
+      return { ...nothingToDo(item), logged, dueAt: retryAt(item, now()) };
+    },
+    settle: (settlements) => settleDeliveries(db.work, settlements),
+  };
+}
+
+function isDeliverable(item: DeliveryItem): item is Deliverable {
+  return item.occurredAt !== null && item.messageId !== null && item.url !== null && item.disabledAt === null;
+}
+
+/** An event of a message that was deleted is dropped; one without an address too, but the log says so. */
+function nowhereToGo(item: DeliveryItem, at: Date): DeliverySettlement {
+  const settlement = nothingToDo(item);
+  if (item.messageId === null || item.occurredAt === null) return settlement;
+  const error = item.url === null ? "not sent: no webhook URL is set" : "not sent: the webhook is disabled";
+  return { ...settlement, logged: { attemptedAt: at, status: null, latencyMs: 0, error, response: null } };
+}
+
+/** What was wrong with an attempt; null when it was delivered. */
+export function errorOf(reply: WebhookReply): string | null {
+  if (reply.kind !== "answered") return reply.error;
+  const { status } = reply;
+  if (status >= 200 && status < 300) return null;
+  return status >= 300 && status < 400 ? `answered ${status}: redirects are not followed` : `answered ${status}`;
+}
+
+function nothingToDo({ subjectId, attempt }: DeliveryItem): DeliverySettlement {
+  return { subjectId, attempt, dueAt: null, logged: null, disables: null };
+}
