@@ -1,38 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import postgres from "postgres";
-import { type Database, type DatabaseOptions, openDatabase } from "../../src/store/db.ts";
-import { migrate } from "../../src/store/migrate.ts";
-
-export interface TestDatabase {
-  db: Database;
-  /** What to open it with once more, as another process would. */
-  options: DatabaseOptions;
-  remove(): Promise<void>;
-}
-
-/**
- * A migrated database of the test's own: a fresh one on the server that TEST_DATABASE_URL names,
- * else an embedded one in a temporary directory.
- */
-export async function openTestDatabase(extra: Partial<DatabaseOptions> = {}): Promise<TestDatabase> {
-  const dataDir = mkdtempSync(join(tmpdir(), "ibx-"));
-  const server = process.env.TEST_DATABASE_URL;
-  const made = server ? await makeDatabase(server) : undefined;
-  const options: DatabaseOptions = { dataDir, url: made?.url, connections: { api: 6, mail: 3, work: 3 }, ...extra };
-  const db = await openDatabase(options);
-  await migrate(db);
-  return {
-    db,
-    options,
-    async remove() {
-      await db.close();
-      await made?.drop();
-      rmSync(dataDir, { recursive: true, force: true });
-    },
-  };
-}
+import { connectPostgres } from "../../src/store/postgres.ts";
 
 /** Makes an empty database on a server; its name is random, so that test files may run side by side. */
 export async function makeDatabase(server: string): Promise<{ url: string; drop(): Promise<void> }> {
@@ -44,10 +10,11 @@ export async function makeDatabase(server: string): Promise<{ url: string; drop(
 }
 
 async function administer(server: string, statement: string): Promise<void> {
-  const client = postgres(server, { max: 1, onnotice: () => undefined });
+  const patient = { connectMs: 5_000, deadlineMs: 0, statementMs: 0, lockMs: 0, idleInTransactionMs: 0 };
+  const connection = connectPostgres({ url: server, ...patient });
   try {
-    await client.unsafe(statement);
+    await connection.script(statement);
   } finally {
-    await client.end({ timeout: 1 });
+    await connection.close();
   }
 }

@@ -73,7 +73,13 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
   }
 
   function signalAll(signal: "SIGSTOP" | "SIGCONT"): void {
-    for (const pid of [server.pid, ...childrenOf(server.pid)]) process.kill(pid, signal);
+    for (const pid of [server.pid, ...childrenOf(server.pid)]) {
+      try {
+        process.kill(pid, signal);
+      } catch {
+        // A backend that has just ended needs no signal.
+      }
+    }
   }
 
   const running: PostgresServer = {

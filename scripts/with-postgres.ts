@@ -1,0 +1,26 @@
+/**
+ * Runs a command with TEST_DATABASE_URL naming a Postgres server that lives as long as the command does:
+ * `bun scripts/with-postgres.ts bun test --parallel`. Where the variable is set already, that server is used.
+ */
+import { hasPostgres, startPostgres } from "../tests/support/postgres.ts";
+
+const command = process.argv.slice(2);
+const given = process.env.TEST_DATABASE_URL;
+if (!given && !hasPostgres) {
+  console.error(
+    "Cannot start Postgres: TEST_DATABASE_URL is not set, and there are no programs under /usr/lib/postgresql",
+  );
+  process.exit(1);
+}
+
+const server = given ? undefined : await startPostgres(["max_connections=400"]);
+try {
+  const url = given ?? server?.url("postgres");
+  const child = Bun.spawn(command, {
+    env: { ...process.env, TEST_DATABASE_URL: url },
+    stdio: ["inherit", "inherit", "inherit"],
+  });
+  process.exitCode = await child.exited;
+} finally {
+  await server?.remove();
+}
