@@ -12,7 +12,7 @@ export interface EventFacts {
     rfcMessageId: string;
     fromAddr: string;
     toAddr: string;
-    cc: readonly string[];
+    cc: string[];
     subject: string;
     bodyText: string;
     createdAt: Date;
@@ -23,7 +23,7 @@ export interface EventFacts {
 export interface DeliveryFacts<Attachment> {
   deliveredAt: Date;
   attempt: number;
-  attachments: readonly Attachment[];
+  attachments: Attachment[];
 }
 
 /** The fields in the order of the contract: receivers that serialise again must get the same bytes. */

@@ -18,6 +18,11 @@ export async function insertWebhook(
   return made.length === 1;
 }
 
+export async function lockWebhook(tx: Db, accountId: string): Promise<Webhook | undefined> {
+  const [webhook] = await tx.select().from(webhooks).where(eq(webhooks.accountId, accountId)).for("update");
+  return webhook;
+}
+
 /** A new address is also a new chance: it is enabled. */
 export async function markWebhookUrl(db: Db, accountId: string, url: string): Promise<Webhook | undefined> {
   const [webhook] = await db
@@ -58,12 +63,4 @@ export async function markSecretRotated(
     .where(eq(webhooks.accountId, accountId))
     .returning({ id: webhooks.accountId });
   return rotated.length === 1;
-}
-
-/** Only while the address is still the one that answered 410. */
-export async function markWebhookDisabled(db: Db, accountId: string, url: string, disabledAt: Date): Promise<void> {
-  await db
-    .update(webhooks)
-    .set({ disabledAt })
-    .where(and(eq(webhooks.accountId, accountId), eq(webhooks.url, url), isNull(webhooks.disabledAt)));
 }

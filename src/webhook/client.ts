@@ -182,6 +182,14 @@ export function webhookClient(options: WebhookClientOptions): WebhookClient {
   return { post, close: idle.close };
 }
 
+/** What was wrong with a delivery, in words; null when it was taken: any 2xx (service contract §10.3). */
+export function deliveryError(reply: WebhookReply): string | null {
+  if (reply.kind !== "answered") return reply.error;
+  const { status } = reply;
+  if (status >= 200 && status < 300) return null;
+  return status >= 300 && status < 400 ? `answered ${status}: redirects are not followed` : `answered ${status}`;
+}
+
 /** Addresses to try of one host; more would let a zone file spend our fifteen seconds on a hundred dead ones. */
 const maxAddresses = 4;
 

@@ -11,7 +11,7 @@ import {
   settleDeliveries,
 } from "../store/deliveries.ts";
 import { releaseItems } from "../store/outbox.ts";
-import type { WebhookClient, WebhookReply } from "../webhook/client.ts";
+import { deliveryError, type WebhookClient, type WebhookReply } from "../webhook/client.ts";
 import { type Leaving, leavingOf } from "../webhook/destinations.ts";
 import type { Job } from "./outbox.ts";
 import { webhookLanes } from "./webhook-lanes.ts";
@@ -79,7 +79,7 @@ export function deliverWebhookJob(deps: DeliverWebhookDeps): Job<DeliveryItem, D
     isCutOff: boolean,
   ): DeliverySettlement {
     const status = reply.kind === "answered" ? reply.status : null;
-    const error = errorOf(reply);
+    const error = deliveryError(reply);
     const response = reply.kind === "answered" ? reply.body : null;
     const logged = { attemptedAt, status, latencyMs: reply.latencyMs, error, response };
     const settlement = { ...nothingToDo(item), logged };
@@ -104,7 +104,7 @@ export function deliverWebhookJob(deps: DeliverWebhookDeps): Job<DeliveryItem, D
       attempt: item.attempt,
       latency_ms: reply.latencyMs,
     };
-    const error = errorOf(reply);
+    const error = deliveryError(reply);
     if (disables !== null) log.warn({ ...about, error }, "webhook disabled: it answered 410");
     else if (error === null) log.debug(about, "event delivered");
     else if (dueAt === null) log.warn({ ...about, error }, "event given up");
@@ -148,14 +148,6 @@ function nowhereToGo(item: DeliveryItem, at: Date): DeliverySettlement {
   if (item.messageId === null || item.occurredAt === null) return settlement;
   const error = item.url === null ? "not sent: no webhook URL is set" : "not sent: the webhook is disabled";
   return { ...settlement, logged: { attemptedAt: at, status: null, latencyMs: 0, error, response: null } };
-}
-
-/** What was wrong with an attempt; null when it was delivered. */
-export function errorOf(reply: WebhookReply): string | null {
-  if (reply.kind !== "answered") return reply.error;
-  const { status } = reply;
-  if (status >= 200 && status < 300) return null;
-  return status >= 300 && status < 400 ? `answered ${status}: redirects are not followed` : `answered ${status}`;
 }
 
 function nothingToDo({ subjectId, attempt }: DeliveryItem): DeliverySettlement {

@@ -122,6 +122,13 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
         sql`select subject_id as "subjectId", attempt, state, due_at as "dueAt" from outbox order by created_at, subject_id`,
       );
     },
+    /** Once no row of the outbox is being attempted or ready to be. */
+    async rested(): Promise<void> {
+      for (;;) {
+        const rows = await query(db.api, sql`select from outbox where state <> 'waiting' limit 1`);
+        if (rows.length === 0) return;
+      }
+    },
     /** Moves the clock and lets everybody look. */
     pass(ms: number): void {
       clock.pass(ms);

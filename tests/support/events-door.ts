@@ -1,0 +1,36 @@
+import { httpApp } from "../../src/http/app.ts";
+import { events } from "../../src/http/events.ts";
+import { webhook } from "../../src/http/webhook.ts";
+import type { Database } from "../../src/store/db.ts";
+import { type OutboxWorldOptions, outboxWorld } from "./outbox-world.ts";
+
+/** The API of events and webhooks over a world of workers; the key of an account is its id. */
+export async function eventsDoor(db: Database, options: OutboxWorldOptions & { allowPrivateWebhooks?: boolean } = {}) {
+  const world = await outboxWorld(db, options);
+  const deps = { ...world.deps, allowPrivateWebhooks: options.allowPrivateWebhooks ?? true };
+  const app = httpApp(
+    {
+      authenticate: (key) => (key.startsWith("acc_") ? { id: key, plan: "developer" } : undefined),
+      health: async () => ({ ready: true }),
+      isDraining: () => false,
+      newRequestId: () => "request",
+      log: deps.log,
+      version: "0.0.0",
+      baseUrl: "http://localhost:3000",
+    },
+    { guarded: [events(deps), webhook(deps)] },
+  );
+
+  async function ask(accountId: string, method: string, path: string, body?: unknown) {
+    const headers = {
+      authorization: `Bearer ${accountId}`,
+      ...(body !== undefined && { "content-type": "application/json" }),
+    };
+    const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
+    const response = await app.handle(new Request(`http://localhost${path}`, init));
+    const text = await response.text();
+    return { status: response.status, body: text === "" ? undefined : JSON.parse(text) };
+  }
+
+  return { ...world, ask };
+}
