@@ -1,0 +1,190 @@
+import { expect, test } from "bun:test";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ConfigError, describeConfig, type Environment, readConfig } from "../src/config.ts";
+import { testOnlyKey } from "./support/test-only-certificate.ts";
+
+const defaults = describeConfig(readConfig({}));
+
+test("nothing needs to be set", () => {
+  const { databaseUrl, outbound, limits, allowPrivateWebhooks } = readConfig({});
+  expect(databaseUrl).toBeUndefined();
+  expect(outbound).toEqual({ kind: "sandbox" });
+  expect(limits.free).toEqual({ sendsPerMinute: 10, sendsPerDay: 200, coldRecipientDaily: 20, inboxesPerDay: 100 });
+  expect(allowPrivateWebhooks).toBe(true);
+});
+
+const wrong: readonly [name: string, value: string, end: string][] = [
+  ["DATABASE_URL", "mysql://db.example/inboxd", "must be a URL that begins with postgres://"],
+  ["PORT", "http", "must be a whole number from 0 to 65535"],
+  ["PORT", "65536", "must be a whole number from 0 to 65535"],
+  ["PORT", "-1", "must be a whole number from 0 to 65535"],
+  ["PORT", "3e3", "must be a whole number from 0 to 65535"],
+  ["BASE_URL", "mail.example.org", "must be a URL that begins with https:// or http://"],
+  ["BASE_URL", "https://mail.example.org/?a=b", "must have nothing behind its path"],
+  ["MAIL_DOMAIN", "inbox_.example", "must be a domain name such as mail.example.com"],
+  ["MAIL_DOMAIN", "a..example", "must be a domain name such as mail.example.com"],
+  ["SMTP_PORT", "smtp", "must be a whole number from 0 to 65535"],
+  ["SMTP_HOSTNAME", "not a name", "must be a domain name such as mail.example.com"],
+  ["SMTP_TLS_CERT", "/etc/cert.pem", "SMTP_TLS_KEY: must be set when SMTP_TLS_CERT is"],
+  ["SMTP_TLS_KEY", "/etc/key.pem", "SMTP_TLS_CERT: must be set when SMTP_TLS_KEY is"],
+  ["SMTP_MAX_BYTES", "100", "must be a whole number from 1024 to 1073741824"],
+  ["OUTBOUND", "relay.example", 'must be "direct", "sandbox", or begin with smtp:// or smtps://'],
+  ["DKIM_SELECTOR", "two words", "must be a DNS label such as inboxd1"],
+  ["DKIM_SELECTOR", "mail", "DKIM_KEY: must be set when DKIM_SELECTOR is"],
+  ["DKIM_KEY", "/there/is/no/such/file", "must be a private key in PEM, or the path of one"],
+  ["API_KEY", "too short", "must be 20 to 512 visible ASCII characters"],
+  ["WEBHOOK_URL", "ftp://hooks.example", ""],
+  ["WEBHOOK_SECRET", "short", ""],
+  ["PLAN", "gold", "must be one of free, developer, enterprise"],
+  ["SIGNING_KEY", "short", "must have at least 32 characters"],
+  ["SENDS_PER_MINUTE", "many", "must be a whole number, or one for a plan such as enterprise=100"],
+  ["SENDS_PER_DAY", "gold=3", "must be a whole number, or one for a plan such as enterprise=100"],
+  ["COLD_RECIPIENT_DAILY", "20,", "must be a whole number, or one for a plan such as enterprise=100"],
+  ["INBOXES_PER_DAY", "-1", "must be a whole number, or one for a plan such as enterprise=100"],
+  ["SEND_WAIT_MS", "30001", "must be a whole number from 0 to 30000"],
+  ["MAX_QUEUE_HOURS", "0", "must be a whole number from 1 to 720"],
+  ["WEBHOOK_TIMEOUT_MS", "99", "must be a whole number from 100 to 60000"],
+  ["WEBHOOK_RETRY_SECONDS", "30;60", "must be whole seconds with commas between them"],
+  ["ALLOW_PRIVATE_WEBHOOKS", "yes", "must be one of 0, 1"],
+  ["ATTACHMENT_URL_TTL", "0", "must be a whole number from 1 to 604800"],
+  ["EVENT_RETENTION_DAYS", "forever", "must be a whole number from 1 to 3650"],
+  ["SHUTDOWN_TIMEOUT_MS", "25s", "must be a whole number from 0 to 600000"],
+  ["LOG_LEVEL", "loud", "must be one of debug, info, warn, error, silent"],
+  ["LOG_FORMAT", "xml", "must be one of json, pretty"],
+];
+
+test.each(wrong)("%s=%s is refused", (name, value, end) => {
+  const fault = faultsOf({ [name]: value }).find((each) => each.endsWith(end));
+  expect(fault).toStartWith(end.includes(": ") ? end.slice(0, end.indexOf(":")) : `${name}: `);
+});
+
+test("every wrong value is named in one message", () => {
+  // What is wrong by itself: the rest is wrong for want of its other half.
+  const each = new Map(wrong.filter(([, , end]) => !end.includes(": ")).map(([name, value]) => [name, value]));
+  const message = messageOf(Object.fromEntries(each));
+  for (const name of each.keys()) expect(message).toContain(`\n  ${name}: `);
+});
+
+test("no message repeats a secret", () => {
+  const secrets = ["DATABASE_URL", "OUTBOUND", "DKIM_KEY", "API_KEY", "WEBHOOK_SECRET", "SIGNING_KEY"];
+  const env = Object.fromEntries(secrets.map((name) => [name, "hunter2 ä"]));
+  const message = messageOf({ ...env, DKIM_SELECTOR: "mail" });
+  for (const name of secrets) expect(message).toContain(`${name}: `);
+  expect(message).not.toContain("hunter2");
+});
+
+test("an empty variable counts as not set", () => {
+  const env = Object.fromEntries(Object.keys(defaults).map((name) => [name, " "]));
+  expect(describeConfig(readConfig(env))).toEqual(defaults);
+});
+
+test("a secret may lie in a file, but not in both places", () => {
+  const directory = mkdtempSync(join(tmpdir(), "ibx-"));
+  const path = join(directory, "url");
+  writeFileSync(path, "postgres://inboxd:hunter2@db.example/inboxd\n");
+  expect(readConfig({ DATABASE_URL_FILE: path }).databaseUrl).toBe("postgres://inboxd:hunter2@db.example/inboxd");
+  expect(faultsOf({ DATABASE_URL_FILE: path, DATABASE_URL: "postgres://db.example/x" })).toEqual([
+    "DATABASE_URL: set either DATABASE_URL or DATABASE_URL_FILE, not both",
+  ]);
+  expect(faultsOf({ DATABASE_URL_FILE: join(directory, "other") })).toEqual([
+    `DATABASE_URL_FILE: cannot read ${join(directory, "other")} (ENOENT)`,
+  ]);
+  rmSync(directory, { recursive: true });
+});
+
+test("what is in force is shown without its secrets", () => {
+  const shown = describeConfig(
+    readConfig({
+      DATABASE_URL: "postgres://inboxd:hunter2@db.example/inboxd",
+      OUTBOUND: "smtp://bot:hunter2@relay.example",
+      DKIM_SELECTOR: "mail",
+      DKIM_KEY: testOnlyKey.replaceAll("\n", "\\n"),
+      API_KEY: "ibx_hunter2-hunter2-hunter2",
+      WEBHOOK_SECRET: "hunter2-hunter2-hunter2-hunter2",
+      SIGNING_KEY: "hunter2-hunter2-hunter2-hunter2-hunter2",
+    }),
+  );
+  expect(JSON.stringify(shown)).not.toMatch(/hunter2|BEGIN/);
+  expect(shown).toMatchObject({
+    DATABASE_URL: "postgres://inboxd:***@db.example/inboxd",
+    OUTBOUND: "smtp://bot:***@relay.example:587",
+    DKIM_KEY: "***",
+    API_KEY: "***",
+  });
+});
+
+const readings: readonly [what: string, env: Environment, shown: Record<string, string | number>][] = [
+  [
+    "a limit of one plan",
+    { SENDS_PER_DAY: "enterprise=5000" },
+    { SENDS_PER_DAY: "free=200,developer=200,enterprise=5000" },
+  ],
+  [
+    "a limit of all plans but one",
+    { SENDS_PER_DAY: "10,free=1" },
+    { SENDS_PER_DAY: "free=1,developer=10,enterprise=10" },
+  ],
+  ["no limit", { SENDS_PER_MINUTE: "0" }, { SENDS_PER_MINUTE: "0" }],
+  ["private webhooks outside of the sandbox", { OUTBOUND: "direct" }, { ALLOW_PRIVATE_WEBHOOKS: 0 }],
+  [
+    "private webhooks when asked for",
+    { OUTBOUND: "direct", ALLOW_PRIVATE_WEBHOOKS: "1" },
+    { ALLOW_PRIVATE_WEBHOOKS: 1 },
+  ],
+  ["the name in the greeting", { MAIL_DOMAIN: "Bücher.example" }, { SMTP_HOSTNAME: "xn--bcher-kva.example" }],
+  [
+    "a base address without its last slash",
+    { BASE_URL: "https://a.example/mail/" },
+    { BASE_URL: "https://a.example/mail" },
+  ],
+  ["the operator's inbox by address or name", { OPERATOR_INBOX: "Ops@mail.example" }, { OPERATOR_INBOX: "ops" }],
+];
+
+test.each(readings)("reads %s", (_what, env, shown) => {
+  expect(describeConfig(readConfig(env))).toMatchObject(shown);
+});
+
+test("a terminal gets a log for people", () => {
+  expect(readConfig({}, true).logFormat).toBe("pretty");
+  expect(readConfig({ LOG_FORMAT: "json" }, true).logFormat).toBe("json");
+});
+
+test("the README's table names every variable with its default, in this order", () => {
+  const rows = readmeTable().map(({ name, standard }) => [name, standard]);
+  expect(rows).toEqual(Object.entries(defaults).map(([name, value]) => [name, String(value)]));
+});
+
+test("the README's table tells which variables may come as a file", () => {
+  const readable = readmeTable().filter(({ fromFile }) => fromFile);
+  const env = Object.fromEntries(Object.keys(defaults).map((name) => [`${name}_FILE`, "/there/is/no/such/file"]));
+  const seen = faultsOf(env).map((fault) => fault.slice(0, fault.indexOf("_FILE: ")));
+  expect(seen.toSorted()).toEqual(readable.map(({ name }) => name).toSorted());
+});
+
+/** Rows such as | `NAME` * | `default` | … |: the star for what may come as a file, a dash for nothing. */
+function readmeTable(): { name: string; standard: string; fromFile: boolean }[] {
+  const text = readFileSync(join(import.meta.dir, "../README.md"), "utf8");
+  return [...text.matchAll(/^\| `([A-Z_]+)`( \*)? \| (?:–|`(.*?)`) \|/gm)].map(
+    ([, name = "", mark, standard = ""]) => ({ name, standard, fromFile: mark !== undefined }),
+  );
+}
+
+function faultsOf(env: Environment): readonly string[] {
+  return errorOf(env).faults;
+}
+
+function messageOf(env: Environment): string {
+  return errorOf(env).message;
+}
+
+function errorOf(env: Environment): ConfigError {
+  try {
+    readConfig(env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error;
+    throw error;
+  }
+  throw new Error("Expected a wrong configuration, but it was right");
+}
