@@ -1,0 +1,15 @@
+/**
+ * An instant as people write it: an RFC 3339 date-time with its offset, or a day, which stands for its first moment in
+ * UTC. `undefined` for all else, the 30th of February too. A `+` that came unescaped in a query has become a space: read as one.
+ */
+export function parseInstant(text: string): Date | undefined {
+  const [, date = "", time, offset] = shape.exec(text) ?? [];
+  const midnight = new Date(`${date}T00:00:00Z`);
+  if (Number.isNaN(midnight.getTime()) || midnight.toISOString().slice(0, 10) !== date) return undefined;
+  if (time === undefined || offset === undefined) return midnight;
+  const at = new Date(`${date}T${time}${offset.replace(" ", "+").toUpperCase()}`);
+  return Number.isNaN(at.getTime()) ? undefined : at;
+}
+
+const shape =
+  /^((?:19|20|21)\d\d-\d\d-\d\d)(?:[Tt]((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?)([Zz]|[+ -](?:[01]\d|2[0-3]):[0-5]\d))?$/;

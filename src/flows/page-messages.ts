@@ -1,0 +1,88 @@
+import type { Db } from "../store/db.ts";
+import {
+  type Axis,
+  findFirstSince,
+  type InboxTotals,
+  listMessagesBetween,
+  listThreadMessages,
+  listThreadMessagesBefore,
+  type ShownMessage,
+} from "../store/message-pages.ts";
+import { findThread } from "../store/thread-pages.ts";
+
+/** Which messages of an inbox to show, the newest first. */
+export interface MessagesQuery {
+  accountId: string;
+  direction: "inbound" | "outbound" | undefined;
+  threadId: string | undefined;
+  /** Not older than this. */
+  since: Date | undefined;
+  /** Older than this. */
+  until: Date | undefined;
+  limit: number;
+  offset: number;
+  /** Goes on behind this number: where the page before ended. */
+  after: number | undefined;
+}
+
+export interface MessagesPage {
+  messages: ShownMessage[];
+  total: number;
+  /** The number to go on after; undefined at the end. */
+  next: number | undefined;
+}
+
+/**
+ * A page whose cost is that of its rows, at any offset: messages are numbered without gaps, so a page is a range of
+ * numbers and a total is a difference. What came after `totals` were read has higher numbers and moves nothing.
+ */
+export async function pageMessages(db: Db, totals: InboxTotals, asked: MessagesQuery): Promise<MessagesPage> {
+  if (asked.threadId !== undefined) return pageOfThread(db, totals, asked, asked.threadId);
+  const axis: Axis = asked.direction ?? "all";
+  const { first, last } = await rangeOf(db, totals, axis, asked);
+  const top = asked.after === undefined ? last - asked.offset : Math.min(last, asked.after - 1);
+  const bottom = Math.max(first, top - asked.limit + 1);
+  const messages = bottom > top ? [] : await listMessagesBetween(db, totals.id, axis, bottom, top);
+  const total = Math.max(0, last - first + 1);
+  return { messages, total, next: bottom <= top && bottom > first ? bottom : undefined };
+}
+
+/** The numbers that lie between the two instants. */
+export async function rangeOf(
+  db: Db,
+  totals: InboxTotals,
+  axis: Axis,
+  { since, until }: Pick<MessagesQuery, "since" | "until">,
+): Promise<{ first: number; last: number }> {
+  const count = countOn(axis, totals);
+  const [first, end] = await Promise.all([
+    since === undefined ? 1 : findFirstSince(db, totals.id, axis, count, since),
+    until === undefined ? count + 1 : findFirstSince(db, totals.id, axis, count, until),
+  ]);
+  return { first, last: end - 1 };
+}
+
+function countOn(axis: Axis, { messageCount, inboundCount }: InboxTotals): number {
+  if (axis === "all") return messageCount;
+  return axis === "inbound" ? inboundCount : messageCount - inboundCount;
+}
+
+async function pageOfThread(
+  db: Db,
+  totals: InboxTotals,
+  { accountId, limit, offset, after }: MessagesQuery,
+  threadId: string,
+): Promise<MessagesPage> {
+  const thread = await findThread(db, accountId, threadId);
+  if (thread?.inboxId !== totals.id) return { messages: [], total: 0, next: undefined };
+  const total = thread.messageCount;
+  if (after !== undefined) {
+    const found = await listThreadMessagesBefore(db, threadId, after, limit + 1);
+    const messages = found.slice(0, limit);
+    return { messages, total, next: found.length > limit ? messages.at(-1)?.seq : undefined };
+  }
+  const left = Math.max(0, total - offset);
+  const page = { threadId, total, limit: Math.min(limit, left), offset: Math.max(0, left - limit) };
+  const messages = (await listThreadMessages(db, page)).reverse();
+  return { messages, total, next: left > limit ? messages.at(-1)?.seq : undefined };
+}

@@ -1,0 +1,134 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { cursorAt, positionOf } from "../domain/cursor.ts";
+import { notFound, Refusal } from "../domain/errors.ts";
+import { isId } from "../domain/ids.ts";
+import { parseInstant } from "../domain/instant.ts";
+import type { AttachmentLinks } from "../flows/attachment-links.ts";
+import type { Deps } from "../flows/deps.ts";
+import { type MessagesQuery, pageMessages } from "../flows/page-messages.ts";
+import { findInboxTotals, findMessage, type InboxTotals, type StoredMessage } from "../store/message-pages.ts";
+import { api } from "./app.ts";
+import { inboxPath } from "./inboxes.ts";
+import { Message, toMessages } from "./message-shape.ts";
+import { idPath, nullable, oneOf, pageQuery, text } from "./models.ts";
+import { operation } from "./operation.ts";
+import { cursorParameter, instantParameter } from "./parameters.ts";
+
+export interface ReadingDeps extends Deps {
+  links: AttachmentLinks;
+}
+
+const MessagesParameters = Type.Object({
+  ...pageQuery(),
+  direction: Type.Optional(
+    oneOf(["inbound", "outbound"], { description: "Only mail that came in, or only mail that went out" }),
+  ),
+  since: Type.Optional(instantParameter("Not older than this")),
+  until: Type.Optional(instantParameter("Older than this")),
+  thread_id: Type.Optional(text({ description: "Only messages of this thread" })),
+  cursor: Type.Optional(cursorParameter()),
+});
+
+/** The caller's inbox with its totals. Another account's answers like one that never was. */
+export async function ownedTotals(deps: Deps, accountId: string, id: string): Promise<InboxTotals> {
+  const totals = isId("inb", id) ? await findInboxTotals(deps.db.api, accountId, id) : undefined;
+  if (totals === undefined) throw notFound("inbox");
+  return totals;
+}
+
+export function messages(deps: ReadingDeps) {
+  return api("/v1", "Messages")
+    .get(
+      "/messages/:id",
+      async ({ account, params }) => {
+        const message = await ownedMessage(deps, account.id, params.id);
+        const [shown] = await toMessages(deps.db.api, deps.links, deps.now(), [message]);
+        if (shown === undefined) throw notFound("message");
+        return shown;
+      },
+      operation({
+        summary: "Get message",
+        description: "One message, with fresh addresses for its attachments.",
+        path: idPath("msg", "message"),
+        answers: { 200: Type.Object(Message.properties, { description: "The message" }) },
+      }),
+    )
+    .derive(async ({ account, params }) => ({
+      totals: await ownedTotals(deps, account.id, (params as { id: string }).id),
+    }))
+    .get(
+      "/inboxes/:id/messages",
+      async ({ account, totals, query }) => {
+        const question = questionOf(totals.id, query);
+        const after = positionAfter(query, question);
+        const page = await pageMessages(deps.db.api, totals, { ...filtersOf(query), accountId: account.id, after });
+        return {
+          data: await toMessages(deps.db.api, deps.links, deps.now(), page.messages),
+          total: page.total,
+          nextCursor: page.next === undefined ? null : cursorAt(page.next, question),
+        };
+      },
+      operation({
+        summary: "List messages",
+        description:
+          "Newest first. A page costs the same at any `offset`; `cursor` goes on where a page ended and neither skips nor repeats a message while mail arrives.",
+        path: inboxPath,
+        query: MessagesParameters,
+        answers: {
+          200: Type.Object(
+            {
+              data: Type.Array(Message),
+              total: Type.Integer({ examples: [1] }),
+              nextCursor: nullable(
+                Type.String({
+                  description: "For the next page; null at the end",
+                  examples: ["MS45NTEuOWYyYzAxYTRlN2I4ZDM2MA"],
+                }),
+              ),
+            },
+            { description: "A page of messages, and how many there are in all" },
+          ),
+        },
+      }),
+    );
+}
+
+type Parameters = Static<typeof MessagesParameters>;
+
+async function ownedMessage(deps: Deps, accountId: string, id: string): Promise<StoredMessage> {
+  const message = isId("msg", id) ? await findMessage(deps.db.api, accountId, id) : undefined;
+  if (message === undefined) throw notFound("message");
+  return message;
+}
+
+function filtersOf(query: Parameters): Omit<MessagesQuery, "accountId" | "after"> {
+  return {
+    direction: query.direction,
+    threadId: query.thread_id,
+    since: query.since === undefined ? undefined : parseInstant(query.since),
+    until: query.until === undefined ? undefined : parseInstant(query.until),
+    limit: query.limit,
+    offset: query.offset,
+  };
+}
+
+/** All that decides which messages a list has and in which numbers it is paged: a cursor holds for no other. */
+function questionOf(inboxId: string, query: Parameters): unknown {
+  const { limit: _limit, offset: _offset, ...filters } = filtersOf(query);
+  return [inboxId, filters];
+}
+
+function positionAfter({ cursor, offset }: Parameters, question: unknown): number | undefined {
+  if (cursor === undefined) return undefined;
+  if (offset > 0) throw wrongParameter("offset", "must be left out with `cursor`");
+  const position = positionOf(cursor, question);
+  if (position === undefined)
+    throw wrongParameter("cursor", "must come from a page of the same list, with the same filters");
+  return position;
+}
+
+function wrongParameter(name: string, detail: string): Refusal {
+  return new Refusal("invalid_query", `Cannot list messages: "${name}" ${detail}`, {
+    faults: [{ parameter: name, detail }],
+  });
+}

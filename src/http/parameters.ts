@@ -1,0 +1,33 @@
+import { Kind, type SchemaOptions, type TSchema, Type, TypeRegistry } from "@sinclair/typebox";
+import { isCursor } from "../domain/cursor.ts";
+import { parseInstant } from "../domain/instant.ts";
+
+/** A query parameter that stays a string and is judged by a function, in the words of `error`. */
+interface TParameter extends TSchema {
+  [Kind]: "Parameter";
+  static: string;
+  type: "string";
+  isGood: (text: string) => boolean;
+}
+
+function parameter(isGood: (text: string) => boolean, options: SchemaOptions & { error: string }): TParameter {
+  return Type.Unsafe<string>({ ...options, [Kind]: "Parameter", type: "string", isGood }) as unknown as TParameter;
+}
+
+TypeRegistry.Set<TParameter>("Parameter", ({ isGood }, value) => typeof value === "string" && isGood(value));
+
+export function instantParameter(description: string) {
+  return parameter((text) => parseInstant(text) !== undefined, {
+    error: "must be a day such as 2026-03-21, or an instant such as 2026-03-21T10:05:00Z",
+    description: `${description}: a day (UTC) or an RFC 3339 date-time`,
+    examples: ["2026-03-21T10:05:00Z"],
+  });
+}
+
+export function cursorParameter() {
+  return parameter(isCursor, {
+    error: "must be the `nextCursor` of a page of this list",
+    description: "`nextCursor` of the page before: goes on behind it, whatever has arrived meanwhile",
+    examples: ["MS45NTEuOWYyYzAxYTRlN2I4ZDM2MA"],
+  });
+}

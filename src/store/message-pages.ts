@@ -1,0 +1,167 @@
+import { sql } from "drizzle-orm";
+import { type Db, query } from "./db.ts";
+
+/** A message as it is shown: what lists read, and nothing more. */
+export interface ShownMessage {
+  id: string;
+  threadId: string;
+  inboxId: string;
+  seq: number;
+  directionSeq: number;
+  direction: "inbound" | "outbound";
+  status: "received" | "pending" | "sent" | "failed";
+  fromAddr: string;
+  fromName: string | null;
+  toAddr: string;
+  cc: string[];
+  replyTo: string | null;
+  subject: string;
+  bodyText: string;
+  bodyHtml: string | null;
+  attachmentCount: number;
+  rfcMessageId: string;
+  providerMessageId: string | null;
+  failure: { code: number | null; enhancedCode: string | null; message: string } | null;
+  createdAt: Date;
+}
+
+type Row = ShownMessage & Record<string, unknown>;
+
+/** The inbox of an account, with the totals that are kept in its row. */
+export interface InboxTotals {
+  id: string;
+  messageCount: number;
+  inboundCount: number;
+  threadCount: number;
+  unreadCount: number;
+}
+
+export async function findInboxTotals(db: Db, accountId: string, id: string): Promise<InboxTotals | undefined> {
+  const [totals] = await query<InboxTotals & Record<string, unknown>>(
+    db,
+    sql`select id, message_count as "messageCount", inbound_count as "inboundCount", thread_count as "threadCount",
+          unread_count as "unreadCount"
+        from inboxes where id = ${id} and account_id = ${accountId} and deleted_at is null`,
+  );
+  return totals;
+}
+
+/** In which numbers a list is paged: all messages of an inbox, or those of one direction. Both are dense. */
+export type Axis = "all" | "inbound" | "outbound";
+
+/** The messages with these numbers, both ends included, the newest first. The cost is that of the rows, wherever they lie. */
+export function listMessagesBetween(
+  db: Db,
+  inboxId: string,
+  axis: Axis,
+  first: number,
+  last: number,
+): Promise<ShownMessage[]> {
+  const statement =
+    axis === "all"
+      ? sql`select ${shownFields} from messages m where m.inbox_id = ${inboxId} and m.seq between ${first} and ${last}
+            order by m.seq desc`
+      : sql`select ${shownFields} from messages m where m.inbox_id = ${inboxId} and m.direction = ${axis}
+              and m.direction_seq between ${first} and ${last}
+            order by m.direction_seq desc`;
+  return query<Row>(db, statement);
+}
+
+export async function listMessagesBySeq(db: Db, inboxId: string, seqs: readonly number[]): Promise<ShownMessage[]> {
+  if (seqs.length === 0) return [];
+  return query<Row>(
+    db,
+    sql`select ${shownFields} from messages m
+        where m.inbox_id = ${inboxId} and m.seq in (select json_array_elements_text(${JSON.stringify(seqs)}::json)::int)
+        order by m.seq desc`,
+  );
+}
+
+/**
+ * The lowest number whose message is not older than `at`, or `count + 1`. The order of numbers is the order of time, so it is
+ * found by halving: twenty steps among a million, and no index by time.
+ */
+export async function findFirstSince(db: Db, inboxId: string, axis: Axis, count: number, at: Date): Promise<number> {
+  const probed =
+    axis === "all"
+      ? sql`m.inbox_id = ${inboxId} and m.seq = (low + high) / 2`
+      : sql`m.inbox_id = ${inboxId} and m.direction = ${axis} and m.direction_seq = (low + high) / 2`;
+  const [found] = await query<{ low: number }>(
+    db,
+    sql`with recursive halves (low, high) as (
+          select 1, ${count}::int + 1
+          union all
+          select case when older then (low + high) / 2 + 1 else low end, case when older then high else (low + high) / 2 end
+          from halves cross join lateral (select m.created_at < ${at} as older from messages m where ${probed}) probe
+          where low < high
+        )
+        select low from halves where low >= high`,
+  );
+  // A message of a deleted inbox may be gone already; then there is nothing to show.
+  return found?.low ?? count + 1;
+}
+
+export interface ThreadPage {
+  threadId: string;
+  /** How many messages the thread has. */
+  total: number;
+  limit: number;
+  offset: number;
+}
+
+/** A page of a thread, the oldest first, counted off from the nearer end. */
+export async function listThreadMessages(db: Db, page: ThreadPage): Promise<ShownMessage[]> {
+  const { threadId, total, offset } = page;
+  const limit = Math.min(page.limit, total - offset);
+  if (limit <= 0) return [];
+  const fromEnd = total - offset - limit;
+  const places =
+    offset <= fromEnd
+      ? sql`select seq from messages where thread_id = ${threadId} order by seq limit ${limit} offset ${offset}`
+      : sql`select seq from messages where thread_id = ${threadId} order by seq desc limit ${limit} offset ${fromEnd}`;
+  return query<Row>(
+    db,
+    sql`select ${shownFields} from (${places}) place join messages m on m.thread_id = ${threadId} and m.seq = place.seq
+        order by m.seq`,
+  );
+}
+
+/** The messages of a thread before a number, the newest first. */
+export function listThreadMessagesBefore(
+  db: Db,
+  threadId: string,
+  beforeSeq: number,
+  limit: number,
+): Promise<ShownMessage[]> {
+  return query<Row>(
+    db,
+    sql`select ${shownFields} from messages m where m.thread_id = ${threadId} and m.seq < ${beforeSeq}
+        order by m.seq desc limit ${limit}`,
+  );
+}
+
+/** A message of an account, with where its raw source lies. */
+export type StoredMessage = ShownMessage & {
+  sourceId: string | null;
+  sizeBytes: number | null;
+  inReplyTo: string | null;
+  referenceIds: string[] | null;
+};
+
+export async function findMessage(db: Db, accountId: string, id: string): Promise<StoredMessage | undefined> {
+  const [message] = await query<StoredMessage & Record<string, unknown>>(
+    db,
+    sql`select ${shownFields}, m.source_id as "sourceId", m.size_bytes as "sizeBytes", m.in_reply_to as "inReplyTo",
+          m.reference_ids as "referenceIds"
+        from messages m join inboxes i on i.id = m.inbox_id
+        where m.id = ${id} and i.account_id = ${accountId} and i.deleted_at is null`,
+  );
+  return message;
+}
+
+const shownFields = sql.raw(
+  `m.id, m.thread_id as "threadId", m.inbox_id as "inboxId", m.seq, m.direction_seq as "directionSeq", m.direction,
+   m.status, m.from_addr as "fromAddr", m.from_name as "fromName", m.to_addr as "toAddr", m.cc, m.reply_to as "replyTo",
+   m.subject, m.body_text as "bodyText", m.body_html as "bodyHtml", m.attachment_count as "attachmentCount",
+   m.rfc_message_id as "rfcMessageId", m.provider_message_id as "providerMessageId", m.failure, m.created_at as "createdAt"`,
+);
