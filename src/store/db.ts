@@ -82,7 +82,7 @@ async function openPostgresDatabase(url: string, options: DatabaseOptions): Prom
   const pings = openPostgresPool({ url, size: 1, ...quick, acquireMs: timeouts.pingMs });
   const unhurried = { ...timeouts, deadlineMs: 0, statementMs: 0, lockMs: 0, idleInTransactionMs: 0 };
   const api = drizzleOver(pools.api);
-  await warnIfCommitsAreNotDurable(api, options.onWarning);
+  await judgeServer(api, options.onWarning);
   return {
     engine: "postgres",
     api,
@@ -135,20 +135,30 @@ async function openEmbeddedDatabase(options: DatabaseOptions): Promise<Database>
   };
 }
 
-/** A 250 is a promise: an operator who told the server not to wait for its disk should know what that means here. */
-async function warnIfCommitsAreNotDurable(db: Db, warn: (warning: string) => void = () => undefined): Promise<void> {
-  const [row] = await query<{ commit: string; fsync: string }>(
+/** Refuses a server that can't hold what we store, and warns of one that may lose it. */
+async function judgeServer(db: Db, warn: (warning: string) => void = () => undefined): Promise<void> {
+  const [server] = await query<Record<"version" | "encoding" | "synchronous_commit" | "fsync", string>>(
     db,
-    sql`select current_setting('synchronous_commit') as commit, current_setting('fsync') as fsync`,
+    sql`select current_setting('server_version') as version, current_setting('server_encoding') as encoding,
+               current_setting('synchronous_commit') as synchronous_commit, current_setting('fsync') as fsync`,
   );
-  for (const [name, value] of [
-    ["synchronous_commit", row?.commit],
-    ["fsync", row?.fsync],
-  ] as const) {
-    if (value === "off")
-      warn(`${name} is off in the database: mail that was acknowledged can be lost when its machine fails`);
+  if (server === undefined) return;
+  if (Number.parseInt(server.version, 10) < oldestVersion) {
+    throw new Error(
+      `Cannot use this database: it is Postgres ${server.version}, and ${oldestVersion} is the oldest that will do`,
+    );
+  }
+  if (server.encoding !== "UTF8") {
+    throw new Error(`Cannot use this database: its encoding is ${server.encoding}, and only UTF8 can hold all mail`);
+  }
+  // A 250 is a promise: an operator who told the server not to wait for its disk should know what that means here.
+  for (const name of ["synchronous_commit", "fsync"] as const) {
+    if (server[name] !== "off") continue;
+    warn(`${name} is off in the database: mail that was acknowledged can be lost when its machine fails`);
   }
 }
+
+const oldestVersion = 15;
 
 function within(ms: number, work: Promise<unknown>): Promise<void> {
   return new Promise((resolve, reject) => {

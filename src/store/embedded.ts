@@ -52,14 +52,11 @@ export async function openEmbedded(
     lastBreathAt = performance.now();
   }
 
-  let failedAt = Number.NEGATIVE_INFINITY;
+  let failedAt: number | undefined;
 
   function connect(): Connection {
     let isOpen = true;
-    if (failedAt > Number.NEGATIVE_INFINITY) {
-      engine = reopen();
-      engine.catch(() => undefined);
-    }
+    if (failedAt !== undefined) become(reopen(failedAt));
     return {
       get isOpen() {
         return isOpen;
@@ -82,15 +79,23 @@ export async function openEmbedded(
         isOpen = false;
         failedAt = performance.now();
         engine.then(abandon, () => undefined);
+        // Nobody may use it again: the descriptors that it believes to be its files are about to be others'.
+        become(Promise.reject(new DatabaseUnavailable("the embedded engine has failed")));
       },
       async close() {},
     };
   }
 
   /** A full disk fails the engine again and again: without a pause, each attempt would cost a second of everybody's time. */
-  async function reopen(): Promise<PGlite> {
+  async function reopen(failedAt: number): Promise<PGlite> {
     if (performance.now() < failedAt + pauseMs) throw new DatabaseUnavailable("the embedded engine has just failed");
     return open();
+  }
+
+  /** Whoever uses the engine hears that it failed; when nobody does, that is nobody's error. */
+  function become(next: Promise<PGlite>): void {
+    engine = next;
+    engine.catch(() => undefined);
   }
 
   return {
@@ -105,7 +110,8 @@ export async function openEmbedded(
       };
     },
     async close() {
-      await engine.then((opened) => opened.close());
+      const opened = await engine.catch(() => undefined);
+      await opened?.close();
     },
   };
 }
@@ -175,6 +181,7 @@ const emptyModule = new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]);
 
 /** An engine that has failed can't be closed: only its files can. */
 function abandon(engine: PGlite): void {
+  if (engine.closed) return;
   for (const file of openFilesOf(engine)) {
     try {
       if (file?.nfd !== undefined) closeSync(file.nfd);

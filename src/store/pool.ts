@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { asStoreError, DatabaseUnavailable, leavesConnectionWhole } from "./unavailable.ts";
 import type { WireValue } from "./wire.ts";
 
@@ -35,6 +36,7 @@ export interface PoolOptions {
 }
 
 export interface Pool extends Runner {
+  /** Lets what is under way end, for a while, and nothing begin. */
   close(): Promise<void>;
 }
 
@@ -53,6 +55,7 @@ export function openPool({ size, connect, acquireMs, lifetimeMs, sharedBy = 1 }:
   let taken = 0;
   let made = 0;
   let closed = false;
+  const drained = Promise.withResolvers<void>();
 
   function acquire(alone: boolean): Lease | Promise<Lease> {
     if (closed) throw new DatabaseUnavailable("it is being closed");
@@ -110,6 +113,7 @@ export function openPool({ size, connect, acquireMs, lifetimeMs, sharedBy = 1 }:
       return;
     }
     taken--;
+    if (taken === 0 && closed) drained.resolve();
     shared.delete(lease);
     if (!stays) void lease.connection.close().catch(ignore);
     const next = nextWaiting();
@@ -157,6 +161,7 @@ export function openPool({ size, connect, acquireMs, lifetimeMs, sharedBy = 1 }:
         reject(new DatabaseUnavailable("it is being closed"));
       }
       await Promise.all(idle.splice(0).map(({ connection }) => connection.close().catch(ignore)));
+      if (taken > 0) await Promise.race([drained.promise, sleep(longestDrainMs, undefined, { ref: false })]);
     },
   };
 }
@@ -228,6 +233,8 @@ async function attempt<T>(connection: Connection, step: () => Promise<T>): Promi
     throw asStoreError(error);
   }
 }
+
+const longestDrainMs = 5_000;
 
 interface Lease {
   connection: Connection;

@@ -118,6 +118,7 @@ describe("The embedded database", () => {
     await Bun.sleep(100);
     const third = embedded.connect();
     expect(await third.run("select id from kept", [], "arrays")).toEqual([[1]]);
+    third.sever();
     await embedded.close();
   });
 });

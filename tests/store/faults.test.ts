@@ -95,6 +95,22 @@ describe.if(hasPostgres)("A Postgres that comes and goes", () => {
     await stop();
   });
 
+  test("a database that can't hold all mail is refused, and one that may lose it is warned of", async () => {
+    await server.ask("create database latin encoding 'LATIN1' locale 'C' template template0");
+    const refused = await failureOf(openDatabase({ url: server.url("latin"), dataDir: "", timeouts }));
+    expect(String(refused)).toContain("its encoding is LATIN1");
+    const warnings: string[] = [];
+    await server.ask("create database hasty");
+    await server.ask("alter database hasty set synchronous_commit = off");
+    const hasty = await openDatabase({
+      url: server.url("hasty"),
+      dataDir: "",
+      onWarning: (text) => warnings.push(text),
+    });
+    await hasty.close();
+    expect(warnings.map((warning) => warning.split(" is off")[0])).toEqual(["synchronous_commit", "fsync"]);
+  });
+
   test("a server that crashes and comes back is used again within two seconds", async () => {
     const load = writeUnderLoad(db.api, 2_000_000);
     await load.someWritten();
@@ -106,7 +122,7 @@ describe.if(hasPostgres)("A Postgres that comes and goes", () => {
     expect(await untilWritten(db.api, 2_910_000)).toBeLessThan(2_000);
     const { kept } = await load.stop();
     await expectNothingTorn(kept);
-  });
+  }, 20_000);
 
   test("a server that is frozen is given up by a deadline, and used again within two seconds of its return", async () => {
     const load = writeUnderLoad(db.api, 3_000_000);
@@ -126,7 +142,7 @@ describe.if(hasPostgres)("A Postgres that comes and goes", () => {
     const { kept } = await load.stop();
     await expectNothingTorn(kept);
     await expectConnectionsWithin(connections.api + 1);
-  }, 10_000);
+  }, 20_000);
 
   async function expectNothingTorn(kept: readonly number[]): Promise<void> {
     const torn = await query<{ id: number }>(

@@ -42,7 +42,7 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
   async function startServer() {
     const child = spawn(account, directory, [
       ...[join(binaries ?? "", "postgres"), "-D", data, "-k", directory, "-c", "listen_addresses="],
-      ...["max_connections=120", "shared_buffers=32MB", ...settings].flatMap((setting) => ["-c", setting]),
+      ...["max_connections=120", "shared_buffers=32MB", "fsync=off", ...settings].flatMap((setting) => ["-c", setting]),
     ]);
     await untilItAnswers();
     return child;
