@@ -12,8 +12,8 @@ export function sha256Hex(data: string | Uint8Array): string {
 const trace = /^(?:received|return-path|delivered-to|x-original-to|x-received):/i;
 
 /** What a mail is, without how it came. */
-export function contentDigest(raw: Uint8Array): string {
-  return shortDigest(raw.subarray(endOfTrace(raw)));
+export function contentOf(raw: Uint8Array): Uint8Array {
+  return raw.subarray(endOfTrace(raw));
 }
 
 function endOfTrace(raw: Uint8Array): number {

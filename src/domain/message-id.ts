@@ -6,15 +6,25 @@ import { cleanText } from "./text.ts";
  * part in lower case (service contract §7.1). Two ids are the same id when their canonical forms are equal.
  */
 export function canonicalMessageId(raw: string): string | undefined {
-  return messageIdsOf(raw)[0] ?? canonical(raw.replace(/[<>]/g, ""));
+  const id = bareMessageId(raw);
+  return id === undefined ? undefined : canonical(id);
+}
+
+/** The same id as its sender wrote it: who compares bytes knows it only so in the mails that name it. */
+export function bareMessageId(raw: string): string | undefined {
+  return idsIn(raw)[0] ?? bare(raw.replace(/[<>]/g, ""));
+}
+
+/** The ids of an In-Reply-To or References value, in their order (RFC 5322 §3.6.4), in their canonical form. */
+export function messageIdsOf(value: string): string[] {
+  return idsIn(value).map(canonical);
 }
 
 /**
- * The ids of an In-Reply-To or References value, in their order (RFC 5322 §3.6.4). Real mail brings comments, phrases
- * ("Your message of …"), commas, ids without `<>` and brackets that never close: what can be read as an id is
- * read, the rest is passed over. One walk without going back, since a header may hold 100,000 ids.
+ * Real mail brings comments, phrases ("Your message of …"), commas, ids without `<>` and brackets that never close: what
+ * can be read as an id is read, the rest is passed over. One walk without going back: a header may hold 100,000 ids.
  */
-export function messageIdsOf(value: string): string[] {
+function idsIn(value: string): string[] {
   const ids: string[] = [];
   let at = 0;
   while (at < value.length) {
@@ -23,7 +33,7 @@ export function messageIdsOf(value: string): string[] {
     let id: string | undefined;
     if (code === opening) {
       end = endOfBracketed(value, at + 1);
-      id = canonical(value.slice(at + 1, end));
+      id = bare(value.slice(at + 1, end));
       if (value.charCodeAt(end) === closing) end++;
     } else if (isSeparator(code)) {
       end = at + 1;
@@ -31,7 +41,7 @@ export function messageIdsOf(value: string): string[] {
       end = endOfWord(value, at);
       const word = value.slice(at, end);
       // Outside brackets only what looks like an address is an id; the rest are words of a phrase.
-      if (word.includes("@")) id = canonical(word);
+      if (word.includes("@")) id = bare(word);
     }
     if (id !== undefined) ids.push(id);
     at = end;
@@ -45,9 +55,12 @@ export function contentMessageId(raw: Uint8Array, mailDomain: string): string {
   return `${digest.slice(0, 40)}@${mailDomain.toLowerCase()}`;
 }
 
-function canonical(text: string): string | undefined {
+function bare(text: string): string | undefined {
   const id = unusual.test(text) ? cleanText(text.replace(/\s+/g, "")) : text;
-  if (id === "") return undefined;
+  return id === "" ? undefined : id;
+}
+
+function canonical(id: string): string {
   const at = id.lastIndexOf("@");
   return at < 0 ? id : id.slice(0, at) + id.slice(at).toLowerCase();
 }

@@ -8,7 +8,7 @@ export interface Mailbox {
 
 /** What a mail says of itself. Every string is valid Unicode without NUL. */
 export interface ParsedMail {
-  /** Canonical (see domain/message-id.ts); made from the content where the mail has none. */
+  /** Bare, as its sender wrote it (see domain/message-id.ts); made from the content where the mail has none. */
   messageId: string;
   /** Canonical ids of In-Reply-To, in their order. */
   inReplyTo: readonly string[];

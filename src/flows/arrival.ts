@@ -1,5 +1,6 @@
-import { contentDigest, sha256Hex, shortDigest } from "../domain/digest.ts";
+import { contentOf, sha256Hex, shortDigest } from "../domain/digest.ts";
 import type { ParsedMail } from "../domain/message.ts";
+import { canonicalMessageId } from "../domain/message-id.ts";
 import { namedAncestors } from "../domain/threading.ts";
 import { type Chunk, chunksOf } from "../store/sources.ts";
 import type { Deps } from "./deps.ts";
@@ -34,9 +35,6 @@ export interface ArrivalCopy {
   eventId: string;
 }
 
-/** A reply names its parent last; who names thousands is not in a conversation. */
-const mostAncestors = 1_000;
-
 export function arrivalOf(deps: Deps, { mail, raw, recipients }: ReceivedMail): Arrival {
   const receivedAt = deps.now();
   const attachments = mail.attachments.map((attachment, index) => ({
@@ -48,9 +46,9 @@ export function arrivalOf(deps: Deps, { mail, raw, recipients }: ReceivedMail): 
     mail,
     sourceId: deps.newId("src", receivedAt),
     sizeBytes: raw.length,
-    contentHash: contentDigest(raw),
-    messageIdHash: shortDigest(mail.messageId),
-    ancestorHashes: namedAncestors(mail).slice(0, mostAncestors).map(shortDigest),
+    contentHash: shortDigest(contentOf(raw)),
+    messageIdHash: shortDigest(canonicalMessageId(mail.messageId) ?? mail.messageId),
+    ancestorHashes: namedAncestors(mail).map(shortDigest),
     attachments,
     chunks: [raw, ...mail.attachments.map(({ bytes }) => bytes)].flatMap((bytes, part) => chunksOf(part, bytes)),
     deliveries: oncePerInbox(recipients).map((recipient) => ({

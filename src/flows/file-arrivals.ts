@@ -1,5 +1,6 @@
 import { recordMessage, type ThreadState } from "../domain/conversation.ts";
 import { previewOf } from "../domain/preview.ts";
+import { resolveThread } from "../domain/threading.ts";
 import type { LockedInbox } from "../store/inboxes.ts";
 import type { AttachmentRow, Copy, MessageRow } from "../store/messages.ts";
 import type { EventRow, NewOutboxItem } from "../store/outbox.ts";
@@ -95,19 +96,21 @@ export function fileArrivals(arrivals: readonly Arrival[], facts: ReceiveFacts):
 
   function fileCopy(arrival: Arrival, copy: ArrivalCopy, inbox: LockedInbox): void {
     const named = `${inbox.id} ${arrival.messageIdHash}`;
-    const parentId = arrival.ancestorHashes.map((hash) => threadOfMessage.get(`${inbox.id} ${hash}`)).find(Boolean);
-    const joined = threads.get(parentId ?? awaitingThread.get(named) ?? "");
+    const resolved = resolveThread(arrival.messageIdHash, arrival.ancestorHashes, (hash) =>
+      threadOfMessage.get(`${inbox.id} ${hash}`),
+    );
+    const joined = threads.get(resolved.threadId ?? awaitingThread.get(named) ?? "");
     const recorded = recordMessage(inbox, joined, copy.newThreadId, factsOfCopy(arrival, copy));
+    const threadId = recorded.thread.id;
     inboxes.set(inbox.id, recorded.inbox);
-    threads.set(recorded.thread.id, recorded.thread);
-    touched.set(recorded.thread.id, recorded.thread);
-    threadOfMessage.set(named, recorded.thread.id);
-
-    // A reply to mail that is not here: should the mail come later, it belongs to this thread.
-    const parentHash = arrival.ancestorHashes[0];
-    if (parentId === undefined && parentHash !== undefined && parentHash !== arrival.messageIdHash) {
-      awaitingThread.set(`${inbox.id} ${parentHash}`, recorded.thread.id);
-      filing.awaitedParents.push({ inboxId: inbox.id, messageIdHash: parentHash, threadId: recorded.thread.id });
+    threads.set(threadId, recorded.thread);
+    touched.set(threadId, recorded.thread);
+    threadOfMessage.set(named, threadId);
+    for (const messageIdHash of resolved.missing) {
+      const missing = `${inbox.id} ${messageIdHash}`;
+      // The thread that waited first is the one that gets it, here as in the table.
+      if (!awaitingThread.has(missing)) awaitingThread.set(missing, threadId);
+      filing.awaitedParents.push({ inboxId: inbox.id, messageIdHash, threadId });
     }
     const sender = arrival.mail.from?.address.toLowerCase();
     if (sender !== undefined && sender !== "") filing.correspondents.push({ inboxId: inbox.id, address: sender });
@@ -117,7 +120,7 @@ export function fileArrivals(arrivals: readonly Arrival[], facts: ReceiveFacts):
       id: copy.eventId,
       accountId: inbox.accountId,
       inboxId: inbox.id,
-      threadId: recorded.thread.id,
+      threadId,
       messageId: copy.messageId,
       type: "message.received",
       occurredAt: recorded.createdAt,

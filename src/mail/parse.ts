@@ -1,7 +1,8 @@
 import PostalMime, { type Address, type Attachment, type Email } from "postal-mime";
+import { contentOf } from "../domain/digest.ts";
 import { storedNames } from "../domain/filename.ts";
 import type { Mailbox, ParsedAttachment, ParsedMail } from "../domain/message.ts";
-import { canonicalMessageId, contentMessageId, messageIdsOf } from "../domain/message-id.ts";
+import { bareMessageId, contentMessageId, messageIdsOf } from "../domain/message-id.ts";
 import { cleanText, oneLine, truncateCodePoints } from "../domain/text.ts";
 import { readableHead } from "./head.ts";
 import { textOfHtml } from "./html.ts";
@@ -153,8 +154,8 @@ function ownAttachment(attachment: Attachment): Restored {
   return { attachment, bytes, inline };
 }
 
-/** HTML beyond this is images written out in it, and costs memory by the hundred megabytes. */
-const maxHtmlLength = 4 * 1024 * 1024;
+/** Text beyond this is a file, and HTML beyond this images written out in it: the raw mail has it whole. */
+const maxBodyLength = 2 * 1024 * 1024;
 
 /** A mail of 20,000 parts is kept raw, but not as 20,000 rows. */
 const maxAttachments = 1000;
@@ -166,11 +167,11 @@ function toParsedMail(
   options: ParseOptions,
   whole: boolean,
 ): ParsedMail {
-  const messageId = email.messageId === undefined ? undefined : canonicalMessageId(email.messageId);
+  const messageId = email.messageId === undefined ? undefined : bareMessageId(email.messageId);
   const bodyHtml = email.html === undefined ? undefined : bodyOf(email.html);
   const bodyText = bodyOf(email.text ?? "");
   return {
-    messageId: messageId ?? contentMessageId(raw, options.mailDomain),
+    messageId: messageId ?? contentMessageId(contentOf(raw), options.mailDomain),
     inReplyTo: messageIdsOf(email.inReplyTo ?? ""),
     references: messageIdsOf(email.references ?? ""),
     from: mailboxesOf(email.from === undefined ? [] : [email.from])[0],
@@ -180,7 +181,9 @@ function toParsedMail(
     subject: oneLine(email.subject ?? ""),
     // Some senders leave the text alternative blank.
     bodyText:
-      bodyHtml !== undefined && bodyText.trim() === "" ? textOfHtml(bodyHtml.slice(0, maxHtmlLength)) : bodyText,
+      bodyHtml !== undefined && bodyText.trim() === ""
+        ? truncateCodePoints(textOfHtml(bodyHtml), maxBodyLength)
+        : bodyText,
     bodyHtml,
     attachments: attachmentsOf(restored.slice(0, maxAttachments)),
     complete: whole && restored.length <= maxAttachments,
@@ -189,7 +192,7 @@ function toParsedMail(
 
 /** The line break at the end is the parser's, or the delimiter's. */
 function bodyOf(text: string): string {
-  return cleanText(text.endsWith("\n") ? text.slice(0, -1) : text);
+  return truncateCodePoints(cleanText(text.endsWith("\n") ? text.slice(0, -1) : text), maxBodyLength);
 }
 
 function attachmentsOf(restored: readonly Restored[]): ParsedAttachment[] {

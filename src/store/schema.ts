@@ -152,7 +152,7 @@ export const messages = pgTable(
     directionSeq: integer().notNull(),
     status: text({ enum: ["received", "pending", "sent", "failed"] }).notNull(),
     createdAt: instant().notNull(),
-    /** Canonical, without `<>`. May be longer than an index row can be: look-ups go by the hash. */
+    /** Bare, as its sender wrote it. May be longer than an index row can be: look-ups go by the hash. */
     rfcMessageId: text().notNull(),
     messageIdHash: uuid().notNull(),
     /** Of the raw source: the same Message-ID with other content is another message. */

@@ -45,7 +45,7 @@ describe("an ordinary mail", () => {
       "",
     );
     expect(parsed).toEqual({
-      messageId: "Abc@example.com",
+      messageId: "Abc@Example.COM",
       inReplyTo: ["one@x.example"],
       references: ["zero@x.example", "one@x.example"],
       from: { address: "jane@example.com", name: "Jürgen Doe" },
