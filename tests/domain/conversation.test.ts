@@ -1,0 +1,174 @@
+import { describe, expect, test } from "bun:test";
+import { type InboxState, type MessageFacts, recordMessage, type ThreadState } from "../../src/domain/conversation.ts";
+
+const at = (time: string) => new Date(`2026-03-21T${time}Z`);
+
+const empty: InboxState = {
+  id: "inb",
+  messageCount: 0,
+  inboundCount: 0,
+  threadCount: 0,
+  unreadCount: 0,
+  lastMessageAt: null,
+  lastMessageId: null,
+};
+
+function message(id: string, facts: Partial<MessageFacts> = {}): MessageFacts {
+  return {
+    id,
+    direction: "inbound",
+    at: at("10:05:00.000"),
+    subject: `Subject of ${id}`,
+    preview: `Preview of ${id}`,
+    hasAttachments: false,
+    participants: ["jane@example.com"],
+    leavesUnread: true,
+    ...facts,
+  };
+}
+
+const outbound = { direction: "outbound", leavesUnread: false } as const;
+
+/** Messages one after the other, each with the thread it joins. */
+function recordAll(...mails: [message: MessageFacts, thread?: string][]) {
+  const threads = new Map<string, ThreadState>();
+  let inbox = empty;
+  const recorded = mails.map(([facts, thread]) => {
+    const result = recordMessage(inbox, threads.get(thread ?? ""), `thread of ${facts.id}`, facts);
+    inbox = result.inbox;
+    threads.set(result.thread.id, result.thread);
+    return result;
+  });
+  return { inbox, threads, recorded };
+}
+
+describe("a mail that starts a thread", () => {
+  const { inbox, threads } = recordAll([message("m1")]);
+
+  test("makes it unread, under its own subject", () => {
+    expect(threads.get("thread of m1")).toEqual({
+      id: "thread of m1",
+      inboxId: "inb",
+      subject: "Subject of m1",
+      isRead: false,
+      messageCount: 1,
+      createdAt: at("10:05:00.000"),
+      lastMessageAt: at("10:05:00.000"),
+      lastMessageId: "m1",
+      lastSeq: 1,
+      lastInboundSeq: 1,
+      participants: ["jane@example.com"],
+      preview: "Preview of m1",
+      hasAttachments: false,
+    });
+  });
+
+  test("is counted in its inbox", () => {
+    expect(inbox).toEqual({
+      id: "inb",
+      messageCount: 1,
+      inboundCount: 1,
+      threadCount: 1,
+      unreadCount: 1,
+      lastMessageAt: at("10:05:00.000"),
+      lastMessageId: "m1",
+    });
+  });
+});
+
+describe("a thread is read or unread (service contract §7.2)", () => {
+  const first = "thread of m1";
+  const rows: [string, [MessageFacts, string?][], boolean, number][] = [
+    ["inbound mail makes it unread", [[message("m1")]], false, 1],
+    ["outbound mail makes it read", [[message("m1", outbound)]], true, 0],
+    ["a reply marks it read", [[message("m1")], [message("m2", outbound), first]], true, 0],
+    [
+      "further inbound mail makes it unread again",
+      [[message("m1")], [message("m2", outbound), first], [message("m3"), first]],
+      false,
+      1,
+    ],
+    ["two unread mails are one unread thread", [[message("m1")], [message("m2"), first]], false, 1],
+    [
+      "a reply that has not seen all leaves it unread",
+      [[message("m1")], [message("m2", { direction: "outbound", leavesUnread: true }), first]],
+      false,
+      1,
+    ],
+    ["another thread's reply leaves it alone", [[message("m1")], [message("m2", outbound)]], false, 1],
+  ];
+  test.each(rows)("%s", (_, mails, isRead, unreadCount) => {
+    const { inbox, threads } = recordAll(...mails);
+    expect(threads.get(first)?.isRead).toBe(isRead);
+    expect(inbox.unreadCount).toBe(unreadCount);
+  });
+});
+
+describe("a mail that joins a thread", () => {
+  test("leaves its subject and its beginning, and is its last message", () => {
+    const joining = message("m2", { at: at("11:00:00.000"), hasAttachments: true, participants: ["bob@example.com"] });
+    const { threads } = recordAll([message("m1")], [joining, "thread of m1"]);
+    expect(threads.get("thread of m1")).toMatchObject({
+      subject: "Subject of m1",
+      messageCount: 2,
+      createdAt: at("10:05:00.000"),
+      lastMessageAt: at("11:00:00.000"),
+      lastMessageId: "m2",
+      lastSeq: 2,
+      lastInboundSeq: 2,
+      participants: ["jane@example.com", "bob@example.com"],
+      preview: "Preview of m2",
+      hasAttachments: true,
+    });
+  });
+
+  test("an outbound one is not the last inbound one", () => {
+    const { threads } = recordAll([message("m1")], [message("m2", outbound), "thread of m1"]);
+    expect(threads.get("thread of m1")).toMatchObject({ lastSeq: 2, lastInboundSeq: 1 });
+  });
+
+  test("an attachment of an earlier message stays the thread's", () => {
+    const { threads } = recordAll([message("m1", { hasAttachments: true })], [message("m2"), "thread of m1"]);
+    expect(threads.get("thread of m1")?.hasAttachments).toBe(true);
+  });
+
+  test("a thread names its first twenty participants", () => {
+    const mails = Array.from({ length: 30 }, (_, index): [MessageFacts, string] => [
+      message(`m${index + 1}`, { participants: [`p${index}@example.com`] }),
+      "thread of m1",
+    ]);
+    const { threads } = recordAll(...mails);
+    expect(threads.get("thread of m1")?.participants).toEqual(
+      Array.from({ length: 20 }, (_, index) => `p${index}@example.com`),
+    );
+  });
+});
+
+test("messages are numbered without gaps, in their inbox and in their direction", () => {
+  const { recorded } = recordAll(
+    [message("m1")],
+    [message("m2", outbound)],
+    [message("m3")],
+    [message("m4", outbound)],
+  );
+  expect(recorded.map(({ seq, directionSeq }) => [seq, directionSeq])).toEqual([
+    [1, 1],
+    [2, 1],
+    [3, 2],
+    [4, 2],
+  ]);
+});
+
+describe("the order of numbers is the order of (instant, id)", () => {
+  const rows: [string, string, string, string][] = [
+    ["a later instant is kept", "m2", "10:05:00.001", "10:05:00.001"],
+    ["so is the same instant with a later id", "m2", "10:05:00.000", "10:05:00.000"],
+    ["the same instant with an earlier id moves on", "m0", "10:05:00.000", "10:05:00.001"],
+    ["an earlier instant moves behind the last", "m2", "10:04:00.000", "10:05:00.001"],
+  ];
+  test.each(rows)("%s", (_, id, instant, createdAt) => {
+    const { recorded, inbox } = recordAll([message("m1")], [message(id, { at: at(instant) })]);
+    expect(recorded[1]?.createdAt).toEqual(at(createdAt));
+    expect(inbox.lastMessageAt).toEqual(at(createdAt));
+  });
+});

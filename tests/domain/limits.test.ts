@@ -1,0 +1,145 @@
+import { describe, expect, test } from "bun:test";
+import { Refusal } from "../../src/domain/errors.ts";
+import {
+  endOfUtcDay,
+  type Limits,
+  parsePlanLimit,
+  rateLimitFields,
+  refuseOverInboxLimit,
+  refuseOverLimit,
+  type SendUsage,
+  utcDay,
+  windowStart,
+} from "../../src/domain/limits.ts";
+
+const now = new Date("2026-03-21T10:05:00.500Z");
+const limits: Limits = { sendsPerMinute: 10, sendsPerDay: 200, coldRecipientDaily: 20, inboxesPerDay: 100 };
+const unused: SendUsage = { inWindow: 0, oldestInWindowAt: undefined, today: 0, coldToday: 0 };
+const secondsAgo = (seconds: number) => new Date(now.getTime() - seconds * 1000);
+
+function refusalOf(work: () => void): Refusal | undefined {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof Refusal) return error;
+    throw error;
+  }
+  return undefined;
+}
+
+describe("a send within its limits", () => {
+  const rows: [string, Partial<SendUsage>, Partial<Limits>][] = [
+    ["the first", {}, {}],
+    ["the tenth of a minute", { inWindow: 9, oldestInWindowAt: secondsAgo(30) }, {}],
+    ["the 200th of a day", { today: 199 }, {}],
+    ["the 20th cold one", { coldToday: 19 }, {}],
+    ["to someone who has written here, however many", { coldToday: undefined, today: 100 }, {}],
+    [
+      "the thousandth where nothing is limited",
+      { inWindow: 1000, today: 1000, coldToday: 1000 },
+      { sendsPerMinute: 0, sendsPerDay: 0, coldRecipientDaily: 0 },
+    ],
+  ];
+  test.each(rows)("%s", (_, usage, own) => {
+    expect(refusalOf(() => refuseOverLimit({ ...unused, ...usage }, { ...limits, ...own }, now))).toBeUndefined();
+  });
+});
+
+describe("a send over a limit is told which, how far, and until when", () => {
+  const rows: [string, Partial<SendUsage>, string, number, string, number][] = [
+    [
+      "the eleventh of a minute",
+      { inWindow: 10, oldestInWindowAt: secondsAgo(20) },
+      "rate_limit_exceeded",
+      10,
+      "2026-03-21T10:05:40.500Z",
+      40,
+    ],
+    [
+      "the window closes within a second",
+      { inWindow: 10, oldestInWindowAt: secondsAgo(59.8) },
+      "rate_limit_exceeded",
+      10,
+      "2026-03-21T10:05:00.700Z",
+      1,
+    ],
+    ["the 201st of a day", { today: 200 }, "daily_limit_exceeded", 200, "2026-03-22T00:00:00.000Z", 50_100],
+    ["the 21st cold one", { coldToday: 20 }, "cold_outreach_limit", 20, "2026-03-22T00:00:00.000Z", 50_100],
+    [
+      "over all of them: the burst comes first",
+      { inWindow: 10, oldestInWindowAt: now, today: 200, coldToday: 20 },
+      "rate_limit_exceeded",
+      10,
+      "2026-03-21T10:06:00.500Z",
+      60,
+    ],
+    [
+      "over the last two: the day comes first",
+      { today: 200, coldToday: 20 },
+      "daily_limit_exceeded",
+      200,
+      "2026-03-22T00:00:00.000Z",
+      50_100,
+    ],
+  ];
+  test.each(rows)("%s", (_, usage, reason, used, resetsAt, retryAfterSeconds) => {
+    const refusal = refusalOf(() => refuseOverLimit({ ...unused, ...usage }, limits, now));
+    expect(refusal).toMatchObject({
+      reason,
+      details: { retryAfterSeconds, extra: { limit: used, used, resets_at: resetsAt } },
+    });
+  });
+
+  test("the 101st inbox of a day", () => {
+    expect(refusalOf(() => refuseOverInboxLimit(99, limits, now))).toBeUndefined();
+    expect(refusalOf(() => refuseOverInboxLimit(100, limits, now))).toMatchObject({
+      reason: "inbox_creation_limit",
+      details: { extra: { limit: 100, used: 100, resets_at: "2026-03-22T00:00:00.000Z" } },
+    });
+    expect(refusalOf(() => refuseOverInboxLimit(100, { ...limits, inboxesPerDay: 0 }, now))).toBeUndefined();
+  });
+});
+
+describe("the RateLimit fields", () => {
+  test("say what is left and for how long", () => {
+    const usage = { ...unused, inWindow: 7, oldestInWindowAt: secondsAgo(40), today: 150 };
+    expect(rateLimitFields(usage, limits, now)).toEqual({
+      "RateLimit-Policy": '"burst";q=10;w=60, "daily";q=200;w=86400',
+      RateLimit: '"burst";r=3;t=20, "daily";r=50;t=50100',
+    });
+  });
+  test("leave out a limit that is off", () => {
+    const fields = rateLimitFields(unused, { ...limits, sendsPerMinute: 0 }, now);
+    expect(fields).toEqual({ "RateLimit-Policy": '"daily";q=200;w=86400', RateLimit: '"daily";r=200;t=50100' });
+    expect(rateLimitFields(unused, { ...limits, sendsPerMinute: 0, sendsPerDay: 0 }, now)).toEqual({});
+  });
+});
+
+describe("a limit for each plan", () => {
+  const fallback = 10;
+  const rows: [string, string, object][] = [
+    ["one for all", "5", { free: 5, developer: 5, enterprise: 5 }],
+    ["one for a plan, the usual for the rest", "enterprise=100", { free: 10, developer: 10, enterprise: 100 }],
+    ["both", "5,enterprise=100", { free: 5, developer: 5, enterprise: 100 }],
+    ["in any order", " free = 1 , 7 ", { free: 1, developer: 7, enterprise: 7 }],
+    ["none", "0", { free: 0, developer: 0, enterprise: 0 }],
+  ];
+  test.each(rows)("%s", (_, text, value) => {
+    expect(parsePlanLimit(text, fallback)).toEqual({
+      value: value as Record<"free" | "developer" | "enterprise", number>,
+    });
+  });
+  test.each(["", "ten", "-1", "1.5", "gold=5", "5;free=1", "free=", "9999999999"])("%p is none", (text) => {
+    expect(parsePlanLimit(text, fallback)).toBeString();
+  });
+});
+
+test("a day is a UTC day, whatever the machine's zone", () => {
+  expect(utcDay(new Date("2026-03-21T23:59:59.999Z"))).toBe("2026-03-21");
+  expect(endOfUtcDay(new Date("2026-12-31T23:59:59.999Z"))).toEqual(new Date("2027-01-01T00:00:00.000Z"));
+  expect(endOfUtcDay(new Date("2026-03-21T00:00:00.000Z"))).toEqual(new Date("2026-03-22T00:00:00.000Z"));
+});
+
+test("a send leaves the window after 60 seconds", () => {
+  expect(windowStart(now)).toEqual(secondsAgo(60));
+});
