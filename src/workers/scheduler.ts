@@ -2,9 +2,10 @@ import type { OutboxKind } from "../store/outbox.ts";
 import { type DeliverWebhookDeps, deliverWebhookJob } from "./deliver-webhook.ts";
 import { notifier } from "./notifier.ts";
 import { type OutboxWorker, outboxWorker } from "./outbox.ts";
+import { type PruneDeps, prune } from "./prune.ts";
 import { type RelayEmailDeps, relayEmailJob } from "./relay-email.ts";
 
-export interface WorkerDeps extends RelayEmailDeps, DeliverWebhookDeps {}
+export interface WorkerDeps extends RelayEmailDeps, DeliverWebhookDeps, PruneDeps {}
 
 /** What the service does by itself, in the background. */
 export interface Workers {
@@ -18,6 +19,7 @@ export interface Workers {
 
 /** The safety net: nothing depends on a wake-up arriving. */
 const tickMs = 1000;
+const pruneMs = 60_000;
 
 export async function startWorkers(deps: WorkerDeps): Promise<Workers> {
   const context = { db: deps.db.work, now: deps.now, log: deps.log };
@@ -28,6 +30,13 @@ export async function startWorkers(deps: WorkerDeps): Promise<Workers> {
   const workers: Record<OutboxKind, OutboxWorker> = { relay, webhook: outboxWorker(context, deliverWebhookJob(deps)) };
   const others = await notifier(deps, (kind) => workers[kind].wake());
 
+  let stopping = false;
+  let pruning: Promise<unknown> = Promise.resolve();
+  const pruneTimer = setInterval(() => {
+    pruning = pruning
+      .then(() => prune(deps, () => stopping))
+      .catch((err: unknown) => deps.log.warn({ err }, "cannot prune"));
+  }, pruneMs);
   const timer = setInterval(() => {
     for (const worker of Object.values(workers)) worker.tick();
   }, tickMs);
@@ -40,8 +49,10 @@ export async function startWorkers(deps: WorkerDeps): Promise<Workers> {
     },
     settled: relay.settled,
     async stop(graceMs) {
+      stopping = true;
       clearInterval(timer);
-      await Promise.all([others.close(), ...Object.values(workers).map((worker) => worker.stop(graceMs))]);
+      clearInterval(pruneTimer);
+      await Promise.all([pruning, others.close(), ...Object.values(workers).map((worker) => worker.stop(graceMs))]);
     },
   };
 }

@@ -56,6 +56,7 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
     }),
     webhookTimeoutMs: 15_000,
     webhookRetrySeconds: webhookScheduleSeconds,
+    eventRetentionDays: 30,
     ...own,
   };
   const sendEmail = emailSender(deps);
@@ -105,12 +106,13 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
       return secret;
     },
     /** A mail as it comes in by SMTP, once it is on disk. */
-    async receive(inbox: { id: string }, mail: Partial<ParsedMail> = {}): Promise<void> {
+    async receive(inbox: { id: string }, mail: Partial<ParsedMail> = {}, alsoTo: readonly { id: string }[] = []) {
       arrivals += 1;
       const messageId = `${deps.newId("msg", clock.now())}@mail.example`;
       const arriving = { ...emptyMail, messageId, subject: `Mail ${arrivals}`, ...mail };
       const raw = new TextEncoder().encode(`Message-ID: <${messageId}>\r\n\r\nHello\r\n`);
-      await receiveMail({ mail: arriving, raw, recipients: [{ inboxId: inbox.id, toAddr: "bot@inbox.localhost" }] });
+      const recipients = [inbox, ...alsoTo].map(({ id }) => ({ inboxId: id, toAddr: "bot@inbox.localhost" }));
+      await receiveMail({ mail: arriving, raw, recipients });
     },
     async events(inboxId: string): Promise<{ id: string }[]> {
       return query(db.api, sql`select id from events where inbox_id = ${inboxId} order by occurred_at, id`);

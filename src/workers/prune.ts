@@ -1,0 +1,68 @@
+import { expiryOfKeys } from "../domain/idempotency.ts";
+import { utcDay } from "../domain/limits.ts";
+import type { Deps } from "../flows/deps.ts";
+import type { Db } from "../store/db.ts";
+import {
+  findInboxToEmpty,
+  markInboxEmpty,
+  pruneStep,
+  removeColdSendsBefore,
+  removeEventsBefore,
+  removeInboxes,
+  removeInboxRows,
+  removeKeysUsedBefore,
+  removeMessages,
+} from "../store/pruning.ts";
+
+export interface PruneDeps extends Deps {
+  eventRetentionDays: number;
+}
+
+/** Rows of a step, and messages of one, which may hang on megabytes. */
+const stepRows = 500;
+const stepMessages = 50;
+/** So much of each in one go; what is left waits a minute. */
+const mostSteps = 100;
+/** What was under way when an inbox was deleted has ended after this. */
+const settleMs = 60_000;
+const dayMs = 86_400_000;
+
+/**
+ * Removes what nobody can ask for any more, in small steps, so that no lock is held for long and the log of changes grows
+ * slowly. Answers how many rows went.
+ */
+export async function prune(deps: PruneDeps, isStopping: () => boolean = () => false): Promise<number> {
+  const now = deps.now();
+  const eventsBefore = new Date(now.getTime() - deps.eventRetentionDays * dayMs);
+  const steps: ((tx: Db) => Promise<number>)[] = [
+    (tx) => removeKeysUsedBefore(tx, expiryOfKeys(now), stepRows),
+    (tx) => removeColdSendsBefore(tx, utcDay(now), stepRows),
+    (tx) => removeEventsBefore(tx, eventsBefore, stepRows),
+    emptyingInboxes(new Date(now.getTime() - settleMs)),
+    (tx) => removeInboxes(tx, now, stepRows),
+  ];
+  let removed = 0;
+  for (const step of steps) {
+    for (let count = 0; count < mostSteps; count += 1) {
+      if (isStopping()) return removed;
+      const rows = await pruneStep(deps.db.work, step);
+      if (rows === undefined || rows === 0) break;
+      removed += rows;
+    }
+  }
+  return removed;
+}
+
+/** One deleted inbox after the other: its messages, then the rest. */
+function emptyingInboxes(deletedBefore: Date): (tx: Db) => Promise<number> {
+  let after = "";
+  return async (tx) => {
+    const inboxId = await findInboxToEmpty(tx, deletedBefore, after);
+    if (inboxId === undefined) return 0;
+    const removed = (await removeMessages(tx, inboxId, stepMessages)) || (await removeInboxRows(tx, inboxId, stepRows));
+    if (removed > 0) return removed;
+    await markInboxEmpty(tx, inboxId);
+    after = inboxId;
+    return 1;
+  };
+}
