@@ -1,21 +1,37 @@
+import { Resolver } from "node:dns/promises";
+import { join } from "node:path";
 import type { Logger } from "pino";
 import type { Config } from "./config.ts";
 import { idMaker } from "./domain/ids.ts";
 import { mailEntrance } from "./flows/accept-mail.ts";
+import { attachmentLinks } from "./flows/attachment-links.ts";
 import { type Authenticator, authenticator } from "./flows/authenticate.ts";
 import type { Deps } from "./flows/deps.ts";
 import { type FirstStart, seedFirstAccount } from "./flows/manage-accounts.ts";
 import { mailReceiver } from "./flows/receive-email.ts";
+import { emailSender } from "./flows/send-email.ts";
 import { httpApp } from "./http/app.ts";
+import { events } from "./http/events.ts";
 import { inboxes } from "./http/inboxes.ts";
+import { messages } from "./http/messages.ts";
+import { send } from "./http/send.ts";
 import { serveHttp } from "./http/server.ts";
+import { threads } from "./http/threads.ts";
+import { webhook } from "./http/webhook.ts";
+import { directRelay } from "./mail/direct.ts";
+import { dkimSigner } from "./mail/dkim.ts";
 import { mailParser } from "./mail/parse.ts";
+import { type Relay, smtpRelay } from "./mail/relay.ts";
+import { sandboxRelay } from "./mail/sandbox.ts";
 import { type Certificate, loadCertificate, selfSigned } from "./smtp/certificate.ts";
 import { startSmtp } from "./smtp/listener.ts";
 import { type Change, changesChannel } from "./store/changes.ts";
 import { type Database, openDatabase } from "./store/db.ts";
 import { migrate } from "./store/migrate.ts";
+import { findOrInsertSetting } from "./store/settings.ts";
 import { version } from "./version.ts";
+import { webhookClient } from "./webhook/client.ts";
+import { startWorkers, type Workers } from "./workers/scheduler.ts";
 
 export interface Service {
   apiUrl: URL;
@@ -64,6 +80,9 @@ async function start(config: Config, log: Logger, world: World, stack: Closers):
   stack.push(db.close);
   await migrate(db);
 
+  let workers: Workers | undefined;
+  let baseUrl = config.baseUrl ?? "";
+  let draining = false;
   const deps: Deps = {
     ...world,
     db,
@@ -71,7 +90,7 @@ async function start(config: Config, log: Logger, world: World, stack: Closers):
     newId: idMaker(world.randomBytes),
     mailDomain: config.mailDomain,
     limits: config.limits,
-    nudge: () => undefined,
+    nudge: (kind) => workers?.nudge(kind),
   };
   const firstStart = await seedFirstAccount(deps, config);
   const keys = authenticator(deps);
@@ -88,8 +107,36 @@ async function start(config: Config, log: Logger, world: World, stack: Closers):
   });
   stack.push(await hearChanges(db, keys, entrance.forget));
 
-  let baseUrl = config.baseUrl;
-  let draining = false;
+  const links = await attachmentLinks({
+    signingKey: config.signingKey ?? (await findOrInsertSetting(db.api, "signing_key", world.randomBytes(32).toHex())),
+    ttlSeconds: config.attachmentUrlTtlSeconds,
+    baseUrl: () => baseUrl,
+  });
+  const webhooks = webhookClient({
+    allowPrivate: config.allowPrivateWebhooks,
+    timeoutMs: config.webhookTimeoutMs,
+    version,
+  });
+  stack.push(async () => webhooks.close());
+  const relay = wayOut(config, world);
+  stack.push(relay.close);
+  workers = await startWorkers({
+    ...deps,
+    relay,
+    signMail: config.dkim && (await dkimSigner({ domain: config.mailDomain, ...config.dkim })),
+    acceptMail: entrance.accept,
+    maxQueueHours: config.maxQueueHours,
+    webhooks,
+    links,
+    webhookTimeoutMs: config.webhookTimeoutMs,
+    webhookRetrySeconds: config.webhookRetrySeconds,
+    eventRetentionDays: config.eventRetentionDays,
+  });
+  const running = workers;
+  stack.push(() => running.stop(0));
+
+  const webhookDeps = { ...deps, webhooks, allowPrivateWebhooks: config.allowPrivateWebhooks };
+  const sendDeps = { ...deps, sendEmail: emailSender(deps), settled: running.settled, sendWaitMs: config.sendWaitMs };
   const app = httpApp(
     {
       authenticate: keys.authenticate,
@@ -99,10 +146,19 @@ async function start(config: Config, log: Logger, world: World, stack: Closers):
       log,
       version,
       get baseUrl() {
-        return baseUrl ?? "";
+        return baseUrl;
       },
     },
-    { guarded: [inboxes(deps)] },
+    {
+      guarded: [
+        inboxes(deps),
+        send(sendDeps),
+        messages({ ...deps, links }),
+        threads({ ...deps, links }),
+        events({ ...deps, links }),
+        webhook(webhookDeps),
+      ],
+    },
   );
   const http = serveHttp(app, { hostname: config.host, port: config.port }, log);
   stack.push(() => http.stop(0));
@@ -116,7 +172,7 @@ async function start(config: Config, log: Logger, world: World, stack: Closers):
   });
   stack.push(() => smtp.stop(0));
   if (http.url === undefined) throw new Error("Cannot start: the API has no address");
-  baseUrl ??= http.url.origin;
+  baseUrl ||= http.url.origin;
 
   return {
     apiUrl: http.url,
@@ -128,12 +184,22 @@ async function start(config: Config, log: Logger, world: World, stack: Closers):
     reloadCertificate: async () => smtp.reloadCertificate(await certificateOf(config, world)),
     async stop() {
       draining = true;
-      smtp.stopAccepting();
+      const endMs = performance.now() + config.shutdownTimeoutMs;
       await Promise.all([smtp.stop(config.shutdownTimeoutMs), http.stop(config.shutdownTimeoutMs)]);
+      // Last, since a send in flight waits for its first attempt.
+      await running.stop(Math.max(0, endMs - performance.now()));
       await keys.flush().catch((err: unknown) => log.warn({ err }, "last use of keys not written"));
       await stack.closeAll();
     },
   };
+}
+
+/** The one way out that the configuration chose. */
+function wayOut(config: Config, world: World): Relay {
+  const { outbound, smtpHostname: hostname } = config;
+  if (outbound.kind === "smtp") return smtpRelay(outbound, { hostname });
+  if (outbound.kind === "direct") return directRelay({ hostname, resolver: new Resolver(), random: world.random });
+  return sandboxRelay({ directory: join(config.dataDir, "sandbox"), now: world.now });
 }
 
 async function readiness(db: Database) {
