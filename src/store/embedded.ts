@@ -33,7 +33,7 @@ export async function openEmbedded(
 ): Promise<Embedded> {
   const directory = join(dataDir, "pg");
   const listeners = new Set<Listener>();
-  await placeCluster(directory);
+  await Promise.all([placeCluster(directory), compiled()]);
   let engine: Promise<PGlite> = open();
   await engine;
 
