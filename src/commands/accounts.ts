@@ -26,6 +26,23 @@ export function accountCommands(program: Command): void {
 
   const webhook = program.command("webhook").description("where an account's events go");
   ofAccount(webhook.command("show").description("print the address"), "webhook show");
+  reporting(
+    webhook
+      .command("set <url>")
+      .description("send events to this address; the first time, its secret is shown")
+      .option("--account <name>", "the first account where left out"),
+    (url: string, { account }: { account?: string }) =>
+      admin({ operation: "webhook set", arguments: { url, account } }),
+  );
+  reporting(
+    webhook
+      .command("rotate")
+      .description("make a new secret; it is shown this once")
+      .option("--overlap-seconds <seconds>", "how long the old one stays valid beside it", "0")
+      .option("--account <name>", "the first account where left out"),
+    ({ account, overlapSeconds }: { account?: string; overlapSeconds: string }) =>
+      admin({ operation: "webhook rotate", arguments: { account, overlapSeconds } }),
+  );
 }
 
 function ofAccount(command: Command, operation: AdminOperation): void {

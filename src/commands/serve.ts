@@ -21,7 +21,7 @@ async function serve(): Promise<number> {
   const config = readConfig(process.env, process.stdout.isTTY);
   const log = loggerOf(config);
   const service = await startService(config, log);
-  service.control?.serve(adminDoor(service.deps));
+  service.control?.serve(adminDoor({ ...service.deps, allowPrivateWebhooks: config.allowPrivateWebhooks }));
   process.stdout.write(banner(config, service));
   log.info({ version, engine: service.engine, api: service.apiUrl.href, smtp_port: service.smtp.port }, "started");
   return untilStopped(service, log);

@@ -4,6 +4,11 @@ import { listAccounts, listApiKeys } from "../store/accounts.ts";
 import { findWebhook } from "../store/webhooks.ts";
 import type { Deps } from "./deps.ts";
 import { accountNamed, createAccount, createKey, revokeKey } from "./manage-accounts.ts";
+import { rotateWebhookSecret, setWebhookUrl } from "./manage-webhook.ts";
+
+export interface AdminDeps extends Deps {
+  allowPrivateWebhooks: boolean;
+}
 
 type Arguments = Readonly<Record<string, string | undefined>>;
 
@@ -52,7 +57,20 @@ const operations = {
       disabledAt: webhook?.disabledAt?.toISOString() ?? null,
     };
   },
-} satisfies Record<string, (deps: Deps, given: Arguments) => Promise<object>>;
+  async "webhook set"(deps: AdminDeps, { account, url = "" }: Arguments) {
+    const { id } = await accountNamed(deps, account);
+    const { webhook, secret } = await setWebhookUrl(deps, id, url);
+    return { url: webhook.url, ...(secret !== undefined && { secret }) };
+  },
+  async "webhook rotate"(deps: AdminDeps, { account, overlapSeconds = "0" }: Arguments) {
+    const seconds = /^\d{1,6}$/.test(overlapSeconds) ? Number(overlapSeconds) : Number.NaN;
+    if (!(seconds <= 604_800)) {
+      throw new Refusal("validation_error", "Cannot rotate secret: the overlap must be 0 to 604800 whole seconds");
+    }
+    const { id } = await accountNamed(deps, account);
+    return { secret: await rotateWebhookSecret(deps, id, seconds) };
+  },
+} satisfies Record<string, (deps: AdminDeps, given: Arguments) => Promise<object>>;
 
 export type AdminOperation = keyof typeof operations;
 
@@ -61,13 +79,13 @@ export interface AdminRequest {
   arguments: Arguments;
 }
 
-export function administer(deps: Deps, request: AdminRequest): Promise<object> {
+export function administer(deps: AdminDeps, request: AdminRequest): Promise<object> {
   const operation = operations[request.operation];
   return operation(deps, request.arguments);
 }
 
 /** Answers the same over the control socket of the process that holds the embedded database. */
-export function adminDoor(deps: Deps): (request: Request) => Promise<Response> {
+export function adminDoor(deps: AdminDeps): (request: Request) => Promise<Response> {
   return async (request) => {
     const asked = (await request.json()) as AdminRequest;
     if (!Object.hasOwn(operations, asked.operation))

@@ -1,0 +1,62 @@
+import { isPublicAddress } from "../../domain/network.ts";
+import { ptrRecord, zoneLine } from "../../domain/zone.ts";
+import type { DnsFacts, DoctorResolver } from "./dns.ts";
+import { type Finding, findingsOf } from "./finding.ts";
+import { lookUp, notAnswered, sameName } from "./look-up.ts";
+
+/** Whether the host of the MX has addresses, and whether these bear its name. */
+export async function checkHost({ smtpHostname, outbound }: DnsFacts, resolver: DoctorResolver): Promise<Finding[]> {
+  const { ok, warn, fail } = findingsOf("dns address");
+  const [v4, v6, aliases] = await Promise.all([
+    lookUp(resolver.resolve4(smtpHostname)),
+    lookUp(resolver.resolve6(smtpHostname)),
+    lookUp(resolver.resolveCname(smtpHostname)),
+  ]);
+  const addresses = [v4, v6].flatMap((answer) => ("noAnswer" in answer ? [] : answer));
+  if (addresses.length === 0) {
+    if ("noAnswer" in v4) return [notAnswered("dns address", smtpHostname, v4.noAnswer)];
+    return [
+      fail(
+        `${smtpHostname} has no address`,
+        `Add: ${smtpHostname}. 3600 IN A <the public address of this machine> (inboxd dns --ip <address> prints it)`,
+      ),
+    ];
+  }
+  const hidden = addresses.filter((address) => !isPublicAddress(address));
+  const findings: Finding[] = [];
+  if (hidden.length > 0) {
+    const seen = `${smtpHostname} leads to ${hidden.join(", ")}, where nobody comes from outside`;
+    findings.push(fail(seen, "Put the public address of this machine in its A and AAAA records"));
+  } else if (!("noAnswer" in aliases) && aliases.length > 0) {
+    const seen = `${smtpHostname} is an alias (CNAME) of ${aliases.join(", ")}, and an MX must not lead to one`;
+    findings.push(
+      warn(
+        seen,
+        `Put in its place: ${addresses.map((address) => `${smtpHostname}. 3600 IN ${address.includes(":") ? "AAAA" : "A"} ${address}`).join("\n")}`,
+      ),
+    );
+  } else findings.push(ok(`${smtpHostname}: ${addresses.join(", ")}`));
+  const reachable = addresses.filter(isPublicAddress);
+  return [
+    ...findings,
+    ...(await Promise.all(reachable.map((address) => checkPtr(address, smtpHostname, outbound.kind, resolver)))),
+  ];
+}
+
+/** Receivers refuse mail from an address without a name of its own; who relays sends from the relay's address. */
+async function checkPtr(
+  address: string,
+  hostname: string,
+  outbound: DnsFacts["outbound"]["kind"],
+  resolver: DoctorResolver,
+): Promise<Finding> {
+  const { ok, warn, fail } = findingsOf("dns ptr");
+  const names = await lookUp(resolver.reverse(address));
+  if ("noAnswer" in names) return notAnswered("dns ptr", address, names.noAnswer);
+  if (names.some((name) => sameName(name, hostname))) return ok(`${address}: ${hostname}`);
+  const seen = `${address} is called ${names.join(", ") || "nothing"}`;
+  if (outbound === "smtp") return ok(`${seen}; mail goes out by the relay, which has its own name`);
+  const line = zoneLine(ptrRecord(address, hostname));
+  const todo = `Ask whoever gave you the address to set its reverse name: ${line}`;
+  return outbound === "direct" ? fail(`${seen}, not ${hostname}`, todo) : warn(`${seen}, not ${hostname}`, todo);
+}

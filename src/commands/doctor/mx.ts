@@ -1,0 +1,40 @@
+import { mxRecord, zoneLine } from "../../domain/zone.ts";
+import type { DnsFacts, DoctorResolver } from "./dns.ts";
+import { type Finding, findingsOf } from "./finding.ts";
+import { lookUp, notAnswered, plainName, sameName } from "./look-up.ts";
+
+/** Whether mail for the domain comes to us (RFC 5321 §5.1). */
+export async function checkMx({ mailDomain, smtpHostname }: DnsFacts, resolver: DoctorResolver): Promise<Finding[]> {
+  const { ok, warn, fail } = findingsOf("dns mx");
+  const records = await lookUp(resolver.resolveMx(mailDomain));
+  if ("noAnswer" in records) return [notAnswered("dns mx", mailDomain, records.noAnswer)];
+  const wanted = zoneLine(mxRecord(mailDomain, smtpHostname));
+  if (records.length === 0) return [fail(`${mailDomain} has no MX record`, `Add: ${wanted}`)];
+  const seen = records
+    .toSorted((one, other) => one.priority - other.priority)
+    .map(({ exchange, priority }) => `${priority} ${plainName(exchange)}.`)
+    .join(", ");
+  // RFC 7505 §3.
+  if (records.every(({ exchange }) => plainName(exchange) === "")) {
+    return [fail(`${mailDomain} says that it takes no mail (null MX)`, `Put in its place: ${wanted}`)];
+  }
+  const ours = records.filter(({ exchange }) => sameName(exchange, smtpHostname)).map(({ priority }) => priority);
+  if (ours.length === 0) {
+    return [
+      fail(
+        `mail for ${mailDomain} goes to ${seen} and not to ${smtpHostname}`,
+        `Put in their place: ${wanted}\nor set SMTP_HOSTNAME to the name that leads here`,
+      ),
+    ];
+  }
+  const others = records.filter(({ exchange }) => !sameName(exchange, smtpHostname));
+  if (others.some(({ priority }) => priority <= Math.min(...ours))) {
+    return [
+      warn(
+        `mail for ${mailDomain} goes to ${seen}, and not first of all to ${smtpHostname}`,
+        "Remove the other records unless those hosts bring all mail on to this one",
+      ),
+    ];
+  }
+  return [ok(`${mailDomain}: ${seen}`)];
+}
