@@ -3,7 +3,7 @@ import { type DirectoryLock, lockDirectory } from "./directory-lock.ts";
 import { openEmbedded } from "./embedded.ts";
 import { careFor } from "./embedded-care.ts";
 import { listenPostgres } from "./listener.ts";
-import { openPool, type Runner } from "./pool.ts";
+import { openPool, type PoolUsage, type Runner } from "./pool.ts";
 import { openPostgresPool, type PostgresOptions } from "./postgres.ts";
 import { type Db, drizzleOver, query } from "./session.ts";
 import { DatabaseUnavailable } from "./unavailable.ts";
@@ -32,6 +32,8 @@ export interface Database {
   control?: Pick<DirectoryLock, "serve">;
   /** Work without time-outs, on a connection of its own: migrations. */
   maintain<T>(work: (runner: Runner) => Promise<T>): Promise<T>;
+  /** Of each pool by its name; the embedded database has one for all. */
+  usage(): Readonly<Record<string, PoolUsage>>;
   close(): Promise<void>;
 }
 
@@ -47,6 +49,9 @@ export interface DatabaseOptions {
 export type Timeouts = Omit<PostgresOptions, "url"> & { acquireMs: number; pingMs: number };
 
 const usualConnections = { api: 10, mail: 6, work: 6 };
+
+/** What one process takes of a server at most: its pools, and one each for pings, migrations and what it listens to. */
+export const mostConnections = Object.values(usualConnections).reduce((sum, size) => sum + size, 4);
 
 /** The server's limits are shorter than the deadline, so that it is the server that usually speaks first. */
 const usualTimeouts: Timeouts = {
@@ -94,6 +99,7 @@ async function openPostgresDatabase(url: string, options: DatabaseOptions): Prom
       const own = openPostgresPool({ url, size: 1, ...unhurried });
       return work(own).finally(own.close);
     },
+    usage: () => ({ api: pools.api.usage(), mail: pools.mail.usage(), work: pools.work.usage() }),
     async close() {
       await Promise.all([...Object.values(pools), pings].map((each) => each.close()));
     },
@@ -128,6 +134,7 @@ async function openEmbeddedDatabase(options: DatabaseOptions): Promise<Database>
     },
     ping: () => within(timeouts.pingMs, pool.run("select 1", [], "arrays")),
     maintain: (work) => work(pool),
+    usage: () => ({ all: pool.usage() }),
     async close() {
       await pool.close();
       await embedded.close().finally(lock.release);

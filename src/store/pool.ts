@@ -36,8 +36,18 @@ export interface PoolOptions {
 }
 
 export interface Pool extends Runner {
+  usage(): PoolUsage;
   /** Lets what is under way end, for a while, and nothing begin. */
   close(): Promise<void>;
+}
+
+/** How much of a pool is in use now. */
+export interface PoolUsage {
+  /** The most connections that it opens. */
+  size: number;
+  taken: number;
+  /** Callers that wait for a connection. */
+  waiting: number;
 }
 
 /**
@@ -154,6 +164,7 @@ export function openPool({ size, connect, acquireMs, lifetimeMs, sharedBy = 1 }:
       withConnection(false, (connection) => attempt(connection, () => connection.run(text, values, shape))),
     script: (text) => withConnection(true, (connection) => attempt(connection, () => connection.script(text))),
     transaction: (work) => withConnection(true, (connection) => inTransaction(connection, work)),
+    usage: () => ({ size, taken, waiting: waiting.length }),
     async close() {
       closed = true;
       for (const { reject, timer } of waiting.splice(0)) {
