@@ -1,5 +1,6 @@
 import { and, desc, eq, isNull, type SQL, sql } from "drizzle-orm";
 import { type Db, query } from "./db.ts";
+import { prepared } from "./prepared.ts";
 import { recordSet } from "./rows.ts";
 import { accounts, addresses, inboxes } from "./schema.ts";
 
@@ -19,23 +20,39 @@ const inboxFields = {
   createdAt: inboxes.createdAt,
 };
 
-export async function findInbox(db: Db, accountId: string, id: string): Promise<Inbox | undefined> {
-  const [inbox] = await db
+const inboxOfAccount = prepared((db) =>
+  db
     .select(inboxFields)
     .from(inboxes)
-    .where(and(eq(inboxes.id, id), eq(inboxes.accountId, accountId), isNull(inboxes.deletedAt)));
+    .where(
+      and(
+        eq(inboxes.id, sql.placeholder("id")),
+        eq(inboxes.accountId, sql.placeholder("accountId")),
+        isNull(inboxes.deletedAt),
+      ),
+    )
+    .prepare("find_inbox"),
+);
+
+export async function findInbox(db: Db, accountId: string, id: string): Promise<Inbox | undefined> {
+  const [inbox] = await inboxOfAccount(db).execute({ id, accountId });
   return inbox;
 }
 
 /** The living inbox that takes mail for a name. */
 export async function findInboxByUsername(db: Db, username: string): Promise<Inbox | undefined> {
-  const [inbox] = await db
+  const [inbox] = await inboxOfUsername(db).execute({ username });
+  return inbox;
+}
+
+const inboxOfUsername = prepared((db) =>
+  db
     .select(inboxFields)
     .from(addresses)
     .innerJoin(inboxes, eq(inboxes.id, addresses.inboxId))
-    .where(and(eq(addresses.username, username), isNull(inboxes.deletedAt)));
-  return inbox;
-}
+    .where(and(eq(addresses.username, sql.placeholder("username")), isNull(inboxes.deletedAt)))
+    .prepare("find_inbox_by_username"),
+);
 
 export interface InboxPage {
   accountId: string;
