@@ -72,7 +72,8 @@ export function fileArrivals(arrivals: readonly Arrival[], facts: ReceiveFacts):
     inboxes: [],
   };
 
-  for (const arrival of arrivals) {
+  const receipts = new Map<Arrival, Receipt>();
+  for (const arrival of parentsFirst(arrivals)) {
     let living = 0;
     let stored = 0;
     for (const copy of arrival.deliveries) {
@@ -86,8 +87,9 @@ export function fileArrivals(arrivals: readonly Arrival[], facts: ReceiveFacts):
       fileCopy(arrival, copy, inbox);
     }
     if (stored > 0) filing.sources.push({ id: arrival.sourceId, shares: stored, chunks: arrival.chunks });
-    filing.receipts.push(living > 0 ? "stored" : "gone");
+    receipts.set(arrival, living > 0 ? "stored" : "gone");
   }
+  filing.receipts = arrivals.map((arrival) => receipts.get(arrival) ?? "gone");
 
   for (const thread of touched.values())
     (knownThreads.has(thread.id) ? filing.changedThreads : filing.newThreads).push(thread);
@@ -137,6 +139,24 @@ export function fileArrivals(arrivals: readonly Arrival[], facts: ReceiveFacts):
       });
     }
   }
+}
+
+/** Mails that came at once have no order but that of their conversation. */
+function parentsFirst(arrivals: readonly Arrival[]): Iterable<Arrival> {
+  const named = new Map(arrivals.map((arrival) => [arrival.messageIdHash, arrival]));
+  const seen = new Set<Arrival>();
+  const ordered: Arrival[] = [];
+  function place(arrival: Arrival): void {
+    if (seen.has(arrival)) return;
+    seen.add(arrival);
+    for (const hash of arrival.ancestorHashes) {
+      const parent = named.get(hash);
+      if (parent !== undefined) place(parent);
+    }
+    ordered.push(arrival);
+  }
+  for (const arrival of arrivals) place(arrival);
+  return ordered;
 }
 
 function factsOfCopy({ mail, receivedAt }: Arrival, copy: ArrivalCopy) {

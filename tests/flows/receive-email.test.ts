@@ -1,0 +1,477 @@
+import { describe, expect, test } from "bun:test";
+import { sql } from "drizzle-orm";
+import type { ParsedMail } from "../../src/domain/message.ts";
+import type { Deps } from "../../src/flows/deps.ts";
+import { mailReceiver } from "../../src/flows/receive-email.ts";
+import { parseMail } from "../../src/mail/parse.ts";
+import { query } from "../../src/store/db.ts";
+import { enginesHere } from "../support/engines.ts";
+import { type MailFields, mailOf } from "../support/mail.ts";
+import { countRows, storedAttachments, storedBytes, storedMessages } from "../support/stored.ts";
+import type { World, WorldInbox } from "../support/world.ts";
+import { oneWorldOn, worldsOn } from "../support/world-on.ts";
+
+for (const engine of enginesHere()) {
+  describe(`mail that arrives (${engine})`, () => {
+    const world = oneWorldOn(engine, { env: { INBOXES_PER_DAY: "0", WEBHOOK_URL: "http://127.0.0.1:65535/" } });
+    const deps = () => world().service.deps;
+    const db = () => deps().db.api;
+    const receive = (mail: Mail, ...inboxes: WorldInbox[]) => receiverOf(deps())(mail, ...inboxes);
+    const messages = (inbox: WorldInbox) => storedMessages(db(), inbox.id);
+    const threadsOf = async (inbox: WorldInbox) => new Set((await messages(inbox)).map(({ threadId }) => threadId));
+
+    describe("a conversation ends up in one thread", () => {
+      const root = { messageId: "root@x.example", subject: "Root" };
+      const middle = { messageId: "middle@x.example", inReplyTo: "root@x.example", references: ["root@x.example"] };
+      const last = {
+        messageId: "last@x.example",
+        inReplyTo: "middle@x.example",
+        references: ["root@x.example", "middle@x.example"],
+      };
+      const orders: [string, MailFields[]][] = [
+        ["in order", [root, middle, last]],
+        ["root, last, middle", [root, last, middle]],
+        ["middle first", [middle, root, last]],
+        ["middle, last, root", [middle, last, root]],
+        ["last first", [last, root, middle]],
+        ["backwards", [last, middle, root]],
+      ];
+
+      test.each(orders)("%s, one after the other", async (_, mails) => {
+        const inbox = await world().inbox();
+        for (const mail of mails) await receive(mail, inbox);
+        expect(await messages(inbox)).toHaveLength(3);
+        expect(await threadsOf(inbox)).toHaveProperty("size", 1);
+      });
+
+      test.each(orders)("%s, in one batch", async (_, mails) => {
+        const inbox = await world().inbox();
+        const receiver = receiverOf(deps());
+        await Promise.all(mails.map((mail) => receiver(mail, inbox)));
+        expect(await messages(inbox)).toHaveLength(3);
+        expect(await threadsOf(inbox)).toHaveProperty("size", 1);
+      });
+
+      test.each(orders)("%s, in three batches at once", async (_, mails) => {
+        const inbox = await world().inbox();
+        await Promise.all(mails.map((mail) => receive(mail, inbox)));
+        expect(await messages(inbox)).toHaveLength(3);
+        expect(await threadsOf(inbox)).toHaveProperty("size", 1);
+      });
+
+      test("two replies and what they answer, in one batch", async () => {
+        const inbox = await world().inbox();
+        const receiver = receiverOf(deps());
+        const replies = ["reply@x.example", "other@x.example"].map((id) => ({
+          messageId: id,
+          inReplyTo: root.messageId,
+        }));
+        await Promise.all([...replies, root].map((mail) => receiver(mail, inbox)));
+        expect((await messages(inbox)).map(({ rfcMessageId }) => rfcMessageId)).toEqual([
+          "root@x.example",
+          "reply@x.example",
+          "other@x.example",
+        ]);
+        expect(await threadsOf(inbox)).toHaveProperty("size", 1);
+      });
+
+      test("forty mails at once, with what they are counted as", async () => {
+        const inbox = await world().inbox();
+        const one = receiverOf(deps());
+        const other = receiverOf(deps());
+        const ids = Array.from({ length: 40 }, (_, index) => `m${index}@x.example`);
+        const mails = ids
+          .map((messageId, index) => ({ messageId, references: ids.slice(0, index) }))
+          .toSorted((left, right) => (left.messageId < right.messageId ? 1 : -1));
+        await Promise.all(mails.map((mail, index) => (index % 2 === 0 ? one : other)(mail, inbox)));
+        const stored = await messages(inbox);
+        expect(stored.map(({ seq }) => seq)).toEqual(mails.map((_, index) => index + 1));
+        const [thread, ...others] = await query<{ messageCount: number; lastSeq: number }>(
+          db(),
+          sql`select message_count as "messageCount", last_seq as "lastSeq" from threads where inbox_id = ${inbox.id}`,
+        );
+        expect(others).toEqual([]);
+        expect(thread).toEqual({ messageCount: 40, lastSeq: 40 });
+        expect(await totalsOf(world(), inbox)).toEqual({ messages: 40, inbound: 40, threads: 1, unread: 1 });
+      });
+    });
+
+    describe("the thread of a mail", () => {
+      const before = [
+        { messageId: "a@x.example", subject: "A" },
+        { messageId: "b@x.example", subject: "B" },
+      ];
+      const rows: [string, MailFields, "a" | "b" | "its own"][] = [
+        ["none named", { subject: "A" }, "its own"],
+        ["In-Reply-To", { inReplyTo: "a@x.example" }, "a"],
+        ["References alone", { references: ["a@x.example"] }, "a"],
+        ["the nearest of References", { references: ["a@x.example", "b@x.example"] }, "b"],
+        ["a nearer one that is not here", { references: ["a@x.example", "gone@x.example"] }, "a"],
+        ["In-Reply-To over References", { inReplyTo: "a@x.example", references: ["b@x.example"] }, "a"],
+        ["References where In-Reply-To is not here", { inReplyTo: "gone@x.example", references: ["b@x.example"] }, "b"],
+        ["the domain in other letters", { inReplyTo: "a@X.Example" }, "a"],
+        ["the local part in other letters is another id", { inReplyTo: "A@x.example" }, "its own"],
+        ["folded in the midst", { headers: ["In-Reply-To: <a@x.\r\n example>"] }, "a"],
+        ["without brackets", { headers: ["In-Reply-To: a@x.example"] }, "a"],
+        ["its subject alone decides nothing", { subject: "Re: A" }, "its own"],
+        ["itself", { messageId: "self@x.example", inReplyTo: "self@x.example" }, "its own"],
+        ["itself before another", { messageId: "self@x.example", references: ["a@x.example", "self@x.example"] }, "a"],
+      ];
+      test.each(rows)("%s", async (_, mail, expected) => {
+        const inbox = await world().inbox();
+        for (const earlier of before) await receive(earlier, inbox);
+        await receive({ messageId: "new@x.example", ...mail }, inbox);
+        const [a, b, own] = (await messages(inbox)).map(({ threadId }) => threadId);
+        expect(own).toBeDefined();
+        if (expected === "its own") expect([a, b]).not.toContain(own);
+        else expect(own).toBe(expected === "a" ? a : b);
+      });
+
+      test("two mails that answer each other are one conversation", async () => {
+        const inbox = await world().inbox();
+        await receive({ messageId: "egg@x.example", inReplyTo: "hen@x.example" }, inbox);
+        await receive({ messageId: "hen@x.example", inReplyTo: "egg@x.example" }, inbox);
+        await receive({ messageId: "chick@x.example", inReplyTo: "hen@x.example" }, inbox);
+        expect(await threadsOf(inbox)).toHaveProperty("size", 1);
+      });
+
+      test("100,000 References take no time to speak of, and the parent among them counts", async () => {
+        const inbox = await world().inbox();
+        await receive({ messageId: "a@x.example" }, inbox);
+        const references = Array.from({ length: 100_000 }, (_, index) => `i${index}`);
+        const startedMs = performance.now();
+        await receive({ messageId: "many@x.example", references: [...references, "a@x.example"] }, inbox);
+        await receive({ messageId: "more@x.example", references: ["a@x.example", ...references] }, inbox);
+        expect(performance.now() - startedMs).toBeLessThan(3_000);
+        expect(await messages(inbox)).toHaveLength(3);
+      });
+
+      test("never that of another inbox, known or awaited", async () => {
+        const ada = await world().inbox();
+        const bob = await world().inbox();
+        await receive({ messageId: "a@x.example" }, ada);
+        await receive({ messageId: "early@x.example", inReplyTo: "late@x.example" }, ada);
+        await receive({ messageId: "b@x.example", inReplyTo: "a@x.example" }, bob);
+        await receive({ messageId: "late@x.example" }, bob);
+        expect(await threadsOf(ada)).toHaveProperty("size", 2);
+        expect(await threadsOf(bob)).toHaveProperty("size", 2);
+        expect((await threadsOf(ada)).intersection(await threadsOf(bob))).toHaveProperty("size", 0);
+      });
+
+      test("of one mail to two inboxes there are two, with their own counts", async () => {
+        const ada = await world().inbox();
+        const bob = await world().inbox();
+        await receive({ messageId: "a@x.example" }, ada, bob);
+        await receive({ messageId: "b@x.example", inReplyTo: "a@x.example" }, bob, ada);
+        for (const inbox of [ada, bob]) {
+          expect(await messages(inbox)).toHaveLength(2);
+          expect(await totalsOf(world(), inbox)).toEqual({ messages: 2, inbound: 2, threads: 1, unread: 1 });
+        }
+        expect((await threadsOf(ada)).intersection(await threadsOf(bob))).toHaveProperty("size", 0);
+      });
+    });
+
+    describe("the same mail again", () => {
+      const mail = mailOf({ messageId: "a@x.example" });
+
+      test("is stored once, with one event", async () => {
+        const inbox = await world().inbox();
+        expect(await receive(mail, inbox)).toBe("stored");
+        expect(await receive(mail, inbox)).toBe("stored");
+        expect(await messages(inbox)).toHaveLength(1);
+        expect(await countRows(db(), "events", inbox.id)).toBe(1);
+        expect(await countRows(db(), "outbox", inbox.id)).toBe(1);
+      });
+
+      test("also when it comes twenty times at once, in one batch and in many", async () => {
+        const inbox = await world().inbox();
+        const one = receiverOf(deps());
+        const receipts = await Promise.all(
+          Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? one(mail, inbox) : receive(mail, inbox))),
+        );
+        expect(new Set(receipts)).toEqual(new Set(["stored"]));
+        expect(await messages(inbox)).toHaveLength(1);
+        expect(await countRows(db(), "events", inbox.id)).toBe(1);
+        expect(await totalsOf(world(), inbox)).toEqual({ messages: 1, inbound: 1, threads: 1, unread: 1 });
+      });
+
+      test("by another way is the same mail", async () => {
+        const inbox = await world().inbox();
+        await receive(`Received: from a.example\r\n by b.example\r\n${mail}`, inbox);
+        await receive(`Received: from c.example\r\n${mail}`, inbox);
+        expect(await messages(inbox)).toHaveLength(1);
+      });
+
+      test("without a Message-ID is the same mail, too", async () => {
+        const inbox = await world().inbox();
+        await receive(`Received: from a.example\r\n${mailOf()}`, inbox);
+        await receive(`Received: from b.example\r\n${mailOf()}`, inbox);
+        await receive(mailOf({ text: "Another\r\n" }), inbox);
+        expect((await messages(inbox)).map(({ bodyText }) => bodyText)).toEqual(["Hello Ada", "Another"]);
+      });
+
+      test("with other content is another mail", async () => {
+        const inbox = await world().inbox();
+        await receive(mail, inbox);
+        await receive(mailOf({ messageId: "a@x.example", text: "Another\r\n" }), inbox);
+        expect(await messages(inbox)).toHaveLength(2);
+      });
+
+      test("to an inbox that has it and one that has not is stored where it was not", async () => {
+        const ada = await world().inbox();
+        const bob = await world().inbox();
+        await receive(mail, ada);
+        await receive(mail, ada, bob);
+        expect(await messages(ada)).toHaveLength(1);
+        const [bobs] = await messages(bob);
+        expect((await storedBytes(db(), bobs?.sourceId ?? "")).toString()).toBe(mail);
+      });
+
+      test("after seven days is another mail", async () => {
+        const inbox = await world().inbox();
+        await receive(mail, inbox);
+        world().clock.pass(7 * 86_400_000 - 1);
+        await receive(mail, inbox);
+        expect(await messages(inbox)).toHaveLength(1);
+        world().clock.pass(1);
+        await receive(mail, inbox);
+        expect(await messages(inbox)).toHaveLength(2);
+      });
+    });
+
+    describe("one mail for several", () => {
+      test("is one message in each inbox, with one source and one event each", async () => {
+        const inboxes = await Promise.all([world().inbox(), world().inbox(), world().inbox()]);
+        await receive({ messageId: "a@x.example" }, ...inboxes);
+        const stored = (await Promise.all(inboxes.map(messages))).flat();
+        expect(stored.map(({ toAddr }) => toAddr)).toEqual(inboxes.map(({ address }) => address));
+        expect(new Set(stored.map(({ id }) => id)).size).toBe(3);
+        expect(new Set(stored.map(({ sourceId }) => sourceId)).size).toBe(1);
+        for (const inbox of inboxes) expect(await countRows(db(), "events", inbox.id)).toBe(1);
+        const [shares] = await query(
+          db(),
+          sql`select shares from source_chunks where source_id = ${stored[0]?.sourceId} and part = 0 and seq = 0`,
+        );
+        expect(shares).toEqual({ shares: 3 });
+      });
+
+      test("two addresses of one inbox are one message, under the first of them", async () => {
+        const ada = await world().inbox();
+        const tagged = { ...ada, address: ada.address.replace("@", "+tag@") };
+        await receive({ messageId: "a@x.example" }, tagged, ada);
+        expect((await messages(ada)).map(({ toAddr }) => toAddr)).toEqual([tagged.address]);
+      });
+    });
+
+    test("all that belongs to a mail is there: addresses, attachments, raw source, event, outbox", async () => {
+      const inbox = await world().inbox();
+      const raw = mailOf({
+        messageId: "Mixed.Case@X.Example",
+        from: "=?utf-8?Q?J=C3=BCrgen?= <Juergen@Example.com>",
+        headers: [
+          "Cc: bob@example.com, Team: c@example.com;",
+          "Reply-To: desk@example.com",
+          "MIME-Version: 1.0",
+          "Content-Type: multipart/mixed; boundary=b",
+        ],
+        text: [
+          "--b",
+          "Content-Type: text/html; charset=utf-8",
+          "",
+          "<p>Hello <b>Ada</b></p>",
+          "--b",
+          "Content-Type: application/pdf; name=a.pdf",
+          "Content-Transfer-Encoding: base64",
+          "",
+          Buffer.from("%PDF-1.4 \0 bytes").toString("base64"),
+          "--b--",
+          "",
+        ].join("\r\n"),
+      });
+      await receive(raw, inbox);
+      const [message] = await messages(inbox);
+      expect(message).toMatchObject({
+        rfcMessageId: "Mixed.Case@X.Example",
+        fromAddr: "Juergen@Example.com",
+        fromName: "Jürgen",
+        toAddr: inbox.address,
+        cc: ["bob@example.com", "c@example.com"],
+        replyTo: "desk@example.com",
+        bodyText: "Hello Ada",
+        bodyHtml: "<p>Hello <b>Ada</b></p>",
+        attachmentCount: 1,
+        sizeBytes: raw.length,
+      });
+      const sourceId = message?.sourceId ?? "";
+      expect((await storedBytes(db(), sourceId)).toString()).toBe(raw);
+      const [attachment] = await storedAttachments(db(), message?.id ?? "");
+      expect(attachment).toMatchObject({ filename: "a.pdf", contentType: "application/pdf", sizeBytes: 16, sourceId });
+      expect((await storedBytes(db(), sourceId, attachment?.part)).toString()).toBe("%PDF-1.4 \0 bytes");
+      const [correspondent] = await query(db(), sql`select address from correspondents where inbox_id = ${inbox.id}`);
+      expect(correspondent).toEqual({ address: "juergen@example.com" });
+      const [event] = await query(
+        db(),
+        sql`select e.type, e.message_id, e.thread_id, e.occurred_at, o.kind
+            from events e join outbox o on o.subject_id = e.id where e.inbox_id = ${inbox.id}`,
+      );
+      expect(event).toEqual({
+        type: "message.received",
+        message_id: message?.id,
+        thread_id: message?.threadId,
+        occurred_at: message?.createdAt,
+        kind: "webhook",
+      });
+    });
+
+    describe("what a database would refuse or a list could not hold", () => {
+      test("a Message-ID of 10 kB is kept, and found again", async () => {
+        const inbox = await world().inbox();
+        const messageId = `${"i".repeat(10_000)}@x.example`;
+        await receive({ messageId }, inbox);
+        await receive({ messageId: "b@x.example", inReplyTo: messageId }, inbox);
+        await receive({ messageId }, inbox);
+        expect((await messages(inbox)).map((message) => message.rfcMessageId)).toEqual([messageId, "b@x.example"]);
+        expect(await threadsOf(inbox)).toHaveProperty("size", 1);
+      });
+
+      test("NUL and lone surrogates become replacement characters", async () => {
+        const inbox = await world().inbox();
+        const text = Buffer.from(
+          "Subject: a\0b\r\nMessage-ID: <a\0@x.example>\r\n\r\nNUL \0 and \xed\xa0\x80",
+          "latin1",
+        );
+        await receive(text, inbox);
+        const [message] = await messages(inbox);
+        expect(message?.subject).toBe("a\ufffdb");
+        expect(message?.bodyText).toStartWith("NUL \ufffd and \ufffd");
+        expect(await storedBytes(db(), message?.sourceId ?? "")).toEqual(text);
+      });
+
+      test("a body of 3 Mi characters is cut at 2 Mi; the raw mail has it whole", async () => {
+        const inbox = await world().inbox();
+        const line = `${"0123456789abcdef".repeat(4)}\r\n`;
+        const raw = mailOf({ messageId: "a@x.example", text: line.repeat((3 * 2 ** 20) / line.length) });
+        await receive(raw, inbox);
+        const [message] = await messages(inbox);
+        expect(message?.bodyText).toHaveLength(2 * 2 ** 20);
+        expect((await storedBytes(db(), message?.sourceId ?? "")).equals(Buffer.from(raw))).toBe(true);
+      });
+
+      test("a bad row does not refuse the mails that came with it", async () => {
+        const inbox = await world().inbox();
+        const receiver = receiverOf(deps());
+        const bad = { ...(await parsed({ messageId: "bad@x.example" })), subject: "a\0b" };
+        const settled = await Promise.allSettled([
+          receiver({ messageId: "a@x.example" }, inbox),
+          receiver(bad, inbox),
+          receiver({ messageId: "b@x.example" }, inbox),
+        ]);
+        expect(settled.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+        expect((await messages(inbox)).map(({ rfcMessageId }) => rfcMessageId)).toEqual(["a@x.example", "b@x.example"]);
+        expect(await countRows(db(), "events", inbox.id)).toBe(2);
+      });
+    });
+
+    test("mail for an inbox that is gone is for nobody, and for the others all the same", async () => {
+      const gone = await world().inbox();
+      const ada = await world().inbox();
+      expect((await world().api(`/v1/inboxes/${gone.id}`, { method: "DELETE" })).status).toBe(204);
+      expect(await receive({ messageId: "a@x.example" }, gone)).toBe("gone");
+      expect(await receive({ messageId: "b@x.example" }, gone, ada)).toBe("stored");
+      expect(await messages(gone)).toEqual([]);
+      expect(await messages(ada)).toHaveLength(1);
+    });
+
+    test("without a webhook there is an event, and nobody to tell it to", async () => {
+      const quiet = await start();
+      await using _ = quiet;
+      const inbox = await quiet.inbox();
+      await receiverOf(quiet.service.deps)({ messageId: "a@x.example" }, inbox);
+      expect(await countRows(quiet.service.deps.db.api, "events")).toBe(1);
+      expect(await countRows(quiet.service.deps.db.api, "outbox")).toBe(0);
+    });
+    const start = worldsOn(engine);
+
+    if (engine === "postgres") {
+      describe("two processes on one database", () => {
+        test("resolve a conversation that comes to both at once", async () => {
+          await using other = await world().another();
+          for (let round = 0; round < 10; round += 1) {
+            const inbox = await world().inbox();
+            const here = receiverOf(deps());
+            const there = receiverOf(other.service.deps);
+            const parent = { messageId: "parent@x.example" };
+            const reply = { messageId: "reply@x.example", inReplyTo: "parent@x.example" };
+            await (round % 2 === 0
+              ? Promise.all([here(parent, inbox), there(reply, inbox)])
+              : Promise.all([there(reply, inbox), here(parent, inbox)]));
+            expect(await threadsOf(inbox)).toHaveProperty("size", 1);
+          }
+        });
+
+        test("store a mail once that comes twenty times to both", async () => {
+          await using other = await world().another();
+          const inbox = await world().inbox();
+          const mail = mailOf({ messageId: "a@x.example" });
+          const receipts = await Promise.all(
+            Array.from({ length: 20 }, (_, index) =>
+              receiverOf(index % 2 === 0 ? deps() : other.service.deps)(mail, inbox),
+            ),
+          );
+          expect(receipts).toEqual(Array(20).fill("stored"));
+          expect(await messages(inbox)).toHaveLength(1);
+          expect(await countRows(db(), "events", inbox.id)).toBe(1);
+        });
+
+        test("with mails for many of the same inboxes wait for each other, and none dies of it", async () => {
+          await using other = await world().another();
+          const inboxes = await Promise.all(Array.from({ length: 8 }, () => world().inbox()));
+          const here = receiverOf(deps());
+          const there = receiverOf(other.service.deps);
+          await Promise.all(
+            Array.from({ length: 200 }, (_, index) => {
+              const recipients = index % 2 === 0 ? inboxes : inboxes.toReversed();
+              return (index % 3 === 0 ? here : there)({ messageId: `m${index}@x.example` }, ...recipients);
+            }),
+          );
+          for (const inbox of inboxes) {
+            expect((await messages(inbox)).map(({ seq }) => seq)).toEqual(Array.from({ length: 200 }, (_, n) => n + 1));
+            expect(await totalsOf(world(), inbox)).toEqual({ messages: 200, inbound: 200, threads: 200, unread: 200 });
+          }
+        });
+      });
+    }
+  });
+}
+
+type Mail = MailFields | ParsedMail | string | Uint8Array;
+
+/** A receiver with a line of its own: two of them commit side by side, as two processes do. */
+function receiverOf(deps: Deps) {
+  const receive = mailReceiver(deps);
+  return async (mail: Mail, ...inboxes: WorldInbox[]) => {
+    const raw = rawOf(mail);
+    const recipients = inboxes.map(({ id, address }) => ({ inboxId: id, toAddr: address }));
+    return receive({ mail: await parsed(mail), raw, recipients });
+  };
+}
+
+function rawOf(mail: Mail): Uint8Array {
+  if (typeof mail === "string") return Buffer.from(mail);
+  if (mail instanceof Uint8Array) return mail;
+  return Buffer.from("complete" in mail ? mailOf() : mailOf(mail));
+}
+
+async function parsed(mail: Mail): Promise<ParsedMail> {
+  if (typeof mail === "object" && "complete" in mail) return mail;
+  return parseMail(rawOf(mail), { mailDomain: "inbox.localhost" });
+}
+
+async function totalsOf(world: World, inbox: WorldInbox) {
+  const [totals] = await query(
+    world.service.deps.db.api,
+    sql`select message_count as messages, inbound_count as inbound, thread_count as threads, unread_count as unread
+        from inboxes where id = ${inbox.id}`,
+  );
+  return totals;
+}

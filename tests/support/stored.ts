@@ -1,0 +1,73 @@
+import { sql } from "drizzle-orm";
+import { type Db, query } from "../../src/store/db.ts";
+import { findChunk } from "../../src/store/sources.ts";
+
+/** What lies in the database, read past the API. */
+export interface StoredMessage extends Record<string, unknown> {
+  id: string;
+  inboxId: string;
+  threadId: string;
+  seq: number;
+  directionSeq: number;
+  rfcMessageId: string;
+  fromAddr: string;
+  fromName: string | null;
+  toAddr: string;
+  cc: string[];
+  replyTo: string | null;
+  subject: string;
+  bodyText: string;
+  bodyHtml: string | null;
+  attachmentCount: number;
+  sourceId: string;
+  sizeBytes: number;
+  createdAt: Date;
+}
+
+export function storedMessages(db: Db, inboxId: string): Promise<StoredMessage[]> {
+  return query<StoredMessage>(
+    db,
+    sql`select id, inbox_id as "inboxId", thread_id as "threadId", seq, direction_seq as "directionSeq",
+          rfc_message_id as "rfcMessageId", from_addr as "fromAddr", from_name as "fromName", to_addr as "toAddr", cc,
+          reply_to as "replyTo", subject, body_text as "bodyText", body_html as "bodyHtml",
+          attachment_count as "attachmentCount", source_id as "sourceId", size_bytes as "sizeBytes",
+          created_at as "createdAt"
+        from messages where inbox_id = ${inboxId} order by seq`,
+  );
+}
+
+/** The bytes of one part of a source: 0 is the raw mail, the others its attachments. */
+export async function storedBytes(db: Db, sourceId: string, part = 0): Promise<Buffer> {
+  const pieces: Uint8Array[] = [];
+  for (;;) {
+    const piece = await findChunk(db, sourceId, part, pieces.length);
+    if (piece === undefined) return Buffer.concat(pieces);
+    pieces.push(piece);
+  }
+}
+
+export interface StoredAttachment extends Record<string, unknown> {
+  filename: string;
+  contentType: string;
+  sizeBytes: number;
+  contentId: string | null;
+  inline: boolean;
+  sourceId: string;
+  part: number;
+  digest: string;
+}
+
+export function storedAttachments(db: Db, messageId: string): Promise<StoredAttachment[]> {
+  return query<StoredAttachment>(
+    db,
+    sql`select filename, content_type as "contentType", size_bytes as "sizeBytes", content_id as "contentId", inline,
+          source_id as "sourceId", part, digest from attachments where message_id = ${messageId} order by position`,
+  );
+}
+
+/** How many rows a table has, of one inbox where it knows inboxes. */
+export async function countRows(db: Db, table: string, inboxId?: string): Promise<number> {
+  const where = inboxId === undefined ? sql`` : sql` where inbox_id = ${inboxId}`;
+  const [row] = await query<{ count: number }>(db, sql`select count(*) from ${sql.identifier(table)}${where}`);
+  return row?.count ?? 0;
+}
