@@ -1,0 +1,196 @@
+/**
+ * Tries `dist/inboxd` as an operator gets it: alone, in a directory that holds nothing but traps. On the embedded
+ * database, and on Postgres too where TEST_DATABASE_URL names a server.
+ */
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { makeDatabase } from "../tests/support/database.ts";
+import { type RunningInboxd, type RunOptions, runInboxd, startInboxd } from "../tests/support/inboxd.ts";
+import { greeted } from "../tests/support/raw-smtp.ts";
+
+const binary = join(import.meta.dir, "../dist/inboxd");
+if (!existsSync(binary)) throw new Error("Cannot try the binary: there is no dist/inboxd; run `bun run build` first");
+
+let passed = 0;
+let failed = 0;
+
+await onEngine("embedded", undefined, { firstMs: 2000, laterMs: 1000 });
+const server = process.env.TEST_DATABASE_URL;
+if (server === undefined) console.log("Skipped on Postgres: TEST_DATABASE_URL is not set");
+else {
+  const database = await makeDatabase(server);
+  await onEngine("postgres", database.url, { firstMs: 600, laterMs: 600 });
+  await database.drop();
+}
+console.log(`${passed} passed, ${failed} failed`);
+process.exit(failed === 0 ? 0 : 1);
+
+async function onEngine(engine: string, url: string | undefined, budget: { firstMs: number; laterMs: number }) {
+  const directory = mkdtempSync(join(tmpdir(), "ibx-smoke-"));
+  await Bun.write(join(directory, "bunfig.toml"), 'preload = ["./there-is-no-such-file.ts"]\n');
+  await Bun.write(join(directory, ".env"), "PORT=not-a-port\n");
+  const options: RunOptions = { command: [binary], cwd: directory, env: { DATABASE_URL: url } };
+  const check = (what: string, work: () => Promise<void>) => counted(`${engine}: ${what}`, work);
+  const coldStart = (what: string, { coldStartMs }: RunningInboxd, budgetMs: number) =>
+    check(`cold start, ${what}: ${Math.round(coldStartMs)} ms (budget ${budgetMs} ms on an idle machine)`, async () => {
+      // A machine that is busy with other things takes a multiple; a start that has broken takes more than that.
+      equal(coldStartMs < budgetMs * 4, true);
+    });
+
+  let inboxId = "";
+  const key: { apiKey?: string } = {};
+  const firstSubjects = ["Through the worker", "Hello"];
+
+  await withService(options, "from nothing", async (inboxd) => {
+    await coldStart("from nothing", inboxd, budget.firstMs);
+    if (inboxd.apiKey !== undefined) key.apiKey = inboxd.apiKey;
+    await check("makes an inbox", async () => {
+      const answer = await inboxd.request("POST", "/v1/inboxes", { username: "ada" });
+      equal(answer.status, 201);
+      const inbox = (await answer.json()) as { id: string; address: string };
+      equal(inbox.address, "ada@inbox.localhost");
+      inboxId = inbox.id;
+    });
+    await check("answers each failure with a problem", async () => {
+      equal(await problem(inboxd.request("GET", "/v1/inboxes", undefined, "ibx_wrong")), "401 unauthorized");
+      equal(await problem(inboxd.request("GET", "/v1/nowhere")), "404 not_found");
+      equal(await problem(inboxd.request("PATCH", "/v1/inboxes")), "405 method_not_allowed");
+      equal(await problem(inboxd.request("POST", "/v1/inboxes", { username: 5 })), "400 validation_error");
+      equal(await problem(inboxd.request("POST", "/v1/inboxes", { username: "ada" })), "409 address_taken");
+    });
+    await check("carries the documentation", async () => {
+      const document = (await (await fetch(new URL("/openapi.json", inboxd.api))).json()) as { paths: object };
+      equal(Object.hasOwn(document.paths, "/v1/inboxes"), true);
+      const viewer = await fetch(new URL("/docs/viewer.js", inboxd.api));
+      equal((await viewer.text()).length > 100_000, true);
+    });
+    await check("takes mail in, small and big", async () => {
+      await deliver(inboxd.smtpPort, mailOf("Hello", "A small mail.\r\n"));
+      await deliver(
+        inboxd.smtpPort,
+        mailOf("Through the worker", `${"A long line of a big mail.\r\n".repeat(40_000)}End\r\n`),
+      );
+      const messages = await messagesOf(inboxd, inboxId);
+      equal(JSON.stringify(messages.map(({ subject }) => subject)), JSON.stringify(firstSubjects));
+      equal(messages[0]?.bodyText.endsWith("End"), true);
+    });
+    await check("refuses mail for nobody", async () => {
+      const client = await greeted(inboxd.smtpPort);
+      await client.ask("MAIL FROM:<jane@example.com>");
+      equal((await client.ask("RCPT TO:<nobody@inbox.localhost>")).startsWith("550 5.1.1"), true);
+      client.destroy();
+    });
+    await check("sends, in sandbox mode to itself", async () => {
+      const answer = await fetch(new URL(`/v1/inboxes/${inboxId}/send`, inboxd.api), {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${inboxd.apiKey}`,
+          "content-type": "application/json",
+          "idempotency-key": "smoke-1",
+        },
+        body: JSON.stringify({ to: "bob@example.com", subject: "Out", body: "Into the sandbox" }),
+      });
+      equal(answer.status, 200);
+      equal(((await answer.json()) as { status: string }).status, "sent");
+    });
+    await check("answers the command line while it runs", async () => {
+      const { code, stdout } = await runInboxd(["account", "list", "--json"], options);
+      equal(code, 0);
+      equal((JSON.parse(stdout) as { name: string }[])[0]?.name, "default");
+    });
+    await check("is healthy by its own command", async () => {
+      const env = { ...options.env, PORT: new URL(inboxd.api).port };
+      equal((await runInboxd(["healthcheck"], { ...options, env })).code, 0);
+    });
+  });
+
+  await withService(
+    { ...options, env: { ...options.env } },
+    "again",
+    async (inboxd) => {
+      await coldStart("again", inboxd, budget.laterMs);
+      await check("still has the inbox and its mail after a restart", async () => {
+        equal((await inboxd.request("GET", `/v1/inboxes/${inboxId}`, undefined, key.apiKey)).status, 200);
+        const messages = await messagesOf(inboxd, inboxId, key.apiKey);
+        equal(messages.filter(({ direction }) => direction === "inbound").length, firstSubjects.length);
+      });
+      await check("keeps what it acknowledged when it is killed", async () => {
+        await deliver(inboxd.smtpPort, mailOf("Last words", "Before the end.\r\n"));
+        inboxd.signal("SIGKILL");
+        await inboxd.exited;
+      });
+    },
+    "killed",
+  );
+
+  await withService(options, "after a crash", async (inboxd) => {
+    await check("has it when it comes back", async () => {
+      equal((await messagesOf(inboxd, inboxId, key.apiKey))[0]?.subject, "Last words");
+    });
+  });
+  rmSync(directory, { recursive: true });
+
+  async function withService(
+    given: RunOptions,
+    what: string,
+    work: (inboxd: RunningInboxd) => Promise<void>,
+    end = "stopped",
+  ) {
+    let inboxd: RunningInboxd | undefined;
+    await check(`starts ${what}`, async () => {
+      inboxd = await startInboxd(given);
+    });
+    if (inboxd === undefined) return;
+    const running = inboxd;
+    await work(running);
+    if (end === "killed") return;
+    await check("ends with code 0 on SIGTERM", async () => equal(await running.stop(), 0));
+  }
+}
+
+async function counted(what: string, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+    passed += 1;
+    console.log(`ok      ${what}`);
+  } catch (error) {
+    failed += 1;
+    console.log(`FAILED  ${what}\n        ${error instanceof Error ? error.message : error}`);
+  }
+}
+
+function equal(seen: unknown, expected: unknown): void {
+  if (seen !== expected) throw new Error(`expected ${expected}, saw ${seen}`);
+}
+
+async function problem(answer: Promise<Response>): Promise<string> {
+  const { status, code } = (await (await answer).json()) as { status: number; code: string };
+  return `${status} ${code}`;
+}
+
+interface Message {
+  subject: string;
+  bodyText: string;
+  direction: string;
+}
+
+async function messagesOf(inboxd: RunningInboxd, inboxId: string, key?: string): Promise<Message[]> {
+  const answer = await inboxd.request("GET", `/v1/inboxes/${inboxId}/messages`, undefined, key);
+  equal(answer.status, 200);
+  return ((await answer.json()) as { data: Message[] }).data;
+}
+
+function mailOf(subject: string, body: string): string {
+  const id = subject.replaceAll(" ", "-");
+  return `From: Jane <jane@example.com>\r\nTo: ada@inbox.localhost\r\nSubject: ${subject}\r\nMessage-ID: <${id}@example.com>\r\n\r\n${body}`;
+}
+
+async function deliver(port: number, mail: string): Promise<void> {
+  const client = await greeted(port);
+  await client.ask("MAIL FROM:<jane@example.com>");
+  await client.ask("RCPT TO:<ada@inbox.localhost>");
+  await client.ask("DATA");
+  equal((await client.ask(`${mail}.`)).slice(0, 3), "250");
+  await client.ask("QUIT");
+}
