@@ -35,6 +35,7 @@ type Optional = "externalId" | "previousSecret" | "previousSecretUntil" | "disab
 export function deliverWebhookJob(deps: DeliverWebhookDeps): Job<DeliveryItem, DeliverySettlement> {
   const { db, links, log, now } = deps;
   const signerOf = signerCache();
+  const starts = queues();
 
   async function attempt(
     item: DeliveryItem,
@@ -42,15 +43,26 @@ export function deliverWebhookJob(deps: DeliverWebhookDeps): Job<DeliveryItem, D
   ): Promise<{ settlement: DeliverySettlement; leaving: Leaving }> {
     if (!isDeliverable(item)) return { settlement: nowhereToGo(item, now()), leaving: "unknown" };
     const sentAt = now();
-    const body = JSON.stringify(await payloadOf(item, sentAt));
-    const headers = await webhookHeaders({
-      eventId: item.subjectId,
-      sentAt,
-      body,
-      signer: await signerOf(item.secret),
-      replacedSigner: await replacedSigner(item, sentAt),
-    });
-    const reply = await deps.webhooks.post({ url: item.url, headers, body, signal });
+    const starting = starts.enter(item.inboxId);
+    try {
+      const body = JSON.stringify(await payloadOf(item, sentAt));
+      const headers = await webhookHeaders({
+        eventId: item.subjectId,
+        sentAt,
+        body,
+        signer: await signerOf(item.secret),
+        replacedSigner: await replacedSigner(item, sentAt),
+      });
+      await starting.turn;
+      const posting = deps.webhooks.post({ url: item.url, headers, body, signal });
+      starting.leave();
+      return settled(item, await posting, sentAt, signal);
+    } finally {
+      starting.leave();
+    }
+  }
+
+  function settled(item: Deliverable, reply: WebhookReply, sentAt: Date, signal: AbortSignal) {
     const settlement = settlementOf(item, reply, sentAt, signal.aborted);
     tell(item, reply, settlement);
     return { settlement, leaving: signal.aborted ? "unknown" : leavingOf(reply) };
@@ -135,6 +147,28 @@ export function deliverWebhookJob(deps: DeliverWebhookDeps): Job<DeliveryItem, D
       return { ...nothingToDo(item), logged, dueAt: retryAt(item, now()) };
     },
     settle: (settlements) => settleDeliveries(db.work, settlements),
+  };
+}
+
+/**
+ * What is entered under one name has its turn one after the other, in the order of entering: signing takes now longer, now
+ * shorter, and deliveries of an inbox start in the order of arrival all the same.
+ */
+function queues() {
+  const last = new Map<string, Promise<void>>();
+  return {
+    enter(name: string): { turn: Promise<void> | undefined; leave: () => void } {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const turn = last.get(name);
+      last.set(name, promise);
+      return {
+        turn,
+        leave() {
+          resolve();
+          if (last.get(name) === promise) last.delete(name);
+        },
+      };
+    },
   };
 }
 

@@ -112,11 +112,7 @@ export function outboxWorker<Item extends ClaimedItem, Settlement extends Settle
     const promoted = await markDueReady(db, promotion);
     if (promoted > 0) sweepAfter ??= "";
     if (promoted === rowsPerPromotion) wanted = true;
-    else
-      nextDueAtMs = Math.max(
-        (await findNextDueAt(db, kind))?.getTime() ?? Number.POSITIVE_INFINITY,
-        now().getTime() + 1,
-      );
+    else nextDueAtMs = (await findNextDueAt(db, kind))?.getTime() ?? Number.POSITIVE_INFINITY;
   }
 
   async function readyRecovered(): Promise<void> {

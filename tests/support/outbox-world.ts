@@ -124,12 +124,18 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
         sql`select subject_id as "subjectId", attempt, state, due_at as "dueAt" from outbox order by created_at, subject_id`,
       );
     },
+    /** What the log of the service says, from warnings up. */
+    warnings: () => log.filter(({ level }) => Number(level) >= 40).map(({ msg }) => msg),
     /** Once no row of the outbox is being attempted or ready to be. */
     async rested(): Promise<void> {
       for (;;) {
         const rows = await query(db.api, sql`select from outbox where state <> 'waiting' limit 1`);
         if (rows.length === 0) return;
       }
+    },
+    /** Once the outbox has no row at all. */
+    async emptied(): Promise<void> {
+      while ((await query(db.api, sql`select from outbox limit 1`)).length > 0);
     },
     /** Moves the clock and lets everybody look. */
     pass(ms: number): void {

@@ -1,15 +1,23 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { sql } from "drizzle-orm";
+import { Webhook } from "standardwebhooks";
 import { webhookFault } from "../../src/domain/signature.ts";
+import { deleteInbox } from "../../src/flows/delete-inbox.ts";
+import { redeliverEvent } from "../../src/flows/redeliver-event.ts";
+import { query } from "../../src/store/db.ts";
 import { migrate } from "../../src/store/migrate.ts";
+import type { WebhookClient, WebhookReply } from "../../src/webhook/client.ts";
 import { type EngineUnderTest, enginesHere, openEngine } from "../support/engines.ts";
-import { outboxWorld } from "../support/outbox-world.ts";
-import { type Receiver, startReceiver } from "../support/receiver.ts";
+import { type OutboxWorldOptions, outboxWorld } from "../support/outbox-world.ts";
+import { answer, type Behaviour, hang, type Receiver, reset, startReceiver } from "../support/receiver.ts";
+
+type World = Awaited<ReturnType<typeof outboxWorld>>;
 
 for (const engine of enginesHere()) {
   describe(`An event, with the ${engine} database`, () => {
     let under: EngineUnderTest;
-    let world: Awaited<ReturnType<typeof outboxWorld>>;
-    let receiver: Receiver;
+    const worlds: World[] = [];
+    const receivers: Receiver[] = [];
 
     beforeAll(async () => {
       under = await openEngine(engine);
@@ -17,28 +25,51 @@ for (const engine of enginesHere()) {
     });
     afterAll(() => under?.remove());
     afterEach(async () => {
-      await world.stop();
-      await receiver.close();
+      for (const world of worlds.splice(0)) await world.stop(0);
+      for (const receiver of receivers.splice(0)) await receiver.close();
+      await query(under.db.api, sql`truncate outbox`);
     });
 
-    async function begin() {
-      receiver = await startReceiver();
-      world = await outboxWorld(under.db);
+    async function newWorld(options: OutboxWorldOptions = {}): Promise<World> {
+      const world = await outboxWorld(under.db, options);
+      worlds.push(world);
+      return world;
+    }
+
+    async function begin(behaviour: Behaviour = answer(200), options: OutboxWorldOptions = {}) {
+      const receiver = await startReceiver({ behaviour });
+      receivers.push(receiver);
+      const world = await newWorld(options);
       const inbox = await world.newInbox();
       const secret = await world.setWebhook(inbox.accountId, receiver.url);
       await world.start();
-      return { inbox, secret };
+      return { receiver, world, inbox, secret };
+    }
+
+    async function eventOf(world: World, inbox: { id: string }): Promise<string> {
+      const [event] = await world.events(inbox.id);
+      if (event === undefined) throw new Error("No event");
+      return event.id;
     }
 
     test("goes to the receiver signed in both schemes, with the payload of the contract", async () => {
-      const { inbox, secret } = await begin();
-      await world.receive(inbox, { messageId: "a@b.example", subject: "Hi", cc: [{ address: "joe@mail.example" }] });
-      const request = await receiver.request(1);
-      const [event] = await world.events(inbox.id);
-      const payload = JSON.parse(request.body);
+      const { receiver, world, inbox, secret } = await begin();
+      const bytes = new TextEncoder().encode("%PDF");
+      await world.receive(inbox, {
+        messageId: "a@b.example",
+        subject: "Hi",
+        cc: [{ address: "joe@mail.example" }],
+        attachments: [
+          { filename: "a b.pdf", contentType: "application/pdf", contentId: "logo@x", inline: true, bytes },
+        ],
+      });
+      const { body, headers, method } = await receiver.request(1);
+      const payload = JSON.parse(body);
+      const id = payload.message.id;
+      expect(method).toBe("POST");
       expect(payload).toEqual({
         event: "message.received",
-        event_id: event?.id,
+        event_id: await eventOf(world, inbox),
         occurred_at: "2026-03-21T10:05:00.000Z",
         delivered_at: "2026-03-21T10:05:00.000Z",
         attempt: 1,
@@ -53,14 +84,261 @@ for (const engine of enginesHere()) {
           cc: ["joe@mail.example"],
           subject: "Hi",
           body_text: "Hello",
-          attachments: [],
+          attachments: [
+            {
+              filename: "a b.pdf",
+              contentType: "application/pdf",
+              sizeBytes: 4,
+              url: expect.stringContaining(
+                `http://localhost:3000/v1/attachments/${id}/a%20b.pdf?expires=1774088400&signature=`,
+              ),
+              id: expect.stringMatching(/^att_/),
+              contentId: "logo@x",
+              inline: true,
+              expiresAt: "2026-03-21T10:20:00.000Z",
+            },
+          ],
           received_at: "2026-03-21T10:05:00.000Z",
         },
       });
-      expect(JSON.stringify(payload)).toBe(request.body);
-      expect(await webhookFault({ headers: request.headers, body: request.body, secret, now: world.clock.now() })).toBe(
-        undefined,
+      expect(body).toBe(JSON.stringify(payload));
+      expect(Object.keys(payload).join()).toBe(
+        "event,event_id,occurred_at,delivered_at,attempt,inbox_id,external_id,thread_id,message",
+      );
+      expect(Object.keys(payload.message).join()).toBe(
+        "id,rfc_message_id,from,to,cc,subject,body_text,attachments,received_at",
+      );
+      expect(await webhookFault({ headers, body, secret, now: world.clock.now() })).toBe(undefined);
+      expect(await webhookFault({ headers, body: `${body} `, secret, now: world.clock.now() })).toBeString();
+    });
+
+    test("is taken by the library of Standard Webhooks, with today's clock", async () => {
+      const options = { deps: { now: () => new Date() } };
+      const { receiver, world, inbox, secret } = await begin(answer(204), options);
+      await world.receive(inbox);
+      const { body, headers } = await receiver.request(1);
+      expect(new Webhook(secret).verify(body, headers)).toEqual(JSON.parse(body));
+    });
+
+    test("is tried again at the times of the contract, six times in all, each attempt fresh and in the log", async () => {
+      const { receiver, world, inbox, secret } = await begin(answer(500, {}, "oops"));
+      await world.receive(inbox);
+      const waits = [30_000, 180_000, 1_080_000, 6_480_000, 38_880_000];
+      const startMs = world.clock.now().getTime();
+      let passedMs = 0;
+      for (const [index, waitMs] of waits.entries()) {
+        await receiver.request(index + 1);
+        await world.rested();
+        expect(await world.waiting()).toMatchObject([
+          { attempt: index + 1, state: "waiting", dueAt: new Date(startMs + passedMs + waitMs) },
+        ]);
+        world.pass(waitMs);
+        passedMs += waitMs;
+      }
+      await receiver.request(6);
+      await world.emptied();
+      const payloads = receiver.requests.map(({ body }) => JSON.parse(body));
+      expect(payloads.map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4, 5, 6]);
+      expect(new Set(payloads.map(({ event_id }) => event_id)).size).toBe(1);
+      expect(new Set(payloads.map(({ delivered_at }) => delivered_at)).size).toBe(6);
+      const last = receiver.requests[5];
+      expect(
+        await webhookFault({ headers: last?.headers ?? {}, body: last?.body ?? "", secret, now: world.clock.now() }),
+      ).toBe(undefined);
+      const log = await world.deliveries(await eventOf(world, inbox));
+      expect(log.map(({ attempt, status, error, response }) => [attempt, status, error, response])).toEqual(
+        [1, 2, 3, 4, 5, 6].map((attempt) => [attempt, 500, "answered 500", "oops"]),
       );
     });
+
+    const failures: [what: string, behaviour: Behaviour, status: number | null, error: string][] = [
+      ["a reset", reset, null, "connection reset"],
+      [
+        "a redirect",
+        answer(302, { location: "http://169.254.169.254/" }),
+        302,
+        "answered 302: redirects are not followed",
+      ],
+      ["a 404", answer(404), 404, "answered 404"],
+    ];
+    test.each(failures)("is tried again after %s", async (_, behaviour, status, error) => {
+      const { receiver, world, inbox } = await begin(behaviour);
+      await world.receive(inbox);
+      await receiver.request(1);
+      await world.rested();
+      expect(await world.deliveries(await eventOf(world, inbox))).toMatchObject([{ attempt: 1, status, error }]);
+      expect(await world.waiting()).toHaveLength(1);
+    });
+
+    test("waits as long as a 429 or 503 asks, and no less than the schedule says", async () => {
+      const { receiver, world, inbox } = await begin(answer(503, { "retry-after": "3600" }));
+      await world.receive(inbox);
+      await receiver.request(1);
+      await world.rested();
+      expect(await world.waiting()).toMatchObject([{ dueAt: new Date("2026-03-21T11:05:00.000Z") }]);
+    });
+
+    test("is the last when the receiver says 410: the webhook is disabled, and what still waits is dropped", async () => {
+      const { receiver, world, inbox } = await begin(answer(500));
+      await world.receive(inbox, { subject: "first" });
+      await receiver.request(1);
+      await world.rested();
+      receiver.behave(answer(410));
+      await world.receive(inbox, { subject: "second" });
+      await receiver.request(2);
+      await world.rested();
+      const webhook = sql`select disabled_at from webhooks where account_id = ${inbox.accountId}`;
+      expect(await query(under.db.api, webhook)).toEqual([{ disabled_at: world.clock.now() }]);
+      world.pass(30_000);
+      await world.emptied();
+      expect(receiver.requests).toHaveLength(2);
+      const [first, second] = await world.events(inbox.id);
+      expect(await world.deliveries(first?.id ?? "")).toMatchObject([
+        { attempt: 1, status: 500 },
+        { attempt: 2, status: null, error: "not sent: the webhook is disabled" },
+      ]);
+      expect(await world.deliveries(second?.id ?? "")).toMatchObject([{ attempt: 1, status: 410 }]);
+      await world.receive(inbox, { subject: "third" });
+      expect(await world.waiting()).toEqual([]);
+      expect(await world.events(inbox.id)).toHaveLength(3);
+    });
+
+    test("is dropped when its inbox is deleted before it could be delivered", async () => {
+      const { receiver, world, inbox } = await begin(answer(500));
+      await world.receive(inbox);
+      await receiver.request(1);
+      await world.rested();
+      await deleteInbox(world.deps, inbox.accountId, inbox.id);
+      world.pass(30_000);
+      await world.emptied();
+      expect(receiver.requests).toHaveLength(1);
+    });
+
+    test("starts in the order of arrival in its inbox, and a retry holds nothing back", async () => {
+      const posts: { attempt: number; subject: string }[] = [];
+      const fails = new Set(["Mail 3"]);
+      const client = answering((body) => {
+        const { attempt, message } = JSON.parse(body);
+        posts.push({ attempt, subject: message.subject });
+        return fails.has(message.subject) ? 500 : 200;
+      });
+      const { world, inbox } = await begin(answer(200), { deps: { webhooks: client } });
+      for (let mail = 0; mail < 30; mail += 1) await world.receive(inbox);
+      await world.rested();
+      expect(posts.map(({ subject }) => subject)).toEqual(Array.from({ length: 30 }, (_, n) => `Mail ${n + 1}`));
+      fails.clear();
+      world.pass(30_000);
+      await world.receive(inbox, { subject: "later" });
+      await world.emptied();
+      expect(
+        posts
+          .slice(30)
+          .map(({ attempt, subject }) => `${subject} ${attempt}`)
+          .toSorted(),
+      ).toEqual(["Mail 3 2", "later 1"]);
+    });
+
+    test("of a process that died goes out again from another, and the log has every attempt", async () => {
+      const { receiver, inbox, world } = await begin(hang);
+      await world.receive(inbox);
+      await receiver.request(1);
+      // The first process is not stopped: it hangs, and nobody hears of it.
+      receiver.behave(answer(200));
+      const other = await newWorld({ clock: world.clock });
+      await other.start();
+      world.clock.pass(30_000);
+      other.deps.nudge("webhook");
+      await receiver.request(2);
+      await other.emptied();
+      expect(receiver.requests.map(({ body }) => JSON.parse(body).attempt)).toEqual([1, 2]);
+      expect(await other.deliveries(await eventOf(other, inbox))).toMatchObject([
+        { attempt: 1, status: null, error: "no outcome was recorded: the process ended during the attempt" },
+        { attempt: 2, status: 200, error: null },
+      ]);
+    });
+
+    test("that a stopped process delivered after its lease is logged, and nothing else is overwritten", async () => {
+      const held = Promise.withResolvers<WebhookReply>();
+      const slow: WebhookClient = { post: () => held.promise, close: () => undefined };
+      const { receiver, inbox, world } = await begin(answer(500), { deps: { webhooks: slow } });
+      await world.receive(inbox);
+      while ((await world.waiting())[0]?.state !== "running");
+      const other = await newWorld({ clock: world.clock });
+      await other.start();
+      world.clock.pass(30_000);
+      other.deps.nudge("webhook");
+      await receiver.request(1);
+      await other.rested();
+      held.resolve({ kind: "answered", status: 200, body: "late", retryAfter: undefined, latencyMs: 31_000 });
+      await world.stop();
+      expect(await other.deliveries(await eventOf(other, inbox))).toMatchObject([
+        { attempt: 1, status: 200, response: "late" },
+        { attempt: 2, status: 500 },
+      ]);
+      expect(await other.waiting()).toMatchObject([{ attempt: 2, state: "waiting" }]);
+      expect(world.warnings()).toContain("claim was lost: another has it");
+    });
+
+    test("in hand at the end is let go on, and cut off when the grace is over: due again at once", async () => {
+      const { receiver, inbox, world } = await begin(hang);
+      await world.receive(inbox);
+      await receiver.request(1);
+      await world.stop(20);
+      expect(await world.waiting()).toMatchObject([{ attempt: 1, state: "waiting", dueAt: world.clock.now() }]);
+      expect(await world.deliveries(await eventOf(world, inbox))).toMatchObject([{ error: "the attempt was aborted" }]);
+      receiver.behave(answer(200));
+      const next = await newWorld({ clock: world.clock });
+      await next.start();
+      expect(JSON.parse((await receiver.request(2)).body).attempt).toBe(2);
+    });
+
+    test("is delivered again on demand from a fresh schedule, the attempts going on", async () => {
+      const { receiver, inbox, world } = await begin(answer(200));
+      await world.receive(inbox);
+      await receiver.request(1);
+      await world.rested();
+      receiver.behave(answer(500));
+      const id = await eventOf(world, inbox);
+      await redeliverEvent(world.deps, inbox.accountId, id);
+      await receiver.request(2);
+      await world.rested();
+      expect(await world.waiting()).toMatchObject([{ attempt: 2, dueAt: new Date("2026-03-21T10:05:30.000Z") }]);
+      await redeliverEvent(world.deps, inbox.accountId, id);
+      await receiver.request(3);
+      await world.rested();
+      expect(await world.deliveries(id)).toMatchObject([{ attempt: 1 }, { attempt: 2 }, { attempt: 3 }]);
+    });
+
+    test("finds a healthy receiver while others hang", async () => {
+      const { receiver: healthy, world, inbox } = await begin();
+      const hanging = await startReceiver({ behaviour: hang });
+      receivers.push(hanging);
+      const others = [];
+      for (let number = 0; number < 30; number += 1) others.push(await world.newInbox());
+      await query(
+        under.db.api,
+        sql`insert into webhooks (account_id, url, secret, created_at) select account_id, ${hanging.url}, ${"s".repeat(24)}, now()
+            from inboxes where id in (select json_array_elements_text(${JSON.stringify(others.map(({ id }) => id))}::json))`,
+      );
+      for (const other of others) for (let mail = 0; mail < 2; mail += 1) await world.receive(other);
+      const latencies: number[] = [];
+      for (let mail = 1; mail <= 5; mail += 1) {
+        const startMs = performance.now();
+        await world.receive(inbox);
+        await healthy.request(mail);
+        latencies.push(performance.now() - startMs);
+      }
+      expect(Math.max(...latencies)).toBeLessThan(1000);
+    }, 20_000);
   });
+}
+
+/** A client whose receivers answer with the status that the body is worth. */
+function answering(statusOf: (body: string) => number): WebhookClient {
+  return {
+    async post({ body }) {
+      return { kind: "answered", status: statusOf(body), body: "", retryAfter: undefined, latencyMs: 1 };
+    },
+    close: () => undefined,
+  };
 }
