@@ -31,6 +31,7 @@ export interface Config {
   limits: PlanLimits;
   sendWaitMs: number;
   maxQueueHours: number;
+  relayRetrySeconds: readonly number[];
   webhookTimeoutMs: number;
   webhookRetrySeconds: readonly number[];
   allowPrivateWebhooks: boolean;
@@ -123,6 +124,8 @@ export function readConfig(env: Environment, isTerminal = false): Config {
     }),
     sendWaitMs: integer("SEND_WAIT_MS", 2000, 0, 30_000),
     maxQueueHours: integer("MAX_QUEUE_HOURS", 48, 1, 24 * 30),
+    relayRetrySeconds:
+      checked("RELAY_RETRY_SECONDS", text("RELAY_RETRY_SECONDS") ?? "60,300,900,1800", parseSchedule) ?? [],
     webhookTimeoutMs: integer("WEBHOOK_TIMEOUT_MS", 15_000, 100, 60_000),
     webhookRetrySeconds:
       checked("WEBHOOK_RETRY_SECONDS", text("WEBHOOK_RETRY_SECONDS") ?? "30,180,1080,6480,38880", parseSchedule) ?? [],
@@ -168,6 +171,7 @@ export function describeConfig(config: Config): Record<string, string | number> 
     INBOXES_PER_DAY: describeLimit(config.limits, "inboxesPerDay"),
     SEND_WAIT_MS: config.sendWaitMs,
     MAX_QUEUE_HOURS: config.maxQueueHours,
+    RELAY_RETRY_SECONDS: config.relayRetrySeconds.join(","),
     WEBHOOK_TIMEOUT_MS: config.webhookTimeoutMs,
     WEBHOOK_RETRY_SECONDS: config.webhookRetrySeconds.join(","),
     ALLOW_PRIVATE_WEBHOOKS: config.allowPrivateWebhooks ? 1 : 0,

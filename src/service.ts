@@ -126,6 +126,7 @@ async function start(config: Config, log: Logger, world: World, stack: Closers):
     signMail: config.dkim && (await dkimSigner({ domain: config.mailDomain, ...config.dkim })),
     acceptMail: entrance.accept,
     maxQueueHours: config.maxQueueHours,
+    relayRetrySeconds: config.relayRetrySeconds,
     webhooks,
     links,
     webhookTimeoutMs: config.webhookTimeoutMs,

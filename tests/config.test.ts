@@ -46,6 +46,7 @@ const wrong: readonly [name: string, value: string, end: string][] = [
   ["SEND_WAIT_MS", "30001", "must be a whole number from 0 to 30000"],
   ["MAX_QUEUE_HOURS", "0", "must be a whole number from 1 to 720"],
   ["WEBHOOK_TIMEOUT_MS", "99", "must be a whole number from 100 to 60000"],
+  ["RELAY_RETRY_SECONDS", "60,", "must be whole seconds with commas between them"],
   ["WEBHOOK_RETRY_SECONDS", "30;60", "must be whole seconds with commas between them"],
   ["ALLOW_PRIVATE_WEBHOOKS", "yes", "must be one of 0, 1"],
   ["ATTACHMENT_URL_TTL", "0", "must be a whole number from 1 to 604800"],

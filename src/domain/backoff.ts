@@ -33,17 +33,25 @@ export function retryAfterAt(text: string, now: Date): Date | undefined {
   return new Date(Math.min(atMs, now.getTime() + dayMs));
 }
 
+/** 1, 5, 15 and 30 minutes; the last goes on for as long as the mail may wait. */
+export const relayScheduleSeconds: readonly number[] = [60, 300, 900, 1800];
+
 /**
- * When to try the relay again after attempt number `attempt` (from 1) met a passing fault: after 1, 5, 15 and 30 minutes,
- * then every 30; `undefined` once the mail would be older than `maxQueueHours`. No jitter: relays see a queue, not a crowd.
+ * When to try the relay again after attempt number `attempt` (from 1) met a passing fault; after the schedule's end, its
+ * last pause again. `undefined` once the mail would be older than `maxQueueHours`. No jitter: relays see a queue, not a crowd.
  */
-export function nextRelayAttemptAt(attempt: number, firstAt: Date, now: Date, maxQueueHours: number): Date | undefined {
-  const minutes = relayMinutes[attempt - 1] ?? 30;
-  const dueMs = now.getTime() + minutes * 60_000;
+export function nextRelayAttemptAt(
+  attempt: number,
+  firstAt: Date,
+  now: Date,
+  maxQueueHours: number,
+  scheduleSeconds: readonly number[] = relayScheduleSeconds,
+): Date | undefined {
+  const seconds = scheduleSeconds[attempt - 1] ?? scheduleSeconds.at(-1) ?? 1800;
+  const dueMs = now.getTime() + seconds * 1000;
   return dueMs > firstAt.getTime() + maxQueueHours * 3_600_000 ? undefined : new Date(dueMs);
 }
 
-const relayMinutes = [1, 5, 15, 30];
 const dayMs = 86_400_000;
 const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 

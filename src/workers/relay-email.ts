@@ -21,6 +21,8 @@ export interface RelayEmailDeps extends Deps {
   /** The door that mail to our own domain goes in by. */
   acceptMail: (mail: { recipients: readonly string[]; raw: Uint8Array }) => Promise<{ kind: "stored" | "gone" }>;
   maxQueueHours: number;
+  /** The contract's schedule where left out. */
+  relayRetrySeconds?: readonly number[];
 }
 
 /** A claimed message; undefined when it is gone. */
@@ -74,10 +76,13 @@ export function relayEmailJob(
       return { ...settlement, status: "sent", providerMessageId: outcome.providerMessageId ?? null };
     }
     const now = deps.now();
-    const dueAt = isCutOff ? now : nextRelayAttemptAt(item.attempt, message.createdAt, now, deps.maxQueueHours);
+    const dueAt = isCutOff ? now : nextAttemptAt(item, message, now);
     if (outcome.kind === "retry" && dueAt !== undefined) return { ...settlement, dueAt };
     return { ...settlement, status: "failed", failure: outcome.failure };
   }
+
+  const nextAttemptAt = ({ attempt }: RelayItem, { createdAt }: RelayedMessage, now: Date) =>
+    nextRelayAttemptAt(attempt, createdAt, now, deps.maxQueueHours, deps.relayRetrySeconds);
 
   function tell(item: RelayItem, message: RelayedMessage, outcome: RelayOutcome, { dueAt }: RelaySettlement): void {
     const about = { message_id: item.subjectId, rfc_message_id: message.rfcMessageId, attempt: item.attempt };
@@ -116,7 +121,7 @@ export function relayEmailJob(
       const { message } = item;
       const now = deps.now();
       const failure: Failure = { code: null, enhancedCode: null, message: "Cannot relay: an internal error" };
-      const dueAt = message && nextRelayAttemptAt(item.attempt, message.createdAt, now, deps.maxQueueHours);
+      const dueAt = message && nextAttemptAt(item, message, now);
       return dueAt ? { ...nothingToDo(item), dueAt } : { ...nothingToDo(item), status: "failed", failure };
     },
     settle: (settlements) => settleRelays(db.work, settlements),

@@ -83,6 +83,11 @@ describe("mail that the relay put off is tried again", () => {
     expect(secondsFrom(nextRelayAttemptAt(attempt, now, now, 48))).toBe(minutes * 60);
   });
 
+  test("or by a schedule of one's own, whose last pause goes on", () => {
+    const seconds = [1, 2, 3, 4].map((attempt) => secondsFrom(nextRelayAttemptAt(attempt, now, now, 48, [1, 5])));
+    expect(seconds).toEqual([1, 5, 5, 5]);
+  });
+
   test("until it has waited for as long as it may", () => {
     const firstAt = new Date(now.getTime() - 47.5 * 3_600_000);
     expect(secondsFrom(nextRelayAttemptAt(80, firstAt, now, 48))).toBe(1800);
