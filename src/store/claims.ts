@@ -30,6 +30,7 @@ export interface KnownLane {
 export interface ClaimedRow {
   /** Where the next sweep begins; null when this one has reached the end. */
   sweptTo: string | null;
+  contended: boolean;
   subjectId: string | null;
 }
 
@@ -43,11 +44,15 @@ export interface ClaimedItem {
   createdAt: Date;
   /** Taken because its inbox had its turn, not because it is among the newest. */
   inTurn: boolean;
+  /** Its inbox has more mail for that place, which waits until this one is settled. */
+  hasMore: boolean;
 }
 
 export interface Claimed<Item extends ClaimedItem> {
   items: Item[];
   sweptTo: string | undefined;
+  /** Another process was claiming from a lane at the same time: ask again soon. */
+  contended: boolean;
 }
 
 /** Lanes that one claim walks along, and newest rows that it looks at. */
@@ -71,6 +76,11 @@ export function claimStatement(claim: Claim, claimedRows: SQL): SQL {
   const ready = sql`o.kind = ${claim.kind} and o.state = 'ready'`;
   // Mail of one inbox to one place goes out one by one: relays take mail over several connections in any order.
   const free = claim.kind === "relay" ? sql`and not exists (${runningMail})` : sql``;
+  const more =
+    claim.kind === "relay"
+      ? sql`exists (select from outbox o where ${ready} and o.lane = taken.lane and o.inbox_id = taken.inbox_id
+          and o.subject_id <> taken.subject_id)`
+      : sql`false`;
   const { lanes } = claim;
   const strangers = sql`${claim.strangers ? 1 : 0}::int`;
   return sql`with recursive
@@ -98,14 +108,17 @@ export function claimStatement(claim: Claim, claimedRows: SQL): SQL {
       from (select o.lane, o.inbox_id, o.created_at from outbox o where ${ready} order by o.created_at desc limit ${newestRows}) o
       group by lane, inbox_id
     ),
-    rooms as materialized (
-      select lane, room, last_inbox from (
+    candidates as materialized (
+      select lane, room, last_inbox,
+        pg_try_advisory_xact_lock(hashtextextended(${claim.kind}::text || lane, 7521962899002002)) as ours
+      from (
         select lane, coalesce(known.room, ${strangers}) as room, coalesce(known.last_inbox, '') collate "C" as last_inbox
         from (select lane from swept where lane is not null union select lane from newest union select lane from known) candidate
         left join known using (lane)
         where coalesce(known.room, ${strangers}) > 0 offset 0
-      ) candidate where pg_try_advisory_xact_lock(hashtextextended(${claim.kind}::text || lane, 7521962899002002))
+      ) candidate
     ),
+    rooms as materialized (select lane, room, last_inbox from candidates where ours),
     turns (lane, room, inbox_id, until_inbox, leg, step) as (
       select lane, room, first.inbox_id, leg.until_inbox, leg.number, 1
       from rooms
@@ -158,8 +171,9 @@ export function claimStatement(claim: Claim, claimedRows: SQL): SQL {
       where subject_id = any(array(select subject_id from locked))
       returning subject_id, account_id, inbox_id, lane, attempt, forgiven_attempts, created_at
     ),
-    claimed as (select taken.*, chosen.in_turn from taken join chosen using (subject_id))
-    select (select lane from swept where step = ${sweepLanes}) as "sweptTo", found.*
+    claimed as (select taken.*, chosen.in_turn, ${more} as has_more from taken join chosen using (subject_id))
+    select (select lane from swept where step = ${sweepLanes}) as "sweptTo",
+      exists (select from candidates where not ours) as contended, found.*
     from (select) one left join (${claimedRows}) found on true`;
 }
 
@@ -167,12 +181,13 @@ export function claimStatement(claim: Claim, claimedRows: SQL): SQL {
 export const claimedFields = sql.raw(
   `claimed.subject_id as "subjectId", claimed.account_id as "accountId", claimed.inbox_id as "inboxId", claimed.lane,
    claimed.attempt, claimed.forgiven_attempts as "forgivenAttempts", claimed.created_at as "createdAt",
-   claimed.in_turn as "inTurn"`,
+   claimed.in_turn as "inTurn", claimed.has_more as "hasMore"`,
 );
 
 export function claimedOf<Item extends ClaimedItem>(rows: readonly (Item & ClaimedRow)[]): Claimed<Item> {
   const items = rows.filter(({ subjectId }) => subjectId !== null);
-  return { items: items.sort(byArrival), sweptTo: rows[0]?.sweptTo ?? undefined };
+  const [first] = rows;
+  return { items: items.sort(byArrival), sweptTo: first?.sweptTo ?? undefined, contended: first?.contended ?? false };
 }
 
 function byArrival(one: ClaimedItem, other: ClaimedItem): number {

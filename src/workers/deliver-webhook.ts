@@ -128,13 +128,13 @@ export function deliverWebhookJob(deps: DeliverWebhookDeps): Job<DeliveryItem, D
     leaseMs: deps.webhookTimeoutMs + 15_000,
     lanes: webhookLanes(),
     async claim(claim) {
-      const { items, sweptTo } = await claimDeliveries(db.work, claim);
+      const { items, ...claimed } = await claimDeliveries(db.work, claim);
       const ids = items.flatMap(({ attachmentCount, messageId }) => (attachmentCount && messageId ? [messageId] : []));
       try {
         const attachments = Map.groupBy(await listAttachments(db.work, ids), ({ messageId }) => messageId);
         return {
           items: items.map((item) => ({ ...item, attachments: attachments.get(item.messageId ?? "") ?? [] })),
-          sweptTo,
+          ...claimed,
         };
       } catch (error) {
         await releaseItems(db.work, items).catch(() => undefined);

@@ -37,6 +37,7 @@ export interface SettledClaim {
 export interface OutboxDeps {
   db: Db;
   now: () => Date;
+  random: () => number;
   log: Logger;
 }
 
@@ -59,7 +60,7 @@ const settledRemembered = 1000;
 
 /** Claim → attempt → settle, for one kind of work. A claimed row is started at once: what can't start isn't claimed. */
 export function outboxWorker<Item extends ClaimedItem, Settlement extends SettledClaim>(
-  { db, now, log }: OutboxDeps,
+  { db, now, random, log }: OutboxDeps,
   job: Job<Item, Settlement>,
 ): OutboxWorker {
   const { kind, lanes } = job;
@@ -69,6 +70,7 @@ export function outboxWorker<Item extends ClaimedItem, Settlement extends Settle
   const waiters = new Map<string, Set<() => void>>();
   const settledLately = new Set<string>();
   let wanted = false;
+  let wakes = 0;
   let stopping = false;
   let round: Promise<void> | undefined;
   let sweepAfter: string | undefined;
@@ -79,8 +81,10 @@ export function outboxWorker<Item extends ClaimedItem, Settlement extends Settle
   let nextDueAtMs = 0;
   let renewedMs = performance.now();
   let alarm: ReturnType<typeof setTimeout> | undefined;
+  let soon: ReturnType<typeof setTimeout> | undefined;
 
   function wake(): void {
+    wakes += 1;
     wanted = true;
     if (round !== undefined || stopping) return;
     round = work()
@@ -143,6 +147,7 @@ export function outboxWorker<Item extends ClaimedItem, Settlement extends Settle
     isFull = claimed.items.length >= limit;
     // Lanes that the limit left out would be passed over: the sweep goes on from where it was.
     if (!isFull) sweepAfter = claimed.sweptTo;
+    if (claimed.contended) askAgainSoon();
     line.note(known, claimed.items, isFull);
     await start(claimed.items);
     return claimed.items.length > 0 || (wasSweeping && sweepAfter !== undefined);
@@ -161,6 +166,7 @@ export function outboxWorker<Item extends ClaimedItem, Settlement extends Settle
   }
 
   async function attempt(item: Item, leave: Leave): Promise<void> {
+    const wakesBefore = wakes;
     const { settlement, leaving } = await outcomeOf(item);
     leave(leaving);
     line.left(item.lane);
@@ -168,6 +174,8 @@ export function outboxWorker<Item extends ClaimedItem, Settlement extends Settle
     await writeDown(settlement);
     inHand.delete(item.subjectId);
     tellWaiters(item.subjectId);
+    // Mail of its inbox that came meanwhile was held back behind it.
+    if (kind === "relay" && (item.hasMore || wakes > wakesBefore)) wake();
   }
 
   async function outcomeOf(item: Item): Promise<{ settlement: Settlement; leaving: Leaving }> {
@@ -207,6 +215,12 @@ export function outboxWorker<Item extends ClaimedItem, Settlement extends Settle
         await new Promise((resolve) => setTimeout(resolve, 500));
       }
     }
+  }
+
+  /** The other has the lane for a few milliseconds. */
+  function askAgainSoon(): void {
+    clearTimeout(soon);
+    if (!stopping) soon = setTimeout(wake, 5 + 15 * random());
   }
 
   function lookAgainWhenRoomComes(): void {
@@ -260,6 +274,7 @@ export function outboxWorker<Item extends ClaimedItem, Settlement extends Settle
     async stop(graceMs) {
       stopping = true;
       clearTimeout(alarm);
+      clearTimeout(soon);
       const timer = setTimeout(() => cutOff.abort(), graceMs);
       await round;
       await Promise.all([...inHand.values()].map(({ ended }) => ended));

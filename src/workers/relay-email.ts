@@ -1,8 +1,8 @@
 import { splitAddress } from "../domain/address.ts";
 import { nextRelayAttemptAt } from "../domain/backoff.ts";
-import type { OutgoingMail } from "../domain/message.ts";
 import type { Failure, RelayOutcome } from "../domain/outcome.ts";
 import type { Deps } from "../flows/deps.ts";
+import { outgoingMail } from "../flows/outgoing-mail.ts";
 import { composeMail, needsSmtpUtf8 } from "../mail/compose.ts";
 import type { DkimSigner } from "../mail/dkim.ts";
 import type { Relay } from "../mail/relay.ts";
@@ -105,12 +105,12 @@ export function relayEmailJob(
       onRecovery,
     }),
     async claim(claim) {
-      const { items, sweptTo } = await claimReady(db.work, claim);
-      if (items.length === 0) return { items: [], sweptTo };
+      const { items, ...claimed } = await claimReady(db.work, claim);
+      if (items.length === 0) return { items: [], ...claimed };
       try {
         const ids = items.map(({ subjectId }) => subjectId);
         const messages = new Map((await listRelayedMessages(db.work, ids)).map((message) => [message.id, message]));
-        return { items: items.map((item) => ({ ...item, message: messages.get(item.subjectId) })), sweptTo };
+        return { items: items.map((item) => ({ ...item, message: messages.get(item.subjectId) })), ...claimed };
       } catch (error) {
         await releaseItems(db.work, items).catch(() => undefined);
         throw error;
@@ -143,21 +143,6 @@ async function deliverHere({ acceptMail, log }: RelayEmailDeps, to: string, raw:
 }
 
 /** The same message gives the same mail at each attempt, to the byte. */
-function outgoingMail(message: RelayedMessage): OutgoingMail {
-  return {
-    messageId: message.rfcMessageId,
-    date: message.createdAt,
-    from: { address: message.fromAddr, ...(message.fromName !== null && { name: message.fromName }) },
-    to: message.toAddr,
-    replyTo: message.replyTo ?? undefined,
-    subject: message.subject,
-    bodyText: message.bodyText,
-    bodyHtml: message.bodyHtml ?? undefined,
-    inReplyTo: message.inReplyTo ?? undefined,
-    references: message.referenceIds ?? [],
-  };
-}
-
 function nothingToDo({ subjectId, attempt }: RelayItem): RelaySettlement {
   return { subjectId, attempt, dueAt: null, status: null, providerMessageId: null, failure: null };
 }

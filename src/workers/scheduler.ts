@@ -22,7 +22,7 @@ const tickMs = 1000;
 const pruneMs = 60_000;
 
 export async function startWorkers(deps: WorkerDeps): Promise<Workers> {
-  const context = { db: deps.db.work, now: deps.now, log: deps.log };
+  const context = { db: deps.db.work, now: deps.now, random: deps.random, log: deps.log };
   const relay: OutboxWorker = outboxWorker(
     context,
     relayEmailJob(deps, (lanes) => relay.recover(lanes)),

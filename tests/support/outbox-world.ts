@@ -126,10 +126,10 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
     },
     /** What the log of the service says, from warnings up. */
     warnings: () => log.filter(({ level }) => Number(level) >= 40).map(({ msg }) => msg),
-    /** Once no row of the outbox is being attempted or ready to be. */
+    /** Once no row of the outbox is being attempted, or could be. */
     async rested(): Promise<void> {
       for (;;) {
-        const rows = await query(db.api, sql`select from outbox where state <> 'waiting' limit 1`);
+        const rows = await query(db.api, sql`select from outbox where state <> 'waiting' or due_at <= ${clock.now()} limit 1`);
         if (rows.length === 0) return;
       }
     },

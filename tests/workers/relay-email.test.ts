@@ -1,27 +1,295 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { sql } from "drizzle-orm";
+import { parseOutbound } from "../../src/domain/outbound.ts";
+import type { RelayOutcome } from "../../src/domain/outcome.ts";
+import { smtpRelay } from "../../src/mail/relay.ts";
+import type { RelayedMail } from "../../src/mail/smtp-session.ts";
+import { DatabaseUnavailable, openDatabase, query } from "../../src/store/db.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { type EngineUnderTest, enginesHere, openEngine } from "../support/engines.ts";
-import { outboxWorld } from "../support/outbox-world.ts";
+import { accepted, nobodyAnswers, type OutboxWorldOptions, outboxWorld } from "../support/outbox-world.ts";
+import { scriptedSmtp } from "../support/scripted-smtp.ts";
+
+type World = Awaited<ReturnType<typeof outboxWorld>>;
+
+const minuteMs = 60_000;
+const refused: RelayOutcome = {
+  kind: "failed",
+  failure: { code: 550, enhancedCode: "5.1.1", message: "No such user" },
+};
+const greylisted: RelayOutcome = {
+  kind: "retry",
+  failure: { code: 451, enhancedCode: "4.7.1", message: "Try later" },
+  maybeAccepted: false,
+};
 
 for (const engine of enginesHere()) {
   describe(`Mail on its way out, with the ${engine} database`, () => {
     let under: EngineUnderTest;
+    const worlds: World[] = [];
+
     beforeAll(async () => {
       under = await openEngine(engine);
       await migrate(under.db);
     });
     afterAll(() => under?.remove());
+    afterEach(async () => {
+      for (const world of worlds.splice(0)) await world.stop(0);
+      await query(under.db.api, sql`truncate outbox`);
+    });
+
+    async function newWorld(options: OutboxWorldOptions = {}): Promise<World> {
+      const world = await outboxWorld(under.db, options);
+      worlds.push(world);
+      return world;
+    }
+
+    async function begin(options: OutboxWorldOptions = {}) {
+      const world = await newWorld(options);
+      const inbox = await world.newInbox();
+      return { world, inbox, workers: await world.start() };
+    }
+
+    const failureOf = async (id: string) =>
+      (await query<{ failure: unknown }>(under.db.api, sql`select failure from messages where id = ${id}`))[0]?.failure;
 
     test("is relayed once, and sent when the relay has said 250", async () => {
-      const world = await outboxWorld(under.db);
-      const workers = await world.start();
-      const inbox = await world.newInbox();
+      const { world, inbox, workers } = await begin();
       const id = await world.send(inbox, "jane@example.com");
       await workers.settled(id, 5000);
-      expect(world.relay.mails.map(({ to }) => to)).toEqual(["jane@example.com"]);
+      expect(world.relay.mails.map(({ to, envelopeFrom }) => [to, envelopeFrom])).toEqual([
+        ["jane@example.com", `${inbox.username}@inbox.localhost`],
+      ]);
       expect(await world.message(id)).toMatchObject({ status: "sent", providerMessageId: "Q1" });
-      await world.stop();
-      expect(world.log.filter(({ level }) => Number(level) > 30)).toEqual([]);
+      expect(await world.waiting()).toEqual([]);
+      expect(world.warnings()).toEqual([]);
+    });
+
+    test("is sent over a real connection, and has the id that the relay gave it", async () => {
+      const server = await scriptedSmtp({
+        answer: (command) => (command === "." ? "250 2.0.0 Ok: queued as 4F5xQ21zT9" : undefined),
+      });
+      const outbound = parseOutbound(`smtp://127.0.0.1:${server.port}?tls=off`);
+      if (typeof outbound === "string" || outbound.kind !== "smtp") throw new Error("Not a relay");
+      const relay = smtpRelay(outbound, { hostname: "inbox.localhost" });
+      const { world, inbox, workers } = await begin({ deps: { relay } });
+      const id = await world.send(inbox, "jane@example.com");
+      await workers.settled(id, 5000);
+      expect(await world.message(id)).toMatchObject({ status: "sent", providerMessageId: "4F5xQ21zT9" });
+      expect(server.mails).toHaveLength(1);
+      await relay.close();
+      await server.close();
+    });
+
+    test("fails at once when it is refused for good", async () => {
+      const { world, inbox, workers } = await begin();
+      world.relay.answer = () => refused;
+      const id = await world.send(inbox, "jane@example.com");
+      await workers.settled(id, 5000);
+      expect(await world.message(id)).toMatchObject({ status: "failed", providerMessageId: null });
+      expect(await failureOf(id)).toEqual(refused.kind === "failed" ? refused.failure : undefined);
+      expect(await world.waiting()).toEqual([]);
+    });
+
+    test("is tried again after 1, 5, 15 and 30 minutes, every 30 until its time is up, and then fails: always the same bytes", async () => {
+      const { world, inbox } = await begin({ deps: { maxQueueHours: 3 } });
+      world.relay.answer = () => greylisted;
+      const id = await world.send(inbox, "jane@example.com");
+      const waits: number[] = [];
+      for (let attempt = 1; ; attempt += 1) {
+        await world.relay.mail(attempt);
+        await world.rested();
+        const [row] = await world.waiting();
+        if (row === undefined) break;
+        waits.push((row.dueAt.getTime() - world.clock.now().getTime()) / minuteMs);
+        expect(await world.message(id)).toMatchObject({ status: "pending" });
+        world.pass(row.dueAt.getTime() - world.clock.now().getTime());
+      }
+      expect(waits).toEqual([1, 5, 15, 30, 30, 30, 30, 30]);
+      expect(await world.message(id)).toMatchObject({ status: "failed" });
+      expect(await failureOf(id)).toMatchObject({ code: 451, message: "Try later" });
+      expect(new Set(world.relay.mails.map(({ raw }) => new TextDecoder().decode(raw))).size).toBe(1);
+    }, 20_000);
+
+    test("that may have been accepted is logged before it is repeated", async () => {
+      const { world, inbox, workers } = await begin();
+      world.relay.answer = () => ({ ...nobodyAnswers, maybeAccepted: true });
+      await workers.settled(await world.send(inbox, "jane@example.com"), 5000);
+      expect(world.warnings()).toEqual(["mail may have been accepted: the next attempt may repeat it"]);
+    });
+
+    test("to our own domain goes in by the door, whatever the relay", async () => {
+      const taken: string[] = [];
+      const acceptMail = async ({ recipients, raw }: { recipients: readonly string[]; raw: Uint8Array }) => {
+        const [to = ""] = recipients;
+        taken.push(`${to} ${/^Subject: .*$/m.exec(new TextDecoder().decode(raw))?.[0]}`);
+        if (to.startsWith("away")) throw new DatabaseUnavailable("test");
+        return { kind: to.startsWith("ada") ? ("stored" as const) : ("gone" as const) };
+      };
+      const { world, inbox, workers } = await begin({ deps: { acceptMail } });
+      const [stored, gone, away] = [
+        await world.send(inbox, "ada@inbox.localhost"),
+        await world.send(inbox, "nobody@inbox.localhost"),
+        await world.send(inbox, "away@inbox.localhost"),
+      ];
+      for (const id of [stored, gone, away]) await workers.settled(id, 5000);
+      expect(world.relay.mails).toEqual([]);
+      expect(taken).toEqual([
+        "ada@inbox.localhost Subject: Mail 1",
+        "nobody@inbox.localhost Subject: Mail 2",
+        "away@inbox.localhost Subject: Mail 3",
+      ]);
+      expect(await world.message(stored)).toMatchObject({ status: "sent" });
+      expect(await world.message(gone)).toMatchObject({ status: "failed" });
+      expect(await failureOf(gone)).toMatchObject({ code: 550, enhancedCode: "5.1.1" });
+      expect(await world.message(away)).toMatchObject({ status: "pending" });
+    });
+
+    test("that can't be composed holds up no other, and fails in the end", async () => {
+      const world = await newWorld();
+      const inbox = await world.newInbox();
+      const poisoned = await world.send(inbox, "jane@example.com");
+      await query(under.db.api, sql`update messages set from_addr = 'a b' where id = ${poisoned}`);
+      const whole = await world.send(inbox, "jane@example.com");
+      const workers = await world.start();
+      await workers.settled(whole, 5000);
+      expect(await world.message(whole)).toMatchObject({ status: "sent" });
+      expect(await world.message(poisoned)).toMatchObject({ status: "pending" });
+      expect(world.warnings()).toEqual(["attempt failed: unexpected error"]);
+      world.pass(48 * 60 * minuteMs);
+      await world.emptied();
+      expect(await world.message(poisoned)).toMatchObject({ status: "failed" });
+    });
+
+    test("all goes out when a relay answers again after an hour, in the order of its inbox", async () => {
+      const { world } = await begin();
+      const inboxes = await Promise.all(Array.from({ length: 4 }, () => world.newInbox()));
+      world.relay.answer = () => nobodyAnswers;
+      const ids: string[] = [];
+      for (let mail = 0; mail < 40; mail += 1) {
+        const inbox = inboxes[mail % 4];
+        if (inbox) ids.push(await world.send(inbox, `jane@d${mail % 7}.example`));
+      }
+      for (let minute = 0; minute < 60; minute += 10) {
+        world.pass(10 * minuteMs);
+        await world.rested();
+      }
+      const attempted = world.relay.mails.length;
+      let inHand = 0;
+      let most = 0;
+      world.relay.answer = async () => {
+        inHand += 1;
+        most = Math.max(most, inHand);
+        await Promise.resolve();
+        inHand -= 1;
+        return accepted;
+      };
+      world.pass(30 * minuteMs);
+      await world.emptied();
+      const sent = world.relay.mails.slice(attempted);
+      expect(sent).toHaveLength(ids.length);
+      for (const inbox of inboxes) {
+        for (let domain = 0; domain < 7; domain += 1) {
+          const numbers = sent
+            .filter((mail) => isFrom(mail, inbox) && mail.to.endsWith(`d${domain}.example`))
+            .map(numberOf);
+          expect(numbers).toEqual(numbers.toSorted((one, other) => one - other));
+        }
+      }
+      expect(most).toBeLessThanOrEqual(20);
+      for (const id of ids) expect(await world.message(id)).toMatchObject({ status: "sent" });
+    }, 20_000);
+
+    test("that waits for a relay that was down goes as soon as that answers another mail", async () => {
+      const { world, inbox, workers } = await begin();
+      const other = await world.newInbox();
+      world.relay.answer = () => nobodyAnswers;
+      const waiting = await world.send(inbox, "jane@example.com");
+      await workers.settled(waiting, 5000);
+      expect(await world.waiting()).toMatchObject([{ state: "waiting" }]);
+      world.relay.answer = () => accepted;
+      await world.send(other, "joe@example.com");
+      await world.emptied();
+      expect(await world.message(waiting)).toMatchObject({ status: "sent" });
+    });
+
+    test("to a relay that is down is tried one at a time", async () => {
+      const { world } = await begin();
+      world.relay.answer = () => nobodyAnswers;
+      const inboxes = await Promise.all(Array.from({ length: 12 }, () => world.newInbox()));
+      const [first] = inboxes;
+      if (first) await world.send(first, "jane@example.com");
+      await world.rested();
+      let inHand = 0;
+      let most = 0;
+      world.relay.answer = async () => {
+        inHand += 1;
+        most = Math.max(most, inHand);
+        await new Promise((resolve) => setTimeout(resolve, 1));
+        inHand -= 1;
+        return nobodyAnswers;
+      };
+      for (const [index, inbox] of inboxes.entries()) await world.send(inbox, `jane@d${index}.example`);
+      await world.rested();
+      expect(world.relay.mails).toHaveLength(13);
+      expect(most).toBe(1);
+    });
+
+    test("is relayed once by two processes, and in the order of its inbox", async () => {
+      if (under.db.engine === "embedded") return; // It belongs to one process.
+      const second = await openDatabase(under.options);
+      const order: RelayedMail[] = [];
+      const clockOf = await newWorld();
+      const [one, other] = [
+        await outboxWorld(under.db, { clock: clockOf.clock }),
+        await outboxWorld(second, { clock: clockOf.clock }),
+      ];
+      const inboxes = await Promise.all(Array.from({ length: 50 }, () => one.newInbox()));
+      for (const world of [one, other]) {
+        world.relay.answer = async (mail) => {
+          order.push(mail);
+          await new Promise((resolve) => setTimeout(resolve, 2));
+          return accepted;
+        };
+      }
+      for (let mail = 0; mail < 200; mail += 1) {
+        const inbox = inboxes[mail % 50];
+        if (inbox) await one.send(inbox, "jane@example.com");
+      }
+      await Promise.all([one.start(), other.start()]);
+      await one.emptied();
+      await Promise.all([one.stop(), other.stop()]);
+      await second.close();
+      expect(order).toHaveLength(200);
+      expect(one.relay.mails.length).toBeGreaterThan(0);
+      expect(other.relay.mails.length).toBeGreaterThan(0);
+      for (const inbox of inboxes) {
+        const numbers = order.filter((mail) => isFrom(mail, inbox)).map(numberOf);
+        expect(numbers).toHaveLength(4);
+        expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
+      }
+    });
+
+    test("in hand at the end is due again at once when it had to be cut off", async () => {
+      const { world, inbox } = await begin();
+      world.relay.answer = (_, signal) =>
+        new Promise((resolve) => signal?.addEventListener("abort", () => resolve(nobodyAnswers)));
+      const id = await world.send(inbox, "jane@example.com");
+      await world.relay.mail(1);
+      await world.stop(10);
+      expect(await world.waiting()).toMatchObject([{ state: "waiting", dueAt: world.clock.now() }]);
+      const next = await newWorld({ clock: world.clock });
+      await next.start();
+      await next.emptied();
+      expect(await next.message(id)).toMatchObject({ status: "sent" });
     });
   });
+}
+
+function isFrom(mail: RelayedMail, inbox: { username: string }): boolean {
+  return mail.envelopeFrom.startsWith(`${inbox.username}@`);
+}
+
+function numberOf({ raw }: RelayedMail): number {
+  return Number(/^Subject: Mail (\d+)/m.exec(new TextDecoder().decode(raw))?.[1]);
 }
