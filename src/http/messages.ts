@@ -1,11 +1,14 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { attachmentDisposition } from "../domain/content-disposition.ts";
 import { cursorAt, positionOf } from "../domain/cursor.ts";
 import { notFound, Refusal } from "../domain/errors.ts";
 import { isId } from "../domain/ids.ts";
 import { parseInstant } from "../domain/instant.ts";
 import type { AttachmentLinks } from "../flows/attachment-links.ts";
 import type { Deps } from "../flows/deps.ts";
+import { outgoingMail } from "../flows/outgoing-mail.ts";
 import { type MessagesQuery, pageMessages } from "../flows/page-messages.ts";
+import { composeMail } from "../mail/compose.ts";
 import { findInboxTotals, findMessage, type InboxTotals, type StoredMessage } from "../store/message-pages.ts";
 import { api } from "./app.ts";
 import { inboxPath } from "./inboxes.ts";
@@ -13,6 +16,7 @@ import { Message, toMessages } from "./message-shape.ts";
 import { idPath, nullable, oneOf, pageQuery, text } from "./models.ts";
 import { operation } from "./operation.ts";
 import { cursorParameter, instantParameter } from "./parameters.ts";
+import { type SpoolDeps, storedBytes, untrustedHeaders } from "./stored-bytes.ts";
 
 export interface ReadingDeps extends Deps {
   links: AttachmentLinks;
@@ -36,7 +40,9 @@ export async function ownedTotals(deps: Deps, accountId: string, id: string): Pr
   return totals;
 }
 
-export function messages(deps: ReadingDeps) {
+export interface MessagesDeps extends ReadingDeps, SpoolDeps {}
+
+export function messages(deps: MessagesDeps) {
   return api("/v1", "Messages")
     .get(
       "/messages/:id",
@@ -51,6 +57,23 @@ export function messages(deps: ReadingDeps) {
         description: "One message, with fresh addresses for its attachments.",
         path: idPath("msg", "message"),
         answers: { 200: Type.Object(Message.properties, { description: "The message" }) },
+      }),
+    )
+    .get(
+      "/messages/:id/raw",
+      async ({ account, params }) => rawAnswer(deps, await ownedMessage(deps, account.id, params.id)),
+      operation({
+        summary: "Download raw message",
+        description:
+          "The mail itself. Of inbound mail the bytes that came in; of outbound mail those that are handed to the relay, without a DKIM signature, which is put on top on the way out.",
+        path: idPath("msg", "message"),
+        answers: {
+          200: Type.String({
+            description: "The mail",
+            mediaType: "message/rfc822",
+            examples: ["Subject: Your order\r\n\r\nWhere is it?\r\n"],
+          }),
+        },
       }),
     )
     .derive(async ({ account, params }) => ({
@@ -94,6 +117,20 @@ export function messages(deps: ReadingDeps) {
 }
 
 type Parameters = Static<typeof MessagesParameters>;
+
+function rawAnswer(deps: MessagesDeps, message: StoredMessage): Response | Promise<Response> {
+  const headers = {
+    "content-type": "message/rfc822",
+    "content-disposition": attachmentDisposition(`${message.id}.eml`),
+    ...untrustedHeaders,
+  };
+  const { sourceId, sizeBytes } = message;
+  if (sourceId === null || sizeBytes === null) {
+    return new Response(new Uint8Array(composeMail(outgoingMail(message))), { headers });
+  }
+  const whole = { first: 0, last: sizeBytes - 1 };
+  return storedBytes(deps, deps.db.api, { sourceId, part: 0 }, whole).then((body) => new Response(body, { headers }));
+}
 
 async function ownedMessage(deps: Deps, accountId: string, id: string): Promise<StoredMessage> {
   const message = isId("msg", id) ? await findMessage(deps.db.api, accountId, id) : undefined;
