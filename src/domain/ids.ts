@@ -17,54 +17,57 @@ export type NewId = (kind: IdKind, at: Date) => string;
 /**
  * A maker of ids. Ids of one maker are strictly increasing also within a millisecond: the 74 bits behind
  * the time count up from a random start (RFC 9562 §6.2, method 2). A clock that goes back keeps its last instant.
- * Four ids are made for each mail, so they are counted in plain numbers: 12, 30 and 32 bits.
+ *
+ * The bits are kept in the groups in which they are written, since a BigInt of 128 bits costs more than the rest of an id.
  */
 export function idMaker(randomBytes: (length: number) => Uint8Array): NewId {
   let lastMs = -1;
   let time = "";
-  let high = 0;
-  let middle = 0;
-  let low = 0;
+  let high = 0; // 12 bits beside the version
+  let top = 0; // 2 bits beside the variant
+  let middle = 0; // 30 bits
+  let low = 0; // 30 bits
 
-  function begin(ms: number): void {
+  function draw(ms: number): void {
     lastMs = ms;
-    time = base32(Math.floor(ms / 2 ** 40), 2) + base32(ms % 2 ** 40, 8);
+    time = base32(Math.floor(ms / 2 ** 25), 5) + base32(ms % 2 ** 25, 5);
     const bytes = randomBytes(10);
     const view = new DataView(bytes.buffer, bytes.byteOffset, 10);
     high = view.getUint16(0) & 0x7ff;
-    middle = view.getUint32(2) >>> 2;
-    low = view.getUint32(6);
+    top = view.getUint32(2) >>> 30;
+    middle = view.getUint32(2) & mask30;
+    low = view.getUint32(6) & mask30;
   }
 
-  function countOn(): void {
-    low += 1 + (randomBytes(1)[0] ?? 0);
-    if (low < 2 ** 32) return;
-    low -= 2 ** 32;
+  function countUp(step: number): void {
+    low += step;
+    if (low <= mask30) return;
+    low &= mask30;
     middle += 1;
-    if (middle < 2 ** 30) return;
+    if (middle <= mask30) return;
     middle = 0;
-    // It began in the lower half: the upper one is more than any millisecond can use up.
+    top += 1;
+    if (top <= 3) return;
+    top = 0;
     high += 1;
+    if (high > 0xfff) draw(lastMs + 1);
   }
 
   return (kind, at) => {
     const ms = at.getTime();
-    if (ms > lastMs) begin(ms);
-    else countOn();
-    // Version 7 before the first bits, variant 2 before the next; cut into twice 40 bits.
-    const upper = (0x7000 + high) * 2 ** 24 + (0x800000 + Math.floor(middle / 2 ** 8));
-    const lower = (middle % 2 ** 8) * 2 ** 32 + low;
-    return `${kind}_${time}${base32(upper, 8)}${base32(lower, 8)}`;
+    if (ms > lastMs) draw(ms);
+    else countUp(1 + (randomBytes(1)[0] ?? 0));
+    // Version 7 and 12 bits, then variant 10 and 2 bits: twenty bits, four characters.
+    const marked = (0x7000 | high) * 16 + (0b1000 | top);
+    return `${kind}_${time}${base32(marked, 4)}${base32(middle, 6)}${base32(low, 6)}`;
   };
 }
 
-/** Two characters for each ten bits. */
-const pairs = Array.from({ length: 1024 }, (_, bits) => `${alphabet[bits >> 5]}${alphabet[bits & 31]}`);
+const mask30 = 0x3fff_ffff;
 
-/** The lowest bits of a number as so many characters; an even number of them. */
-function base32(value: number, characters: number): string {
+function base32(value: number, length: number): string {
   let text = "";
-  for (let rest = value; text.length < characters; rest = Math.floor(rest / 1024)) text = pairs[rest % 1024] + text;
+  for (let shift = 5 * (length - 1); shift >= 0; shift -= 5) text += alphabet[(value >>> shift) & 31];
   return text;
 }
 
