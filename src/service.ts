@@ -11,6 +11,7 @@ import { type FirstStart, seedFirstAccount } from "./flows/manage-accounts.ts";
 import { mailReceiver } from "./flows/receive-email.ts";
 import { emailSender } from "./flows/send-email.ts";
 import { httpApp } from "./http/app.ts";
+import { attachments } from "./http/attachments.ts";
 import { events } from "./http/events.ts";
 import { inboxes } from "./http/inboxes.ts";
 import { messages } from "./http/messages.ts";
@@ -138,6 +139,7 @@ async function start(config: Config, log: Logger, world: World, stack: Closers):
 
   const webhookDeps = { ...deps, webhooks, allowPrivateWebhooks: config.allowPrivateWebhooks };
   const sendDeps = { ...deps, sendEmail: emailSender(deps), settled: running.settled, sendWaitMs: config.sendWaitMs };
+  const readingDeps = { ...deps, links, spoolDir: config.dataDir };
   const app = httpApp(
     {
       authenticate: keys.authenticate,
@@ -154,11 +156,12 @@ async function start(config: Config, log: Logger, world: World, stack: Closers):
       guarded: [
         inboxes(deps),
         send(sendDeps),
-        messages({ ...deps, links }),
-        threads({ ...deps, links }),
+        messages(readingDeps),
+        threads(readingDeps),
         events({ ...deps, links }),
         webhook(webhookDeps),
       ],
+      open: [attachments({ ...readingDeps, authenticate: keys.authenticate })],
     },
   );
   const http = serveHttp(app, { hostname: config.host, port: config.port }, log);
