@@ -37,6 +37,10 @@ export interface Config {
   allowPrivateWebhooks: boolean;
   attachmentUrlTtlSeconds: number;
   eventRetentionDays: number;
+  /** A port of its own for metrics; 0 takes a free one. */
+  metricsPort: number | undefined;
+  /** What a reader of metrics must know. Without a port of their own it opens them on the API's. */
+  metricsToken: string | undefined;
   shutdownTimeoutMs: number;
   logLevel: (typeof logLevels)[number];
   logFormat: "json" | "pretty";
@@ -99,9 +103,7 @@ export function readConfig(env: Environment, isTerminal = false): Config {
       checked("DKIM_KEY", secret("DKIM_KEY"), pemOf),
       (selector, privateKeyPem) => ({ selector, privateKeyPem }),
     ),
-    apiKey: checked("API_KEY", secret("API_KEY"), (value) =>
-      /^[\x21-\x7e]{20,512}$/.test(value) ? { value } : "must be 20 to 512 visible ASCII characters",
-    ),
+    apiKey: checked("API_KEY", secret("API_KEY"), parseToken),
     webhookUrl: checked("WEBHOOK_URL", text("WEBHOOK_URL"), (value) => {
       const url = checkWebhookUrl(value, { allowPrivate: allowPrivateWebhooks });
       return typeof url === "string" ? url : { value };
@@ -132,6 +134,8 @@ export function readConfig(env: Environment, isTerminal = false): Config {
     allowPrivateWebhooks,
     attachmentUrlTtlSeconds: integer("ATTACHMENT_URL_TTL", 900, 1, 7 * day),
     eventRetentionDays: integer("EVENT_RETENTION_DAYS", 30, 1, 3650),
+    metricsPort: text("METRICS_PORT") === undefined ? undefined : integer("METRICS_PORT", 0, 0, 65_535),
+    metricsToken: checked("METRICS_TOKEN", secret("METRICS_TOKEN"), parseToken),
     shutdownTimeoutMs: integer("SHUTDOWN_TIMEOUT_MS", 25_000, 0, 600_000),
     logLevel: choice("LOG_LEVEL", logLevels, "info"),
     logFormat: choice("LOG_FORMAT", ["json", "pretty"], isTerminal ? "pretty" : "json"),
@@ -177,6 +181,8 @@ export function describeConfig(config: Config): Record<string, string | number> 
     ALLOW_PRIVATE_WEBHOOKS: config.allowPrivateWebhooks ? 1 : 0,
     ATTACHMENT_URL_TTL: config.attachmentUrlTtlSeconds,
     EVENT_RETENTION_DAYS: config.eventRetentionDays,
+    METRICS_PORT: config.metricsPort ?? "",
+    METRICS_TOKEN: masked(config.metricsToken),
     SHUTDOWN_TIMEOUT_MS: config.shutdownTimeoutMs,
     LOG_LEVEL: config.logLevel,
     LOG_FORMAT: config.logFormat,
@@ -253,6 +259,10 @@ function parseSelector(text: string): Parsed<string> {
   return /^[a-z0-9](?:[a-z0-9.-]{0,61}[a-z0-9])?$/i.test(text)
     ? { value: text }
     : "must be a DNS label such as inboxd1";
+}
+
+function parseToken(text: string): Parsed<string> {
+  return /^[\x21-\x7e]{20,512}$/.test(text) ? { value: text } : "must be 20 to 512 visible ASCII characters";
 }
 
 function parseDatabaseUrl(text: string): Parsed<string> {

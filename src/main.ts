@@ -2,8 +2,11 @@
 import { Command, CommanderError } from "commander";
 import { accountCommands } from "./commands/accounts.ts";
 import type { Register } from "./commands/cli.ts";
+import { dnsCommand } from "./commands/dns.ts";
+import { doctorCommand } from "./commands/doctor.ts";
 import { healthcheckCommand } from "./commands/healthcheck.ts";
 import { serveCommand } from "./commands/serve.ts";
+import { systemdCommand } from "./commands/systemd.ts";
 import { upkeepCommands } from "./commands/upkeep.ts";
 import { ConfigError } from "./config.ts";
 import { DataDirectoryInUse } from "./store/directory-lock.ts";
@@ -11,7 +14,15 @@ import { version } from "./version.ts";
 
 const exitCodes = { done: 0, failed: 1, usage: 2, inUse: 3 } as const;
 
-const commands: readonly Register[] = [serveCommand, upkeepCommands, accountCommands, healthcheckCommand];
+const commands: readonly Register[] = [
+  serveCommand,
+  upkeepCommands,
+  accountCommands,
+  healthcheckCommand,
+  doctorCommand,
+  dnsCommand,
+  systemdCommand,
+];
 
 process.exit(await run());
 

@@ -51,6 +51,8 @@ const wrong: readonly [name: string, value: string, end: string][] = [
   ["ALLOW_PRIVATE_WEBHOOKS", "yes", "must be one of 0, 1"],
   ["ATTACHMENT_URL_TTL", "0", "must be a whole number from 1 to 604800"],
   ["EVENT_RETENTION_DAYS", "forever", "must be a whole number from 1 to 3650"],
+  ["METRICS_PORT", "metrics", "must be a whole number from 0 to 65535"],
+  ["METRICS_TOKEN", "too short", "must be 20 to 512 visible ASCII characters"],
   ["SHUTDOWN_TIMEOUT_MS", "25s", "must be a whole number from 0 to 600000"],
   ["LOG_LEVEL", "loud", "must be one of debug, info, warn, error, silent"],
   ["LOG_FORMAT", "xml", "must be one of json, pretty"],
@@ -69,7 +71,7 @@ test("every wrong value is named in one message", () => {
 });
 
 test("no message repeats a secret", () => {
-  const secrets = ["DATABASE_URL", "OUTBOUND", "DKIM_KEY", "API_KEY", "WEBHOOK_SECRET", "SIGNING_KEY"];
+  const secrets = ["DATABASE_URL", "OUTBOUND", "DKIM_KEY", "API_KEY", "WEBHOOK_SECRET", "SIGNING_KEY", "METRICS_TOKEN"];
   const env = Object.fromEntries(secrets.map((name) => [name, "hunter2 ä"]));
   const message = messageOf({ ...env, DKIM_SELECTOR: "mail" });
   for (const name of secrets) expect(message).toContain(`${name}: `);

@@ -39,6 +39,6 @@ export async function checkDns(facts: DnsFacts, resolver: DoctorResolver): Promi
 }
 
 /** Names that the DNS will never know (RFC 6761 §6, RFC 6762 §3, RFC 9476 and what RFC 2606 reserves). */
-function isForTrying(domain: string): boolean {
+export function isForTrying(domain: string): boolean {
   return /(?:^|\.)(?:localhost|local|test|example|invalid|internal|alt|home\.arpa)$/.test(domain);
 }

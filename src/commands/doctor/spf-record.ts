@@ -26,7 +26,9 @@ export async function checkSpf({ mailDomain, outbound }: DnsFacts, resolver: Doc
   }
   const terms = parseSpf(record);
   if (typeof terms === "string") {
-    return [fail(`the SPF record of ${mailDomain} ${terms}, which no receiver can read`, `Put in its place: ${wanted}`)];
+    return [
+      fail(`the SPF record of ${mailDomain} ${terms}, which no receiver can read`, `Put in its place: ${wanted}`),
+    ];
   }
   if (terms.some(({ qualifier, name }) => name === "all" && qualifier === "+")) {
     return [fail(`${record} lets everybody send for ${mailDomain}`, `Put in its place: ${wanted}`)];

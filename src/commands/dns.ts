@@ -1,0 +1,34 @@
+import { type Command, InvalidArgumentError } from "commander";
+import { readConfig } from "../config.ts";
+import { isIpAddress } from "../domain/network.ts";
+import { zoneBlock, zoneOf } from "../domain/zone.ts";
+import { publicKeyRecord } from "../mail/dkim.ts";
+
+export function dnsCommand(program: Command): void {
+  program
+    .command("dns")
+    .description("print the DNS records that MAIL_DOMAIN needs, to paste into its zone")
+    .option(
+      "--ip <address>",
+      "the public address of this machine; may be given twice, for IPv4 and IPv6",
+      addAddress,
+      [],
+    )
+    .option("--json", "print JSON")
+    .action(({ ip, json = false }: { ip: string[]; json?: boolean }) => {
+      const { mailDomain, smtpHostname, outbound, dkim } = readConfig(process.env);
+      const facts = {
+        mailDomain,
+        smtpHostname,
+        outbound,
+        addresses: ip,
+        dkim: dkim && { selector: dkim.selector, record: publicKeyRecord(dkim.privateKeyPem) },
+      };
+      process.stdout.write(json ? `${JSON.stringify(zoneOf(facts), null, 2)}\n` : zoneBlock(facts));
+    });
+}
+
+function addAddress(text: string, before: string[]): string[] {
+  if (!isIpAddress(text)) throw new InvalidArgumentError("It must be an IPv4 or IPv6 address.");
+  return [...before, text];
+}

@@ -1,0 +1,70 @@
+import type { Environment } from "../../config.ts";
+import type { AdminRequest } from "../../flows/administer.ts";
+import { publicKeyRecord } from "../../mail/dkim.ts";
+import type { Lookup } from "../../webhook/resolve.ts";
+import { checkCertificate } from "./certificate.ts";
+import { checkConfiguration } from "./configuration.ts";
+import { checkDataDir } from "./data-dir.ts";
+import { checkDatabase } from "./database.ts";
+import { checkDns, type DnsFacts, type DoctorResolver } from "./dns.ts";
+import { type Finding, findingsOf } from "./finding.ts";
+import { checkPorts } from "./ports.ts";
+import { checkRelay } from "./relay.ts";
+import { checkWebhooks } from "./webhook.ts";
+
+/** What the doctor may ask beside the environment. */
+export interface Consultation {
+  now: () => Date;
+  resolver: DoctorResolver;
+  /** Asks the server that holds the embedded database. */
+  askServer: (dataDir: string, request: AdminRequest) => Promise<object>;
+  lookup?: Lookup;
+  /** PEM, trusted in place of the system's authorities. */
+  ca?: string;
+}
+
+/** Looks at everything and changes nothing. A check that fails by itself is a finding, and doesn't keep the others back. */
+export async function diagnose(env: Environment, consultation: Consultation): Promise<Finding[]> {
+  const read = checkConfiguration(env);
+  if ("wrong" in read) return read.wrong;
+  const { config, findings } = read;
+  const { now, resolver, askServer, lookup, ca } = consultation;
+  const dkim = await dkimFacts(config.dkim);
+
+  const database = checkDatabase({ ...config, now, askServer: (request) => askServer(config.dataDir, request) });
+  const webhooks = async () => {
+    const { webhookUrls } = await database;
+    const urls = config.webhookUrl === undefined ? webhookUrls : [config.webhookUrl, ...webhookUrls];
+    return checkWebhooks({ urls, allowPrivate: config.allowPrivateWebhooks, ...(lookup && { lookup }), ca });
+  };
+  const checks: [check: string, findings: Promise<Finding[]>][] = [
+    ["database", database.then((diagnosis) => diagnosis.findings)],
+    ["data directory", checkDataDir(config)],
+    ["ports", checkPorts(config)],
+    ["certificate", checkCertificate({ ...config, now: now() })],
+    ["dns", "wrong" in dkim ? Promise.resolve([dkim.wrong]) : checkDns({ ...config, ...dkim }, resolver)],
+    ["relay", checkRelay({ ...config, ca })],
+    ["webhook", webhooks()],
+  ];
+  const answers = await Promise.all(checks.map(([check, found]) => found.catch((error) => [failed(check, error)])));
+  return [...findings, ...answers.flat()];
+}
+
+/** The public half of the key, or what is wrong with the key. */
+async function dkimFacts(
+  identity: { selector: string; privateKeyPem: string } | undefined,
+): Promise<Pick<DnsFacts, "dkim"> | { wrong: Finding }> {
+  if (identity === undefined) return { dkim: undefined };
+  const { selector, privateKeyPem } = identity;
+  try {
+    return { dkim: { selector, record: publicKeyRecord(privateKeyPem) } };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : "it can't be read";
+    return { wrong: findingsOf("dns dkim").fail(`DKIM_KEY: ${reason}`, "Make a new key: openssl genrsa 2048") };
+  }
+}
+
+function failed(check: string, error: unknown): Finding {
+  const reason = error instanceof Error ? error.message : String(error);
+  return findingsOf(check).fail(`the check itself failed: ${reason}`, "Report it, with this line");
+}

@@ -1,0 +1,59 @@
+import { isIpAddress, isPublicAddress } from "../../domain/network.ts";
+import { checkWebhookUrl, hostOf, portOf } from "../../domain/webhook-url.ts";
+import { dial } from "../../webhook/connection.ts";
+import { type Lookup, resolver, systemLookup } from "../../webhook/resolve.ts";
+import { type Finding, findingsOf } from "./finding.ts";
+
+export interface WebhookQuestion {
+  urls: readonly string[];
+  allowPrivate: boolean;
+  lookup?: Lookup;
+  /** PEM, trusted in place of the system's authorities. */
+  ca?: string | undefined;
+  timeoutMs?: number;
+}
+
+/** Whether the receivers of events can be reached. Nothing is sent: not every receiver takes a request that says nothing. */
+export async function checkWebhooks(question: WebhookQuestion): Promise<Finding[]> {
+  const { ok } = findingsOf("webhook");
+  const urls = [...new Set(question.urls)];
+  if (urls.length === 0) return [ok("none is set: events wait in the log, GET /v1/events")];
+  return Promise.all(urls.map((url) => checkWebhook(url, question)));
+}
+
+async function checkWebhook(text: string, question: WebhookQuestion): Promise<Finding> {
+  const { ok, fail } = findingsOf("webhook");
+  const { allowPrivate, lookup = systemLookup, ca, timeoutMs = 5_000 } = question;
+  const url = checkWebhookUrl(text, { allowPrivate });
+  if (typeof url === "string") return fail(`the URL ${url}`, "Set one that may be delivered to");
+  // What stands behind the host may be a secret of the receiver's.
+  const place = url.origin;
+  const host = hostOf(url);
+  const addresses = await resolver(lookup)(host);
+  if (typeof addresses === "string") return fail(`${place}: ${addresses}`, "Look at the host's name");
+  const permits = allowPrivate ? isIpAddress : isPublicAddress;
+  const forbidden = addresses.find((address) => !permits(address));
+  if (forbidden !== undefined) {
+    return fail(
+      `${place} leads to ${forbidden}, which is not a public address: nothing is delivered there`,
+      "Give the receiver a public address, or set ALLOW_PRIVATE_WEBHOOKS=1 where all receivers are yours",
+    );
+  }
+  const troubles: string[] = [];
+  for (const address of addresses) {
+    const tlsHost = url.protocol === "https:" ? host : undefined;
+    const dialling = dial({ address, port: portOf(url), tlsHost, ca });
+    const timer = setTimeout(dialling.cancel, timeoutMs);
+    const connection = await dialling.connected;
+    clearTimeout(timer);
+    if (typeof connection !== "string") {
+      connection.destroy();
+      return ok(`${place} takes connections`);
+    }
+    troubles.push(`${address}: ${connection}`);
+  }
+  return fail(
+    `${place} can't be reached (${troubles.join("; ")})`,
+    "Look whether the receiver runs, and its certificate",
+  );
+}

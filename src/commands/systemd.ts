@@ -1,0 +1,101 @@
+import type { Command } from "commander";
+
+interface UnitOptions {
+  user: string;
+  envFile: string;
+  dataDir: string;
+}
+
+export function systemdCommand(program: Command): void {
+  program
+    .command("systemd")
+    .description("print a unit for systemd, to be written to /etc/systemd/system/inboxd.service")
+    .option("--user <name>", "the user that it runs as", "inboxd")
+    .option("--env-file <path>", "the settings, a NAME=value on each line", "/etc/inboxd/inboxd.env")
+    .option("--data-dir <path>", "embedded database, sandbox mail, generated certificate", "/var/lib/inboxd")
+    .action((options: UnitOptions) => {
+      process.stdout.write(systemdUnit(runningProgram(), options));
+    });
+}
+
+/**
+ * A unit that gives the service no more than it needs. MemoryDenyWriteExecute is not in it: Bun compiles JavaScript to
+ * machine code as it runs, and is many times slower where it must not.
+ */
+export function systemdUnit(program: readonly string[], { user, envFile, dataDir }: UnitOptions): string {
+  // systemd makes directories below /var/lib by itself, owned by the user; others have to be there.
+  const state = /^\/var\/lib\/([a-z0-9_-]+)\/?$/i.exec(dataDir)?.[1];
+  return `# Once, before the first start:
+#   useradd --system --home-dir ${dataDir} --shell /usr/sbin/nologin ${user}
+#   install -D -m 0600 /dev/null ${envFile}     # then write the settings into it
+${state === undefined ? `#   install -d -m 0700 -o ${user} ${dataDir}\n` : ""}#   systemctl daemon-reload && systemctl enable --now inboxd
+# Keys and certificates that the settings name must be readable by ${user}.
+
+[Unit]
+Description=inboxd, email addresses over HTTP
+After=network-online.target postgresql.service
+Wants=network-online.target
+StartLimitIntervalSec=0
+
+[Service]
+Type=exec
+User=${user}
+ExecStart=${program.map(quoted).join(" ")} serve
+ExecReload=/bin/kill -HUP $MAINPID
+EnvironmentFile=${envFile}
+Environment=DATA_DIR=${dataDir} LOG_FORMAT=json
+${state === undefined ? `ReadWritePaths=${dataDir}` : `StateDirectory=${state}\nStateDirectoryMode=0700`}
+WorkingDirectory=/
+Restart=always
+RestartSec=2
+# Wrong settings don't get right by trying again.
+RestartPreventExitStatus=2
+# More than SHUTDOWN_TIMEOUT_MS, so that what is in hand can end.
+TimeoutStopSec=40
+KillMode=mixed
+LimitNOFILE=65536
+UMask=0077
+
+# Port 25 without being root.
+AmbientCapabilities=CAP_NET_BIND_SERVICE
+CapabilityBoundingSet=CAP_NET_BIND_SERVICE
+
+NoNewPrivileges=yes
+ProtectSystem=strict
+ProtectHome=yes
+PrivateTmp=yes
+PrivateDevices=yes
+ProtectClock=yes
+ProtectControlGroups=yes
+ProtectHostname=yes
+ProtectKernelLogs=yes
+ProtectKernelModules=yes
+ProtectKernelTunables=yes
+ProtectProc=invisible
+LockPersonality=yes
+RemoveIPC=yes
+RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX AF_NETLINK
+RestrictNamespaces=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+SystemCallArchitectures=native
+SystemCallFilter=@system-service
+SystemCallErrorNumber=EPERM
+# No MemoryDenyWriteExecute: Bun compiles JavaScript to machine code as it runs.
+
+[Install]
+WantedBy=multi-user.target
+`;
+}
+
+/** The binary by itself; from source, Bun and the file that it was given. */
+function runningProgram(): string[] {
+  const isCompiled = Bun.main.startsWith("/$bunfs/") || Bun.main.startsWith("B:/~BUN/");
+  return isCompiled ? [process.execPath] : [process.execPath, Bun.main];
+}
+
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word)
+    ? word.replaceAll("%", "%%")
+    : `"${word.replaceAll("%", "%%").replace(/["\\]/g, "\\$&")}"`;
+}

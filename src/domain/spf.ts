@@ -1,0 +1,38 @@
+/** One term of an SPF record (RFC 7208 §4.6.1). */
+export interface SpfTerm {
+  qualifier: "+" | "-" | "~" | "?";
+  /** A mechanism's or modifier's name, lower-cased. */
+  name: string;
+  /** Behind `:`, `=` or `/`; empty for none. */
+  value: string;
+}
+
+/** Whether a TXT record is one of SPF: its version is a word by itself (RFC 7208 §4.5). */
+export function isSpf(text: string): boolean {
+  return /^v=spf1(?: |$)/i.test(text);
+}
+
+/** The terms of a record, or the first that can't be read, as the end of a sentence. */
+export function parseSpf(record: string): SpfTerm[] | string {
+  const terms: SpfTerm[] = [];
+  for (const word of record.split(" ").slice(1)) {
+    if (word === "") continue;
+    const parts = /^([-+~?]?)([a-z][a-z0-9._-]*)(?:([:=/])(.*))?$/i.exec(word);
+    const [, qualifier = "", name = "", mark, value = ""] = parts ?? [];
+    const isModifier = mark === "=" && qualifier === "";
+    const lower = name.toLowerCase();
+    if (!parts || (!isModifier && !mechanisms.has(lower)) || (mark === "=" && !isModifier)) return `has "${word}"`;
+    terms.push({ qualifier: (qualifier || "+") as SpfTerm["qualifier"], name: lower, value });
+  }
+  return terms;
+}
+
+/** The terms that cost a look-up of the ten that a receiver does before it gives up (RFC 7208 §4.6.4). */
+export function costsLookUp({ name }: SpfTerm): boolean {
+  return lookUps.has(name);
+}
+
+export const mostSpfLookUps = 10;
+
+const mechanisms = new Set(["all", "include", "a", "mx", "ptr", "ip4", "ip6", "exists"]);
+const lookUps = new Set(["include", "a", "mx", "ptr", "exists", "redirect"]);

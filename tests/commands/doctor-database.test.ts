@@ -1,0 +1,161 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  checkClock,
+  checkConnections,
+  checkDatabase,
+  checkDurability,
+  checkSchema,
+  checkServer,
+} from "../../src/commands/doctor/database.ts";
+import type { Finding } from "../../src/commands/doctor/finding.ts";
+import { mostConnections, openDatabase } from "../../src/store/db.ts";
+import type { DatabaseFacts } from "../../src/store/diagnosis.ts";
+import { lockDirectory } from "../../src/store/directory-lock.ts";
+import { migrate, migrations } from "../../src/store/migrate.ts";
+import { hasPostgres, startPostgres } from "../support/postgres.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "ibx-doctor-db-"));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+const at = new Date("2026-03-21T10:05:00.000Z");
+const later = (ms: number) => new Date(at.getTime() + ms);
+
+const right: DatabaseFacts = {
+  version: "16.4 (Debian 16.4-1)",
+  encoding: "UTF8",
+  synchronousCommit: "on",
+  fsync: "on",
+  fullPageWrites: "on",
+  serverAt: at,
+  askedAt: at,
+  isInRecovery: false,
+  connections: 97,
+  stepsToDo: [],
+  unknownSteps: [],
+  webhookUrls: [],
+};
+
+type Check = (facts: DatabaseFacts) => Finding;
+const cases: readonly [what: string, check: Check, differs: Partial<DatabaseFacts>, level: string, says: string][] = [
+  ["a server that will do", checkServer, {}, "ok", "Postgres 16.4"],
+  ["the oldest that will do", checkServer, { version: "15.0" }, "ok", "Postgres 15.0"],
+  ["one that is too old", checkServer, { version: "14.12" }, "fail", "Postgres 15 or later"],
+  ["another encoding", checkServer, { encoding: "SQL_ASCII" }, "fail", "encoding SQL_ASCII"],
+  ["a standby", checkServer, { isInRecovery: true }, "fail", "standby"],
+  ["commits that reach the disk", checkDurability, {}, "ok", "synchronous_commit=on, fsync=on, full_page_writes=on"],
+  [
+    "commits that reach the disk alone",
+    checkDurability,
+    { synchronousCommit: "local" },
+    "ok",
+    "synchronous_commit=local",
+  ],
+  ["commits that don't wait", checkDurability, { synchronousCommit: "off" }, "fail", "SET synchronous_commit = on;"],
+  ["no flushes", checkDurability, { fsync: "off" }, "fail", "SET fsync = on;"],
+  ["torn pages", checkDurability, { fullPageWrites: "off" }, "fail", "SET full_page_writes = on;"],
+  ["a schema of ours", checkSchema, {}, "ok", "up to date"],
+  ["an older schema", checkSchema, { stepsToDo: ["0001_more"] }, "warn", "inboxd migrate"],
+  ["a newer schema", checkSchema, { unknownSteps: ["0009_later"] }, "fail", "0009_later"],
+  ["one clock", checkClock, { serverAt: later(-120) }, "ok", "120 ms behind"],
+  ["two clocks", checkClock, { serverAt: later(2_500) }, "warn", "2500 ms ahead of"],
+  ["many connections", checkConnections, {}, "ok", "97 for all"],
+  ["connections for one", checkConnections, { connections: 2 * mostConnections - 1 }, "warn", "room for one process"],
+  ["too few connections", checkConnections, { connections: mostConnections - 1 }, "fail", "max_connections"],
+];
+
+test.each(cases)("%s", (_what, check, differs, level, says) => {
+  const finding = check({ ...right, ...differs });
+  expect(finding.level).toBe(level as Finding["level"]);
+  expect(`${finding.seen} ${finding.todo}`).toContain(says);
+  expect(finding.todo === undefined).toBe(level === "ok");
+});
+
+const nobody = () => Promise.reject(new Error("nobody is there"));
+
+describe("The embedded database", () => {
+  test("is looked at, and not made, where there is none", async () => {
+    const dataDir = join(directory, "none");
+    const { findings } = await checkDatabase({ databaseUrl: undefined, dataDir, now: () => at, askServer: nobody });
+    expect(findings).toMatchObject([{ level: "ok", seen: expect.stringContaining("none yet") }]);
+    expect(() => lockDirectory(dataDir).release()).not.toThrow();
+  });
+
+  test("is asked directly while nobody holds it, and its schema is left as it is", async () => {
+    const dataDir = join(directory, "free");
+    await (await openDatabase({ dataDir })).close();
+    const question = { databaseUrl: undefined, dataDir, now: () => at, askServer: nobody };
+    for (const _ of [1, 2]) {
+      const { findings } = await checkDatabase(question);
+      expect(findings.map(({ level, check }) => `${level} ${check}`)).toEqual([
+        "ok database",
+        "ok database durability",
+        "warn database schema",
+      ]);
+    }
+    const db = await openDatabase({ dataDir });
+    await migrate(db);
+    await db.close();
+    const { findings } = await checkDatabase(question);
+    expect(findings.at(-1)).toEqual({ check: "database schema", level: "ok", seen: "up to date" });
+  }, 15_000);
+
+  test("whose holder doesn't answer is to be asked again", async () => {
+    const dataDir = join(directory, "mute");
+    mkdirSync(join(dataDir, "pg"), { recursive: true });
+    const lock = lockDirectory(dataDir);
+    try {
+      const { findings } = await checkDatabase({ databaseUrl: undefined, dataDir, now: () => at, askServer: nobody });
+      expect(findings).toMatchObject([{ level: "warn", seen: expect.stringContaining("another process") }]);
+    } finally {
+      await lock.release();
+    }
+  });
+});
+
+test("a Postgres that isn't there is a failure, and its password stays untold", async () => {
+  const databaseUrl = "postgres://inboxd:hunter2@127.0.0.1:1/inboxd";
+  const { findings } = await checkDatabase({ databaseUrl, dataDir: directory, now: () => at, askServer: nobody });
+  expect(findings).toMatchObject([{ check: "database", level: "fail" }]);
+  expect(JSON.stringify(findings)).not.toContain("hunter2");
+});
+
+describe.skipIf(!hasPostgres)("A Postgres", () => {
+  test("tells its settings, its clock, its room, its schema and where events go", async () => {
+    const server = await startPostgres(["synchronous_commit=off", "max_connections=20"]);
+    try {
+      await server.ask("create database ibx");
+      const databaseUrl = server.url("ibx");
+      const question = { databaseUrl, dataDir: directory, now: () => new Date(), askServer: nobody };
+      const before = await checkDatabase(question);
+      expect(before.findings.map(({ level, check }) => `${level} ${check}`)).toEqual([
+        "ok database",
+        "fail database durability",
+        "warn database schema",
+        "ok database clock",
+        "fail database connections",
+      ]);
+      expect(before.findings[1]?.seen).toStartWith("synchronous_commit=off, fsync=off, full_page_writes=on");
+      expect(before.findings[2]?.seen).toContain(migrations.map(({ tag }) => tag).join(", "));
+
+      const db = await openDatabase({ url: databaseUrl, dataDir: directory });
+      await migrate(db);
+      await db.close();
+      await server.ask(
+        `insert into accounts (id, name, plan, created_at) values ('a', 'a', 'free', now()), ('b', 'b', 'free', now());
+         insert into webhooks (account_id, url, secret, created_at, disabled_at) values
+           ('a', 'https://hooks.ada.works/', 's', now(), null), ('b', 'https://off.ada.works/', 's', now(), now());
+         insert into schema_steps (step, tag) values (99, '0099_later')`,
+        "ibx",
+      );
+      const after = await checkDatabase({ ...question, now: () => new Date(Date.now() - 60_000) });
+      expect(after.findings[2]).toMatchObject({ level: "fail", seen: expect.stringContaining("0099_later") });
+      expect(after.findings[3]).toMatchObject({ level: "warn", seen: expect.stringMatching(/^\d{5} ms ahead of/) });
+      expect(after.webhookUrls).toEqual(["https://hooks.ada.works/"]);
+    } finally {
+      await server.remove();
+    }
+  }, 30_000);
+});
