@@ -3,6 +3,11 @@ import { Refusal } from "./errors.ts";
 /** How long a key is remembered. */
 export const idempotencyKeptMs = 24 * 3_600_000;
 
+/** A use at this instant or before it is forgotten. */
+export function expiryOfKeys(now: Date): Date {
+  return new Date(now.getTime() - idempotencyKeptMs);
+}
+
 const visibleAscii = /^[\x21-\x7e]{1,255}$/;
 
 /** The value of an `Idempotency-Key` field, bare or as a structured-field string (RFC 8941 §3.3.3). */
@@ -27,17 +32,18 @@ export function reusedIdempotencyKey(): Refusal {
 
 /** Equal for equal requests: the order of keys does not matter, and what is left out equals its default. */
 export function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
-  if (value !== null && typeof value === "object") {
-    const entries = Object.entries(value).filter(([, member]) => member !== undefined);
-    entries.sort(([left], [right]) => (left < right ? -1 : 1));
-    return `{${entries.map(([name, member]) => `${JSON.stringify(name)}:${canonicalJson(member)}`).join(",")}}`;
-  }
-  return JSON.stringify(value) ?? "null";
+  return JSON.stringify(inOrder(value)) ?? "null";
 }
 
 export function fingerprintOf(pathId: string, body: unknown): string {
-  return new Bun.CryptoHasher("sha256").update(`${pathId}\n${canonicalJson(body)}`).digest("hex");
+  return new Bun.CryptoHasher("sha256").update(`${pathId}\n`).update(canonicalJson(body)).digest("hex");
+}
+
+function inOrder(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(inOrder);
+  const names = Object.keys(value).sort();
+  return Object.fromEntries(names.map((name) => [name, inOrder((value as Record<string, unknown>)[name])]));
 }
 
 function unquoted(text: string): string | undefined {

@@ -1,27 +1,21 @@
 import { recipientOf, splitAddress } from "../domain/address.ts";
 import { recordMessage, type ThreadState } from "../domain/conversation.ts";
 import { notFound, Refusal } from "../domain/errors.ts";
-import { reusedIdempotencyKey } from "../domain/idempotency.ts";
-import { refuseOverLimit, type SendUsage, utcDay } from "../domain/limits.ts";
+import { expiryOfKeys, reusedIdempotencyKey } from "../domain/idempotency.ts";
+import { type PlanLimits, refuseOverLimit, type SendUsage, utcDay } from "../domain/limits.ts";
 import { previewOf } from "../domain/preview.ts";
-import { type QuotedMessage, replySubject, withTextQuote } from "../domain/quote.ts";
-import { replyReferences } from "../domain/references.ts";
-import { withHtmlQuote } from "../mail/quote-html.ts";
-import type { KeyName, KeyUse } from "../store/idempotency.ts";
-import type { LockedInbox } from "../store/inboxes.ts";
+import type { KeyUse } from "../store/idempotency.ts";
 import type { MessageRow } from "../store/messages.ts";
-import type { NewOutboxItem } from "../store/outbox.ts";
-import type { Recipient, RepliedMessage, SentMessage, WindowUse } from "../store/sending.ts";
-import type { Deps } from "./deps.ts";
-import type { PreparedSend, SendResult } from "./send-email.ts";
+import type { AcceptedSends, Recipient, RepliedMessage, Sender, SentMessage, WindowUse } from "../store/sending.ts";
+import { replyContent } from "./reply-content.ts";
+import type { Send, SendRequest, SendResult } from "./send-email.ts";
 
 /** All that the judgement of a batch needs, read behind the lock on its inboxes. */
 export interface SendFacts {
-  /** Messages whose key was free. */
-  taken: ReadonlySet<string>;
   keyUses: readonly KeyUse[];
+  /** What the messages have become that these keys stand for. */
   replays: readonly SentMessage[];
-  inboxes: readonly LockedInbox[];
+  senders: readonly Sender[];
   windowUses: readonly WindowUse[];
   recipientUses: readonly (Recipient & { isKnown: boolean; sent: number })[];
   threads: readonly ThreadState[];
@@ -31,104 +25,100 @@ export interface SendFacts {
   owners: readonly { username: string; accountId: string }[];
 }
 
-/** What each send came to, in the order of the sends, and the rows that the accepted ones make. */
-export interface Judgement {
-  results: SendResult[];
-  freedKeys: KeyName[];
-  newThreads: ThreadState[];
-  changedThreads: ThreadState[];
-  messages: MessageRow[];
-  outboxItems: NewOutboxItem[];
-  coldSends: (Recipient & { count: number })[];
-  inboxes: LockedInbox[];
+export interface Judging {
+  /** One instant for the whole batch: its sends fall into one window and on one day. */
+  at: Date;
+  mailDomain: string;
+  limits: PlanLimits;
+}
+
+/** What each send came to, and the rows that the accepted ones make. */
+export interface Judgement extends AcceptedSends {
+  results: Map<Send, SendResult>;
 }
 
 /**
  * Judges sends one after the other, each seeing what those before it have used up: fifty at once get exactly as many
- * places as there are. A replay is found before any limit, so that a retry never fails on what the first call passed.
+ * places as there are, and fifty with one key are one email and 49 replays. A replay is found before any limit, so
+ * that a retry never fails on what the first call passed.
  */
-export function judgeSends(
-  sends: readonly PreparedSend[],
-  facts: SendFacts,
-  { mailDomain, limits }: Pick<Deps, "mailDomain" | "limits">,
-): Judgement {
-  const inboxes = new Map(facts.inboxes.map((inbox) => [inbox.id, inbox]));
+export function judgeSends(sends: readonly Send[], facts: SendFacts, { at, mailDomain, limits }: Judging): Judgement {
+  const today = utcDay(at);
+  const senders = new Map(facts.senders.map((sender) => [sender.id, sender]));
   const threads = new Map(facts.threads.map((thread) => [thread.id, thread]));
-  const knownThreads = new Set(threads.keys());
   const windows = new Map(facts.windowUses.map((use) => [use.inboxId, use]));
   const recipients = new Map(facts.recipientUses.map((use) => [`${use.inboxId} ${use.recipient}`, { ...use }]));
   const replied = new Map(facts.replied.map((message) => [message.threadId, message]));
-  const messageIds = Map.groupBy(facts.threadMessageIds, ({ threadId }) => threadId);
-  const newIds = new Map<string, string[]>();
-  const touched = new Map<string, ThreadState>();
+  const threadMessageIds = Map.groupBy(facts.threadMessageIds, ({ threadId }) => threadId);
+  const sent = new Map(facts.replays.map((message) => [message.id, message]));
+  const used = new Map(
+    facts.keyUses.filter(({ createdAt }) => createdAt > expiryOfKeys(at)).map((use) => [use.key + use.accountId, use]),
+  );
   const cold = new Map<string, Recipient & { count: number }>();
-  const judgement: Judgement = {
-    results: [],
-    freedKeys: [],
-    newThreads: [],
-    changedThreads: [],
-    messages: [],
-    outboxItems: [],
-    coldSends: [],
-    inboxes: [],
+  const touchedThreads = new Map<string, ThreadState>();
+  const touchedSenders = new Map<string, Sender>();
+  const results = new Map<Send, SendResult>();
+  const keyUses: KeyUse[] = [];
+  const messages: MessageRow[] = [];
+  const outboxItems: AcceptedSends["outboxItems"][number][] = [];
+
+  for (const send of sends) results.set(send, judged(send));
+  return {
+    results,
+    keyUses,
+    threads: [...touchedThreads.values()],
+    messages,
+    outboxItems,
+    coldSends: [...cold.values()],
+    senders: [...touchedSenders.values()],
   };
 
-  for (const send of sends) {
-    const usage = usageOf(send);
+  function judged(send: Send): SendResult {
+    const usage = usageOf(send.request);
     try {
-      judgement.results.push(facts.taken.has(send.messageId) ? accept(send, usage) : replay(send, usage));
+      if (usage === undefined) throw notFound("inbox");
+      const use = used.get(send.key.key + send.key.accountId);
+      return use === undefined ? accepted(send, usage) : replayed(send, use, usage);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      if (facts.taken.has(send.messageId)) judgement.freedKeys.push(send.use);
-      judgement.results.push({ kind: "refused", refusal: error, usage });
+      return { kind: "refused", refusal: error, usage };
     }
   }
-  for (const thread of touched.values()) {
-    (knownThreads.has(thread.id) ? judgement.changedThreads : judgement.newThreads).push(thread);
-  }
-  judgement.coldSends = [...cold.values()];
-  judgement.inboxes = [...new Set(judgement.messages.map(({ inboxId }) => inboxId))].flatMap(
-    (id) => inboxes.get(id) ?? [],
-  );
-  return judgement;
 
-  function usageOf({ request, at }: PreparedSend): SendUsage | undefined {
-    const inbox = inboxes.get(request.inboxId);
-    if (inbox === undefined) return undefined;
-    const window = windows.get(inbox.id);
-    const recipient = recipients.get(`${inbox.id} ${request.to.toLowerCase()}`);
+  function usageOf(request: SendRequest): SendUsage | undefined {
+    const sender = senders.get(request.inboxId);
+    if (sender === undefined) return undefined;
+    const window = windows.get(sender.id);
+    const recipient = recipients.get(`${sender.id} ${request.to.toLowerCase()}`);
     return {
       inWindow: window?.inWindow ?? 0,
       oldestInWindowAt: window?.oldestInWindowAt,
-      today: inbox.sentOn === utcDay(at) ? inbox.sentCount : 0,
+      today: sender.sentOn === today ? sender.sentCount : 0,
       coldToday: recipient === undefined || recipient.isKnown ? undefined : recipient.sent,
     };
   }
 
-  function replay(send: PreparedSend, usage: SendUsage | undefined): SendResult {
-    const { accountId, key, fingerprint } = send.use;
-    const use = facts.keyUses.find((each) => each.accountId === accountId && each.key === key);
-    // The one that had the key was refused since, or has run out: this request is the first now.
-    if (use === undefined) return { kind: "again" };
-    if (use.fingerprint !== fingerprint) throw reusedIdempotencyKey();
-    const message = facts.replays.find((each) => each.id === use.subjectId);
-    if (message === undefined || usage === undefined) throw notFound("message");
+  function replayed(send: Send, use: KeyUse, usage: SendUsage): SendResult {
+    if (use.fingerprint !== send.fingerprint) throw reusedIdempotencyKey();
+    const message = sent.get(use.subjectId);
+    if (message === undefined) throw notFound("message");
     return { kind: "replayed", message, usage };
   }
 
-  function accept(send: PreparedSend, usage: SendUsage | undefined): SendResult {
-    const { request, at } = send;
-    const inbox = inboxes.get(request.inboxId);
-    if (inbox === undefined || usage === undefined) throw notFound("inbox");
+  function accepted(send: Send, usage: SendUsage): SendResult {
+    const { request } = send;
+    const sender = senders.get(request.inboxId);
+    if (sender === undefined) throw notFound("inbox");
     const thread = request.threadId === undefined ? undefined : threads.get(request.threadId);
-    if (request.threadId !== undefined && thread?.inboxId !== inbox.id) throw notFound("thread");
+    if (request.threadId !== undefined && thread?.inboxId !== sender.id) throw notFound("thread");
     const newerInbound = thread !== undefined && hasNewerInbound(thread, request.readUpToMessageId);
     refuseForeignReplyTo(request);
     refuseOverLimit(usage, limits[request.account.plan], at);
 
-    const content = contentOf(send, thread);
-    const from = `${inbox.username}@${mailDomain}`;
-    const recorded = recordMessage(inbox, thread, send.newThreadId, {
+    const from = `${sender.username}@${mailDomain}`;
+    const knownIds = threadMessageIds.get(thread?.id ?? "") ?? [];
+    const content = replyContent(send, thread && { ...thread, messageIds: knownIds, replied: replied.get(thread.id) });
+    const recorded = recordMessage(sender, thread, send.newThreadId, {
       id: send.messageId,
       direction: "outbound",
       at,
@@ -138,89 +128,39 @@ export function judgeSends(
       participants: [from, request.to],
       leavesUnread: newerInbound,
     });
-    const today = utcDay(at);
-    inboxes.set(inbox.id, { ...recorded.inbox, sentOn: today, sentCount: usage.today + 1 });
-    windows.set(inbox.id, {
-      inboxId: inbox.id,
-      inWindow: usage.inWindow + 1,
-      oldestInWindowAt: usage.oldestInWindowAt ?? recorded.createdAt,
-    });
-    if (usage.coldToday !== undefined) countCold(inbox.id, request.to.toLowerCase());
-    threads.set(recorded.thread.id, recorded.thread);
-    touched.set(recorded.thread.id, recorded.thread);
-    newIds.set(recorded.thread.id, [...(newIds.get(recorded.thread.id) ?? []), send.rfcMessageId]);
-    replied.set(recorded.thread.id, {
-      threadId: recorded.thread.id,
-      fromAddr: from,
-      fromName: null,
-      bodyText: content.bodyText,
-      bodyHtml: content.bodyHtml ?? null,
-      createdAt: recorded.createdAt,
-      rfcMessageId: send.rfcMessageId,
-    });
-    const message = {
-      id: send.messageId,
-      inboxId: inbox.id,
-      threadId: recorded.thread.id,
-      status: "pending" as const,
-      rfcMessageId: send.rfcMessageId,
-      providerMessageId: null,
-    };
-    judgement.messages.push({
-      ...message,
-      seq: recorded.seq,
-      direction: "outbound",
-      directionSeq: recorded.directionSeq,
-      createdAt: recorded.createdAt,
-      messageIdHash: send.messageIdHash,
-      contentHash: null,
-      fromAddr: from,
-      fromName: null,
-      toAddr: request.to,
-      cc: [],
-      replyTo: request.replyTo ?? null,
-      subject: content.subject,
-      bodyText: content.bodyText,
-      bodyHtml: content.bodyHtml ?? null,
-      attachmentCount: 0,
-      sourceId: null,
-      sizeBytes: null,
-      inReplyTo: content.inReplyTo ?? null,
-      referenceIds: content.references,
-      failure: null,
-    });
-    judgement.outboxItems.push({
+    const { createdAt } = recorded;
+    const row = messageRow(send, { ...content, ...recorded, from, inboxId: sender.id, threadId: recorded.thread.id });
+    const message: SentMessage = { ...row };
+    messages.push(row);
+    keyUses.push(useOf(send));
+    outboxItems.push({
       subjectId: send.messageId,
       kind: "relay",
-      accountId: inbox.accountId,
-      inboxId: inbox.id,
+      accountId: sender.accountId,
+      inboxId: sender.id,
       lane: splitAddress(request.to)?.domain ?? "",
       dueAt: at,
-      createdAt: at,
+      createdAt,
     });
+
+    const counted = { ...recorded.inbox, sentOn: today, sentCount: usage.today + 1 };
+    senders.set(sender.id, counted);
+    touchedSenders.set(sender.id, counted);
+    threads.set(recorded.thread.id, recorded.thread);
+    touchedThreads.set(recorded.thread.id, recorded.thread);
+    threadMessageIds.set(recorded.thread.id, [...knownIds, message]);
+    replied.set(recorded.thread.id, row);
+    sent.set(message.id, message);
+    used.set(send.key.key + send.key.accountId, useOf(send));
+    if (usage.coldToday !== undefined) countCold(sender.id, request.to.toLowerCase());
+    const inWindow = usage.inWindow + 1;
+    const oldestInWindowAt = usage.oldestInWindowAt ?? createdAt;
+    windows.set(sender.id, { inboxId: sender.id, inWindow, oldestInWindowAt });
     return {
       kind: "accepted",
       message,
-      usage: { ...usage, ...windows.get(inbox.id), today: usage.today + 1 },
+      usage: { ...usage, inWindow, oldestInWindowAt, today: usage.today + 1 },
       newerInbound,
-    };
-  }
-
-  function contentOf({ request, text, html }: PreparedSend, thread: ThreadState | undefined) {
-    const subject = request.subject ?? replySubject(thread?.subject ?? "");
-    const previous = thread && replied.get(thread.id);
-    if (thread === undefined || previous === undefined) {
-      return { subject, bodyText: text, bodyHtml: html, inReplyTo: undefined, references: [] };
-    }
-    const known = (messageIds.get(thread.id) ?? []).map(({ rfcMessageId }) => rfcMessageId);
-    const references = replyReferences([...known, ...(newIds.get(thread.id) ?? [])]);
-    const quoted = quotedMessage(previous);
-    return {
-      subject,
-      bodyText: request.includeQuote ? withTextQuote(text, quoted) : text,
-      bodyHtml: html !== undefined && request.includeQuote ? withHtmlQuote(html, quoted) : html,
-      inReplyTo: previous.rfcMessageId,
-      references,
     };
   }
 
@@ -232,7 +172,7 @@ export function judgeSends(
     return thread.lastInboundSeq > place.seq;
   }
 
-  function refuseForeignReplyTo({ replyTo, account }: PreparedSend["request"]): void {
+  function refuseForeignReplyTo({ replyTo, account }: SendRequest): void {
     if (replyTo === undefined || account.plan !== "free") return;
     const recipient = recipientOf(replyTo, mailDomain);
     const isOwn =
@@ -247,17 +187,55 @@ export function judgeSends(
   }
 
   function countCold(inboxId: string, recipient: string): void {
-    const key = `${inboxId} ${recipient}`;
-    const use = recipients.get(key);
+    const name = `${inboxId} ${recipient}`;
+    const use = recipients.get(name);
     if (use !== undefined) use.sent += 1;
-    cold.set(key, { inboxId, recipient, count: (cold.get(key)?.count ?? 0) + 1 });
+    cold.set(name, { inboxId, recipient, count: (cold.get(name)?.count ?? 0) + 1 });
+  }
+
+  function useOf({ key: { accountId, operation, key }, fingerprint, messageId }: Send): KeyUse {
+    return { accountId, operation, key, fingerprint, subjectId: messageId, createdAt: at };
   }
 }
 
-function quotedMessage(message: RepliedMessage): QuotedMessage {
-  const from =
-    message.fromAddr === ""
-      ? undefined
-      : { address: message.fromAddr, ...(message.fromName !== null && { name: message.fromName }) };
-  return { from, at: message.createdAt, bodyText: message.bodyText, bodyHtml: message.bodyHtml ?? undefined };
+interface MessageContent extends ReturnType<typeof replyContent> {
+  seq: number;
+  directionSeq: number;
+  createdAt: Date;
+  from: string;
+  inboxId: string;
+  threadId: string;
+}
+
+function messageRow(send: Send, content: MessageContent): MessageRow {
+  const { request, messageId, rfcMessageId, messageIdHash } = send;
+  const { seq, directionSeq, createdAt, inboxId, threadId } = content;
+  return {
+    id: messageId,
+    inboxId,
+    threadId,
+    seq,
+    direction: "outbound",
+    directionSeq,
+    status: "pending",
+    createdAt,
+    rfcMessageId,
+    messageIdHash,
+    contentHash: null,
+    fromAddr: content.from,
+    fromName: null,
+    toAddr: request.to,
+    cc: [],
+    replyTo: request.replyTo ?? null,
+    subject: content.subject,
+    bodyText: content.bodyText,
+    bodyHtml: content.bodyHtml ?? null,
+    attachmentCount: 0,
+    sourceId: null,
+    sizeBytes: null,
+    inReplyTo: content.inReplyTo ?? null,
+    referenceIds: content.references,
+    providerMessageId: null,
+    failure: null,
+  };
 }

@@ -2,16 +2,13 @@ import { recipientOf } from "../domain/address.ts";
 import { isHtml } from "../domain/body.ts";
 import { shortDigest } from "../domain/digest.ts";
 import { Refusal } from "../domain/errors.ts";
-import { fingerprintOf, idempotencyKeptMs } from "../domain/idempotency.ts";
+import { expiryOfKeys, fingerprintOf } from "../domain/idempotency.ts";
 import { type Plan, type SendUsage, utcDay, windowStart } from "../domain/limits.ts";
 import { textOfHtml } from "../mail/html.ts";
 import { DatabaseUnavailable, type Db, transaction } from "../store/db.ts";
-import { insertKeyUses, type KeyUse, listKeyUses, removeKeyUses } from "../store/idempotency.ts";
-import { lockInboxes, markInboxTotals } from "../store/inboxes.ts";
-import { insertMessages } from "../store/messages.ts";
-import { insertOutboxItems } from "../store/outbox.ts";
+import { keyLabel, listKeyUses, lockFreeKeys, lockKey } from "../store/idempotency.ts";
 import {
-  addColdSends,
+  insertSends,
   listOwners,
   listPlaces,
   listRecipientUses,
@@ -20,9 +17,10 @@ import {
   listThreadMessageIds,
   listThreadStates,
   listWindowUses,
+  lockSenders,
+  type Recipient,
   type SentMessage,
 } from "../store/sending.ts";
-import { insertThreads, markThreads } from "../store/threads.ts";
 import type { Deps } from "./deps.ts";
 import { groupCommit } from "./group-commit.ts";
 import { judgeSends, type SendFacts } from "./judge-sends.ts";
@@ -42,174 +40,184 @@ export interface SendRequest {
   readUpToMessageId: string | undefined;
 }
 
-/** A send with all that is uncertain settled before the transaction. */
-export interface PreparedSend {
+/** A send with all that takes time done, before it waits for anybody. */
+export interface AskedSend {
   request: SendRequest;
+  key: { accountId: string; operation: "send"; key: string; label: string };
+  fingerprint: string;
+  text: string;
+  html: string | undefined;
+}
+
+/** The same with the ids that it will have if it is accepted: settled before the transaction. */
+export interface Send extends AskedSend {
   messageId: string;
   newThreadId: string;
   rfcMessageId: string;
   messageIdHash: string;
-  use: KeyUse;
-  text: string;
-  html: string | undefined;
-  at: Date;
 }
 
 export type SendResult =
   | { kind: "accepted"; message: SentMessage; usage: SendUsage; newerInbound: boolean }
   | { kind: "replayed"; message: SentMessage; usage: SendUsage }
-  | { kind: "refused"; refusal: Refusal; usage: SendUsage | undefined }
-  /** Another request of the same batch had the same key: what came of that one has to be seen first. */
-  | { kind: "again" };
+  | { kind: "refused"; refusal: Refusal; usage: SendUsage | undefined };
+
+/** Another transaction is at work on the same key: what comes of that one has to be seen first. */
+type Busy = { kind: "busy" };
+
+/** A duplicate waits so long for what comes of the first (contract §5.2). */
+const longestWaitMs = 5_000;
 
 /**
  * Resolves when the message is on disk with its key and its outbox row, or is refused. Sends that come at the same
  * time share one transaction: exactly one email for each key, whatever dies when.
  */
-export function emailSender(deps: Deps): (request: SendRequest) => Promise<Exclude<SendResult, { kind: "again" }>> {
-  const commit = groupCommit<PreparedSend, SendResult>({
+export function emailSender(deps: Deps): (request: SendRequest) => Promise<SendResult> {
+  const commit = groupCommit<AskedSend, SendResult | Busy>({
     commit: (sends) => acceptSends(deps, sends),
     sizeOf: ({ request }) => request.body.length + (request.bodyHtml?.length ?? 0),
     isHopeless: (error) => error instanceof DatabaseUnavailable,
   });
+  const untilFree = keyWaiter(deps);
+
   return async (request) => {
-    const send = preparedSend(deps, request);
+    const send = askedSend(request);
+    const waitsUntilMs = performance.now() + longestWaitMs;
     for (;;) {
-      const result = await commit(send).catch(inProgress);
-      if (result.kind !== "again") return result;
+      const result = await commit(send);
+      if (result.kind !== "busy") return result;
+      const leftMs = Math.ceil(waitsUntilMs - performance.now());
+      if (leftMs <= 0 || !(await untilFree(send.key.label, leftMs))) return inProgress();
     }
   };
 }
 
-async function acceptSends(deps: Deps, sends: readonly PreparedSend[]): Promise<SendResult[]> {
-  const firsts = firstOfEachKey(sends);
-  const judged = await transaction(deps.db.api, async (tx) => {
-    const day = utcDay(firsts[0]?.at ?? deps.now());
-    const judgement = judgeSends(firsts, await factsOf(tx, deps, firsts, day), deps);
-    await Promise.all([
-      removeKeyUses(tx, judgement.freedKeys),
-      insertThreads(tx, judgement.newThreads),
-      markThreads(tx, judgement.changedThreads),
-      insertMessages(tx, judgement.messages),
-      insertOutboxItems(tx, judgement.outboxItems),
-      addColdSends(tx, judgement.coldSends, day),
-      markInboxTotals(tx, judgement.inboxes),
-    ]);
+async function acceptSends(deps: Deps, asked: readonly AskedSend[]): Promise<(SendResult | Busy)[]> {
+  const at = deps.now();
+  const expiredBefore = expiryOfKeys(at);
+  const sends = asked.map((send) => withIds(deps, send, at));
+  const { results, ...accepted } = await transaction(deps.db.api, async (tx) => {
+    const free = await lockFreeKeys(tx, [...new Set(sends.map(({ key }) => key.label))]);
+    const ours = sends.filter(({ key }) => free.has(key.label));
+    const facts = await factsOf(tx, deps, ours, at);
+    const judgement = judgeSends(ours, facts, { at, mailDomain: deps.mailDomain, limits: deps.limits });
+    if (judgement.messages.length > 0) await insertSends(tx, judgement, { day: utcDay(at), expiredBefore });
     return judgement;
   });
-  if (judged.outboxItems.length > 0) deps.nudge("relay");
-  const results = new Map(firsts.map((send, index) => [send, judged.results[index]]));
-  return sends.map((send) => results.get(send) ?? { kind: "again" });
+  if (accepted.outboxItems.length > 0) deps.nudge("relay");
+  return sends.map((send): SendResult | Busy => results.get(send) ?? { kind: "busy" });
 }
 
-/** The key goes first, so that of two requests the later waits for what comes of the earlier; then the lock, then the facts. */
-async function factsOf(tx: Db, deps: Deps, sends: readonly PreparedSend[], day: string): Promise<SendFacts> {
-  const earliest = new Date(Math.min(...sends.map(({ at }) => at.getTime())));
-  const taken = await insertKeyUses(
-    tx,
-    sends.map(({ use }) => use),
-    new Date(earliest.getTime() - idempotencyKeptMs),
-  );
-  const others = sends.filter(({ messageId }) => !taken.has(messageId));
-  const fresh = sends.filter(({ messageId }) => taken.has(messageId));
-  const inboxIds = [...new Set(sends.map(({ request }) => request.inboxId))];
-  const threadIds = [...new Set(fresh.flatMap(({ request }) => request.threadId ?? []))];
-  const [inboxes, windowUses, recipientUses, threads, replied, threadMessageIds, places, owners, keyUses] =
-    await Promise.all([
-      lockInboxes(tx, inboxIds),
-      listWindowUses(tx, inboxIds, windowStart(earliest)),
-      listRecipientUses(tx, recipientsOf(fresh), day),
-      listThreadStates(tx, threadIds),
-      listRepliedMessages(tx, threadIds),
-      listThreadMessageIds(tx, threadIds),
-      listPlaces(
-        tx,
-        fresh.flatMap(({ request }) => request.readUpToMessageId ?? []),
-      ),
-      listOwners(tx, ownNamesIn(fresh, deps.mailDomain)),
-      listKeyUses(
-        tx,
-        others.map(({ use }) => use),
-      ),
-    ]);
+/** All that the judgement needs: the lock goes first, so that the rest is read behind it. Most sends need little of it. */
+async function factsOf(tx: Db, deps: Deps, sends: readonly Send[], at: Date): Promise<SendFacts> {
+  const requests = sends.map(({ request }) => request);
+  const replies = requests.filter(({ threadId }) => threadId !== undefined);
+  const threadIds = unique(replies.flatMap(({ threadId }) => threadId ?? []));
+  const quoting = sends.filter(({ request }) => request.threadId !== undefined && request.includeQuote);
+  const senders = await lockSenders(tx, unique(requests.map(({ inboxId }) => inboxId)));
+  const [keyUses, windowUses, recipientUses, threads, replied, threadMessageIds, places, owners] = await Promise.all([
+    listKeyUses(
+      tx,
+      sends.map(({ key }) => key),
+    ),
+    listWindowUses(tx, windowCountsOf(deps, requests), windowStart(at)),
+    listRecipientUses(tx, limitedRecipientsOf(deps, requests), utcDay(at)),
+    listThreadStates(tx, threadIds),
+    listRepliedMessages(tx, threadIds, {
+      text: quoting.length > 0,
+      html: quoting.some(({ html }) => html !== undefined),
+    }),
+    listThreadMessageIds(tx, threadIds),
+    listPlaces(tx, unique(replies.flatMap(({ readUpToMessageId }) => readUpToMessageId ?? []))),
+    listOwners(tx, ownNamesIn(requests, deps.mailDomain)),
+  ]);
   const replays = await listSentMessages(
     tx,
     keyUses.map(({ subjectId }) => subjectId),
   );
+  return { keyUses, replays, senders, windowUses, recipientUses, threads, replied, threadMessageIds, places, owners };
+}
+
+function askedSend(request: SendRequest): AskedSend {
+  const { account, inboxId, idempotencyKey, ...asked } = request;
+  const html = request.bodyHtml ?? (isHtml(request.body) ? request.body : undefined);
+  const key = { accountId: account.id, operation: "send" as const, key: idempotencyKey };
   return {
-    taken,
-    keyUses,
-    replays,
-    inboxes,
-    windowUses,
-    recipientUses,
-    threads,
-    replied,
-    threadMessageIds,
-    places,
-    owners,
+    request,
+    key: { ...key, label: keyLabel(key) },
+    fingerprint: fingerprintOf(inboxId, asked),
+    text: html !== undefined && request.bodyHtml === undefined ? textOfHtml(html) : request.body,
+    html,
   };
 }
 
-function preparedSend(deps: Deps, request: SendRequest): PreparedSend {
-  const at = deps.now();
+function withIds(deps: Deps, asked: AskedSend, at: Date): Send {
   const messageId = deps.newId("msg", at);
   const rfcMessageId = `${messageId}@${deps.mailDomain}`;
-  const { account, inboxId, idempotencyKey, ...asked } = request;
-  const html = request.bodyHtml ?? (isHtml(request.body) ? request.body : undefined);
   return {
-    request,
+    ...asked,
     messageId,
     newThreadId: deps.newId("thr", at),
     rfcMessageId,
     messageIdHash: shortDigest(rfcMessageId),
-    use: {
-      accountId: account.id,
-      operation: "send",
-      key: idempotencyKey,
-      fingerprint: fingerprintOf(inboxId, asked),
-      subjectId: messageId,
-      createdAt: at,
-    },
-    text: html !== undefined && request.bodyHtml === undefined ? textOfHtml(html) : request.body,
-    html,
-    at,
   };
 }
 
-/** Waiting for the lock has run out: most likely a twin of this request is still at work. */
-function inProgress(error: unknown): SendResult {
-  if (!(error instanceof DatabaseUnavailable) || error.sqlState !== lockNotAvailable) throw error;
-  const why = "another request is still at work on it";
-  return {
-    kind: "refused",
-    refusal: new Refusal("idempotency_in_progress", `Cannot send: ${why}`, { retryAfterSeconds: 1 }),
-    usage: undefined,
+/** Twins that wait for the same key wait together, on one connection. False when the time was not enough. */
+function keyWaiter(deps: Deps): (label: string, timeoutMs: number) => Promise<boolean> {
+  const waits = new Map<string, Promise<boolean>>();
+  return (label, timeoutMs) => {
+    const known = waits.get(label);
+    if (known !== undefined) return known;
+    const wait = transaction(deps.db.api, (tx) => lockKey(tx, label, timeoutMs))
+      .then(() => true, falseIfTimedOut)
+      .finally(() => waits.delete(label));
+    waits.set(label, wait);
+    return wait;
   };
+}
+
+function falseIfTimedOut(error: unknown): false {
+  if (error instanceof DatabaseUnavailable && error.sqlState === lockNotAvailable) return false;
+  throw error;
 }
 
 /** SQLSTATE of a lock time-out (PostgreSQL, appendix A). */
 const lockNotAvailable = "55P03";
 
-function firstOfEachKey(sends: readonly PreparedSend[]): PreparedSend[] {
-  const byKey = new Map<string, PreparedSend>();
-  for (const send of sends) {
-    const key = `${send.use.accountId} ${send.use.key}`;
-    if (!byKey.has(key)) byKey.set(key, send);
-  }
-  return [...byKey.values()];
+function inProgress(): SendResult {
+  const why = "another request with this Idempotency-Key is still at work";
+  const refusal = new Refusal("idempotency_in_progress", `Cannot send: ${why}`, { retryAfterSeconds: 1 });
+  return { kind: "refused", refusal, usage: undefined };
 }
 
-function recipientsOf(sends: readonly PreparedSend[]) {
-  const recipients = sends.map(({ request }) => ({ inboxId: request.inboxId, recipient: request.to.toLowerCase() }));
-  return [...new Map(recipients.map((each) => [`${each.inboxId} ${each.recipient}`, each])).values()];
+/** What a limit can tell apart: where there is none nothing is counted. */
+function windowCountsOf(deps: Deps, requests: readonly SendRequest[]) {
+  const counts = new Map(
+    requests.map(({ inboxId, account }) => [inboxId, deps.limits[account.plan].sendsPerMinute] as const),
+  );
+  return Array.from(counts, ([inboxId, upTo]) => ({ inboxId, upTo })).filter(({ upTo }) => upTo > 0);
+}
+
+function limitedRecipientsOf(deps: Deps, requests: readonly SendRequest[]): Recipient[] {
+  const recipients = new Map<string, Recipient>();
+  for (const { inboxId, to, account } of requests) {
+    if (deps.limits[account.plan].coldRecipientDaily === 0) continue;
+    const recipient = to.toLowerCase();
+    recipients.set(`${inboxId} ${recipient}`, { inboxId, recipient });
+  }
+  return [...recipients.values()];
 }
 
 /** The names behind `replyTo` that a free plan may use only when they are its own. */
-function ownNamesIn(sends: readonly PreparedSend[], mailDomain: string): string[] {
-  return sends.flatMap(({ request }) => {
-    if (request.replyTo === undefined || request.account.plan !== "free") return [];
-    const recipient = recipientOf(request.replyTo, mailDomain);
+function ownNamesIn(requests: readonly SendRequest[], mailDomain: string): string[] {
+  return requests.flatMap(({ replyTo, account }) => {
+    if (replyTo === undefined || account.plan !== "free") return [];
+    const recipient = recipientOf(replyTo, mailDomain);
     return recipient.kind === "inbox" ? [recipient.username] : [];
   });
+}
+
+function unique<T>(values: readonly T[]): T[] {
+  return [...new Set(values)];
 }

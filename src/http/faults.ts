@@ -7,11 +7,16 @@ import { type Fault, Refusal } from "../domain/errors.ts";
  * Judges a parsed body: unknown fields are dropped, defaults filled in, nothing is converted. All faults are told at
  * once and none repeats a value. `doing` says what is refused: "create inbox".
  */
-export function bodyJudge<Schema extends TSchema>(schema: Schema, doing: string): (body: unknown) => Static<Schema> {
+export function bodyJudge<Schema extends TSchema>(
+  schema: Schema,
+  doing: string,
+  alsoWrong: (fields: Readonly<Record<string, unknown>>) => Fault[] = () => [],
+): (body: unknown) => Static<Schema> {
   const check = TypeCompiler.Compile(schema);
   return (body) => {
     const value = known(schema, body);
     const faults = faultsOf(check, value, (path, detail) => ({ pointer: `#${path}`, detail }));
+    if (isFields(value)) faults.push(...alsoWrong(value));
     if (faults.length > 0) throw new Refusal("validation_error", sentence(doing, faults), { faults });
     return value as Static<Schema>;
   };
@@ -57,6 +62,10 @@ function known(schema: TSchema, value: unknown): unknown {
     else if (property.default !== undefined) fields[name] = property.default;
   }
   return fields;
+}
+
+function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** A text that is no number stays a text, and so the schema refuses it. `1e1`, ` 1` and `0x1` are no numbers here. */

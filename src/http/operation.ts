@@ -1,6 +1,7 @@
 import type { TObject, TSchema } from "@sinclair/typebox";
-import type { Reason } from "../domain/errors.ts";
+import { type Fault, type Reason, Refusal } from "../domain/errors.ts";
 import { missingIdempotencyKey } from "../domain/idempotency.ts";
+import type { Account } from "./auth.ts";
 import { type BodyLimits, invalidJson, parseJson, readBody } from "./body.ts";
 import { bodyJudge, queryJudge } from "./faults.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
@@ -12,6 +13,8 @@ export interface Operation<Body extends TSchema, Query extends TObject, Answers 
   summary: string;
   description: string;
   body?: Body;
+  /** Faults of the body that its schema can't see, since they lie between fields; told together with the schema's own. */
+  alsoWrong?: (fields: Readonly<Record<string, unknown>>) => Fault[];
   /** A request without any body then counts as `{}`. */
   bodyMayBeEmpty?: boolean;
   query?: Query;
@@ -24,6 +27,8 @@ export interface Operation<Body extends TSchema, Query extends TObject, Answers 
   answers: Answers;
   /** Response headers, by status. */
   answerHeaders?: Record<number, Record<string, string>>;
+  /** What to refuse with, and to set on the answer, where what the request brings is refused with this. */
+  whenRefused?: (context: Refused, refusal: Refusal) => Promise<Refusal>;
   /** Needs no key. Only the document reads this: what is open is mounted as open. */
   open?: boolean;
   /** Reasons beyond those that every operation has. */
@@ -49,7 +54,7 @@ export function operation<
 
 /** What a request brings is taken in the contract's order (§2), one step after the other. */
 function takes(of: Operation<TSchema, TObject, Record<number, TSchema>>): ((context: Taken) => void | Promise<void>)[] {
-  const { idempotencyKey, query, body } = of;
+  const { idempotencyKey, query, body, whenRefused } = of;
   const doing = of.summary.charAt(0).toLowerCase() + of.summary.slice(1);
   const steps: ((context: Taken) => void | Promise<void>)[] = [];
   if (body !== undefined) {
@@ -70,7 +75,7 @@ function takes(of: Operation<TSchema, TObject, Record<number, TSchema>>): ((cont
     });
   }
   if (body !== undefined) {
-    const judge = bodyJudge(body, doing);
+    const judge = bodyJudge(body, doing, of.alsoWrong);
     const whenEmpty = of.bodyMayBeEmpty ? {} : undefined;
     steps.push((context) => {
       const value = parseJson(context.body as Uint8Array);
@@ -78,7 +83,21 @@ function takes(of: Operation<TSchema, TObject, Record<number, TSchema>>): ((cont
       context.body = judge(value === undefined ? whenEmpty : value);
     });
   }
-  return steps;
+  if (whenRefused === undefined) return steps;
+  return steps.map((step) => async (context: Taken) => {
+    try {
+      await step(context);
+    } catch (error) {
+      throw error instanceof Refusal ? await whenRefused(context as unknown as Refused, error) : error;
+    }
+  });
+}
+
+/** What a refused request is known by: the guard and the look-up of its resource have let it pass. */
+export interface Refused {
+  account: Account;
+  params: Record<string, string>;
+  set: { headers: Record<string, string | number> };
 }
 
 interface Taken {

@@ -1,20 +1,24 @@
 import { Type } from "@sinclair/typebox";
 import { parseSendAddress } from "../domain/address.ts";
-import { Refusal } from "../domain/errors.ts";
+import { notFound, type Refusal } from "../domain/errors.ts";
 import { missingIdempotencyKey } from "../domain/idempotency.ts";
-import { rateLimitFields } from "../domain/limits.ts";
+import { type Plan, rateLimitFields, type SendUsage } from "../domain/limits.ts";
 import type { Deps } from "../flows/deps.ts";
 import type { SendRequest, SendResult } from "../flows/send-email.ts";
+import { sendUsage } from "../flows/send-usage.ts";
 import { listSentMessages, type SentMessage } from "../store/sending.ts";
 import { api } from "./app.ts";
 import { emailAddress } from "./email-address.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
-import { inboxPath, ownedInbox } from "./inboxes.ts";
+import { inboxOwners } from "./inbox-owners.ts";
+import { inboxPath } from "./inboxes.ts";
 import { oneOf, text } from "./models.ts";
-import { operation } from "./operation.ts";
+import { operation, type Refused } from "./operation.ts";
+
+type Answering = Refused["set"];
 
 export interface SendDeps extends Deps {
-  sendEmail: (request: SendRequest) => Promise<Exclude<SendResult, { kind: "again" }>>;
+  sendEmail: (request: SendRequest) => Promise<SendResult>;
   /** Resolves when the first attempt to relay a message has settled, or at the time-out. */
   settled: (messageId: string, timeoutMs: number) => Promise<void>;
   sendWaitMs: number;
@@ -85,19 +89,36 @@ const sendBody = (mailDomain: string) =>
   });
 
 export function send(deps: SendDeps) {
+  const owners = inboxOwners(deps);
+
+  /** Every answer about an inbox says what is left of its limits (contract §5.3). */
+  function tellLimits(set: Answering, plan: Plan, usage: SendUsage): void {
+    for (const [name, value] of Object.entries(rateLimitFields(usage, deps.limits[plan], deps.now()))) {
+      set.headers[name.toLowerCase()] = value;
+    }
+  }
+
+  /** Where nothing was counted it is looked up; an inbox that was deleted meanwhile was not found from the start. */
+  async function refused({ account, params, set }: Refused, refusal: Refusal, known?: SendUsage): Promise<Refusal> {
+    const inboxId = params.id ?? "";
+    const usage = known ?? (await sendUsage(deps, account.plan, inboxId));
+    if (usage === undefined) owners.forget(inboxId);
+    else tellLimits(set, account.plan, usage);
+    return usage === undefined ? notFound("inbox") : refusal;
+  }
+
   return api("/v1/inboxes/:id/send", "Sending")
     .derive(async ({ account, params }) => ({
-      inbox: await ownedInbox(deps, account.id, (params as { id: string }).id),
+      inboxIsThere: await owners.check(account.id, (params as { id: string }).id),
     }))
     .post(
       "",
-      async ({ account, inbox, body, request, set }) => {
+      async ({ account, params, body, request, set }) => {
         const idempotencyKey = idempotencyKeyOf(request);
         if (idempotencyKey === undefined) throw missingIdempotencyKey();
-        if (body.subject === undefined && body.threadId === undefined) throw subjectNeeded();
         const result = await deps.sendEmail({
           account,
-          inboxId: inbox.id,
+          inboxId: params.id,
           idempotencyKey,
           to: wireAddress(body.to, deps.mailDomain),
           replyTo: body.replyTo === undefined ? undefined : wireAddress(body.replyTo, deps.mailDomain),
@@ -108,16 +129,13 @@ export function send(deps: SendDeps) {
           includeQuote: body.includeQuote ?? true,
           readUpToMessageId: body.readUpToMessageId,
         });
-        if (result.usage !== undefined) {
-          Object.assign(set.headers, lowerCased(rateLimitFields(result.usage, deps.limits[account.plan], deps.now())));
-        }
-        if (result.kind === "refused") throw result.refusal;
+        if (result.kind === "refused") throw await refused({ account, params, set }, result.refusal, result.usage);
+        tellLimits(set, account.plan, result.usage);
         if (result.kind === "replayed") {
           set.headers["idempotent-replayed"] = "true";
           return toSent(result.message);
         }
-        if (!prefersNoWait(request)) await deps.settled(result.message.id, deps.sendWaitMs);
-        const [message] = prefersNoWait(request) ? [] : await listSentMessages(deps.db.api, [result.message.id]);
+        const message = prefersNoWait(request) ? undefined : await firstAttempt(deps, result.message.id);
         return {
           ...toSent(message ?? result.message),
           ...(result.newerInbound && { isRead: false, reason: "newer_inbound" as const }),
@@ -133,6 +151,11 @@ export function send(deps: SendDeps) {
           Prefer: { description: "`respond-async` answers at once with `pending`", example: "respond-async" },
         },
         body: sendBody(deps.mailDomain),
+        alsoWrong: ({ subject, threadId }) =>
+          subject === undefined && threadId === undefined
+            ? [{ pointer: "#/subject", detail: 'is required without "threadId"' }]
+            : [],
+        whenRefused: refused,
         answers: { 200: Sent },
         answerHeaders: {
           200: {
@@ -168,8 +191,11 @@ function toSent(message: SentMessage) {
   };
 }
 
-function lowerCased(fields: Record<string, string>): Record<string, string> {
-  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name.toLowerCase(), value]));
+/** What has become of a message when its first attempt has ended, or when the time for it is up. */
+async function firstAttempt(deps: SendDeps, messageId: string): Promise<SentMessage | undefined> {
+  if (deps.sendWaitMs > 0) await deps.settled(messageId, deps.sendWaitMs);
+  const [message] = await listSentMessages(deps.db.api, [messageId]);
+  return message;
 }
 
 /** The form that goes on the wire: the schema has seen that it is one. */
@@ -177,10 +203,4 @@ function wireAddress(address: string, mailDomain: string): string {
   const parsed = parseSendAddress(address, mailDomain);
   if (parsed === undefined) throw new Error("Cannot send: an address passed its schema and is none");
   return parsed;
-}
-
-function subjectNeeded(): Refusal {
-  return new Refusal("validation_error", 'Cannot send email: "subject" is required without "threadId"', {
-    faults: [{ pointer: "#/subject", detail: 'is required without "threadId"' }],
-  });
 }

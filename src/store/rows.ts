@@ -12,16 +12,16 @@ export async function insertRows<T extends PgTable>(
   rows: readonly T["$inferInsert"][],
   ending: SQL = sql``,
 ): Promise<void> {
-  const first = rows[0];
-  if (first === undefined) return;
-  // Every row of one call names the same columns; what none names keeps the table's default.
+  if (rows.length > 0) await query(db, insertion(table, rows, ending));
+}
+
+/** The statement of `insertRows`, to be part of another. Every row names the same columns; what none names keeps the table's default. */
+export function insertion<T extends PgTable>(table: T, rows: readonly T["$inferInsert"][], ending: SQL = sql``): SQL {
+  const first = rows[0] ?? {};
   const named = columnsOf(table).filter(([name]) => name in first);
   const into = sql.raw(named.map(([, column]) => `"${columnName(column)}"`).join(", "));
   const from = sql.raw(named.map(([name]) => `row."${name}"`).join(", "));
-  await query(
-    db,
-    sql`insert into ${sql.identifier(getTableConfig(table).name)} (${into}) select ${from} from ${recordSet(table, rows, Object.keys(first))}${ending}`,
-  );
+  return sql`insert into ${sql.identifier(getTableConfig(table).name)} (${into}) select ${from} from ${recordSet(table, rows, Object.keys(first))}${ending}`;
 }
 
 /** The same, passing over rows whose key is there already. */

@@ -1,0 +1,258 @@
+import { beforeAll, describe, expect, test } from "bun:test";
+import { sql } from "drizzle-orm";
+import { query, transaction } from "../../src/store/db.ts";
+import { keyLabel, lockFreeKeys } from "../../src/store/idempotency.ts";
+import { enginesHere } from "../support/engines.ts";
+import { newAccount, newInbox, send, tally } from "../support/sends.ts";
+import { countRows } from "../support/stored.ts";
+import type { Answer, World } from "../support/world.ts";
+import { oneWorldOn, worldsOn } from "../support/world-on.ts";
+
+const hour = 3_600_000;
+
+/** How many of these answers were replays, and which messages they name. */
+function outcome(answers: readonly Answer[]) {
+  return {
+    statuses: tally(answers),
+    messages: [...new Set(answers.map(({ body }) => body.messageId))].length,
+    replays: answers.filter(({ headers }) => headers.get("idempotent-replayed") === "true").length,
+  };
+}
+
+function times<T>(count: number, make: (index: number) => T): T[] {
+  return Array.from({ length: count }, (_, index) => make(index));
+}
+
+describe.each(enginesHere())("one email for each key (%s)", (engine) => {
+  const world = oneWorldOn(engine);
+  const rows = (table: string, inboxId?: string) => countRows(world().service.deps.db.api, table, inboxId);
+
+  test("50 requests at once with one key are one message and 49 replays", async () => {
+    const inboxId = await newInbox(world());
+    const answers = await Promise.all(times(50, () => send(world(), inboxId, {}, { key: "at-once" })));
+    expect(outcome(answers)).toEqual({ statuses: { "200": 50 }, messages: 1, replays: 49 });
+    expect(await rows("messages", inboxId)).toBe(1);
+  });
+
+  test("the same key with another body is refused, and the first answer stays", async () => {
+    const inboxId = await newInbox(world());
+    const first = await send(world(), inboxId, {}, { key: "reused" });
+    for (const change of [
+      { subject: "Other" },
+      { to: "joe@example.com" },
+      { body: "Other" },
+      { includeQuote: false },
+    ]) {
+      expect(tally([await send(world(), inboxId, change, { key: "reused" })])).toEqual({
+        "422 idempotency_key_reused": 1,
+      });
+    }
+    const again = await send(world(), inboxId, {}, { key: "reused" });
+    expect(again.body.messageId).toBe(first.body.messageId);
+    expect(await rows("messages", inboxId)).toBe(1);
+  });
+
+  test("of requests at once with one key and two bodies, one body is sent and the other refused", async () => {
+    const inboxId = await newInbox(world());
+    const answers = await Promise.all(
+      times(20, (index) => send(world(), inboxId, { subject: index % 2 ? "odd" : "even" }, { key: "two-bodies" })),
+    );
+    expect(tally(answers)).toEqual({ "200": 10, "422 idempotency_key_reused": 10 });
+    expect(await rows("messages", inboxId)).toBe(1);
+  });
+
+  test("the same key on two inboxes at once is one message: its second path is another request", async () => {
+    const inboxIds = await Promise.all(times(2, () => newInbox(world())));
+    const answers = await Promise.all(inboxIds.map((inboxId) => send(world(), inboxId, {}, { key: "two-inboxes" })));
+    expect(tally(answers)).toEqual({ "200": 1, "422 idempotency_key_reused": 1 });
+  });
+
+  test("another account may use the same key, and so may the creation of an inbox", async () => {
+    const apiKey = await newAccount(world());
+    const [mine, theirs] = [await newInbox(world()), await newInbox(world(), apiKey)];
+    const body = { username: "shared-key" };
+    const headers = { "idempotency-key": "shared" };
+    const answers = [
+      await world().api("/v1/inboxes", { method: "POST", body, headers }),
+      await send(world(), mine, {}, { key: "shared" }),
+      await send(world(), theirs, {}, { key: "shared", apiKey }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([201, 200, 200]);
+    expect(outcome(answers).replays).toBe(0);
+  });
+
+  const sameRequests: [what: string, first: object, second: object][] = [
+    [
+      "with its fields in another order",
+      { to: "a@x.example", body: "b", subject: "c" },
+      { subject: "c", body: "b", to: "a@x.example" },
+    ],
+    ["with defaults that the first left out", {}, { includeQuote: true }],
+    ["with fields that mean nothing here", {}, { colour: "blue", __proto__x: 1 }],
+    ["with the domain in capitals", { to: "jane@example.com" }, { to: "jane@EXAMPLE.com" }],
+  ];
+  test.each(sameRequests)("the same request %s is a replay", async (what, first, second) => {
+    const inboxId = await newInbox(world());
+    const answers = [await send(world(), inboxId, first, { key: what.replaceAll(" ", "-") })];
+    answers.push(await send(world(), inboxId, second, { key: what.replaceAll(" ", "-") }));
+    expect(outcome(answers)).toEqual({ statuses: { "200": 2 }, messages: 1, replays: 1 });
+  });
+
+  test("white space between fields doesn't matter, nor whether the key is quoted", async () => {
+    const inboxId = await newInbox(world());
+    const fields = { to: "a@x.example", subject: "c", body: "b" };
+    const answers: Answer[] = [];
+    for (const [body, key] of [
+      [JSON.stringify(fields), "quoted"],
+      [JSON.stringify(fields, null, 4), '"quoted"'],
+    ] as const) {
+      const headers = { "idempotency-key": key, prefer: "respond-async" };
+      answers.push(await world().api(`/v1/inboxes/${inboxId}/send`, { method: "POST", body, headers }));
+    }
+    expect(outcome(answers)).toEqual({ statuses: { "200": 2 }, messages: 1, replays: 1 });
+  });
+
+  test("a refused request leaves its key free", async () => {
+    const inboxId = await newInbox(world());
+    const refused = await send(world(), inboxId, { threadId: "thr_none" }, { key: "freed" });
+    expect(refused.status).toBe(404);
+    const accepted = await send(world(), inboxId, {}, { key: "freed" });
+    expect(outcome([accepted])).toEqual({ statuses: { "200": 1 }, messages: 1, replays: 0 });
+  });
+
+  test("a refused and a good request at once with one key: the good one is sent", async () => {
+    const inboxId = await newInbox(world());
+    const answers = await Promise.all([
+      send(world(), inboxId, { threadId: "thr_none" }, { key: "mixed" }),
+      send(world(), inboxId, {}, { key: "mixed" }),
+    ]);
+    expect(answers[1]?.status).toBe(200);
+    expect(await rows("messages", inboxId)).toBe(1);
+  });
+
+  test("a replay sends nothing, and counts against no limit that is used up", async () => {
+    const inboxId = await newInbox(world());
+    const first = await send(world(), inboxId, {}, { key: "first" });
+    await Promise.all(times(9, () => send(world(), inboxId)));
+    const full = await send(world(), inboxId);
+    expect(tally([full])).toEqual({ "429 rate_limit_exceeded": 1 });
+    const again = await send(world(), inboxId, {}, { key: "first" });
+    expect(again.body.messageId).toBe(first.body.messageId);
+    expect(again.headers.get("ratelimit")).toBe(full.headers.get("ratelimit"));
+    expect(await rows("messages", inboxId)).toBe(10);
+  });
+
+  test("a replay tells what has become of the message since", async () => {
+    const inboxId = await newInbox(world());
+    const first = await send(world(), inboxId, {}, { key: "told-later" });
+    expect(first.body.status).toBe("pending");
+    await query(
+      world().service.deps.db.api,
+      sql`update messages set status = 'sent', provider_message_id = 'A1B2' where id = ${first.body.messageId}`,
+    );
+    const again = await send(world(), inboxId, {}, { key: "told-later" });
+    expect(again.body).toMatchObject({ messageId: first.body.messageId, status: "sent", providerMessageId: "A1B2" });
+  });
+});
+
+describe.each(enginesHere())("a key is kept for 24 hours (%s)", (engine) => {
+  const startWorld = worldsOn(engine);
+
+  test("also over a restart, and then means a new request", async () => {
+    await using world = await startWorld();
+    const inboxId = await newInbox(world);
+    const first = await send(world, inboxId, {}, { key: "kept" });
+    await world.restart();
+    world.clock.pass(24 * hour - 1);
+    const replay = await send(world, inboxId, {}, { key: "kept" });
+    expect(outcome([first, replay])).toEqual({ statuses: { "200": 2 }, messages: 1, replays: 1 });
+
+    world.clock.pass(1);
+    const fresh = await Promise.all(times(5, () => send(world, inboxId, { subject: "Other" }, { key: "kept" })));
+    expect(outcome(fresh)).toEqual({ statuses: { "200": 5 }, messages: 1, replays: 4 });
+    expect(fresh[0]?.body.messageId).not.toBe(first.body.messageId);
+  });
+});
+
+describe.skipIf(!enginesHere().includes("postgres"))("two processes on one Postgres", () => {
+  const startWorld = worldsOn("postgres");
+  let first: World;
+  let second: World;
+  beforeAll(async () => {
+    first = await startWorld();
+    second = await first.another();
+    return async () => {
+      await second[Symbol.asyncDispose]();
+      await first[Symbol.asyncDispose]();
+    };
+  }, 30_000);
+
+  test("50 requests at once with one key are one message and 49 replays", async () => {
+    const inboxId = await newInbox(first);
+    const answers = await Promise.all(
+      times(50, (index) => send(index % 2 ? first : second, inboxId, {}, { key: "two-processes" })),
+    );
+    expect(outcome(answers)).toEqual({ statuses: { "200": 50 }, messages: 1, replays: 49 });
+    expect(await countRows(first.service.deps.db.api, "messages", inboxId)).toBe(1);
+  });
+
+  test("a hundred keys, each asked for in both at once, are a hundred messages", async () => {
+    const inboxIds = await Promise.all(times(20, () => newInbox(first)));
+    const answers = await Promise.all(
+      times(200, (index) => {
+        const key = index >> 1;
+        const inboxId = inboxIds[key % inboxIds.length] ?? "";
+        return send(index % 2 ? first : second, inboxId, {}, { key: `pair-${key}` });
+      }),
+    );
+    expect(outcome(answers)).toEqual({ statuses: { "200": 200 }, messages: 100, replays: 100 });
+  });
+
+  test("a duplicate of a request that hangs is told to come back, and holds up nobody else", async () => {
+    const inboxId = await newInbox(first);
+    const { deps } = second.service;
+    const [account] = await query<{ id: string }>(deps.db.api, sql`select id from accounts order by id limit 1`);
+    const label = keyLabel({ accountId: account?.id ?? "", operation: "send", key: "hangs" });
+    const held = Promise.withResolvers<void>();
+    const end = Promise.withResolvers<void>();
+    const hanging = transaction(deps.db.api, async (tx) => {
+      await lockFreeKeys(tx, [label]);
+      held.resolve();
+      await end.promise;
+    });
+    await held.promise;
+    const startMs = performance.now();
+    const duplicates = times(5, () => send(first, inboxId, {}, { key: "hangs" }));
+    const others = await Promise.all(times(4, () => send(first, inboxId)));
+    expect(tally(others)).toEqual({ "200": 4 });
+    expect(performance.now() - startMs).toBeLessThan(2_000);
+
+    const answers = await Promise.all(duplicates);
+    expect(tally(answers)).toEqual({ "409 idempotency_in_progress": 5 });
+    expect(performance.now() - startMs).toBeWithin(4_500, 7_000);
+    for (const { headers } of answers) {
+      expect(headers.get("retry-after")).toBe("1");
+      expect(headers.has("ratelimit")).toBe(true);
+    }
+    end.resolve();
+    await hanging;
+    expect((await send(first, inboxId, {}, { key: "hangs" })).status).toBe(200);
+  }, 20_000);
+
+  test("a duplicate waits for a first one that takes its time", async () => {
+    const inboxId = await newInbox(first);
+    const { deps } = second.service;
+    const [account] = await query<{ id: string }>(deps.db.api, sql`select id from accounts order by id limit 1`);
+    const label = keyLabel({ accountId: account?.id ?? "", operation: "send", key: "slow" });
+    const held = Promise.withResolvers<void>();
+    const slow = transaction(deps.db.api, async (tx) => {
+      await lockFreeKeys(tx, [label]);
+      held.resolve();
+      await query(tx, sql`select pg_sleep(0.3)`);
+    });
+    await held.promise;
+    const answer = await send(first, inboxId, {}, { key: "slow" });
+    expect([answer.status, answer.headers.has("idempotent-replayed")]).toEqual([200, false]);
+    await slow;
+  });
+});

@@ -1,0 +1,211 @@
+import { beforeAll, describe, expect, test } from "bun:test";
+import { enginesHere } from "../support/engines.ts";
+import { mailOf } from "../support/mail.ts";
+import { newAccount, newInbox, send, tally } from "../support/sends.ts";
+import { countRows } from "../support/stored.ts";
+import type { Answer, World } from "../support/world.ts";
+import { worldsOn } from "../support/world-on.ts";
+
+const second = 1000;
+
+function times<T>(count: number, make: (index: number) => T): T[] {
+  return Array.from({ length: count }, (_, index) => make(index));
+}
+
+/** Sends one after the other, with time between them. */
+async function sendOneByOne(world: World, inboxId: string, count: number, everyMs = 0, body: object = {}) {
+  const answers: Answer[] = [];
+  for (let index = 0; index < count; index += 1) {
+    if (index > 0) world.clock.pass(everyMs);
+    answers.push(await send(world, inboxId, body));
+  }
+  return answers;
+}
+
+describe.each(enginesHere())("limits of an inbox (%s)", (engine) => {
+  const startWorld = worldsOn(engine);
+  let world: World;
+  beforeAll(async () => {
+    world = await startWorld();
+    return () => world[Symbol.asyncDispose]();
+  }, 30_000);
+
+  test("of 50 sends at once exactly 10 are accepted and 40 are told to wait", async () => {
+    const inboxId = await newInbox(world);
+    const answers = await Promise.all(times(50, (index) => send(world, inboxId, { to: `jane${index}@example.com` })));
+    expect(tally(answers)).toEqual({ "200": 10, "429 rate_limit_exceeded": 40 });
+    expect(await countRows(world.service.deps.db.api, "messages", inboxId)).toBe(10);
+    for (const { status, headers, body } of answers) {
+      expect(headers.get("ratelimit-policy")).toBe('"burst";q=10;w=60, "daily";q=200;w=86400');
+      if (status !== 429) continue;
+      expect(headers.get("ratelimit")).toStartWith('"burst";r=0;t=60, "daily";r=190;');
+      expect(headers.get("retry-after")).toBe("60");
+      const resetsAt = new Date(world.clock.now().getTime() + 60 * second).toISOString();
+      // Sends of one instant are dated a millisecond apart at most.
+      expect(body).toMatchObject({ limit: 10, used: 10, resets_at: resetsAt });
+    }
+  });
+
+  test("inboxes don't share a limit, also not in one batch", async () => {
+    const inboxIds = await Promise.all(times(4, () => newInbox(world)));
+    const answers = await Promise.all(times(48, (index) => send(world, inboxIds[index % 4] ?? "")));
+    expect(tally(answers)).toEqual({ "200": 40, "429 rate_limit_exceeded": 8 });
+  });
+
+  test("the minute slides: each send makes room for another 60 seconds after it", async () => {
+    const inboxId = await newInbox(world);
+    expect(tally(await sendOneByOne(world, inboxId, 10, 5 * second))).toEqual({ "200": 10 });
+    const refused = await send(world, inboxId);
+    expect([refused.body.code, refused.headers.get("retry-after")]).toEqual(["rate_limit_exceeded", "15"]);
+
+    world.clock.pass(15 * second - 1);
+    const early = await send(world, inboxId);
+    expect([early.body.code, early.headers.get("retry-after")]).toEqual(["rate_limit_exceeded", "1"]);
+    world.clock.pass(1);
+    expect((await send(world, inboxId)).headers.get("ratelimit")).toStartWith('"burst";r=0;t=5, ');
+    expect((await send(world, inboxId)).headers.get("retry-after")).toBe("5");
+    world.clock.pass(5 * second);
+    expect(tally(await sendOneByOne(world, inboxId, 2))).toEqual({ "200": 1, "429 rate_limit_exceeded": 1 });
+  });
+
+  test("what is left is told: the first send leaves nine, for a minute", async () => {
+    const inboxId = await newInbox(world);
+    const none = await send(world, inboxId, { to: "nobody" });
+    expect(none.headers.get("ratelimit")).toStartWith('"burst";r=10;t=0, "daily";r=200;');
+    const [first, next] = await sendOneByOne(world, inboxId, 2, 20 * second);
+    expect(first?.headers.get("ratelimit")).toStartWith('"burst";r=9;t=60, "daily";r=199;');
+    expect(next?.headers.get("ratelimit")).toStartWith('"burst";r=8;t=40, "daily";r=198;');
+  });
+});
+
+describe.each(enginesHere())("limits of a day (%s)", (engine) => {
+  const startWorld = worldsOn(engine);
+  const env = { SENDS_PER_MINUTE: "0", SENDS_PER_DAY: "30", COLD_RECIPIENT_DAILY: "0" };
+
+  test("a day ends at midnight UTC, and takes its count with it", async () => {
+    await using world = await startWorld({ env });
+    const inboxId = await newInbox(world);
+    world.clock.set("2026-03-21T23:59:30.000Z");
+    const answers = await Promise.all(times(35, () => send(world, inboxId)));
+    expect(tally(answers)).toEqual({ "200": 30, "429 daily_limit_exceeded": 5 });
+    const refused = answers.find(({ status }) => status === 429);
+    expect(refused?.headers.get("retry-after")).toBe("30");
+    expect(refused?.headers.get("ratelimit-policy")).toBe('"daily";q=30;w=86400');
+    expect(refused?.headers.get("ratelimit")).toBe('"daily";r=0;t=30');
+    expect(refused?.body).toMatchObject({ limit: 30, used: 30, resets_at: "2026-03-22T00:00:00.000Z" });
+
+    world.clock.set("2026-03-22T00:00:00.000Z");
+    const next = await send(world, inboxId);
+    expect([next.status, next.headers.get("ratelimit")]).toEqual([200, '"daily";r=29;t=86400']);
+  });
+
+  test("the first limit that is reached is the one that is told: burst, day, cold recipient", async () => {
+    const limits = { SENDS_PER_MINUTE: "2", SENDS_PER_DAY: "3", COLD_RECIPIENT_DAILY: "1" };
+    await using world = await startWorld({ env: limits });
+    const inboxId = await newInbox(world);
+    const codes = async () => (await send(world, inboxId)).body.code;
+    expect(await codes()).toBeUndefined();
+    expect(await codes()).toBe("cold_outreach_limit");
+    expect((await send(world, inboxId, { to: "joe@example.com" })).status).toBe(200);
+    expect(await codes()).toBe("rate_limit_exceeded");
+    world.clock.pass(60 * second);
+    expect((await send(world, inboxId, { to: "jim@example.com" })).status).toBe(200);
+    expect(await codes()).toBe("daily_limit_exceeded");
+  });
+});
+
+describe.each(enginesHere())("cold recipients (%s)", (engine) => {
+  const startWorld = worldsOn(engine);
+  const env = { SENDS_PER_MINUTE: "0", SENDS_PER_DAY: "0", COLD_RECIPIENT_DAILY: "3" };
+
+  test("of many sends at once to one who has never written, three go; the case of the address doesn't matter", async () => {
+    await using world = await startWorld({ env });
+    const inboxId = await newInbox(world);
+    const answers = await Promise.all(
+      times(20, (index) => send(world, inboxId, { to: index % 2 ? "Jane@example.com" : "jane@EXAMPLE.com" })),
+    );
+    expect(tally(answers)).toEqual({ "200": 3, "429 cold_outreach_limit": 17 });
+    const refused = answers.find(({ status }) => status === 429);
+    expect(refused?.body).toMatchObject({ limit: 3, used: 3, resets_at: "2026-03-22T00:00:00.000Z" });
+    expect(refused?.headers.has("ratelimit")).toBe(false);
+    expect((await send(world, inboxId, { to: "joe@example.com" })).status).toBe(200);
+    expect((await send(world, await newInbox(world))).status).toBe(200);
+
+    world.clock.set("2026-03-22T00:00:00.000Z");
+    expect(tally(await sendOneByOne(world, inboxId, 4))).toEqual({ "200": 3, "429 cold_outreach_limit": 1 });
+  });
+
+  test("who has written to the inbox once is not cold any more, and was not counted since", async () => {
+    await using world = await startWorld({ env });
+    const { id, address } = await world.inbox("ada");
+    const other = await newInbox(world, world.apiKey, "bob");
+    expect(tally(await sendOneByOne(world, id, 4))).toEqual({ "200": 3, "429 cold_outreach_limit": 1 });
+    const reply = await world.deliver(
+      mailOf({ from: "Jane <JANE@example.com>", messageId: "hi@example.com" }),
+      address,
+    );
+    expect(reply).toStartWith("250");
+    expect(tally(await sendOneByOne(world, id, 20))).toEqual({ "200": 20 });
+    expect(tally(await sendOneByOne(world, other, 4))).toEqual({ "200": 3, "429 cold_outreach_limit": 1 });
+  });
+});
+
+describe("limits of a plan", () => {
+  const startWorld = worldsOn("embedded");
+
+  test("each plan has its own, and zero is none", async () => {
+    const env = {
+      SENDS_PER_MINUTE: "2,enterprise=0,free=1",
+      SENDS_PER_DAY: "0,free=5",
+      COLD_RECIPIENT_DAILY: "0",
+      INBOXES_PER_DAY: "0",
+    };
+    await using world = await startWorld({ env });
+    const outcomes: Record<string, Record<string, number>> = {};
+    const policies: Record<string, string | null> = {};
+    for (const plan of ["free", "developer", "enterprise"] as const) {
+      const apiKey = await newAccount(world, plan);
+      const inboxId = await newInbox(world, apiKey);
+      const answers = await Promise.all(times(12, () => send(world, inboxId, {}, { apiKey })));
+      outcomes[plan] = tally(answers);
+      policies[plan] = answers[0]?.headers.get("ratelimit-policy") ?? null;
+    }
+    expect(outcomes).toEqual({
+      free: { "200": 1, "429 rate_limit_exceeded": 11 },
+      developer: { "200": 2, "429 rate_limit_exceeded": 10 },
+      enterprise: { "200": 12 },
+    });
+    expect(policies).toEqual({
+      free: '"burst";q=1;w=60, "daily";q=5;w=86400',
+      developer: '"burst";q=2;w=60',
+      enterprise: null,
+    });
+  });
+});
+
+describe.skipIf(!enginesHere().includes("postgres"))("limits over two processes on one Postgres", () => {
+  const startWorld = worldsOn("postgres");
+
+  test("of 50 sends at once over both, exactly 10 are accepted, ten times over", async () => {
+    await using first = await startWorld();
+    await using another = await first.another();
+    for (let round = 0; round < 10; round += 1) {
+      const inboxId = await newInbox(first);
+      const answers = await Promise.all(times(50, (index) => send(index % 2 ? first : another, inboxId)));
+      expect(tally(answers)).toEqual({ "200": 10, "429 rate_limit_exceeded": 40 });
+    }
+  });
+
+  test("the day's and the cold recipient's limits are exact over both, too", async () => {
+    const env = { SENDS_PER_MINUTE: "0", SENDS_PER_DAY: "40", COLD_RECIPIENT_DAILY: "7" };
+    await using first = await startWorld({ env });
+    await using another = await first.another();
+    const inboxId = await newInbox(first);
+    const cold = await Promise.all(times(30, (index) => send(index % 2 ? first : another, inboxId)));
+    expect(tally(cold)).toEqual({ "200": 7, "429 cold_outreach_limit": 23 });
+    const many = await Promise.all(
+      times(60, (index) => send(index % 2 ? first : another, inboxId, { to: `jane${index}@example.com` })),
+    );
+    expect(tally(many)).toEqual({ "200": 33, "429 daily_limit_exceeded": 27 });
+  });
+});

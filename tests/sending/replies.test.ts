@@ -1,0 +1,289 @@
+import { beforeAll, describe, expect, test } from "bun:test";
+import { sql } from "drizzle-orm";
+import { query } from "../../src/store/db.ts";
+import { enginesHere } from "../support/engines.ts";
+import { mailOf } from "../support/mail.ts";
+import { newAccount, newInbox, send } from "../support/sends.ts";
+import { type StoredMessage, storedMessages } from "../support/stored.ts";
+import { startWorld, type WorldInbox } from "../support/world.ts";
+import { oneWorldOn } from "../support/world-on.ts";
+
+const env = { SENDS_PER_MINUTE: "0", SENDS_PER_DAY: "0", COLD_RECIPIENT_DAILY: "0" };
+let inboxes = 0;
+
+describe.each(enginesHere())("a reply (%s)", (engine) => {
+  const world = oneWorldOn(engine, { env });
+  let inbox: WorldInbox;
+
+  async function startInbox(): Promise<WorldInbox> {
+    inboxes += 1;
+    return world().inbox(`inbox-${inboxes}`);
+  }
+  beforeAll(async () => {
+    inbox = await startInbox();
+  });
+
+  /** Mail from Jane; gives the thread that it is in. */
+  async function receive(messageId: string, text: string, more: Parameters<typeof mailOf>[0] = {}): Promise<string> {
+    const reply = await world().deliver(mailOf({ messageId, text, to: inbox.address, ...more }), inbox.address);
+    expect(reply).toStartWith("250");
+    return (await lastMessage()).threadId;
+  }
+
+  async function lastMessage(): Promise<StoredMessage & { inReplyTo: string | null; referenceIds: string[] }> {
+    const { db } = world().service.deps;
+    const last = (await storedMessages(db.api, inbox.id)).at(-1);
+    const [row] = await query<{ inReplyTo: string | null; referenceIds: string[] }>(
+      db.api,
+      sql`select in_reply_to as "inReplyTo", reference_ids as "referenceIds" from messages where id = ${last?.id}`,
+    );
+    if (last === undefined || row === undefined) throw new Error("There is no message");
+    return { ...last, ...row };
+  }
+
+  async function thread(threadId: string) {
+    const { status, body } = await world().api(`/v1/threads/${threadId}/messages`);
+    expect(status).toBe(200);
+    return body;
+  }
+
+  test("answers the last message, names all of the thread, and quotes in text", async () => {
+    inbox = await startInbox();
+    const threadId = await receive("one@example.com", "Hello Ada\r\n\r\n> older\r\nBye\r\n", { subject: "Plans" });
+    const { status, body } = await send(world(), inbox.id, { threadId, subject: undefined, body: "Hello Jane\n" });
+    expect([status, body.threadId]).toEqual([200, threadId]);
+    expect(await lastMessage()).toMatchObject({
+      subject: "Re: Plans",
+      inReplyTo: "one@example.com",
+      referenceIds: ["one@example.com"],
+      bodyText: [
+        "Hello Jane",
+        "",
+        "On Sat, 21 Mar 2026 at 10:05 UTC, Jane Doe <jane@example.com> wrote:",
+        "> Hello Ada",
+        ">",
+        ">> older",
+        "> Bye",
+      ].join("\n"),
+      bodyHtml: null,
+    });
+
+    const own = (await lastMessage()).rfcMessageId;
+    await send(world(), inbox.id, { threadId, subject: "Another", body: "One more thing" });
+    expect(await lastMessage()).toMatchObject({
+      subject: "Another",
+      inReplyTo: own,
+      referenceIds: ["one@example.com", own],
+    });
+    expect((await lastMessage()).bodyText).toStartWith(
+      `One more thing\n\nOn Sat, 21 Mar 2026 at 10:05 UTC, ${inbox.address} wrote:\n> Hello Jane\n>\n> On Sat`,
+    );
+  });
+
+  test("quotes in HTML what was text and what was HTML, and nothing of it runs", async () => {
+    inbox = await startInbox();
+    const html = [
+      "Content-Type: text/html",
+      "",
+      '<p onclick="x()">Hi <b>Ada</b></p><script>evil()</script><img src="x" onerror="evil()">',
+    ];
+    const raw = `From: "<b>Eve</b>" <eve@example.com>\r\nMessage-ID: <html@example.com>\r\nSubject: Hi\r\n${html.join("\r\n")}\r\n`;
+    expect(await world().deliver(raw, inbox.address)).toStartWith("250");
+    const { threadId } = await lastMessage();
+    await send(world(), inbox.id, { threadId, body: "<p>Hello</p>" });
+    const { bodyHtml, bodyText } = await lastMessage();
+    expect(bodyHtml).toStartWith("<p>Hello</p>");
+    expect(bodyHtml).toMatch(/<blockquote[^>]*>\s*<p>Hi <b>Ada<\/b><\/p>/);
+    expect(bodyHtml).not.toMatch(/script|evil|onclick|onerror|<b>Eve/);
+    expect(bodyText).toStartWith("Hello\n\nOn Sat, 21 Mar 2026");
+    expect(bodyText).toContain("\n> Hi Ada");
+
+    await send(world(), inbox.id, { threadId, body: "plain", bodyHtml: "<p>not plain</p>" });
+    const both = await lastMessage();
+    expect(both.bodyText).toStartWith("plain\n\nOn ");
+    expect(both.bodyHtml).toStartWith("<p>not plain</p>\n<div><br>On ");
+  });
+
+  test("quotes nothing when told not to, and still answers", async () => {
+    inbox = await startInbox();
+    const threadId = await receive("quiet@example.com", "Hello");
+    await send(world(), inbox.id, { threadId, includeQuote: false, body: "Hello Jane" });
+    expect(await lastMessage()).toMatchObject({ bodyText: "Hello Jane", inReplyTo: "quiet@example.com" });
+  });
+
+  test("has a quote of 100 KB at most, whatever the caller's own length is", async () => {
+    inbox = await startInbox();
+    const threadId = await receive("long@example.com", `${"a line of text\r\n".repeat(20_000)}`);
+    const { status } = await send(world(), inbox.id, { threadId, body: "x".repeat(100_000) });
+    expect(status).toBe(200);
+    const { bodyText } = await lastMessage();
+    expect(bodyText).toEndWith("\n> [...]");
+    expect(bodyText.length - 100_000).toBeWithin(102_000, 103_000);
+  });
+
+  test("passes over messages that failed", async () => {
+    inbox = await startInbox();
+    const threadId = await receive("failed@example.com", "Hello");
+    const { body } = await send(world(), inbox.id, { threadId });
+    await query(world().service.deps.db.api, sql`update messages set status = 'failed' where id = ${body.messageId}`);
+    await send(world(), inbox.id, { threadId });
+    const { inReplyTo, referenceIds } = await lastMessage();
+    expect(inReplyTo).toBe("failed@example.com");
+    expect(referenceIds).toEqual(["failed@example.com", `${body.messageId}@inbox.localhost`]);
+  });
+
+  test("in a thread of which all failed answers nothing", async () => {
+    inbox = await startInbox();
+    const { body } = await send(world(), inbox.id);
+    await query(world().service.deps.db.api, sql`update messages set status = 'failed' where id = ${body.messageId}`);
+    const again = await send(world(), inbox.id, { threadId: body.threadId, subject: undefined });
+    expect(again.body.threadId).toBe(body.threadId);
+    expect(await lastMessage()).toMatchObject({ inReplyTo: null, subject: "Re: Hello", bodyText: "Hello Jane" });
+  });
+
+  test("names of a long thread the first and the last 99, each once", async () => {
+    inbox = await startInbox();
+    const { body } = await send(world(), inbox.id);
+    const { threadId } = body;
+    const ids = [`${body.messageId}@inbox.localhost`];
+    for (let count = 1; count < 103; count += 1) {
+      const reply = await send(world(), inbox.id, { threadId, includeQuote: false });
+      ids.push(`${reply.body.messageId}@inbox.localhost`);
+    }
+    const { referenceIds, inReplyTo } = await lastMessage();
+    expect(inReplyTo).toBe(ids[101] ?? "");
+    expect(referenceIds).toEqual([...ids.slice(0, 1), ...ids.slice(3, 102)]);
+  }, 20_000);
+
+  test("replies at once line up: each answers the one before and names all before it", async () => {
+    inbox = await startInbox();
+    const threadId = await receive("crowd@example.com", "Hello");
+    await Promise.all(
+      Array.from({ length: 12 }, (_, index) => send(world(), inbox.id, { threadId, body: `No. ${index}` })),
+    );
+    const rows = await query<{ rfcMessageId: string; inReplyTo: string | null; referenceIds: string[] | null }>(
+      world().service.deps.db.api,
+      sql`select rfc_message_id as "rfcMessageId", in_reply_to as "inReplyTo", reference_ids as "referenceIds"
+          from messages where inbox_id = ${inbox.id} order by seq`,
+    );
+    const ids = rows.map(({ rfcMessageId }) => rfcMessageId);
+    expect(ids).toHaveLength(13);
+    for (const [index, row] of rows.entries()) {
+      if (index === 0) continue;
+      expect(row.inReplyTo).toBe(ids[index - 1] ?? "");
+      expect(row.referenceIds).toEqual(ids.slice(0, index));
+    }
+    const { body } = await world().api(`/v1/inboxes/${inbox.id}/threads`);
+    expect([body.total, body.data[0].messageCount]).toEqual([1, 13]);
+  });
+
+  test("takes no thread of another inbox, another account, or of nobody", async () => {
+    const apiKey = await newAccount(world());
+    const theirs = await send(world(), await newInbox(world(), apiKey), {}, { apiKey });
+    const sibling = await send(world(), await newInbox(world()));
+    for (const threadId of [theirs.body.threadId, sibling.body.threadId, "thr_01jpw7z1x2e9a8r5k3m0t6vqhd", "x", ""]) {
+      const { status, body } = await send(world(), inbox.id, { threadId });
+      expect([status, body.code, body.resource]).toEqual([404, "not_found", "thread"]);
+    }
+  });
+
+  test("without a thread a subject that looks like a reply starts one of its own", async () => {
+    inbox = await startInbox();
+    const first = await send(world(), inbox.id, { subject: "Plans" });
+    const second = await send(world(), inbox.id, { subject: "Re: Plans" });
+    expect(second.body.threadId).not.toBe(first.body.threadId);
+  });
+
+  describe("and the read flag", () => {
+    test("a thread that starts with a send is read; a reply to an unread one marks it read", async () => {
+      inbox = await startInbox();
+      const { body } = await send(world(), inbox.id);
+      expect((await thread(body.threadId)).isRead).toBe(true);
+      const threadId = await receive("unread@example.com", "Hello");
+      expect((await thread(threadId)).isRead).toBe(false);
+      const reply = await send(world(), inbox.id, { threadId }, { key: "marks" });
+      expect("isRead" in reply.body).toBe(false);
+      expect((await thread(threadId)).isRead).toBe(true);
+
+      // A replay touches nothing.
+      await receive("again@example.com", "Hello again", { inReplyTo: "unread@example.com" });
+      expect((await thread(threadId)).isRead).toBe(false);
+      const replay = await send(world(), inbox.id, { threadId }, { key: "marks" });
+      expect(replay.headers.get("idempotent-replayed")).toBe("true");
+      expect((await thread(threadId)).isRead).toBe(false);
+    });
+
+    test("mail that came after the last one read keeps the thread unread, and the answer says so", async () => {
+      inbox = await startInbox();
+      const threadId = await receive("seen@example.com", "Hello");
+      const { id: seen } = await lastMessage();
+      await receive("unseen@example.com", "Wait!", { inReplyTo: "seen@example.com" });
+      const { id: unseen } = await lastMessage();
+      const raced = await send(world(), inbox.id, { threadId, readUpToMessageId: seen });
+      expect(raced.body).toMatchObject({ status: "pending", isRead: false, reason: "newer_inbound" });
+      expect((await thread(threadId)).isRead).toBe(false);
+      const { body } = await world().api(`/v1/inboxes/${inbox.id}/threads?is_read=false`);
+      expect(body.total).toBe(1);
+
+      const calm = await send(world(), inbox.id, { threadId, readUpToMessageId: unseen });
+      expect("reason" in calm.body).toBe(false);
+      expect((await thread(threadId)).isRead).toBe(true);
+    });
+
+    test("a message of another thread can't have been read up to", async () => {
+      inbox = await startInbox();
+      const { body: other } = await send(world(), inbox.id);
+      const threadId = await receive("mine@example.com", "Hello");
+      for (const readUpToMessageId of [other.messageId, "msg_none"]) {
+        const { status, body } = await send(world(), inbox.id, { threadId, readUpToMessageId });
+        expect([status, body.resource]).toEqual([404, "message"]);
+      }
+      expect((await thread(threadId)).isRead).toBe(false);
+    });
+  });
+});
+
+describe("replyTo on the free plan", () => {
+  const world = oneWorldOn("embedded", { env });
+  let free: string;
+  let inboxId: string;
+  beforeAll(async () => {
+    free = await newAccount(world(), "free");
+    inboxId = await newInbox(world(), free, "mine");
+    await newInbox(world(), free, "mine-too");
+    await newInbox(world(), world().apiKey, "theirs");
+    const gone = await newInbox(world(), free, "gone");
+    await world().api(`/v1/inboxes/${gone}`, { method: "DELETE", apiKey: free });
+  });
+
+  const addresses: [address: string, status: number][] = [
+    ["mine@inbox.localhost", 200],
+    ["mine-too@inbox.localhost", 200],
+    ["MINE+tag@INBOX.localhost", 200],
+    ["theirs@inbox.localhost", 403],
+    ["nobody@inbox.localhost", 403],
+    ["gone@inbox.localhost", 403],
+    ["mine@example.com", 403],
+    ["postmaster@inbox.localhost", 403],
+  ];
+  test.each(addresses)("%s → %i", async (replyTo, expected) => {
+    const { status, body, headers } = await send(world(), inboxId, { replyTo }, { apiKey: free });
+    expect(status).toBe(expected);
+    if (status !== 403) return;
+    expect(body).toMatchObject({ code: "feature_requires_paid_plan", feature: "external_reply_to" });
+    expect(headers.has("ratelimit")).toBe(false);
+  });
+
+  test("is anybody's on a paid one", async () => {
+    const { status } = await send(world(), await newInbox(world()), { replyTo: "help@example.com" });
+    expect(status).toBe(200);
+  });
+
+  test("the plan is asked before the limits", async () => {
+    await using world = await startWorld({ env: { SENDS_PER_MINUTE: "1", PLAN: "free" }, database: "embedded" });
+    const inboxId = await newInbox(world);
+    expect((await send(world, inboxId)).status).toBe(200);
+    expect((await send(world, inboxId, { replyTo: "x@example.com" })).status).toBe(403);
+    expect((await send(world, inboxId)).status).toBe(429);
+  });
+});

@@ -1,0 +1,53 @@
+import type { Plan } from "../../src/domain/limits.ts";
+import { createAccount } from "../../src/flows/manage-accounts.ts";
+import type { Answer, World } from "./world.ts";
+
+export interface SendOptions {
+  /** One of its own, unless given. */
+  key?: string;
+  apiKey?: string;
+  /** Waits for the first attempt to relay it. */
+  waits?: boolean;
+  headers?: Record<string, string>;
+}
+
+let keys = 0;
+
+/** Sends to Jane, but for what is given. Answers at once, so that no test depends on the way out unless it asks to. */
+export function send(
+  world: World,
+  inboxId: string,
+  body: object = {},
+  { key, apiKey = world.apiKey, waits = false, headers = {} }: SendOptions = {},
+): Promise<Answer> {
+  keys += 1;
+  return world.api(`/v1/inboxes/${inboxId}/send`, {
+    method: "POST",
+    body: { to: "jane@example.com", subject: "Hello", body: "Hello Jane", ...body },
+    headers: { "idempotency-key": key ?? `key-${keys}`, ...(!waits && { prefer: "respond-async" }), ...headers },
+    apiKey,
+  });
+}
+
+/** Another account; gives its key. */
+export async function newAccount(world: World, plan: Plan = "developer"): Promise<string> {
+  const { deps } = world.service;
+  const name = `account ${deps.newId("acc", deps.now())}`;
+  return (await createAccount(deps, { name, plan })).apiKey;
+}
+
+export async function newInbox(world: World, apiKey = world.apiKey, username?: string): Promise<string> {
+  const { status, body } = await world.api("/v1/inboxes", { method: "POST", body: { username }, apiKey });
+  if (status !== 201) throw new Error(`Cannot make an inbox: ${JSON.stringify(body)}`);
+  return body.id;
+}
+
+/** How often each status and code came. */
+export function tally(answers: readonly Answer[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { status, body } of answers) {
+    const name = status === 200 ? "200" : `${status} ${body.code}`;
+    counts[name] = (counts[name] ?? 0) + 1;
+  }
+  return counts;
+}
