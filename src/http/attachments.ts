@@ -9,7 +9,7 @@ import { findAttachment, type StoredAttachment } from "../store/attachments.ts";
 import { type Authenticate, authenticated } from "./auth.ts";
 import type { ReadingDeps } from "./messages.ts";
 import { operation } from "./operation.ts";
-import { type SpoolDeps, storedBytes, untrustedHeaders } from "./stored-bytes.ts";
+import { lengthAlone, type SpoolDeps, storedBytes, untrustedHeaders } from "./stored-bytes.ts";
 
 export interface AttachmentDeps extends ReadingDeps, SpoolDeps {
   authenticate: Authenticate;
@@ -17,13 +17,11 @@ export interface AttachmentDeps extends ReadingDeps, SpoolDeps {
 
 /** Mounted open: a signed address needs no key, and what comes without a signature is asked for one here. */
 export function attachments(deps: AttachmentDeps) {
-  const answer = async ({ request, params }: { request: Request; params: Named }) => {
-    const attachment = await permittedAttachment(deps, request, params);
-    return answerWith(deps, request, attachment);
-  };
-  const said = (summary: string) =>
+  return new Elysia({ prefix: "/v1/attachments", tags: ["Attachments"] }).get(
+    "/:message_id/:filename",
+    async ({ request, params }) => answerWith(deps, request, await permittedAttachment(deps, request, params)),
     operation({
-      summary,
+      summary: "Download attachment",
       description:
         "The address comes with each message and holds for `ATTACHMENT_URL_TTL` seconds for whoever has it. Without `signature` the key of the attachment's account is needed. One byte range is served. HTML, SVG, XML and JavaScript come as `application/octet-stream`.",
       open: true,
@@ -46,10 +44,8 @@ export function attachments(deps: AttachmentDeps) {
         200: { ETag: "Entity tag of the bytes", "Content-Disposition": "`attachment` with the name" },
         206: { ETag: "Entity tag of the bytes", "Content-Range": "Which bytes, of how many" },
       },
-    });
-  return new Elysia({ prefix: "/v1/attachments", tags: ["Attachments"] })
-    .get("/:message_id/:filename", answer, said("Download attachment"))
-    .head("/:message_id/:filename", answer, said("Look at attachment"));
+    }),
+  );
 }
 
 interface Named {
@@ -110,7 +106,7 @@ async function answerWith(deps: AttachmentDeps, request: Request, attachment: St
   }
   const { first, last } = range ?? { first: 0, last: sizeBytes - 1 };
   const length = { "content-length": String(last - first + 1) };
-  if (request.method === "HEAD") return new Response(null, { headers: { ...headers, ...length } });
+  if (request.method === "HEAD") return new Response(lengthAlone(sizeBytes), { headers });
   const body = await storedBytes(deps, deps.db.api, attachment, { first, last });
   if (range === undefined) return new Response(body, { headers: { ...headers, ...length } });
   const partial = { ...headers, ...length, "content-range": `bytes ${first}-${last}/${sizeBytes}` };

@@ -16,7 +16,7 @@ import { Message, toMessages } from "./message-shape.ts";
 import { idPath, nullable, oneOf, pageQuery, text } from "./models.ts";
 import { operation } from "./operation.ts";
 import { cursorParameter, instantParameter } from "./parameters.ts";
-import { type SpoolDeps, storedBytes, untrustedHeaders } from "./stored-bytes.ts";
+import { lengthAlone, type SpoolDeps, storedBytes, untrustedHeaders } from "./stored-bytes.ts";
 
 export interface ReadingDeps extends Deps {
   links: AttachmentLinks;
@@ -61,7 +61,8 @@ export function messages(deps: MessagesDeps) {
     )
     .get(
       "/messages/:id/raw",
-      async ({ account, params }) => rawAnswer(deps, await ownedMessage(deps, account.id, params.id)),
+      async ({ account, params, request }) =>
+        rawAnswer(deps, await ownedMessage(deps, account.id, params.id), request.method === "HEAD"),
       operation({
         summary: "Download raw message",
         description:
@@ -118,7 +119,7 @@ export function messages(deps: MessagesDeps) {
 
 type Parameters = Static<typeof MessagesParameters>;
 
-function rawAnswer(deps: MessagesDeps, message: StoredMessage): Response | Promise<Response> {
+async function rawAnswer(deps: MessagesDeps, message: StoredMessage, isHead: boolean): Promise<Response> {
   const headers = {
     "content-type": "message/rfc822",
     "content-disposition": attachmentDisposition(`${message.id}.eml`),
@@ -128,8 +129,9 @@ function rawAnswer(deps: MessagesDeps, message: StoredMessage): Response | Promi
   if (sourceId === null || sizeBytes === null) {
     return new Response(new Uint8Array(composeMail(outgoingMail(message))), { headers });
   }
+  if (isHead) return new Response(lengthAlone(sizeBytes), { headers });
   const whole = { first: 0, last: sizeBytes - 1 };
-  return storedBytes(deps, deps.db.api, { sourceId, part: 0 }, whole).then((body) => new Response(body, { headers }));
+  return new Response(await storedBytes(deps, deps.db.api, { sourceId, part: 0 }, whole), { headers });
 }
 
 async function ownedMessage(deps: Deps, accountId: string, id: string): Promise<StoredMessage> {

@@ -74,6 +74,19 @@ async function* piecesOf(
   }
 }
 
+/**
+ * A body for HEAD. Elysia answers HEAD by reading the body of GET to its end and adding up what it reads; one piece that
+ * says it is so long spares reading the real ones.
+ */
+export function lengthAlone(sizeBytes: number): ReadableStream {
+  return new ReadableStream<{ byteLength: number }>({
+    start(controller) {
+      controller.enqueue({ byteLength: sizeBytes });
+      controller.close();
+    },
+  });
+}
+
 /** Bytes of a stranger: not to be guessed at, run, kept by a proxy, or named to another site. */
 export const untrustedHeaders = {
   "x-content-type-options": "nosniff",
