@@ -232,7 +232,6 @@ CREATE INDEX "messages_thread_seq" ON "messages" USING btree ("thread_id","seq")
 CREATE INDEX "messages_message_id" ON "messages" USING btree ("inbox_id","message_id_hash","content_hash");--> statement-breakpoint
 CREATE INDEX "messages_sent_at" ON "messages" USING btree ("inbox_id","created_at") WHERE "messages"."direction" = 'outbound';--> statement-breakpoint
 CREATE INDEX "outbox_line" ON "outbox" USING btree ("kind","lane","inbox_id","created_at","subject_id") WHERE "outbox"."state" = 'ready';--> statement-breakpoint
-CREATE INDEX "outbox_newest" ON "outbox" USING btree ("kind","created_at") WHERE "outbox"."state" = 'ready';--> statement-breakpoint
 CREATE INDEX "outbox_due" ON "outbox" USING btree ("kind","due_at") WHERE "outbox"."state" <> 'ready';--> statement-breakpoint
 CREATE INDEX "outbox_waiting" ON "outbox" USING btree ("kind","lane","created_at") WHERE "outbox"."state" = 'waiting';--> statement-breakpoint
 CREATE INDEX "outbox_running" ON "outbox" USING btree ("inbox_id","lane") WHERE "outbox"."kind" = 'relay' and "outbox"."state" = 'running';--> statement-breakpoint

@@ -55,9 +55,9 @@ export interface Claimed<Item extends ClaimedItem> {
   contended: boolean;
 }
 
-/** Lanes that one claim walks along, and newest rows that it looks at. */
+/** Lanes that one claim walks along, and newest rows that it looks at: those that are in line are few or all. */
 const sweepLanes = 64;
-const newestRows = 64;
+const newestRows = 256;
 
 /**
  * `with … claimed as (…)`: takes rows that are ready, counts their attempt and leases them. What is asked for is looked up by
@@ -81,6 +81,8 @@ export function claimStatement(claim: Claim, claimedRows: SQL): SQL {
       ? sql`exists (select from outbox o where ${ready} and o.lane = taken.lane and o.inbox_id = taken.inbox_id
           and o.subject_id <> taken.subject_id)`
       : sql`false`;
+  // Ids are made in the order of time, so that the newest rows stand at the end of the primary key.
+  const prefix = claim.kind === "relay" ? "msg_" : "evt_";
   const { lanes } = claim;
   const strangers = sql`${claim.strangers ? 1 : 0}::int`;
   return sql`with recursive
@@ -104,9 +106,11 @@ export function claimStatement(claim: Claim, claimedRows: SQL): SQL {
       from swept where swept.lane is not null and step < ${sweepLanes}::int
     ),
     newest as materialized (
-      select lane, inbox_id, max(created_at) as latest
-      from (select o.lane, o.inbox_id, o.created_at from outbox o where ${ready} order by o.created_at desc limit ${newestRows}) o
-      group by lane, inbox_id
+      select lane, inbox_id, max(subject_id) as latest
+      from (select o.subject_id, o.lane, o.inbox_id, o.state from outbox o
+        where o.subject_id > ${prefix} collate "C" and o.subject_id < ${`${prefix}~`} collate "C"
+        order by o.subject_id desc limit ${newestRows}) o
+      where state = 'ready' group by lane, inbox_id
     ),
     candidates as materialized (
       select lane, room, last_inbox,

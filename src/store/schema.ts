@@ -366,7 +366,6 @@ export const outbox = pgTable(
     index("outbox_line")
       .on(table.kind, table.lane, table.inboxId, table.createdAt, table.subjectId)
       .where(sql`${table.state} = 'ready'`),
-    index("outbox_newest").on(table.kind, table.createdAt).where(sql`${table.state} = 'ready'`),
     index("outbox_due").on(table.kind, table.dueAt).where(sql`${table.state} <> 'ready'`),
     index("outbox_waiting").on(table.kind, table.lane, table.createdAt).where(sql`${table.state} = 'waiting'`),
     index("outbox_running")

@@ -38,7 +38,7 @@ for (const engine of enginesHere()) {
       const items = places.split(" ").map((place) => {
         rows += 1;
         return {
-          subjectId: `evt_${String(rows).padStart(8, "0")}`,
+          subjectId: `${kind === "relay" ? "msg" : "evt"}_${String(rows).padStart(8, "0")}`,
           kind,
           accountId: place.slice(0, 1),
           inboxId: place.slice(1),
