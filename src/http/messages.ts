@@ -4,18 +4,21 @@ import { cursorAt, positionOf } from "../domain/cursor.ts";
 import { notFound, Refusal } from "../domain/errors.ts";
 import { isId } from "../domain/ids.ts";
 import { parseInstant } from "../domain/instant.ts";
+import { plainQuestion } from "../domain/search.ts";
 import type { AttachmentLinks } from "../flows/attachment-links.ts";
 import type { Deps } from "../flows/deps.ts";
 import { outgoingMail } from "../flows/outgoing-mail.ts";
 import { type MessagesQuery, pageMessages } from "../flows/page-messages.ts";
+import { searchPage } from "../flows/search-messages.ts";
 import { composeMail } from "../mail/compose.ts";
 import { findInboxTotals, findMessage, type InboxTotals, type StoredMessage } from "../store/message-pages.ts";
+import type { SearchTerms } from "../store/search.ts";
 import { api } from "./app.ts";
 import { inboxPath } from "./inboxes.ts";
 import { Message, toMessages } from "./message-shape.ts";
 import { idPath, nullable, oneOf, pageQuery, text } from "./models.ts";
 import { operation } from "./operation.ts";
-import { cursorParameter, instantParameter } from "./parameters.ts";
+import { cursorParameter, instantParameter, wordsParameter } from "./parameters.ts";
 import { lengthAlone, type SpoolDeps, storedBytes, untrustedHeaders } from "./stored-bytes.ts";
 
 export interface ReadingDeps extends Deps {
@@ -26,6 +29,18 @@ const MessagesParameters = Type.Object({
   ...pageQuery(),
   direction: Type.Optional(
     oneOf(["inbound", "outbound"], { description: "Only mail that came in, or only mail that went out" }),
+  ),
+  q: Type.Optional(
+    wordsParameter(
+      'Searches subject, addresses and text: words that must all be there, `"a phrase"`, `or`, `-not`',
+      'invoice "order 4711" -draft',
+    ),
+  ),
+  from: Type.Optional(wordsParameter("The same, in the sender's address and name alone", "jane@example.com")),
+  to: Type.Optional(wordsParameter("The same, in the recipients' addresses alone", "ada@inbox.localhost")),
+  subject: Type.Optional(wordsParameter("The same, in the subject alone", "invoice")),
+  has_attachment: Type.Optional(
+    Type.Boolean({ description: "Only messages with attachments (`true`) or without (`false`)" }),
   ),
   since: Type.Optional(instantParameter("Not older than this")),
   until: Type.Optional(instantParameter("Older than this")),
@@ -85,7 +100,11 @@ export function messages(deps: MessagesDeps) {
       async ({ account, totals, query }) => {
         const question = questionOf(totals.id, query);
         const after = positionAfter(query, question);
-        const page = await pageMessages(deps.db.api, totals, { ...filtersOf(query), accountId: account.id, after });
+        const asked = { ...filtersOf(query), accountId: account.id, after };
+        const terms = termsOf(query);
+        const page = await (isSearch(asked, terms)
+          ? searchPage(deps.db.api, totals, { ...terms, direction: asked.direction, threadId: asked.threadId }, asked)
+          : pageMessages(deps.db.api, totals, asked));
         return {
           data: await toMessages(deps.db.api, deps.links, deps.now(), page.messages),
           total: page.total,
@@ -95,7 +114,7 @@ export function messages(deps: MessagesDeps) {
       operation({
         summary: "List messages",
         description:
-          "Newest first. A page costs the same at any `offset`; `cursor` goes on where a page ended and neither skips nor repeats a message while mail arrives.",
+          "Newest first. A page costs the same at any `offset`; `cursor` goes on where a page ended and neither skips nor repeats a message while mail arrives. Filters all apply at once. Of a search `total` is exact up to 10,000, which stands for that many or more.",
         path: inboxPath,
         query: MessagesParameters,
         answers: {
@@ -151,10 +170,29 @@ function filtersOf(query: Parameters): Omit<MessagesQuery, "accountId" | "after"
   };
 }
 
+type WordTerms = Omit<SearchTerms, "direction" | "threadId">;
+
+function termsOf(query: Parameters): WordTerms {
+  const plain = (question: string | undefined) => (question === undefined ? undefined : plainQuestion(question));
+  return {
+    words: plain(query.q),
+    from: plain(query.from),
+    to: plain(query.to),
+    subject: plain(query.subject),
+    hasAttachment: query.has_attachment,
+  };
+}
+
+/** What numbers alone can't answer. */
+function isSearch({ threadId, direction, since, until }: MessagesQuery, terms: WordTerms): boolean {
+  if (Object.values(terms).some((term) => term !== undefined)) return true;
+  return threadId !== undefined && [direction, since, until].some((filter) => filter !== undefined);
+}
+
 /** All that decides which messages a list has and in which numbers it is paged: a cursor holds for no other. */
 function questionOf(inboxId: string, query: Parameters): unknown {
   const { limit: _limit, offset: _offset, ...filters } = filtersOf(query);
-  return [inboxId, filters];
+  return [inboxId, filters, termsOf(query)];
 }
 
 function positionAfter({ cursor, offset }: Parameters, question: unknown): number | undefined {

@@ -1,6 +1,7 @@
 import { Kind, type SchemaOptions, type TSchema, Type, TypeRegistry } from "@sinclair/typebox";
 import { isCursor } from "../domain/cursor.ts";
 import { parseInstant } from "../domain/instant.ts";
+import { plainQuestion } from "../domain/search.ts";
 
 /** A query parameter that stays a string and is judged by a function, in the words of `error`. */
 interface TParameter extends TSchema {
@@ -23,6 +24,16 @@ export function instantParameter(description: string) {
     examples: ["2026-03-21T10:05:00Z"],
   });
 }
+
+export function wordsParameter(description: string, example: string) {
+  return parameter((text) => text.length <= longestQuestion && plainQuestion(text) !== undefined, {
+    error: `must have a letter or a digit, and at most ${longestQuestion} characters`,
+    description,
+    examples: [example],
+  });
+}
+
+const longestQuestion = 500;
 
 export function cursorParameter() {
   return parameter(isCursor, {

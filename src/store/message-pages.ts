@@ -159,7 +159,7 @@ export async function findMessage(db: Db, accountId: string, id: string): Promis
   return message;
 }
 
-const shownFields = sql.raw(
+export const shownFields = sql.raw(
   `m.id, m.thread_id as "threadId", m.inbox_id as "inboxId", m.seq, m.direction_seq as "directionSeq", m.direction,
    m.status, m.from_addr as "fromAddr", m.from_name as "fromName", m.to_addr as "toAddr", m.cc, m.reply_to as "replyTo",
    m.subject, m.body_text as "bodyText", m.body_html as "bodyHtml", m.attachment_count as "attachmentCount",

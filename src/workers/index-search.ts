@@ -1,0 +1,105 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Deps } from "../flows/deps.ts";
+import { indexMessages } from "../flows/index-messages.ts";
+import {
+  findIndexedSeq,
+  findRecentMessages,
+  holdIndexing,
+  markIndexed,
+  releaseIndexing,
+  settleSearchIndex,
+} from "../store/search.ts";
+
+export type SearchIndexerDeps = Pick<Deps, "db" | "now" | "randomBytes" | "log">;
+
+export interface SearchIndexer {
+  /** Ends with the batch in hand. */
+  stop(): Promise<void>;
+}
+
+const roundMs = 1_000;
+/** Long, since keeping it is a write and losing it to a crash costs little: what is not indexed a search indexes itself. */
+const leaseMs = 120_000;
+/** A transaction that took its ids before others may commit after them: so long a message counts as still to come. */
+const settlingMs = 10_000;
+const lookAt = 5_000;
+/** Rests for each unit of work: while mail pours in, indexing takes a tenth of one connection's time at most. */
+const restsWhileBusy = 9;
+const busyWithinMs = 1_000;
+
+/**
+ * Fills the search index behind the mail that has come, away from its path. It may be late or miss a message: a search
+ * itself indexes what it finds missing. One process at a time has the turn.
+ */
+export function startSearchIndexer({ db, now, randomBytes, log }: SearchIndexerDeps): SearchIndexer {
+  const holder = randomBytes(12).toHex();
+  const stopping = new AbortController();
+  let renewMs = 0;
+  let seenId = "";
+
+  /** Whether this process has the turn. */
+  async function hold(): Promise<boolean> {
+    if (performance.now() < renewMs) return true;
+    const at = now();
+    const held = await holdIndexing(db.work, { holder, now: at, leasedUntil: new Date(at.getTime() + leaseMs) });
+    if (held === undefined) return false;
+    renewMs = performance.now() + leaseMs / 2;
+    seenId = held;
+    return true;
+  }
+
+  async function round(): Promise<void> {
+    if (!(await hold())) return;
+    let afterId = seenId;
+    let indexed = 0;
+    for (let looked = lookAt; looked === lookAt && !stopping.signal.aborted; ) {
+      const settledBefore = new Date(now().getTime() - settlingMs);
+      const recent = await findRecentMessages(db.work, { afterId, settledBefore, limit: lookAt });
+      for (const { inboxId, messageCount } of recent.behind) {
+        if (!(await indexInbox(inboxId, messageCount, recent.lastAt))) return;
+        indexed += 1;
+      }
+      if (recent.settledId !== null && recent.settledId > seenId) {
+        seenId = recent.settledId;
+        await markIndexed(db.work, holder, seenId);
+      }
+      looked = recent.looked;
+      afterId = recent.lastId ?? afterId;
+    }
+    if (indexed > 0) await settleSearchIndex(db.work);
+  }
+
+  /** False when it had to end: the service stops, or another process has the turn. */
+  async function indexInbox(inboxId: string, upToSeq: number, lastAt: Date | null): Promise<boolean> {
+    const isBusy = lastAt !== null && now().getTime() - lastAt.getTime() < busyWithinMs;
+    let startedMs = performance.now();
+    const fromSeq = await findIndexedSeq(db.work, inboxId);
+    const rest = async () => {
+      const workedMs = performance.now() - startedMs;
+      await pause(workedMs * (isBusy ? restsWhileBusy : 1));
+      const mayGoOn = !stopping.signal.aborted && (await hold());
+      startedMs = performance.now();
+      return mayGoOn;
+    };
+    const reached = await indexMessages(db.work, inboxId, fromSeq, upToSeq, rest);
+    return reached >= upToSeq && (await rest());
+  }
+
+  const pause = (ms: number) => sleep(ms, undefined, { signal: stopping.signal }).catch(() => undefined);
+
+  async function work(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      await round().catch((err: unknown) => log.warn({ err }, "search index not filled; trying again"));
+      await pause(roundMs);
+    }
+    await releaseIndexing(db.work, holder, now()).catch(() => undefined);
+  }
+
+  const ended = work();
+  return {
+    async stop() {
+      stopping.abort();
+      await ended;
+    },
+  };
+}
