@@ -129,7 +129,10 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
     /** Once no row of the outbox is being attempted, or could be. */
     async rested(): Promise<void> {
       for (;;) {
-        const rows = await query(db.api, sql`select from outbox where state <> 'waiting' or due_at <= ${clock.now()} limit 1`);
+        const rows = await query(
+          db.api,
+          sql`select from outbox where state <> 'waiting' or due_at <= ${clock.now()} limit 1`,
+        );
         if (rows.length === 0) return;
       }
     },
