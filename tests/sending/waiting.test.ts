@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { type ScriptedSmtp, scriptedSmtp } from "../support/scripted-smtp.ts";
+import { newInbox, send } from "../support/sends.ts";
+import { startWorld, type World } from "../support/world.ts";
+
+const usualWaitMs = 2_000;
+
+describe("the answer waits for the first attempt", () => {
+  let relay: ScriptedSmtp;
+  let world: World;
+  let inboxId: string;
+  let silent = Promise.resolve();
+
+  beforeAll(async () => {
+    relay = await scriptedSmtp({
+      answer: (command) => {
+        if (command.startsWith("RCPT TO:<full@")) return "452 4.2.2 Mailbox full";
+        if (command.startsWith("RCPT TO:<nobody@")) return "550 5.1.1 No such user";
+        if (command.startsWith("RCPT TO:<slow@")) return "silence";
+        return undefined;
+      },
+    });
+    world = await startWorld({
+      database: "embedded",
+      env: { OUTBOUND: `smtp://127.0.0.1:${relay.port}?tls=off`, SENDS_PER_MINUTE: "0" },
+    });
+    inboxId = await newInbox(world);
+  });
+  afterAll(async () => {
+    await silent;
+    await relay.close();
+    await world[Symbol.asyncDispose]();
+  });
+
+  async function timed(to: string, options: Parameters<typeof send>[3]) {
+    const startMs = performance.now();
+    const { status, body } = await send(world, inboxId, { to }, options);
+    expect(status).toBe(200);
+    return { body, tookMs: performance.now() - startMs };
+  }
+
+  test("a relay that takes the mail gives `sent` and its own id", async () => {
+    const { body, tookMs } = await timed("jane@example.com", { waits: true });
+    expect(body).toMatchObject({ status: "sent", providerMessageId: expect.stringMatching(/^\d+A\d+$/) });
+    expect(tookMs).toBeLessThan(usualWaitMs);
+    const { body: message } = await world.api(`/v1/messages/${body.messageId}`);
+    expect(message).toMatchObject({ status: "sent", providerMessageId: body.providerMessageId, failure: null });
+  });
+
+  test("one that refuses it for good gives `failed`, and the message says why", async () => {
+    const { body, tookMs } = await timed("nobody@example.com", { waits: true });
+    expect(body).toMatchObject({ status: "failed", providerMessageId: `<${body.messageId}@inbox.localhost>` });
+    expect(tookMs).toBeLessThan(usualWaitMs);
+    const { body: message } = await world.api(`/v1/messages/${body.messageId}`);
+    expect(message.failure).toEqual({
+      code: 550,
+      enhancedCode: "5.1.1",
+      message: expect.stringContaining("No such user"),
+    });
+  });
+
+  test("one that wants it later gives `pending` when it has said so, not when the time is up", async () => {
+    const { body, tookMs } = await timed("full@example.com", { waits: true });
+    expect(body).toMatchObject({ status: "pending", providerMessageId: `<${body.messageId}@inbox.localhost>` });
+    expect(tookMs).toBeLessThan(usualWaitMs);
+  });
+
+  test.each(["respond-async", "RESPOND-ASYNC", "wait=5, respond-async", "respond-async; foo=bar"])(
+    "with Prefer: %s it comes at once",
+    async (prefer) => {
+      const { body } = await timed("jane@example.com", { headers: { prefer } });
+      expect(body.status).toBe("pending");
+    },
+  );
+
+  test("a Prefer for something else changes nothing", async () => {
+    const { body } = await timed("jane@example.com", {
+      waits: true,
+      headers: { prefer: "return=minimal, x=respond-async" },
+    });
+    expect(body.status).toBe("sent");
+  });
+
+  test("one that says nothing gives `pending` when the time is up", async () => {
+    const answer = timed("slow@example.com", { waits: true });
+    silent = answer.then(() => undefined);
+    const { body, tookMs } = await answer;
+    expect(body.status).toBe("pending");
+    expect(tookMs).toBeGreaterThan(usualWaitMs - 50);
+  });
+});
+
+describe("SEND_WAIT_MS=0", () => {
+  test("never waits", async () => {
+    await using world = await startWorld({ database: "embedded", env: { SEND_WAIT_MS: "0" } });
+    const { body } = await send(world, await newInbox(world), {}, { waits: true });
+    expect(body.status).toBeOneOf(["pending", "sent"]);
+  });
+});
