@@ -21,17 +21,21 @@ export async function listThreads(db: Db, page: ThreadsPage): Promise<ThreadStat
   const { inboxId, isRead, total, offset } = page;
   const limit = Math.min(page.limit, total - offset);
   if (limit <= 0) return [];
-  const half = (read: boolean) =>
-    sql`select is_read, last_seq from threads where inbox_id = ${inboxId} and is_read = ${sql.raw(String(read))}`;
-  const places = isRead === undefined ? sql`${half(false)} union all ${half(true)}` : half(isRead);
   const fromEnd = total - offset - limit;
-  const counted: SQL =
-    offset <= fromEnd
-      ? sql`order by last_seq desc limit ${limit} offset ${offset}`
-      : sql`order by last_seq limit ${limit} offset ${fromEnd}`;
+  const fromTop = offset <= fromEnd;
+  const passed = fromTop ? offset : fromEnd;
+  const order = sql.raw(fromTop ? "order by last_seq desc" : "order by last_seq");
+  const half = (read: boolean) =>
+    sql`select is_read, last_seq from threads where inbox_id = ${inboxId} and is_read = ${sql.raw(String(read))} ${order}`;
+  // Each half stops where the page must end at the latest: without that the planner would rather sort all threads.
+  const stopping = (read: boolean) => sql`(${half(read)} limit ${passed + limit})`;
+  const places: SQL =
+    isRead === undefined
+      ? sql`select * from (${stopping(false)} union all ${stopping(true)}) halves ${order}`
+      : half(isRead);
   return query<Row>(
     db,
-    sql`select ${threadFields} from (select * from (${places}) places ${counted}) place
+    sql`select ${threadFields} from (${places} limit ${limit} offset ${passed}) place
         join threads t on t.inbox_id = ${inboxId} and t.is_read = place.is_read and t.last_seq = place.last_seq
         order by t.last_seq desc`,
   );
