@@ -14,7 +14,9 @@ import { httpApp } from "./http/app.ts";
 import { attachments } from "./http/attachments.ts";
 import { events } from "./http/events.ts";
 import { inboxes } from "./http/inboxes.ts";
+import { measured } from "./http/measured.ts";
 import { messages } from "./http/messages.ts";
+import { metrics, metricsPort } from "./http/metrics.ts";
 import { send } from "./http/send.ts";
 import { serveHttp } from "./http/server.ts";
 import { threads } from "./http/threads.ts";
@@ -24,6 +26,7 @@ import { dkimSigner } from "./mail/dkim.ts";
 import { mailParser } from "./mail/parse.ts";
 import { type Relay, smtpRelay } from "./mail/relay.ts";
 import { sandboxRelay } from "./mail/sandbox.ts";
+import { serviceMetrics } from "./metrics/service.ts";
 import { type Certificate, loadCertificate, selfSigned } from "./smtp/certificate.ts";
 import { startSmtp } from "./smtp/listener.ts";
 import { type Change, changesChannel } from "./store/changes.ts";
@@ -37,6 +40,8 @@ import { startWorkers, type Workers } from "./workers/scheduler.ts";
 export interface Service {
   apiUrl: URL;
   smtp: { address: string; port: number };
+  /** Where metrics are read, if they are. */
+  metricsUrl: URL | undefined;
   engine: Database["engine"];
   /** What a first start made, to be shown once. */
   firstStart: FirstStart;
@@ -93,6 +98,9 @@ async function start(config: Config, log: Logger, world: World, stack: Closers):
     limits: config.limits,
     nudge: (kind) => workers?.nudge(kind),
   };
+  const isWanted = config.metricsPort !== undefined || config.metricsToken !== undefined;
+  const { watch, served, ...numbers } = serviceMetrics({ isWanted, db, version, now: world.now });
+  stack.push(async () => numbers.stop());
   const firstStart = await seedFirstAccount(deps, config);
   const keys = authenticator(deps);
   const parser = mailParser({
@@ -123,22 +131,25 @@ async function start(config: Config, log: Logger, world: World, stack: Closers):
   stack.push(relay.close);
   workers = await startWorkers({
     ...deps,
-    relay,
+    relay: watch.relay(relay),
     signMail: config.dkim && (await dkimSigner({ domain: config.mailDomain, ...config.dkim })),
-    acceptMail: entrance.accept,
+    acceptMail: watch.accept("internal", entrance.accept),
     maxQueueHours: config.maxQueueHours,
     relayRetrySeconds: config.relayRetrySeconds,
-    webhooks,
+    webhooks: watch.webhooks(webhooks),
     links,
     webhookTimeoutMs: config.webhookTimeoutMs,
     webhookRetrySeconds: config.webhookRetrySeconds,
     eventRetentionDays: config.eventRetentionDays,
+    observe: watch.workers,
   });
   const running = workers;
   stack.push(() => running.stop(0));
 
   const webhookDeps = { ...deps, webhooks, allowPrivateWebhooks: config.allowPrivateWebhooks };
-  const sendDeps = { ...deps, sendEmail: emailSender(deps), settled: running.settled, sendWaitMs: config.sendWaitMs };
+  const sendEmail = watch.send(emailSender(deps));
+  const sendDeps = { ...deps, sendEmail, settled: running.settled, sendWaitMs: config.sendWaitMs };
+  const metricsDeps = served && { ...served, token: config.metricsToken };
   const readingDeps = { ...deps, links, spoolDir: config.dataDir };
   const app = httpApp(
     {
@@ -161,26 +172,44 @@ async function start(config: Config, log: Logger, world: World, stack: Closers):
         events({ ...deps, links }),
         webhook(webhookDeps),
       ],
-      open: [attachments({ ...readingDeps, authenticate: keys.authenticate })],
+      open: [
+        attachments({ ...readingDeps, authenticate: keys.authenticate }),
+        ...(metricsDeps !== undefined && config.metricsPort === undefined ? [metrics(metricsDeps)] : []),
+      ],
     },
   );
-  const http = serveHttp(app, { hostname: config.host, port: config.port }, log);
+  const measuredApp = watch.request === undefined ? app : measured(app, watch.request);
+  const http = serveHttp(measuredApp, { hostname: config.host, port: config.port }, log);
   stack.push(() => http.stop(0));
-  const smtp = await startSmtp(entrance, {
+  const smtpDoor = { ...entrance, accept: watch.accept("smtp", entrance.accept) };
+  const smtp = await startSmtp(smtpDoor, {
     host: config.smtpHost,
     port: config.smtpPort,
     hostname: config.smtpHostname,
     maxBytes: config.smtpMaxBytes,
     certificate: await certificateOf(config, world),
-    observe: { fault: (err, during) => log.warn({ err, during }, "smtp fault") },
+    observe: {
+      ...watch.smtp,
+      fault(err, during) {
+        watch.smtp.fault?.(err, during);
+        log.warn({ err, during }, "smtp fault");
+      },
+    },
   });
   stack.push(() => smtp.stop(0));
+  numbers.listener(smtp);
+  const ownPort =
+    metricsDeps !== undefined && config.metricsPort !== undefined
+      ? serveHttp(metricsPort(metricsDeps), { hostname: config.host, port: config.metricsPort }, log)
+      : undefined;
+  stack.push(async () => ownPort?.stop(0));
   if (http.url === undefined) throw new Error("Cannot start: the API has no address");
   baseUrl ||= http.url.origin;
 
   return {
     apiUrl: http.url,
     smtp: { address: smtp.address, port: smtp.port },
+    metricsUrl: metricsDeps && new URL("/metrics", ownPort?.url ?? http.url),
     engine: db.engine,
     firstStart,
     deps,

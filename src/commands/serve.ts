@@ -63,7 +63,7 @@ function loggerOf({ logLevel, logFormat }: Config): Logger {
 }
 
 /** What a newcomer needs: where everything is, the secrets that are shown once, and one curl that works as printed. */
-function banner(config: Config, { apiUrl, smtp, engine, firstStart }: Service): string {
+function banner(config: Config, { apiUrl, smtp, metricsUrl, engine, firstStart }: Service): string {
   const base = apiUrl.origin;
   const way = {
     sandbox: `nowhere: sandbox mode. Mail to ${config.mailDomain} is delivered here, all other mail is written to ${config.dataDir}/sandbox`,
@@ -79,6 +79,7 @@ function banner(config: Config, { apiUrl, smtp, engine, firstStart }: Service): 
     `  SMTP       ${smtp.address}:${smtp.port}, for addresses at ${config.mailDomain}`,
     `  Outbound   ${way}`,
     `  Database   ${engine === "embedded" ? `embedded Postgres in ${config.dataDir}` : "Postgres"}`,
+    ...(metricsUrl === undefined ? [] : [`  Metrics    ${metricsUrl}`]),
     "",
   ];
   if (firstStart.apiKey !== undefined) lines.push(`  API key          ${firstStart.apiKey}`);

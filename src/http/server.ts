@@ -1,6 +1,6 @@
-import type { AnyElysia } from "elysia";
 import type { Logger } from "pino";
 import { loggable } from "./loggable.ts";
+import type { Fetching } from "./measured.ts";
 
 /** Where to listen: an address of the network, or a socket in the file system (the operator's own channel). */
 export type HttpAddress = { hostname: string; port: number } | { unix: string };
@@ -13,7 +13,7 @@ export interface HttpServer {
 }
 
 /** Serves the app. Throws at once when the address is taken. */
-export function serveHttp(app: AnyElysia, address: HttpAddress, log: Logger): HttpServer {
+export function serveHttp(app: Fetching, address: HttpAddress, log: Logger): HttpServer {
   const shared = {
     fetch: (request: Request) => app.fetch(withAbsoluteUrl(request)),
     // What is thrown inside the app is answered there; this is for what not even its error hook could take.

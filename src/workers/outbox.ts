@@ -25,6 +25,8 @@ export interface Job<Item extends ClaimedItem, Settlement extends SettledClaim> 
   failed: (item: Item) => Settlement;
   /** One statement for many. Answers whose claim was in force. */
   settle: (settlements: readonly Settlement[]) => Promise<Set<string>>;
+  /** Told of each attempt once what came of it is written down. */
+  settled?: ((settlement: Settlement) => void) | undefined;
 }
 
 export interface SettledClaim {
@@ -203,8 +205,12 @@ export function outboxWorker<Item extends ClaimedItem, Settlement extends Settle
     for (;;) {
       try {
         const wasInForce = await commit(settlement);
-        if (!wasInForce) log.warn({ kind, subject_id: subjectId, attempt }, "claim was lost: another has it");
-        else if (dueAt !== null) nextDueAtMs = Math.min(nextDueAtMs, dueAt.getTime());
+        if (!wasInForce) {
+          log.warn({ kind, subject_id: subjectId, attempt }, "claim was lost: another has it");
+          return;
+        }
+        if (dueAt !== null) nextDueAtMs = Math.min(nextDueAtMs, dueAt.getTime());
+        job.settled?.(settlement);
         return;
       } catch (err) {
         if (!(err instanceof DatabaseUnavailable)) {

@@ -1,11 +1,21 @@
+import type { DeliverySettlement } from "../store/deliveries.ts";
 import type { OutboxKind } from "../store/outbox.ts";
+import type { RelaySettlement } from "../store/relaying.ts";
 import { type DeliverWebhookDeps, deliverWebhookJob } from "./deliver-webhook.ts";
 import { notifier } from "./notifier.ts";
 import { type OutboxWorker, outboxWorker } from "./outbox.ts";
 import { type PruneDeps, prune } from "./prune.ts";
 import { type RelayEmailDeps, relayEmailJob } from "./relay-email.ts";
 
-export interface WorkerDeps extends RelayEmailDeps, DeliverWebhookDeps, PruneDeps {}
+export interface WorkerDeps extends RelayEmailDeps, DeliverWebhookDeps, PruneDeps {
+  observe?: WorkerObserver;
+}
+
+/** Told what came of each attempt, for counters, once it is written down. */
+export interface WorkerObserver {
+  relayed?(settlement: RelaySettlement): void;
+  delivered?(settlement: DeliverySettlement): void;
+}
 
 /** What the service does by itself, in the background. */
 export interface Workers {
@@ -23,11 +33,13 @@ const pruneMs = 60_000;
 
 export async function startWorkers(deps: WorkerDeps): Promise<Workers> {
   const context = { db: deps.db.work, now: deps.now, random: deps.random, log: deps.log };
-  const relay: OutboxWorker = outboxWorker(
-    context,
-    relayEmailJob(deps, (lanes) => relay.recover(lanes)),
-  );
-  const workers: Record<OutboxKind, OutboxWorker> = { relay, webhook: outboxWorker(context, deliverWebhookJob(deps)) };
+  const { observe = {} } = deps;
+  const relay: OutboxWorker = outboxWorker(context, {
+    ...relayEmailJob(deps, (lanes) => relay.recover(lanes)),
+    settled: observe.relayed,
+  });
+  const webhook = outboxWorker(context, { ...deliverWebhookJob(deps), settled: observe.delivered });
+  const workers: Record<OutboxKind, OutboxWorker> = { relay, webhook };
   const others = await notifier(deps, (kind) => workers[kind].wake());
 
   let stopping = false;

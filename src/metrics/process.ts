@@ -1,0 +1,45 @@
+import type { Registry } from "./registry.ts";
+
+export interface ProcessFacts {
+  version: string;
+  engine: string;
+  now: () => Date;
+}
+
+/** What this process takes of its machine, and how late it is. Answers how to end the watching. */
+export function watchProcess(metrics: Registry, { version, engine, now }: ProcessFacts): () => void {
+  const one = (read: () => number) => () => [{ value: read() }];
+  const startedAtSeconds = now().getTime() / 1000 - process.uptime();
+  metrics.gauge("inboxd_build_info", "The version that runs; its value says nothing", () => [
+    { labels: { version, bun: Bun.version, engine }, value: 1 },
+  ]);
+  metrics.gauge(
+    "process_start_time_seconds",
+    "When the process started, in Unix time",
+    one(() => startedAtSeconds),
+  );
+  metrics.gauge("process_resident_memory_bytes", "Memory of the process", one(process.memoryUsage.rss));
+  metrics.gauge("process_cpu_seconds_total", "Time on a processor, user and system", one(cpuSeconds), "counter");
+
+  const lag = metrics.histogram(
+    "inboxd_event_loop_lag_seconds",
+    `How late a timer was that is due every ${everyMs} ms: everything waits at least so long`,
+    [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
+    [],
+  )({});
+  let dueMs = performance.now() + everyMs;
+  const timer = setInterval(() => {
+    const nowMs = performance.now();
+    lag.observe(Math.max(0, nowMs - dueMs) / 1000);
+    dueMs = nowMs + everyMs;
+  }, everyMs);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+const everyMs = 500;
+
+function cpuSeconds(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1e6;
+}

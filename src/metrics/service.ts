@@ -1,0 +1,42 @@
+import type { MetricsDeps } from "../http/metrics.ts";
+import type { SmtpListener } from "../smtp/listener.ts";
+import type { Database } from "../store/db.ts";
+import { watchDatabase } from "./database.ts";
+import { watchProcess } from "./process.ts";
+import { contentType, registry } from "./registry.ts";
+import { unwatched, type Watch, watch } from "./watch.ts";
+
+export interface ServiceMetrics {
+  watch: Watch;
+  /** What to serve them by; undefined where nobody wants them: then nothing is counted, and nothing costs. */
+  served: Pick<MetricsDeps, "text" | "contentType"> | undefined;
+  /** Tells of the sessions at a listener, once it is there. */
+  listener(smtp: Pick<SmtpListener, "sessions" | "heldBytes">): void;
+  stop(): void;
+}
+
+export interface MetricsFacts {
+  isWanted: boolean;
+  db: Database;
+  version: string;
+  now: () => Date;
+}
+
+export function serviceMetrics({ isWanted, db, version, now }: MetricsFacts): ServiceMetrics {
+  if (!isWanted) return { watch: unwatched, served: undefined, listener: () => undefined, stop: () => undefined };
+  const metrics = registry();
+  const stop = watchProcess(metrics, { version, engine: db.engine, now });
+  const watched = watch(metrics);
+  watchDatabase(metrics, db, now);
+  return {
+    watch: watched,
+    served: { text: metrics.text, contentType },
+    listener(smtp) {
+      metrics.gauge("inboxd_smtp_sessions", "SMTP sessions that are open", () => [{ value: smtp.sessions }]);
+      metrics.gauge("inboxd_smtp_held_bytes", "Octets of mails in memory that are coming in", () => [
+        { value: smtp.heldBytes },
+      ]);
+    },
+    stop,
+  };
+}

@@ -1,0 +1,283 @@
+import type { MailEntrance } from "../flows/accept-mail.ts";
+import type { SendRequest, SendResult } from "../flows/send-email.ts";
+import type { RequestObserver } from "../http/measured.ts";
+import type { Relay } from "../mail/relay.ts";
+import type { RefusedReason, SmtpObserver } from "../smtp/door.ts";
+import { DatabaseUnavailable } from "../store/db.ts";
+import type { DeliverySettlement } from "../store/deliveries.ts";
+import type { RelaySettlement } from "../store/relaying.ts";
+import type { WebhookClient, WebhookReply } from "../webhook/client.ts";
+import type { WorkerObserver } from "../workers/scheduler.ts";
+import type { Histogram, Registry } from "./registry.ts";
+
+type Accept = MailEntrance["accept"];
+type SendEmail = (request: SendRequest) => Promise<SendResult>;
+
+/** The verbs of the service, watched as they are done: each of these is put around, or told by, the part that does it. */
+export interface Watch {
+  /** Mail from outside comes by `smtp`, our own mail to ourselves by `internal`. */
+  accept(way: "smtp" | "internal", accept: Accept): Accept;
+  send(send: SendEmail): SendEmail;
+  relay(relay: Relay): Relay;
+  webhooks(client: WebhookClient): WebhookClient;
+  smtp: SmtpObserver;
+  workers: WorkerObserver;
+  /** Undefined: don't measure. */
+  request: RequestObserver | undefined;
+}
+
+/** Each part as it is: nothing is counted. */
+export const unwatched: Watch = {
+  accept: (_way, accept) => accept,
+  send: (send) => send,
+  relay: (relay) => relay,
+  webhooks: (client) => client,
+  smtp: {},
+  workers: {},
+  request: undefined,
+};
+
+/** Seconds; from what memory takes to what nobody waits for. */
+const quickBounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+const networkBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
+
+export function watch(metrics: Registry): Watch {
+  return {
+    accept: watchedAccept(metrics),
+    send: watchedSend(metrics),
+    relay: watchedRelay(metrics),
+    webhooks: watchedWebhooks(metrics),
+    smtp: smtpObserver(metrics),
+    workers: workerObserver(metrics),
+    request: requestObserver(metrics),
+  };
+}
+
+function watchedAccept(metrics: Registry): Watch["accept"] {
+  const mails = metrics.counter(
+    "inboxd_mails_received_total",
+    "Mails that came in whole: stored (a second copy of one that is there counts too), gone (its inboxes were deleted), unavailable (its sender keeps it), error (a bug)",
+    ["way", "outcome"],
+  );
+  const seconds = metrics.histogram(
+    "inboxd_mail_acceptance_seconds",
+    "From the final dot of a mail to the answer",
+    quickBounds,
+    ["way"],
+  );
+  return (way, accept) => {
+    const stored = mails({ way, outcome: "stored" });
+    const gone = mails({ way, outcome: "gone" });
+    const unavailable = mails({ way, outcome: "unavailable" });
+    const failed = mails({ way, outcome: "error" });
+    const took = seconds({ way });
+    return async (mail) => {
+      const startedMs = performance.now();
+      try {
+        const decision = await accept(mail);
+        (decision.kind === "stored" ? stored : gone).add();
+        return decision;
+      } catch (error) {
+        (error instanceof DatabaseUnavailable ? unavailable : failed).add();
+        throw error;
+      } finally {
+        observeSince(took, startedMs);
+      }
+    };
+  };
+}
+
+function watchedSend(metrics: Registry): Watch["send"] {
+  const sends = metrics.counter(
+    "inboxd_sends_total",
+    "Requests to send that were well-formed, by what came of them; what was refused before is a 4xx of its route",
+    ["outcome", "reason"],
+  );
+  const took = metrics.histogram(
+    "inboxd_send_acceptance_seconds",
+    "From a well-formed request to send until its message is on disk, or refused",
+    quickBounds,
+    [],
+  )({});
+  const of = (outcome: string, reason = "") => sends({ outcome, reason });
+  const accepted = of("accepted");
+  const replayed = of("replayed");
+  const unavailable = of("unavailable");
+  const failed = of("error");
+  return (send) => async (request) => {
+    const startedMs = performance.now();
+    try {
+      const result = await send(request);
+      if (result.kind === "accepted") accepted.add();
+      else if (result.kind === "replayed") replayed.add();
+      else of("refused", result.refusal.reason).add();
+      return result;
+    } catch (error) {
+      (error instanceof DatabaseUnavailable ? unavailable : failed).add();
+      throw error;
+    } finally {
+      observeSince(took, startedMs);
+    }
+  };
+}
+
+function watchedRelay(metrics: Registry): Watch["relay"] {
+  const took = metrics.histogram(
+    "inboxd_relay_seconds",
+    "Of an attempt to hand a mail to its next server; mail to our own domain is none",
+    networkBounds,
+    [],
+  )({});
+  return (relay) => ({
+    ...relay,
+    async send(mail, signal) {
+      const startedMs = performance.now();
+      const outcome = await relay.send(mail, signal);
+      observeSince(took, startedMs);
+      return outcome;
+    },
+  });
+}
+
+function watchedWebhooks(metrics: Registry): Watch["webhooks"] {
+  const answers = metrics.counter("inboxd_webhook_answers_total", "What receivers answered to deliveries", ["answer"]);
+  const took = metrics.histogram("inboxd_webhook_seconds", "Of an attempt to deliver an event", networkBounds, [])({});
+  for (const answer of ["2xx", "3xx", "4xx", "5xx", "no_answer", "refused_address"]) answers({ answer });
+  return (client) => ({
+    ...client,
+    async post(request) {
+      const startedMs = performance.now();
+      const reply = await client.post(request);
+      observeSince(took, startedMs);
+      answers({ answer: answerOf(reply) }).add();
+      return reply;
+    },
+  });
+}
+
+function answerOf(reply: WebhookReply): string {
+  return reply.kind === "answered" ? classOf(reply.status) : reply.kind;
+}
+
+const refusedReasons: Record<RefusedReason, true> = {
+  connections_in_all: true,
+  connections_per_address: true,
+  unknown_recipient: true,
+  other_domain: true,
+  bad_recipient: true,
+  refused_recipients: true,
+  too_many_recipients: true,
+  unavailable: true,
+  too_big: true,
+  endless: true,
+  out_of_memory: true,
+  lone_dot: true,
+  mail_loop: true,
+  rejected: true,
+  timeout: true,
+};
+
+function smtpObserver(metrics: Registry): SmtpObserver {
+  const connections = metrics.counter("inboxd_smtp_connections_total", "Connections that were let in", [])({});
+  const refusals = metrics.counter(
+    "inboxd_smtp_refusals_total",
+    "4xx and 5xx replies that turn a connection, a recipient or a mail away, by reason",
+    ["reason"],
+  );
+  for (const reason of Object.keys(refusedReasons)) refusals({ reason });
+  const mails = metrics.counter("inboxd_smtp_mails_total", "Mails that were answered 250", [])({});
+  const bytes = metrics.counter("inboxd_smtp_mail_bytes_total", "Octets of these mails", [])({});
+  const faults = metrics.counter(
+    "inboxd_smtp_faults_total",
+    "Outages and bugs behind the listener, and errors of sockets, by what was under way",
+    ["during"],
+  );
+  const faultsDuring = {
+    recipient: faults({ during: "recipient" }),
+    accept: faults({ during: "accept" }),
+    connection: faults({ during: "connection" }),
+  };
+  return {
+    connected: () => connections.add(),
+    refused: (reason) => refusals({ reason }).add(),
+    accepted(sizeBytes) {
+      mails.add();
+      bytes.add(sizeBytes);
+    },
+    fault: (_error, during) => faultsDuring[during].add(),
+  };
+}
+
+function workerObserver(metrics: Registry): WorkerObserver {
+  const relays = metrics.counter(
+    "inboxd_relay_attempts_total",
+    "Attempts to send a mail, once written down: sent, put_off (another will follow), failed (for good), dropped (its message is gone)",
+    ["outcome"],
+  );
+  const deliveries = metrics.counter(
+    "inboxd_webhook_attempts_total",
+    "Attempts to deliver an event, once written down: delivered, put_off (another will follow), given_up, dropped (its message is gone)",
+    ["outcome"],
+  );
+  const relaysBy = {
+    sent: relays({ outcome: "sent" }),
+    put_off: relays({ outcome: "put_off" }),
+    failed: relays({ outcome: "failed" }),
+    dropped: relays({ outcome: "dropped" }),
+  };
+  const deliveriesBy = {
+    delivered: deliveries({ outcome: "delivered" }),
+    put_off: deliveries({ outcome: "put_off" }),
+    given_up: deliveries({ outcome: "given_up" }),
+    dropped: deliveries({ outcome: "dropped" }),
+  };
+  return {
+    relayed: (settlement) => relaysBy[outcomeOfRelay(settlement)].add(),
+    delivered: (settlement) => deliveriesBy[outcomeOfDelivery(settlement)].add(),
+  };
+}
+
+function outcomeOfRelay({ status, dueAt }: RelaySettlement) {
+  return status ?? (dueAt === null ? "dropped" : "put_off");
+}
+
+function outcomeOfDelivery({ logged, dueAt }: DeliverySettlement) {
+  if (dueAt !== null) return "put_off";
+  if (logged === null) return "dropped";
+  return logged.error === null ? "delivered" : "given_up";
+}
+
+function requestObserver(metrics: Registry): RequestObserver {
+  const requests = metrics.counter("inboxd_http_requests_total", "Requests that were answered", [
+    "method",
+    "route",
+    "status",
+  ]);
+  const seconds = metrics.histogram(
+    "inboxd_http_request_seconds",
+    "From a request to the beginning of its answer; a send waits for its first attempt",
+    quickBounds,
+    ["method", "route"],
+  );
+  // Labels are put together once for each combination, and not for each request.
+  const known = new Map<string, { count: () => void; took: Histogram }>();
+  return (method, route, status, tookSeconds) => {
+    const key = `${method} ${route} ${status}`;
+    let series = known.get(key);
+    if (series === undefined) {
+      const counter = requests({ method, route, status: classOf(status) });
+      series = { count: () => counter.add(), took: seconds({ method, route }) };
+      known.set(key, series);
+    }
+    series.count();
+    series.took.observe(tookSeconds);
+  };
+}
+
+function classOf(status: number): string {
+  return `${Math.trunc(status / 100)}xx`;
+}
+
+function observeSince(histogram: Histogram, startedMs: number): void {
+  histogram.observe((performance.now() - startedMs) / 1000);
+}
