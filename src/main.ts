@@ -2,9 +2,12 @@
 import { Command, CommanderError } from "commander";
 import { accountCommands } from "./commands/accounts.ts";
 import type { Register } from "./commands/cli.ts";
+import { demoCommand } from "./commands/demo.ts";
 import { dnsCommand } from "./commands/dns.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { healthcheckCommand } from "./commands/healthcheck.ts";
+import { listenCommand } from "./commands/listen.ts";
+import { mailCommands } from "./commands/mail.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { systemdCommand } from "./commands/systemd.ts";
 import { upkeepCommands } from "./commands/upkeep.ts";
@@ -18,6 +21,9 @@ const commands: readonly Register[] = [
   serveCommand,
   upkeepCommands,
   accountCommands,
+  mailCommands,
+  demoCommand,
+  listenCommand,
   healthcheckCommand,
   doctorCommand,
   dnsCommand,

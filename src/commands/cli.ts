@@ -4,10 +4,17 @@ import { printed } from "./print.ts";
 /** Adds the commands of one matter to the program. */
 export type Register = (program: Command) => void;
 
-/** What a command makes is printed, for a person or with `--json` for a script. */
-export function reporting<Given extends unknown[]>(command: Command, work: (...given: Given) => Promise<object>): void {
+/**
+ * What a command makes is printed: with `--json` all of it, for a script; for a person what `shown` picks from it.
+ */
+export function reporting<Given extends unknown[], Made extends object>(
+  command: Command,
+  work: (...given: Given) => Promise<Made>,
+  shown: (made: Made) => object = (made) => made,
+): void {
   command.option("--json", "print JSON").action(async (...given: unknown[]) => {
     const { json = false } = command.opts<{ json?: boolean }>();
-    process.stdout.write(printed(await work(...(given as Given)), json));
+    const made = await work(...(given as Given));
+    process.stdout.write(printed(json ? made : shown(made), json));
   });
 }

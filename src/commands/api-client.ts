@@ -1,0 +1,89 @@
+import { type Command, Option } from "commander";
+import { exchange } from "./exchange.ts";
+
+/** The HTTP API, as the commands for scripts use it. */
+export interface ApiClient {
+  readonly url: string;
+  /** The body of an answer of 2xx; throws an `ApiProblem` for any other. */
+  ask<Answer>(method: string, path: string, question?: Question): Promise<Answer>;
+}
+
+export interface Question {
+  /** What is undefined is left out. */
+  query?: Record<string, string | number | undefined>;
+  body?: object;
+  headers?: Record<string, string>;
+}
+
+/** What the server refused, in its own words. */
+export class ApiProblem extends Error {
+  readonly status: number;
+
+  constructor(status: number, code: string, detail: string) {
+    super(`${code}: ${detail}`);
+    this.name = "ApiProblem";
+    this.status = status;
+  }
+}
+
+export interface ServerOptions {
+  url?: string;
+  apiKey?: string;
+}
+
+const defaultUrl = "http://127.0.0.1:3000";
+
+/** The options that say which server, and as whom. */
+export function ofServer(command: Command): Command {
+  return command
+    .addOption(new Option("--url <url>", `address of the server (default: ${defaultUrl})`).env("INBOXD_URL"))
+    .addOption(new Option("--api-key <key>", "key of the account").env("INBOXD_API_KEY"));
+}
+
+export function apiClient(options: ServerOptions): ApiClient {
+  // An empty variable counts as not set, as everywhere.
+  const url = (options.url || defaultUrl).replace(/\/+$/, "").replace(/\/v1$/, "");
+  const apiKey = options.apiKey;
+  if (!apiKey) throw new Error("Cannot ask the server: no API key: set INBOXD_API_KEY, or give --api-key");
+  if (!/^https?:\/\//.test(url) || !URL.canParse(url)) {
+    throw new Error("Cannot ask the server: its address must begin with http:// or https://");
+  }
+
+  return {
+    url,
+    async ask<Answer>(method: string, path: string, { query = {}, body, headers = {} }: Question = {}) {
+      const address = new URL(`${url}${path}`);
+      for (const [name, value] of Object.entries(query)) {
+        if (value !== undefined) address.searchParams.set(name, String(value));
+      }
+      const { status, text } = await exchange({
+        method,
+        url: address,
+        headers: {
+          authorization: `Bearer ${apiKey}`,
+          ...(body !== undefined && { "content-type": "application/json" }),
+          ...headers,
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+        timeoutMs,
+      }).catch((error: unknown) => {
+        throw new Error(`Cannot reach ${url}: ${error instanceof Error ? error.message : String(error)}`);
+      });
+      const answer = parsed(text);
+      if (status >= 200 && status < 300) return answer as Answer;
+      const { code, detail } = (answer ?? {}) as { code?: string; detail?: string };
+      throw new ApiProblem(status, code ?? String(status), detail ?? `${address.origin} is no inboxd`);
+    },
+  };
+}
+
+/** Longer than any answer takes: a send waits for its first attempt, at most 30 s. */
+const timeoutMs = 40_000;
+
+function parsed(text: string): unknown {
+  try {
+    return text === "" ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

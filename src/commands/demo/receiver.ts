@@ -1,0 +1,106 @@
+import type { messageReceived } from "../../domain/events.ts";
+import { webhookFault } from "../../domain/signature.ts";
+import type { ApiClient } from "../api-client.ts";
+
+export type ReceivedEvent = ReturnType<typeof messageReceived<{ filename: string }>>;
+
+/** Where the demo hears of mail: a webhook of its own, or the event log where the account's webhook is in use. */
+export interface Events {
+  readonly kind: "webhook" | "log";
+  /** The next event of this inbox; rejects when none comes in time. */
+  next(inboxId: string): Promise<ReceivedEvent>;
+}
+
+export interface Receiver extends Events {
+  readonly url: string;
+  /** What the server signs with, as soon as it is known. */
+  setSecret(secret: string): void;
+  /** The events that come from now on are answered 410, which ends deliveries (contract §10.4). */
+  sayGone(): void;
+  stop(): Promise<void>;
+}
+
+/** By this an earlier demo's address is known. */
+export const demoPath = "/inboxd-demo";
+
+const patienceMs = 10_000;
+
+/** A receiver as the documentation asks for one: it verifies the signature before it looks at the event. */
+export function startReceiver(now: () => Date): Receiver {
+  const arrived: ReceivedEvent[] = [];
+  const waiting = new Map<string, PromiseWithResolvers<ReceivedEvent>>();
+  let secret = "";
+  let gone = false;
+
+  const server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    async fetch(request) {
+      const body = await request.text();
+      const fault = await webhookFault({ headers: Object.fromEntries(request.headers), body, secret, now: now() });
+      if (fault !== undefined) {
+        for (const waiter of waiting.values()) waiter.reject(new Error(`Cannot verify the webhook: ${fault}`));
+        return new Response(fault, { status: 401 });
+      }
+      const event = JSON.parse(body) as ReceivedEvent;
+      const waiter = waiting.get(event.inbox_id);
+      if (waiter === undefined) arrived.push(event);
+      else waiter.resolve(event);
+      waiting.delete(event.inbox_id);
+      return new Response(null, { status: gone ? 410 : 200 });
+    },
+  });
+
+  return {
+    kind: "webhook",
+    url: `http://127.0.0.1:${server.port}${demoPath}`,
+    setSecret(known) {
+      secret = known;
+    },
+    sayGone() {
+      gone = true;
+    },
+    next(inboxId) {
+      const index = arrived.findIndex((event) => event.inbox_id === inboxId);
+      const [event] = index < 0 ? [] : arrived.splice(index, 1);
+      if (event !== undefined) return Promise.resolve(event);
+      const waiter = Promise.withResolvers<ReceivedEvent>();
+      waiting.set(inboxId, waiter);
+      return inTime(waiter.promise, "no webhook came");
+    },
+    stop: () => server.stop(true),
+  };
+}
+
+/** The same by asking: the inboxes are new, so their events begin with the demo's. */
+export function eventLog(api: ApiClient): Events {
+  const seen = new Map<string, string>();
+  return {
+    kind: "log",
+    async next(inboxId) {
+      const endMs = performance.now() + patienceMs;
+      while (performance.now() < endMs) {
+        const query = { inbox_id: inboxId, after: seen.get(inboxId), limit: 1 };
+        const { data } = await api.ask<{ data: ReceivedEvent[] }>("GET", "/v1/events", { query });
+        const [event] = data;
+        if (event !== undefined) {
+          seen.set(inboxId, event.event_id);
+          return event;
+        }
+        await Bun.sleep(20);
+      }
+      throw new Error(`Cannot go on: no event came within ${patienceMs / 1000} s`);
+    },
+  };
+}
+
+async function inTime<Value>(promise: Promise<Value>, what: string): Promise<Value> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const fail = () => reject(new Error(`Cannot go on: ${what} within ${patienceMs / 1000} s`));
+  const timer = setTimeout(fail, patienceMs);
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

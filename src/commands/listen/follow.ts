@@ -1,0 +1,87 @@
+import type { WebhookSigner } from "../../domain/signature.ts";
+import { type ApiClient, ApiProblem } from "../api-client.ts";
+import { type Forwarded, forward, type LoggedEvent } from "./forward.ts";
+import type { Position } from "./position.ts";
+
+export interface Following {
+  api: ApiClient;
+  target: URL;
+  signer: WebhookSigner | undefined;
+  inboxId: string | undefined;
+  from: Position;
+  /** After each event that has arrived, before the next one goes out. */
+  keep(position: Position): Promise<void>;
+  tell(event: LoggedEvent, forwarded: Forwarded): void;
+  /** What is in the way, when it is not an event. */
+  warn(text: string): void;
+  now: () => Date;
+  signal: AbortSignal;
+}
+
+interface Page {
+  data: LoggedEvent[];
+  hasMore: boolean;
+}
+
+const pauseMs = 500;
+const longestPauseMs = 5000;
+
+/**
+ * Forwards the log from a position on, until the signal. An event has arrived when it is answered with 2xx; until then it
+ * is tried again and the ones behind it wait, so that nothing is lost and nothing comes out of order. Each try reads
+ * the log anew: addresses of attachments in an event expire.
+ */
+export async function follow(following: Following): Promise<void> {
+  const { api, from, keep, tell, warn, signal } = following;
+  let { after } = from;
+  let failures = 0;
+  while (!signal.aborted) {
+    const page = await nextPage(api, following.inboxId, after).catch((error: unknown) => {
+      // What the server refuses it will refuse again; what it or the way to it can't do may pass.
+      if (error instanceof ApiProblem && error.status < 500 && error.status !== 429) throw error;
+      warn(error instanceof Error ? error.message : String(error));
+      return undefined;
+    });
+    let failed = page === undefined;
+    for (const event of page?.data ?? []) {
+      if (signal.aborted) return;
+      const forwarded = await forward(event, following);
+      tell(event, forwarded);
+      failed = !forwarded.ok;
+      if (failed) break;
+      after = event.event_id;
+      await keep({ after });
+    }
+    failures = failed ? failures + 1 : 0;
+    if (failed) await pause(Math.min(longestPauseMs, pauseMs * 2 ** Math.min(failures - 1, 10)), signal);
+    else if (!page?.hasMore) await pause(pauseMs, signal);
+  }
+}
+
+/** The last event that is in the log now. */
+export async function lastPosition(api: ApiClient, inboxId: string | undefined): Promise<Position> {
+  let after: string | null = null;
+  for (;;) {
+    const page: Page = await nextPage(api, inboxId, after);
+    after = page.data.at(-1)?.event_id ?? after;
+    if (!page.hasMore) return { after };
+  }
+}
+
+function nextPage(api: ApiClient, inboxId: string | undefined, after: string | null): Promise<Page> {
+  const query = { after: after ?? undefined, inbox_id: inboxId, limit: 100 };
+  return api.ask<Page>("GET", "/v1/events", { query });
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const done = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener("abort", done);
+  });
+}

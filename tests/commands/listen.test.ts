@@ -1,0 +1,139 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { apiClient } from "../../src/commands/api-client.ts";
+import { follow, lastPosition } from "../../src/commands/listen/follow.ts";
+import { webhookFault, webhookSigner } from "../../src/domain/signature.ts";
+import { fromSource, runInboxd } from "../support/inboxd.ts";
+import { answer, type ReceivedRequest, startReceiver } from "../support/receiver.ts";
+import { startWorld, type World, type WorldInbox } from "../support/world.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "ibx-listen-"));
+const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+let world: World;
+beforeAll(async () => {
+  world = await startWorld();
+});
+afterAll(async () => {
+  await world[Symbol.asyncDispose]();
+  rmSync(directory, { recursive: true });
+});
+
+const api = () => apiClient({ url: world.service.apiUrl.origin, apiKey: world.apiKey });
+const mailTo = (inbox: WorldInbox, subject: string) =>
+  world.deliver(`From: jane@example.com\r\nSubject: ${subject}\r\n\r\n${subject}\r\n`, inbox.address);
+const subjectOf = ({ body }: ReceivedRequest) => JSON.parse(body).message.subject;
+
+test("nothing is lost and nothing comes out of order while the target is down or refuses", async () => {
+  const inbox = await world.inbox();
+  for (const subject of ["one", "two", "three"]) await mailTo(inbox, subject);
+  const down = await startReceiver();
+  await down.close();
+  const end = new AbortController();
+  const tries: (number | null)[] = [];
+  const kept: (string | null)[] = [];
+  const firstTry = Promise.withResolvers<void>();
+  const following = follow({
+    api: api(),
+    target: new URL(down.url),
+    signer: await webhookSigner(secret),
+    inboxId: inbox.id,
+    from: { after: null },
+    keep: async ({ after }) => void kept.push(after),
+    tell: (_event, { status }) => {
+      tries.push(status);
+      firstTry.resolve();
+    },
+    warn: () => undefined,
+    now: () => new Date(),
+    signal: end.signal,
+  });
+  await firstTry.promise;
+  const target = await startReceiver({ port: down.port });
+  // The second of them is refused once: the third must wait for it.
+  target.behave((socket, request) => answer(target.requests.length === 2 ? 500 : 200)(socket, request));
+  await mailTo(inbox, "four");
+  await target.request(5);
+  end.abort();
+  await following;
+  await target.close();
+
+  expect(target.requests.map(subjectOf)).toEqual(["one", "two", "two", "three", "four"]);
+  expect(tries[0]).toBeNull();
+  expect(tries.filter((status) => status !== null)).toEqual([200, 500, 200, 200, 200]);
+  const ids = target.requests.map(({ headers }) => headers["webhook-id"]);
+  expect(kept).toEqual([ids[0], ids[2], ids[3], ids[4]] as string[]);
+  for (const { headers, body } of target.requests) {
+    expect(await webhookFault({ headers, body, secret, now: new Date() })).toBeUndefined();
+  }
+});
+
+test("the end of the log is found behind more than a page of events", async () => {
+  const asked: unknown[] = [];
+  const pages = [
+    { data: [{ event_id: "evt_1" }, { event_id: "evt_2" }], hasMore: true },
+    { data: [{ event_id: "evt_3" }], hasMore: false },
+  ];
+  const log = {
+    url: "http://log.example",
+    ask: async <Answer>(_method: string, _path: string, question?: object) => {
+      asked.push(question);
+      return pages[asked.length - 1] as Answer;
+    },
+  };
+  expect(await lastPosition(log, "inb_1")).toEqual({ after: "evt_3" });
+  expect(asked).toEqual([
+    { query: { after: undefined, inbox_id: "inb_1", limit: 100 } },
+    { query: { after: "evt_2", inbox_id: "inb_1", limit: 100 } },
+  ]);
+});
+
+test("a listener goes on where it ended, and ends with code 0 when asked", async () => {
+  const inbox = await world.inbox();
+  const target = await startReceiver();
+  const env = {
+    PATH: process.env.PATH,
+    XDG_STATE_HOME: directory,
+    INBOXD_URL: world.service.apiUrl.origin,
+    INBOXD_API_KEY: world.apiKey,
+  };
+  const words = ["listen", "--forward-to", target.url, "--inbox", inbox.id, "--json"];
+  const start = () => Bun.spawn([...fromSource, ...words], { env, stdout: "pipe", stderr: "pipe", stdin: "ignore" });
+  const says = async (listener: ReturnType<typeof start>, part: string) => {
+    let text = "";
+    for await (const chunk of listener.stderr) {
+      text += Buffer.from(chunk).toString();
+      if (text.includes(part)) return;
+    }
+    throw new Error(`It ended without saying "${part}": ${text}`);
+  };
+
+  await mailTo(inbox, "before");
+  const first = start();
+  await says(first, "from now on");
+  await mailTo(inbox, "one");
+  await target.request(1);
+  first.kill("SIGINT");
+  expect(await first.exited).toBe(0);
+  expect(JSON.parse(await new Response(first.stdout).text())).toMatchObject({ status: 200, ok: true, error: null });
+
+  await mailTo(inbox, "two");
+  const second = start();
+  await says(second, "going on after evt_");
+  await target.request(2);
+  second.kill("SIGINT");
+  expect(await second.exited).toBe(0);
+  expect(target.requests.map(subjectOf)).toEqual(["one", "two"]);
+  // Nobody gave a secret, so nothing pretends to be signed.
+  expect(target.requests[0]?.headers["x-signature"]).toBeUndefined();
+  await target.close();
+});
+
+test("what the server refuses ends it with code 1", async () => {
+  const env = { XDG_STATE_HOME: directory, INBOXD_URL: world.service.apiUrl.origin, INBOXD_API_KEY: world.apiKey };
+  const words = ["listen", "--forward-to", "http://127.0.0.1:9/", "--after", "evt_01jpw7z1x2e9a8r5k3m0t6vqhd"];
+  const { code, stderr } = await runInboxd(words, { env });
+  expect(code).toBe(1);
+  expect(stderr).toEndWith("not_found: Cannot find event: no such event\n");
+});
