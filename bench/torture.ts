@@ -1,0 +1,90 @@
+/**
+ * `bun run torture [--minutes N] [--seed S] [--database embedded|postgres] [--processes N]`: the whole service under load and
+ * faults, held against a ledger that is kept outside of it. `--self-test` does the same to services that are broken on
+ * purpose, each of which must be caught; `--entry` to any other program that starts a service.
+ */
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import type { ServiceFault } from "./torture/faults.ts";
+import { serviceEntry } from "./torture/fleet.ts";
+import type { Ledger } from "./torture/ledger.ts";
+import { longestSettleMs, torture } from "./torture/run.ts";
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: "string", default: "1" },
+    seed: { type: "string", default: String(Date.now() % 1_000_000) },
+    database: { type: "string", default: "embedded" },
+    processes: { type: "string", default: "1" },
+    entry: { type: "string", default: serviceEntry },
+    "self-test": { type: "boolean", default: false },
+  },
+});
+const seconds = positive("minutes") * 60;
+const seed = positive("seed");
+const processes = positive("processes");
+const database = values.database === "postgres" ? "postgres" : "embedded";
+if (values.database !== database) refuse("--database must be embedded or postgres");
+if (database === "embedded" && processes > 1) refuse("the embedded database belongs to one process");
+
+process.exit(values["self-test"] ? await selfTest() : await once(resolve(values.entry)));
+
+async function once(entry: string): Promise<number> {
+  console.log(`torture: ${seconds} s, ${database}, ${processes} process(es), seed ${seed}`);
+  const ledger = await torture({ seconds, seed, database, processes, entry, settleMs: longestSettleMs });
+  for (const [what, count] of [...ledger.counts].sort()) console.log(`${String(count).padStart(9)}  ${what}`);
+  const repeat = `bun run torture --minutes ${values.minutes} --database ${database} --processes ${processes} --seed ${seed}`;
+  tell(ledger, `; repeat with ${repeat}`);
+  const count = violationsOf(ledger);
+  console.log(`\n${count} violations`);
+  return count === 0 ? 0 : 1;
+}
+
+/** A ledger that can't find fault is worth nothing. */
+async function selfTest(): Promise<number> {
+  const sabotages: { name: string; file: string; faults: readonly ServiceFault[]; evidence: RegExp }[] = [
+    {
+      name: "answers 250 before the commit",
+      file: "early-answer.ts",
+      faults: ["kill"],
+      evidence: /answered 250, is in \S+ 0 times/,
+    },
+    {
+      name: "says sent before the relay did",
+      file: "early-sent.ts",
+      faults: [],
+      evidence: /is sent, and the relay never said 250/,
+    },
+    { name: "forgets the lease", file: "no-lease.ts", faults: ["kill"], evidence: /longer than any lease/ },
+  ];
+  let missed = 0;
+  for (const { name, file, faults, evidence } of sabotages) {
+    const entry = join(import.meta.dir, "torture/broken", file);
+    const ledger = await torture({ seconds: 25, seed, database, processes, entry, settleMs: 5000, faults });
+    const found = [...ledger.violations.values()].flat().find((sample) => evidence.test(sample));
+    if (found === undefined) missed += 1;
+    console.log(`${found === undefined ? "MISSED" : "caught"}: a service that ${name}: ${found ?? "not seen"}`);
+  }
+  return missed === 0 ? 0 : 1;
+}
+
+function tell(ledger: Ledger, ending: string): void {
+  for (const [invariant, samples] of ledger.violations) {
+    for (const sample of samples.slice(0, 5)) console.log(`violation: ${invariant} ${sample}${ending}`);
+  }
+}
+
+function violationsOf(ledger: Ledger): number {
+  return [...ledger.violations.keys()].reduce((sum, name) => sum + (ledger.counts.get(`violation ${name}`) ?? 0), 0);
+}
+
+function positive(name: "minutes" | "seed" | "processes"): number {
+  const value = Number(values[name]);
+  if (!(value > 0)) refuse(`--${name} must be a number above 0`);
+  return value;
+}
+
+function refuse(why: string): never {
+  console.error(`Cannot torture: ${why}`);
+  process.exit(2);
+}

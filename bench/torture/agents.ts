@@ -1,0 +1,73 @@
+import type { Chance } from "./chance.ts";
+import type { LedgerInbox } from "./ledger.ts";
+import { ask, type Driver, type World } from "./world.ts";
+
+interface Thread {
+  id: string;
+  inboxId: string;
+}
+
+interface Message {
+  id: string;
+  inboxId: string;
+  threadId: string;
+  direction: string;
+}
+
+/** An agent that lists what is unread, works on it and marks it: whatever came in meanwhile must still be found. */
+export function agent(world: World, chance: Chance): Driver {
+  return async function workOnce() {
+    const inbox = chance.pick([...world.ledger.inboxes.values()]);
+    if (chance.is(0.1)) return peek(world, chance, inbox);
+    await workOn(world, inbox, chance.whole(1, 10)).catch(() => undefined);
+  };
+}
+
+/** Answers how many unread threads there were; undefined when that could not be told. */
+export async function workOn(world: World, inbox: LedgerInbox, limit: number): Promise<number | undefined> {
+  const { ledger } = world;
+  const listed = await ask(world, inbox.account, "GET", `/inboxes/${inbox.id}/threads?is_read=false&limit=${limit}`);
+  if (listed.status !== 200) return undefined;
+  const threads = listed.body.data as Thread[];
+  for (const thread of threads) {
+    if (thread.inboxId !== inbox.id)
+      ledger.violation("I6", `${inbox.address} lists thread ${thread.id} of another inbox`);
+    const messages = await readThread(world, inbox, thread.id);
+    const last = messages.findLast(({ direction }) => direction === "inbound");
+    if (last === undefined) continue;
+    const body = { is_read: true, up_to_message_id: last.id };
+    const marked = await ask(world, inbox.account, "PATCH", `/threads/${thread.id}`, { body });
+    if (marked.status === 200)
+      ledger.count(marked.body.reason === "newer_inbound" ? "agent: newer mail came" : "agent: marked");
+    else if (marked.status !== 503) ledger.violation("api", `marking ${thread.id} was answered ${marked.status}`);
+  }
+  return threads.length;
+}
+
+export async function readThread(world: World, inbox: LedgerInbox, threadId: string): Promise<Message[]> {
+  const messages: Message[] = [];
+  for (;;) {
+    const path = `/threads/${threadId}/messages?limit=100&offset=${messages.length}`;
+    const { status, body } = await ask(world, inbox.account, "GET", path);
+    if (status !== 200) throw new Error(`${path} was answered ${status}`);
+    const page = body.data as Message[];
+    messages.push(...page);
+    if (page.length < 100) break;
+  }
+  for (const message of messages) {
+    if (message.inboxId !== inbox.id) world.ledger.violation("I6", `${threadId} shows a message of another inbox`);
+    if (message.direction === "inbound") world.ledger.read.add(message.id);
+  }
+  return messages;
+}
+
+/** What belongs to others answers as if it were not there. */
+async function peek(world: World, chance: Chance, inbox: LedgerInbox): Promise<void> {
+  const strangers = world.accounts.filter((account) => account !== inbox.account);
+  if (strangers.length === 0) return;
+  const path = chance.pick([`/inboxes/${inbox.id}`, `/inboxes/${inbox.id}/messages`, `/inboxes/${inbox.id}/threads`]);
+  const answer = await ask(world, chance.pick(strangers), "GET", path).catch(() => undefined);
+  if (answer !== undefined && answer.status !== 404 && answer.status !== 503) {
+    world.ledger.violation("I6", `${path} of another account was answered ${answer.status}`);
+  }
+}

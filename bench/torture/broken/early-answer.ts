@@ -1,0 +1,30 @@
+/** Broken on purpose: answers 250 when the mail is on its way to the database, not when it is there. */
+import { mailEntrance } from "../../../src/flows/accept-mail.ts";
+import { mailReceiver } from "../../../src/flows/receive-email.ts";
+import { mailParser } from "../../../src/mail/parse.ts";
+import { selfSigned } from "../../../src/smtp/certificate.ts";
+import { startSmtp } from "../../../src/smtp/listener.ts";
+import { asItIs, serveBroken } from "./support.ts";
+
+await serveBroken(asItIs, async ({ deps }, config) => {
+  const { parse } = mailParser({ mailDomain: config.mailDomain, onFault: () => undefined });
+  const entrance = mailEntrance({ ...deps, parse, receive: mailReceiver(deps), operatorInbox: undefined });
+  const impatient: typeof entrance = {
+    ...entrance,
+    async accept(mail) {
+      void Bun.sleep(300)
+        .then(() => entrance.accept(mail))
+        .catch(() => undefined);
+      return { kind: "stored" };
+    },
+  };
+  const smtp = await startSmtp(impatient, {
+    host: config.smtpHost,
+    port: 0,
+    hostname: config.smtpHostname,
+    maxBytes: config.smtpMaxBytes,
+    certificate: await selfSigned({ dataDir: config.dataDir, hostname: config.smtpHostname, ...deps }),
+    observe: {},
+  });
+  return { smtpPort: smtp.port };
+});

@@ -1,0 +1,17 @@
+/** Broken on purpose: a mail counts as sent before the relay has said so; what the relay says then is not heard. */
+import { smtpRelay } from "../../../src/mail/relay.ts";
+import { scriptedSmtp } from "../../../tests/support/scripted-smtp.ts";
+import { portOf, serveBroken } from "./support.ts";
+
+await serveBroken(async (config) => {
+  if (config.outbound.kind !== "smtp") throw new Error("Cannot break the relay: there is none");
+  const relay = smtpRelay(config.outbound, { hostname: config.smtpHostname });
+  const between = await scriptedSmtp({
+    answer(command) {
+      const mail = command === "." ? between.mails.shift() : undefined;
+      if (mail) void relay.send({ envelopeFrom: mail.from, to: mail.to, raw: mail.raw, smtpUtf8: false });
+      return undefined;
+    },
+  });
+  return { ...config, outbound: { ...config.outbound, port: between.port } };
+}, portOf);

@@ -1,0 +1,143 @@
+import { sql } from "drizzle-orm";
+import { type Database, query } from "../../src/store/db.ts";
+import { findChunk } from "../../src/store/sources.ts";
+import { digestOf, type Ledger } from "./ledger.ts";
+
+/** What must hold between the rows, whatever happened: nothing torn, nothing astray, nothing forgotten. */
+export async function checkRows(ledger: Ledger, db: Database, longestLeaseMs: number): Promise<void> {
+  for (const [invariant, what, statement] of rules) {
+    for (const row of await query<Record<string, unknown>>(db.api, sql.raw(statement))) {
+      ledger.violation(invariant, `${what}: ${JSON.stringify(row)}`);
+    }
+  }
+  await checkOutbox(ledger, db, longestLeaseMs);
+  await checkDeliveries(ledger, db);
+  await checkSources(ledger, db);
+}
+
+const rules: readonly [invariant: string, what: string, statement: string][] = [
+  [
+    "I6",
+    "a message is in a thread of another inbox, or in none",
+    "select m.id from messages m left join threads t on t.id = m.thread_id where t.inbox_id is distinct from m.inbox_id",
+  ],
+  [
+    "I6",
+    "an event is of another inbox, thread or account than its message",
+    `select e.id from events e left join messages m on m.id = e.message_id left join inboxes i on i.id = m.inbox_id
+     where (e.inbox_id, e.thread_id, e.account_id) is distinct from (m.inbox_id, m.thread_id, i.account_id)`,
+  ],
+  [
+    "I6",
+    "an attachment has another source than its message",
+    "select a.id from attachments a left join messages m on m.id = a.message_id where m.source_id is distinct from a.source_id",
+  ],
+  [
+    "I3",
+    "an inbound message has not one event",
+    `select m.id, count(e.id) from messages m left join events e on e.message_id = m.id
+     where m.direction = 'inbound' group by m.id having count(e.id) <> 1`,
+  ],
+  [
+    "torn",
+    "a message has not as many attachments as it says",
+    `select m.id from messages m left join attachments a on a.message_id = m.id
+     group by m.id having count(a.id) <> m.attachment_count`,
+  ],
+  [
+    "torn",
+    "a thread miscounts its messages",
+    `select t.id, t.message_count, count(m.id) from threads t left join messages m on m.thread_id = t.id
+     group by t.id having count(m.id) <> t.message_count or max(m.seq) <> t.last_seq`,
+  ],
+  [
+    "torn",
+    "an inbox miscounts its messages",
+    `select i.id, i.message_count, count(m.id), max(m.seq) from inboxes i left join messages m on m.inbox_id = i.id group by i.id
+     having count(m.id) <> i.message_count or coalesce(max(m.seq), 0) <> i.message_count or count(distinct m.seq) <> count(*) filter (where m.id is not null)
+       or count(*) filter (where m.direction = 'inbound') <> i.inbound_count`,
+  ],
+  [
+    "torn",
+    "an inbox miscounts its threads",
+    `select i.id, i.thread_count, i.unread_count, count(t.id) from inboxes i left join threads t on t.inbox_id = i.id group by i.id
+     having count(t.id) <> i.thread_count or count(*) filter (where not t.is_read) <> i.unread_count`,
+  ],
+  [
+    "I4",
+    "a key has no message",
+    "select k.key from idempotency_keys k left join messages m on m.id = k.subject_id where k.operation = 'send' and m.id is null",
+  ],
+  [
+    "I5",
+    "a message is pending, and nothing will be done about it",
+    "select m.id from messages m left join outbox o on o.subject_id = m.id where m.status = 'pending' and o.subject_id is null",
+  ],
+  [
+    "I5",
+    "a message is settled, and will be sent still",
+    "select m.id, m.status from messages m join outbox o on o.subject_id = m.id where m.status <> 'pending'",
+  ],
+];
+
+async function checkOutbox(ledger: Ledger, db: Database, longestLeaseMs: number): Promise<void> {
+  const rows = await query<{ subjectId: string; kind: string; state: string; attempt: number; dueAt: Date }>(
+    db.api,
+    sql`select subject_id as "subjectId", kind, state, attempt, due_at as "dueAt" from outbox`,
+  );
+  const latestMs = Date.now() + longestLeaseMs;
+  for (const { subjectId, kind, state, attempt, dueAt } of rows) {
+    const about = `${subjectId} (${kind}, attempt ${attempt}) is ${state} until ${dueAt.toISOString()}`;
+    if (dueAt.getTime() > latestMs) ledger.violation("I5", `${about}, longer than any lease`);
+    else ledger.violation("I5", `${about}, after everything had time to settle`);
+  }
+}
+
+async function checkDeliveries(ledger: Ledger, db: Database): Promise<void> {
+  const rows = await query<{ eventId: string; inboxId: string; attempts: number; last: number; delivered: boolean }>(
+    db.api,
+    sql`select e.id as "eventId", e.inbox_id as "inboxId", count(d.attempt)::int as attempts, coalesce(max(d.attempt), 0) as last,
+          coalesce(bool_or(d.status between 200 and 299), false) as delivered
+        from events e left join deliveries d on d.event_id = e.id group by e.id`,
+  );
+  const known = new Set(rows.map(({ eventId }) => eventId));
+  for (const { eventId, inboxId, attempts, last, delivered } of rows) {
+    const heard = ledger.deliveries.get(eventId);
+    ledger.count("deliveries logged", attempts);
+    if (attempts !== last)
+      ledger.violation("I3", `${eventId} has ${attempts} attempts in its log, and the last is number ${last}`);
+    if (heard === undefined || !heard.delivered)
+      ledger.violation("I3", `${eventId} was never delivered (${attempts} attempts)`);
+    if (!delivered) ledger.violation("I3", `the log has no delivery of ${eventId} (${attempts} attempts)`);
+    if (heard !== undefined && heard.inboxId !== inboxId)
+      ledger.violation("I6", `${eventId} was told of another inbox`);
+    for (const [attempt, { arrivals }] of heard?.attempts ?? []) {
+      if (arrivals > 1) ledger.violation("I3", `attempt ${attempt} of ${eventId} arrived ${arrivals} times`);
+      if (attempt > last) ledger.violation("I3", `attempt ${attempt} of ${eventId} arrived and is not in its log`);
+    }
+  }
+  for (const eventId of ledger.deliveries.keys()) {
+    if (!known.has(eventId)) ledger.violation("I3", `${eventId} was delivered, and there is no such event`);
+  }
+}
+
+/** The bytes that came are the bytes that lie there. */
+async function checkSources(ledger: Ledger, db: Database): Promise<void> {
+  const rows = await query<{ subject: string; sourceId: string }>(
+    db.api,
+    sql`select distinct subject, source_id as "sourceId" from messages where direction = 'inbound'`,
+  );
+  for (const { subject, sourceId } of rows) {
+    const mail = ledger.mails.get(subject);
+    if (mail === undefined) continue;
+    const pieces: Uint8Array[] = [];
+    for (;;) {
+      const piece = await findChunk(db.api, sourceId, 0, pieces.length);
+      if (piece === undefined) break;
+      pieces.push(piece);
+    }
+    ledger.count("raw sources compared");
+    if (digestOf(Buffer.concat(pieces)) !== mail.digest)
+      ledger.violation("I1", `the raw source of ${subject} is not what was sent`);
+  }
+}

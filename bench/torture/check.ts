@@ -1,0 +1,123 @@
+import { isExcused, type LedgerInbox, type LedgerSend } from "./ledger.ts";
+import { isRefused } from "./relay.ts";
+import { ask, type World } from "./world.ts";
+
+export interface ShownMessage {
+  id: string;
+  inboxId: string;
+  threadId: string;
+  direction: "inbound" | "outbound";
+  status: string;
+  subject: string;
+  rfcMessageId: string;
+  toAddr: string;
+}
+
+/** I1 to I6 as far as the API shows them. Answers all that it showed. */
+export async function checkShown(world: World): Promise<ShownMessage[]> {
+  const all: ShownMessage[] = [];
+  for (const inbox of world.ledger.inboxes.values()) all.push(...(await messagesOf(world, inbox)));
+  const byInbox = Map.groupBy(all, ({ inboxId }) => inboxId);
+  for (const inbox of world.ledger.inboxes.values()) checkInbox(world, inbox, byInbox.get(inbox.id) ?? []);
+  checkSends(world, all);
+  checkRelay(world);
+  return all;
+}
+
+async function messagesOf(world: World, inbox: LedgerInbox): Promise<ShownMessage[]> {
+  const messages: ShownMessage[] = [];
+  let cursor: string | null = null;
+  let total = 0;
+  do {
+    const path: string = `/inboxes/${inbox.id}/messages?limit=100${cursor === null ? "" : `&cursor=${cursor}`}`;
+    const { status, body } = await ask(world, inbox.account, "GET", path);
+    if (status !== 200) throw new Error(`Cannot check: ${path} was answered ${status}`);
+    messages.push(...(body.data as ShownMessage[]));
+    cursor = body.nextCursor as string | null;
+    total = body.total as number;
+  } while (cursor !== null);
+  if (total !== messages.length)
+    world.ledger.violation("list", `${inbox.address} has ${messages.length} messages but says ${total}`);
+  return messages;
+}
+
+/** Each mail as often as it must be there, and nothing besides. */
+function checkInbox({ ledger }: World, inbox: LedgerInbox, messages: readonly ShownMessage[]): void {
+  const inbound = messages.filter(({ direction }) => direction === "inbound");
+  const copies = Map.groupBy(inbound, ({ subject }) => subject);
+  for (const mail of ledger.mails.values()) {
+    const state = mail.recipients.get(inbox.address);
+    const count = copies.get(mail.token)?.length ?? 0;
+    if (state === undefined ? count > 0 : !state.open && count > 0) {
+      ledger.violation(
+        state === undefined ? "I6" : "I2",
+        `${mail.token} is in ${inbox.address} ${count} times, without a final dot`,
+      );
+    }
+    if (state?.acknowledged && count !== 1)
+      ledger.violation("I1", `${mail.token}, answered 250, is in ${inbox.address} ${count} times`);
+    if (state?.open && count > 1) ledger.violation("I1", `${mail.token} is in ${inbox.address} ${count} times`);
+  }
+  for (const message of inbound) {
+    const isMail = ledger.mails.has(message.subject);
+    const isOwn = ledger.sends.get(message.subject)?.toOwn === inbox;
+    if (!isMail && !isOwn)
+      ledger.violation("I2", `${message.id} (${message.subject}) is in ${inbox.address}, and nobody sent it`);
+    if (!ledger.read.has(message.id)) ledger.violation("read flag", `no agent was ever shown ${message.id} as unread`);
+  }
+}
+
+function checkSends({ ledger }: World, all: readonly ShownMessage[]): void {
+  const bySubject = Map.groupBy(all, ({ direction, subject }) => `${direction} ${subject}`);
+  for (const send of ledger.sends.values()) {
+    const made = bySubject.get(`outbound ${send.token}`) ?? [];
+    const [promised] = send.messageIds;
+    if (promised !== undefined && (made.length !== 1 || made[0]?.id !== promised)) {
+      ledger.violation(
+        "I4",
+        `${send.key} was answered with ${promised}, and made ${made.map(({ id }) => id).join(", ") || "nothing"}`,
+      );
+    }
+    if (made.length > 1) ledger.violation("I4", `${send.key} made ${made.length} messages`);
+    for (const message of made) {
+      ledger.count(`messages: ${message.status}`);
+      checkStatus(ledger, send, message, bySubject.get(`inbound ${send.token}`)?.length ?? 0);
+    }
+  }
+}
+
+function checkStatus(ledger: World["ledger"], send: LedgerSend, message: ShownMessage, arrivals: number): void {
+  const { status } = message;
+  const accepted = ledger.acceptances.get(send.token) ?? [];
+  if (status === "pending") ledger.violation("I5", `${message.id} (${send.token}) is pending still`);
+  if (status === "sent" && send.toOwn === undefined && !accepted.some(({ answered }) => answered)) {
+    ledger.violation("I5", `${message.id} (${send.token}) is sent, and the relay never said 250`);
+  }
+  if (status === "sent" && send.toOwn !== undefined && arrivals !== 1) {
+    ledger.violation("I5", `${message.id} (${send.token}) is sent, and in ${send.toOwn.address} ${arrivals} times`);
+  }
+  if (arrivals > 1) ledger.violation("I4", `${send.token} arrived ${arrivals} times`);
+  const mayFail = send.toOwn === undefined && isRefused(send.token);
+  if (status === "failed" && !mayFail)
+    ledger.violation("I5", `${message.id} (${send.token}) failed, and nobody refused it for good`);
+}
+
+function checkRelay({ ledger }: World): void {
+  for (const [token, accepted] of ledger.acceptances) {
+    if (!ledger.sends.has(token)) ledger.violation("I4", `the relay took ${token}, which nobody asked to send`);
+    const ids = new Set(accepted.map(({ messageId }) => messageId));
+    const digests = new Set(accepted.map(({ digest }) => digest));
+    if (ids.size > 1) ledger.violation("I4", `the relay saw ${token} with ${ids.size} Message-IDs`);
+    if (digests.size > 1) ledger.violation("I4", `the relay saw ${token} with ${digests.size} contents`);
+    const repeated = accepted.slice(0, -1);
+    if (repeated.length > 0) ledger.count("relay: accepted again", repeated.length);
+    for (const { answered, atMs } of repeated) {
+      if (answered && !isExcused(ledger.disturbances, atMs)) {
+        ledger.violation(
+          "I4",
+          `the relay took ${token} with a 250 and was given it again, with no fault near ${new Date(atMs).toISOString()}`,
+        );
+      }
+    }
+  }
+}

@@ -1,0 +1,181 @@
+import type { PostgresServer } from "../../tests/support/postgres.ts";
+import type { Chance } from "./chance.ts";
+import type { Place } from "./fleet.ts";
+import type { Disturbance } from "./ledger.ts";
+import type { TortureReceiver } from "./receivers.ts";
+import type { TortureRelay } from "./relay.ts";
+import type { World } from "./world.ts";
+
+export interface Victims {
+  world: World;
+  postgres: PostgresServer | undefined;
+  relay: TortureRelay;
+  receivers: readonly TortureReceiver[];
+  /** A process is stopped for a little longer than a claim holds. */
+  webhookLeaseMs: number;
+  relayLeaseMs: number;
+  shutdownMs: number;
+  /** Undefined: all that the service must survive. */
+  faults: readonly ServiceFault[] | undefined;
+}
+
+export type ServiceFault = "kill" | "terminate" | "stop" | (typeof databaseFaults)[number];
+
+const databaseFaults = ["database stopped", "database frozen", "backends killed"] as const;
+
+/** One fault after the other in the service and its database, and others beside them in its neighbours, until the drain. */
+export async function injectFaults(victims: Victims, chance: Chance, untilMs: number): Promise<void> {
+  await Promise.all([
+    faultsOfService(victims, chance.fork(), untilMs),
+    faultsOfNeighbours(victims, chance.fork(), untilMs),
+  ]);
+}
+
+async function faultsOfService(victims: Victims, chance: Chance, untilMs: number): Promise<void> {
+  const { world, postgres } = victims;
+  const usual = ["kill", "kill", "kill", "terminate", "stop", ...(postgres ? databaseFaults : [])] as const;
+  const kinds: readonly ServiceFault[] = victims.faults ?? usual;
+  if (kinds.length === 0) return void (await Bun.sleep(untilMs - Date.now()));
+  // Each kind once, in an order that the seed chose, before any comes again: also a short run tries them all.
+  let waiting: ServiceFault[] = [];
+  while (Date.now() < untilMs) {
+    if (waiting.length === 0) waiting = shuffled(kinds, chance);
+    const kind = waiting.pop() ?? "kill";
+    const place = chance.pick(world.fleet.places);
+    world.ledger.count(`fault: ${kind}`);
+    if (kind === "kill") await kill(victims, place, chance);
+    else if (kind === "terminate") await terminate(victims, place);
+    else if (kind === "stop") await stopPastLease(victims, place, chance, untilMs);
+    else if (postgres) await databaseFault(victims, postgres, kind, chance);
+    await Bun.sleep(chance.whole(300, 2500));
+  }
+}
+
+async function kill({ world }: Victims, place: Place, chance: Chance): Promise<void> {
+  await during(world, "process", async () => {
+    await place.end("SIGKILL");
+    await Bun.sleep(chance.whole(0, 1000));
+  });
+  await revive(world, place);
+}
+
+async function terminate({ world, shutdownMs }: Victims, place: Place): Promise<void> {
+  const beganMs = Date.now();
+  const code = await during(world, "process", () => place.end("SIGTERM"));
+  const tookMs = Date.now() - beganMs;
+  if (code !== 0) world.ledger.violation("stop", `SIGTERM ended ${place.name} with code ${code}`);
+  if (tookMs > shutdownMs + 5000) world.ledger.violation("stop", `${place.name} took ${tookMs} ms to stop`);
+  await revive(world, place);
+}
+
+/** Past the lease its claims are another's; when it goes on it must not overwrite what that one did. */
+async function stopPastLease(victims: Victims, place: Place, chance: Chance, untilMs: number): Promise<void> {
+  const { world, webhookLeaseMs, relayLeaseMs } = victims;
+  const isLong = untilMs - Date.now() > 3 * relayLeaseMs && chance.is(0.4);
+  await during(world, "process", async () => {
+    place.signal("SIGSTOP");
+    await Bun.sleep((isLong ? relayLeaseMs : webhookLeaseMs) + chance.whole(500, 3000));
+    place.signal("SIGCONT");
+  });
+  if (isLong) world.ledger.count("fault: stopped past the lease of mail");
+}
+
+async function databaseFault(
+  { world }: Victims,
+  postgres: PostgresServer,
+  kind: (typeof databaseFaults)[number],
+  chance: Chance,
+): Promise<void> {
+  await during(world, "database", async () => {
+    if (kind === "database stopped") {
+      await postgres.stop();
+      await Bun.sleep(chance.whole(500, 6000));
+      await postgres.start();
+    } else if (kind === "database frozen") {
+      postgres.freeze();
+      await Bun.sleep(chance.whole(1000, 12_000));
+      postgres.thaw();
+    } else {
+      for (let left = chance.whole(3, 12); left > 0; left -= 1) {
+        await postgres.ask(killBackends).catch(() => undefined);
+        await Bun.sleep(300);
+      }
+    }
+  });
+  await untilItServes(world);
+}
+
+const killBackends =
+  "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'inboxd' and pid <> pg_backend_pid()";
+
+/** The service must find its way back by itself, and soon. */
+async function untilItServes(world: World): Promise<void> {
+  const beganMs = Date.now();
+  while (Date.now() - beganMs < 20_000) {
+    const running = world.fleet.any();
+    const isReady = await fetch(`${running?.apiUrl}/readyz`, { signal: AbortSignal.timeout(2000) }).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+    if (isReady) {
+      const tookMs = Date.now() - beganMs;
+      world.ledger.count("recoveries of the database");
+      world.ledger.counts.set(slowest, Math.max(world.ledger.counts.get(slowest) ?? 0, tookMs));
+      return;
+    }
+    await Bun.sleep(50);
+  }
+  world.ledger.violation("alive", "nothing was ready 20 s after the database was back");
+}
+
+const slowest = "slowest recovery, ms";
+
+async function faultsOfNeighbours(
+  { world, relay, receivers }: Victims,
+  chance: Chance,
+  untilMs: number,
+): Promise<void> {
+  while (Date.now() < untilMs) {
+    await Bun.sleep(chance.whole(2000, 8000));
+    const forMs = chance.whole(1000, 6000);
+    if (chance.is(0.6)) {
+      const mood = chance.pick(["busy", "gone", "silent"] as const);
+      world.ledger.count(`fault: relay ${mood}`);
+      relay.behave(mood);
+      await Bun.sleep(forMs);
+      relay.behave("moody");
+    } else {
+      world.ledger.count("fault: receiver down");
+      const receiver = chance.pick(receivers);
+      await receiver.behave("down");
+      await Bun.sleep(forMs);
+      await receiver.behave("moody");
+    }
+  }
+}
+
+async function revive(world: World, place: Place): Promise<void> {
+  await place.start();
+  if (place.running === undefined) {
+    world.ledger.violation("alive", `${place.name} did not start`);
+    await place.end("SIGKILL");
+    await place.start();
+  }
+}
+
+async function during<Result>(world: World, kind: Disturbance["kind"], work: () => Promise<Result>): Promise<Result> {
+  const disturbance = { kind, fromMs: Date.now(), untilMs: Number.POSITIVE_INFINITY };
+  world.ledger.disturbances.push(disturbance);
+  try {
+    return await work();
+  } finally {
+    disturbance.untilMs = Date.now();
+  }
+}
+
+function shuffled<Item>(items: readonly Item[], chance: Chance): Item[] {
+  return items
+    .map((item) => ({ item, rank: chance() }))
+    .sort((one, other) => one.rank - other.rank)
+    .map(({ item }) => item);
+}

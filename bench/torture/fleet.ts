@@ -1,0 +1,145 @@
+import { join } from "node:path";
+import type { Ledger } from "./ledger.ts";
+
+/** Processes of the service on one database, each in a place of its own, where another starts when one has died. */
+export interface Fleet {
+  places: readonly Place[];
+  /** A process that listens; undefined while there is none. */
+  any(): Running | undefined;
+  stop(): Promise<void>;
+}
+
+export interface Place {
+  name: string;
+  /** Undefined while nothing runs here. */
+  running: Running | undefined;
+  start(): Promise<void>;
+  /** Ends the process here and says how it ended; nothing starts by itself. */
+  end(signal: "SIGKILL" | "SIGTERM"): Promise<number | null>;
+  signal(signal: "SIGSTOP" | "SIGCONT"): void;
+}
+
+export interface Running {
+  apiUrl: string;
+  smtpPort: number;
+  pid: number;
+}
+
+export interface FleetOptions {
+  entry: string;
+  directory: string;
+  processes: number;
+  environment: Record<string, string>;
+}
+
+export const serviceEntry = join(import.meta.dir, "../../src/main.ts");
+
+const startMs = 60_000;
+
+export function newFleet(ledger: Ledger, options: FleetOptions): Fleet {
+  const places = Array.from({ length: options.processes }, (_, index) => newPlace(ledger, options, index));
+  let turn = 0;
+  return {
+    places,
+    any() {
+      turn += 1;
+      const running = places.flatMap((place) => place.running ?? []);
+      return running[turn % Math.max(1, running.length)];
+    },
+    async stop() {
+      await Promise.all(
+        places.map(async (place) => {
+          place.signal("SIGCONT");
+          await place.end("SIGKILL");
+        }),
+      );
+    },
+  };
+}
+
+function newPlace(ledger: Ledger, options: FleetOptions, index: number): Place {
+  let child: Bun.Subprocess<"ignore", "pipe", "pipe"> | undefined;
+  /** Set by whoever ends the process on purpose: any other end is a fault of the service. */
+  let isExpected = false;
+
+  const place: Place = {
+    name: `process ${index + 1}`,
+    running: undefined,
+    async start() {
+      const started = Bun.spawn([process.execPath, options.entry, "serve"], {
+        env: { ...process.env, ...options.environment, DATA_DIR: join(options.directory, `data-${index}`) },
+        stdin: "ignore",
+        stdout: "pipe",
+        stderr: "pipe",
+      });
+      child = started;
+      isExpected = false;
+      void started.exited.then((code) => {
+        if (child !== started) return;
+        place.running = undefined;
+        if (!isExpected) ledger.violation("alive", `${place.name} ended by itself with code ${code}`);
+      });
+      void eachLine(started.stderr, (line) => noteLine(ledger, line));
+      place.running = await listening(started, (line) => noteLine(ledger, line));
+    },
+    async end(signal) {
+      const ending = child;
+      if (ending === undefined) return null;
+      isExpected = true;
+      place.running = undefined;
+      ending.kill(signal);
+      const code = await ending.exited;
+      child = undefined;
+      return code;
+    },
+    signal(signal) {
+      if (child?.exitCode === null && child.signalCode === null) child.kill(signal);
+    },
+  };
+  return place;
+}
+
+/** Resolves when the banner has told the addresses. */
+async function listening(
+  child: Bun.Subprocess<"ignore", "pipe", "pipe">,
+  onLine: (line: string) => void,
+): Promise<Running | undefined> {
+  const { promise, resolve } = Promise.withResolvers<Running | undefined>();
+  const timer = setTimeout(resolve, startMs, undefined);
+  let apiUrl: string | undefined;
+  void eachLine(child.stdout, (line) => {
+    apiUrl ??= /^ +API +(\S+)\/v1$/.exec(line)?.[1];
+    const port = /^ +SMTP +\S+:(\d+),/.exec(line)?.[1];
+    if (apiUrl !== undefined && port !== undefined) resolve({ apiUrl, smtpPort: Number(port), pid: child.pid });
+    onLine(line);
+  }).then(() => resolve(undefined));
+  const running = await promise;
+  clearTimeout(timer);
+  return running;
+}
+
+/** An error in the log is a bug that was caught: worth telling, though no promise may be broken by it. */
+function noteLine(ledger: Ledger, line: string): void {
+  if (!line.startsWith("{")) {
+    if (/error|panic|Cannot/i.test(line)) ledger.violation("log", line.slice(0, 300));
+    return;
+  }
+  const entry = JSON.parse(line) as {
+    level: number | string;
+    msg?: string;
+    err?: { message?: string; stack?: string };
+  };
+  const isError = typeof entry.level === "number" ? entry.level >= 50 : entry.level === "error";
+  if (isError) ledger.violation("log", `${entry.msg}: ${(entry.err?.stack ?? "").slice(0, 600)}`);
+  else ledger.count(`log: ${entry.msg}`);
+}
+
+async function eachLine(stream: ReadableStream<Uint8Array>, onLine: (line: string) => void): Promise<void> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const chunk of stream) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) onLine(line);
+  }
+}

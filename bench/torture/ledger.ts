@@ -1,0 +1,134 @@
+/**
+ * What was asked of the service and what it promised, kept outside of it. Whatever the service later shows is held
+ * against these pages.
+ */
+export interface Ledger {
+  inboxes: Map<string, LedgerInbox>;
+  /** By the token in the subject. */
+  mails: Map<string, LedgerMail>;
+  sends: Map<string, LedgerSend>;
+  /** What the relay took, and what it refused for good, by the token in the recipient's address. */
+  acceptances: Map<string, Acceptance[]>;
+  refusals: Set<string>;
+  /** What the receivers were told, by event id. */
+  deliveries: Map<string, LedgerDelivery>;
+  /** Ids of the inbound messages that an agent has worked on. */
+  read: Set<string>;
+  disturbances: Disturbance[];
+  counts: Map<string, number>;
+  count(what: string, by?: number): void;
+  violations: Map<string, string[]>;
+  violation(invariant: string, what: string): void;
+}
+
+export interface LedgerAccount {
+  name: string;
+  apiKey: string;
+  webhookSecret: string;
+}
+
+export interface LedgerInbox {
+  id: string;
+  address: string;
+  account: LedgerAccount;
+}
+
+export interface LedgerMail {
+  token: string;
+  messageId: string;
+  digest: string;
+  recipients: Map<string, RecipientState>;
+}
+
+export interface RecipientState {
+  /** A final dot was answered with 250. */
+  acknowledged: boolean;
+  /** A final dot was not answered, or with 4xx: it may have been stored or not. */
+  open: boolean;
+}
+
+export interface LedgerSend {
+  token: string;
+  key: string;
+  inbox: LedgerInbox;
+  /** The inbox of this service that it goes to, when it goes to one. */
+  toOwn: LedgerInbox | undefined;
+  /** What the answers with 200 said. */
+  messageIds: Set<string>;
+  /** A request went out without an answer that settles the matter. */
+  open: boolean;
+  /** The last status that an answer told, and it can't change any more. */
+  isFinal: boolean;
+}
+
+export interface Acceptance {
+  messageId: string;
+  digest: string;
+  atMs: number;
+  /** The 250 was written to a connection that was open. */
+  answered: boolean;
+}
+
+export interface LedgerDelivery {
+  account: LedgerAccount;
+  inboxId: string;
+  /** By attempt: how often that attempt arrived, and whether one was answered with 2xx. */
+  attempts: Map<number, { arrivals: number; delivered: boolean; atMs: number }>;
+  delivered: boolean;
+}
+
+/** A time in which a promise between two parties may be repeated because one of them was not itself. */
+export interface Disturbance {
+  kind: "process" | "database";
+  fromMs: number;
+  untilMs: number;
+}
+
+const samplesKept = 1000;
+
+export function newLedger(): Ledger {
+  const counts = new Map<string, number>();
+  const violations = new Map<string, string[]>();
+  const count = (what: string, by = 1) => void counts.set(what, (counts.get(what) ?? 0) + by);
+  return {
+    inboxes: new Map(),
+    mails: new Map(),
+    sends: new Map(),
+    acceptances: new Map(),
+    refusals: new Set(),
+    deliveries: new Map(),
+    read: new Set(),
+    disturbances: [],
+    counts,
+    count,
+    violations,
+    violation(invariant, what) {
+      const samples = violations.get(invariant) ?? [];
+      if (samples.length < samplesKept) samples.push(what);
+      violations.set(invariant, samples);
+      count(`violation ${invariant}`);
+    },
+  };
+}
+
+/**
+ * Whether something at this instant may have been done without being written down: a process was killed or stopped then
+ * or soon after, or the database was away until one was.
+ */
+export function isExcused(disturbances: readonly Disturbance[], atMs: number): boolean {
+  return disturbances.some(({ kind, fromMs, untilMs }) => {
+    if (kind !== "process") return false;
+    const outages = disturbances.filter(
+      (other) => other.kind === "database" && other.fromMs <= untilMs && other.untilMs + graceMs >= fromMs,
+    );
+    const beganMs = Math.min(fromMs, ...outages.map((outage) => outage.fromMs));
+    return atMs >= beganMs - graceMs && atMs <= untilMs + graceMs;
+  });
+}
+
+/** Between what was done and its being written down, on a machine that is busy with other things. */
+const graceMs = 5000;
+
+export function digestOf(bytes: Uint8Array): string {
+  return new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
+}

@@ -1,0 +1,173 @@
+import { type RawSmtp, rawSmtp } from "../../tests/support/raw-smtp.ts";
+import type { Chance } from "./chance.ts";
+import { digestOf, type LedgerInbox, type LedgerMail, type RecipientState } from "./ledger.ts";
+import { type Driver, eventually, type World } from "./world.ts";
+
+/** A mail server elsewhere: it keeps a mail until each recipient's fate is certain, and tries again after 4xx or silence. */
+export function mailSender(world: World, chance: Chance, name: string): Driver {
+  const { ledger } = world;
+  let number = 0;
+
+  return async function sendOne() {
+    number += 1;
+    const token = `m${name}n${number}`;
+    if (chance.is(0.06)) return hangUpMidway(token);
+    if (chance.is(0.04)) return sendToNobody();
+    const recipients = someInboxes();
+    const raw = compose(token, recipients);
+    const mail: LedgerMail = {
+      token,
+      messageId: `${token}@mta.example`,
+      digest: digestOf(raw),
+      recipients: new Map(recipients.map(({ address }) => [address, { acknowledged: false, open: false }])),
+    };
+    ledger.mails.set(token, mail);
+    await eventually(world, chance, () => attempt(mail, raw));
+    // A server that never read the 250 sends it all again.
+    if (chance.is(0.08)) {
+      ledger.count("smtp: sent again after 250");
+      await attempt(mail, raw, true).catch(() => undefined);
+    }
+  };
+
+  /** True when there is nothing left to do. */
+  async function attempt(mail: LedgerMail, raw: Uint8Array, again = false): Promise<boolean> {
+    const waiting = [...mail.recipients].filter(([, state]) => again || !state.acknowledged);
+    const accepted: RecipientState[] = [];
+    await inSession(async (client, ask) => {
+      await ask(`MAIL FROM:<sender@mta.example> SIZE=${raw.length}`, "2");
+      for (const [address, state] of waiting) {
+        const reply = await ask(`RCPT TO:<${chance.is(0.1) ? address.toUpperCase() : address}>`);
+        if (reply.startsWith("2")) accepted.push(state);
+        else if (reply.startsWith("5"))
+          ledger.violation("I1", `RCPT of ${address}, which exists, was answered ${reply}`);
+      }
+      if (accepted.length === 0) return;
+      await ask("DATA", "3");
+      for (const state of accepted) state.open = true;
+      client.send(Buffer.concat([stuffed(raw), Buffer.from("\r\n.\r\n")]));
+      const reply = await client.reply();
+      ledger.count(`smtp: final dot answered ${reply.slice(0, 3)}`);
+      if (reply.startsWith("2")) for (const state of accepted) state.acknowledged = true;
+      else if (reply.startsWith("5")) ledger.violation("I1", `the final dot of ${mail.token} was answered ${reply}`);
+    });
+    return [...mail.recipients.values()].every(({ acknowledged }) => acknowledged);
+  }
+
+  /** Without a final dot there is no mail: what was sent of it must never be seen again. */
+  async function hangUpMidway(token: string): Promise<void> {
+    const recipients = someInboxes();
+    const raw = compose(token, recipients);
+    ledger.mails.set(token, {
+      token,
+      messageId: `${token}@mta.example`,
+      digest: digestOf(raw),
+      recipients: new Map(recipients.map(({ address }) => [address, { acknowledged: false, open: false }])),
+    });
+    ledger.count("smtp: hung up in DATA");
+    await inSession(async (client, ask) => {
+      await ask("MAIL FROM:<>", "2");
+      for (const { address } of recipients) await ask(`RCPT TO:<${address}>`, "2");
+      await ask("DATA", "3");
+      const content = stuffed(raw);
+      client.send(content.subarray(0, chance.whole(0, content.length)));
+    }).catch(() => undefined);
+  }
+
+  async function sendToNobody(): Promise<void> {
+    const [to, refusal] = chance.is(0.5)
+      ? [`nobody${chance.whole(1, 1e6)}@${world.mailDomain}`, "550 5.1.1"]
+      : ["ada@elsewhere.example", "550 5.7.1"];
+    await inSession(async (_client, ask) => {
+      await ask("MAIL FROM:<sender@mta.example>", "2");
+      const reply = await ask(`RCPT TO:<${to}>`);
+      ledger.count("smtp: to nobody");
+      if (!reply.startsWith(refusal) && !reply.startsWith("4")) {
+        ledger.violation("I2", `RCPT of ${to} was answered ${reply}`);
+      }
+    }).catch(() => undefined);
+  }
+
+  async function inSession(
+    talk: (client: RawSmtp, ask: (line: string, wanted?: string) => Promise<string>) => Promise<void>,
+  ): Promise<void> {
+    const running = world.fleet.any();
+    if (running === undefined) throw new Error("Nothing listens");
+    const client = await rawSmtp(running.smtpPort);
+    // A process that was stopped says nothing for as long as it likes.
+    const deadline = setTimeout(() => client.destroy(), 15_000);
+    try {
+      const ask = async (line: string, wanted = "") => {
+        const reply = await client.ask(line);
+        if (reply.startsWith("4")) ledger.count(`smtp: ${reply.slice(0, 9)}`);
+        if (!reply.startsWith(wanted)) throw new Error(reply);
+        return reply;
+      };
+      if (!(await client.reply()).startsWith("220")) throw new Error("No greeting");
+      await ask("EHLO mta.example", "2");
+      await talk(client, ask);
+      if (chance.is(0.8)) await client.ask("QUIT");
+    } finally {
+      clearTimeout(deadline);
+      client.destroy();
+    }
+  }
+
+  function someInboxes(): LedgerInbox[] {
+    const wanted = chance.is(0.7) ? 1 : chance.whole(2, 4);
+    const inboxes = [...ledger.inboxes.values()];
+    return [...new Set(Array.from({ length: wanted }, () => chance.pick(inboxes)))];
+  }
+
+  function compose(token: string, recipients: readonly LedgerInbox[]): Uint8Array {
+    const head = [
+      `From: Sender ${name} <sender${name}@mta.example>`,
+      `To: ${recipients.map(({ address }) => address).join(", ")}`,
+      `Subject: ${token}`,
+      `Message-ID: <${token}@mta.example>`,
+      `Date: ${new Date().toUTCString()}`,
+      ...(chance.is(0.5) ? [`In-Reply-To: <${ancestor()}>`] : []),
+    ];
+    if (chance.is(0.15)) return withAttachment(head, token);
+    const lines = Array.from({ length: chance.whole(1, 40) }, () => chance.pick(bodyLines));
+    const hasOctets = chance.is(0.2);
+    return Buffer.from([...head, "", ...lines, hasOctets ? "caf\xe9 \xff\xfe" : ".", ""].join("\r\n"), "latin1");
+  }
+
+  /** Often one of the last mails of anybody: a conversation in one inbox, and a forgery in all others. */
+  function ancestor(): string {
+    return `m${chance.pick(world.senderNames)}n${Math.max(1, number - chance.whole(1, 6))}@mta.example`;
+  }
+
+  function withAttachment(head: readonly string[], token: string): Uint8Array {
+    const content = Buffer.alloc(chance.whole(1, chance.is(0.1) ? 700_000 : 20_000), token).toString("base64");
+    const boundary = `=_${token}`;
+    const lines = [
+      ...head,
+      "MIME-Version: 1.0",
+      `Content-Type: multipart/mixed; boundary="${boundary}"`,
+      "",
+      `--${boundary}`,
+      "Content-Type: text/plain",
+      "",
+      "See the file",
+      `--${boundary}`,
+      `Content-Type: application/octet-stream; name="${token}.bin"`,
+      "Content-Transfer-Encoding: base64",
+      `Content-Disposition: attachment; filename="${token}.bin"`,
+      "",
+      ...(content.match(/.{1,76}/g) ?? []),
+      `--${boundary}--`,
+      "",
+    ];
+    return Buffer.from(lines.join("\r\n"), "latin1");
+  }
+}
+
+const bodyLines = ["Hello there", "", ".", "..", ".hidden", "> quoted", "From the start", "a".repeat(900), "--", "-- "];
+
+/** Without the last CRLF, which the final dot brings along. */
+function stuffed(raw: Uint8Array): Buffer {
+  const text = Buffer.from(raw).toString("latin1").replace(/\r\n$/, "").replace(/^\./gm, "..");
+  return Buffer.from(text, "latin1");
+}

@@ -1,0 +1,139 @@
+import type { Socket } from "bun";
+import type { Chance } from "./chance.ts";
+import { digestOf, type Ledger } from "./ledger.ts";
+
+/** A relay that takes mail, refuses it, is slow, hangs up at every point, and writes down what it said. */
+export interface TortureRelay {
+  port: number;
+  /** `good` from the next command on: whatever waits can go out. */
+  behave(mood: Mood): void;
+  connections(): number;
+  stop(): void;
+}
+
+export type Mood = "moody" | "good" | "busy" | "gone" | "silent";
+
+/** A reply, or what is worse than any. */
+type Move = string;
+
+interface Session {
+  pending: string;
+  content: string[] | undefined;
+  token: string;
+  isOpen: boolean;
+}
+
+export function startRelay(ledger: Ledger, chance: Chance): TortureRelay {
+  let mood: Mood = "moody";
+  const sockets = new Set<Socket<Session>>();
+
+  const server = Bun.listen<Session>({
+    hostname: "127.0.0.1",
+    port: 0,
+    socket: {
+      open(socket) {
+        socket.data = { pending: "", content: undefined, token: "", isOpen: true };
+        sockets.add(socket);
+        make(socket, greeting());
+      },
+      data(socket, chunk) {
+        const lines = (socket.data.pending + chunk.toString("latin1")).split("\r\n");
+        socket.data.pending = lines.pop() ?? "";
+        for (const line of lines) take(socket, line);
+      },
+      close(socket) {
+        socket.data.isOpen = false;
+        sockets.delete(socket);
+      },
+      error: () => undefined,
+    },
+  });
+
+  function take(socket: Socket<Session>, line: string): void {
+    const { data } = socket;
+    if (data.content === undefined) make(socket, answerTo(data, line));
+    else if (line !== ".") data.content.push(line.startsWith(".") ? line.slice(1) : line);
+    else {
+      const raw = Buffer.from(data.content.map((each) => `${each}\r\n`).join(""), "latin1");
+      data.content = undefined;
+      conclude(socket, raw);
+    }
+  }
+
+  function greeting(): Move {
+    if (mood === "gone") return "hang up";
+    if (mood === "silent") return "silence";
+    return mood === "busy" && chance.is(0.3) ? "421 4.3.2 Busy" : "220 relay.example ESMTP";
+  }
+
+  function answerTo(session: Session, line: string): Move {
+    if (mood === "gone") return "hang up";
+    if (mood === "silent") return "silence";
+    const verb = line.slice(0, 4).toUpperCase();
+    if (verb === "QUIT") return "221 2.0.0 Bye";
+    if (verb === "RCPT") {
+      session.token = /<([^@>]*)/.exec(line)?.[1] ?? "";
+      if (isRefused(session.token)) {
+        ledger.refusals.add(session.token);
+        return "550 5.1.1 No such user";
+      }
+      if (isMoody(0.04)) return "450 4.2.1 Greylisted";
+    }
+    if (isMoody(0.01)) return "hang up";
+    if (isMoody(0.01)) return "421 4.3.2 Going away";
+    if (verb !== "DATA") return "250 2.0.0 Ok";
+    session.content = [];
+    return "354 Go on";
+  }
+
+  /** The final dot: here it is decided who has the mail, and here it may be left unsaid. */
+  function conclude(socket: Socket<Session>, raw: Buffer): void {
+    const { token } = socket.data;
+    if (mood === "gone" || isMoody(0.03)) make(socket, "hang up");
+    else if (mood === "busy" || isMoody(0.05)) make(socket, "451 4.3.0 Not now");
+    else {
+      const isWithheld = mood === "silent" || isMoody(0.04);
+      const finish = () => {
+        const answered = !isWithheld && socket.data.isOpen;
+        accept(token, raw, answered);
+        make(socket, answered ? `250 2.0.0 Ok: queued as ${token}` : "hang up");
+      };
+      if (isMoody(0.2)) setTimeout(finish, chance.whole(1, 1500));
+      else finish();
+    }
+  }
+
+  function accept(token: string, raw: Buffer, answered: boolean): void {
+    const messageId = /^Message-ID:\s*<([^>]*)>/im.exec(raw.toString("latin1"))?.[1] ?? "";
+    const known = ledger.acceptances.get(token) ?? [];
+    known.push({ messageId, digest: digestOf(raw), atMs: Date.now(), answered });
+    ledger.acceptances.set(token, known);
+    ledger.count(answered ? "relay: accepted" : "relay: accepted, reply withheld");
+  }
+
+  function isMoody(probability: number): boolean {
+    return mood === "moody" && chance.is(probability);
+  }
+
+  function make(socket: Socket<Session>, move: Move): void {
+    if (move === "silence") return;
+    if (move !== "hang up") socket.write(`${move}\r\n`);
+    if (!/^[23]/.test(move)) ledger.count(`relay: ${move === "hang up" ? move : move.slice(0, 3)}`);
+    if (/^(hang up|421|221)/.test(move)) socket.end();
+  }
+
+  return {
+    port: server.port,
+    behave(next) {
+      mood = next;
+      if (mood === "good") for (const socket of sockets) socket.end();
+    },
+    connections: () => sockets.size,
+    stop: () => server.stop(true),
+  };
+}
+
+/** Some recipients don't exist, whenever they are asked for. */
+export function isRefused(token: string): boolean {
+  return token.endsWith("9x");
+}
