@@ -2,39 +2,24 @@ import { recordMessage, type ThreadState } from "../domain/conversation.ts";
 import { previewOf } from "../domain/preview.ts";
 import { resolveThread } from "../domain/threading.ts";
 import type { LockedInbox } from "../store/inboxes.ts";
-import type { AttachmentRow, Copy, MessageRow } from "../store/messages.ts";
-import type { EventRow, NewOutboxItem } from "../store/outbox.ts";
-import type { Source } from "../store/sources.ts";
-import type { NamedMessage } from "../store/threads.ts";
+import type { AttachmentRow, MessageRow } from "../store/messages.ts";
+import type { FiledMails, KnownOfMails } from "../store/receiving.ts";
 import type { Arrival, ArrivalCopy } from "./arrival.ts";
 
 /** What came of a mail: it is in each inbox that still lives, or nowhere because none does. */
 export type Receipt = "stored" | "gone";
 
 /** All that the decision needs, read behind the lock on the inboxes. */
-export interface ReceiveFacts {
+export interface ReceiveFacts extends KnownOfMails {
   inboxes: readonly LockedInbox[];
-  knownCopies: readonly Copy[];
-  /** Threads of the messages that the mails reply to. */
-  parents: readonly (ThreadState & NamedMessage)[];
-  /** Threads that began with a reply to one of the mails. */
-  awaiting: readonly (ThreadState & NamedMessage)[];
 }
 
 /** The rows that a batch of mails comes to, and what to tell each sender. */
-export interface Filing {
+export interface Filing extends Mutable<FiledMails> {
   receipts: Receipt[];
-  newThreads: ThreadState[];
-  changedThreads: ThreadState[];
-  messages: MessageRow[];
-  attachments: AttachmentRow[];
-  sources: Source[];
-  correspondents: { inboxId: string; address: string }[];
-  awaitedParents: { inboxId: string; messageIdHash: string; threadId: string }[];
-  events: EventRow[];
-  outboxItems: NewOutboxItem[];
-  inboxes: LockedInbox[];
 }
+
+type Mutable<Rows> = { [Name in keyof Rows]: Rows[Name] extends readonly (infer Row)[] ? Row[] : never };
 
 /**
  * Decides where each mail of a batch goes. Mails of one batch see each other: two copies become one message, and
@@ -46,7 +31,7 @@ export function fileArrivals(arrivals: readonly Arrival[], facts: ReceiveFacts):
   const threadOfMessage = new Map<string, string>();
   const awaitingThread = new Map<string, string>();
   const copies = new Set(
-    facts.knownCopies.map(({ inboxId, messageIdHash, contentHash }) => `${inboxId} ${messageIdHash} ${contentHash}`),
+    facts.copies.map(({ inboxId, messageIdHash, contentHash }) => `${inboxId} ${messageIdHash} ${contentHash}`),
   );
   for (const thread of facts.parents) {
     threads.set(thread.id, thread);
@@ -56,12 +41,10 @@ export function fileArrivals(arrivals: readonly Arrival[], facts: ReceiveFacts):
     if (!threads.has(thread.id)) threads.set(thread.id, thread);
     awaitingThread.set(`${thread.inboxId} ${thread.messageIdHash}`, thread.id);
   }
-  const knownThreads = new Set(threads.keys());
   const touched = new Map<string, ThreadState>();
   const filing: Filing = {
     receipts: [],
-    newThreads: [],
-    changedThreads: [],
+    threads: [],
     messages: [],
     attachments: [],
     sources: [],
@@ -91,8 +74,7 @@ export function fileArrivals(arrivals: readonly Arrival[], facts: ReceiveFacts):
   }
   filing.receipts = arrivals.map((arrival) => receipts.get(arrival) ?? "gone");
 
-  for (const thread of touched.values())
-    (knownThreads.has(thread.id) ? filing.changedThreads : filing.newThreads).push(thread);
+  filing.threads = [...touched.values()];
   filing.inboxes = [...new Set(filing.messages.map(({ inboxId }) => inboxId))].flatMap((id) => inboxes.get(id) ?? []);
   return filing;
 

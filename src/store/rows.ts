@@ -17,11 +17,8 @@ export async function insertRows<T extends PgTable>(
 
 /** The statement of `insertRows`, to be part of another. Every row names the same columns; what none names keeps the table's default. */
 export function insertion<T extends PgTable>(table: T, rows: readonly T["$inferInsert"][], ending: SQL = sql``): SQL {
-  const first = rows[0] ?? {};
-  const named = columnsOf(table).filter(([name]) => name in first);
-  const into = sql.raw(named.map(([, column]) => `"${columnName(column)}"`).join(", "));
-  const from = sql.raw(named.map(([name]) => `row."${name}"`).join(", "));
-  return sql`insert into ${sql.identifier(getTableConfig(table).name)} (${into}) select ${from} from ${recordSet(table, rows, Object.keys(first))}${ending}`;
+  const { into, set } = shapeOf(table, Object.keys(rows[0] ?? {}));
+  return sql`${into}${JSON.stringify(rows)}${set}${ending}`;
 }
 
 /** The same, passing over rows whose key is there already. */
@@ -31,14 +28,37 @@ export function insertNewRows<T extends PgTable>(db: Db, table: T, rows: readonl
 
 /** Values as a set of rows called `row`, with the names of `names` and the types that `table` gives them. */
 export function recordSet(table: PgTable, values: readonly object[], names: readonly string[]): SQL {
-  const fields = columnsOf(table)
-    .filter(([name]) => names.includes(name))
-    .map(([name, column]) => `"${name}" ${column.getSQLType()}`);
-  return sql`json_to_recordset(${JSON.stringify(values)}::json) as row(${sql.raw(fields.join(", "))})`;
+  return sql`json_to_recordset(${JSON.stringify(values)}${shapeOf(table, names).set}`;
 }
 
-function columnsOf(table: PgTable): [string, PgColumn][] {
-  return Object.entries(getTableColumns(table));
+/** What stands around the parameter. Written once: a busy service says it some thousand times a second. */
+interface Shape {
+  /** `insert into … select … from json_to_recordset(` */
+  into: SQL;
+  /** `::json) as row(…)` */
+  set: SQL;
+}
+
+const shapes = new WeakMap<PgTable, Map<string, Shape>>();
+
+function shapeOf(table: PgTable, names: readonly string[]): Shape {
+  const ofTable = shapes.get(table) ?? new Map<string, Shape>();
+  shapes.set(table, ofTable);
+  const key = names.join();
+  const known = ofTable.get(key);
+  if (known !== undefined) return known;
+  const columns = Object.entries(getTableColumns(table)).filter(([name]) => names.includes(name));
+  const list = (each: (name: string, column: PgColumn) => string) =>
+    columns.map(([name, column]) => each(name, column)).join(", ");
+  const into = list((_, column) => `"${columnName(column)}"`);
+  const selected = list((name) => `row."${name}"`);
+  const typed = list((name, column) => `"${name}" ${column.getSQLType()}`);
+  const shape = {
+    into: sql.raw(`insert into "${getTableConfig(table).name}" (${into}) select ${selected} from json_to_recordset(`),
+    set: sql.raw(`::json) as row(${typed})`),
+  };
+  ofTable.set(key, shape);
+  return shape;
 }
 
 /** As `casing: "snake_case"` names it. */

@@ -1,4 +1,4 @@
-import { sql } from "drizzle-orm";
+import { type SQL, sql } from "drizzle-orm";
 import { arrayOf, type Db, query } from "./db.ts";
 
 /** Raw mail and attachments as pieces that can be written and streamed one by one. Part 0 is the raw mail. */
@@ -31,53 +31,62 @@ export interface Source {
   chunks: readonly Chunk[];
 }
 
-/** The binary form of an array keeps bytes from being doubled to hex on their way. */
+/** Whether the bytes are to go piece by piece, in statements of their own. */
+export function areGreat(sources: readonly Source[]): boolean {
+  let sizeBytes = 0;
+  for (const { chunks } of sources) for (const { bytes } of chunks) sizeBytes += bytes.length;
+  return sizeBytes > batchBytes;
+}
+
 export async function insertSources(tx: Db, sources: readonly Source[]): Promise<void> {
-  const rows = sources.flatMap((source) => source.chunks.map((chunk) => ({ source, chunk })));
-  for (const batch of batches(rows)) {
-    await query(
-      tx,
-      sql`insert into source_chunks (source_id, part, seq, compressed, shares, bytes)
-          select * from unnest(${arrayOf(
-            "text",
-            batch.map(({ source }) => source.id),
-          )},
-            ${arrayOf(
-              "int4",
-              batch.map(({ chunk }) => chunk.part),
-            )}, ${arrayOf(
-              "int4",
-              batch.map(({ chunk }) => chunk.seq),
-            )},
-            ${arrayOf(
-              "bool",
-              batch.map(({ chunk }) => chunk.compressed),
-            )},
-            ${arrayOf(
-              "int4",
-              batch.map(({ source, chunk }) => (chunk.part === 0 && chunk.seq === 0 ? source.shares : null)),
-            )},
-            ${arrayOf(
-              "bytea",
-              batch.map(({ chunk }) => chunk.bytes),
-            )})`,
-    );
-  }
+  for (const batch of batches(rowsOf(sources))) await query(tx, rowsInserted(batch));
+}
+
+/** The statement for sources that are not great, to be part of another. */
+export function sourcesInserted(sources: readonly Source[]): SQL {
+  return rowsInserted(rowsOf(sources));
+}
+
+interface ChunkRow extends Chunk {
+  sourceId: string;
+  shares: number | null;
+}
+
+function rowsOf(sources: readonly Source[]): ChunkRow[] {
+  return sources.flatMap(({ id, shares, chunks }) =>
+    chunks.map((chunk) => ({ ...chunk, sourceId: id, shares: chunk.part === 0 && chunk.seq === 0 ? shares : null })),
+  );
+}
+
+/** The binary form of an array keeps bytes from being doubled to hex on their way. */
+function rowsInserted(rows: readonly ChunkRow[]): SQL {
+  const ids = arrayOf("text", pluck(rows, "sourceId"));
+  const parts = arrayOf("int4", pluck(rows, "part"));
+  const seqs = arrayOf("int4", pluck(rows, "seq"));
+  const compressed = arrayOf("bool", pluck(rows, "compressed"));
+  const shares = arrayOf("int4", pluck(rows, "shares"));
+  const bytes = arrayOf("bytea", pluck(rows, "bytes"));
+  return sql`insert into source_chunks (source_id, part, seq, compressed, shares, bytes)
+    select * from unnest(${ids}, ${parts}, ${seqs}, ${compressed}, ${shares}, ${bytes})`;
+}
+
+function pluck<Name extends keyof ChunkRow>(rows: readonly ChunkRow[], name: Name): ChunkRow[Name][] {
+  return rows.map((row) => row[name]);
 }
 
 const batchBytes = 2 << 20;
 
-function* batches<Row extends { chunk: Chunk }>(rows: readonly Row[]): Generator<Row[]> {
-  let batch: Row[] = [];
+function* batches(rows: readonly ChunkRow[]): Generator<ChunkRow[]> {
+  let batch: ChunkRow[] = [];
   let sizeBytes = 0;
   for (const row of rows) {
-    if (batch.length > 0 && sizeBytes + row.chunk.bytes.length > batchBytes) {
+    if (batch.length > 0 && sizeBytes + row.bytes.length > batchBytes) {
       yield batch;
       batch = [];
       sizeBytes = 0;
     }
     batch.push(row);
-    sizeBytes += row.chunk.bytes.length;
+    sizeBytes += row.bytes.length;
   }
   if (batch.length > 0) yield batch;
 }
