@@ -1,5 +1,6 @@
 import { Elysia } from "elysia";
 import type { Logger } from "pino";
+import { loggablePath } from "./loggable.ts";
 import { requestIdHeader } from "./request-id.ts";
 
 /** One line for each request, at level debug. Where that is off it costs nothing, not even a hook. */
@@ -8,7 +9,12 @@ export function accessLog(log: Logger) {
   if (!log.isLevelEnabled("debug")) return app;
   return app.onAfterResponse({ as: "global" }, ({ request, path, set }) => {
     log.debug(
-      { request_id: set.headers[requestIdHeader], method: request.method, path, status: Number(set.status ?? 200) },
+      {
+        request_id: set.headers[requestIdHeader],
+        method: request.method,
+        path: loggablePath(path),
+        status: Number(set.status ?? 200),
+      },
       "request answered",
     );
   });

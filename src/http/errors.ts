@@ -2,7 +2,7 @@ import { NotFoundError, ValidationError } from "elysia";
 import type { Logger } from "pino";
 import { type Fault, notFound, Refusal, statusOf } from "../domain/errors.ts";
 import { DatabaseUnavailable } from "../store/db.ts";
-import { loggable } from "./loggable.ts";
+import { loggable, loggablePath } from "./loggable.ts";
 
 /** The body of every failure (RFC 9457), with `error` and `message` for clients that read those names. */
 export interface Problem {
@@ -60,9 +60,10 @@ export interface Failure {
 }
 
 /** What the caller may see of an error. A bug is logged whole and shown as nothing. */
-export function refusalOf({ error, ...request }: Failure, log: Logger): Refusal {
+export function refusalOf({ error, ...failed }: Failure, log: Logger): Refusal {
   if (error instanceof Refusal) return error;
   if (error instanceof NotFoundError) return notFound("route");
+  const request = { ...failed, path: loggablePath(failed.path) };
   if (isUnavailable(error)) {
     log.warn({ error: loggable(error), ...request }, "request refused: the database is away");
     return unavailable("the database is away");

@@ -23,3 +23,8 @@ function framesOf(error: Error): string[] {
   const lines = (error.stack ?? "").split("\n").map((line) => line.trim());
   return lines.filter((line) => line.startsWith("at "));
 }
+
+/** The name of an attachment is part of someone's mail; the ids before it tell which one it was. */
+export function loggablePath(path: string): string {
+  return path.replace(/^(\/v1\/attachments\/[^/]+\/).+$/, "$1…");
+}

@@ -112,13 +112,14 @@ export function deliverWebhookJob(deps: DeliverWebhookDeps): Job<DeliveryItem, D
   function tell(item: Deliverable, reply: WebhookReply, { dueAt, disables }: DeliverySettlement): void {
     const about = {
       event_id: item.subjectId,
+      message_id: item.messageId,
       account_id: item.accountId,
       attempt: item.attempt,
       latency_ms: reply.latencyMs,
     };
     const error = deliveryError(reply);
     if (disables !== null) log.warn({ ...about, error }, "webhook disabled: it answered 410");
-    else if (error === null) log.debug(about, "event delivered");
+    else if (error === null) log.info(about, "event delivered");
     else if (dueAt === null) log.warn({ ...about, error }, "event given up");
     else log.info({ ...about, error, due_at: dueAt }, "event not delivered: trying again");
   }
