@@ -1,5 +1,4 @@
 import { type SQL, sql } from "drizzle-orm";
-import { arrayOf } from "./db.ts";
 import type { OutboxItem } from "./outbox.ts";
 
 /** What a process asks of the line: it takes no more than it can start at once. */
@@ -13,6 +12,8 @@ export interface Claim {
   lanes: readonly KnownLane[];
   /** Whether a lane that it doesn't know gets a row. */
   strangers: boolean;
+  /** Whether the newest rows get their share. */
+  newest: boolean;
   /** Also walks along the lanes that it does not know, behind this one; undefined: it doesn't. */
   sweepAfter: string | undefined;
   /** Counts up. Where there is room for one row, the newest and the next in turn take turns; so do lanes, where not all get one. */
@@ -81,37 +82,14 @@ export function claimStatement(claim: Claim, claimedRows: SQL): SQL {
       ? sql`exists (select from outbox o where ${ready} and o.lane = taken.lane and o.inbox_id = taken.inbox_id
           and o.subject_id <> taken.subject_id)`
       : sql`false`;
-  // Ids are made in the order of time, so that the newest rows stand at the end of the primary key.
-  const prefix = claim.kind === "relay" ? "msg_" : "evt_";
-  const { lanes } = claim;
   const strangers = sql`${claim.strangers ? 1 : 0}::int`;
   return sql`with recursive
     known as materialized (
-      select * from unnest(${arrayOf(
-        "text",
-        lanes.map(({ lane }) => lane),
-      )}, ${arrayOf(
-        "int4",
-        lanes.map(({ room }) => room),
-      )}, ${arrayOf(
-        "text",
-        lanes.map(({ lastInboxId }) => lastInboxId),
-      )}) as known (lane, room, last_inbox)
+      select row.lane, row.room, row."lastInboxId" as last_inbox
+      from json_to_recordset(${JSON.stringify(claim.lanes)}::json) as row (lane text, room int, "lastInboxId" text)
     ),
-    swept (lane, step) as (
-      select (select o.lane from outbox o where ${ready} and o.lane > ${claim.sweepAfter ?? ""}::text collate "C" order by o.lane limit 1), 1
-      where ${claim.sweepAfter !== undefined}::boolean
-      union all
-      select (select o.lane from outbox o where ${ready} and o.lane > swept.lane order by o.lane limit 1), step + 1
-      from swept where swept.lane is not null and step < ${sweepLanes}::int
-    ),
-    newest as materialized (
-      select lane, inbox_id, max(subject_id) as latest
-      from (select o.subject_id, o.lane, o.inbox_id, o.state from outbox o
-        where o.subject_id > ${prefix} collate "C" and o.subject_id < ${`${prefix}~`} collate "C"
-        order by o.subject_id desc limit ${newestRows}) o
-      where state = 'ready' group by lane, inbox_id
-    ),
+    swept (lane, step) as (${claim.sweepAfter === undefined ? noLanes : sweep(ready, claim.sweepAfter)}),
+    newest as materialized (${claim.newest ? newestInboxes(claim.kind) : noInboxes}),
     candidates as materialized (
       select lane, room, last_inbox,
         pg_try_advisory_xact_lock(hashtextextended(${claim.kind}::text || lane, 7521962899002002)) as ours
@@ -197,6 +175,32 @@ export function claimedOf<Item extends ClaimedItem>(rows: readonly (Item & Claim
 function byArrival(one: ClaimedItem, other: ClaimedItem): number {
   return one.createdAt.getTime() - other.createdAt.getTime() || (one.subjectId < other.subjectId ? -1 : 1);
 }
+
+/** Jumps from lane to lane along the index. */
+function sweep(ready: SQL, after: string): SQL {
+  return sql`
+      select (select o.lane from outbox o where ${ready} and o.lane > ${after}::text collate "C" order by o.lane limit 1), 1
+      union all
+      select (select o.lane from outbox o where ${ready} and o.lane > swept.lane order by o.lane limit 1), step + 1
+      from swept where swept.lane is not null and step < ${sweepLanes}::int`;
+}
+
+/** Ids are made in the order of time, so that the newest rows stand at the end of the primary key. */
+function newestInboxes(kind: OutboxItem["kind"]): SQL {
+  const prefix = kind === "relay" ? "msg_" : "evt_";
+  return sql`
+      select lane, inbox_id, max(subject_id) as latest
+      from (select o.subject_id, o.lane, o.inbox_id, o.state from outbox o
+        where o.subject_id > ${prefix} collate "C" and o.subject_id < ${`${prefix}~`} collate "C"
+        order by o.subject_id desc limit ${newestRows}) o
+      where state = 'ready' group by lane, inbox_id`;
+}
+
+// Texts without what isn't asked for, rather than parameters that switch it off: a plan that is kept knows nothing of parameters.
+const noLanes = sql.raw(
+  `select ''::text collate "C", 1 where false union all select lane, step from swept where false`,
+);
+const noInboxes = sql.raw(`select ''::text as lane, ''::text as inbox_id, ''::text as latest where false`);
 
 const runningMail = sql.raw(
   "select from outbox r where r.kind = 'relay' and r.state = 'running' and r.inbox_id = o.inbox_id and r.lane = o.lane",

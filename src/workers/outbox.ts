@@ -58,6 +58,7 @@ export interface OutboxWorker {
 
 const rowsPerClaim = 100;
 const rowsPerPromotion = 500;
+const newestEvery = 4;
 const settledRemembered = 1000;
 
 /** Claim → attempt → settle, for one kind of work. A claimed row is started at once: what can't start isn't claimed. */
@@ -72,11 +73,13 @@ export function outboxWorker<Item extends ClaimedItem, Settlement extends Settle
   const waiters = new Map<string, Set<() => void>>();
   const settledLately = new Set<string>();
   let wanted = false;
-  let wakes = 0;
+  let nudges = 0;
   let stopping = false;
   let round: Promise<void> | undefined;
   let sweepAfter: string | undefined;
   let turn = 0;
+  /** Somebody said that there is new work. */
+  let isNudged = false;
   /** The last claim took all that could start: there may be more. */
   let isFull = false;
   let recovering: readonly string[] = [];
@@ -86,7 +89,12 @@ export function outboxWorker<Item extends ClaimedItem, Settlement extends Settle
   let soon: ReturnType<typeof setTimeout> | undefined;
 
   function wake(): void {
-    wakes += 1;
+    isNudged = true;
+    nudges += 1;
+    goOn();
+  }
+
+  function goOn(): void {
     wanted = true;
     if (round !== undefined || stopping) return;
     round = work()
@@ -98,7 +106,7 @@ export function outboxWorker<Item extends ClaimedItem, Settlement extends Settle
       })
       .finally(() => {
         round = undefined;
-        if (wanted) wake();
+        if (wanted) goOn();
       });
   }
 
@@ -136,12 +144,16 @@ export function outboxWorker<Item extends ClaimedItem, Settlement extends Settle
     if (isFull) return false;
     const known = line.known(lanes.room, limit);
     turn += 1;
+    const newest = isNudged || turn % newestEvery === 0;
+    isNudged = false;
     const claimed = await job.claim({
       kind,
       limit,
       leasedUntil: new Date(now().getTime() + job.leaseMs),
       lanes: known,
       strangers: lanes.strangers(),
+      // Looking for them costs; while a claim follows on the other they are looked for often enough now and then.
+      newest,
       sweepAfter,
       turn,
     });
@@ -168,16 +180,16 @@ export function outboxWorker<Item extends ClaimedItem, Settlement extends Settle
   }
 
   async function attempt(item: Item, leave: Leave): Promise<void> {
-    const wakesBefore = wakes;
+    const nudgesBefore = nudges;
     const { settlement, leaving } = await outcomeOf(item);
     leave(leaving);
     line.left(item.lane);
-    if (isFull || line.isThirsty(item.lane)) wake();
+    if (isFull || line.isThirsty(item.lane)) goOn();
     await writeDown(settlement);
     inHand.delete(item.subjectId);
     tellWaiters(item.subjectId);
     // Mail of its inbox that came meanwhile was held back behind it.
-    if (kind === "relay" && (item.hasMore || wakes > wakesBefore)) wake();
+    if (kind === "relay" && (item.hasMore || nudges > nudgesBefore)) goOn();
   }
 
   async function outcomeOf(item: Item): Promise<{ settlement: Settlement; leaving: Leaving }> {
@@ -232,7 +244,7 @@ export function outboxWorker<Item extends ClaimedItem, Settlement extends Settle
   function lookAgainWhenRoomComes(): void {
     clearTimeout(alarm);
     const ms = lanes.roomInMs();
-    if (ms !== undefined && ms > 0 && !stopping) alarm = setTimeout(wake, ms);
+    if (ms !== undefined && ms > 0 && !stopping) alarm = setTimeout(goOn, ms);
   }
 
   async function renew(): Promise<void> {

@@ -60,6 +60,7 @@ for (const engine of enginesHere()) {
         leasedUntil: after(leaseMs),
         lanes: [],
         strangers: true,
+        newest: true,
         sweepAfter: "",
         turn,
       };
@@ -142,6 +143,7 @@ for (const engine of enginesHere()) {
           leasedUntil: after(leaseMs),
           lanes: blocked,
           strangers: true,
+          newest: true,
           sweepAfter,
           turn: 1,
         });
