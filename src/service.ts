@@ -13,6 +13,7 @@ import { emailSender } from "./flows/send-email.ts";
 import { httpApp } from "./http/app.ts";
 import { attachments } from "./http/attachments.ts";
 import { events } from "./http/events.ts";
+import { guides } from "./http/guides.ts";
 import { inboxes } from "./http/inboxes.ts";
 import { measured } from "./http/measured.ts";
 import { messages } from "./http/messages.ts";
@@ -173,6 +174,7 @@ async function start(config: Config, log: Logger, world: World, stack: Closers):
         webhook(webhookDeps),
       ],
       open: [
+        guides(() => baseUrl),
         attachments({ ...readingDeps, authenticate: keys.authenticate }),
         ...(metricsDeps !== undefined && config.metricsPort === undefined ? [metrics(metricsDeps)] : []),
       ],
