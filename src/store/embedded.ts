@@ -5,6 +5,7 @@ import { NodeFS } from "@electric-sql/pglite/nodefs";
 import fileSystem from "../../node_modules/@electric-sql/pglite/dist/pglite.data" with { type: "file" };
 import program from "../../node_modules/@electric-sql/pglite/dist/pglite.wasm" with { type: "file" };
 import { placeCluster } from "./embedded-cluster.ts";
+import { type PreparedStatements, preparedStatements } from "./embedded-statements.ts";
 import type { Connection } from "./pool.ts";
 import { DatabaseUnavailable } from "./unavailable.ts";
 import { readers } from "./wire.ts";
@@ -34,6 +35,7 @@ export async function openEmbedded(
   const directory = join(dataDir, "pg");
   const listeners = new Set<Listener>();
   await Promise.all([placeCluster(directory), compiled()]);
+  const statements = new WeakMap<PGlite, PreparedStatements>();
   let engine: Promise<PGlite> = open();
   await engine;
 
@@ -64,10 +66,10 @@ export async function openEmbedded(
       hasAnswered: true,
       async run(text, values, shape) {
         await letOthersRun();
-        const { rows } = await (await engine).query<unknown>(text, values, {
-          rowMode: shape === "arrays" ? "array" : "object",
-        });
-        return rows;
+        const opened = await engine;
+        const prepared = statements.get(opened) ?? preparedStatements(opened);
+        statements.set(opened, prepared);
+        return prepared.run(text, values, shape);
       },
       async script(text) {
         await letOthersRun();
