@@ -4,6 +4,7 @@ import { findInboxByUsername } from "../store/inboxes.ts";
 import type { ReceivedMail } from "./arrival.ts";
 import type { Deps } from "./deps.ts";
 import type { Receipt } from "./file-arrivals.ts";
+import { turns } from "./turns.ts";
 
 export interface AcceptDeps extends Deps {
   parse: (raw: Uint8Array) => Promise<ParsedMail>;
@@ -31,8 +32,13 @@ export interface MailEntrance {
 const rememberedMs = 30_000;
 const mostRemembered = 50_000;
 
+/** What a great mail takes while it is parsed and stored is several times its size, so few are at it together. */
+const greatBytes = 1 << 20;
+const greatBytesAtOnce = 24 << 20;
+
 export function mailEntrance(deps: AcceptDeps): MailEntrance {
   const remembered = new Map<string, { inboxId: string; untilMs: number }>();
+  const inTurn = turns(greatBytesAtOnce);
 
   /** Never remembers an unknown name: the inbox may be made the moment after. */
   async function inboxIdOf(username: string): Promise<string | undefined> {
@@ -58,27 +64,38 @@ export function mailEntrance(deps: AcceptDeps): MailEntrance {
       const found = await find(address);
       return { kind: found === "unknown" || found === "other_domain" ? found : "accept" };
     },
-    async accept({ recipients, raw }) {
-      const [mail, found] = await Promise.all([deps.parse(raw), Promise.all(recipients.map(find))]);
-      const inboxes = recipients.flatMap((toAddr, index) => {
-        const inboxId = found[index];
-        return inboxId === undefined || inboxId === "unknown" || inboxId === "other_domain"
-          ? []
-          : [{ inboxId, toAddr }];
-      });
-      if (inboxes.length === 0) return { kind: "gone" };
-      const kind = await deps.receive({ mail, raw, recipients: inboxes });
-      deps.log.info(
-        {
-          rfc_message_id: mail.messageId,
-          inboxes: inboxes.map(({ inboxId }) => inboxId),
-          size_bytes: raw.length,
-          outcome: kind,
-        },
-        "mail received",
-      );
-      return { kind };
+    async accept(mail) {
+      return mail.raw.length > greatBytes ? inTurn(mail.raw.length, () => fileGreat(mail)) : file(mail);
     },
     forget: (username) => void remembered.delete(username),
   };
+
+  /** Its copies are no objects but bytes, of which the collector learns too late: eight mails of 10 MB took 480 MB. */
+  async function fileGreat(mail: IncomingMail): Promise<{ kind: Receipt }> {
+    try {
+      return await file(mail);
+    } finally {
+      Bun.gc(true);
+    }
+  }
+
+  async function file({ recipients, raw }: IncomingMail): Promise<{ kind: Receipt }> {
+    const [mail, found] = await Promise.all([deps.parse(raw), Promise.all(recipients.map(find))]);
+    const inboxes = recipients.flatMap((toAddr, index) => {
+      const inboxId = found[index];
+      return inboxId === undefined || inboxId === "unknown" || inboxId === "other_domain" ? [] : [{ inboxId, toAddr }];
+    });
+    if (inboxes.length === 0) return { kind: "gone" };
+    const kind = await deps.receive({ mail, raw, recipients: inboxes });
+    deps.log.info(
+      {
+        rfc_message_id: mail.messageId,
+        inboxes: inboxes.map(({ inboxId }) => inboxId),
+        size_bytes: raw.length,
+        outcome: kind,
+      },
+      "mail received",
+    );
+    return { kind };
+  }
 }

@@ -35,28 +35,32 @@ export interface ArrivalCopy {
   eventId: string;
 }
 
-export function arrivalOf(deps: Deps, { mail, raw, recipients }: ReceivedMail): Arrival {
+export async function arrivalOf(deps: Deps, { mail, raw, recipients }: ReceivedMail): Promise<Arrival> {
   const receivedAt = deps.now();
-  const attachments = mail.attachments.map((attachment, index) => ({
-    id: deps.newId("att", receivedAt),
-    part: index + 1,
-    digest: sha256Hex(attachment.bytes),
+  const sourceId = deps.newId("src", receivedAt);
+  const deliveries = oncePerInbox(recipients).map((recipient) => ({
+    ...recipient,
+    messageId: deps.newId("msg", receivedAt),
+    newThreadId: deps.newId("thr", receivedAt),
+    eventId: deps.newId("evt", receivedAt),
   }));
+  const attachments = [];
+  const chunks = await chunksOf(0, raw);
+  for (const [index, { bytes }] of mail.attachments.entries()) {
+    const part = index + 1;
+    attachments.push({ id: deps.newId("att", receivedAt), part, digest: sha256Hex(bytes) });
+    chunks.push(...(await chunksOf(part, bytes)));
+  }
   return {
     mail,
-    sourceId: deps.newId("src", receivedAt),
+    sourceId,
     sizeBytes: raw.length,
     contentHash: shortDigest(contentOf(raw)),
     messageIdHash: shortDigest(canonicalMessageId(mail.messageId) ?? mail.messageId),
     ancestorHashes: namedAncestors(mail).map(shortDigest),
     attachments,
-    chunks: [raw, ...mail.attachments.map(({ bytes }) => bytes)].flatMap((bytes, part) => chunksOf(part, bytes)),
-    deliveries: oncePerInbox(recipients).map((recipient) => ({
-      ...recipient,
-      messageId: deps.newId("msg", receivedAt),
-      newThreadId: deps.newId("thr", receivedAt),
-      eventId: deps.newId("evt", receivedAt),
-    })),
+    chunks,
+    deliveries,
     receivedAt,
   };
 }

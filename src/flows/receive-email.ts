@@ -16,7 +16,7 @@ export function mailReceiver(deps: Deps): (mail: ReceivedMail) => Promise<Receip
     sizeOf: (arrival) => arrival.sizeBytes,
     isHopeless: (error) => error instanceof DatabaseUnavailable,
   });
-  return (received) => commit(arrivalOf(deps, received));
+  return async (received) => commit(await arrivalOf(deps, received));
 }
 
 async function storeArrivals(deps: Deps, arrivals: readonly Arrival[]): Promise<Receipt[]> {

@@ -12,16 +12,25 @@ export interface Chunk {
 /** Pieces of this size keep a 25 MB mail from ever lying whole in a statement or in a reader's memory. */
 export const chunkBytes = 1 << 20;
 const worthCompressingBytes = 256;
+/** Compressing more than this takes so long that others want their turn: it goes to another thread. */
+const quicklyCompressedBytes = 64 << 10;
 
-export function chunksOf(part: number, bytes: Uint8Array): Chunk[] {
+/** Compressed where that helps: it costs less than the bytes that it saves on their way and on the disk. */
+export async function chunksOf(part: number, bytes: Uint8Array): Promise<Chunk[]> {
   const chunks: Chunk[] = [];
   for (let at = 0; at < bytes.length || at === 0; at += chunkBytes) {
     const plain = bytes.subarray(at, at + chunkBytes);
-    const packed = plain.length > worthCompressingBytes ? Bun.zstdCompressSync(plain, { level: 1 }) : plain;
+    const packed = plain.length > quicklyCompressedBytes ? await Bun.zstdCompress(plain, level) : packedHere(plain);
     const compressed = packed.length < plain.length;
     chunks.push({ part, seq: chunks.length, compressed, bytes: compressed ? packed : plain });
   }
   return chunks;
+}
+
+const level = { level: 1 };
+
+function packedHere(plain: Uint8Array): Uint8Array {
+  return plain.length > worthCompressingBytes ? Bun.zstdCompressSync(plain, level) : plain;
 }
 
 export interface Source {

@@ -1,0 +1,29 @@
+/**
+ * Lets so much work go on at once and no more, by its size: who comes first goes first, and what is greater than all that
+ * may go on goes alone.
+ */
+export function turns(capacity: number): <T>(size: number, work: () => Promise<T>) => Promise<T> {
+  const waiting: { size: number; start: () => void }[] = [];
+  let used = 0;
+
+  function startNext(): void {
+    for (let next = waiting[0]; next !== undefined && (used === 0 || used + next.size <= capacity); next = waiting[0]) {
+      waiting.shift();
+      used += next.size;
+      next.start();
+    }
+  }
+
+  return async (size, work) => {
+    await new Promise<void>((start) => {
+      waiting.push({ size, start });
+      startNext();
+    });
+    try {
+      return await work();
+    } finally {
+      used -= size;
+      startNext();
+    }
+  };
+}
