@@ -1,0 +1,137 @@
+import { describe, expect, test } from "bun:test";
+import { type GroupCommitOptions, groupCommit } from "../../src/flows/group-commit.ts";
+
+type Own = Partial<Omit<GroupCommitOptions<string, string>, "commit">>;
+
+/** A commit that ends when told, and what it was given. */
+function committing(own: Own = {}) {
+  const batches: string[][] = [];
+  const ends: PromiseWithResolvers<void>[] = [];
+  const add = groupCommit<string, string>({
+    async commit(items) {
+      batches.push(items);
+      const end = Promise.withResolvers<void>();
+      ends.push(end);
+      await end.promise;
+      return items.map((item) => `${item} is kept`);
+    },
+    sizeOf: (item) => item.length,
+    isHopeless: () => false,
+    ...own,
+  });
+  return { add, batches, ends };
+}
+
+/** A commit that refuses what it is told to, at once. */
+function refusing(bad: (items: readonly string[]) => Error | undefined, own: Own = {}) {
+  const batches: string[][] = [];
+  const add = groupCommit<string, string>({
+    async commit(items) {
+      batches.push(items);
+      const error = bad(items);
+      if (error !== undefined) throw error;
+      return items;
+    },
+    sizeOf: (item) => item.length,
+    isHopeless: () => false,
+    ...own,
+  });
+  return { add, batches };
+}
+
+const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+describe("what comes together is committed together", () => {
+  test("in one turn of the loop, in its order, each with its own answer", async () => {
+    const { add, batches, ends } = committing();
+    const answers = Promise.all([add("a"), add("b"), add("c")]);
+    await settle();
+    expect(batches).toEqual([["a", "b", "c"]]);
+    ends[0]?.resolve();
+    expect(await answers).toEqual(["a is kept", "b is kept", "c is kept"]);
+  });
+
+  test("while two batches commit the next collects, and an idle line adds no delay", async () => {
+    const { add, batches, ends } = committing();
+    const answers: Promise<string>[] = [];
+    for (const item of ["a", "b", "c", "d"]) {
+      answers.push(add(item));
+      await settle();
+    }
+    expect(batches).toEqual([["a"], ["b"]]);
+    ends[1]?.resolve();
+    await settle();
+    expect(batches).toEqual([["a"], ["b"], ["c", "d"]]);
+    ends[0]?.resolve();
+    ends[2]?.resolve();
+    expect(await Promise.all(answers)).toHaveLength(4);
+  });
+
+  test("nobody is answered before the commit", async () => {
+    const { add, ends } = committing();
+    let answered = false;
+    const answer = add("a").then(() => {
+      answered = true;
+    });
+    await settle();
+    expect(answered).toBe(false);
+    ends[0]?.resolve();
+    await answer;
+  });
+});
+
+describe("a batch is no greater than it may be", () => {
+  test("in number", async () => {
+    const { add, batches, ends } = committing({ mostItems: 2, inFlight: 1 });
+    const answers = Promise.all(["a", "b", "c"].map(add));
+    await settle();
+    expect(batches).toEqual([["a", "b"]]);
+    ends[0]?.resolve();
+    await settle();
+    expect(batches).toEqual([["a", "b"], ["c"]]);
+    ends[1]?.resolve();
+    await answers;
+  });
+
+  test("in bytes; what is greater than a whole batch goes alone", async () => {
+    const { add, batches, ends } = committing({ mostBytes: 4, inFlight: 10 });
+    const answers = Promise.all(["aa", "bb", "c", "dddddddd", "e"].map(add));
+    await settle();
+    expect(batches).toEqual([["aa", "bb"], ["c"], ["dddddddd"], ["e"]]);
+    for (const end of ends) end.resolve();
+    await answers;
+  });
+});
+
+describe("a batch that fails", () => {
+  const isBad = (items: readonly string[]) => (items.includes("bad") ? new Error("a bad row") : undefined);
+
+  test("is tried one by one: a bad item does not refuse the good ones", async () => {
+    const { add, batches } = refusing(isBad);
+    const settled = await Promise.allSettled(["a", "bad", "b"].map(add));
+    expect(settled.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+    expect(batches).toEqual([["a", "bad", "b"], ["a"], ["bad"], ["b"]]);
+  });
+
+  test("and would fail for each alone is not tried again", async () => {
+    const { add, batches } = refusing(() => new Error("away"), { isHopeless: () => true });
+    const settled = await Promise.allSettled(["a", "b"].map(add));
+    expect(settled.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+    expect(batches).toEqual([["a", "b"]]);
+  });
+
+  test("of which the rest turns out hopeless on the way leaves nobody waiting", async () => {
+    let calls = 0;
+    const { add } = refusing(() => (calls++ === 1 ? undefined : new Error("away")), { isHopeless: () => calls > 1 });
+    const settled = await Promise.allSettled(["a", "b", "c"].map(add));
+    expect(settled.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "rejected"]);
+  });
+
+  test("does not hold up what comes after it", async () => {
+    const { add } = refusing(isBad, { inFlight: 1 });
+    const bad = add("bad");
+    expect(bad).rejects.toThrow("a bad row");
+    await bad.catch(() => undefined);
+    expect(await add("a")).toBe("a");
+  });
+});
