@@ -1,0 +1,312 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { settable } from "../support/clock.ts";
+import { makeDatabase } from "../support/database.ts";
+import { type EngineName, enginesHere } from "../support/engines.ts";
+import { type RunningInboxd, startInboxd } from "../support/inboxd.ts";
+import { type PostgresServer, startPostgres } from "../support/postgres.ts";
+import { type ReceivedMail, type Script, type ScriptedSmtp, scriptedSmtp } from "../support/scripted-smtp.ts";
+import { startWorld, type World, type WorldDatabase } from "../support/world.ts";
+
+const rounds = Number(process.env.KILL_ROUNDS ?? 20);
+const apiKey = "key-of-the-first-account-in-tests";
+const limits = { SENDS_PER_MINUTE: "0", SENDS_PER_DAY: "0", COLD_RECIPIENT_DAILY: "0", INBOXES_PER_DAY: "0" };
+
+describe.each(enginesHere())("kill -9 in a send (%s)", (engine) => {
+  const lives = livesOn(engine);
+
+  test("before the commit: nothing was sent, and the same key sends it", async () => {
+    await using life = await lives();
+    const relay = await life.relay();
+    const process = await life.start(relay);
+    const inboxId = await newInbox(process);
+    const sending = ask(process, inboxId, "before-commit");
+    // Somewhere between the request and the commit, wherever that is this time.
+    await Promise.race([sending.answered, Bun.sleep(Math.random() * 6)]);
+    await kill(process);
+    const answer = await sending.answered;
+
+    const world = await life.recover();
+    const { status, body, headers } = await again(world, inboxId, "before-commit");
+    expect([status, body.status]).toEqual([200, "sent"]);
+    if (answer !== undefined) expect(headers.get("idempotent-replayed")).toBe("true");
+    expectOnce(life.mails(), body.messageId);
+  }, 60_000);
+
+  test("after the commit, before the claim: it goes out once", async () => {
+    await using life = await lives();
+    const relay = await life.relay({ greeting: "silence" });
+    const process = await life.start(relay);
+    const inboxId = await newInbox(process);
+    // Every place at the relay is taken: the last ones stay in line.
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, index) => ask(process, inboxId, `in-line-${index}`, true).answered),
+    );
+    await relay.openIs(1);
+    await kill(process);
+
+    const world = await life.recover();
+    await world.settled();
+    for (const [index, answer] of answers.entries()) {
+      const { body } = await again(world, inboxId, `in-line-${index}`);
+      expect(body).toMatchObject({ messageId: answer?.messageId, threadId: answer?.threadId, status: "sent" });
+      expectOnce(life.mails(), body.messageId);
+    }
+    expect(life.mails()).toHaveLength(40);
+  }, 60_000);
+
+  const points: [what: string, script: Script, seen: string, times: number][] = [
+    ["after the claim, before the relay says a word", { greeting: "silence" }, "", 1],
+    ["before the final dot", { answer: (command) => (command === "DATA" ? "silence" : undefined) }, "DATA", 1],
+    ["after the final dot, unanswered", { answer: (command) => (command === "." ? "silence" : undefined) }, ".", 2],
+  ];
+  test.each(points)(
+    "%s",
+    async (_, script, seen, times) => {
+      await using life = await lives();
+      const relay = await life.relay(script);
+      const process = await life.start(relay);
+      const inboxId = await newInbox(process);
+      const sending = ask(process, inboxId, "half-way");
+      await (seen === "" ? relay.openIs(1) : relay.seen(seen));
+      await kill(process);
+      expect(await sending.answered).toBeUndefined();
+
+      const world = await life.recover();
+      await world.settled();
+      const { body, headers } = await again(world, inboxId, "half-way");
+      expect(body.status).toBe("sent");
+      expect(headers.get("idempotent-replayed")).toBe("true");
+      const copies = life.mails().filter(({ raw }) => idOf(raw) === `${body.messageId}@inbox.localhost`);
+      expect(copies).toHaveLength(times);
+      expect(new Set(copies.map(({ raw }) => raw.toString())).size).toBe(1);
+      expect(life.mails()).toHaveLength(times);
+    },
+    60_000,
+  );
+});
+
+describe.each(enginesHere())(`kill -9 ${rounds} times under load (%s)`, (engine) => {
+  const lives = livesOn(engine);
+
+  test("each key is one message, which goes out once for each answer that the relay got through, and is `sent`", async () => {
+    await using life = await lives();
+    // A relay that sometimes keeps its answer to itself.
+    let dots = 0;
+    const withheld = new Map<string, number>();
+    const relay = await life.relay({
+      answer: (command) => {
+        if (command !== ".") return undefined;
+        dots += 1;
+        if (dots % 7 > 0) return undefined;
+        const id = idOf(relay.mails.at(-1)?.raw ?? Buffer.alloc(0));
+        withheld.set(id, (withheld.get(id) ?? 0) + 1);
+        return "silence";
+      },
+    });
+    const answers = new Map<string, Set<string>>();
+    let process = await life.start(relay);
+    const inboxIds = await Promise.all([1, 2, 3].map(() => newInbox(process)));
+    let key = 0;
+    let over = false;
+    let restarting: Promise<unknown> = Promise.resolve();
+
+    /** Sends on and on; what got no answer is asked for again with its key. */
+    async function caller(): Promise<void> {
+      while (!over) {
+        key += 1;
+        const mine = key;
+        const name = `load-${mine}`;
+        answers.set(name, new Set());
+        for (;;) {
+          const answer = await ask(process, inboxIds[mine % 3] ?? "", name, true).answered;
+          if (answer !== undefined) {
+            answers.get(name)?.add(answer.messageId);
+            break;
+          }
+          if (over) break;
+          await restarting;
+        }
+      }
+    }
+
+    const callers = Array.from({ length: 8 }, caller);
+    for (let round = 0; round < rounds; round += 1) {
+      await Bun.sleep(50 + Math.random() * 250);
+      const restarted = Promise.withResolvers<void>();
+      restarting = restarted.promise;
+      await kill(process);
+      process = await life.start(relay);
+      restarted.resolve();
+    }
+    over = true;
+    await Promise.all(callers);
+    await kill(process);
+
+    const world = await life.recover();
+    await world.settled();
+    const messageIds = new Set<string>();
+    for (const [name, seen] of answers) {
+      const mine = Number(name.slice("load-".length));
+      const { status, body } = await again(world, inboxIds[mine % 3] ?? "", name);
+      expect([status, body.status]).toEqual([200, "sent"]);
+      // I4: whatever was answered before, it was this one.
+      expect([...seen, body.messageId].every((id) => id === body.messageId)).toBe(true);
+      messageIds.add(body.messageId);
+    }
+    expect(messageIds.size).toBe(answers.size);
+
+    // I4 and I5: at the relay each is there, the same bytes each time, and no other.
+    const copies = Map.groupBy(life.mails(), ({ raw }) => idOf(raw));
+    expect([...copies.keys()].sort()).toEqual([...messageIds].map((id) => `${id}@inbox.localhost`).sort());
+    let repeated = 0;
+    for (const [id, mails] of copies) {
+      expect(new Set(mails.map(({ raw }) => raw.toString())).size).toBe(1);
+      // A reply that was on its way when the process died counts as withheld, too: at most one for each kill.
+      repeated += Math.max(0, mails.length - 1 - (withheld.get(id) ?? 0));
+    }
+    // Five connections may each have had a reply on its way.
+    expect(repeated).toBeLessThanOrEqual(rounds * 5);
+    console.log(`${engine}: ${rounds} kills, ${answers.size} sends, ${life.mails().length} mails at the relay`);
+  }, 600_000);
+});
+
+interface Life extends AsyncDisposable {
+  relay(script?: Script): Promise<ScriptedSmtp>;
+  start(relay: ScriptedSmtp): Promise<RunningInboxd>;
+  /** The service again after its process died, an hour later, with a relay that works. */
+  recover(): Promise<World & { settled(): Promise<void> }>;
+  /** All that any relay got whole, in order. */
+  mails(): ReceivedMail[];
+}
+
+/** One database and directory, and the processes that live on it one after the other. */
+function livesOn(engine: EngineName): () => Promise<Life> {
+  const given = process.env.TEST_DATABASE_URL;
+  let server: PostgresServer | undefined;
+  let made = 0;
+  beforeAll(async () => {
+    if (engine === "postgres" && !given) server = await startPostgres();
+  }, 30_000);
+  afterAll(async () => {
+    await server?.remove();
+  }, 30_000);
+
+  async function database(): Promise<WorldDatabase | undefined> {
+    if (engine === "embedded") return undefined;
+    if (given) return makeDatabase(given);
+    made += 1;
+    await server?.ask(`create database life_${made}`);
+    return { url: server?.url(`life_${made}`) ?? "", drop: async () => undefined };
+  }
+
+  return async () => {
+    const db = await database();
+    const dataDir = mkdtempSync(join(tmpdir(), "ibx-life-"));
+    const relays: ScriptedSmtp[] = [];
+    const running = new Set<RunningInboxd>();
+    let world: World | undefined;
+    const env = (relay: ScriptedSmtp) => ({
+      ...limits,
+      DATA_DIR: dataDir,
+      API_KEY: apiKey,
+      LOG_LEVEL: "info",
+      OUTBOUND: `smtp://127.0.0.1:${relay.port}?tls=off`,
+    });
+    const life: Life = {
+      async relay(script) {
+        const relay = await scriptedSmtp(script);
+        relays.push(relay);
+        return relay;
+      },
+      async start(relay) {
+        const process = await startInboxd({ env: { ...env(relay), ...(db && { DATABASE_URL: db.url }) } });
+        running.add(process);
+        return process;
+      },
+      async recover() {
+        const started = await startWorld({
+          database: db ?? "embedded",
+          env: env(await life.relay()),
+          clock: settable(new Date(Date.now() + 3_600_000).toISOString()),
+        });
+        world = started;
+        return Object.assign(started, { settled: () => emptied(started) });
+      },
+      mails: () => relays.flatMap(({ mails }) => mails),
+      async [Symbol.asyncDispose]() {
+        for (const process of running) await kill(process);
+        await world?.[Symbol.asyncDispose]();
+        for (const relay of relays) await relay.close();
+        rmSync(dataDir, { recursive: true, force: true });
+        await db?.drop();
+      },
+    };
+    return life;
+  };
+}
+
+/** Once nothing waits in the outbox any more. */
+async function emptied({ service: { deps } }: World): Promise<void> {
+  const left = () => deps.db.maintain((runner) => runner.run("select 1 from outbox limit 1", [], "arrays"));
+  while ((await left()).length > 0) await Bun.sleep(10);
+}
+
+interface Sent {
+  messageId: string;
+  threadId: string;
+}
+
+/** Asks for a send; what comes of it is undefined when there was no answer. */
+function ask(
+  process: RunningInboxd,
+  inboxId: string,
+  key: string,
+  atOnce = false,
+): { answered: Promise<Sent | undefined> } {
+  const answered = fetch(new URL(`/v1/inboxes/${inboxId}/send`, process.api), {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${apiKey}`,
+      "content-type": "application/json",
+      "idempotency-key": key,
+      ...(atOnce && { prefer: "respond-async" }),
+    },
+    body: JSON.stringify(bodyOf(key)),
+  })
+    .then(async (response) => (response.status === 200 ? ((await response.json()) as Sent) : undefined))
+    .catch(() => undefined);
+  return { answered };
+}
+
+function again(world: World, inboxId: string, key: string) {
+  return world.api(`/v1/inboxes/${inboxId}/send`, {
+    method: "POST",
+    headers: { "idempotency-key": key },
+    body: bodyOf(key),
+  });
+}
+
+function bodyOf(key: string) {
+  return { to: "jane@example.com", subject: `About ${key}`, body: "It is on its way" };
+}
+
+async function newInbox(process: RunningInboxd): Promise<string> {
+  const response = await process.request("POST", "/v1/inboxes", {}, apiKey);
+  return ((await response.json()) as { id: string }).id;
+}
+
+async function kill(process: RunningInboxd): Promise<void> {
+  process.signal("SIGKILL");
+  await process.exited;
+}
+
+function expectOnce(mails: readonly ReceivedMail[], messageId: string): void {
+  expect(mails.filter(({ raw }) => idOf(raw) === `${messageId}@inbox.localhost`)).toHaveLength(1);
+}
+
+function idOf(raw: Uint8Array): string {
+  return /^Message-ID: <([^>]*)>/im.exec(Buffer.from(raw).toString("latin1"))?.[1] ?? "";
+}
