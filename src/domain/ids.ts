@@ -8,8 +8,9 @@ export type IdKind = "acc" | "inb" | "msg" | "thr" | "evt" | "key" | "att" | "ou
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
 const shape = /^[a-z]{3}_[0-7][0-9a-hjkmnp-tv-z]{25}$/;
 
-export function isId(kind: IdKind, text: string): boolean {
-  return text.startsWith(`${kind}_`) && shape.test(text);
+/** `null` is what a router makes of a path that is no percent-encoding of anything. */
+export function isId(kind: IdKind, text: string | null): boolean {
+  return text !== null && shape.test(text) && text.startsWith(`${kind}_`);
 }
 
 export type NewId = (kind: IdKind, at: Date) => string;

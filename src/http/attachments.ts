@@ -19,7 +19,11 @@ export interface AttachmentDeps extends ReadingDeps, SpoolDeps {
 export function attachments(deps: AttachmentDeps) {
   return new Elysia({ prefix: "/v1/attachments", tags: ["Attachments"] }).get(
     "/:message_id/:filename",
-    async ({ request, params }) => answerWith(deps, request, await permittedAttachment(deps, request, params)),
+    async ({ request, params }) => {
+      // The router gives null for what is no percent-encoding of anything: the name of nothing.
+      const named = { message_id: params.message_id ?? "", filename: params.filename ?? "" };
+      return answerWith(deps, request, await permittedAttachment(deps, request, named));
+    },
     operation({
       summary: "Download attachment",
       description:
