@@ -4,14 +4,14 @@ import type { LedgerInbox, LedgerSend } from "./ledger.ts";
 import { ask, type Driver, eventually, type World } from "./world.ts";
 
 /** A client that sends mail and repeats each request, with its key, until it knows what came of it. */
-export function apiSender(world: World, chance: Chance, name: string): Driver {
+export function apiSender(world: World, chance: Chance, name: string, from: readonly LedgerInbox[]): Driver {
   const { ledger } = world;
   let number = 0;
 
   return async function sendOne() {
     number += 1;
     const inboxes = [...ledger.inboxes.values()];
-    const inbox = chance.pick(inboxes);
+    const inbox = chance.pick(from);
     const toOwn = chance.is(0.25) ? chance.pick(inboxes) : undefined;
     const token = `s${name}n${number}x`;
     const send: LedgerSend = {
@@ -35,7 +35,7 @@ export function apiSender(world: World, chance: Chance, name: string): Driver {
     if (chance.is(0.15)) await Promise.all([eventually(world, chance, once), eventually(world, chance, once)]);
     else await eventually(world, chance, once);
     if (chance.is(0.1)) await once().catch(() => undefined);
-    if (chance.is(0.05)) await reuseKey(send).catch(() => undefined);
+    if (chance.is(0.05) && send.messageIds.size > 0) await reuseKey(send).catch(() => undefined);
   };
 
   async function request(send: LedgerSend, body: object): Promise<boolean> {
@@ -50,6 +50,7 @@ export function apiSender(world: World, chance: Chance, name: string): Driver {
         ledger.violation("I4", `${send.key} was answered with ${[...send.messageIds].join(" and ")}`);
       return true;
     }
+    if (answer.status === 429 && send.inbox.account.sendsPerMinute !== undefined) return true;
     if (answer.status !== 503 && answer.status !== 409 && answer.status !== 500) {
       ledger.violation("api", `send with ${send.key} was answered ${answer.status}: ${JSON.stringify(answer.body)}`);
       return true;

@@ -80,6 +80,23 @@ const rules: readonly [invariant: string, what: string, statement: string][] = [
   ],
 ];
 
+/** No minute has more sends of an inbox than its plan allows, whichever processes they came by. */
+export async function checkLimits(ledger: Ledger, db: Database): Promise<void> {
+  for (const { id, address, account } of ledger.inboxes.values()) {
+    if (account.sendsPerMinute === undefined) continue;
+    const [row] = await query<{ most: number }>(
+      db.api,
+      sql`select coalesce(max(sent), 0)::int as most from (
+            select count(*) over (order by created_at range between interval '59.9 seconds' preceding and current row) as sent
+            from messages where inbox_id = ${id} and direction = 'outbound'
+          ) counted`,
+    );
+    const most = row?.most ?? 0;
+    ledger.counts.set(`most sends of a minute by ${address}, at most ${account.sendsPerMinute}`, most);
+    if (most > account.sendsPerMinute) ledger.violation("limits", `${address} sent ${most} mails in a minute`);
+  }
+}
+
 async function checkOutbox(ledger: Ledger, db: Database, longestLeaseMs: number): Promise<void> {
   const rows = await query<{ subjectId: string; kind: string; state: string; attempt: number; dueAt: Date }>(
     db.api,

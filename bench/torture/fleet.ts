@@ -17,6 +17,8 @@ export interface Place {
   /** Ends the process here and says how it ended; nothing starts by itself. */
   end(signal: "SIGKILL" | "SIGTERM"): Promise<number | null>;
   signal(signal: "SIGSTOP" | "SIGCONT"): void;
+  /** A balancer sends nobody to a process that has not answered for a while. */
+  isShunned(): boolean;
 }
 
 export interface Running {
@@ -43,7 +45,7 @@ export function newFleet(ledger: Ledger, options: FleetOptions): Fleet {
     places,
     any() {
       turn += 1;
-      const running = places.flatMap((place) => place.running ?? []);
+      const running = places.flatMap((place) => (place.isShunned() ? [] : (place.running ?? [])));
       return running[turn % Math.max(1, running.length)];
     },
     async stop() {
@@ -61,6 +63,7 @@ function newPlace(ledger: Ledger, options: FleetOptions, index: number): Place {
   let child: Bun.Subprocess<"ignore", "pipe", "pipe"> | undefined;
   /** Set by whoever ends the process on purpose: any other end is a fault of the service. */
   let isExpected = false;
+  let stoppedMs: number | undefined;
 
   const place: Place = {
     name: `process ${index + 1}`,
@@ -92,7 +95,9 @@ function newPlace(ledger: Ledger, options: FleetOptions, index: number): Place {
       child = undefined;
       return code;
     },
+    isShunned: () => stoppedMs !== undefined && Date.now() - stoppedMs > 3000,
     signal(signal) {
+      stoppedMs = signal === "SIGSTOP" ? Date.now() : undefined;
       if (child?.exitCode === null && child.signalCode === null) child.kill(signal);
     },
   };

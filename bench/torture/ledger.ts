@@ -25,6 +25,8 @@ export interface LedgerAccount {
   name: string;
   apiKey: string;
   webhookSecret: string;
+  /** Of each inbox; undefined where there is no limit. */
+  sendsPerMinute: number | undefined;
 }
 
 export interface LedgerInbox {

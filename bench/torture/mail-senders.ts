@@ -95,7 +95,7 @@ export function mailSender(world: World, chance: Chance, name: string): Driver {
     if (running === undefined) throw new Error("Nothing listens");
     const client = await rawSmtp(running.smtpPort);
     // A process that was stopped says nothing for as long as it likes.
-    const deadline = setTimeout(() => client.destroy(), 15_000);
+    const deadline = setTimeout(() => client.destroy(), 12_000);
     try {
       const ask = async (line: string, wanted = "") => {
         const reply = await client.ask(line);

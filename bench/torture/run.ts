@@ -7,7 +7,7 @@ import { agent } from "./agents.ts";
 import { apiSender } from "./api-senders.ts";
 import { type Chance, chanceOf } from "./chance.ts";
 import { checkShown } from "./check.ts";
-import { checkRows } from "./check-rows.ts";
+import { checkLimits, checkRows } from "./check-rows.ts";
 import { injectFaults, type ServiceFault } from "./faults.ts";
 import { newFleet, serviceEntry } from "./fleet.ts";
 import { type Ledger, type LedgerAccount, newLedger } from "./ledger.ts";
@@ -64,13 +64,14 @@ export async function torture(options: TortureOptions): Promise<Ledger> {
     fleet,
     mailDomain,
     accounts: [],
-    senderNames: ["a", "b", "c", "d"],
+    senderNames: ["a", "b", "c", "d", "e"],
     isDraining: false,
     isOver: false,
   };
   const receivers: TortureReceiver[] = [];
-  for (const name of ["default", "second"]) {
-    const account: LedgerAccount = { name, apiKey: await keyOf(name, environment, directory), webhookSecret: "" };
+  for (const { name, sendsPerMinute } of accountsWanted) {
+    const apiKey = await keyOf(name, environment, directory);
+    const account: LedgerAccount = { name, apiKey, webhookSecret: "", sendsPerMinute };
     world.accounts.push(account);
     const receiver = startReceiver(ledger, account, chance.fork());
     receivers.push(receiver);
@@ -111,6 +112,7 @@ export async function torture(options: TortureOptions): Promise<Ledger> {
   const db = await openDatabase({ url: postgres?.url("postgres"), dataDir: join(directory, "data-0") });
   try {
     await checkRows(ledger, db, relayLeaseMs);
+    await checkLimits(ledger, db);
   } finally {
     await db.close();
   }
@@ -120,10 +122,24 @@ export async function torture(options: TortureOptions): Promise<Ledger> {
 /** Tens of operations a second: enough to meet each other, and little enough for a machine with other work. */
 function drivers(world: World, chance: Chance): Promise<void>[] {
   const senders = world.senderNames.map((name) => ({ driver: mailSender(world, chance.fork(), name), pauseMs: 60 }));
-  const clients = ["a", "b", "c"].map((name) => ({ driver: apiSender(world, chance.fork(), name), pauseMs: 80 }));
-  const agents = ["a", "b"].map(() => ({ driver: agent(world, chance.fork()), pauseMs: 150 }));
+  const inboxes = [...world.ledger.inboxes.values()];
+  const [limited = [], free = []] = [true, false].map((isLimited) =>
+    inboxes.filter(({ account }) => (account.sendsPerMinute !== undefined) === isLimited),
+  );
+  const clients = [
+    ...["a", "b", "c", "d"].map((name) => ({ driver: apiSender(world, chance.fork(), name, free), pauseMs: 80 })),
+    ...["e", "f", "g"].map((name) => ({ driver: apiSender(world, chance.fork(), name, limited), pauseMs: 400 })),
+  ];
+  const agents = ["a", "b", "c"].map(() => ({ driver: agent(world, chance.fork()), pauseMs: 150 }));
   return [...senders, ...clients, ...agents].map(({ driver, pauseMs }) => drive(world, chance.fork(), driver, pauseMs));
 }
+
+/** The limits of the third are tried from all sides at once, and none may let one send more through. */
+const accountsWanted = [
+  { name: "default", sendsPerMinute: undefined },
+  { name: "second", sendsPerMinute: undefined },
+  { name: "limited", sendsPerMinute: 15 },
+] as const;
 
 const firstKey = "torture-key-0123456789abcdef";
 
@@ -139,7 +155,7 @@ function environmentFor(relayPort: number, postgres: PostgresServer | undefined)
     WEBHOOK_TIMEOUT_MS: String(webhookTimeoutMs),
     WEBHOOK_RETRY_SECONDS: "1,1,1,1,2,2,2,2,3,3,3,3,3,3,3,3,3,3,3,3",
     RELAY_RETRY_SECONDS: "1,1,2,2,3",
-    SENDS_PER_MINUTE: "0",
+    SENDS_PER_MINUTE: `0,free=${accountsWanted[2].sendsPerMinute}`,
     SENDS_PER_DAY: "0",
     COLD_RECIPIENT_DAILY: "0",
     INBOXES_PER_DAY: "0",
@@ -153,7 +169,8 @@ function environmentFor(relayPort: number, postgres: PostgresServer | undefined)
 /** The first account's key is in the environment; the others are made as an operator makes them, beside the running server. */
 async function keyOf(name: string, environment: Record<string, string>, directory: string): Promise<string> {
   if (name === "default") return firstKey;
-  const child = Bun.spawn([process.execPath, serviceEntry, "account", "create", name, "--json"], {
+  const plan = name === "limited" ? "free" : "developer";
+  const child = Bun.spawn([process.execPath, serviceEntry, "account", "create", name, "--plan", plan, "--json"], {
     env: { ...process.env, ...environment, DATA_DIR: join(directory, "data-0") },
     stdout: "pipe",
     stderr: "inherit",
@@ -166,7 +183,7 @@ async function furnish(world: World, account: LedgerAccount, url: string): Promi
   const webhook = await ask(world, account, "PUT", "/webhook", { body: { url } });
   account.webhookSecret = String(webhook.body.secret ?? "");
   if (account.webhookSecret === "") account.webhookSecret = await rotated(world, account);
-  for (let number = 1; number <= 3; number += 1) {
+  for (let number = 1; number <= (account.sendsPerMinute === undefined ? 3 : 1); number += 1) {
     const body = { username: `${account.name}-${number}` };
     const { status, body: inbox } = await ask(world, account, "POST", "/inboxes", { body });
     if (status !== 201) throw new Error(`Cannot make an inbox: ${status} ${JSON.stringify(inbox)}`);

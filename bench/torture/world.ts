@@ -66,7 +66,7 @@ export async function ask(
       ...(options.key !== undefined && { "idempotency-key": options.key }),
     },
     ...(options.body !== undefined && { body: JSON.stringify(options.body) }),
-    signal: AbortSignal.timeout(15_000),
+    signal: AbortSignal.timeout(10_000),
   });
   const text = await response.text();
   world.ledger.count(
