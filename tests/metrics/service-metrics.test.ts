@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { parsedMetrics, readMetrics } from "../support/metrics.ts";
 import { rawSmtp } from "../support/raw-smtp.ts";
 import { answer, type Receiver, startReceiver } from "../support/receiver.ts";
@@ -157,6 +159,14 @@ describe("After a day of mail, the metrics say what happened:", () => {
       expect(sum).toBeGreaterThanOrEqual(0);
       expect(sum).toBeLessThan(patienceMs / 1000);
     }
+  });
+
+  test("the guide for operators has each metric, and no other", () => {
+    const guide = readFileSync(join(import.meta.dir, "../../docs/operations.md"), "utf8");
+    const named = guide.match(/\b(?:inboxd|process)_[a-z_]+[a-z]\b/g) ?? [];
+    const served = [...after.keys()].map((name) => name.replace(/\{.*/, ""));
+    const base = (name: string) => name.replace(/_(?:bucket|sum|count)$/, "");
+    expect([...new Set(named.map(base))].toSorted()).toEqual([...new Set(served.map(base))].toSorted());
   });
 
   test("who runs, and on what", () => {
