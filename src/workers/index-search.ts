@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Deps } from "../flows/deps.ts";
 import { indexMessages } from "../flows/index-messages.ts";
+import { DatabaseUnavailable } from "../store/db.ts";
 import {
   findIndexedSeq,
   findRecentMessages,
@@ -89,7 +90,10 @@ export function startSearchIndexer({ db, now, randomBytes, log }: SearchIndexerD
 
   async function work(): Promise<void> {
     while (!stopping.signal.aborted) {
-      await round().catch((err: unknown) => log.warn({ err }, "search index not filled; trying again"));
+      await round().catch((err: unknown) => {
+        // That the database is away is told elsewhere, and once.
+        if (!(err instanceof DatabaseUnavailable)) log.warn({ err }, "search index not filled; trying again");
+      });
       await pause(roundMs);
     }
     await releaseIndexing(db.work, holder, now()).catch(() => undefined);

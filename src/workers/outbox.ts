@@ -146,6 +146,7 @@ export function outboxWorker<Item extends ClaimedItem, Settlement extends Settle
     turn += 1;
     const newest = isNudged || turn % newestEvery === 0;
     isNudged = false;
+    const sweptFrom = sweepAfter;
     const claimed = await job.claim({
       kind,
       limit,
@@ -154,17 +155,17 @@ export function outboxWorker<Item extends ClaimedItem, Settlement extends Settle
       strangers: lanes.strangers(),
       // Looking for them costs; while a claim follows on the other they are looked for often enough now and then.
       newest,
-      sweepAfter,
+      sweepAfter: sweptFrom,
       turn,
     });
-    const wasSweeping = sweepAfter !== undefined;
-    isFull = claimed.items.length >= limit;
-    // Lanes that the limit left out would be passed over: the sweep goes on from where it was.
-    if (!isFull) sweepAfter = claimed.sweptTo;
-    if (claimed.contended) askAgainSoon();
-    line.note(known, claimed.items, isFull);
-    await start(claimed.items);
-    return claimed.items.length > 0 || (wasSweeping && sweepAfter !== undefined);
+    const { items, contended } = claimed;
+    isFull = items.length >= limit;
+    // A sweep goes on from where it was when the limit or another process has left lanes out.
+    if (contended) askAgainSoon();
+    else if (!isFull && sweepAfter === sweptFrom) sweepAfter = claimed.sweptTo;
+    line.note(known, items, isFull || contended);
+    await start(items);
+    return items.length > 0 || (!contended && sweepAfter !== undefined);
   }
 
   async function start(items: readonly Item[]): Promise<void> {
@@ -322,11 +323,11 @@ function laneBook() {
         room: Math.min(share, roomOf(lane) ?? 1),
       }));
     },
-    note(known: readonly KnownLane[], items: readonly ClaimedItem[], isFull: boolean): void {
+    note(known: readonly KnownLane[], items: readonly ClaimedItem[], wasLimited: boolean): void {
       const taken = Map.groupBy(items, ({ lane }) => lane);
       for (const { lane, room } of known) {
         const state = book.get(lane);
-        if (state !== undefined && room > 0) state.thirsty = isFull || (taken.get(lane)?.length ?? 0) >= room;
+        if (state !== undefined && room > 0) state.thirsty = wasLimited || (taken.get(lane)?.length ?? 0) >= room;
       }
       for (const [lane, rows] of taken) {
         const state = book.get(lane) ?? { inHand: 0, lastInboxId: "", thirsty: true };
