@@ -327,15 +327,21 @@ describe("inboxd doctor", () => {
   test("finds a server that holds the embedded database, its ports and its webhook well", async () => {
     await using receiver = await disposable(startReceiver());
     const dataDir = join(directory, "held");
-    const server = await startInboxd({ cwd: directory, env: { DATA_DIR: dataDir, WEBHOOK_URL: receiver.url } });
+    const server = await startInboxd({
+      cwd: directory,
+      env: { DATA_DIR: dataDir, METRICS_PORT: "0", WEBHOOK_URL: receiver.url },
+    });
     try {
-      const env = { DATA_DIR: dataDir, PORT: new URL(server.api).port, SMTP_PORT: String(server.smtpPort) };
+      const metricsPort = /^ +Metrics +http:\/\/[\d.]+:(\d+)\/metrics$/m.exec(server.printed())?.[1];
+      const ports = { PORT: new URL(server.api).port, SMTP_PORT: String(server.smtpPort), METRICS_PORT: metricsPort };
+      const env = { DATA_DIR: dataDir, ...ports };
       const { code, stdout, stderr } = await runInboxd(["doctor", "--json"], { cwd: directory, env });
       const { ok, findings } = JSON.parse(stdout) as { ok: boolean; findings: Finding[] };
       const seen = new Map(findings.map((finding) => [finding.check, `${finding.level} ${finding.seen}`]));
       expect(seen.get("database")).toBe(`ok embedded in ${dataDir}, held by a running inboxd that answers`);
       expect(seen.get("port of the API")).toEndWith("in use by a running inboxd");
       expect(seen.get("port of SMTP")).toEndWith("in use by a running inboxd");
+      expect(seen.get("port of metrics")).toEndWith("in use by a running inboxd");
       expect(seen.get("webhook")).toBe(`ok http://127.0.0.1:${receiver.port} takes connections`);
       expect({ ok, code, stderr }).toEqual({ ok: true, code: 0, stderr: "" });
     } finally {
