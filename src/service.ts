@@ -36,6 +36,7 @@ import { migrate } from "./store/migrate.ts";
 import { findOrInsertSetting } from "./store/settings.ts";
 import { version } from "./version.ts";
 import { webhookClient } from "./webhook/client.ts";
+import { startSearchIndexer } from "./workers/index-search.ts";
 import { startWorkers, type Workers } from "./workers/scheduler.ts";
 
 export interface Service {
@@ -146,6 +147,7 @@ async function start(config: Config, log: Logger, world: World, stack: Closers):
   });
   const running = workers;
   stack.push(() => running.stop(0));
+  stack.push(startSearchIndexer(deps).stop);
 
   const webhookDeps = { ...deps, webhooks, allowPrivateWebhooks: config.allowPrivateWebhooks };
   const sendEmail = watch.send(emailSender(deps));
