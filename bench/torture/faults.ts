@@ -47,7 +47,7 @@ async function faultsOfService(victims: Victims, chance: Chance, untilMs: number
     else if (kind === "terminate") await terminate(victims, place);
     else if (kind === "stop") await stopPastLease(victims, place, chance, untilMs);
     else if (postgres) await databaseFault(victims, postgres, kind, chance);
-    await Bun.sleep(chance.whole(300, 2500));
+    await Bun.sleep(chance.whole(500, 4000));
   }
 }
 
@@ -71,10 +71,13 @@ async function terminate({ world, shutdownMs }: Victims, place: Place): Promise<
 /** Past the lease its claims are another's; when it goes on it must not overwrite what that one did. */
 async function stopPastLease(victims: Victims, place: Place, chance: Chance, untilMs: number): Promise<void> {
   const { world, webhookLeaseMs, relayLeaseMs } = victims;
-  const isLong = untilMs - Date.now() > 3 * relayLeaseMs && chance.is(0.4);
+  // Alone it has nobody who could take over.
+  const isAlone = world.fleet.places.length === 1;
+  const isLong = !isAlone && untilMs - Date.now() > 3 * relayLeaseMs && chance.is(0.4);
   await during(world, "process", async () => {
     place.signal("SIGSTOP");
-    await Bun.sleep((isLong ? relayLeaseMs : webhookLeaseMs) + chance.whole(500, 3000));
+    const leaseMs = isAlone ? 0 : isLong ? relayLeaseMs : webhookLeaseMs;
+    await Bun.sleep(leaseMs + chance.whole(500, 3000));
     place.signal("SIGCONT");
   });
   if (isLong) world.ledger.count("fault: stopped past the lease of mail");
@@ -128,7 +131,7 @@ async function untilItServes(world: World): Promise<void> {
   world.ledger.violation("alive", "nothing was ready 20 s after the database was back");
 }
 
-const slowest = "slowest recovery, ms";
+const slowest = "slowest recovery of the database, ms";
 
 async function faultsOfNeighbours(
   { world, relay, receivers }: Victims,
@@ -154,8 +157,13 @@ async function faultsOfNeighbours(
   }
 }
 
+const slowestStart = "slowest start, ms";
+
 async function revive(world: World, place: Place): Promise<void> {
+  const beganMs = Date.now();
   await place.start();
+  const { counts } = world.ledger;
+  counts.set(slowestStart, Math.max(counts.get(slowestStart) ?? 0, Date.now() - beganMs));
   if (place.running === undefined) {
     world.ledger.violation("alive", `${place.name} did not start`);
     await place.end("SIGKILL");
