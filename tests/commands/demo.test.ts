@@ -6,6 +6,9 @@ import { runInboxd } from "../support/inboxd.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { startWorld, type World } from "../support/world.ts";
 
+/** Each starts a process, and one of them a server in it: beside other tests that takes its time. */
+const longMs = 60_000;
+
 interface Report {
   ok: boolean;
   totalMs: number;
@@ -17,29 +20,35 @@ describe("On a server of its own, the demo", () => {
   const directory = mkdtempSync(join(tmpdir(), "ibx-demo-"));
   afterAll(() => rmSync(directory, { recursive: true }));
 
-  test("goes all the way, verifies each webhook, and leaves nothing behind", async () => {
-    // Whatever the environment says of a service, the demo's is another one.
-    const env = { TMPDIR: directory, DATABASE_URL: "postgres://127.0.0.1:9/none", PORT: "1", OUTBOUND: "direct" };
-    const { code, stdout, stderr } = await runInboxd(["demo"], { env, cwd: directory });
-    expect([code, stderr]).toEqual([0, ""]);
-    const steps = stdout.split("\n").filter((line) => /^[✓✗]/.test(line));
-    expect(steps.map((line) => /^✓ (.*?) {2,}[\d.]+ ms {3}\S/.exec(line)?.[1])).toEqual([
-      "server",
-      "two inboxes",
-      "webhook",
-      "Ada writes by SMTP",
-      "webhook received",
-      "Grace replies",
-      "webhook received",
-      "Ada answers by the API",
-      "webhook received",
-      "one thread",
-      "marked as read",
-    ]);
-    expect(stdout.match(/signature verified/g)).toHaveLength(3);
-    expect(stdout).toMatch(/← ada@.*: Shall we.*\n.*→ grace@.*: Gladly.*\n.*← ada@.*: See you there!\n\nAll of it in /);
-    expect(readdirSync(directory)).toEqual([]);
-  });
+  test(
+    "goes all the way, verifies each webhook, and leaves nothing behind",
+    async () => {
+      // Whatever the environment says of a service, the demo's is another one.
+      const env = { TMPDIR: directory, DATABASE_URL: "postgres://127.0.0.1:9/none", PORT: "1", OUTBOUND: "direct" };
+      const { code, stdout, stderr } = await runInboxd(["demo"], { env, cwd: directory });
+      expect([code, stderr]).toEqual([0, ""]);
+      const steps = stdout.split("\n").filter((line) => /^[✓✗]/.test(line));
+      expect(steps.map((line) => /^✓ (.*?) {2,}[\d.]+ ms {3}\S/.exec(line)?.[1])).toEqual([
+        "server",
+        "two inboxes",
+        "webhook",
+        "Ada writes by SMTP",
+        "webhook received",
+        "Grace replies",
+        "webhook received",
+        "Ada answers by the API",
+        "webhook received",
+        "one thread",
+        "marked as read",
+      ]);
+      expect(stdout.match(/signature verified/g)).toHaveLength(3);
+      expect(stdout).toMatch(
+        /← ada@.*: Shall we.*\n.*→ grace@.*: Gladly.*\n.*← ada@.*: See you there!\n\nAll of it in /,
+      );
+      expect(readdirSync(directory)).toEqual([]);
+    },
+    longMs,
+  );
 });
 
 describe("On a running server, the demo", () => {
@@ -56,36 +65,48 @@ describe("On a running server, the demo", () => {
     return { code, report: JSON.parse(stdout) };
   }
 
-  test("uses a webhook that has no address, keeps its secret, and takes its inboxes away", async () => {
-    const before = await world.api("/v1/webhook");
-    expect(before.body.url).toBeNull();
-    const { code, report } = await demo();
-    expect(report.steps.filter(({ ok }) => !ok)).toEqual([]);
-    expect([code, report.ok, report.thread?.total]).toEqual([0, true, 3]);
-    expect(report.steps.filter(({ detail }) => detail.includes("signature verified"))).toHaveLength(3);
-    const after = await world.api("/v1/webhook");
-    expect(after.body).toMatchObject({ secretLast4: before.body.secretLast4, disabledAt: expect.any(String) });
-    expect((await world.api("/v1/inboxes")).body.total).toBe(0);
-  });
+  test(
+    "uses a webhook that has no address, keeps its secret, and takes its inboxes away",
+    async () => {
+      const before = await world.api("/v1/webhook");
+      expect(before.body.url).toBeNull();
+      const { code, report } = await demo();
+      expect(report.steps.filter(({ ok }) => !ok)).toEqual([]);
+      expect([code, report.ok, report.thread?.total]).toEqual([0, true, 3]);
+      expect(report.steps.filter(({ detail }) => detail.includes("signature verified"))).toHaveLength(3);
+      const after = await world.api("/v1/webhook");
+      expect(after.body).toMatchObject({ secretLast4: before.body.secretLast4, disabledAt: expect.any(String) });
+      expect((await world.api("/v1/inboxes")).body.total).toBe(0);
+    },
+    longMs,
+  );
 
-  test("leaves a webhook alone that somebody uses, and reads the log", async () => {
-    await using receiver = Object.assign(await startReceiver(), {
-      async [Symbol.asyncDispose]() {
-        await receiver.close();
-      },
-    });
-    await world.api("/v1/webhook", { method: "PUT", body: { url: receiver.url } });
-    const { code, report } = await demo();
-    expect([code, report.ok]).toEqual([0, true]);
-    expect(report.steps.map(({ step }) => step).filter((step) => step === "event in the log")).toHaveLength(3);
-    expect((await world.api("/v1/webhook")).body).toMatchObject({ url: receiver.url, disabledAt: null });
-  });
+  test(
+    "leaves a webhook alone that somebody uses, and reads the log",
+    async () => {
+      await using receiver = Object.assign(await startReceiver(), {
+        async [Symbol.asyncDispose]() {
+          await receiver.close();
+        },
+      });
+      await world.api("/v1/webhook", { method: "PUT", body: { url: receiver.url } });
+      const { code, report } = await demo();
+      expect([code, report.ok]).toEqual([0, true]);
+      expect(report.steps.map(({ step }) => step).filter((step) => step === "event in the log")).toHaveLength(3);
+      expect((await world.api("/v1/webhook")).body).toMatchObject({ url: receiver.url, disabledAt: null });
+    },
+    longMs,
+  );
 
-  test("says at which step it failed, and ends with code 1", async () => {
-    const { code, report } = await demo(["--smtp", "127.0.0.1:9"]);
-    expect([code, report.ok, report.thread]).toEqual([1, false, null]);
-    expect(report.steps.at(-1)).toMatchObject({ step: "Ada writes by SMTP", ok: false });
-    expect(report.steps.at(-1)?.detail).toStartWith("Cannot hand in mail at 127.0.0.1:9: ");
-    expect((await world.api("/v1/inboxes")).body.total).toBe(0);
-  });
+  test(
+    "says at which step it failed, and ends with code 1",
+    async () => {
+      const { code, report } = await demo(["--smtp", "127.0.0.1:9"]);
+      expect([code, report.ok, report.thread]).toEqual([1, false, null]);
+      expect(report.steps.at(-1)).toMatchObject({ step: "Ada writes by SMTP", ok: false });
+      expect(report.steps.at(-1)?.detail).toStartWith("Cannot hand in mail at 127.0.0.1:9: ");
+      expect((await world.api("/v1/inboxes")).body.total).toBe(0);
+    },
+    longMs,
+  );
 });
