@@ -6,7 +6,15 @@ import { expiryOfKeys, fingerprintOf } from "../domain/idempotency.ts";
 import { type Plan, type SendUsage, utcDay, windowStart } from "../domain/limits.ts";
 import { textOfHtml } from "../mail/html.ts";
 import { DatabaseUnavailable, type Db, transaction } from "../store/db.ts";
-import { keyLabel, listKeyUses, lockFreeKeys, lockKey } from "../store/idempotency.ts";
+import {
+  type KeyName,
+  type KeyUse,
+  keyLabel,
+  lockFreeKeys,
+  lockKey,
+  meetsUsedKey,
+  removeExpiredKeyUses,
+} from "../store/idempotency.ts";
 import {
   insertSends,
   listOwners,
@@ -84,7 +92,7 @@ export function emailSender(deps: Deps): (request: SendRequest) => Promise<SendR
     const send = askedSend(request);
     const waitsUntilMs = performance.now() + longestWaitMs;
     for (;;) {
-      const result = await commit(send);
+      const result = await commit(send).catch(busyIfKeyIsUsed);
       if (result.kind !== "busy") return result;
       const leftMs = Math.ceil(waitsUntilMs - performance.now());
       if (leftMs <= 0 || !(await untilFree(send.key.label, leftMs))) return inProgress();
@@ -97,11 +105,15 @@ async function acceptSends(deps: Deps, asked: readonly AskedSend[]): Promise<(Se
   const expiredBefore = expiryOfKeys(at);
   const sends = asked.map((send) => withIds(deps, send, at));
   const { results, ...accepted } = await transaction(deps.db.api, async (tx) => {
-    const free = await lockFreeKeys(tx, [...new Set(sends.map(({ key }) => key.label))]);
+    const keys = await lockFreeKeys(tx, uniqueKeys(sends));
+    const free = new Set(keys.filter(({ isLocked }) => isLocked).map(({ label }) => label));
     const ours = sends.filter(({ key }) => free.has(key.label));
-    const facts = await factsOf(tx, deps, ours, at);
+    const keyUses = keys.flatMap(({ use }) => use ?? []);
+    const facts = { keyUses, ...(await factsOf(tx, deps, ours, keyUses, at)) };
     const judgement = judgeSends(ours, facts, { at, mailDomain: deps.mailDomain, limits: deps.limits });
-    if (judgement.messages.length > 0) await insertSends(tx, judgement, { day: utcDay(at), expiredBefore });
+    const expired = keyUses.filter(({ createdAt }) => createdAt <= expiredBefore);
+    await removeExpiredKeyUses(tx, expired, expiredBefore);
+    if (judgement.messages.length > 0) await insertSends(tx, judgement, utcDay(at));
     return judgement;
   });
   if (accepted.outboxItems.length > 0) deps.nudge("relay");
@@ -109,17 +121,19 @@ async function acceptSends(deps: Deps, asked: readonly AskedSend[]): Promise<(Se
 }
 
 /** All that the judgement needs: the lock goes first, so that the rest is read behind it. Most sends need little of it. */
-async function factsOf(tx: Db, deps: Deps, sends: readonly Send[], at: Date): Promise<SendFacts> {
+async function factsOf(
+  tx: Db,
+  deps: Deps,
+  sends: readonly Send[],
+  keyUses: readonly KeyUse[],
+  at: Date,
+): Promise<Omit<SendFacts, "keyUses">> {
   const requests = sends.map(({ request }) => request);
   const replies = requests.filter(({ threadId }) => threadId !== undefined);
   const threadIds = unique(replies.flatMap(({ threadId }) => threadId ?? []));
   const quoting = sends.filter(({ request }) => request.threadId !== undefined && request.includeQuote);
   const senders = await lockSenders(tx, unique(requests.map(({ inboxId }) => inboxId)));
-  const [keyUses, windowUses, recipientUses, threads, replied, threadMessageIds, places, owners] = await Promise.all([
-    listKeyUses(
-      tx,
-      sends.map(({ key }) => key),
-    ),
+  const [windowUses, recipientUses, threads, replied, threadMessageIds, places, owners, replays] = await Promise.all([
     listWindowUses(tx, windowCountsOf(deps, requests), windowStart(at)),
     listRecipientUses(tx, limitedRecipientsOf(deps, requests), utcDay(at)),
     listThreadStates(tx, threadIds),
@@ -130,12 +144,12 @@ async function factsOf(tx: Db, deps: Deps, sends: readonly Send[], at: Date): Pr
     listThreadMessageIds(tx, threadIds),
     listPlaces(tx, unique(replies.flatMap(({ readUpToMessageId }) => readUpToMessageId ?? []))),
     listOwners(tx, ownNamesIn(requests, deps.mailDomain)),
+    listSentMessages(
+      tx,
+      keyUses.map(({ subjectId }) => subjectId),
+    ),
   ]);
-  const replays = await listSentMessages(
-    tx,
-    keyUses.map(({ subjectId }) => subjectId),
-  );
-  return { keyUses, replays, senders, windowUses, recipientUses, threads, replied, threadMessageIds, places, owners };
+  return { replays, senders, windowUses, recipientUses, threads, replied, threadMessageIds, places, owners };
 }
 
 function askedSend(request: SendRequest): AskedSend {
@@ -177,6 +191,12 @@ function keyWaiter(deps: Deps): (label: string, timeoutMs: number) => Promise<bo
   };
 }
 
+/** A twin was committed between our look at its key and the lock on it. */
+function busyIfKeyIsUsed(error: unknown): Busy {
+  if (meetsUsedKey(error)) return { kind: "busy" };
+  throw error;
+}
+
 function falseIfTimedOut(error: unknown): false {
   if (error instanceof DatabaseUnavailable && error.sqlState === lockNotAvailable) return false;
   throw error;
@@ -216,6 +236,10 @@ function ownNamesIn(requests: readonly SendRequest[], mailDomain: string): strin
     const recipient = recipientOf(replyTo, mailDomain);
     return recipient.kind === "inbox" ? [recipient.username] : [];
   });
+}
+
+function uniqueKeys(sends: readonly Send[]): KeyName[] {
+  return [...new Map(sends.map(({ key }) => [key.label, key])).values()];
 }
 
 function unique<T>(values: readonly T[]): T[] {

@@ -1,5 +1,5 @@
 import { type SQL, sql } from "drizzle-orm";
-import { arrayOf, type Db, query } from "./db.ts";
+import { arrayOf, type Db, query, violates } from "./db.ts";
 import { recordSet } from "./rows.ts";
 import { idempotencyKeys } from "./schema.ts";
 
@@ -14,16 +14,35 @@ export function keyLabel({ accountId, operation, key }: KeyName): string {
   return `${accountId} ${operation} ${key}`;
 }
 
+/** What is known of a key. */
+export interface KeyState {
+  label: string;
+  /** Ours to the end of the transaction. Otherwise another transaction is at work on it. */
+  isLocked: boolean;
+  use: KeyUse | undefined;
+}
+
 /**
- * Takes the keys, to the end of the transaction, that no other transaction has; answers the labels of those. Never waits,
+ * Takes the keys, to the end of the transaction, that no other transaction has, and tells what they stand for. Never waits,
  * so that one request that hangs holds up its own twins and nobody else.
+ *
+ * A use that is committed while this statement runs is not seen: its row meets the new one then (`meetsUsedKey`).
  */
-export async function lockFreeKeys(tx: Db, labels: readonly string[]): Promise<Set<string>> {
-  const locked = await query<{ label: string }>(
+export async function lockFreeKeys(tx: Db, names: readonly KeyName[]): Promise<KeyState[]> {
+  const rows = await query<{ label: string; isLocked: boolean; fingerprint: string | null } & Record<string, unknown>>(
     tx,
-    sql`select label from unnest(${arrayOf("text", labels)}) as label where pg_try_advisory_xact_lock(${lockOf(sql`label`)})`,
+    sql`select asked.label, pg_try_advisory_xact_lock(${lockOf(sql`asked.label`)}) as "isLocked", used.*
+        from unnest(${arrayOf("text", names.map(keyLabel))}) as asked (label)
+        left join lateral (select account_id as "accountId", operation, key, fingerprint, subject_id as "subjectId",
+            created_at as "createdAt" from idempotency_keys
+          where account_id = split_part(asked.label, ' ', 1) and operation = split_part(asked.label, ' ', 2)
+            and key = split_part(asked.label, ' ', 3) limit 1) used on true`,
   );
-  return new Set(locked.map(({ label }) => label));
+  return rows.map(({ label, isLocked, ...use }) => ({
+    label,
+    isLocked,
+    use: use.fingerprint === null ? undefined : (use as unknown as KeyUse),
+  }));
 }
 
 /** Waits until no other transaction has the key. */
@@ -36,17 +55,20 @@ function lockOf(label: SQL): SQL {
   return sql`hashtextextended(${label}, 7521962899002003)`;
 }
 
-/**
- * `insert …` for uses whose keys are locked and were free, or had run out. Should a key be in use after all, the null
- * breaks its column's constraint and the whole transaction fails: no key is ever overwritten.
- */
-export function keyUsesInserted(uses: readonly KeyUse[], expiredBefore: Date): SQL {
-  return sql`insert into idempotency_keys (account_id, operation, key, fingerprint, subject_id, created_at)
-    select row."accountId", row.operation, row.key, row.fingerprint, row."subjectId", row."createdAt"
-    from ${recordSet(idempotencyKeys, uses, useFields)}
-    on conflict (account_id, operation, key) do update
-    set fingerprint = case when idempotency_keys.created_at <= ${expiredBefore} then excluded.fingerprint end,
-      subject_id = excluded.subject_id, created_at = excluded.created_at`;
+/** Forgets uses of keys that have run out, so that the keys can be used anew. */
+export async function removeExpiredKeyUses(tx: Db, names: readonly KeyName[], expiredBefore: Date): Promise<void> {
+  if (names.length === 0) return;
+  await query(
+    tx,
+    sql`delete from idempotency_keys used using ${recordSet(idempotencyKeys, names, nameFields)}
+        where used.account_id = row."accountId" and used.operation = row.operation and used.key = row.key
+          and used.created_at <= ${expiredBefore}`,
+  );
+}
+
+/** Whether a transaction failed because a key that it took for free is in use. */
+export function meetsUsedKey(error: unknown): boolean {
+  return violates(error, "idempotency_keys_account_id_operation_key_pk");
 }
 
 /**

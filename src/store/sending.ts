@@ -1,12 +1,12 @@
 import { and, eq, isNull, sql } from "drizzle-orm";
 import type { ThreadState } from "../domain/conversation.ts";
 import { arrayOf, type Db, query } from "./db.ts";
-import { type KeyUse, keyUsesInserted } from "./idempotency.ts";
+import type { KeyUse } from "./idempotency.ts";
 import type { LockedInbox } from "./inboxes.ts";
 import type { MessageRow } from "./messages.ts";
 import type { NewOutboxItem } from "./outbox.ts";
 import { insertion, recordSet } from "./rows.ts";
-import { coldSends, inboxes, messages, outbox, threads } from "./schema.ts";
+import { coldSends, idempotencyKeys, inboxes, messages, outbox, threads } from "./schema.ts";
 
 /** An inbox that sends, under the lock that counts its sends and numbers its messages. */
 export type Sender = Omit<LockedInbox, "hasWebhook">;
@@ -205,11 +205,7 @@ export interface AcceptedSends {
  * Writes what was decided under the lock on the inboxes, in one statement. A thread that is there already is met by its
  * key, since an update that joins may be planned, while the tables are still small, to read them whole.
  */
-export async function insertSends(
-  tx: Db,
-  sends: AcceptedSends,
-  { day, expiredBefore }: { day: string; expiredBefore: Date },
-): Promise<void> {
+export async function insertSends(tx: Db, sends: AcceptedSends, day: string): Promise<void> {
   const cold =
     sends.coldSends.length === 0
       ? sql``
@@ -219,7 +215,7 @@ export async function insertSends(
           on conflict (inbox_id, recipient, sent_on) do update set count = cold_sends.count + excluded.count),`;
   await query(
     tx,
-    sql`with used as (${keyUsesInserted(sends.keyUses, expiredBefore)}),
+    sql`with used as (${insertion(idempotencyKeys, sends.keyUses)}),
         thread as (${insertion(threads, sends.threads, threadChanged)}),
         message as (${insertion(messages, sends.messages)}),
         ${cold}

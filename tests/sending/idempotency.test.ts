@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
-import { query, transaction } from "../../src/store/db.ts";
-import { keyLabel, lockFreeKeys } from "../../src/store/idempotency.ts";
+import { type Db, query, transaction } from "../../src/store/db.ts";
+import { type KeyUse, lockFreeKeys } from "../../src/store/idempotency.ts";
 import { enginesHere } from "../support/engines.ts";
 import { newAccount, newInbox, send, tally } from "../support/sends.ts";
 import { countRows } from "../support/stored.ts";
@@ -174,6 +174,14 @@ describe.each(enginesHere())("a key is kept for 24 hours (%s)", (engine) => {
   });
 });
 
+async function waitersFor(tx: Db): Promise<number> {
+  const [row] = await query<{ count: number }>(
+    tx,
+    sql`select count(*) from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))`,
+  );
+  return row?.count ?? 0;
+}
+
 describe.skipIf(!enginesHere().includes("postgres"))("two processes on one Postgres", () => {
   const startWorld = worldsOn("postgres");
   let first: World;
@@ -212,11 +220,11 @@ describe.skipIf(!enginesHere().includes("postgres"))("two processes on one Postg
     const inboxId = await newInbox(first);
     const { deps } = second.service;
     const [account] = await query<{ id: string }>(deps.db.api, sql`select id from accounts order by id limit 1`);
-    const label = keyLabel({ accountId: account?.id ?? "", operation: "send", key: "hangs" });
+    const name = { accountId: account?.id ?? "", operation: "send" as const, key: "hangs" };
     const held = Promise.withResolvers<void>();
     const end = Promise.withResolvers<void>();
     const hanging = transaction(deps.db.api, async (tx) => {
-      await lockFreeKeys(tx, [label]);
+      await lockFreeKeys(tx, [name]);
       held.resolve();
       await end.promise;
     });
@@ -239,14 +247,38 @@ describe.skipIf(!enginesHere().includes("postgres"))("two processes on one Postg
     expect((await send(first, inboxId, {}, { key: "hangs" })).status).toBe(200);
   }, 20_000);
 
+  test("a twin that commits unseen, between the look at its key and the lock on it, is replayed all the same", async () => {
+    const inboxId = await newInbox(first);
+    const { deps } = second.service;
+    const twin = await send(second, inboxId, {}, { key: "unseen" });
+    const [use] = await query<KeyUse>(deps.db.api, sql`delete from idempotency_keys where key = 'unseen' returning *`);
+    const looking = Promise.withResolvers<void>();
+    const hold = transaction(deps.db.api, async (tx) => {
+      // The look at the key is over, and the lock on the inbox is waited for.
+      await query(tx, sql`select from inboxes where id = ${inboxId} for update`);
+      looking.resolve();
+      while ((await waitersFor(tx)) === 0) await Bun.sleep(5);
+      await query(
+        tx,
+        sql`insert into idempotency_keys select * from json_populate_record(null::idempotency_keys, ${JSON.stringify(use)}::json)`,
+      );
+    });
+    await looking.promise;
+    const answer = await send(first, inboxId, {}, { key: "unseen" });
+    await hold;
+    expect(answer.body.messageId).toBe(twin.body.messageId);
+    expect(answer.headers.get("idempotent-replayed")).toBe("true");
+    expect(await countRows(deps.db.api, "messages", inboxId)).toBe(1);
+  });
+
   test("a duplicate waits for a first one that takes its time", async () => {
     const inboxId = await newInbox(first);
     const { deps } = second.service;
     const [account] = await query<{ id: string }>(deps.db.api, sql`select id from accounts order by id limit 1`);
-    const label = keyLabel({ accountId: account?.id ?? "", operation: "send", key: "slow" });
+    const name = { accountId: account?.id ?? "", operation: "send" as const, key: "slow" };
     const held = Promise.withResolvers<void>();
     const slow = transaction(deps.db.api, async (tx) => {
-      await lockFreeKeys(tx, [label]);
+      await lockFreeKeys(tx, [name]);
       held.resolve();
       await query(tx, sql`select pg_sleep(0.3)`);
     });
