@@ -8,6 +8,7 @@ import { doctorCommand } from "./commands/doctor.ts";
 import { healthcheckCommand } from "./commands/healthcheck.ts";
 import { listenCommand } from "./commands/listen.ts";
 import { mailCommands } from "./commands/mail.ts";
+import { portableCommands } from "./commands/portable.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { systemdCommand } from "./commands/systemd.ts";
 import { upkeepCommands } from "./commands/upkeep.ts";
@@ -22,6 +23,7 @@ const commands: readonly Register[] = [
   upkeepCommands,
   accountCommands,
   mailCommands,
+  portableCommands,
   demoCommand,
   listenCommand,
   healthcheckCommand,

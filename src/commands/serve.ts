@@ -5,6 +5,7 @@ import { describeOutbound } from "../domain/outbound.ts";
 import { adminDoor } from "../flows/administer.ts";
 import { type Service, startService } from "../service.ts";
 import { version } from "../version.ts";
+import { exportDoor, exportPath } from "./portable.ts";
 import { prettyStream } from "./pretty-log.ts";
 
 export function serveCommand(program: Command): void {
@@ -21,7 +22,10 @@ async function serve(): Promise<number> {
   const config = readConfig(process.env, process.stdout.isTTY);
   const log = loggerOf(config);
   const service = await startService(config, log);
-  service.control?.serve(adminDoor({ ...service.deps, allowPrivateWebhooks: config.allowPrivateWebhooks }));
+  const admin = adminDoor({ ...service.deps, allowPrivateWebhooks: config.allowPrivateWebhooks });
+  service.control?.serve((request) =>
+    new URL(request.url).pathname === exportPath ? exportDoor(service.deps.db) : admin(request),
+  );
   process.stdout.write(banner(config, service));
   log.info({ version, engine: service.engine, api: service.apiUrl.href, smtp_port: service.smtp.port }, "started");
   return untilStopped(service, log);

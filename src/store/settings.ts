@@ -8,3 +8,12 @@ export async function findOrInsertSetting(db: Db, name: string, proposed: string
   const [row] = await db.select({ value: settings.value }).from(settings).where(eq(settings.name, name));
   return row?.value ?? proposed;
 }
+
+export async function findSetting(db: Db, name: string): Promise<string | undefined> {
+  const [row] = await db.select({ value: settings.value }).from(settings).where(eq(settings.name, name));
+  return row?.value;
+}
+
+export async function insertOrChangeSetting(db: Db, name: string, value: string): Promise<void> {
+  await db.insert(settings).values({ name, value }).onConflictDoUpdate({ target: settings.name, set: { value } });
+}
