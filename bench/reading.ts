@@ -1,0 +1,134 @@
+/**
+ * `bun bench/reading.ts`: lists, threads and search over HTTP on Postgres, in an inbox of 1,000 messages and in one of a
+ * million (SIZES=1000,1000000), in turns within one run, at concurrency 8. The last line holds the first page against the same
+ * rows by raw SQL through the same driver.
+ */
+import { startPostgres } from "../tests/support/postgres.ts";
+import { type LoadResult, load, median, percentile } from "./support/load.ts";
+import { clientOf, commonWord, rareWord, type SeededInbox, seedInbox } from "./support/seed.ts";
+import { startServiceProcess } from "./support/service.ts";
+
+const connections = 8;
+const seconds = Number(process.env.SECONDS ?? 2);
+const rounds = Number(process.env.ROUNDS ?? 3);
+const [small = 1_000, large = 1_000_000] = (process.env.SIZES ?? "1000,1000000").split(",").map(Number);
+
+const server = await startPostgres(["shared_buffers=1GB", "max_wal_size=4GB"]);
+await server.ask("create database bench");
+const url = server.url("bench");
+const service = await startServiceProcess({ DATABASE_URL: url });
+const headers = { authorization: `Bearer ${service.apiKey}` };
+try {
+  const [account] = await server.ask("select id from accounts", "bench");
+  const seed = async (number: number, messages: number) => {
+    const startedMs = performance.now();
+    const seeded = await seedInbox(url, { accountId: String(account?.id), number, messages });
+    print(`${messages} messages seeded in ${((performance.now() - startedMs) / 1000).toFixed(0)} s`);
+    return seeded;
+  };
+  const inboxes = { small: await seed(1, small), large: await seed(2, large) };
+
+  const cursors = new Map<SeededInbox, string>();
+  for (const inbox of Object.values(inboxes)) cursors.set(inbox, (await page(inbox)).nextCursor);
+  const questions: [name: string, pathOf: (inbox: SeededInbox) => string][] = [
+    ["first page", ({ id }) => `/v1/inboxes/${id}/messages`],
+    ["total alone (limit=1)", ({ id }) => `/v1/inboxes/${id}/messages?limit=1`],
+    ["next page by cursor", (inbox) => `/v1/inboxes/${inbox.id}/messages?cursor=${cursors.get(inbox)}`],
+    ["offset in the middle", ({ id, messages }) => `/v1/inboxes/${id}/messages?offset=${messages / 2}`],
+    ["offset at the end", ({ id, messages }) => `/v1/inboxes/${id}/messages?offset=${messages - 50}`],
+    [
+      "inbound, offset in the middle",
+      ({ id, messages }) => `/v1/inboxes/${id}/messages?direction=inbound&offset=${messages / 2}`,
+    ],
+    ["since and until", ({ id }) => `/v1/inboxes/${id}/messages?since=2025-01-01T00:30:00Z&until=2025-01-01T02:00:00Z`],
+    ["unread threads", ({ id }) => `/v1/inboxes/${id}/threads?is_read=false`],
+    ["all threads", ({ id }) => `/v1/inboxes/${id}/threads`],
+    ["all threads, offset in the middle", ({ id, messages }) => `/v1/inboxes/${id}/threads?offset=${messages / 10}`],
+    ["a thread", ({ threadId }) => `/v1/threads/${threadId}/messages`],
+    ["search, rare word", ({ id }) => `/v1/inboxes/${id}/messages?q=${rareWord}`],
+    ["search, rare sender", ({ id }) => `/v1/inboxes/${id}/messages?from=sender123&q=${rareWord}`],
+    ["search, word of every message", ({ id }) => `/v1/inboxes/${id}/messages?q=${commonWord}`],
+    ["with attachments", ({ id }) => `/v1/inboxes/${id}/messages?has_attachment=true`],
+  ];
+  print(
+    `\np50 · p99 ms at ${connections} connections${" ".repeat(13)}${small}${" ".repeat(12)}${large}       p50 ratio (target 1.50)`,
+  );
+  for (const [name, pathOf] of questions) {
+    const [few, many] = await inTurns(pathOf(inboxes.small), pathOf(inboxes.large));
+    print(`${name.padEnd(36)}${times(few)}  ${times(many)}  ${(many.p50Ms / few.p50Ms).toFixed(2)}`);
+  }
+
+  for (const inbox of Object.values(inboxes)) {
+    const api: number[] = [];
+    const raw: number[] = [];
+    for (let round = 0; round <= rounds; round++) {
+      const asked = await ask(`/v1/inboxes/${inbox.id}/messages`);
+      const bare = await rawRate(inbox);
+      if (round === 0) continue;
+      api.push(asked.perSecond);
+      raw.push(bare);
+    }
+    const ratio = median(api.map((rate, index) => rate / (raw[index] ?? Number.NaN)));
+    print(
+      `first page of ${inbox.messages}, ratio to the same rows by raw SQL: ${ratio.toFixed(2)} (target 0.50); ${median(api).toFixed(0)}/s and ${median(raw).toFixed(0)}/s`,
+    );
+  }
+} finally {
+  await service.stop();
+  await server.remove();
+}
+
+async function page({ id }: SeededInbox): Promise<{ nextCursor: string }> {
+  const answer = await fetch(`${service.apiUrl}/v1/inboxes/${id}/messages`, { headers });
+  return (await answer.json()) as { nextCursor: string };
+}
+
+async function ask(path: string, most = seconds): Promise<LoadResult> {
+  const result = await load({ url: `${service.apiUrl}${path}`, headers, connections, seconds: most });
+  if (result.statuses["200"] !== result.requests)
+    throw new Error(`${path}: not all 200: ${JSON.stringify(result.statuses)}`);
+  return result;
+}
+
+/** The median round of each. */
+async function inTurns(first: string, second: string): Promise<[LoadResult, LoadResult]> {
+  const results: [LoadResult[], LoadResult[]] = [[], []];
+  await ask(first, 0.5);
+  await ask(second, 0.5);
+  for (let round = 0; round < rounds; round++) {
+    results[0].push(await ask(first));
+    results[1].push(await ask(second));
+  }
+  const middle = (of: LoadResult[]) =>
+    percentile(of.toSorted((left, right) => left.p50Ms - right.p50Ms) as never, 0.5) as unknown as LoadResult;
+  return [middle(results[0]), middle(results[1])];
+}
+
+async function rawRate({ id, messages }: SeededInbox): Promise<number> {
+  const sql = clientOf(url, { max: connections, fetch_types: false });
+  let done = 0;
+  const until = performance.now() + seconds * 1000;
+  const startedMs = performance.now();
+  await Promise.all(
+    Array.from({ length: connections }, async () => {
+      for (; performance.now() < until; done++) {
+        const rows = await sql`
+          select id, thread_id, inbox_id, direction, status, from_addr, from_name, to_addr, cc, reply_to, subject, body_text, body_html,
+            attachment_count, rfc_message_id, provider_message_id, failure, created_at
+          from messages where inbox_id = ${id} and seq between ${messages - 49} and ${messages} order by seq desc`;
+        if (rows.length !== 50) throw new Error("the page is not whole");
+      }
+    }),
+  );
+  const rate = (done / (performance.now() - startedMs)) * 1000;
+  await sql.end();
+  return rate;
+}
+
+function times({ p50Ms, p99Ms }: LoadResult): string {
+  return `${p50Ms.toFixed(2).padStart(7)} ·${p99Ms.toFixed(2).padStart(6)}`;
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

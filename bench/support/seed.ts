@@ -1,0 +1,93 @@
+import postgres from "postgres";
+
+/** An inbox as full as asked, five messages to a thread, written straight into the tables; its counters and its search index are right. */
+export interface SeededInbox {
+  id: string;
+  messages: number;
+  /** A thread of it, in the middle of its time. */
+  threadId: string;
+}
+
+/** In ten messages of each inbox, spread over its whole time. */
+export const rareWord = "zanzibar";
+/** In every message. */
+export const commonWord = "hello";
+
+/** Text that many mails share, so that a million take a minute to make: two thousand bodies of sixty words. */
+const prepareBodies = `
+  create unlogged table if not exists seed_bodies as
+    select n, text, to_tsvector('simple', text) as words from (
+      select n, '${commonWord} ' || string_agg('w' || floor(power(random(), 3) * 20000)::int, ' ') as text
+      from generate_series(0, 1999) n, generate_series(1, 60) word where n + word > 0 group by n) bodies;
+  create unique index if not exists seed_bodies_n on seed_bodies (n)`;
+
+/** The driver by itself; a unix socket is named as libpq does it (`?host=/run/postgresql`), which the driver does not read. */
+export function clientOf(databaseUrl: string, options: postgres.Options<Record<string, never>> = {}): postgres.Sql {
+  const url = new URL(databaseUrl);
+  const directory = url.searchParams.get("host");
+  url.searchParams.delete("host");
+  const path = directory === null ? {} : { path: `${directory}/.s.PGSQL.${url.port || "5432"}` };
+  return postgres(url.href, { ...path, ...options });
+}
+
+export async function seedInbox(
+  databaseUrl: string,
+  { accountId, number, messages }: { accountId: string; number: number; messages: number },
+): Promise<SeededInbox> {
+  const sql = clientOf(databaseUrl, { max: 1, onnotice: () => undefined, connection: { synchronous_commit: "off" } });
+  const idOf = (kind: string, seq: string) =>
+    `('${kind}_0' || lpad(to_hex(${number}), 4, '0') || lpad(to_hex(${seq}), 21, '0'))`;
+  const threadOf = (seq: string) => `((${seq} - 1) / 1000 * 200 + (${seq} - 1) % 200)`;
+  const rareEvery = Math.max(1, Math.floor(messages / 10));
+  try {
+    await sql.unsafe("set maintenance_work_mem = '512MB'; set work_mem = '256MB'");
+    await sql.unsafe(prepareBodies);
+    await sql.unsafe(`
+      create temp table seed as
+        select seq, direction, row_number() over (partition by direction order by seq) as direction_seq,
+          timestamptz '2025-01-01 00:00:00Z' + seq * interval '10 seconds' as at
+        from (select seq, case when (seq + seq / 200) % 10 = 0 then 'outbound' else 'inbound' end as direction
+          from generate_series(1, ${messages}) seq) numbered;
+      drop index if exists message_search_words;
+      insert into messages (id, inbox_id, thread_id, seq, direction, direction_seq, status, created_at, rfc_message_id,
+          message_id_hash, from_addr, from_name, to_addr, cc, subject, body_text, body_html, attachment_count)
+        select ${idOf("msg", "seq")}, ${idOf("inb", "0")}, ${idOf("thr", threadOf("seq"))}, seq, direction, direction_seq,
+          case direction when 'inbound' then 'received' else 'sent' end, at, 'm' || seq || '@example.com',
+          md5(seq::text)::uuid, 'sender' || seq % 5000 || '@example.com', 'Sender ' || seq % 5000, 'ada@inbox.localhost', '{}',
+          'Order ' || ${threadOf("seq")}, b.text || case when seq % ${rareEvery} = 0 then ' ${rareWord}' else '' end,
+          null, case when seq % 20 = 0 then 1 else 0 end
+        from seed join seed_bodies b on b.n = seq % 2000 order by seq;
+      insert into attachments (message_id, filename, id, position, content_type, size_bytes, inline, source_id, part, digest)
+        select ${idOf("msg", "seq")}, 'file.pdf', ${idOf("att", "seq")}, 0, 'application/pdf', 1000, false, ${idOf("src", "seq")}, 1, ''
+        from seed where seq % 20 = 0;
+      insert into threads (id, inbox_id, subject, is_read, message_count, created_at, last_message_at, last_message_id,
+          last_seq, last_inbound_seq, participants, preview, has_attachments)
+        select ${idOf("thr", "thread")}, ${idOf("inb", "0")}, 'Order ' || thread, thread % 20 <> 0, count(*), min(at), max(at),
+          ${idOf("msg", "max(seq)")}, max(seq), coalesce(max(seq) filter (where direction = 'inbound'), 0),
+          '{sender@example.com,ada@inbox.localhost}', 'Hello w1 w2 w3', bool_or(seq % 20 = 0)
+        from (select *, ${threadOf("seq")} as thread from seed) placed group by thread;
+      insert into message_search (inbox_id, seq, words)
+        select ${idOf("inb", "0")}, seq, setweight(to_tsvector('simple', 'order ' || ${threadOf("seq")}), 'A')
+          || setweight(to_tsvector('simple', 'sender' || seq % 5000 || ' example com sender ' || seq % 5000), 'B')
+          || setweight('ada inbox localhost'::tsvector, 'C') || b.words
+          || case when seq % ${rareEvery} = 0 then '${rareWord}'::tsvector else ''::tsvector end
+          || array_to_tsvector(array['/' || mark, '/' || mark || '/' || seq / 8192, case direction when 'inbound' then '/in' else '/out' end])
+        from seed join seed_bodies b on b.n = seq % 2000,
+          (select left(encode(sha256(${idOf("inb", "0")}::bytea), 'hex'), 12) as mark) marks order by seq;
+      create index message_search_words on message_search using gin (words);
+      insert into inboxes (id, account_id, username, created_at, message_count, inbound_count, thread_count, unread_count,
+          last_message_at, last_message_id)
+        select ${idOf("inb", "0")}, '${accountId}', 'seed${number}', '2025-01-01', ${messages},
+          (select count(*) from seed where direction = 'inbound'), t.threads, t.unread,
+          (select max(at) from seed), ${idOf("msg", String(messages))}
+        from (select count(*) as threads, count(*) filter (where not is_read) as unread from threads where inbox_id = ${idOf("inb", "0")}) t;
+      insert into addresses (username, inbox_id) values ('seed${number}', ${idOf("inb", "0")});
+      drop table seed`);
+    await sql.unsafe("vacuum (analyze) messages, threads, message_search, attachments, inboxes");
+    const middle = String(Math.floor(messages / 2));
+    const [ids] = await sql.unsafe(`select ${idOf("inb", "0")} as inbox, ${idOf("thr", threadOf(middle))} as thread`);
+    return { id: String(ids?.inbox), messages, threadId: String(ids?.thread) };
+  } finally {
+    await sql.end({ timeout: 1 });
+  }
+}
