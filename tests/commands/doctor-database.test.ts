@@ -100,7 +100,7 @@ describe("The embedded database", () => {
     await db.close();
     const { findings } = await checkDatabase(question);
     expect(findings.at(-1)).toEqual({ check: "database schema", level: "ok", seen: "up to date" });
-  }, 15_000);
+  }, 60_000);
 
   test("whose holder doesn't answer is to be asked again", async () => {
     const dataDir = join(directory, "mute");
@@ -157,5 +157,5 @@ describe.skipIf(!hasPostgres)("A Postgres", () => {
     } finally {
       await server.remove();
     }
-  }, 30_000);
+  }, 60_000);
 });

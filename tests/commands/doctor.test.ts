@@ -347,7 +347,7 @@ describe("inboxd doctor", () => {
     } finally {
       await server.stop();
     }
-  }, 20_000);
+  }, 60_000);
 
   test("ends with 1 when something is wrong, and names it", async () => {
     const env = {
@@ -359,7 +359,7 @@ describe("inboxd doctor", () => {
     const { code, stdout } = await runInboxd(["doctor"], { cwd: directory, env });
     expect(stdout).toMatch(/^fail +database +Cannot reach the database/m);
     expect(code).toBe(1);
-  });
+  }, 30_000);
 });
 
 /** Closed when its test ends, however it ends. */

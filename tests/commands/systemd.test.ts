@@ -58,7 +58,7 @@ describe.skipIf(Bun.which("systemd-analyze") === null)("systemd", () => {
     rmSync(directory, { recursive: true });
     expect(said.split("\n").filter((line) => line.includes("inboxd.service"))).toEqual([]);
     expect(await verify.exited).toBe(0);
-  });
+  }, 30_000);
 });
 
 test("the zone of the mail domain is printed, with the addresses that are given", async () => {
@@ -70,4 +70,4 @@ test("the zone of the mail domain is printed, with the addresses that are given"
   const wrong = await runInboxd(["dns", "--ip", "example"], { env });
   expect(wrong.code).toBe(2);
   expect(wrong.stderr).toContain("It must be an IPv4 or IPv6 address");
-});
+}, 30_000);

@@ -46,7 +46,7 @@ test.each(enginesHere())(
       await remove();
     }
   },
-  20_000,
+  60_000,
 );
 
 test("a database that is away is said to be, and nothing is said of what it holds", async () => {
@@ -59,4 +59,4 @@ test("a database that is away is said to be, and nothing is said of what it hold
   expect(told.get("inboxd_database_up")).toBe(0);
   expect([...told.keys()].filter((name) => name.startsWith("inboxd_outbox"))).toEqual([]);
   rmSync(dataDir, { recursive: true });
-}, 20_000);
+}, 60_000);

@@ -256,7 +256,7 @@ describe("Whoever may not read the metrics gets none:", () => {
     await using world = await startWorld();
     expect(world.service.metricsUrl).toBeUndefined();
     expect((await world.api("/metrics")).status).toBe(404);
-  }, 30_000);
+  }, 60_000);
 
   test("with METRICS_TOKEN alone they are on the API's port, for its bearer", async () => {
     await using world = await startWorld({ env: { METRICS_TOKEN: token } });
@@ -275,7 +275,7 @@ describe("Whoever may not read the metrics gets none:", () => {
     expect(samples.get('inboxd_http_requests_total{method="GET",route="/metrics",status="4xx"}')).toBe(3);
     // The operator's business is none of the API's document.
     expect(Object.keys((await world.api("/openapi.json")).body.paths)).not.toContain("/metrics");
-  }, 30_000);
+  }, 60_000);
 
   test("with both they are on their own port alone, for the bearer alone", async () => {
     await using world = await startWorld({ env: { METRICS_TOKEN: token, METRICS_PORT: "0" } });
@@ -287,5 +287,5 @@ describe("Whoever may not read the metrics gets none:", () => {
     expect((await fetch(url, { method: "POST" })).headers.get("allow")).toBe("GET, HEAD");
     const answered = await fetch(url, { headers: { authorization: `Bearer ${token}` } });
     expect(parsedMetrics(await answered.text()).get("inboxd_database_up")).toBe(1);
-  }, 30_000);
+  }, 60_000);
 });
