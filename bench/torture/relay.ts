@@ -119,14 +119,20 @@ export function startRelay(ledger: Ledger, chance: Chance): TortureRelay {
     if (move === "silence") return;
     if (move !== "hang up") socket.write(`${move}\r\n`);
     if (!/^[23]/.test(move)) ledger.count(`relay: ${move === "hang up" ? move : move.slice(0, 3)}`);
-    if (/^(hang up|421|221)/.test(move)) socket.end();
+    if (/^(hang up|421|221)/.test(move)) end(socket);
+  }
+
+  /** What is written from here on reaches nobody. */
+  function end(socket: Socket<Session>): void {
+    socket.data.isOpen = false;
+    socket.end();
   }
 
   return {
     port: server.port,
     behave(next) {
       mood = next;
-      if (mood === "good") for (const socket of sockets) socket.end();
+      if (mood === "good") for (const socket of sockets) end(socket);
     },
     connections: () => sockets.size,
     stop: () => server.stop(true),
