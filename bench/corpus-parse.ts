@@ -7,14 +7,15 @@
  * in `X.json` (the form of stalwart's mail-parser), a second table says how often we agree with it, and how
  * often bare postal-mime does. Fails when a mail throws, takes over a second, or we agree less often than postal-mime.
  */
-import { readdirSync, readFileSync } from "node:fs";
-import { extname, join } from "node:path";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import PostalMime, { type Email } from "postal-mime";
 import { storedNames } from "../src/domain/filename.ts";
 import type { ParsedMail } from "../src/domain/message.ts";
 import { canonicalMessageId } from "../src/domain/message-id.ts";
 import { oneLine } from "../src/domain/text.ts";
 import { mailParser } from "../src/mail/parse.ts";
+import { mailsIn, withCrlf } from "./support/corpus.ts";
 
 const [folder] = process.argv.slice(2);
 if (folder === undefined) {
@@ -100,7 +101,7 @@ function wordsOf(mail: ParsedMail): Words {
   return {
     Subject: mail.subject,
     From: mail.from?.address,
-    "Message-ID": mail.messageId,
+    "Message-ID": canonicalMessageId(mail.messageId),
     "attachment count": String(mail.attachments.length),
     "attachment names": mail.attachments.map(({ filename }) => filename).join("\n"),
   };
@@ -172,19 +173,6 @@ function headerOf<Value>(tree: Tree, index: number, name: string, kind: string):
 
 function attribute(content: ContentValue | undefined, name: string): string | undefined {
   return content?.attributes?.find((one) => one.name === name)?.value;
-}
-
-function mailsIn(root: string): string[] {
-  const paths = readdirSync(root, { recursive: true, withFileTypes: true })
-    .filter(
-      (entry) => entry.isFile() && (/^(?:\.eml|\.raw)$/.test(extname(entry.name)) || /^msg_.*\.txt$/.test(entry.name)),
-    )
-    .map((entry) => join(entry.parentPath, entry.name).slice(root.length).replace(/^\/+/, ""));
-  return paths.sort();
-}
-
-function withCrlf(raw: Buffer): Buffer {
-  return Buffer.from(raw.toString("latin1").replace(/\r?\n/g, "\r\n"), "latin1");
 }
 
 function entryOf<Entry>(map: Map<string, Entry>, name: string, make: () => Entry): Entry {
