@@ -1,4 +1,5 @@
 import house from "../../drizzle/0000_house.sql" with { type: "text" };
+import storage from "../../drizzle/0001_storage.sql" with { type: "text" };
 import journal from "../../drizzle/meta/_journal.json" with { type: "json" };
 import type { Database } from "./db.ts";
 import type { Runner } from "./pool.ts";
@@ -10,7 +11,7 @@ export interface Migration {
 }
 
 /** The text of each file in `drizzle/`, imported so that the binary carries it; a test compares it with the journal. */
-const texts: Readonly<Record<string, string>> = { "0000_house": house };
+const texts: Readonly<Record<string, string>> = { "0000_house": house, "0001_storage": storage };
 
 export const migrations: readonly Migration[] = journal.entries.map(({ tag }) => {
   const text = texts[tag];
