@@ -62,7 +62,7 @@ export async function seedInbox(
         from seed where seq % 20 = 0;
       insert into threads (id, inbox_id, subject, is_read, message_count, created_at, last_message_at, last_message_id,
           last_seq, last_inbound_seq, participants, preview, has_attachments)
-        select ${idOf("thr", "thread")}, ${idOf("inb", "0")}, 'Order ' || thread, thread % 20 <> 0, count(*), min(at), max(at),
+        select ${idOf("thr", "thread")}, ${idOf("inb", "0")}, 'Order ' || thread, thread % 4 <> 0, count(*), min(at), max(at),
           ${idOf("msg", "max(seq)")}, max(seq), coalesce(max(seq) filter (where direction = 'inbound'), 0),
           '{sender@example.com,ada@inbox.localhost}', 'Hello w1 w2 w3', bool_or(seq % 20 = 0)
         from (select *, ${threadOf("seq")} as thread from seed) placed group by thread;
@@ -71,7 +71,8 @@ export async function seedInbox(
           || setweight(to_tsvector('simple', 'sender' || seq % 5000 || ' example com sender ' || seq % 5000), 'B')
           || setweight('ada inbox localhost'::tsvector, 'C') || b.words
           || case when seq % ${rareEvery} = 0 then '${rareWord}'::tsvector else ''::tsvector end
-          || array_to_tsvector(array['/' || mark, '/' || mark || '/' || seq / 8192, case direction when 'inbound' then '/in' else '/out' end])
+          || array_to_tsvector(array_remove(array['/' || mark, '/' || mark || '/' || seq / 8192, '/' || mark || '/w' || seq / 65536,
+            case direction when 'inbound' then '/in' else '/out' end, case when seq % 20 = 0 then '/files' end], null))
         from seed join seed_bodies b on b.n = seq % 2000,
           (select left(encode(sha256(${idOf("inb", "0")}::bytea), 'hex'), 12) as mark) marks order by seq;
       create index message_search_words on message_search using gin (words);

@@ -79,12 +79,8 @@ export interface SearchRow {
 export function searchRow(message: Searchable): SearchRow {
   const { inboxId, seq, threadId, fromAddr, fromName, toAddr, cc, subject, bodyText } = message;
   const plain = (text: string, bytes: number) => truncateUtf8(plainWords(text), bytes);
-  const marks = [
-    inboxMark(inboxId),
-    blockMark(inboxId, blockOf(seq)),
-    threadMark(threadId),
-    directionMark(message.direction),
-  ];
+  const blocks = (["near", "wide"] as const).map((size) => blockMark(inboxId, size, blockOf(size, seq)));
+  const marks = [inboxMark(inboxId), ...blocks, threadMark(threadId), directionMark(message.direction)];
   return {
     inboxId,
     seq,
@@ -104,8 +100,16 @@ export function inboxMark(inboxId: string): string {
   return `/${shortMark(inboxId)}`;
 }
 
-export function blockMark(inboxId: string, block: number): string {
-  return `/${shortMark(inboxId)}/${block}`;
+/** Messages of a block lie together in time: a search among the newest needs to look at no others. */
+export const blockSizes = { near: 8_192, wide: 65_536 } as const;
+export type BlockSize = keyof typeof blockSizes;
+
+export function blockOf(size: BlockSize, seq: number): number {
+  return Math.floor(seq / blockSizes[size]);
+}
+
+export function blockMark(inboxId: string, size: BlockSize, block: number): string {
+  return `${inboxMark(inboxId)}/${size === "near" ? "" : "w"}${block}`;
 }
 
 export function threadMark(threadId: string): string {
@@ -117,13 +121,6 @@ export function directionMark(direction: "inbound" | "outbound"): string {
 }
 
 export const attachmentMark = "/files";
-
-/** Messages of a block lie together in time: a search among the newest needs to look at no others. */
-export const blockSize = 8192;
-
-export function blockOf(seq: number): number {
-  return Math.floor(seq / blockSize);
-}
 
 function shortMark(id: string): string {
   return sha256Hex(id).slice(0, 12);

@@ -1,9 +1,10 @@
 import { type SQL, sql } from "drizzle-orm";
 import {
   attachmentMark,
+  type BlockSize,
   blockMark,
   blockOf,
-  blockSize,
+  blockSizes,
   directionMark,
   inboxMark,
   type Searchable,
@@ -46,9 +47,9 @@ export interface Found {
 }
 
 /**
- * The newest matches. They are looked for in three steps, each only when the steps before found too few: among the
- * newest 8,192 to 16,384 messages, among eight times as many, among all the rest. So a common word costs what the newest
- * messages cost and a rare one what its few matches cost, however full the inbox is.
+ * The newest matches. They are looked for among the newest 8,192 to 16,384 messages. When that gives too few of a word that
+ * is not rare, then among eight times as many; at last among all the rest. So a common word costs what the newest messages
+ * cost and a rare one what its few matches cost, however full the inbox is.
  *
  * The question is put together in a subselect, where the planner can't look into it: with what it believes to know of
  * a common word it would rather read the whole table. For the same reason inbox and number are compared in forms that no index has:
@@ -58,28 +59,36 @@ export async function searchMessages(db: Db, page: SearchPage): Promise<Found> {
   const { inboxId, first, last, limit, offset } = page;
   const needed = Math.max(page.counted, offset + limit);
   const terms = questionOf(page.terms);
-  const newest = blockOf(last);
-  const [second, third] = [Math.max(first, (newest - 1) * blockSize), Math.max(first, (newest - 15) * blockSize)];
-  const step = (marks: string[], from: number, to: number) => sql`
+  const near = Math.max(first, startBeforeLast("near", last));
+  const wide = Math.max(first, startBeforeLast("wide", last));
+  const step = (marks: string[], from: number, to: SQL) => sql`
     select s.seq from message_search s
     where s.words @@ (select ${anyOf(marks)} && ${terms})
       and s.inbox_id || '' = ${inboxId} and s.seq + 0 between ${from} and ${to}`;
-  const blocks = (from: number, to: number) => marksOfBlocks(inboxId, blockOf(from), blockOf(to));
   const rows = await query<Record<string, unknown> & ShownMessage & { total: number; indexedSeq: number }>(
     db,
     sql`with newest as materialized (
-          ${step(blocks(second, last), second, last)} order by seq desc limit ${needed}
+          ${step(lastBlocks(inboxId, "near", last), near, sql`${last}`)} order by seq desc limit ${needed}
+        ),
+        known as materialized (
+          select count(*) as count, count(*) >= ${notRare}::int and ${wide}::int < ${near}::int as not_rare from newest
         ),
         nearer as materialized (
-          select * from (${step(blocks(third, second - 1), third, second - 1)} order by seq desc limit ${needed}) step
-          where (select count(*) from newest) < ${needed} and ${third}::int < ${second}::int
+          select * from (
+            ${step(lastBlocks(inboxId, "wide", last), wide, sql`${near - 1}`)} order by seq desc limit ${needed}
+          ) step
+          where (select not_rare and count < ${needed} from known)
         ),
-        oldest as materialized (
-          select * from (${step([inboxMark(inboxId)], first, third - 1)} order by seq desc limit ${needed}) step
-          where (select count(*) from newest) + (select count(*) from nearer) < ${needed} and ${first}::int < ${third}::int
+        rest as materialized (
+          select * from (
+            ${step([inboxMark(inboxId)], first, sql`(select case when not_rare then ${wide - 1}::int else ${near - 1}::int end from known)`)}
+            order by seq desc limit ${needed}
+          ) step
+          where (select count < ${needed} - (select count(*) from nearer) from known)
+            and ${first}::int < case when (select not_rare from known) then ${wide}::int else ${near}::int end
         ),
         hits as materialized (
-          select seq from (table newest union all table nearer union all table oldest) hits order by seq desc limit ${needed}
+          select seq from (table newest union all table nearer union all table rest) hits order by seq desc limit ${needed}
         )
         select (select count(*) from hits) as total,
           (select coalesce(max(seq), 0) from message_search where inbox_id = ${inboxId}) as "indexedSeq", m.*
@@ -96,8 +105,18 @@ export async function searchMessages(db: Db, page: SearchPage): Promise<Found> {
   };
 }
 
-function marksOfBlocks(inboxId: string, first: number, last: number): string[] {
-  return Array.from({ length: Math.max(1, last - first + 1) }, (_, index) => blockMark(inboxId, first + index));
+/** So many matches among the newest messages that all of them would be too many to look at. */
+const notRare = 64;
+
+/** The number at which the block before that of the last one begins. */
+function startBeforeLast(size: BlockSize, last: number): number {
+  return (blockOf(size, last) - 1) * blockSizes[size];
+}
+
+/** The block of the last number and the one before it. */
+function lastBlocks(inboxId: string, size: BlockSize, last: number): string[] {
+  const block = blockOf(size, last);
+  return [blockMark(inboxId, size, block), blockMark(inboxId, size, Math.max(0, block - 1))];
 }
 
 function anyOf(marks: readonly string[]): SQL {
