@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { isHtml } from "../../src/domain/body.ts";
+import { cpuMs } from "../support/cpu.ts";
 
 const html: readonly [says: string, body: string][] = [
   ["a document with doctype", "<!DOCTYPE html><title>x</title>"],
@@ -59,8 +60,8 @@ test.each(["<", "<p ", "</", "<p a='", '<p a="', "<b", "<p =", "<p = '", "</p>",
   "1 MB of %j is text, at once",
   (piece) => {
     const body = piece.repeat(1_000_000 / piece.length);
-    const startMs = performance.now();
+    const startMs = cpuMs();
     expect(isHtml(body)).toBe(false);
-    expect(performance.now() - startMs).toBeLessThan(1_000);
+    expect(cpuMs() - startMs).toBeLessThan(1_000);
   },
 );

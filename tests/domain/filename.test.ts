@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { storedNames } from "../../src/domain/filename.ts";
+import { cpuMs } from "../support/cpu.ts";
 
 function named(filename: string | undefined, contentType = "application/pdf"): string | undefined {
   return storedNames([{ filename, contentType }])[0];
@@ -95,10 +96,10 @@ describe("the names of one mail differ", () => {
   });
 
   test("10,000 doubles take no quadratic time", () => {
-    const startMs = performance.now();
+    const startMs = cpuMs();
     expect(storedNames(Array(10_000).fill({ filename: "a.txt", contentType: "text/plain" })).at(-1)).toBe(
       "a-10000.txt",
     );
-    expect(performance.now() - startMs).toBeLessThan(2000);
+    expect(cpuMs() - startMs).toBeLessThan(2000);
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { attributionLine, type QuotedMessage, replySubject, withTextQuote } from "../../src/domain/quote.ts";
 import { replyReferences } from "../../src/domain/references.ts";
+import { cpuMs } from "../support/cpu.ts";
 
 const previous: QuotedMessage = {
   from: { name: "Jane Doe", address: "jane@example.com" },
@@ -89,9 +90,9 @@ describe("the quote", () => {
   });
 
   test("of 20 MB is made at once", () => {
-    const startMs = performance.now();
+    const startMs = cpuMs();
     quoteOf("\n> ".repeat(7_000_000));
-    expect(performance.now() - startMs).toBeLessThan(2_000);
+    expect(cpuMs() - startMs).toBeLessThan(2_000);
   });
 
   test("follows the caller's text after one blank line, whatever its end", () => {

@@ -4,6 +4,7 @@ import PostalMime from "postal-mime";
 import type { OutgoingMail } from "../../src/domain/message.ts";
 import { cleanText, oneLine } from "../../src/domain/text.ts";
 import { composeMail, needsSmtpUtf8 } from "../../src/mail/compose.ts";
+import { cpuMs } from "../support/cpu.ts";
 import smugglingSequences from "./fixtures/smuggling-sequences.json" with { type: "json" };
 
 const plain: OutgoingMail = {
@@ -179,9 +180,9 @@ describe("a body", () => {
   });
 
   test("of 500 KB is encoded at once", () => {
-    const startMs = performance.now();
+    const startMs = cpuMs();
     composeMail({ ...plain, bodyText: "wörds ".repeat(16_000), bodyHtml: "<p>日本語</p>".repeat(35_000) });
-    expect(performance.now() - startMs).toBeLessThan(1_000);
+    expect(cpuMs() - startMs).toBeLessThan(1_000);
   });
 });
 

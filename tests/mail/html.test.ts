@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { escapeHtml, sanitizeHtml, textOfHtml } from "../../src/mail/html.ts";
 import { shownElements, tameHtml } from "../../src/mail/tame-html.ts";
+import { cpuMs } from "../support/cpu.ts";
 
 describe("the text alternative of HTML", () => {
   const rows: readonly [says: string, html: string, text: string][] = [
@@ -146,11 +147,11 @@ describe("500 KB of malice take no longer than 500 KB of mail", () => {
     ["nothing but spaces", `<pre>${fill(" ")}x</pre>`],
   ];
   test.each(rows)("%s", (_says, html) => {
-    const startMs = performance.now();
+    const startMs = cpuMs();
     textOfHtml(html);
     sanitizeHtml(html);
     // The honest ones take 0.1 to 1.5 s on a busy machine, the square ones took 10 s to 3 min.
-    expect(performance.now() - startMs).toBeLessThan(6_000);
+    expect(cpuMs() - startMs).toBeLessThan(6_000);
   });
 
   test("words past the depth that is kept are kept", () => {

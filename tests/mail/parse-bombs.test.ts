@@ -17,6 +17,8 @@ function bomb(before: string, piece: string, after = "", bytes = megabytes * 102
 }
 
 /** Parses, and says how long the loop stood still at most. */
+const mostLagMs = 5_000;
+
 async function parseWatched(raw: Uint8Array): Promise<{ mail: ParsedMail; lagMs: number; tookMs: number }> {
   const startMs = performance.now();
   let lagMs = 0;
@@ -57,9 +59,9 @@ describe("a bomb is listed and holds nothing up", () => {
       const { mail, lagMs, tookMs } = await parseWatched(raw);
       expect(mail).toMatchObject({ subject: "bomb", messageId: "bomb@x.example", from: { address: "eve@x.example" } });
       expect(mail.references).toEqual(["a@x", "b@x"]);
-      // 250 ms on a machine of its own; the tests share one.
-      expect(lagMs).toBeLessThan(1000);
-      expect(tookMs).toBeLessThan(10_000);
+      // 250 ms on a machine of its own; the tests share one. What is guarded against took minutes.
+      expect(lagMs).toBeLessThan(mostLagMs);
+      expect(tookMs).toBeLessThan(20_000);
       expect(faults).toEqual([]);
     },
     15_000,
@@ -95,7 +97,7 @@ describe("big mail that means no harm is read whole", () => {
     const { mail, lagMs } = await parseWatched(raw);
     expect(mail).toMatchObject({ bodyText: "see file", complete: true });
     expect(Buffer.compare(mail.attachments[0]?.bytes ?? new Uint8Array(), bytes)).toBe(0);
-    expect(lagMs).toBeLessThan(1000);
+    expect(lagMs).toBeLessThan(mostLagMs);
     // The Worker got a copy: the caller still has to store the source.
     expect(raw.equals(before)).toBe(true);
   });

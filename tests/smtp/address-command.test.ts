@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { parseRecipient, parseSender } from "../../src/smtp/address-command.ts";
+import { cpuMs } from "../support/cpu.ts";
 
 const codes = (parsed: ReturnType<typeof parseSender>) =>
   typeof parsed === "string" ? parsed : `${parsed.code} ${parsed.enhancedCode}`;
@@ -63,9 +64,9 @@ describe("RCPT", () => {
   });
 
   test("a line of two thousand quotes is refused at once", () => {
-    const startedAtMs = performance.now();
+    const startedAtMs = cpuMs();
     expect(codes(parseRecipient(`RCPT TO:<${'"'.repeat(2001)}@x`))).toBe("501 5.5.4");
     expect(codes(parseRecipient(`RCPT TO:<${'"a\\"'.repeat(500)}@x`))).toBe("501 5.5.4");
-    expect(performance.now() - startedAtMs).toBeLessThan(100);
+    expect(cpuMs() - startedAtMs).toBeLessThan(100);
   });
 });

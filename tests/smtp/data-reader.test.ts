@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { dataReader } from "../../src/smtp/data-reader.ts";
+import { cpuMs } from "../support/cpu.ts";
 
 /** What a reader makes of octets that come in the given pieces. */
 function readIn(pieces: readonly string[], maxBytes = 1_000_000) {
@@ -103,10 +104,10 @@ test("a mail of the greatest size is kept", () => {
 test("a mail of nothing but stuffed dots takes time and memory by its size, not by its dots", () => {
   const chunk = Buffer.from("\r\n..".repeat(16_384));
   const reader = dataReader(100_000_000);
-  const startedAtMs = performance.now();
+  const startedAtMs = cpuMs();
   for (let i = 0; i < 200; i++) reader.read(chunk);
   // 13 MB of them; a search from each dot to the end of its chunk would take minutes.
-  expect(performance.now() - startedAtMs).toBeLessThan(4_000);
+  expect(cpuMs() - startedAtMs).toBeLessThan(4_000);
   expect(reader.sizeBytes).toBe(200 * 16_384 * 3);
   expect(reader.bytes().length).toBe(reader.sizeBytes);
 });
