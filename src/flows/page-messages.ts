@@ -2,6 +2,7 @@ import type { Db } from "../store/db.ts";
 import {
   type Axis,
   findFirstSince,
+  findMessagesPage,
   type InboxTotals,
   listMessagesBetween,
   listThreadMessages,
@@ -13,6 +14,7 @@ import { findThread } from "../store/thread-pages.ts";
 /** Which messages of an inbox to show, the newest first. */
 export interface MessagesQuery {
   accountId: string;
+  inboxId: string;
   direction: "inbound" | "outbound" | undefined;
   threadId: string | undefined;
   /** Not older than this. */
@@ -34,10 +36,20 @@ export interface MessagesPage {
 
 /**
  * A page whose cost is that of its rows, at any offset: messages are numbered without gaps, so a page is a range of
- * numbers and a total is a difference. What came after `totals` were read has higher numbers and moves nothing.
+ * numbers and a total the last of them. Undefined where the account has no such inbox.
  */
-export async function pageMessages(db: Db, totals: InboxTotals, asked: MessagesQuery): Promise<MessagesPage> {
-  if (asked.threadId !== undefined) return pageOfThread(db, totals, asked, asked.threadId);
+export async function pageMessages(db: Db, asked: MessagesQuery): Promise<MessagesPage | undefined> {
+  const { accountId, inboxId, direction, limit, offset, after } = asked;
+  const axis = direction ?? "all";
+  const page = await findMessagesPage(db, { accountId, inboxId, axis, limit, offset, before: after });
+  if (page === undefined) return undefined;
+  const last = page.messages.at(-1);
+  const number = axis === "all" ? last?.seq : last?.directionSeq;
+  return { ...page, next: number !== undefined && number > 1 ? number : undefined };
+}
+
+/** A page of what lies between two instants: their numbers are looked up, and their difference is the total. */
+export async function pageBetween(db: Db, totals: InboxTotals, asked: MessagesQuery): Promise<MessagesPage> {
   const axis: Axis = asked.direction ?? "all";
   const { first, last } = await rangeOf(db, totals, axis, asked);
   const top = asked.after === undefined ? last - asked.offset : Math.min(last, asked.after - 1);
@@ -67,14 +79,14 @@ function countOn(axis: Axis, { messageCount, inboundCount }: InboxTotals): numbe
   return axis === "inbound" ? inboundCount : messageCount - inboundCount;
 }
 
-async function pageOfThread(
+/** A page of one thread, whose row has the total. */
+export async function pageOfThread(
   db: Db,
-  totals: InboxTotals,
-  { accountId, limit, offset, after }: MessagesQuery,
   threadId: string,
+  { accountId, inboxId, limit, offset, after }: MessagesQuery,
 ): Promise<MessagesPage> {
   const thread = await findThread(db, accountId, threadId);
-  if (thread?.inboxId !== totals.id) return { messages: [], total: 0, next: undefined };
+  if (thread?.inboxId !== inboxId) return { messages: [], total: 0, next: undefined };
   const total = thread.messageCount;
   if (after !== undefined) {
     const found = await listThreadMessagesBefore(db, threadId, after, limit + 1);

@@ -8,7 +8,13 @@ import { plainQuestion } from "../domain/search.ts";
 import type { AttachmentLinks } from "../flows/attachment-links.ts";
 import type { Deps } from "../flows/deps.ts";
 import { outgoingMail } from "../flows/outgoing-mail.ts";
-import { type MessagesQuery, pageMessages } from "../flows/page-messages.ts";
+import {
+  type MessagesPage,
+  type MessagesQuery,
+  pageBetween,
+  pageMessages,
+  pageOfThread,
+} from "../flows/page-messages.ts";
 import { searchPage } from "../flows/search-messages.ts";
 import { composeMail } from "../mail/compose.ts";
 import { findInboxTotals, findMessage, type InboxTotals, type StoredMessage } from "../store/message-pages.ts";
@@ -92,19 +98,17 @@ export function messages(deps: MessagesDeps) {
         },
       }),
     )
-    .derive(async ({ account, params }) => ({
-      totals: await ownedTotals(deps, account.id, (params as { id: string }).id),
-    }))
     .get(
       "/inboxes/:id/messages",
-      async ({ account, totals, query }) => {
-        const question = questionOf(totals.id, query);
+      async ({ account, params, query }) => {
+        const question = questionOf(params.id, query);
         const after = positionAfter(query, question);
-        const asked = { ...filtersOf(query), accountId: account.id, after };
-        const terms = termsOf(query);
-        const page = await (isSearch(asked, terms)
-          ? searchPage(deps.db.api, totals, { ...terms, direction: asked.direction, threadId: asked.threadId }, asked)
-          : pageMessages(deps.db.api, totals, asked));
+        if (after instanceof Refusal) {
+          await ownedTotals(deps, account.id, params.id);
+          throw after;
+        }
+        const asked = { ...filtersOf(query), accountId: account.id, inboxId: params.id, after };
+        const page = await askedPage(deps, asked, termsOf(query));
         return {
           data: await toMessages(deps.db.api, deps.links, deps.now(), page.messages),
           total: page.total,
@@ -117,6 +121,11 @@ export function messages(deps: MessagesDeps) {
           "Newest first. A page costs the same at any `offset`; `cursor` goes on where a page ended and neither skips nor repeats a message while mail arrives. Filters all apply at once. Of a search `total` is exact up to 10,000, which stands for that many or more.",
         path: inboxPath,
         query: MessagesParameters,
+        // Whether there is such an inbox is asked with its page, and comes first here too (contract §2).
+        whenRefused: async ({ account, params }, refusal) => {
+          await ownedTotals(deps, account.id, params.id ?? "");
+          return refusal;
+        },
         answers: {
           200: Type.Object(
             {
@@ -159,7 +168,25 @@ async function ownedMessage(deps: Deps, accountId: string, id: string): Promise<
   return message;
 }
 
-function filtersOf(query: Parameters): Omit<MessagesQuery, "accountId" | "after"> {
+async function askedPage(deps: MessagesDeps, asked: MessagesQuery, terms: WordTerms): Promise<MessagesPage> {
+  const { api: db } = deps.db;
+  const { accountId, inboxId, direction, threadId, since, until } = asked;
+  const isBetween = since !== undefined || until !== undefined;
+  const isSearch = Object.values(terms).some((term) => term !== undefined);
+  const isPlain = !isSearch && !isBetween && threadId === undefined;
+  if (isPlain && isId("inb", inboxId)) {
+    const page = await pageMessages(db, asked);
+    if (page !== undefined) return page;
+  }
+  const totals = await ownedTotals(deps, accountId, inboxId);
+  // Numbers alone can't answer a question about a thread and more.
+  if (isSearch || (threadId !== undefined && (isBetween || direction !== undefined))) {
+    return searchPage(db, totals, { ...terms, direction, threadId }, asked);
+  }
+  return threadId === undefined ? pageBetween(db, totals, asked) : pageOfThread(db, threadId, asked);
+}
+
+function filtersOf(query: Parameters): Omit<MessagesQuery, "accountId" | "inboxId" | "after"> {
   return {
     direction: query.direction,
     threadId: query.thread_id,
@@ -183,25 +210,18 @@ function termsOf(query: Parameters): WordTerms {
   };
 }
 
-/** What numbers alone can't answer. */
-function isSearch({ threadId, direction, since, until }: MessagesQuery, terms: WordTerms): boolean {
-  if (Object.values(terms).some((term) => term !== undefined)) return true;
-  return threadId !== undefined && [direction, since, until].some((filter) => filter !== undefined);
-}
-
 /** All that decides which messages a list has and in which numbers it is paged: a cursor holds for no other. */
 function questionOf(inboxId: string, query: Parameters): unknown {
   const { limit: _limit, offset: _offset, ...filters } = filtersOf(query);
   return [inboxId, filters, termsOf(query)];
 }
 
-function positionAfter({ cursor, offset }: Parameters, question: unknown): number | undefined {
+function positionAfter({ cursor, offset }: Parameters, question: unknown): number | Refusal | undefined {
   if (cursor === undefined) return undefined;
-  if (offset > 0) throw wrongParameter("offset", "must be left out with `cursor`");
+  if (offset > 0) return wrongParameter("offset", "must be left out with `cursor`");
   const position = positionOf(cursor, question);
-  if (position === undefined)
-    throw wrongParameter("cursor", "must come from a page of the same list, with the same filters");
-  return position;
+  const detail = "must come from a page of the same list, with the same filters";
+  return position ?? wrongParameter("cursor", detail);
 }
 
 function wrongParameter(name: string, detail: string): Refusal {
