@@ -261,8 +261,8 @@ for (const engine of enginesHere()) {
       await Promise.all([one.stop(), other.stop()]);
       await second.close();
       expect(order).toHaveLength(200);
-      expect(one.relay.mails.length).toBeGreaterThan(0);
-      expect(other.relay.mails.length).toBeGreaterThan(0);
+      // How the work falls to the two is chance; that nothing is done twice or out of order is not.
+      expect(one.relay.mails.length + other.relay.mails.length).toBe(200);
       for (const inbox of inboxes) {
         const numbers = order.filter((mail) => isFrom(mail, inbox)).map(numberOf);
         expect(numbers).toHaveLength(4);
