@@ -1,7 +1,7 @@
 import { recipientOf } from "../domain/address.ts";
 import type { ParsedMail } from "../domain/message.ts";
 import { findInboxByUsername } from "../store/inboxes.ts";
-import type { ReceivedMail } from "./arrival.ts";
+import { greatBytes, type ReceivedMail } from "./arrival.ts";
 import type { Deps } from "./deps.ts";
 import type { Receipt } from "./file-arrivals.ts";
 import { turns } from "./turns.ts";
@@ -32,8 +32,7 @@ export interface MailEntrance {
 const rememberedMs = 30_000;
 const mostRemembered = 50_000;
 
-/** What a great mail takes while it is parsed and stored is several times its size, so few are at it together. */
-const greatBytes = 1 << 20;
+/** So few great mails are at it together. */
 const greatBytesAtOnce = 24 << 20;
 
 export function mailEntrance(deps: AcceptDeps): MailEntrance {

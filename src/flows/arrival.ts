@@ -35,6 +35,9 @@ export interface ArrivalCopy {
   eventId: string;
 }
 
+/** What a mail takes while it is parsed and stored is several times its size: from here on that counts. */
+export const greatBytes = 1 << 20;
+
 export async function arrivalOf(deps: Deps, { mail, raw, recipients }: ReceivedMail): Promise<Arrival> {
   const receivedAt = deps.now();
   const sourceId = deps.newId("src", receivedAt);

@@ -11,6 +11,11 @@ export interface GroupCommitOptions<Item, Result> {
   mostItems?: number;
   mostBytes?: number;
   inFlight?: number;
+  /**
+   * How many items a batch needs to start beside another. Where a batch costs much more than its items, a few large
+   * ones do more than many small ones; alone, a batch starts with one.
+   */
+  leastBeside?: number;
 }
 
 interface Waiting<Item, Result> {
@@ -20,12 +25,12 @@ interface Waiting<Item, Result> {
 }
 
 export function groupCommit<Item, Result>(options: GroupCommitOptions<Item, Result>): (item: Item) => Promise<Result> {
-  const { mostItems = 64, mostBytes = 4 << 20, inFlight = 2 } = options;
+  const { mostItems = 64, mostBytes = 4 << 20, inFlight = 2, leastBeside = 1 } = options;
   const queue: Waiting<Item, Result>[] = [];
   let running = 0;
 
   function start(): void {
-    while (running < inFlight && queue.length > 0) {
+    while (running < inFlight && queue.length >= (running === 0 ? 1 : leastBeside)) {
       running += 1;
       void commitBatch(takeBatch()).finally(() => {
         running -= 1;
@@ -60,6 +65,6 @@ export function groupCommit<Item, Result>(options: GroupCommitOptions<Item, Resu
     new Promise((resolve, reject) => {
       queue.push({ item, resolve, reject });
       // What comes in the same turn of the loop goes into the same batch.
-      if (queue.length === 1) queueMicrotask(start);
+      if (queue.length === 1 || queue.length === leastBeside) queueMicrotask(start);
     });
 }

@@ -6,7 +6,7 @@ import type { AttachmentRow, MessageRow } from "./messages.ts";
 import type { EventRow, NewOutboxItem } from "./outbox.ts";
 import { insertion, recordSet } from "./rows.ts";
 import { attachments, awaitedParents, correspondents, events, inboxes, messages, outbox, threads } from "./schema.ts";
-import { areGreat, insertSources, type Source, sourcesInserted } from "./sources.ts";
+import { type Source, sourcesInserted } from "./sources.ts";
 import { threadFields } from "./threads.ts";
 
 /** A Message-ID, by its hash, in one inbox. */
@@ -81,20 +81,15 @@ export interface FiledMails {
   inboxes: readonly LockedInbox[];
 }
 
-/**
- * Writes what was decided under the lock on the inboxes. One statement, because ten cost more than all their rows;
- * only the bytes of great mail go before it, piece by piece.
- */
+/** Writes what was decided under the lock on the inboxes. One statement, because ten cost more than all their rows. */
 export async function insertMails(tx: Db, mails: FiledMails): Promise<void> {
-  const apart = areGreat(mails.sources);
-  if (apart) await insertSources(tx, mails.sources);
   const parts = [
     sql`thread as (${insertion(threads, mails.threads, threadChanged)})`,
     sql`message as (${insertion(messages, mails.messages)})`,
     sql`event as (${insertion(events, mails.events)})`,
   ];
   const ifAny = sql` on conflict do nothing`;
-  if (!apart) parts.push(sql`source as (${sourcesInserted(mails.sources)})`);
+  if (mails.sources.length > 0) parts.push(sql`source as (${sourcesInserted(mails.sources)})`);
   if (mails.attachments.length > 0) parts.push(sql`attachment as (${insertion(attachments, mails.attachments)})`);
   if (mails.correspondents.length > 0)
     parts.push(sql`correspondent as (${insertion(correspondents, mails.correspondents, ifAny)})`);

@@ -40,13 +40,7 @@ export interface Source {
   chunks: readonly Chunk[];
 }
 
-/** Whether the bytes are to go piece by piece, in statements of their own. */
-export function areGreat(sources: readonly Source[]): boolean {
-  let sizeBytes = 0;
-  for (const { chunks } of sources) for (const { bytes } of chunks) sizeBytes += bytes.length;
-  return sizeBytes > batchBytes;
-}
-
+/** Writes great sources piece by piece, in statements of their own. */
 export async function insertSources(tx: Db, sources: readonly Source[]): Promise<void> {
   for (const batch of batches(rowsOf(sources))) await query(tx, rowsInserted(batch));
 }
@@ -98,6 +92,16 @@ function* batches(rows: readonly ChunkRow[]): Generator<ChunkRow[]> {
     sizeBytes += row.bytes.length;
   }
   if (batch.length > 0) yield batch;
+}
+
+/** Corrects how many messages share a source; it goes when none does. */
+export async function markSourceShares(tx: Db, id: string, shares: number): Promise<void> {
+  await query(
+    tx,
+    shares === 0
+      ? sql`delete from source_chunks where source_id = ${id}`
+      : sql`update source_chunks set shares = ${shares} where source_id = ${id} and part = 0 and seq = 0`,
+  );
 }
 
 /** One piece, as it was before it was compressed; undefined past the end. */
