@@ -1,11 +1,16 @@
 /**
  * `bun bench/reading.ts`: lists, threads and search over HTTP on Postgres, in an inbox of 1,000 messages and in one of a
- * million (SIZES=1000,1000000), in turns within one run, at concurrency 8. The last line holds the first page against the same
+ * million (SIZES=1000,1000000), in turns within one run, at concurrency 8; ENGINE=embedded for the other database. The last lines hold the first page against the same
  * rows by raw SQL through the same driver.
  */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openDatabase } from "../src/store/db.ts";
 import { startPostgres } from "../tests/support/postgres.ts";
+import { clientOf } from "./support/client.ts";
 import { type LoadResult, load, median, percentile } from "./support/load.ts";
-import { clientOf, commonWord, rareWord, type SeededInbox, seedInbox } from "./support/seed.ts";
+import { commonWord, rareWord, type SeededInbox, seedInbox } from "./support/seed.ts";
 import { startServiceProcess } from "./support/service.ts";
 
 const connections = 8;
@@ -13,21 +18,18 @@ const seconds = Number(process.env.SECONDS ?? 2);
 const rounds = Number(process.env.ROUNDS ?? 3);
 const [small = 1_000, large = 1_000_000] = (process.env.SIZES ?? "1000,1000000").split(",").map(Number);
 
-const server = await startPostgres(["shared_buffers=1GB", "max_wal_size=4GB"]);
-await server.ask("create database bench");
-const url = server.url("bench");
-const service = await startServiceProcess({ DATABASE_URL: url });
+const engine = process.env.ENGINE === "embedded" ? "embedded" : "postgres";
+const server = engine === "postgres" ? await startPostgres(["shared_buffers=1GB", "max_wal_size=4GB"]) : undefined;
+await server?.ask("create database bench");
+const url = server?.url("bench");
+const dataDir = mkdtempSync(join(tmpdir(), "ibx-reading-"));
+const environment = { DATA_DIR: dataDir, ...(url !== undefined && { DATABASE_URL: url }) };
+// A first start makes the account that the inboxes belong to.
+await (await startServiceProcess(environment)).stop();
+const inboxes = await seeded();
+const service = await startServiceProcess(environment);
 const headers = { authorization: `Bearer ${service.apiKey}` };
 try {
-  const [account] = await server.ask("select id from accounts", "bench");
-  const seed = async (number: number, messages: number) => {
-    const startedMs = performance.now();
-    const seeded = await seedInbox(url, { accountId: String(account?.id), number, messages });
-    print(`${messages} messages seeded in ${((performance.now() - startedMs) / 1000).toFixed(0)} s`);
-    return seeded;
-  };
-  const inboxes = { small: await seed(1, small), large: await seed(2, large) };
-
   const cursors = new Map<SeededInbox, string>();
   for (const inbox of Object.values(inboxes)) cursors.set(inbox, (await page(inbox)).nextCursor);
   const questions: [name: string, pathOf: (inbox: SeededInbox) => string][] = [
@@ -58,12 +60,12 @@ try {
     print(`${name.padEnd(36)}${times(few)}  ${times(many)}  ${(many.p50Ms / few.p50Ms).toFixed(2)}`);
   }
 
-  for (const inbox of Object.values(inboxes)) {
+  for (const inbox of url === undefined ? [] : Object.values(inboxes)) {
     const api: number[] = [];
     const raw: number[] = [];
     for (let round = 0; round <= rounds; round++) {
       const asked = await ask(`/v1/inboxes/${inbox.id}/messages`);
-      const bare = await rawRate(inbox);
+      const bare = await rawRate(url ?? "", inbox);
       if (round === 0) continue;
       api.push(asked.perSecond);
       raw.push(bare);
@@ -75,7 +77,26 @@ try {
   }
 } finally {
   await service.stop();
-  await server.remove();
+  await server?.remove();
+  rmSync(dataDir, { recursive: true, force: true });
+}
+
+async function seeded() {
+  const db = await openDatabase({ url, dataDir });
+  try {
+    return await db.maintain(async (runner) => {
+      const [account] = (await runner.run("select id from accounts", [], "arrays")) as [string][];
+      const seed = async (number: number, messages: number) => {
+        const startedMs = performance.now();
+        const inbox = await seedInbox(runner.script, { accountId: account?.[0] ?? "", number, messages });
+        print(`${messages} messages seeded in ${((performance.now() - startedMs) / 1000).toFixed(0)} s`);
+        return inbox;
+      };
+      return { small: await seed(1, small), large: await seed(2, large) };
+    });
+  } finally {
+    await db.close();
+  }
 }
 
 async function page({ id }: SeededInbox): Promise<{ nextCursor: string }> {
@@ -104,8 +125,8 @@ async function inTurns(first: string, second: string): Promise<[LoadResult, Load
   return [middle(results[0]), middle(results[1])];
 }
 
-async function rawRate({ id, messages }: SeededInbox): Promise<number> {
-  const sql = clientOf(url, { max: connections, fetch_types: false });
+async function rawRate(databaseUrl: string, { id, messages }: SeededInbox): Promise<number> {
+  const sql = clientOf(databaseUrl, { max: connections, fetch_types: false });
   let done = 0;
   const until = performance.now() + seconds * 1000;
   const startedMs = performance.now();

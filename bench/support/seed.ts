@@ -1,5 +1,3 @@
-import postgres from "postgres";
-
 /** An inbox as full as asked, five messages to a thread, written straight into the tables; its counters and its search index are right. */
 export interface SeededInbox {
   id: string;
@@ -21,28 +19,18 @@ const prepareBodies = `
       from generate_series(0, 1999) n, generate_series(1, 60) word where n + word > 0 group by n) bodies;
   create unique index if not exists seed_bodies_n on seed_bodies (n)`;
 
-/** The driver by itself; a unix socket is named as libpq does it (`?host=/run/postgresql`), which the driver does not read. */
-export function clientOf(databaseUrl: string, options: postgres.Options<Record<string, never>> = {}): postgres.Sql {
-  const url = new URL(databaseUrl);
-  const directory = url.searchParams.get("host");
-  url.searchParams.delete("host");
-  const path = directory === null ? {} : { path: `${directory}/.s.PGSQL.${url.port || "5432"}` };
-  return postgres(url.href, { ...path, ...options });
-}
-
+/** `run` carries out statements without parameters, several at once, on one connection. */
 export async function seedInbox(
-  databaseUrl: string,
+  run: (statements: string) => Promise<unknown>,
   { accountId, number, messages }: { accountId: string; number: number; messages: number },
 ): Promise<SeededInbox> {
-  const sql = clientOf(databaseUrl, { max: 1, onnotice: () => undefined, connection: { synchronous_commit: "off" } });
   const idOf = (kind: string, seq: string) =>
     `('${kind}_0' || lpad(to_hex(${number}), 4, '0') || lpad(to_hex(${seq}), 21, '0'))`;
   const threadOf = (seq: string) => `((${seq} - 1) / 1000 * 200 + (${seq} - 1) % 200)`;
   const rareEvery = Math.max(1, Math.floor(messages / 10));
-  try {
-    await sql.unsafe("set maintenance_work_mem = '512MB'; set work_mem = '256MB'");
-    await sql.unsafe(prepareBodies);
-    await sql.unsafe(`
+  await run("set maintenance_work_mem = '256MB'; set work_mem = '128MB'; set synchronous_commit = off");
+  await run(prepareBodies);
+  await run(`
       create temp table seed as
         select seq, direction, row_number() over (partition by direction order by seq) as direction_seq,
           timestamptz '2025-01-01 00:00:00Z' + seq * interval '10 seconds' as at
@@ -84,11 +72,12 @@ export async function seedInbox(
         from (select count(*) as threads, count(*) filter (where not is_read) as unread from threads where inbox_id = ${idOf("inb", "0")}) t;
       insert into addresses (username, inbox_id) values ('seed${number}', ${idOf("inb", "0")});
       drop table seed`);
-    await sql.unsafe("vacuum (analyze) messages, threads, message_search, attachments, inboxes");
-    const middle = String(Math.floor(messages / 2));
-    const [ids] = await sql.unsafe(`select ${idOf("inb", "0")} as inbox, ${idOf("thr", threadOf(middle))} as thread`);
-    return { id: String(ids?.inbox), messages, threadId: String(ids?.thread) };
-  } finally {
-    await sql.end({ timeout: 1 });
-  }
+  await run("vacuum (analyze) messages, threads, message_search, attachments, inboxes");
+  const thread = Math.floor((messages / 2 - 1) / 1000) * 200 + ((messages / 2 - 1) % 200);
+  return { id: textOf("inb", number, 0), messages, threadId: textOf("thr", number, thread) };
+}
+
+/** As `idOf` writes it. */
+function textOf(kind: string, number: number, seq: number): string {
+  return `${kind}_0${number.toString(16).padStart(4, "0")}${seq.toString(16).padStart(21, "0")}`;
 }
