@@ -1,6 +1,7 @@
 import { Elysia } from "elysia";
 import decisions from "../../docs/decisions.md" with { type: "text" };
 import errors from "../../docs/errors.md" with { type: "text" };
+import events from "../../docs/events.md" with { type: "text" };
 import operations from "../../docs/operations.md" with { type: "text" };
 import quickstart from "../../docs/quickstart.md" with { type: "text" };
 import receiving from "../../docs/receiving.md" with { type: "text" };
@@ -16,6 +17,7 @@ const pages: Readonly<Record<string, { about: string; text: string }>> = {
   receiving: { about: "what the SMTP listener answers, reading messages, the event log", text: receiving },
   threads: { about: "how mails join a thread, the read flag, the loop of an agent", text: threads },
   webhooks: { about: "set one, verify signatures, retries", text: webhooks },
+  events: { about: "write a receiver: payload, verification in three languages, retries, order", text: events },
   errors: { about: "every error code with its cure, every limit", text: errors },
   operations: {
     about: "run it: DNS, TLS, databases, backup, upgrade, many processes, metrics, logs",
