@@ -31,7 +31,7 @@ async function exportOfUsedService(): Promise<string[]> {
     body: { to: "jane@example.com", subject: "Out", body: "Hello" },
   });
   await world.api(`/v1/inboxes/${gone.id}`, { method: "DELETE" });
-  return exported(world.service.deps.db);
+  return await exported(world.service.deps.db);
 }
 
 async function exported(db: Database, id = "one"): Promise<string[]> {
