@@ -1,9 +1,23 @@
-import { readFileSync } from "node:fs";
-import { domainToASCII } from "node:url";
+import {
+  type Environment,
+  parseAddresses,
+  parseBaseUrl,
+  parseDatabaseUrl,
+  parseDomain,
+  parsedOutbound,
+  parseSchedule,
+  parseSelector,
+  parseToken,
+  pemOf,
+  readers,
+  together,
+} from "./config-values.ts";
 import { type LimitName, type Plan, type PlanLimits, parsePlanLimit, perPlan, plans } from "./domain/limits.ts";
-import { describeOutbound, type Outbound, parseOutbound } from "./domain/outbound.ts";
+import { describeOutbound, type Outbound } from "./domain/outbound.ts";
 import { webhookSecretFault } from "./domain/signature.ts";
 import { checkWebhookUrl } from "./domain/webhook-url.ts";
+
+export type { Environment } from "./config-values.ts";
 
 /** What the environment says, judged whole at the start. */
 export interface Config {
@@ -19,6 +33,10 @@ export interface Config {
   smtpHostname: string;
   smtpTls: { certPath: string; keyPath: string } | undefined;
   smtpMaxBytes: number;
+  /** Of one IPv4 address or one IPv6 /64. */
+  smtpMaxConnectionsPerAddress: number;
+  /** Balancers: what comes from their addresses is not counted by address. */
+  trustedProxies: readonly string[];
   outbound: Outbound;
   dkim: { selector: string; privateKeyPem: string } | undefined;
   apiKey: string | undefined;
@@ -45,8 +63,6 @@ export interface Config {
   logLevel: (typeof logLevels)[number];
   logFormat: "json" | "pretty";
 }
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** All that is wrong with the environment, in one message. */
 export class ConfigError extends Error {
@@ -94,6 +110,8 @@ export function readConfig(env: Environment, isTerminal = false): Config {
       (certPath, keyPath) => ({ certPath, keyPath }),
     ),
     smtpMaxBytes: integer("SMTP_MAX_BYTES", 26_214_400, 1024, 1 << 30),
+    smtpMaxConnectionsPerAddress: integer("SMTP_MAX_CONNECTIONS_PER_ADDRESS", 50, 1, 10_000),
+    trustedProxies: checked("TRUSTED_PROXIES", text("TRUSTED_PROXIES"), parseAddresses) ?? [],
     outbound,
     dkim: together(
       faults,
@@ -160,6 +178,8 @@ export function describeConfig(config: Config): Record<string, string | number> 
     SMTP_TLS_CERT: config.smtpTls?.certPath ?? "",
     SMTP_TLS_KEY: config.smtpTls?.keyPath ?? "",
     SMTP_MAX_BYTES: config.smtpMaxBytes,
+    SMTP_MAX_CONNECTIONS_PER_ADDRESS: config.smtpMaxConnectionsPerAddress,
+    TRUSTED_PROXIES: config.trustedProxies.join(","),
     OUTBOUND: describeOutbound(config.outbound),
     DKIM_SELECTOR: config.dkim?.selector ?? "",
     DKIM_KEY: masked(config.dkim?.privateKeyPem),
@@ -187,127 +207,6 @@ export function describeConfig(config: Config): Record<string, string | number> 
     LOG_LEVEL: config.logLevel,
     LOG_FORMAT: config.logFormat,
   };
-}
-
-/** What a parser makes of a value, or what is wrong with it, as the end of a sentence. */
-type Parsed<Value> = { value: Value } | string;
-
-function readers(env: Environment, faults: string[]) {
-  /** An empty variable counts as not set: that is how compose files and unit files leave one out. */
-  const text = (name: string): string | undefined => env[name]?.trim() || undefined;
-
-  /** A secret may also lie in a file, which keeps it out of process lists and dumps of the environment. */
-  const secret = (name: string): string | undefined => {
-    const path = text(`${name}_FILE`);
-    if (path === undefined) return text(name);
-    if (text(name) !== undefined) {
-      faults.push(`${name}: set either ${name} or ${name}_FILE, not both`);
-      return undefined;
-    }
-    try {
-      return readFileSync(path, "utf8").trim() || undefined;
-    } catch (error) {
-      faults.push(`${name}_FILE: cannot read ${path} (${(error as NodeJS.ErrnoException).code ?? "unreadable"})`);
-      return undefined;
-    }
-  };
-
-  function checked<Value>(name: string, value: string | undefined, parse: (value: string) => Parsed<Value>) {
-    if (value === undefined) return undefined;
-    const parsed = parse(value);
-    if (typeof parsed !== "string") return parsed.value;
-    faults.push(`${name}: ${parsed}`);
-    return undefined;
-  }
-
-  const integer = (name: string, fallback: number, least: number, most: number): number => {
-    const value = text(name);
-    if (value === undefined) return fallback;
-    const number = /^\d{1,12}$/.test(value) ? Number(value) : Number.NaN;
-    if (number >= least && number <= most) return number;
-    faults.push(`${name}: must be a whole number from ${least} to ${most}`);
-    return fallback;
-  };
-
-  const choice = <const Choice extends string>(name: string, choices: readonly Choice[], fallback: Choice): Choice => {
-    const value = text(name);
-    if (value === undefined) return fallback;
-    const chosen = choices.find((choice) => choice === value.toLowerCase());
-    if (chosen === undefined) faults.push(`${name}: must be one of ${choices.join(", ")}`);
-    return chosen ?? fallback;
-  };
-
-  return { text, secret, integer, choice, checked };
-}
-
-function parsedOutbound(text: string): Parsed<Outbound> {
-  const outbound = parseOutbound(text);
-  return typeof outbound === "string" ? outbound : { value: outbound };
-}
-
-/** In the form that DNS knows: what is compared with it comes in this form too. */
-function parseDomain(text: string): Parsed<string> {
-  const domain = domainToASCII(text).toLowerCase();
-  const label = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
-  const shape = new RegExp(`^${label}(?:\\.${label})*$`);
-  return shape.test(domain) && domain.length <= 223
-    ? { value: domain }
-    : "must be a domain name such as mail.example.com";
-}
-
-function parseSelector(text: string): Parsed<string> {
-  return /^[a-z0-9](?:[a-z0-9.-]{0,61}[a-z0-9])?$/i.test(text)
-    ? { value: text }
-    : "must be a DNS label such as inboxd1";
-}
-
-function parseToken(text: string): Parsed<string> {
-  return /^[\x21-\x7e]{20,512}$/.test(text) ? { value: text } : "must be 20 to 512 visible ASCII characters";
-}
-
-function parseDatabaseUrl(text: string): Parsed<string> {
-  const url = URL.parse(text);
-  const isPostgres = url?.protocol === "postgres:" || url?.protocol === "postgresql:";
-  return isPostgres ? { value: text } : "must be a URL that begins with postgres://";
-}
-
-function parseBaseUrl(text: string): Parsed<string> {
-  const url = URL.parse(text);
-  if (url === null || !/^https?:$/.test(url.protocol)) return "must be a URL that begins with https:// or http://";
-  if (url.search !== "" || url.hash !== "" || url.username !== "") return "must have nothing behind its path";
-  return { value: url.href.replace(/\/+$/, "") };
-}
-
-function parseSchedule(text: string): Parsed<number[]> {
-  const seconds = text.split(",").map((part) => part.trim());
-  const isRight = seconds.length <= 20 && seconds.every((part) => /^\d{1,7}$/.test(part) && Number(part) >= 1);
-  return isRight ? { value: seconds.map(Number) } : "must be whole seconds with commas between them";
-}
-
-/** A key as text, where the variable can't hold lines with `\n` written out, or the path of a file that has it. */
-function pemOf(value: string): Parsed<string> {
-  if (value.includes("-----BEGIN")) return { value: value.replaceAll("\\n", "\n") };
-  try {
-    const pem = readFileSync(value, "utf8");
-    return pem.includes("-----BEGIN") ? { value: pem } : "must be a private key in PEM, or the path of one";
-  } catch {
-    return "must be a private key in PEM, or the path of one";
-  }
-}
-
-/** Two settings that only make sense together. */
-function together<Left, Right, Both>(
-  faults: string[],
-  leftName: string,
-  left: Left | undefined,
-  rightName: string,
-  right: Right | undefined,
-  join: (left: Left, right: Right) => Both,
-): Both | undefined {
-  if (left !== undefined && right !== undefined) return join(left, right);
-  if (left !== undefined) faults.push(`${rightName}: must be set when ${leftName} is`);
-  if (right !== undefined) faults.push(`${leftName}: must be set when ${rightName} is`);
-  return undefined;
 }
 
 function limitsOf(byName: Record<LimitName, Readonly<Record<Plan, number>>>): PlanLimits {

@@ -191,6 +191,10 @@ async function start(config: Config, log: Logger, world: World, stack: Closers):
     port: config.smtpPort,
     hostname: config.smtpHostname,
     maxBytes: config.smtpMaxBytes,
+    limits: {
+      maxConnectionsPerAddress: config.smtpMaxConnectionsPerAddress,
+      uncountedAddresses: config.trustedProxies,
+    },
     certificate: await certificateOf(config, world),
     observe: {
       ...watch.smtp,

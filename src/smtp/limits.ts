@@ -3,6 +3,8 @@ export interface SmtpLimits {
   maxConnections: number;
   /** Of one IPv4 address or one IPv6 /64. */
   maxConnectionsPerAddress: number;
+  /** Addresses of balancers: behind them are many senders, so they are counted in all and not by address. */
+  uncountedAddresses: readonly string[];
   maxCommandOctets: number;
   maxRecipients: number;
   /** Refused RCPTs of one connection; the last of them ends it. */
@@ -37,6 +39,7 @@ export function defaultLimits(maxBytes: number): SmtpLimits {
   return {
     maxConnections: 10_000,
     maxConnectionsPerAddress: 50,
+    uncountedAddresses: [],
     maxCommandOctets: 2048,
     maxRecipients: 100,
     maxRefusedRecipients: 10,

@@ -44,7 +44,7 @@ export interface SmtpListener {
 export async function startSmtp(door: MailDoor, options: SmtpOptions): Promise<SmtpListener> {
   const { maxBytes, observe = {} } = options;
   const limits = { ...defaultLimits(maxBytes), ...options.limits };
-  const admitted = admission(limits.maxConnections, limits.maxConnectionsPerAddress);
+  const admitted = admission(limits.maxConnections, limits.maxConnectionsPerAddress, limits.uncountedAddresses);
   const memory = memoryBudget(limits.memoryBytes, limits.memoryFreeBytes);
   const live = new Set<DoorConnection>();
   let onEnded: () => void = () => undefined;

@@ -56,11 +56,13 @@ describe("The configuration", () => {
   });
 
   test("what others could not use is to be looked at, each with its variable", async () => {
-    const env = { MAIL_DOMAIN: "in.ada.works", PORT: "0", SMTP_PORT: "2525", DATA_DIR: directory };
+    const smtp = { SMTP_PORT: "2525", SMTP_MAX_CONNECTIONS_PER_ADDRESS: "5000" };
+    const env = { MAIL_DOMAIN: "in.ada.works", PORT: "0", ...smtp, DATA_DIR: directory };
     const findings = (await diagnose(env, nobody)).filter(({ check }) => check === "configuration");
     expect(findings.map(({ level, seen }) => `${level} ${seen.split(" ")[0]}`)).toEqual([
       "warn SMTP_HOST",
       "warn SMTP_PORT",
+      "warn SMTP_MAX_CONNECTIONS_PER_ADDRESS",
       "warn BASE_URL",
       "warn OPERATOR_INBOX",
     ]);

@@ -33,6 +33,31 @@ describe("connections are counted by where they come from", () => {
   });
 });
 
+test("a balancer's address has no cap of its own, however it is spelled, and counts in all", () => {
+  const admitted = admission(5, 1, ["192.0.2.7", "2001:db8:0::7"]);
+  const enter = [
+    "::ffff:192.0.2.7",
+    "192.0.2.7",
+    "2001:DB8::7",
+    "2001:db8::8",
+    "2001:db8::9",
+    "2001:db8::7",
+    "192.0.2.7",
+  ];
+  expect(enter.map((address) => admitted.enter(address))).toEqual([
+    "entered",
+    "entered",
+    "entered",
+    "entered",
+    "address_full",
+    "entered",
+    "full",
+  ]);
+  for (const address of ["192.0.2.7", "192.0.2.7", "2001:db8::7", "2001:db8::7", "2001:db8::8"])
+    admitted.leave(address);
+  expect([admitted.total, admitted.enter("2001:db8::9")]).toEqual([0, "entered"]);
+});
+
 describe("memory for mails", () => {
   test("a small mail never waits, a great one does while all are over the bound, the oldest great one never", () => {
     const memory = memoryBudget(100, 10);

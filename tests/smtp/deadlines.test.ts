@@ -1,6 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { testListener } from "../support/mail-door.ts";
-import { greeted, inData, type RawSmtp, rawSmtp, until } from "../support/raw-smtp.ts";
+import { greeted, inData, type RawSmtp, rawSmtp } from "../support/raw-smtp.ts";
+import { until } from "../support/until.ts";
+import { startWorld } from "../support/world.ts";
 
 const start = (reply: string): string => reply.split(" ").slice(0, 2).join(" ");
 
@@ -120,6 +122,26 @@ describe("connections are capped", () => {
     first.destroy();
     await until(() => smtp.listener.sessions === 1);
     expect(start(await (await greeted(smtp.port)).ask("NOOP"))).toBe("250 2.0.0");
+  });
+
+  test("not for a balancer's address, as the settings name it", async () => {
+    await using capped = await startWorld({ database: "embedded", env: { SMTP_MAX_CONNECTIONS_PER_ADDRESS: "1" } });
+    await using trusting = await startWorld({
+      database: "embedded",
+      env: { SMTP_MAX_CONNECTIONS_PER_ADDRESS: "1", TRUSTED_PROXIES: "192.0.2.1,127.0.0.1" },
+    });
+    const greetings = await Promise.all(
+      [capped, trusting].map(async ({ smtpPort }) => {
+        const clients = [await rawSmtp(smtpPort), await rawSmtp(smtpPort)];
+        const replies = await Promise.all(clients.map((client) => client.reply()));
+        for (const client of clients) client.destroy();
+        return replies.map((reply) => reply.slice(0, 3));
+      }),
+    );
+    expect(greetings).toEqual([
+      ["220", "421"],
+      ["220", "220"],
+    ]);
   });
 
   test("in all", async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { testListener } from "../support/mail-door.ts";
-import { greeted, inData, rawSmtp, until } from "../support/raw-smtp.ts";
+import { greeted, inData, rawSmtp } from "../support/raw-smtp.ts";
+import { until } from "../support/until.ts";
 
 const text = (raw: Uint8Array | undefined): string => Buffer.from(raw ?? []).toString("latin1");
 const start = (reply: string): string => reply.split(" ").slice(0, 2).join(" ");

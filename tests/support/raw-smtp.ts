@@ -101,9 +101,10 @@ export async function rawSmtp(port: number, host = "127.0.0.1"): Promise<RawSmtp
 }
 
 /** A client past greeting, EHLO, MAIL, RCPT and DATA: what it sends now is mail. */
-export async function inData(port: number, to = "ada@inbox.localhost"): Promise<RawSmtp> {
+export async function inData(port: number, to: string | readonly string[] = "ada@inbox.localhost"): Promise<RawSmtp> {
   const client = await greeted(port);
-  for (const command of ["MAIL FROM:<jane@example.com>", `RCPT TO:<${to}>`, "DATA"]) {
+  const recipients = [to].flat().map((address) => `RCPT TO:<${address}>`);
+  for (const command of ["MAIL FROM:<jane@example.com>", ...recipients, "DATA"]) {
     const reply = await client.ask(command);
     if (!/^[23]/.test(reply)) throw new Error(`Cannot begin a mail: ${command} was answered ${reply}`);
   }
@@ -116,9 +117,4 @@ export async function greeted(port: number): Promise<RawSmtp> {
   await client.reply();
   await client.ask("EHLO client.example");
   return client;
-}
-
-/** Resolves once `isSo`, asked anew at each turn of the event loop. */
-export async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
 }

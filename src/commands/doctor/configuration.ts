@@ -15,8 +15,12 @@ export function checkConfiguration(env: Environment): { config: Config; findings
   }
 }
 
+/** A process takes 10,000 connections in all. */
+const manyOfOne = 1000;
+
 /** What is allowed, and yet not what a service for others would have. */
-function oddities({ mailDomain, smtpHost, smtpPort, baseUrl, host, operatorInbox }: Config): Finding[] {
+function oddities(config: Config): Finding[] {
+  const { mailDomain, smtpHost, smtpPort, baseUrl, host, operatorInbox } = config;
   const { warn } = findingsOf("configuration");
   if (isForTrying(mailDomain)) return [];
   const findings: Finding[] = [];
@@ -33,6 +37,14 @@ function oddities({ mailDomain, smtpHost, smtpPort, baseUrl, host, operatorInbox
       warn(
         `SMTP_PORT is ${smtpPort}, and other mail servers connect to port 25 only`,
         "Set SMTP_PORT=25, or forward port 25 to it",
+      ),
+    );
+  }
+  if (config.smtpMaxConnectionsPerAddress > manyOfOne) {
+    findings.push(
+      warn(
+        `SMTP_MAX_CONNECTIONS_PER_ADDRESS is ${config.smtpMaxConnectionsPerAddress}: few senders can take all connections`,
+        "Set TRUSTED_PROXIES to the address of your balancer, if that is why, and leave this one out",
       ),
     );
   }

@@ -1,0 +1,133 @@
+import { readFileSync } from "node:fs";
+import { domainToASCII } from "node:url";
+import { isIpAddress } from "./domain/network.ts";
+import { type Outbound, parseOutbound } from "./domain/outbound.ts";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What a parser makes of a value, or what is wrong with it, as the end of a sentence. */
+type Parsed<Value> = { value: Value } | string;
+
+/** Ways to read a variable by its name; what is wrong with its value goes to `faults`. */
+export function readers(env: Environment, faults: string[]) {
+  /** An empty variable counts as not set: that is how compose files and unit files leave one out. */
+  const text = (name: string): string | undefined => env[name]?.trim() || undefined;
+
+  /** A secret may also lie in a file, which keeps it out of process lists and dumps of the environment. */
+  const secret = (name: string): string | undefined => {
+    const path = text(`${name}_FILE`);
+    if (path === undefined) return text(name);
+    if (text(name) !== undefined) {
+      faults.push(`${name}: set either ${name} or ${name}_FILE, not both`);
+      return undefined;
+    }
+    try {
+      return readFileSync(path, "utf8").trim() || undefined;
+    } catch (error) {
+      faults.push(`${name}_FILE: cannot read ${path} (${(error as NodeJS.ErrnoException).code ?? "unreadable"})`);
+      return undefined;
+    }
+  };
+
+  function checked<Value>(name: string, value: string | undefined, parse: (value: string) => Parsed<Value>) {
+    if (value === undefined) return undefined;
+    const parsed = parse(value);
+    if (typeof parsed !== "string") return parsed.value;
+    faults.push(`${name}: ${parsed}`);
+    return undefined;
+  }
+
+  const integer = (name: string, fallback: number, least: number, most: number): number => {
+    const value = text(name);
+    if (value === undefined) return fallback;
+    const number = /^\d{1,12}$/.test(value) ? Number(value) : Number.NaN;
+    if (number >= least && number <= most) return number;
+    faults.push(`${name}: must be a whole number from ${least} to ${most}`);
+    return fallback;
+  };
+
+  const choice = <const Choice extends string>(name: string, choices: readonly Choice[], fallback: Choice): Choice => {
+    const value = text(name);
+    if (value === undefined) return fallback;
+    const chosen = choices.find((choice) => choice === value.toLowerCase());
+    if (chosen === undefined) faults.push(`${name}: must be one of ${choices.join(", ")}`);
+    return chosen ?? fallback;
+  };
+
+  return { text, secret, integer, choice, checked };
+}
+
+export function parsedOutbound(text: string): Parsed<Outbound> {
+  const outbound = parseOutbound(text);
+  return typeof outbound === "string" ? outbound : { value: outbound };
+}
+
+/** In the form that DNS knows: what is compared with it comes in this form too. */
+export function parseDomain(text: string): Parsed<string> {
+  const domain = domainToASCII(text).toLowerCase();
+  const label = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
+  const shape = new RegExp(`^${label}(?:\\.${label})*$`);
+  return shape.test(domain) && domain.length <= 223
+    ? { value: domain }
+    : "must be a domain name such as mail.example.com";
+}
+
+export function parseAddresses(text: string): Parsed<string[]> {
+  const addresses = text.split(",").map((part) => part.trim().toLowerCase());
+  return addresses.every(isIpAddress) ? { value: addresses } : "must be IP addresses with commas between them";
+}
+
+export function parseSelector(text: string): Parsed<string> {
+  return /^[a-z0-9](?:[a-z0-9.-]{0,61}[a-z0-9])?$/i.test(text)
+    ? { value: text }
+    : "must be a DNS label such as inboxd1";
+}
+
+export function parseToken(text: string): Parsed<string> {
+  return /^[\x21-\x7e]{20,512}$/.test(text) ? { value: text } : "must be 20 to 512 visible ASCII characters";
+}
+
+export function parseDatabaseUrl(text: string): Parsed<string> {
+  const url = URL.parse(text);
+  const isPostgres = url?.protocol === "postgres:" || url?.protocol === "postgresql:";
+  return isPostgres ? { value: text } : "must be a URL that begins with postgres://";
+}
+
+export function parseBaseUrl(text: string): Parsed<string> {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol)) return "must be a URL that begins with https:// or http://";
+  if (url.search !== "" || url.hash !== "" || url.username !== "") return "must have nothing behind its path";
+  return { value: url.href.replace(/\/+$/, "") };
+}
+
+export function parseSchedule(text: string): Parsed<number[]> {
+  const seconds = text.split(",").map((part) => part.trim());
+  const isRight = seconds.length <= 20 && seconds.every((part) => /^\d{1,7}$/.test(part) && Number(part) >= 1);
+  return isRight ? { value: seconds.map(Number) } : "must be whole seconds with commas between them";
+}
+
+/** A key as text, where the variable can't hold lines with `\n` written out, or the path of a file that has it. */
+export function pemOf(value: string): Parsed<string> {
+  if (value.includes("-----BEGIN")) return { value: value.replaceAll("\\n", "\n") };
+  try {
+    const pem = readFileSync(value, "utf8");
+    return pem.includes("-----BEGIN") ? { value: pem } : "must be a private key in PEM, or the path of one";
+  } catch {
+    return "must be a private key in PEM, or the path of one";
+  }
+}
+
+/** Two settings that only make sense together. */
+export function together<Left, Right, Both>(
+  faults: string[],
+  leftName: string,
+  left: Left | undefined,
+  rightName: string,
+  right: Right | undefined,
+  join: (left: Left, right: Right) => Both,
+): Both | undefined {
+  if (left !== undefined && right !== undefined) return join(left, right);
+  if (left !== undefined) faults.push(`${rightName}: must be set when ${leftName} is`);
+  if (right !== undefined) faults.push(`${leftName}: must be set when ${rightName} is`);
+  return undefined;
+}

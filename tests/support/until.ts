@@ -1,0 +1,4 @@
+/** Resolves once `isSo`, asked anew at each turn of the event loop. */
+export async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
+}
