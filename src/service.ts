@@ -32,6 +32,7 @@ import { type Certificate, loadCertificate, selfSigned } from "./smtp/certificat
 import { startSmtp } from "./smtp/listener.ts";
 import { type Change, changesChannel } from "./store/changes.ts";
 import { type Database, openDatabase } from "./store/db.ts";
+import { alignEventLog } from "./store/event-log.ts";
 import { migrate } from "./store/migrate.ts";
 import { findOrInsertSetting } from "./store/settings.ts";
 import { version } from "./version.ts";
@@ -87,6 +88,7 @@ async function start(config: Config, log: Logger, world: World, stack: Closers):
   });
   stack.push(db.close);
   await migrate(db);
+  await alignEventLog(db);
 
   let workers: Workers | undefined;
   let baseUrl = config.baseUrl ?? "";

@@ -1,5 +1,7 @@
-import { open, rename } from "node:fs/promises";
+import { open, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
 import type { Command } from "commander";
+import type { Logger } from "pino";
 import { readConfig } from "../config.ts";
 import { exportEverything } from "../flows/export-everything.ts";
 import { importEverything } from "../flows/import-everything.ts";
@@ -7,8 +9,10 @@ import { realWorld } from "../service.ts";
 import { type Database, openDatabase } from "../store/db.ts";
 import { askHolder, DataDirectoryInUse } from "../store/directory-lock.ts";
 import { migrate } from "../store/migrate.ts";
+import { spooled } from "../store/spool.ts";
 import { version } from "../version.ts";
 import { reporting } from "./cli.ts";
+import { linesOf } from "./lines.ts";
 
 /** Moving the service: from the embedded database to Postgres, or into a backup. */
 export function portableCommands(program: Command): void {
@@ -26,27 +30,22 @@ export function portableCommands(program: Command): void {
   );
 }
 
-/** The file gets its name when it is whole. It holds secrets, so nobody else may read it. */
+/** The file gets its name when it is whole. It holds secrets: nobody else may read it, and half of one is not left behind. */
 async function exportTo(path: string): Promise<object> {
   const unfinished = `${path}.unfinished`;
   const file = await open(unfinished, "w", 0o600);
   try {
-    const write = async (chunk: string | Uint8Array) => {
-      await file.write(chunk as Uint8Array);
-    };
-    await withDatabase(
-      (db) => exportEverything(db, exportName(), write),
-      async (holder) => {
-        for await (const chunk of holder.body ?? []) await write(chunk);
-      },
-    );
+    await readOut((piece) => file.writeFile(piece));
     await file.sync();
+    const end = await lastLine(unfinished);
+    await rename(unfinished, path);
+    return { file: path, ...end };
+  } catch (error) {
+    await rm(unfinished, { force: true });
+    throw error;
   } finally {
     await file.close();
   }
-  const end = await lastLine(unfinished);
-  await rename(unfinished, path);
-  return { file: path, ...end };
 }
 
 async function importFrom(path: string): Promise<object> {
@@ -60,16 +59,27 @@ async function importFrom(path: string): Promise<object> {
   }
 }
 
-/** The answer of the process that holds the embedded database, to `inboxd export` of another. */
-export function exportDoor(db: Database): Response {
-  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
-  const writer = writable.getWriter();
+/**
+ * The answer of the process that holds the embedded database, to `inboxd export` of another. The database has one session
+ * and everybody waits while it is read, so it is read as fast as the disk writes, never as fast as somebody reads.
+ */
+export async function exportDoor(
+  { db, dataDir, log }: { db: Database; dataDir: string; log: Logger },
+  { signal }: Request,
+): Promise<Response> {
   const encoder = new TextEncoder();
-  exportEverything(db, exportName(), (text) => writer.write(encoder.encode(text))).then(
-    () => writer.close(),
-    (error: unknown) => writer.abort(error),
-  );
-  return new Response(readable);
+  try {
+    const whole = await spooled(join(dataDir, `.export-${realWorld.randomBytes(16).toHex()}`), (write) =>
+      exportEverything(db, exportName(), (text) => {
+        signal.throwIfAborted();
+        return write(encoder.encode(text));
+      }),
+    );
+    return new Response(whole);
+  } catch (error) {
+    log.warn({ err: error }, "export failed");
+    return new Response(error instanceof Error ? error.message : String(error), { status: 503 });
+  }
 }
 
 export const exportPath = "/export";
@@ -78,45 +88,46 @@ function exportName() {
   return { id: realWorld.randomBytes(16).toHex(), version, now: realWorld.now() };
 }
 
-async function withDatabase(
-  here: (db: Database) => Promise<unknown>,
-  there: (answer: Response) => Promise<void>,
-): Promise<void> {
+async function readOut(write: (piece: string | Uint8Array) => Promise<void>): Promise<void> {
   const { databaseUrl, dataDir } = readConfig(process.env);
   let db: Database;
   try {
     db = await openDatabase({ url: databaseUrl, dataDir });
   } catch (error) {
     if (!(error instanceof DataDirectoryInUse)) throw error;
-    return there(
-      await askHolder(dataDir, exportPath).catch(() => {
-        throw error;
-      }),
-    );
+    for await (const piece of readByHolder(dataDir, error)) await write(piece);
+    return;
   }
   try {
     await migrate(db);
-    await here(db);
+    await exportEverything(db, exportName(), write);
   } finally {
     await db.close();
   }
 }
 
-async function lastLine(path: string): Promise<object> {
-  let last = "{}";
-  for await (const line of linesOf(path)) last = line;
-  const end = JSON.parse(last) as { end?: true; rows?: number; sha256?: string };
-  if (end.end !== true) throw new Error("Cannot export: the database went away before the end");
-  return { rows: end.rows, sha256: end.sha256 };
+/** What the process that holds the embedded database reads out, which takes its time before the first byte. */
+async function* readByHolder(dataDir: string, inUse: DataDirectoryInUse): AsyncGenerator<Uint8Array> {
+  const answer = await askHolder(dataDir, exportPath, { timeout: false }).catch((error: unknown) => {
+    // Without a socket it is no service that has the directory, but another command.
+    throw error instanceof Error && "code" in error && error.code === "ENOENT" ? inUse : wentAway(error);
+  });
+  if (!answer.ok) throw new Error(`Cannot export: the running service answered: ${await answer.text()}`);
+  try {
+    yield* answer.body ?? [];
+  } catch (error) {
+    throw wentAway(error);
+  }
 }
 
-/** At line feeds alone: JSON writes none, but may hold what others take for the end of a line (U+2028). */
-async function* linesOf(path: string): AsyncGenerator<string> {
-  let rest = "";
-  for await (const chunk of Bun.file(path).stream().pipeThrough(new TextDecoderStream())) {
-    const lines = (rest + chunk).split("\n");
-    rest = lines.pop() ?? "";
-    yield* lines;
-  }
-  if (rest !== "") yield rest;
+function wentAway(cause?: unknown): Error {
+  return new Error("Cannot export: the running service went away before the end", { cause });
+}
+
+async function lastLine(path: string): Promise<object> {
+  let last = "";
+  for await (const line of linesOf(path)) last = line;
+  if (!/^\{"end":true,.*\}$/.test(last)) throw wentAway();
+  const { rows, sha256 } = JSON.parse(last) as { rows: number; sha256: string };
+  return { rows, sha256 };
 }

@@ -23,8 +23,9 @@ async function serve(): Promise<number> {
   const log = loggerOf(config);
   const service = await startService(config, log);
   const admin = adminDoor({ ...service.deps, allowPrivateWebhooks: config.allowPrivateWebhooks });
+  const exporting = { ...service.deps, dataDir: config.dataDir };
   service.control?.serve((request) =>
-    new URL(request.url).pathname === exportPath ? exportDoor(service.deps.db) : admin(request),
+    new URL(request.url).pathname === exportPath ? exportDoor(exporting, request) : admin(request),
   );
   process.stdout.write(banner(config, service));
   log.info({ version, engine: service.engine, api: service.apiUrl.href, smtp_port: service.smtp.port }, "started");

@@ -14,5 +14,6 @@ function onOneLine(text: string, length: number): string {
   const cut = text.slice(0, length);
   // A character cut in two leaves half a pair of surrogates, which no database takes.
   const whole = cut.isWellFormed() ? cut : cut.slice(0, -1);
-  return whole.replace(/\s+/g, " ").trim();
+  // A single space, which is nearly all of them, is right already.
+  return whole.replace(/\s\s+|[^\S ]/g, " ").trim();
 }

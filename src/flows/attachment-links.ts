@@ -1,5 +1,5 @@
 import { attachmentKey, attachmentSignature, isAttachmentSignature } from "../domain/signature.ts";
-import type { ShownAttachment } from "../store/attachments.ts";
+import type { ListedAttachment } from "../store/attachments.ts";
 
 /** Addresses that let whoever holds them fetch one attachment for a while (service contract §9). */
 export interface AttachmentLinks {
@@ -24,10 +24,23 @@ export interface LinkSettings {
 
 export async function attachmentLinks({ signingKey, ttlSeconds, baseUrl }: LinkSettings): Promise<AttachmentLinks> {
   const key = await attachmentKey(signingKey);
+  /** What was signed for the second that links made now are good until. Asked again within it, they are the same to the letter. */
+  let ofSecond = { expires: 0, signatures: new Map<string, Promise<string>>() };
+
+  function signatureOf(messageId: string, filename: string, expires: number): Promise<string> {
+    if (ofSecond.expires !== expires || ofSecond.signatures.size >= mostSigned) {
+      ofSecond = { expires, signatures: new Map() };
+    }
+    const name = `${messageId}\n${filename}`;
+    const signed = ofSecond.signatures.get(name) ?? attachmentSignature(key, messageId, filename, expires);
+    ofSecond.signatures.set(name, signed);
+    return signed;
+  }
+
   return {
     async attachmentUrl(messageId, filename, now) {
       const expires = Math.ceil(now.getTime() / 1000) + ttlSeconds;
-      const signature = await attachmentSignature(key, messageId, filename, expires);
+      const signature = await signatureOf(messageId, filename, expires);
       const path = `/v1/attachments/${messageId}/${encodeURIComponent(filename)}`;
       return {
         url: `${baseUrl()}${path}?expires=${expires}&signature=${signature}`,
@@ -43,6 +56,8 @@ export async function attachmentLinks({ signingKey, ttlSeconds, baseUrl }: LinkS
   };
 }
 
+const mostSigned = 1000;
+
 /** An attachment as the API and the events show it, with an address of its own. */
 export interface LinkedAttachment {
   filename: string;
@@ -55,12 +70,16 @@ export interface LinkedAttachment {
   expiresAt: string;
 }
 
-export async function linkedAttachment(
+export function linkedAttachments(
   links: Pick<AttachmentLinks, "attachmentUrl">,
-  attachment: ShownAttachment,
+  messageId: string,
+  attachments: readonly ListedAttachment[],
   now: Date,
-): Promise<LinkedAttachment> {
-  const { messageId, id, filename, contentType, sizeBytes, contentId, inline } = attachment;
-  const { url, expiresAt } = await links.attachmentUrl(messageId, filename, now);
-  return { filename, contentType, sizeBytes, url, id, contentId, inline, expiresAt: expiresAt.toISOString() };
+): Promise<LinkedAttachment[]> {
+  return Promise.all(
+    attachments.map(async ({ id, filename, contentType, sizeBytes, contentId, inline }) => {
+      const { url, expiresAt } = await links.attachmentUrl(messageId, filename, now);
+      return { filename, contentType, sizeBytes, url, id, contentId, inline, expiresAt: expiresAt.toISOString() };
+    }),
+  );
 }

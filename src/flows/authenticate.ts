@@ -26,6 +26,7 @@ export function authenticator(deps: Deps): Authenticator {
   const remembered = new Map<string, { holder: KeyHolder & { keyId: string }; untilMs: number }>();
   const lastUsed = new Map<string, Date>();
   let hears = false;
+  let forgotten = 0;
 
   async function authenticate(apiKey: string): Promise<KeyHolder | undefined> {
     const hash = sha256Hex(apiKey);
@@ -37,6 +38,7 @@ export function authenticator(deps: Deps): Authenticator {
   }
 
   async function find(hash: string, now: Date) {
+    const forgottenBefore = forgotten;
     const account = await findAccountOfKey(deps.db.api, hash);
     if (account === undefined) {
       remembered.delete(hash);
@@ -44,15 +46,20 @@ export function authenticator(deps: Deps): Authenticator {
     }
     const holder = { id: account.id, plan: account.plan, keyId: account.keyId };
     if (remembered.size >= mostRemembered) remembered.clear();
-    if (hears) remembered.set(hash, { holder, untilMs: now.getTime() + rememberedMs });
+    // A key that was revoked while it was looked up must not be remembered as it was.
+    if (hears && forgotten === forgottenBefore) remembered.set(hash, { holder, untilMs: now.getTime() + rememberedMs });
     return holder;
   }
 
   return {
     authenticate,
-    forget: (hash) => void remembered.delete(hash),
+    forget(hash) {
+      forgotten += 1;
+      remembered.delete(hash);
+    },
     setHearing(now) {
       hears = now;
+      forgotten += 1;
       if (!hears) remembered.clear();
     },
     async flush() {

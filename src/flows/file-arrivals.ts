@@ -1,18 +1,12 @@
 import { recordMessage, type ThreadState } from "../domain/conversation.ts";
 import { previewOf } from "../domain/preview.ts";
 import { resolveThread } from "../domain/threading.ts";
-import type { LockedInbox } from "../store/inboxes.ts";
 import type { AttachmentRow, MessageRow } from "../store/messages.ts";
-import type { FiledMails, KnownOfMails } from "../store/receiving.ts";
+import type { FiledMails, KnownOfMails, ReadInbox } from "../store/receiving.ts";
 import type { Arrival, ArrivalCopy } from "./arrival.ts";
 
 /** What came of a mail: it is in each inbox that still lives, or nowhere because none does. */
 export type Receipt = "stored" | "gone";
-
-/** All that the decision needs, read behind the lock on the inboxes. */
-export interface ReceiveFacts extends KnownOfMails {
-  inboxes: readonly LockedInbox[];
-}
 
 /** The rows that a batch of mails comes to, and what to tell each sender. */
 export interface Filing extends Mutable<FiledMails> {
@@ -25,7 +19,7 @@ type Mutable<Rows> = { [Name in keyof Rows]: Rows[Name] extends readonly (infer 
  * Decides where each mail of a batch goes. Mails of one batch see each other: two copies become one message, and
  * a conversation that arrives at once ends up in one thread, whichever of it comes first.
  */
-export function fileArrivals(arrivals: readonly Arrival[], facts: ReceiveFacts): Filing {
+export function fileArrivals(arrivals: readonly Arrival[], facts: KnownOfMails): Filing {
   const inboxes = new Map(facts.inboxes.map((inbox) => [inbox.id, inbox]));
   const threads = new Map<string, ThreadState>();
   const threadOfMessage = new Map<string, string>();
@@ -78,7 +72,7 @@ export function fileArrivals(arrivals: readonly Arrival[], facts: ReceiveFacts):
   filing.inboxes = [...new Set(filing.messages.map(({ inboxId }) => inboxId))].flatMap((id) => inboxes.get(id) ?? []);
   return filing;
 
-  function fileCopy(arrival: Arrival, copy: ArrivalCopy, inbox: LockedInbox): void {
+  function fileCopy(arrival: Arrival, copy: ArrivalCopy, inbox: ReadInbox): void {
     const named = `${inbox.id} ${arrival.messageIdHash}`;
     const resolved = resolveThread(arrival.messageIdHash, arrival.ancestorHashes, (hash) =>
       threadOfMessage.get(`${inbox.id} ${hash}`),
@@ -117,7 +111,7 @@ export function fileArrivals(arrivals: readonly Arrival[], facts: ReceiveFacts):
         inboxId: inbox.id,
         lane: inbox.accountId,
         dueAt: arrival.receivedAt,
-        createdAt: arrival.receivedAt,
+        createdAt: recorded.createdAt,
       });
     }
   }

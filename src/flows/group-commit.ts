@@ -16,6 +16,8 @@ export interface GroupCommitOptions<Item, Result> {
    * ones do more than many small ones; alone, a batch starts with one.
    */
   leastBeside?: number;
+  /** Items that share a lane are never in two batches at once: the later one would be in the way of the earlier. */
+  lanesOf?: (item: Item) => readonly string[];
 }
 
 interface Waiting<Item, Result> {
@@ -25,29 +27,43 @@ interface Waiting<Item, Result> {
 }
 
 export function groupCommit<Item, Result>(options: GroupCommitOptions<Item, Result>): (item: Item) => Promise<Result> {
-  const { mostItems = 64, mostBytes = 4 << 20, inFlight = 2, leastBeside = 1 } = options;
-  const queue: Waiting<Item, Result>[] = [];
+  const { mostItems = 64, mostBytes = 4 << 20, inFlight = 2, leastBeside = 1, lanesOf } = options;
+  let queue: Waiting<Item, Result>[] = [];
+  const busyLanes = new Set<string>();
   let running = 0;
+  let isStarting = false;
 
   function start(): void {
+    isStarting = false;
     while (running < inFlight && queue.length >= (running === 0 ? 1 : leastBeside)) {
+      const batch = takeBatch();
+      if (batch.length === 0) return;
+      const lanes = lanesOf === undefined ? [] : batch.flatMap(({ item }) => lanesOf(item));
+      for (const lane of lanes) busyLanes.add(lane);
       running += 1;
-      void commitBatch(takeBatch()).finally(() => {
+      void commitBatch(batch).finally(() => {
         running -= 1;
+        for (const lane of lanes) busyLanes.delete(lane);
         start();
       });
     }
   }
 
   function takeBatch(): Waiting<Item, Result>[] {
+    const batch: Waiting<Item, Result>[] = [];
+    const left: Waiting<Item, Result>[] = [];
     let sizeBytes = 0;
-    let count = 0;
-    for (const { item } of queue) {
-      sizeBytes += options.sizeOf(item);
-      if (count === mostItems || (count > 0 && sizeBytes > mostBytes)) break;
-      count += 1;
+    let isFull = false;
+    for (const waiting of queue) {
+      const mustWait = busyLanes.size > 0 && lanesOf?.(waiting.item).some((lane) => busyLanes.has(lane)) === true;
+      if (!isFull && !mustWait) {
+        sizeBytes += options.sizeOf(waiting.item);
+        isFull = batch.length === mostItems || (batch.length > 0 && sizeBytes > mostBytes);
+      }
+      (isFull || mustWait ? left : batch).push(waiting);
     }
-    return queue.splice(0, count);
+    queue = left;
+    return batch;
   }
 
   async function commitBatch(batch: Waiting<Item, Result>[]): Promise<void> {
@@ -64,7 +80,9 @@ export function groupCommit<Item, Result>(options: GroupCommitOptions<Item, Resu
   return (item) =>
     new Promise((resolve, reject) => {
       queue.push({ item, resolve, reject });
+      if (isStarting) return;
+      isStarting = true;
       // What comes in the same turn of the loop goes into the same batch.
-      if (queue.length === 1 || queue.length === leastBeside) queueMicrotask(start);
+      queueMicrotask(start);
     });
 }

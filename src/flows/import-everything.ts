@@ -1,5 +1,6 @@
 import { Refusal } from "../domain/errors.ts";
 import { type Database, transaction } from "../store/db.ts";
+import { alignEventLog } from "../store/event-log.ts";
 import { migrations } from "../store/migrate.ts";
 import { forgetIndexedMail, insertLine, listAccountIds, type PortableLine } from "../store/portable.ts";
 import { findSetting, insertOrChangeSetting } from "../store/settings.ts";
@@ -39,6 +40,7 @@ export async function importEverything(db: Database, open: () => AsyncIterable<s
     });
   }
   await forgetIndexedMail(db.work);
+  await alignEventLog(db);
   return { rows, resumedAfter };
 }
 

@@ -5,19 +5,18 @@ import { expiryOfKeys, reusedIdempotencyKey } from "../domain/idempotency.ts";
 import { type PlanLimits, refuseOverLimit, type SendUsage, utcDay } from "../domain/limits.ts";
 import { previewOf } from "../domain/preview.ts";
 import type { KeyUse } from "../store/idempotency.ts";
-import type { MessageRow } from "../store/messages.ts";
-import type { AcceptedSends, Recipient, RepliedMessage, Sender, SentMessage, WindowUse } from "../store/sending.ts";
+import type { RepliedMessage, Sender, SendFact, SentMessage } from "../store/send-facts.ts";
+import type { AcceptedSends, OutboundMessage, Recipient } from "../store/sending.ts";
 import { replyContent } from "./reply-content.ts";
 import type { Send, SendRequest, SendResult } from "./send-email.ts";
+import { usageOf } from "./send-usage.ts";
 
-/** All that the judgement of a batch needs, read behind the lock on its inboxes. */
+/** All that the judgement of a batch needs. */
 export interface SendFacts {
-  keyUses: readonly KeyUse[];
-  /** What the messages have become that these keys stand for. */
+  /** Of each send, in their order. */
+  facts: readonly SendFact[];
+  /** What the messages have become that used keys stand for. */
   replays: readonly SentMessage[];
-  senders: readonly Sender[];
-  windowUses: readonly WindowUse[];
-  recipientUses: readonly (Recipient & { isKnown: boolean; sent: number })[];
   threads: readonly ThreadState[];
   replied: readonly RepliedMessage[];
   threadMessageIds: readonly { threadId: string; rfcMessageId: string }[];
@@ -44,22 +43,25 @@ export interface Judgement extends AcceptedSends {
  */
 export function judgeSends(sends: readonly Send[], facts: SendFacts, { at, mailDomain, limits }: Judging): Judgement {
   const today = utcDay(at);
-  const senders = new Map(facts.senders.map((sender) => [sender.id, sender]));
+  const senders = new Map<string, Sender>();
+  const recipients = new Map<string, NonNullable<SendFact["recipient"]>>();
+  const used = new Map<string, KeyUse>();
+  for (const [index, send] of sends.entries()) {
+    const { sender, recipient, use } = facts.facts[index] ?? {};
+    if (sender !== undefined) senders.set(sender.id, sender);
+    if (recipient !== undefined) recipients.set(pairOf(send.request), { ...recipient });
+    if (use !== undefined && use.createdAt > expiryOfKeys(at)) used.set(send.key.label, use);
+  }
   const threads = new Map(facts.threads.map((thread) => [thread.id, thread]));
-  const windows = new Map(facts.windowUses.map((use) => [use.inboxId, use]));
-  const recipients = new Map(facts.recipientUses.map((use) => [`${use.inboxId} ${use.recipient}`, { ...use }]));
   const replied = new Map(facts.replied.map((message) => [message.threadId, message]));
   const threadMessageIds = Map.groupBy(facts.threadMessageIds, ({ threadId }) => threadId);
   const sent = new Map(facts.replays.map((message) => [message.id, message]));
-  const used = new Map(
-    facts.keyUses.filter(({ createdAt }) => createdAt > expiryOfKeys(at)).map((use) => [use.key + use.accountId, use]),
-  );
   const cold = new Map<string, Recipient & { count: number }>();
   const touchedThreads = new Map<string, ThreadState>();
   const touchedSenders = new Map<string, Sender>();
   const results = new Map<Send, SendResult>();
-  const keyUses: KeyUse[] = [];
-  const messages: MessageRow[] = [];
+  const keyUses: AcceptedSends["keyUses"][number][] = [];
+  const messages: OutboundMessage[] = [];
   const outboxItems: AcceptedSends["outboxItems"][number][] = [];
 
   for (const send of sends) results.set(send, judged(send));
@@ -74,28 +76,16 @@ export function judgeSends(sends: readonly Send[], facts: SendFacts, { at, mailD
   };
 
   function judged(send: Send): SendResult {
-    const usage = usageOf(send.request);
+    const sender = senders.get(send.request.inboxId);
+    const usage = usageOf({ sender, recipient: recipients.get(pairOf(send.request)) }, today);
     try {
-      if (usage === undefined) throw notFound("inbox");
-      const use = used.get(send.key.key + send.key.accountId);
-      return use === undefined ? accepted(send, usage) : replayed(send, use, usage);
+      if (sender === undefined || usage === undefined) throw notFound("inbox");
+      const use = used.get(send.key.label);
+      return use === undefined ? accepted(send, sender, usage) : replayed(send, use, usage);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       return { kind: "refused", refusal: error, usage };
     }
-  }
-
-  function usageOf(request: SendRequest): SendUsage | undefined {
-    const sender = senders.get(request.inboxId);
-    if (sender === undefined) return undefined;
-    const window = windows.get(sender.id);
-    const recipient = recipients.get(`${sender.id} ${request.to.toLowerCase()}`);
-    return {
-      inWindow: window?.inWindow ?? 0,
-      oldestInWindowAt: window?.oldestInWindowAt,
-      today: sender.sentOn === today ? sender.sentCount : 0,
-      coldToday: recipient === undefined || recipient.isKnown ? undefined : recipient.sent,
-    };
   }
 
   function replayed(send: Send, use: KeyUse, usage: SendUsage): SendResult {
@@ -105,10 +95,8 @@ export function judgeSends(sends: readonly Send[], facts: SendFacts, { at, mailD
     return { kind: "replayed", message, usage };
   }
 
-  function accepted(send: Send, usage: SendUsage): SendResult {
+  function accepted(send: Send, sender: Sender, usage: SendUsage): SendResult {
     const { request } = send;
-    const sender = senders.get(request.inboxId);
-    if (sender === undefined) throw notFound("inbox");
     const thread = request.threadId === undefined ? undefined : threads.get(request.threadId);
     if (request.threadId !== undefined && thread?.inboxId !== sender.id) throw notFound("thread");
     const newerInbound = thread !== undefined && hasNewerInbound(thread, request.readUpToMessageId);
@@ -129,13 +117,37 @@ export function judgeSends(sends: readonly Send[], facts: SendFacts, { at, mailD
       leavesUnread: newerInbound,
     });
     const { createdAt } = recorded;
-    const row = messageRow(send, { ...content, ...recorded, from, inboxId: sender.id, threadId: recorded.thread.id });
-    const message: SentMessage = { ...row };
+    const threadId = recorded.thread.id;
+    const row: OutboundMessage = {
+      id: send.messageId,
+      inboxId: sender.id,
+      threadId,
+      seq: recorded.seq,
+      directionSeq: recorded.directionSeq,
+      createdAt,
+      rfcMessageId: send.rfcMessageId,
+      messageIdHash: send.messageIdHash,
+      fromAddr: from,
+      toAddr: request.to,
+      replyTo: request.replyTo,
+      subject: content.subject,
+      bodyText: content.bodyText,
+      bodyHtml: content.bodyHtml,
+      inReplyTo: content.inReplyTo,
+      referenceIds: content.references,
+    };
+    const message: SentMessage = {
+      id: row.id,
+      inboxId: row.inboxId,
+      threadId,
+      status: "pending",
+      rfcMessageId: row.rfcMessageId,
+      providerMessageId: null,
+    };
     messages.push(row);
-    keyUses.push(useOf(send));
+    keyUses.push({ ...useOf(send), inboxId: sender.id });
     outboxItems.push({
       subjectId: send.messageId,
-      kind: "relay",
       accountId: sender.accountId,
       inboxId: sender.id,
       lane: splitAddress(request.to)?.domain ?? "",
@@ -143,19 +155,18 @@ export function judgeSends(sends: readonly Send[], facts: SendFacts, { at, mailD
       createdAt,
     });
 
-    const counted = { ...recorded.inbox, sentOn: today, sentCount: usage.today + 1 };
+    const oldestInWindowAt = usage.oldestInWindowAt ?? createdAt;
+    const inWindow = usage.inWindow + 1;
+    const counted = { ...recorded.inbox, sentOn: today, sentCount: usage.today + 1, inWindow, oldestInWindowAt };
     senders.set(sender.id, counted);
     touchedSenders.set(sender.id, counted);
-    threads.set(recorded.thread.id, recorded.thread);
-    touchedThreads.set(recorded.thread.id, recorded.thread);
-    threadMessageIds.set(recorded.thread.id, [...knownIds, message]);
-    replied.set(recorded.thread.id, row);
+    threads.set(threadId, recorded.thread);
+    touchedThreads.set(threadId, recorded.thread);
+    threadMessageIds.set(threadId, [...knownIds, message]);
+    replied.set(threadId, { ...row, fromName: null, bodyHtml: row.bodyHtml ?? null });
     sent.set(message.id, message);
-    used.set(send.key.key + send.key.accountId, useOf(send));
-    if (usage.coldToday !== undefined) countCold(sender.id, request.to.toLowerCase());
-    const inWindow = usage.inWindow + 1;
-    const oldestInWindowAt = usage.oldestInWindowAt ?? createdAt;
-    windows.set(sender.id, { inboxId: sender.id, inWindow, oldestInWindowAt });
+    used.set(send.key.label, useOf(send));
+    if (usage.coldToday !== undefined) countCold(request, usage.coldToday + 1);
     return {
       kind: "accepted",
       message,
@@ -186,11 +197,11 @@ export function judgeSends(sends: readonly Send[], facts: SendFacts, { at, mailD
     );
   }
 
-  function countCold(inboxId: string, recipient: string): void {
-    const name = `${inboxId} ${recipient}`;
-    const use = recipients.get(name);
-    if (use !== undefined) use.sent += 1;
-    cold.set(name, { inboxId, recipient, count: (cold.get(name)?.count ?? 0) + 1 });
+  function countCold(request: SendRequest, sentToday: number): void {
+    const name = pairOf(request);
+    recipients.set(name, { isKnown: false, sentToday });
+    const count = (cold.get(name)?.count ?? 0) + 1;
+    cold.set(name, { inboxId: request.inboxId, recipient: request.to.toLowerCase(), count });
   }
 
   function useOf({ key: { accountId, operation, key }, fingerprint, messageId }: Send): KeyUse {
@@ -198,44 +209,7 @@ export function judgeSends(sends: readonly Send[], facts: SendFacts, { at, mailD
   }
 }
 
-interface MessageContent extends ReturnType<typeof replyContent> {
-  seq: number;
-  directionSeq: number;
-  createdAt: Date;
-  from: string;
-  inboxId: string;
-  threadId: string;
-}
-
-function messageRow(send: Send, content: MessageContent): MessageRow {
-  const { request, messageId, rfcMessageId, messageIdHash } = send;
-  const { seq, directionSeq, createdAt, inboxId, threadId } = content;
-  return {
-    id: messageId,
-    inboxId,
-    threadId,
-    seq,
-    direction: "outbound",
-    directionSeq,
-    status: "pending",
-    createdAt,
-    rfcMessageId,
-    messageIdHash,
-    contentHash: null,
-    fromAddr: content.from,
-    fromName: null,
-    toAddr: request.to,
-    cc: [],
-    replyTo: request.replyTo ?? null,
-    subject: content.subject,
-    bodyText: content.bodyText,
-    bodyHtml: content.bodyHtml ?? null,
-    attachmentCount: 0,
-    sourceId: null,
-    sizeBytes: null,
-    inReplyTo: content.inReplyTo ?? null,
-    referenceIds: content.references,
-    providerMessageId: null,
-    failure: null,
-  };
+/** An inbox and whom it sends to: mail to strangers is counted by both. */
+function pairOf({ inboxId, to }: SendRequest): string {
+  return `${inboxId} ${to.toLowerCase()}`;
 }

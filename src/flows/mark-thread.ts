@@ -3,7 +3,7 @@ import { isId } from "../domain/ids.ts";
 import { type Marked, markRead } from "../domain/reading.ts";
 import { transaction } from "../store/db.ts";
 import { lockInboxes, markInboxTotals } from "../store/inboxes.ts";
-import { listPlaces } from "../store/sending.ts";
+import { listPlaces } from "../store/send-facts.ts";
 import { findThread } from "../store/thread-pages.ts";
 import { findThreadState, markThreads } from "../store/threads.ts";
 import type { Deps } from "./deps.ts";

@@ -43,8 +43,7 @@ export async function pageMessages(db: Db, asked: MessagesQuery): Promise<Messag
   const axis = direction ?? "all";
   const page = await findMessagesPage(db, { accountId, inboxId, axis, limit, offset, before: after });
   if (page === undefined) return undefined;
-  const last = page.messages.at(-1);
-  const number = axis === "all" ? last?.seq : last?.directionSeq;
+  const number = page.messages.at(-1)?.position;
   return { ...page, next: number !== undefined && number > 1 ? number : undefined };
 }
 
@@ -91,10 +90,10 @@ export async function pageOfThread(
   if (after !== undefined) {
     const found = await listThreadMessagesBefore(db, threadId, after, limit + 1);
     const messages = found.slice(0, limit);
-    return { messages, total, next: found.length > limit ? messages.at(-1)?.seq : undefined };
+    return { messages, total, next: found.length > limit ? messages.at(-1)?.position : undefined };
   }
   const left = Math.max(0, total - offset);
   const page = { threadId, total, limit: Math.min(limit, left), offset: Math.max(0, left - limit) };
   const messages = (await listThreadMessages(db, page)).reverse();
-  return { messages, total, next: left > limit ? messages.at(-1)?.seq : undefined };
+  return { messages, total, next: left > limit ? messages.at(-1)?.position : undefined };
 }

@@ -1,10 +1,10 @@
 import { DatabaseUnavailable, type Db, transaction } from "../store/db.ts";
 import { lockInboxes } from "../store/inboxes.ts";
-import { findKnownOfMails, insertMails } from "../store/receiving.ts";
+import { type AskedOfMails, findKnownOfMails, insertMails } from "../store/receiving.ts";
 import { insertSources, markSourceShares } from "../store/sources.ts";
 import { type Arrival, arrivalOf, greatBytes, type ReceivedMail } from "./arrival.ts";
 import type { Deps } from "./deps.ts";
-import { type Filing, fileArrivals, type Receipt, type ReceiveFacts } from "./file-arrivals.ts";
+import { type Filing, fileArrivals, type Receipt } from "./file-arrivals.ts";
 import { groupCommit } from "./group-commit.ts";
 
 /** The same mail again within this time is the same mail (service contract §6). */
@@ -15,17 +15,18 @@ export function mailReceiver(deps: Deps): (mail: ReceivedMail) => Promise<Receip
   const line = {
     sizeOf: (arrival: Arrival) => arrival.sizeBytes,
     isHopeless: (error: unknown) => error instanceof DatabaseUnavailable,
+    lanesOf: inboxIdsOf,
   };
   const commit = groupCommit<Arrival, Receipt>({
     ...line,
-    commit: (arrivals) => storeMails(deps, arrivals),
+    commit: async (arrivals) => receiptsOf(deps, await storeMails(deps, arrivals)),
     mostBytes: 2 << 20,
     leastBeside: 16,
   });
   // Nobody waits behind a great mail.
   const commitGreat = groupCommit<Arrival, Receipt>({
     ...line,
-    commit: ([arrival]) => storeGreatMail(deps, arrival),
+    commit: async ([arrival]) => (arrival === undefined ? [] : receiptsOf(deps, await storeGreatMail(deps, arrival))),
     mostItems: 1,
   });
   return async (received) => {
@@ -34,28 +35,41 @@ export function mailReceiver(deps: Deps): (mail: ReceivedMail) => Promise<Receip
   };
 }
 
-async function storeMails(deps: Deps, arrivals: readonly Arrival[]): Promise<Receipt[]> {
-  const filed = await transaction(deps.db.mail, async (tx) => {
-    const filing = fileArrivals(arrivals, await factsOf(tx, arrivals));
-    if (filing.messages.length > 0) await insertMails(tx, filing);
-    return filing;
+/**
+ * Two statements and no transaction, since most inboxes stay as they were between the two. Where one did not, all is asked and
+ * decided again behind a lock, and then nothing changes any more.
+ */
+async function storeMails(deps: Deps, arrivals: readonly Arrival[]): Promise<Filing> {
+  const filing = await fileUnlessOutrun(deps.db.mail, arrivals);
+  if (filing !== undefined) return filing;
+  return transaction(deps.db.mail, async (tx) => {
+    await lockInboxes(tx, idsOf(arrivals));
+    return filedBehindLock(await fileUnlessOutrun(tx, arrivals));
   });
-  return receiptsOf(deps, filed);
 }
 
 /** Its bytes go first, a piece at a time: they take a while, and its inboxes must not be locked so long. */
-async function storeGreatMail(deps: Deps, arrival: Arrival | undefined): Promise<Receipt[]> {
-  if (arrival === undefined) return [];
+function storeGreatMail(deps: Deps, arrival: Arrival): Promise<Filing> {
   const { sourceId: id, chunks, deliveries } = arrival;
-  const filed = await transaction(deps.db.mail, async (tx) => {
+  return transaction(deps.db.mail, async (tx) => {
     await insertSources(tx, [{ id, shares: deliveries.length, chunks }]);
-    const filing = fileArrivals([arrival], await factsOf(tx, [arrival]));
+    await lockInboxes(tx, idsOf([arrival]));
+    const filing = filedBehindLock(await fileUnlessOutrun(tx, [{ ...arrival, chunks: [] }]));
     const shares = filing.messages.length;
     if (shares < deliveries.length) await markSourceShares(tx, id, shares);
-    if (shares > 0) await insertMails(tx, { ...filing, sources: [] });
     return filing;
   });
-  return receiptsOf(deps, filed);
+}
+
+/** Undefined, and nothing is written, where an inbox has changed between the reading and the writing. */
+async function fileUnlessOutrun(db: Db, arrivals: readonly Arrival[]): Promise<Filing | undefined> {
+  const filing = fileArrivals(arrivals, await findKnownOfMails(db, askedOf(arrivals)));
+  return filing.messages.length === 0 || (await insertMails(db, filing)) ? filing : undefined;
+}
+
+function filedBehindLock(filing: Filing | undefined): Filing {
+  if (filing === undefined) throw new Error("Cannot file mail: its inbox has changed behind a lock");
+  return filing;
 }
 
 function receiptsOf(deps: Deps, { outboxItems, receipts }: Filing): Receipt[] {
@@ -63,8 +77,7 @@ function receiptsOf(deps: Deps, { outboxItems, receipts }: Filing): Receipt[] {
   return receipts;
 }
 
-/** The lock goes first, so that the rest is read behind it. */
-async function factsOf(tx: Db, arrivals: readonly Arrival[]): Promise<ReceiveFacts> {
+function askedOf(arrivals: readonly Arrival[]): AskedOfMails {
   const copies = arrivals.flatMap(({ deliveries, messageIdHash, contentHash }) =>
     deliveries.map(({ inboxId }) => ({ inboxId, messageIdHash, contentHash })),
   );
@@ -72,10 +85,13 @@ async function factsOf(tx: Db, arrivals: readonly Arrival[]): Promise<ReceiveFac
     deliveries.flatMap(({ inboxId }) => ancestorHashes.map((messageIdHash) => ({ inboxId, messageIdHash }))),
   );
   const earliest = Math.min(...arrivals.map(({ receivedAt }) => receivedAt.getTime()));
-  const notBefore = new Date(earliest - duplicateWindowMs);
-  const [inboxes, known] = await Promise.all([
-    lockInboxes(tx, [...new Set(copies.map(({ inboxId }) => inboxId))]),
-    findKnownOfMails(tx, { copies, ancestors, notBefore }),
-  ]);
-  return { inboxes, ...known };
+  return { inboxIds: idsOf(arrivals), copies, ancestors, notBefore: new Date(earliest - duplicateWindowMs) };
+}
+
+function idsOf(arrivals: readonly Arrival[]): string[] {
+  return [...new Set(arrivals.flatMap(inboxIdsOf))];
+}
+
+function inboxIdsOf({ deliveries }: Arrival): string[] {
+  return deliveries.map(({ inboxId }) => inboxId);
 }

@@ -2,7 +2,7 @@ import type { ThreadState } from "../domain/conversation.ts";
 import { type QuotedMessage, replySubject, withTextQuote } from "../domain/quote.ts";
 import { replyReferences } from "../domain/references.ts";
 import { withHtmlQuote } from "../mail/quote-html.ts";
-import type { RepliedMessage } from "../store/sending.ts";
+import type { RepliedMessage } from "../store/send-facts.ts";
 import type { Send } from "./send-email.ts";
 
 export interface RepliedThread extends Pick<ThreadState, "subject"> {

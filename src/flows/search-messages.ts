@@ -45,7 +45,7 @@ export async function searchPage(
     result = await searchOnce();
   }
   const messages = result.page.messages.slice(0, asked.limit);
-  const next = result.page.messages.length > asked.limit ? messages.at(-1)?.seq : undefined;
+  const next = result.page.messages.length > asked.limit ? messages.at(-1)?.position : undefined;
   return { messages, total: Math.min(result.total, countedMatches), next };
 }
 

@@ -6,32 +6,22 @@ import { expiryOfKeys, fingerprintOf } from "../domain/idempotency.ts";
 import { type Plan, type SendUsage, utcDay, windowStart } from "../domain/limits.ts";
 import { textOfHtml } from "../mail/html.ts";
 import { DatabaseUnavailable, type Db, transaction } from "../store/db.ts";
+import { meetsUsedKey, removeExpiredKeyUses } from "../store/idempotency.ts";
 import {
-  type KeyName,
-  type KeyUse,
-  keyLabel,
-  lockFreeKeys,
-  lockKey,
-  meetsUsedKey,
-  removeExpiredKeyUses,
-} from "../store/idempotency.ts";
-import {
-  insertSends,
   listOwners,
   listPlaces,
-  listRecipientUses,
   listRepliedMessages,
+  listSendFacts,
   listSentMessages,
   listThreadMessageIds,
   listThreadStates,
-  listWindowUses,
-  lockSenders,
-  type Recipient,
+  type SendFact,
   type SentMessage,
-} from "../store/sending.ts";
+} from "../store/send-facts.ts";
+import { insertSends, lockSenders } from "../store/sending.ts";
 import type { Deps } from "./deps.ts";
 import { groupCommit } from "./group-commit.ts";
-import { judgeSends, type SendFacts } from "./judge-sends.ts";
+import { type Judgement, judgeSends, type SendFacts } from "./judge-sends.ts";
 
 export interface SendRequest {
   account: { id: string; plan: Plan };
@@ -70,86 +60,134 @@ export type SendResult =
   | { kind: "replayed"; message: SentMessage; usage: SendUsage }
   | { kind: "refused"; refusal: Refusal; usage: SendUsage | undefined };
 
-/** Another transaction is at work on the same key: what comes of that one has to be seen first. */
-type Busy = { kind: "busy" };
+/** What was read of the inbox is not so any more, or somebody has it locked. */
+type Outrun = { kind: "outrun" };
 
-/** A duplicate waits so long for what comes of the first (contract §5.2). */
+/** A duplicate waits so long for what comes of the first (contract §5.2), and anybody for an inbox that is locked. */
 const longestWaitMs = 5_000;
 
 /**
  * Resolves when the message is on disk with its key and its outbox row, or is refused. Sends that come at the same
- * time share one transaction: exactly one email for each key, whatever dies when.
+ * time are judged together by what one statement read, and written by another that writes nothing of an inbox that has changed
+ * meanwhile: exactly one email for each key, and limits to the unit, without a lock that somebody could die with.
+ * Who was outrun by another process goes again, behind a lock.
  */
 export function emailSender(deps: Deps): (request: SendRequest) => Promise<SendResult> {
-  const commit = groupCommit<AskedSend, SendResult | Busy>({
-    commit: (sends) => acceptSends(deps, sends),
-    sizeOf: ({ request }) => request.body.length + (request.bodyHtml?.length ?? 0),
-    isHopeless: (error) => error instanceof DatabaseUnavailable,
+  const first = groupCommit<AskedSend, SendResult | Outrun>({
+    ...usualBatches,
+    commit: (sends) => nudging(deps, acceptSends(deps, deps.db.api, sends)),
+    lanesOf: ({ request }) => [request.inboxId],
   });
-  const untilFree = keyWaiter(deps);
+  const again = perInbox((inboxId) =>
+    groupCommit<AskedSend, SendResult | Outrun>({
+      ...usualBatches,
+      commit: (sends) => nudging(deps, acceptPatiently(deps, inboxId, sends)),
+      inFlight: 1,
+    }),
+  );
+  const running = new Map<string, Promise<unknown>>();
 
   return async (request) => {
     const send = askedSend(request);
-    const waitsUntilMs = performance.now() + longestWaitMs;
-    for (;;) {
-      const result = await commit(send).catch(busyIfKeyIsUsed);
-      if (result.kind !== "busy") return result;
-      const leftMs = Math.ceil(waitsUntilMs - performance.now());
-      if (leftMs <= 0 || !(await untilFree(send.key.label, leftMs))) return inProgress();
-    }
+    const { label } = send.key;
+    const askedMs = performance.now();
+    const twin = running.get(label);
+    if (twin !== undefined && !(await endsWithin(longestWaitMs, twin))) return inProgress();
+    const accepting = accept(send, askedMs + longestWaitMs - performance.now());
+    if (!running.has(label)) running.set(label, accepting);
+    return accepting.finally(() => running.get(label) === accepting && running.delete(label));
   };
+
+  /** `patienceMs` is how long it may wait behind others: what has waited for a twin already has less left. */
+  async function accept(send: AskedSend, patienceMs: number): Promise<SendResult> {
+    let result = await first(send).catch(outrunByAnother);
+    const endMs = performance.now() + patienceMs;
+    while (result.kind === "outrun") {
+      const patient = again(send.request.inboxId)(send).catch(inProgressIfLocked).catch(outrunByAnother);
+      if (!(await endsWithin(endMs - performance.now(), patient))) return inProgress();
+      result = await patient;
+    }
+    return result;
+  }
 }
 
-async function acceptSends(deps: Deps, asked: readonly AskedSend[]): Promise<(SendResult | Busy)[]> {
-  const at = deps.now();
-  const expiredBefore = expiryOfKeys(at);
-  const sends = asked.map((send) => withIds(deps, send, at));
-  const { results, ...accepted } = await transaction(deps.db.api, async (tx) => {
-    const keys = await lockFreeKeys(tx, uniqueKeys(sends));
-    const free = new Set(keys.filter(({ isLocked }) => isLocked).map(({ label }) => label));
-    const ours = sends.filter(({ key }) => free.has(key.label));
-    const keyUses = keys.flatMap(({ use }) => use ?? []);
-    const facts = { keyUses, ...(await factsOf(tx, deps, ours, keyUses, at)) };
-    const judgement = judgeSends(ours, facts, { at, mailDomain: deps.mailDomain, limits: deps.limits });
-    const expired = keyUses.filter(({ createdAt }) => createdAt <= expiredBefore);
-    await removeExpiredKeyUses(tx, expired, expiredBefore);
-    if (judgement.messages.length > 0) await insertSends(tx, judgement, utcDay(at));
-    return judgement;
+const usualBatches = {
+  sizeOf: ({ request }: AskedSend) => request.body.length + (request.bodyHtml?.length ?? 0),
+  isHopeless: (error: unknown) => error instanceof DatabaseUnavailable,
+};
+
+/** Once what was accepted is on disk. */
+async function nudging<Result extends { kind: string }>(deps: Deps, accepting: Promise<Result[]>): Promise<Result[]> {
+  const results = await accepting;
+  if (results.some(({ kind }) => kind === "accepted")) deps.nudge("relay");
+  return results;
+}
+
+/** Behind the lock on the inbox nothing changes: whoever has waited for it is not outrun again. */
+function acceptPatiently(deps: Deps, inboxId: string, sends: readonly AskedSend[]) {
+  return transaction(deps.db.api, async (tx) => {
+    await lockSenders(tx, [inboxId], longestWaitMs);
+    return acceptSends(deps, tx, sends);
   });
-  if (accepted.outboxItems.length > 0) deps.nudge("relay");
-  return sends.map((send): SendResult | Busy => results.get(send) ?? { kind: "busy" });
 }
 
-/** All that the judgement needs: the lock goes first, so that the rest is read behind it. Most sends need little of it. */
-async function factsOf(
-  tx: Db,
-  deps: Deps,
-  sends: readonly Send[],
-  keyUses: readonly KeyUse[],
-  at: Date,
-): Promise<Omit<SendFacts, "keyUses">> {
+async function acceptSends(deps: Deps, db: Db, asked: readonly AskedSend[]): Promise<(SendResult | Outrun)[]> {
+  const at = deps.now();
+  const sends = asked.map((send) => withIds(deps, send, at));
+  const facts = await factsOf(db, deps, sends, at);
+  const judgement = judgeSends(sends, facts, { at, mailDomain: deps.mailDomain, limits: deps.limits });
+  const written = await write(db, facts.facts, judgement, at);
+  const outrun = judgement.senders.filter(({ id }) => !written.has(id)).map(({ id }) => id);
+  const undecided = new Set(
+    sends.filter(({ request }) => outrun.includes(request.inboxId)).map(({ key }) => key.label),
+  );
+  return sends.map((send) => {
+    const result = judgement.results.get(send);
+    // What was judged by a send that was not written is void with it.
+    return result === undefined || undecided.has(send.key.label) ? { kind: "outrun" } : result;
+  });
+}
+
+/** The ids of the inboxes whose sends are written. */
+async function write(db: Db, facts: readonly SendFact[], judgement: Judgement, at: Date): Promise<Set<string>> {
+  if (judgement.messages.length === 0) return new Set();
+  const expiredBefore = expiryOfKeys(at);
+  const expired = facts.flatMap(({ use }) => (use !== undefined && use.createdAt <= expiredBefore ? [use] : []));
+  await removeExpiredKeyUses(db, expired, expiredBefore);
+  return insertSends(db, judgement, utcDay(at));
+}
+
+/**
+ * The first statement reads what decides whether a send is accepted, and of which version its inbox is; what follows
+ * is read later, so that the version vouches for it too. Most sends need no more than the first.
+ */
+async function factsOf(db: Db, deps: Deps, sends: readonly Send[], at: Date): Promise<SendFacts> {
+  const facts = await listSendFacts(db, sends.map(askedFact), { windowAfter: windowStart(at), day: utcDay(at) });
   const requests = sends.map(({ request }) => request);
   const replies = requests.filter(({ threadId }) => threadId !== undefined);
   const threadIds = unique(replies.flatMap(({ threadId }) => threadId ?? []));
   const quoting = sends.filter(({ request }) => request.threadId !== undefined && request.includeQuote);
-  const senders = await lockSenders(tx, unique(requests.map(({ inboxId }) => inboxId)));
-  const [windowUses, recipientUses, threads, replied, threadMessageIds, places, owners, replays] = await Promise.all([
-    listWindowUses(tx, windowCountsOf(deps, requests), windowStart(at)),
-    listRecipientUses(tx, limitedRecipientsOf(deps, requests), utcDay(at)),
-    listThreadStates(tx, threadIds),
-    listRepliedMessages(tx, threadIds, {
+  const [replays, threads, replied, threadMessageIds, places, owners] = await Promise.all([
+    listSentMessages(
+      db,
+      facts.flatMap(({ use }) => use?.subjectId ?? []),
+    ),
+    listThreadStates(db, threadIds),
+    listRepliedMessages(db, threadIds, {
       text: quoting.length > 0,
       html: quoting.some(({ html }) => html !== undefined),
     }),
-    listThreadMessageIds(tx, threadIds),
-    listPlaces(tx, unique(replies.flatMap(({ readUpToMessageId }) => readUpToMessageId ?? []))),
-    listOwners(tx, ownNamesIn(requests, deps.mailDomain)),
-    listSentMessages(
-      tx,
-      keyUses.map(({ subjectId }) => subjectId),
-    ),
+    listThreadMessageIds(db, threadIds),
+    listPlaces(db, unique(replies.flatMap(({ readUpToMessageId }) => readUpToMessageId ?? []))),
+    listOwners(db, ownNamesIn(requests, deps.mailDomain)),
   ]);
-  return { replays, senders, windowUses, recipientUses, threads, replied, threadMessageIds, places, owners };
+  return { facts, replays, threads, replied, threadMessageIds, places, owners };
+
+  function askedFact({ request: { account, inboxId, to }, key }: Send) {
+    const { coldRecipientDaily, sendsPerMinute } = deps.limits[account.plan];
+    const recipient = coldRecipientDaily > 0 ? to.toLowerCase() : null;
+    return { accountId: account.id, key: key.key, inboxId, recipient, windowUpTo: sendsPerMinute };
+  }
 }
 
 function askedSend(request: SendRequest): AskedSend {
@@ -158,7 +196,8 @@ function askedSend(request: SendRequest): AskedSend {
   const key = { accountId: account.id, operation: "send" as const, key: idempotencyKey };
   return {
     request,
-    key: { ...key, label: keyLabel(key) },
+    // No part of it holds a space.
+    key: { ...key, label: `${key.accountId} ${key.key}` },
     fingerprint: fingerprintOf(inboxId, asked),
     text: html !== undefined && request.bodyHtml === undefined ? textOfHtml(html) : request.body,
     html,
@@ -177,56 +216,60 @@ function withIds(deps: Deps, asked: AskedSend, at: Date): Send {
   };
 }
 
-/** Twins that wait for the same key wait together, on one connection. False when the time was not enough. */
-function keyWaiter(deps: Deps): (label: string, timeoutMs: number) => Promise<boolean> {
-  const waits = new Map<string, Promise<boolean>>();
-  return (label, timeoutMs) => {
-    const known = waits.get(label);
-    if (known !== undefined) return known;
-    const wait = transaction(deps.db.api, (tx) => lockKey(tx, label, timeoutMs))
-      .then(() => true, falseIfTimedOut)
-      .finally(() => waits.delete(label));
-    waits.set(label, wait);
-    return wait;
+/** A queue for each inbox that somebody waits for. */
+function perInbox<Queue>(open: (inboxId: string) => (send: AskedSend) => Promise<Queue>) {
+  const queues = new Map<string, { queue: (send: AskedSend) => Promise<Queue>; users: number }>();
+  return (inboxId: string) => async (send: AskedSend) => {
+    const known = queues.get(inboxId) ?? { queue: open(inboxId), users: 0 };
+    queues.set(inboxId, known);
+    known.users += 1;
+    try {
+      return await known.queue(send);
+    } finally {
+      known.users -= 1;
+      if (known.users === 0) queues.delete(inboxId);
+    }
   };
 }
 
-/** A twin was committed between our look at its key and the lock on it. */
-function busyIfKeyIsUsed(error: unknown): Busy {
-  if (meetsUsedKey(error)) return { kind: "busy" };
+/**
+ * A twin in another process was written between our look at its key and our own writing, or is being written and not
+ * done in time. Who was only in one batch with it has no part in that, so each goes again for itself.
+ */
+function outrunByAnother(error: unknown): Outrun {
+  if (meetsUsedKey(error) || isLockTimeout(error)) return { kind: "outrun" };
   throw error;
 }
 
-function falseIfTimedOut(error: unknown): false {
-  if (error instanceof DatabaseUnavailable && error.sqlState === lockNotAvailable) return false;
+function inProgressIfLocked(error: unknown): SendResult {
+  if (isLockTimeout(error)) return inProgress();
   throw error;
+}
+
+function isLockTimeout(error: unknown): boolean {
+  return error instanceof DatabaseUnavailable && error.sqlState === lockNotAvailable;
 }
 
 /** SQLSTATE of a lock time-out (PostgreSQL, appendix A). */
 const lockNotAvailable = "55P03";
 
 function inProgress(): SendResult {
-  const why = "another request with this Idempotency-Key is still at work";
+  const why = "another request is still at work on it";
   const refusal = new Refusal("idempotency_in_progress", `Cannot send: ${why}`, { retryAfterSeconds: 1 });
   return { kind: "refused", refusal, usage: undefined };
 }
 
-/** What a limit can tell apart: where there is none nothing is counted. */
-function windowCountsOf(deps: Deps, requests: readonly SendRequest[]) {
-  const counts = new Map(
-    requests.map(({ inboxId, account }) => [inboxId, deps.limits[account.plan].sendsPerMinute] as const),
+/** Whatever comes of the work. */
+async function endsWithin(ms: number, work: Promise<unknown>): Promise<boolean> {
+  let timer: Timer | undefined;
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(resolve, ms, false);
+  });
+  const ended = work.then(
+    () => true,
+    () => true,
   );
-  return Array.from(counts, ([inboxId, upTo]) => ({ inboxId, upTo })).filter(({ upTo }) => upTo > 0);
-}
-
-function limitedRecipientsOf(deps: Deps, requests: readonly SendRequest[]): Recipient[] {
-  const recipients = new Map<string, Recipient>();
-  for (const { inboxId, to, account } of requests) {
-    if (deps.limits[account.plan].coldRecipientDaily === 0) continue;
-    const recipient = to.toLowerCase();
-    recipients.set(`${inboxId} ${recipient}`, { inboxId, recipient });
-  }
-  return [...recipients.values()];
+  return Promise.race([ended, late]).finally(() => clearTimeout(timer));
 }
 
 /** The names behind `replyTo` that a free plan may use only when they are its own. */
@@ -236,10 +279,6 @@ function ownNamesIn(requests: readonly SendRequest[], mailDomain: string): strin
     const recipient = recipientOf(replyTo, mailDomain);
     return recipient.kind === "inbox" ? [recipient.username] : [];
   });
-}
-
-function uniqueKeys(sends: readonly Send[]): KeyName[] {
-  return [...new Map(sends.map(({ key }) => [key.label, key])).values()];
 }
 
 function unique<T>(values: readonly T[]): T[] {

@@ -2,10 +2,10 @@ import { Type } from "@sinclair/typebox";
 import { notFound } from "../domain/errors.ts";
 import { messageReceived } from "../domain/events.ts";
 import { isId } from "../domain/ids.ts";
-import { type AttachmentLinks, linkedAttachment } from "../flows/attachment-links.ts";
+import { type AttachmentLinks, linkedAttachments } from "../flows/attachment-links.ts";
 import type { Deps } from "../flows/deps.ts";
 import { redeliverEvent } from "../flows/redeliver-event.ts";
-import { listAttachments, type ShownAttachment } from "../store/attachments.ts";
+import { listAttachments } from "../store/attachments.ts";
 import { listDeliveries } from "../store/deliveries.ts";
 import { type EventPlace, findEvent, findEventPlace, listEvents, type ShownEvent } from "../store/events.ts";
 import { api } from "./app.ts";
@@ -146,15 +146,18 @@ async function toEvents({ db, links, now }: EventDeps, found: readonly ShownEven
     ),
     ({ messageId }) => messageId,
   );
-  const linked = (shown: readonly ShownAttachment[]) =>
-    Promise.all(shown.map((attachment) => linkedAttachment(links, attachment, deliveredAt)));
   return Promise.all(
     found.map(async (event) => {
       const message = { ...event, id: event.messageId, createdAt: event.receivedAt };
       const delivery = {
         deliveredAt,
         attempt: event.attempts + 1,
-        attachments: await linked(attachments.get(event.messageId) ?? []),
+        attachments: await linkedAttachments(
+          links,
+          event.messageId,
+          attachments.get(event.messageId) ?? [],
+          deliveredAt,
+        ),
       };
       return messageReceived({ ...event, message }, delivery);
     }),

@@ -1,7 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { type AttachmentLinks, type LinkedAttachment, linkedAttachment } from "../flows/attachment-links.ts";
-import { listAttachments } from "../store/attachments.ts";
-import type { Db } from "../store/db.ts";
+import { type AttachmentLinks, type LinkedAttachment, linkedAttachments } from "../flows/attachment-links.ts";
 import type { ShownMessage } from "../store/message-pages.ts";
 import { instant, nullable, oneOf } from "./models.ts";
 
@@ -55,30 +53,17 @@ export const Message = Type.Object({
 });
 
 /** Messages as they are shown, with fresh addresses for their attachments. */
-export async function toMessages(db: Db, links: AttachmentLinks, now: Date, messages: readonly ShownMessage[]) {
-  const attachments = await attachmentsOf(db, links, now, messages);
-  return messages.map((message) => toMessage(message, attachments.get(message.id) ?? []));
-}
-
-async function attachmentsOf(db: Db, links: AttachmentLinks, now: Date, messages: readonly ShownMessage[]) {
-  const ids = messages.filter(({ attachmentCount }) => attachmentCount > 0).map(({ id }) => id);
-  const attachments = await listAttachments(db, ids);
+export async function toMessages(links: AttachmentLinks, now: Date, messages: readonly ShownMessage[]) {
   const linked = await Promise.all(
-    attachments.map(async (attachment) => ({
-      messageId: attachment.messageId,
-      shown: await linkedAttachment(links, attachment, now),
-    })),
+    messages.flatMap(({ id, attachments }) =>
+      attachments === null ? [] : linkedAttachments(links, id, attachments, now).then((made) => [id, made] as const),
+    ),
   );
-  const byMessage = new Map<string, LinkedAttachment[]>();
-  for (const { messageId, shown } of linked) {
-    const others = byMessage.get(messageId);
-    if (others === undefined) byMessage.set(messageId, [shown]);
-    else others.push(shown);
-  }
-  return byMessage;
+  const linkedOf = new Map(linked);
+  return messages.map((message) => shown(message, linkedOf.get(message.id) ?? []));
 }
 
-function toMessage(message: ShownMessage, attachments: LinkedAttachment[]) {
+function shown(message: ShownMessage, attachments: LinkedAttachment[]) {
   const rfcMessageId = `<${message.rfcMessageId}>`;
   return {
     id: message.id,
@@ -98,6 +83,6 @@ function toMessage(message: ShownMessage, attachments: LinkedAttachment[]) {
     rfcMessageId,
     providerMessageId: message.providerMessageId ?? (message.direction === "outbound" ? rfcMessageId : null),
     failure: message.failure,
-    createdAt: message.createdAt.toISOString(),
+    createdAt: message.createdAt,
   };
 }

@@ -69,7 +69,7 @@ export function messages(deps: MessagesDeps) {
       "/messages/:id",
       async ({ account, params }) => {
         const message = await ownedMessage(deps, account.id, params.id);
-        const [shown] = await toMessages(deps.db.api, deps.links, deps.now(), [message]);
+        const [shown] = await toMessages(deps.links, deps.now(), [message]);
         if (shown === undefined) throw notFound("message");
         return shown;
       },
@@ -110,7 +110,7 @@ export function messages(deps: MessagesDeps) {
         const asked = { ...filtersOf(query), accountId: account.id, inboxId: params.id, after };
         const page = await askedPage(deps, asked, termsOf(query));
         return {
-          data: await toMessages(deps.db.api, deps.links, deps.now(), page.messages),
+          data: await toMessages(deps.links, deps.now(), page.messages),
           total: page.total,
           nextCursor: page.next === undefined ? null : cursorAt(page.next, question),
         };
@@ -155,7 +155,10 @@ async function rawAnswer(deps: MessagesDeps, message: StoredMessage, isHead: boo
   };
   const { sourceId, sizeBytes } = message;
   if (sourceId === null || sizeBytes === null) {
-    return new Response(new Uint8Array(composeMail(outgoingMail(message))), { headers });
+    return new Response(
+      new Uint8Array(composeMail(outgoingMail({ ...message, createdAt: new Date(message.createdAt) }))),
+      { headers },
+    );
   }
   if (isHead) return new Response(lengthAlone(sizeBytes), { headers });
   const whole = { first: 0, last: sizeBytes - 1 };

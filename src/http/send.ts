@@ -6,7 +6,7 @@ import { type Plan, rateLimitFields, type SendUsage } from "../domain/limits.ts"
 import type { Deps } from "../flows/deps.ts";
 import type { SendRequest, SendResult } from "../flows/send-email.ts";
 import { sendUsage } from "../flows/send-usage.ts";
-import { listSentMessages, type SentMessage } from "../store/sending.ts";
+import { listSentMessages, type SentMessage } from "../store/send-facts.ts";
 import { api } from "./app.ts";
 import { emailAddress } from "./email-address.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
@@ -101,7 +101,7 @@ export function send(deps: SendDeps) {
   /** Where nothing was counted it is looked up; an inbox that was deleted meanwhile was not found from the start. */
   async function refused({ account, params, set }: Refused, refusal: Refusal, known?: SendUsage): Promise<Refusal> {
     const inboxId = params.id ?? "";
-    const usage = known ?? (await sendUsage(deps, account.plan, inboxId));
+    const usage = known ?? (await sendUsage(deps, account, inboxId));
     if (usage === undefined) owners.forget(inboxId);
     else tellLimits(set, account.plan, usage);
     return usage === undefined ? notFound("inbox") : refusal;

@@ -1,9 +1,9 @@
-import { open, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { ByteRange } from "../domain/byte-range.ts";
 import { notFound } from "../domain/errors.ts";
 import type { Db } from "../store/db.ts";
 import { chunkBytes, findChunk } from "../store/sources.ts";
+import { spooled } from "../store/spool.ts";
 
 export interface SpoolDeps {
   randomBytes: (length: number) => Uint8Array;
@@ -17,14 +17,10 @@ export interface StoredPart {
   part: number;
 }
 
-/**
- * Stored bytes as the body of an answer, in memory where they are few. More are read piece by piece into a file without
- * a name and sent from there: then memory holds one piece however many read, a slow reader holds no connection of the
- * database, and the answer has its length, which Bun gives to no stream. What is missing is found out before the first byte goes out.
- */
+/** Stored bytes as the body of an answer: in memory where they are few, by way of a file where they are more. */
 export async function storedBytes(deps: SpoolDeps, db: Db, part: StoredPart, range: ByteRange): Promise<BodyInit> {
   const sizeBytes = range.last - range.first + 1;
-  return sizeBytes <= chunkBytes ? inMemory(db, part, range, sizeBytes) : inFile(deps, db, part, range, sizeBytes);
+  return sizeBytes <= chunkBytes ? inMemory(db, part, range, sizeBytes) : inFile(deps, db, part, range);
 }
 
 async function inMemory(db: Db, part: StoredPart, range: ByteRange, sizeBytes: number): Promise<BodyInit> {
@@ -37,27 +33,10 @@ async function inMemory(db: Db, part: StoredPart, range: ByteRange, sizeBytes: n
   return bytes;
 }
 
-async function inFile(
-  { randomBytes, spoolDir }: SpoolDeps,
-  db: Db,
-  part: StoredPart,
-  range: ByteRange,
-  sizeBytes: number,
-): Promise<BodyInit> {
-  const path = join(spoolDir, `.answer-${randomBytes(16).toHex()}`);
-  const file = await open(path, "wx+", 0o600);
-  try {
-    // Without a name it goes when the last reader closes it, whatever dies when.
-    await unlink(path);
-    for await (const piece of piecesOf(db, part, range)) await file.writeFile(piece);
-    // The server opens the body in the turn in which it gets it, so ours may be closed in the next.
-    setTimeout(() => void file.close().catch(() => undefined));
-    // Of a slice the server leaves the range of the request alone: it is in the file already.
-    return Bun.file(`/dev/fd/${file.fd}`).slice(0, sizeBytes);
-  } catch (error) {
-    await file.close();
-    throw error;
-  }
+function inFile({ randomBytes, spoolDir }: SpoolDeps, db: Db, part: StoredPart, range: ByteRange): Promise<Blob> {
+  return spooled(join(spoolDir, `.answer-${randomBytes(16).toHex()}`), async (write) => {
+    for await (const piece of piecesOf(db, part, range)) await write(piece);
+  });
 }
 
 async function* piecesOf(

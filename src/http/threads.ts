@@ -48,7 +48,7 @@ export function threads(deps: ReadingDeps) {
       async ({ thread, query: { limit, offset } }) => {
         const { id, subject, isRead, messageCount } = thread;
         const found = await listThreadMessages(deps.db.api, { threadId: id, total: messageCount, limit, offset });
-        const data = await toMessages(deps.db.api, deps.links, deps.now(), found);
+        const data = await toMessages(deps.links, deps.now(), found);
         return { threadId: id, subject, isRead, data, total: messageCount };
       },
       operation({

@@ -12,6 +12,8 @@ export interface Part {
   bodyEnd: number;
   role: PartRole;
   encoding: TransferEncoding;
+  /** True for text that, while it is ASCII, says what its octets say: not encoded, not flowed (RFC 3676). */
+  isPlain?: boolean;
   /** Header fields that go before the part's own: of each name the parser reads the first. */
   override?: string;
 }
@@ -67,6 +69,7 @@ export function decideRole(
   else if (type.value === "text/plain") part.role = "text";
   else if (type.value === "text/html") part.role = "html";
   else part.role = "attachment";
+  part.isPlain = part.role === "text" && encoding === "none" && readsAscii(type);
 
   // Text with a file name that follows other parts is a file (RFC 8621 §4.1.4), also where it says `inline`, as
   // Apple Mail does with every text file; the parser would pour it into the body.
@@ -83,6 +86,12 @@ export function decideRole(
   }
   return undefined;
 }
+
+function readsAscii({ parameters }: StructuredValue): boolean {
+  return !parameters.has("format") && asciiCharset.test(parameters.get("charset") ?? "utf-8");
+}
+
+const asciiCharset = /^(?:utf-8|us-ascii|iso-8859-\d{1,2}|windows-125\d)$/i;
 
 /**
  * The type of a part. One that lacks its first semicolon is put right, and what is no type is text/plain

@@ -41,7 +41,7 @@ export function smtpRelay(outbound: SmtpOutbound, options: SmtpRelayOptions): Re
   };
   const pool = relayPool({
     open: (signal) => openSession(target, signal),
-    maxConnections: options.maxConnections ?? 5,
+    maxConnections: options.maxConnections ?? 10,
     maxMailsPerConnection: options.maxMailsPerConnection ?? 100,
     idleMs: options.idleMs ?? 10_000,
     waitMs: options.waitMs ?? 60_000,

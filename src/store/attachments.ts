@@ -8,6 +8,9 @@ export type ShownAttachment = Pick<
   "messageId" | "id" | "filename" | "contentType" | "sizeBytes" | "contentId" | "inline"
 >;
 
+/** The same, beside its message. */
+export type ListedAttachment = Omit<ShownAttachment, "messageId">;
+
 /**
  * The attachments of these messages, each message's in their order. The ids are an array, of which the planner believes
  * that it is short: of a subselect it would not, and read the whole table.

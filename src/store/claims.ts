@@ -4,6 +4,8 @@ import type { OutboxItem } from "./outbox.ts";
 /** What a process asks of the line: it takes no more than it can start at once. */
 export interface Claim {
   kind: OutboxItem["kind"];
+  /** Who asks: a number that no other process has. */
+  claimer: number;
   /** Rows in all. */
   limit: number;
   /** Until when the rows are this process's. */
@@ -32,6 +34,7 @@ export interface ClaimedRow {
   /** Where the next sweep begins; null when this one has reached the end. */
   sweptTo: string | null;
   contended: boolean;
+  behindAnother: boolean;
   subjectId: string | null;
 }
 
@@ -54,11 +57,17 @@ export interface Claimed<Item extends ClaimedItem> {
   sweptTo: string | undefined;
   /** Another process was claiming from a lane at the same time: ask again soon. */
   contended: boolean;
+  /** New rows wait since another process is just starting earlier ones of their inbox. It will most likely take these too. */
+  behindAnother: boolean;
 }
 
 /** Lanes that one claim walks along, and newest rows that it looks at: those that are in line are few or all. */
 const sweepLanes = 64;
 const newestRows = 256;
+/** How many inboxes that can't have their turn one claim passes by, beside those that can. */
+const mostPassedBy = 256;
+/** How long a claim may take to become a request on the wire, before others need not wait for it any longer. */
+const startsWithinMs = 2000;
 
 /**
  * `with … claimed as (…)`: takes rows that are ready, counts their attempt and leases them. What is asked for is looked up by
@@ -67,16 +76,17 @@ const newestRows = 256;
  * - Lanes come from the caller (`known`), from the newest rows, and from a walk along the index that jumps from lane to lane.
  * - In a lane the inboxes take turns, so that one with thousands of rows leaves room for the others, and half of the
  *   room goes to the inboxes of the newest rows: after a long outage new mail doesn't wait for all of the old.
- * - Of an inbox the oldest rows are taken, so its rows start in the order of arrival.
- * - Of two processes one at a time claims from a lane. A row that another transaction holds is passed over (skip locked),
- *   which by itself would let the later row of an inbox start before the earlier one.
+ * - Of an inbox the oldest rows are taken, so its rows start in the order of arrival. While a process is about to start
+ *   some, no other takes later ones: it would be a race on the way to the receiver. What is slow to be answered, or whose
+ *   process has died, holds nothing back for longer than `startsWithinMs`.
+ * - Of two processes one at a time claims from a lane. A row that the other took a moment ago, which is not to be seen in
+ *   this statement's snapshot, is passed over (skip locked), and so are the later ones of its inbox.
  *
  * Rows are chosen first and locked then, in a CTE: the planner may otherwise run a LIMITed subquery anew and take more than it chose.
  */
 export function claimStatement(claim: Claim, claimedRows: SQL): SQL {
   const ready = sql`o.kind = ${claim.kind} and o.state = 'ready'`;
-  // Mail of one inbox to one place goes out one by one: relays take mail over several connections in any order.
-  const free = claim.kind === "relay" ? sql`and not exists (${runningMail})` : sql``;
+  const blocked = claim.kind === "relay" ? runningMail : sql`${startingElsewhere} and r.claimed_by <> ${claim.claimer}`;
   const more =
     claim.kind === "relay"
       ? sql`exists (select from outbox o where ${ready} and o.lane = taken.lane and o.inbox_id = taken.inbox_id
@@ -101,27 +111,31 @@ export function claimStatement(claim: Claim, claimedRows: SQL): SQL {
       ) candidate
     ),
     rooms as materialized (select lane, room, last_inbox from candidates where ours),
-    turns (lane, room, inbox_id, until_inbox, leg, step) as (
-      select lane, room, first.inbox_id, leg.until_inbox, leg.number, 1
+    turns (lane, room, inbox_id, blocked, until_inbox, leg, step, jump) as (
+      select lane, room, first.inbox_id, first.blocked, leg.until_inbox, leg.number, (not first.blocked)::int, 1
       from rooms
       cross join lateral (values (0, last_inbox, '~'), (1, '', last_inbox)) as leg (number, from_inbox, until_inbox)
-      cross join lateral (select o.inbox_id from outbox o where ${ready} and o.lane = rooms.lane
-        and o.inbox_id > leg.from_inbox collate "C" and o.inbox_id <= leg.until_inbox collate "C" ${free} order by o.inbox_id limit 1) first
+      cross join lateral (select o.inbox_id, exists (${blocked}) as blocked from (
+        select o.inbox_id, o.lane from outbox o where ${ready} and o.lane = rooms.lane
+        and o.inbox_id > leg.from_inbox collate "C" and o.inbox_id <= leg.until_inbox collate "C" order by o.inbox_id limit 1) o) first
       union all
-      select turns.lane, room, next.inbox_id, until_inbox, leg, step + 1
+      select turns.lane, room, next.inbox_id, next.blocked, until_inbox, leg, step + (not next.blocked)::int, jump + 1
       from turns
-      cross join lateral (select o.inbox_id from outbox o where ${ready} and o.lane = turns.lane
-        and o.inbox_id > turns.inbox_id and o.inbox_id <= turns.until_inbox collate "C" ${free} order by o.inbox_id limit 1) next
-      where step < room
+      cross join lateral (select o.inbox_id, exists (${blocked}) as blocked from (
+        select o.inbox_id, o.lane from outbox o where ${ready} and o.lane = turns.lane
+        and o.inbox_id > turns.inbox_id and o.inbox_id <= turns.until_inbox collate "C" order by o.inbox_id limit 1) o) next
+      where step < room and jump < room + ${mostPassedBy}::int
+    ),
+    fresh as materialized (
+      select o.lane, o.inbox_id, latest, exists (${blocked}) as blocked from newest o join rooms using (lane)
     ),
     offers as (
       select lane, inbox_id, true as in_turn,
         2 * row_number() over (partition by lane order by leg, step) + ${claim.turn % 2}::int as place
-      from turns
+      from turns where not blocked
       union all
-      select newest.lane, newest.inbox_id, false,
-        2 * row_number() over (partition by newest.lane order by latest desc) + ${(claim.turn + 1) % 2}::int
-      from newest join rooms using (lane)
+      select lane, inbox_id, false, 2 * row_number() over (partition by lane order by latest desc) + ${(claim.turn + 1) % 2}::int
+      from fresh where not blocked
     ),
     inboxes_offered as (
       select lane, inbox_id, min(place) as place, bool_or(in_turn) as in_turn,
@@ -129,33 +143,42 @@ export function claimStatement(claim: Claim, claimedRows: SQL): SQL {
       from offers group by lane, inbox_id
     ),
     offered as (
-      select item.subject_id, lane, room, in_turn, rank, item.nth,
+      select item.subject_id, lane, inbox_id, room, in_turn, rank, item.nth,
         row_number() over (partition by lane order by item.nth, rank) as place
       from inboxes_offered join rooms using (lane)
       cross join lateral (
         select o.subject_id, row_number() over (order by o.created_at, o.subject_id) as nth from (
           select o.subject_id, o.created_at from outbox o
-          where ${ready} and o.lane = inboxes_offered.lane and o.inbox_id = inboxes_offered.inbox_id ${free}
+          where ${ready} and o.lane = inboxes_offered.lane and o.inbox_id = inboxes_offered.inbox_id
           order by o.created_at, o.subject_id limit ${rowsOfInbox(claim.kind)}
         ) o
       ) item
       where rank <= room
     ),
     chosen as materialized (
-      select subject_id, in_turn from offered where place <= room order by place, hashtextextended(lane, ${claim.turn}), rank limit ${claim.limit}
+      select subject_id, lane, inbox_id, nth, in_turn from offered where place <= room
+      order by place, hashtextextended(lane, ${claim.turn}), rank limit ${claim.limit}
     ),
     locked as materialized (
       select o.subject_id from outbox o where o.subject_id = any(array(select subject_id from chosen))
       and o.state || '' = 'ready' for update skip locked
     ),
+    in_order as materialized (
+      select subject_id from (
+        select subject_id, bool_and(locked.subject_id is not null) over (partition by lane, inbox_id order by nth) as has_all_before
+        from chosen left join locked using (subject_id)
+      ) inbox where has_all_before
+    ),
     taken as (
-      update outbox set state = 'running', attempt = attempt + 1, due_at = ${claim.leasedUntil}
-      where subject_id = any(array(select subject_id from locked))
+      update outbox set state = 'running', attempt = attempt + 1, due_at = ${claim.leasedUntil},
+        claimed_by = ${claim.claimer}, claimed_at = clock_timestamp()
+      where subject_id = any(array(select subject_id from in_order))
       returning subject_id, account_id, inbox_id, lane, attempt, forgiven_attempts, created_at
     ),
     claimed as (select taken.*, chosen.in_turn, ${more} as has_more from taken join chosen using (subject_id))
     select (select lane from swept where step = ${sweepLanes}) as "sweptTo",
-      exists (select from candidates where not ours) as contended, found.*
+      exists (select from candidates where not ours) or (select count(*) from in_order) < (select count(*) from chosen) as contended,
+      ${claim.kind === "webhook" ? sql`exists (select from fresh where blocked)` : sql`false`} as "behindAnother", found.*
     from (select) one left join (${claimedRows}) found on true`;
 }
 
@@ -169,7 +192,8 @@ export const claimedFields = sql.raw(
 export function claimedOf<Item extends ClaimedItem>(rows: readonly (Item & ClaimedRow)[]): Claimed<Item> {
   const items = rows.filter(({ subjectId }) => subjectId !== null);
   const [first] = rows;
-  return { items: items.sort(byArrival), sweptTo: first?.sweptTo ?? undefined, contended: first?.contended ?? false };
+  const { sweptTo, contended = false, behindAnother = false } = first ?? {};
+  return { items: items.sort(byArrival), sweptTo: sweptTo ?? undefined, contended, behindAnother };
 }
 
 function byArrival(one: ClaimedItem, other: ClaimedItem): number {
@@ -202,8 +226,13 @@ const noLanes = sql.raw(
 );
 const noInboxes = sql.raw(`select ''::text as lane, ''::text as inbox_id, ''::text as latest where false`);
 
-const runningMail = sql.raw(
-  "select from outbox r where r.kind = 'relay' and r.state = 'running' and r.inbox_id = o.inbox_id and r.lane = o.lane",
+const runningOfInbox = "select from outbox r where r.state = 'running' and r.inbox_id = o.inbox_id and r.lane = o.lane";
+
+/** Mail of one inbox to one place goes out one by one: relays take mail over several connections in any order. */
+const runningMail = sql.raw(`${runningOfInbox} and r.kind = 'relay'`);
+
+const startingElsewhere = sql.raw(
+  `${runningOfInbox} and r.kind = 'webhook' and r.claimed_at > clock_timestamp() - interval '${startsWithinMs} ms'`,
 );
 
 /** So many that the inboxes on offer fill the room of their lane together. */

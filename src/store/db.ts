@@ -9,9 +9,9 @@ import { type Db, drizzleOver, query } from "./session.ts";
 import { DatabaseUnavailable } from "./unavailable.ts";
 
 export { askHolder, DataDirectoryInUse } from "./directory-lock.ts";
-export { type Db, query, transaction } from "./session.ts";
+export { type Db, query, statement, transaction } from "./session.ts";
 export { DatabaseUnavailable, StatementFailed, violates } from "./unavailable.ts";
-export { arrayOf, jsonb } from "./wire.ts";
+export { arrayOf, jsonb, shownInstant } from "./wire.ts";
 
 /** The database, whichever engine it is. */
 export interface Database {

@@ -54,7 +54,7 @@ export function lockDirectory(dataDir: string): DirectoryLock {
 }
 
 /** Asks the process that holds the data directory. Rejects when there is none, or when it does not answer commands. */
-export async function askHolder(dataDir: string, path: string, init: RequestInit = {}): Promise<Response> {
+export async function askHolder(dataDir: string, path: string, init: BunFetchRequestInit = {}): Promise<Response> {
   const { unix, used } = socketPath(dataDir);
   try {
     return await fetch(new URL(path, "http://inboxd"), { ...init, unix });
@@ -65,15 +65,21 @@ export async function askHolder(dataDir: string, path: string, init: RequestInit
 
 const socketName = "control.sock";
 
-/** Nobody else may connect, from the first moment: the socket's mode comes from the umask. */
+/**
+ * Nobody else may connect, from the first moment: the socket's mode comes from the umask. Whoever connects is the owner,
+ * so no connection is closed for being quiet: an export takes long to begin, and whoever reads it may have a slow disk.
+ */
 function serveOn(unix: string, answer: (request: Request) => Response | Promise<Response>): Bun.Server<undefined> {
   const umask = process.umask(0o177);
   try {
-    return Bun.serve({ unix, fetch: answer });
+    return Bun.serve({ unix, fetch: answer, ...neverIdle });
   } finally {
     process.umask(umask);
   }
 }
+
+/** Bun's types know it for a socket of the network alone; a socket of the file system obeys it too, and no `server.timeout`. */
+const neverIdle: object = { idleTimeout: 0 };
 
 /** The longest path that fits in the address of a unix socket on every system (104 on macOS, 108 on Linux, with a NUL). */
 const longestPathBytes = 103;

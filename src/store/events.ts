@@ -63,7 +63,7 @@ export async function listEvents(db: Db, page: EventPage): Promise<ShownEvent[]>
             (select attempt from outbox o where o.subject_id = e.id), 0) as attempts
         from (
           select e.*, i.external_id from events e join inboxes i on i.id = e.inbox_id and i.deleted_at is null
-          where ${mine} and e.written_by < pg_snapshot_xmin(pg_current_snapshot())
+          where ${mine} and e.written_by < event_log_horizon()
           and (e.written_by, e.id) > (${page.after?.writtenBy ?? "0"}::xid8, ${page.after?.id ?? ""}::text collate "C")
           order by e.written_by, e.id limit ${page.limit}
         ) e join messages m on m.id = e.message_id

@@ -1,5 +1,5 @@
-import { type SQL, sql } from "drizzle-orm";
-import { arrayOf, type Db, query, violates } from "./db.ts";
+import { sql } from "drizzle-orm";
+import { type Db, query, violates } from "./db.ts";
 import { recordSet } from "./rows.ts";
 import { idempotencyKeys } from "./schema.ts";
 
@@ -9,64 +9,18 @@ export type KeyName = Pick<KeyUse, "accountId" | "operation" | "key">;
 const nameFields = ["accountId", "operation", "key"];
 const useFields = [...nameFields, "fingerprint", "subjectId", "createdAt"];
 
-/** A key in one word. None of its parts holds a space. */
-export function keyLabel({ accountId, operation, key }: KeyName): string {
-  return `${accountId} ${operation} ${key}`;
-}
-
-/** What is known of a key. */
-export interface KeyState {
-  label: string;
-  /** Ours to the end of the transaction. Otherwise another transaction is at work on it. */
-  isLocked: boolean;
-  use: KeyUse | undefined;
-}
-
-/**
- * Takes the keys, to the end of the transaction, that no other transaction has, and tells what they stand for. Never waits,
- * so that one request that hangs holds up its own twins and nobody else.
- *
- * A use that is committed while this statement runs is not seen: its row meets the new one then (`meetsUsedKey`).
- */
-export async function lockFreeKeys(tx: Db, names: readonly KeyName[]): Promise<KeyState[]> {
-  const rows = await query<{ label: string; isLocked: boolean; fingerprint: string | null } & Record<string, unknown>>(
-    tx,
-    sql`select asked.label, pg_try_advisory_xact_lock(${lockOf(sql`asked.label`)}) as "isLocked", used.*
-        from unnest(${arrayOf("text", names.map(keyLabel))}) as asked (label)
-        left join lateral (select account_id as "accountId", operation, key, fingerprint, subject_id as "subjectId",
-            created_at as "createdAt" from idempotency_keys
-          where account_id = split_part(asked.label, ' ', 1) and operation = split_part(asked.label, ' ', 2)
-            and key = split_part(asked.label, ' ', 3) limit 1) used on true`,
-  );
-  return rows.map(({ label, isLocked, ...use }) => ({
-    label,
-    isLocked,
-    use: use.fingerprint === null ? undefined : (use as unknown as KeyUse),
-  }));
-}
-
-/** Waits until no other transaction has the key. */
-export async function lockKey(tx: Db, label: string, timeoutMs: number): Promise<void> {
-  await query(tx, sql`select set_config('lock_timeout', ${String(timeoutMs)}, true)`);
-  await query(tx, sql`select pg_advisory_xact_lock(${lockOf(sql`${label}::text`)})`);
-}
-
-function lockOf(label: SQL): SQL {
-  return sql`hashtextextended(${label}, 7521962899002003)`;
-}
-
 /** Forgets uses of keys that have run out, so that the keys can be used anew. */
-export async function removeExpiredKeyUses(tx: Db, names: readonly KeyName[], expiredBefore: Date): Promise<void> {
+export async function removeExpiredKeyUses(db: Db, names: readonly KeyName[], expiredBefore: Date): Promise<void> {
   if (names.length === 0) return;
   await query(
-    tx,
+    db,
     sql`delete from idempotency_keys used using ${recordSet(idempotencyKeys, names, nameFields)}
         where used.account_id = row."accountId" and used.operation = row.operation and used.key = row.key
           and used.created_at <= ${expiredBefore}`,
   );
 }
 
-/** Whether a transaction failed because a key that it took for free is in use. */
+/** Whether a statement failed because a key that it took for free is in use. */
 export function meetsUsedKey(error: unknown): boolean {
   return violates(error, "idempotency_keys_account_id_operation_key_pk");
 }

@@ -1,13 +1,14 @@
-import { sql } from "drizzle-orm";
-import { type Db, query } from "./db.ts";
+import { type SQL, sql } from "drizzle-orm";
+import type { ListedAttachment } from "./attachments.ts";
+import { type Db, query, shownInstant, statement } from "./db.ts";
 
 /** A message as it is shown: what lists read, and nothing more. */
 export interface ShownMessage {
   id: string;
   threadId: string;
   inboxId: string;
-  seq: number;
-  directionSeq: number;
+  /** Its number: among all messages of its inbox, or in a list of one direction among those. */
+  position: number;
   direction: "inbound" | "outbound";
   status: "received" | "pending" | "sent" | "failed";
   fromAddr: string;
@@ -19,13 +20,35 @@ export interface ShownMessage {
   bodyText: string;
   bodyHtml: string | null;
   attachmentCount: number;
+  /** In their order; null where there are none. */
+  attachments: ListedAttachment[] | null;
   rfcMessageId: string;
   providerMessageId: string | null;
   failure: { code: number | null; enhancedCode: string | null; message: string } | null;
-  createdAt: Date;
+  /** As it is shown: `2026-03-21T10:05:00.123Z`. A page spent a tenth of its time on dates. */
+  createdAt: string;
 }
 
 type Row = ShownMessage & Record<string, unknown>;
+
+/** With the attachments as JSON, since few messages have any, and another statement for a page costs more than they do. */
+export const shownFields = sql.raw(
+  `m.id, m.thread_id as "threadId", m.inbox_id as "inboxId", m.direction,
+   m.status, m.from_addr as "fromAddr", m.from_name as "fromName", m.to_addr as "toAddr", m.cc, m.reply_to as "replyTo",
+   m.subject, m.body_text as "bodyText", m.body_html as "bodyHtml", m.attachment_count as "attachmentCount",
+   m.rfc_message_id as "rfcMessageId", m.provider_message_id as "providerMessageId", m.failure, m.created_at::text as "createdAt",
+   case when m.attachment_count > 0 then (
+     select json_agg(json_build_object('id', a.id, 'filename', a.filename, 'contentType', a.content_type, 'sizeBytes', a.size_bytes,
+       'contentId', a.content_id, 'inline', a.inline) order by a.position)
+     from attachments a where a.message_id = m.id
+   ) end as attachments`,
+);
+
+/** Puts the instants of rows that were just read into the form in which they are shown. */
+export function shownRows<Shown extends Pick<ShownMessage, "createdAt">>(rows: Shown[]): Shown[] {
+  for (const row of rows) row.createdAt = shownInstant(row.createdAt);
+  return rows;
+}
 
 /** The inbox of an account, with the totals that are kept in its row. */
 export interface InboxTotals {
@@ -67,31 +90,36 @@ export async function findMessagesPage(
   db: Db,
   { accountId, inboxId, axis, limit, offset, before }: InboxPage,
 ): Promise<{ total: number; messages: ShownMessage[] } | undefined> {
-  const [total, number] = onAxis[axis];
-  const last = before === undefined ? sql`i.total - ${offset}::int8` : sql`least(i.total, ${before - 1}::int8)`;
-  const ofAxis = axis === "all" ? sql`` : sql`and m.direction = ${axis}`;
-  const rows = await query<Row & { total: number }>(
-    db,
-    sql`select i.total, m.* from (
-          select ${total} as total from inboxes
-          where id = ${inboxId} and account_id = ${accountId} and deleted_at is null
-        ) i left join lateral (
-          select ${shownFields} from messages m
-          where m.inbox_id = ${inboxId} ${ofAxis} and ${number} between greatest(1, ${last} - ${limit - 1}::int8) and ${last}
-        ) m on true order by m.seq desc`,
-  );
+  const found = before === undefined ? pageFromTop[axis] : pageBefore[axis];
+  const rows = await found(db, { accountId, inboxId, limit, offset, before });
   const [first] = rows;
-  return first && { total: first.total, messages: rows.filter(({ id }) => id !== null) };
+  return first && { total: first.total, messages: shownRows(rows.filter(({ id }) => id !== null)) };
 }
 
-const onAxis = {
-  all: [sql.raw("message_count"), sql.raw("m.seq")],
-  inbound: [sql.raw("inbound_count"), sql.raw("m.direction_seq")],
-  outbound: [sql.raw("message_count - inbound_count"), sql.raw("m.direction_seq")],
-} as const;
+const pageFromTop = pages(sql`i.total - ${sql.placeholder("offset")}::int8`);
+const pageBefore = pages(sql`least(i.total, ${sql.placeholder("before")}::int8 - 1)`);
+
+function pages(last: SQL) {
+  const on = (total: string, number: string, ofAxis: string) =>
+    // The first row alone has the total: each value of each row takes its time to be read.
+    statement<Row & { total: number }>(sql`
+      select case when m.position is null or m.position = ${last} then i.total end as total, m.* from (
+        select ${sql.raw(total)} as total from inboxes
+        where id = ${sql.placeholder("inboxId")} and account_id = ${sql.placeholder("accountId")} and deleted_at is null
+      ) i left join lateral (
+        select ${sql.raw(number)} as position, ${shownFields} from messages m
+        where m.inbox_id = ${sql.placeholder("inboxId")} ${sql.raw(ofAxis)}
+          and ${sql.raw(number)} between greatest(1, ${last} - ${sql.placeholder("limit")}::int8 + 1) and ${last}
+      ) m on true order by m.position desc`);
+  return {
+    all: on("message_count", "m.seq", ""),
+    inbound: on("inbound_count", "m.direction_seq", "and m.direction = 'inbound'"),
+    outbound: on("message_count - inbound_count", "m.direction_seq", "and m.direction = 'outbound'"),
+  };
+}
 
 /** The messages with these numbers, both ends included, the newest first. The cost is that of the rows, wherever they lie. */
-export function listMessagesBetween(
+export async function listMessagesBetween(
   db: Db,
   inboxId: string,
   axis: Axis,
@@ -100,12 +128,12 @@ export function listMessagesBetween(
 ): Promise<ShownMessage[]> {
   const statement =
     axis === "all"
-      ? sql`select ${shownFields} from messages m where m.inbox_id = ${inboxId} and m.seq between ${first} and ${last}
+      ? sql`select m.seq as position, ${shownFields} from messages m where m.inbox_id = ${inboxId} and m.seq between ${first} and ${last}
             order by m.seq desc`
-      : sql`select ${shownFields} from messages m where m.inbox_id = ${inboxId} and m.direction = ${axis}
+      : sql`select m.direction_seq as position, ${shownFields} from messages m where m.inbox_id = ${inboxId} and m.direction = ${axis}
               and m.direction_seq between ${first} and ${last}
             order by m.direction_seq desc`;
-  return query<Row>(db, statement);
+  return shownRows(await query<Row>(db, statement));
 }
 
 /**
@@ -150,25 +178,27 @@ export async function listThreadMessages(db: Db, page: ThreadPage): Promise<Show
     offset <= fromEnd
       ? sql`select seq from messages where thread_id = ${threadId} order by seq limit ${limit} offset ${offset}`
       : sql`select seq from messages where thread_id = ${threadId} order by seq desc limit ${limit} offset ${fromEnd}`;
-  return query<Row>(
+  const rows = await query<Row>(
     db,
-    sql`select ${shownFields} from (${places}) place join messages m on m.thread_id = ${threadId} and m.seq = place.seq
-        order by m.seq`,
+    sql`select m.seq as position, ${shownFields}
+        from (${places}) place join messages m on m.thread_id = ${threadId} and m.seq = place.seq order by m.seq`,
   );
+  return shownRows(rows);
 }
 
 /** The messages of a thread before a number, the newest first. */
-export function listThreadMessagesBefore(
+export async function listThreadMessagesBefore(
   db: Db,
   threadId: string,
   beforeSeq: number,
   limit: number,
 ): Promise<ShownMessage[]> {
-  return query<Row>(
+  const rows = await query<Row>(
     db,
-    sql`select ${shownFields} from messages m where m.thread_id = ${threadId} and m.seq < ${beforeSeq}
+    sql`select m.seq as position, ${shownFields} from messages m where m.thread_id = ${threadId} and m.seq < ${beforeSeq}
         order by m.seq desc limit ${limit}`,
   );
+  return shownRows(rows);
 }
 
 /** A message of an account, with where its raw source lies. */
@@ -180,19 +210,12 @@ export type StoredMessage = ShownMessage & {
 };
 
 export async function findMessage(db: Db, accountId: string, id: string): Promise<StoredMessage | undefined> {
-  const [message] = await query<StoredMessage & Record<string, unknown>>(
+  const rows = await query<StoredMessage & Record<string, unknown>>(
     db,
-    sql`select ${shownFields}, m.source_id as "sourceId", m.size_bytes as "sizeBytes", m.in_reply_to as "inReplyTo",
+    sql`select m.seq as position, ${shownFields}, m.source_id as "sourceId", m.size_bytes as "sizeBytes", m.in_reply_to as "inReplyTo",
           m.reference_ids as "referenceIds"
         from messages m join inboxes i on i.id = m.inbox_id
         where m.id = ${id} and i.account_id = ${accountId} and i.deleted_at is null`,
   );
-  return message;
+  return shownRows(rows)[0];
 }
-
-export const shownFields = sql.raw(
-  `m.id, m.thread_id as "threadId", m.inbox_id as "inboxId", m.seq, m.direction_seq as "directionSeq", m.direction,
-   m.status, m.from_addr as "fromAddr", m.from_name as "fromName", m.to_addr as "toAddr", m.cc, m.reply_to as "replyTo",
-   m.subject, m.body_text as "bodyText", m.body_html as "bodyHtml", m.attachment_count as "attachmentCount",
-   m.rfc_message_id as "rfcMessageId", m.provider_message_id as "providerMessageId", m.failure, m.created_at as "createdAt"`,
-);

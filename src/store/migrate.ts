@@ -1,5 +1,7 @@
 import house from "../../drizzle/0000_house.sql" with { type: "text" };
 import storage from "../../drizzle/0001_storage.sql" with { type: "text" };
+import eventLog from "../../drizzle/0002_event_log.sql" with { type: "text" };
+import claimers from "../../drizzle/0003_claimers.sql" with { type: "text" };
 import journal from "../../drizzle/meta/_journal.json" with { type: "json" };
 import type { Database } from "./db.ts";
 import type { Runner } from "./pool.ts";
@@ -11,7 +13,12 @@ export interface Migration {
 }
 
 /** The text of each file in `drizzle/`, imported so that the binary carries it; a test compares it with the journal. */
-const texts: Readonly<Record<string, string>> = { "0000_house": house, "0001_storage": storage };
+const texts: Readonly<Record<string, string>> = {
+  "0000_house": house,
+  "0001_storage": storage,
+  "0002_event_log": eventLog,
+  "0003_claimers": claimers,
+};
 
 export const migrations: readonly Migration[] = journal.entries.map(({ tag }) => {
   const text = texts[tag];

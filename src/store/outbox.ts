@@ -15,7 +15,7 @@ import { events, outbox } from "./schema.ts";
 export type OutboxItem = typeof outbox.$inferSelect;
 export type OutboxKind = OutboxItem["kind"];
 
-export type NewOutboxItem = Omit<OutboxItem, "attempt" | "state" | "forgivenAttempts">;
+export type NewOutboxItem = Omit<OutboxItem, "attempt" | "state" | "forgivenAttempts" | "claimedBy" | "claimedAt">;
 export type EventRow = Omit<typeof events.$inferSelect, "writtenBy">;
 
 export function insertOutboxItems(tx: Db, items: readonly NewOutboxItem[]): Promise<void> {

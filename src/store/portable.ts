@@ -1,14 +1,15 @@
 import { getTableColumns, sql } from "drizzle-orm";
 import { getTableConfig, type PgColumn, type PgTable } from "drizzle-orm/pg-core";
-import { arrayOf, type Database, type Db, query } from "./db.ts";
-import { insertNewRows } from "./rows.ts";
+import { type Database, type Db, query } from "./db.ts";
+import { columnName, insertNewRows } from "./rows.ts";
 import * as schema from "./schema.ts";
+import { type ChunkRow, insertNewChunks } from "./sources.ts";
 
 /**
  * What moves with the service, in the order in which it is read and written. The search index is left out: it is made
- * anew. Events come in the order of their log, which the new database's transactions keep.
+ * anew. Events keep their places in the log.
  */
-const portable: readonly { table: PgTable; order: string; rowsALine: number; derived?: readonly string[] }[] = [
+const portable: readonly { table: PgTable; order: string; rowsALine: number }[] = [
   { table: schema.settings, order: "name", rowsALine: 100 },
   { table: schema.accounts, order: "id", rowsALine: 100 },
   { table: schema.apiKeys, order: "id", rowsALine: 100 },
@@ -23,7 +24,7 @@ const portable: readonly { table: PgTable; order: string; rowsALine: number; der
   { table: schema.correspondents, order: "inbox_id, address", rowsALine: 100 },
   { table: schema.coldSends, order: "inbox_id, recipient, sent_on", rowsALine: 100 },
   { table: schema.idempotencyKeys, order: "account_id, operation, key", rowsALine: 100 },
-  { table: schema.events, order: "written_by, id", rowsALine: 100, derived: ["writtenBy"] },
+  { table: schema.events, order: "written_by, id", rowsALine: 100 },
   { table: schema.deliveries, order: "event_id, attempt", rowsALine: 20 },
   { table: schema.outbox, order: "subject_id", rowsALine: 100 },
 ];
@@ -43,10 +44,11 @@ export async function readEverything(db: Database, onLine: (line: PortableLine) 
   await db.maintain((runner) =>
     runner.transaction(async (tx) => {
       await tx.script("set transaction isolation level repeatable read, read only");
-      for (const { table, order, rowsALine, derived = [] } of portable) {
+      for (const { table, order, rowsALine } of portable) {
         const { name } = getTableConfig(table);
-        const columns = columnsOf(table).filter(([field]) => !derived.includes(field));
-        const selected = columns.map(([field, column]) => `${columnName(column)} as "${field}"`).join(", ");
+        const selected = columnsOf(table)
+          .map(([field, column]) => `"${columnName(column)}" as "${field}"`)
+          .join(", ");
         // A name of its own: a prepared FETCH is kept with the columns of the cursor that it met first.
         const cursor = `portable_${name}`;
         await tx.script(`declare ${cursor} no scroll cursor for select ${selected} from ${name} order by ${order}`);
@@ -65,7 +67,7 @@ export async function readEverything(db: Database, onLine: (line: PortableLine) 
 export async function insertLine(tx: Db, { table: name, rows }: PortableLine): Promise<void> {
   const entry = portable.find(({ table }) => getTableConfig(table).name === name);
   if (entry === undefined) throw new Error(`Cannot import: this version knows no table ${name}`);
-  if (entry.table === schema.sourceChunks) return insertChunks(tx, rows);
+  if (entry.table === schema.sourceChunks) return insertNewChunks(tx, rows.map(chunkOf));
   await insertNewRows(tx, entry.table, rows);
 }
 
@@ -80,21 +82,6 @@ export async function forgetIndexedMail(tx: Db): Promise<void> {
   await query(tx, sql`update search_indexing set seen_id = ''`);
 }
 
-async function insertChunks(tx: Db, rows: readonly PortableRow[]): Promise<void> {
-  const column = <Value>(name: string) => rows.map((row) => (row[name] ?? null) as Value);
-  await query(
-    tx,
-    sql`insert into source_chunks (source_id, part, seq, compressed, shares, bytes)
-        select * from unnest(${arrayOf("text", column<string>("sourceId"))}, ${arrayOf("int4", column<number>("part"))},
-          ${arrayOf("int4", column<number>("seq"))}, ${arrayOf("bool", column<boolean>("compressed"))},
-          ${arrayOf("int4", column<number | null>("shares"))},
-          ${arrayOf(
-            "bytea",
-            column<string>("bytes").map((text) => Uint8Array.fromBase64(text)),
-          )}) on conflict do nothing`,
-  );
-}
-
 /** As JSON has it: bytes in base 64, instants as JSON writes them. */
 function toPortable(row: PortableRow): PortableRow {
   const entries = Object.entries(row).map(([name, value]) => [
@@ -104,10 +91,10 @@ function toPortable(row: PortableRow): PortableRow {
   return Object.fromEntries(entries);
 }
 
-function columnsOf(table: PgTable): [string, PgColumn][] {
-  return Object.entries(getTableColumns(table));
+function chunkOf({ bytes, ...row }: PortableRow): ChunkRow {
+  return { ...(row as unknown as Omit<ChunkRow, "bytes">), bytes: Uint8Array.fromBase64(bytes as string) };
 }
 
-function columnName(column: PgColumn): string {
-  return `"${column.name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}"`;
+function columnsOf(table: PgTable): [string, PgColumn][] {
+  return Object.entries(getTableColumns(table));
 }

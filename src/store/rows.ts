@@ -1,9 +1,9 @@
 import { getTableColumns, type SQL, sql } from "drizzle-orm";
 import { getTableConfig, type PgColumn, type PgTable } from "drizzle-orm/pg-core";
-import { type Db, query } from "./db.ts";
+import { arrayOf, type Db, query } from "./db.ts";
 
 /**
- * Many rows in one statement with one parameter. The text of the statement depends on the table alone, so it is
+ * Many rows in one statement with one parameter, or a few. The text of the statement depends on the table alone, so it is
  * prepared once for each connection, however many rows come; VALUES would be another statement for each count.
  */
 export async function insertRows<T extends PgTable>(
@@ -17,8 +17,8 @@ export async function insertRows<T extends PgTable>(
 
 /** The statement of `insertRows`, to be part of another. Every row names the same columns; what none names keeps the table's default. */
 export function insertion<T extends PgTable>(table: T, rows: readonly T["$inferInsert"][], ending: SQL = sql``): SQL {
-  const { into, set } = shapeOf(table, Object.keys(rows[0] ?? {}));
-  return sql`${into}${JSON.stringify(rows)}${set}${ending}`;
+  const names = Object.keys(rows[0] ?? {});
+  return sql`${shapeOf(table, names).into}${recordSet(table, rows, names)}${ending}`;
 }
 
 /** The same, passing over rows whose key is there already. */
@@ -28,15 +28,37 @@ export function insertNewRows<T extends PgTable>(db: Db, table: T, rows: readonl
 
 /** Values as a set of rows called `row`, with the names of `names` and the types that `table` gives them. */
 export function recordSet(table: PgTable, values: readonly object[], names: readonly string[]): SQL {
-  return sql`json_to_recordset(${JSON.stringify(values)}${shapeOf(table, names).set}`;
+  const { set, apart, named } = shapeOf(table, names);
+  const [first, ...others] = apart;
+  if (first === undefined) return sql`${set.begin}${JSON.stringify(values)}${set.end}${named}`;
+  const rest = values.map((value) => ({ ...value, ...withoutLong }));
+  const columns = [first, ...others].map((name) => arrayOf("text", pluck(values, name)));
+  return sql`rows from (${set.begin}${JSON.stringify(rest)}${set.end}, unnest(${sql.join(columns, comma)}))${named}`;
 }
 
-/** What stands around the parameter. Written once: a busy service says it some thousand times a second. */
+/** Texts of any length, which as JSON would be escaped here and read letter by letter there: they go as they are. */
+const longTexts = ["bodyText", "bodyHtml"];
+const withoutLong = Object.fromEntries(longTexts.map((name) => [name, undefined]));
+const comma = sql.raw(", ");
+
+function pluck(values: readonly object[], name: string): (string | null)[] {
+  return values.map((value) => (value as Record<string, string | null | undefined>)[name] ?? null);
+}
+
+/** What stands around the parameters. Written once: a busy service says it some thousand times a second. */
 interface Shape {
-  /** `insert into … select … from json_to_recordset(` */
+  /** `insert into … select … from ` */
   into: SQL;
-  /** `::json) as row(…)` */
-  set: SQL;
+  set: {
+    /** `json_to_recordset(` */
+    begin: SQL;
+    /** `::json)`, and behind it the types where other functions stand beside this one */
+    end: SQL;
+  };
+  /** `as row(…)` */
+  named: SQL;
+  /** Which of the columns don't go as JSON. */
+  apart: readonly string[];
 }
 
 const shapes = new WeakMap<PgTable, Map<string, Shape>>();
@@ -48,20 +70,29 @@ function shapeOf(table: PgTable, names: readonly string[]): Shape {
   const known = ofTable.get(key);
   if (known !== undefined) return known;
   const columns = Object.entries(getTableColumns(table)).filter(([name]) => names.includes(name));
-  const list = (each: (name: string, column: PgColumn) => string) =>
-    columns.map(([name, column]) => each(name, column)).join(", ");
-  const into = list((_, column) => `"${columnName(column)}"`);
-  const selected = list((name) => `row."${name}"`);
-  const typed = list((name, column) => `"${name}" ${column.getSQLType()}`);
+  const isLong = ([name]: [string, PgColumn]) => longTexts.includes(name);
+  const apart = columns.filter(isLong);
+  const inJson = columns.filter((column) => !isLong(column));
+  const list = (of: typeof columns, each: (name: string, column: PgColumn) => string) =>
+    of.map(([name, column]) => each(name, column)).join(", ");
+  const into = list(columns, (_, column) => `"${columnName(column)}"`);
+  const selected = list(columns, (name) => `row."${name}"`);
+  const typed = list(inJson, (name, column) => `"${name}" ${column.getSQLType()}`);
+  const namesOnly = list([...inJson, ...apart], (name) => `"${name}"`);
   const shape = {
-    into: sql.raw(`insert into "${getTableConfig(table).name}" (${into}) select ${selected} from json_to_recordset(`),
-    set: sql.raw(`::json) as row(${typed})`),
+    into: sql.raw(`insert into "${getTableConfig(table).name}" (${into}) select ${selected} from `),
+    set: {
+      begin: sql.raw("json_to_recordset("),
+      end: sql.raw(apart.length === 0 ? "::json)" : `::json) as (${typed})`),
+    },
+    named: sql.raw(apart.length === 0 ? ` as row(${typed})` : ` as row(${namesOnly})`),
+    apart: apart.map(([name]) => name),
   };
   ofTable.set(key, shape);
   return shape;
 }
 
 /** As `casing: "snake_case"` names it. */
-function columnName(column: PgColumn): string {
+export function columnName(column: PgColumn): string {
   return column.name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

@@ -309,9 +309,10 @@ export const events = pgTable(
     occurredAt: instant().notNull(),
     /**
      * The transaction that wrote the row. A reader that takes only rows of transactions older than any that still
-     * runs, in the order of this column, can't miss one that commits late.
+     * runs, in the order of this column, can't miss one that commits late. In a cluster that the database was moved to it
+     * is shifted (event-log.ts).
      */
-    writtenBy: transactionId().notNull().default(sql`pg_current_xact_id()`),
+    writtenBy: transactionId().notNull().default(sql`event_log_place()`),
   },
   (table) => [
     index("events_account").on(table.accountId, table.writtenBy, table.id),
@@ -361,6 +362,9 @@ export const outbox = pgTable(
     /** Attempts that count no more against the schedule: those before a redelivery was asked for. */
     forgivenAttempts: integer().notNull().default(0),
     createdAt: instant().notNull(),
+    /** The process that claimed it last, and when by the clock of the database, which all processes share. */
+    claimedBy: integer(),
+    claimedAt: instant(),
   },
   (table) => [
     index("outbox_line")
@@ -368,9 +372,7 @@ export const outbox = pgTable(
       .where(sql`${table.state} = 'ready'`),
     index("outbox_due").on(table.kind, table.dueAt).where(sql`${table.state} <> 'ready'`),
     index("outbox_waiting").on(table.kind, table.lane, table.createdAt).where(sql`${table.state} = 'waiting'`),
-    index("outbox_running")
-      .on(table.inboxId, table.lane)
-      .where(sql`${table.kind} = 'relay' and ${table.state} = 'running'`),
+    index("outbox_running").on(table.inboxId, table.lane).where(sql`${table.state} = 'running'`),
     check("outbox_kind", sql`${table.kind} in ('relay', 'webhook')`),
     check("outbox_state", sql`${table.state} in ('ready', 'running', 'waiting')`),
   ],

@@ -13,7 +13,7 @@ import {
   threadMark,
 } from "../domain/search.ts";
 import { type Db, query } from "./db.ts";
-import { type ShownMessage, shownFields } from "./message-pages.ts";
+import { type ShownMessage, shownFields, shownRows } from "./message-pages.ts";
 
 /** What is searched for; the four texts are plain questions (domain/search.ts). */
 export interface SearchTerms {
@@ -93,13 +93,13 @@ export async function searchMessages(db: Db, page: SearchPage): Promise<Found> {
         select (select count(*) from hits) as total,
           (select coalesce(max(seq), 0) from message_search where inbox_id = ${inboxId}) as "indexedSeq", m.*
         from (select) one left join (
-          select ${shownFields} from (select seq from hits order by seq desc limit ${limit} offset ${offset}) hit
+          select m.seq as position, ${shownFields} from (select seq from hits order by seq desc limit ${limit} offset ${offset}) hit
           join messages m on m.inbox_id = ${inboxId} and m.seq = hit.seq
-        ) m on true order by m.seq desc`,
+        ) m on true order by m.position desc`,
   );
   const [one] = rows;
   return {
-    messages: rows.filter(({ id }) => id !== null),
+    messages: shownRows(rows.filter(({ id }) => id !== null)),
     total: one?.total ?? 0,
     indexedSeq: one?.indexedSeq ?? 0,
   };
@@ -213,11 +213,16 @@ export interface RecentMessages {
   /** How many messages were looked at, and the last of them; null where there was none. */
   looked: number;
   lastId: string | null;
-  lastAt: Date | null;
   /** The last one that is older than `settledBefore`: no transaction is likely to bring one before it any more. */
   settledId: string | null;
   /** Inboxes of these messages that are not indexed whole. */
   behind: { inboxId: string; messageCount: number }[];
+}
+
+/** Ids begin with the time at which they were made. */
+export async function findNewestMessageAt(db: Db): Promise<Date | undefined> {
+  const [newest] = await query<{ at: Date }>(db, sql`select created_at as at from messages order by id desc limit 1`);
+  return newest?.at;
 }
 
 /** Which inboxes the messages behind an id have left unindexed. */
@@ -231,13 +236,12 @@ export async function findRecentMessages(
           select id, inbox_id, created_at from messages where id > ${afterId} order by id limit ${limit}
         )
         select looked.*, behind.*
-        from (select count(*) as looked, max(id) as "lastId", max(created_at) as "lastAt",
-            max(id) filter (where created_at < ${settledBefore}) as "settledId" from recent) looked
+        from (select count(*) as looked, max(id) as "lastId", max(id) filter (where created_at < ${settledBefore}) as "settledId" from recent) looked
         left join (select i.id as "inboxId", i.message_count as "messageCount"
           from (select distinct inbox_id from recent) r join inboxes i on i.id = r.inbox_id and i.deleted_at is null
           where i.message_count > (select coalesce(max(seq), 0) from message_search s where s.inbox_id = i.id)) behind on true`,
   );
-  const [{ looked, lastId, lastAt, settledId } = { looked: 0, lastId: null, lastAt: null, settledId: null }] = rows;
+  const [{ looked, lastId, settledId } = { looked: 0, lastId: null, settledId: null }] = rows;
   const behind = rows.filter(({ inboxId }) => inboxId !== null);
-  return { looked, lastId, lastAt, settledId, behind };
+  return { looked, lastId, settledId, behind };
 }

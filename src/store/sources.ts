@@ -46,11 +46,16 @@ export async function insertSources(tx: Db, sources: readonly Source[]): Promise
 }
 
 /** The statement for sources that are not great, to be part of another. */
-export function sourcesInserted(sources: readonly Source[]): SQL {
-  return rowsInserted(rowsOf(sources));
+export function sourcesInserted(sources: readonly Source[], ending: SQL): SQL {
+  return sql`${rowsInserted(rowsOf(sources))}${ending}`;
 }
 
-interface ChunkRow extends Chunk {
+/** Writes rows as another database had them, passing over those that are there already. */
+export async function insertNewChunks(tx: Db, rows: readonly ChunkRow[]): Promise<void> {
+  await query(tx, sql`${rowsInserted(rows)} on conflict do nothing`);
+}
+
+export interface ChunkRow extends Chunk {
   sourceId: string;
   shares: number | null;
 }

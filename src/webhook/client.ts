@@ -4,6 +4,7 @@ import { type Connection, dial, type Exchange } from "./connection.ts";
 import { idleConnections } from "./idle-connections.ts";
 import { requestText } from "./request.ts";
 import { type Lookup, resolver, systemLookup } from "./resolve.ts";
+import type { Start } from "./starts.ts";
 
 /**
  * The guarded POST: it talks to strangers' addresses from inside the operator's network, so what it may do is small.
@@ -32,6 +33,8 @@ export interface WebhookRequest {
   headers: Readonly<Record<string, string>>;
   body: string;
   signal?: AbortSignal | undefined;
+  /** Its place among others: nothing is written before its turn. */
+  start?: Start | undefined;
 }
 
 export type WebhookReply =
@@ -76,6 +79,7 @@ interface Attempt {
   /** Why it was ended from outside. */
   ended: string | undefined;
   cancel: () => void;
+  start: Start | undefined;
 }
 
 export function webhookClient(options: WebhookClientOptions): WebhookClient {
@@ -84,7 +88,7 @@ export function webhookClient(options: WebhookClientOptions): WebhookClient {
   const idle = idleConnections(maxIdleConnections);
   const resolve = resolver(lookup);
 
-  async function post({ url: text, headers, body, signal }: WebhookRequest): Promise<WebhookReply> {
+  async function post({ url: text, headers, body, signal, start }: WebhookRequest): Promise<WebhookReply> {
     const startedMs = performance.now();
     const url = checkWebhookUrl(text, { allowPrivate });
     if (typeof url === "string") return refused("", `the URL ${url}`, startedMs);
@@ -95,6 +99,7 @@ export function webhookClient(options: WebhookClientOptions): WebhookClient {
       connected: false,
       ended: undefined,
       cancel: () => undefined,
+      start,
     };
     const end = (reason: string) => {
       attempt.ended ??= reason;
@@ -127,7 +132,7 @@ export function webhookClient(options: WebhookClientOptions): WebhookClient {
     for (const address of addresses) {
       const waiting = idle.take(keyOf(address));
       if (!waiting) continue;
-      const exchange = await exchangeOn(attempt, waiting, keyOf(address), request);
+      const exchange = await exchangeOn(attempt, waiting, keyOf(address), request, 0);
       // The other side may close an idle connection just as we write on it. Asking once more on a fresh one is safe
       // though POST is not idempotent by itself (RFC 9110 §9.2.2): deliveries are at least once by contract, and
       // the second request is the first to the byte, with the event id that receivers tell doubles by. Not after
@@ -139,7 +144,8 @@ export function webhookClient(options: WebhookClientOptions): WebhookClient {
 
     const connection = await connect(attempt, url, host, addresses);
     if (typeof connection.made === "string") return noAnswer(attempt, connection.made);
-    return replyOf(attempt, await exchangeOn(attempt, connection.made, keyOf(connection.address), request));
+    const key = keyOf(connection.address);
+    return replyOf(attempt, await exchangeOn(attempt, connection.made, key, request, acceptedWithinMs));
   }
 
   /** The first address that takes a connection, one after the other; all but the last get an equal share of the time. */
@@ -164,7 +170,13 @@ export function webhookClient(options: WebhookClientOptions): WebhookClient {
     return { made, address: last };
   }
 
-  async function exchangeOn(attempt: Attempt, connection: Connection, key: string, request: string): Promise<Exchange> {
+  async function exchangeOn(
+    attempt: Attempt,
+    connection: Connection,
+    key: string,
+    request: string,
+    settlesInMs: number,
+  ): Promise<Exchange> {
     attempt.phase = "answering";
     attempt.connected = true;
     attempt.cancel = () => {
@@ -173,7 +185,12 @@ export function webhookClient(options: WebhookClientOptions): WebhookClient {
       connection.destroy();
     };
     if (attempt.ended !== undefined) connection.destroy();
-    const exchange = await connection.exchange(request);
+    const turn = attempt.start?.turn();
+    if (turn !== undefined) await turn;
+    const exchanging = connection.exchange(request);
+    if (settlesInMs === 0) attempt.start?.leave();
+    else if (attempt.start !== undefined) setTimeout(attempt.start.leave, settlesInMs);
+    const exchange = await exchanging;
     attempt.cancel = () => undefined;
     if ("answer" in exchange && exchange.answer.reusableMs > 0) idle.put(key, connection, exchange.answer.reusableMs);
     return exchange;
@@ -189,6 +206,12 @@ export function deliveryError(reply: WebhookReply): string | null {
   if (status >= 200 && status < 300) return null;
   return status >= 300 && status < 400 ? `answered ${status}: redirects are not followed` : `answered ${status}`;
 }
+
+/**
+ * A receiver has to accept a fresh connection before it can read from it, and would meanwhile read what is written right after on
+ * one that it knows. Nobody but the next delivery of the same inbox waits for this.
+ */
+const acceptedWithinMs = 2;
 
 /** Addresses to try of one host; more would let a zone file spend our fifteen seconds on a hundred dead ones. */
 const maxAddresses = 4;

@@ -1,7 +1,7 @@
 import { nextWebhookAttemptAt } from "../domain/backoff.ts";
 import { messageReceived } from "../domain/events.ts";
 import { signerCache, webhookHeaders } from "../domain/signature.ts";
-import { type AttachmentLinks, type LinkedAttachment, linkedAttachment } from "../flows/attachment-links.ts";
+import { type AttachmentLinks, linkedAttachments } from "../flows/attachment-links.ts";
 import type { Deps } from "../flows/deps.ts";
 import { listAttachments, type ShownAttachment } from "../store/attachments.ts";
 import {
@@ -13,6 +13,7 @@ import {
 import { releaseItems } from "../store/outbox.ts";
 import { deliveryError, type WebhookClient, type WebhookReply } from "../webhook/client.ts";
 import { type Leaving, leavingOf } from "../webhook/destinations.ts";
+import { startQueues } from "../webhook/starts.ts";
 import type { Job } from "./outbox.ts";
 import { webhookLanes } from "./webhook-lanes.ts";
 
@@ -35,7 +36,7 @@ type Optional = "externalId" | "previousSecret" | "previousSecretUntil" | "disab
 export function deliverWebhookJob(deps: DeliverWebhookDeps): Job<DeliveryItem, DeliverySettlement> {
   const { db, links, log, now } = deps;
   const signerOf = signerCache();
-  const starts = queues();
+  const starts = startQueues();
 
   async function attempt(
     item: DeliveryItem,
@@ -43,7 +44,7 @@ export function deliverWebhookJob(deps: DeliverWebhookDeps): Job<DeliveryItem, D
   ): Promise<{ settlement: DeliverySettlement; leaving: Leaving }> {
     if (!isDeliverable(item)) return { settlement: nowhereToGo(item, now()), leaving: "unknown" };
     const sentAt = now();
-    const starting = starts.enter(item.inboxId);
+    const start = starts.enter(item.inboxId);
     try {
       const body = JSON.stringify(await payloadOf(item, sentAt));
       const headers = await webhookHeaders({
@@ -53,12 +54,10 @@ export function deliverWebhookJob(deps: DeliverWebhookDeps): Job<DeliveryItem, D
         signer: await signerOf(item.secret),
         replacedSigner: await replacedSigner(item, sentAt),
       });
-      await starting.turn;
-      const posting = deps.webhooks.post({ url: item.url, headers, body, signal });
-      starting.leave();
-      return settled(item, await posting, sentAt, signal);
+      const reply = await deps.webhooks.post({ url: item.url, headers, body, signal, start });
+      return settled(item, reply, sentAt, signal);
     } finally {
-      starting.leave();
+      start.leave();
     }
   }
 
@@ -69,9 +68,7 @@ export function deliverWebhookJob(deps: DeliverWebhookDeps): Job<DeliveryItem, D
   }
 
   async function payloadOf(item: Deliverable, deliveredAt: Date) {
-    const attachments: LinkedAttachment[] = await Promise.all(
-      item.attachments.map((attachment) => linkedAttachment(links, attachment, deliveredAt)),
-    );
+    const attachments = await linkedAttachments(links, item.messageId, item.attachments, deliveredAt);
     const message = { ...item, id: item.messageId, createdAt: item.receivedAt };
     return messageReceived(
       { ...item, id: item.subjectId, message },
@@ -148,28 +145,6 @@ export function deliverWebhookJob(deps: DeliverWebhookDeps): Job<DeliveryItem, D
       return { ...nothingToDo(item), logged, dueAt: retryAt(item, now()) };
     },
     settle: (settlements) => settleDeliveries(db.work, settlements),
-  };
-}
-
-/**
- * What is entered under one name has its turn one after the other, in the order of entering: signing takes now longer, now
- * shorter, and deliveries of an inbox start in the order of arrival all the same.
- */
-function queues() {
-  const last = new Map<string, Promise<void>>();
-  return {
-    enter(name: string): { turn: Promise<void> | undefined; leave: () => void } {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      const turn = last.get(name);
-      last.set(name, promise);
-      return {
-        turn,
-        leave() {
-          resolve();
-          if (last.get(name) === promise) last.delete(name);
-        },
-      };
-    },
   };
 }
 

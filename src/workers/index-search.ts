@@ -4,6 +4,7 @@ import { indexMessages } from "../flows/index-messages.ts";
 import { DatabaseUnavailable } from "../store/db.ts";
 import {
   findIndexedSeq,
+  findNewestMessageAt,
   findRecentMessages,
   holdIndexing,
   markIndexed,
@@ -57,7 +58,7 @@ export function startSearchIndexer({ db, now, randomBytes, log }: SearchIndexerD
       const settledBefore = new Date(now().getTime() - settlingMs);
       const recent = await findRecentMessages(db.work, { afterId, settledBefore, limit: lookAt });
       for (const { inboxId, messageCount } of recent.behind) {
-        if (!(await indexInbox(inboxId, messageCount, recent.lastAt))) return;
+        if (!(await indexInbox(inboxId, messageCount))) return;
         indexed += 1;
       }
       if (recent.settledId !== null && recent.settledId > seenId) {
@@ -71,19 +72,23 @@ export function startSearchIndexer({ db, now, randomBytes, log }: SearchIndexerD
   }
 
   /** False when it had to end: the service stops, or another process has the turn. */
-  async function indexInbox(inboxId: string, upToSeq: number, lastAt: Date | null): Promise<boolean> {
-    const isBusy = lastAt !== null && now().getTime() - lastAt.getTime() < busyWithinMs;
+  async function indexInbox(inboxId: string, upToSeq: number): Promise<boolean> {
     let startedMs = performance.now();
     const fromSeq = await findIndexedSeq(db.work, inboxId);
     const rest = async () => {
       const workedMs = performance.now() - startedMs;
-      await pause(workedMs * (isBusy ? restsWhileBusy : 1));
+      await pause(workedMs * ((await isBusy()) ? restsWhileBusy : 1));
       const mayGoOn = !stopping.signal.aborted && (await hold());
       startedMs = performance.now();
       return mayGoOn;
     };
     const reached = await indexMessages(db.work, inboxId, fromSeq, upToSeq, rest);
     return reached >= upToSeq && (await rest());
+  }
+
+  async function isBusy(): Promise<boolean> {
+    const newestAt = await findNewestMessageAt(db.work);
+    return newestAt !== undefined && now().getTime() - newestAt.getTime() < busyWithinMs;
   }
 
   const pause = (ms: number) => sleep(ms, undefined, { signal: stopping.signal }).catch(() => undefined);

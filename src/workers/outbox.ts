@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import { groupCommit } from "../flows/group-commit.ts";
-import type { Claim, Claimed, ClaimedItem, KnownLane } from "../store/claims.ts";
+import type { Claim, Claimed, ClaimedItem } from "../store/claims.ts";
 import { DatabaseUnavailable, type Db } from "../store/db.ts";
 import {
   findNextDueAt,
@@ -11,7 +11,9 @@ import {
   renewLeases,
 } from "../store/outbox.ts";
 import type { Leaving } from "../webhook/destinations.ts";
+import { laneBook } from "./lane-book.ts";
 import type { Lanes, Leave } from "./lanes.ts";
+import { waitingRoom } from "./waiting-room.ts";
 
 /** One kind of work: how it is claimed, done and written down. */
 export interface Job<Item extends ClaimedItem, Settlement extends SettledClaim> {
@@ -41,6 +43,8 @@ export interface OutboxDeps {
   now: () => Date;
   random: () => number;
   log: Logger;
+  /** A number that no other process on this database has. */
+  claimer: number;
 }
 
 export interface OutboxWorker {
@@ -59,19 +63,17 @@ export interface OutboxWorker {
 const rowsPerClaim = 100;
 const rowsPerPromotion = 500;
 const newestEvery = 4;
-const settledRemembered = 1000;
 
 /** Claim → attempt → settle, for one kind of work. A claimed row is started at once: what can't start isn't claimed. */
 export function outboxWorker<Item extends ClaimedItem, Settlement extends SettledClaim>(
-  { db, now, random, log }: OutboxDeps,
+  { db, now, random, log, claimer }: OutboxDeps,
   job: Job<Item, Settlement>,
 ): OutboxWorker {
   const { kind, lanes } = job;
   const inHand = new Map<string, { item: Item; ended: Promise<void> }>();
   const line = laneBook();
   const cutOff = new AbortController();
-  const waiters = new Map<string, Set<() => void>>();
-  const settledLately = new Set<string>();
+  const waiting = waitingRoom();
   let wanted = false;
   let nudges = 0;
   let stopping = false;
@@ -87,6 +89,7 @@ export function outboxWorker<Item extends ClaimedItem, Settlement extends Settle
   let renewedMs = performance.now();
   let alarm: ReturnType<typeof setTimeout> | undefined;
   let soon: ReturnType<typeof setTimeout> | undefined;
+  let soonAtMs = 0;
 
   function wake(): void {
     isNudged = true;
@@ -147,8 +150,10 @@ export function outboxWorker<Item extends ClaimedItem, Settlement extends Settle
     const newest = isNudged || turn % newestEvery === 0;
     isNudged = false;
     const sweptFrom = sweepAfter;
+    const nudgesBefore = nudges;
     const claimed = await job.claim({
       kind,
+      claimer,
       limit,
       leasedUntil: new Date(now().getTime() + job.leaseMs),
       lanes: known,
@@ -158,39 +163,46 @@ export function outboxWorker<Item extends ClaimedItem, Settlement extends Settle
       sweepAfter: sweptFrom,
       turn,
     });
-    const { items, contended } = claimed;
+    const { items, contended, behindAnother } = claimed;
     isFull = items.length >= limit;
     // A sweep goes on from where it was when the limit or another process has left lanes out.
-    if (contended) askAgainSoon();
-    else if (!isFull && sweepAfter === sweptFrom) sweepAfter = claimed.sweptTo;
+    if (contended) askAgainIn(5 + 15 * random());
+    else if (behindAnother) askAgainIn(50 + 50 * random());
+    if (!contended && !isFull && sweepAfter === sweptFrom) sweepAfter = claimed.sweptTo;
     line.note(known, items, isFull || contended);
-    await start(items);
+    await start(items, nudgesBefore);
     return items.length > 0 || (!contended && sweepAfter !== undefined);
   }
 
-  async function start(items: readonly Item[]): Promise<void> {
+  async function start(items: readonly Item[], nudgesBefore: number): Promise<void> {
     const turnedAway: Item[] = [];
+    const heldBack = new Set<string>();
     for (const item of items) {
-      const leave = stopping ? undefined : lanes.enter(item);
+      // Who is turned away holds back what came later in the inbox, also if there should be room for that.
+      const place = `${item.lane} ${item.inboxId}`;
+      const leave = stopping || heldBack.has(place) ? undefined : lanes.enter(item);
       if (leave === undefined) {
         turnedAway.push(item);
+        heldBack.add(place);
         line.left(item.lane);
-      } else inHand.set(item.subjectId, { item, ended: attempt(item, leave) });
+      } else inHand.set(item.subjectId, { item, ended: attempt(item, leave, nudgesBefore) });
     }
     await releaseItems(db, turnedAway);
   }
 
-  async function attempt(item: Item, leave: Leave): Promise<void> {
-    const nudgesBefore = nudges;
+  async function attempt(item: Item, leave: Leave, nudgesBefore: number): Promise<void> {
     const { settlement, leaving } = await outcomeOf(item);
     leave(leaving);
     line.left(item.lane);
     if (isFull || line.isThirsty(item.lane)) goOn();
     await writeDown(settlement);
     inHand.delete(item.subjectId);
-    tellWaiters(item.subjectId);
-    // Mail of its inbox that came meanwhile was held back behind it.
-    if (kind === "relay" && (item.hasMore || nudges > nudgesBefore)) goOn();
+    waiting.tell(item.subjectId);
+    // Mail of its inbox that came since it was claimed was held back behind it.
+    if (kind === "relay" && (item.hasMore || nudges > nudgesBefore)) {
+      line.expectMore(item.lane);
+      goOn();
+    }
   }
 
   async function outcomeOf(item: Item): Promise<{ settlement: Settlement; leaving: Leaving }> {
@@ -236,10 +248,16 @@ export function outboxWorker<Item extends ClaimedItem, Settlement extends Settle
     }
   }
 
-  /** The other has the lane for a few milliseconds. */
-  function askAgainSoon(): void {
+  /** The other has the lane for a few milliseconds, or an inbox until it has started what it took. */
+  function askAgainIn(ms: number): void {
+    const atMs = performance.now() + ms;
+    if (stopping || (soon !== undefined && soonAtMs <= atMs)) return;
     clearTimeout(soon);
-    if (!stopping) soon = setTimeout(wake, 5 + 15 * random());
+    soonAtMs = atMs;
+    soon = setTimeout(() => {
+      soon = undefined;
+      wake();
+    }, ms);
   }
 
   function lookAgainWhenRoomComes(): void {
@@ -252,13 +270,6 @@ export function outboxWorker<Item extends ClaimedItem, Settlement extends Settle
     renewedMs = performance.now();
     const claims = [...inHand.values()].map(({ item }) => item);
     await renewLeases(db, claims, new Date(now().getTime() + job.leaseMs));
-  }
-
-  function tellWaiters(subjectId: string): void {
-    const [oldest] = settledLately;
-    if (oldest !== undefined && settledLately.size >= settledRemembered) settledLately.delete(oldest);
-    settledLately.add(subjectId);
-    for (const resolve of waiters.get(subjectId) ?? []) resolve();
   }
 
   return {
@@ -275,21 +286,7 @@ export function outboxWorker<Item extends ClaimedItem, Settlement extends Settle
       recovering = [...new Set([...recovering, ...answering])];
       wake();
     },
-    settled(subjectId, timeoutMs) {
-      if (settledLately.has(subjectId)) return Promise.resolve();
-      return new Promise((resolve) => {
-        const waiting = waiters.get(subjectId) ?? new Set();
-        waiters.set(subjectId, waiting);
-        const done = () => {
-          clearTimeout(timer);
-          waiting.delete(done);
-          if (waiting.size === 0) waiters.delete(subjectId);
-          resolve();
-        };
-        const timer = setTimeout(done, timeoutMs);
-        waiting.add(done);
-      });
-    },
+    settled: waiting.until,
     async stop(graceMs) {
       stopping = true;
       clearTimeout(alarm);
@@ -300,53 +297,4 @@ export function outboxWorker<Item extends ClaimedItem, Settlement extends Settle
       clearTimeout(timer);
     },
   };
-}
-
-interface KnownLaneState {
-  inHand: number;
-  lastInboxId: string;
-  /** It had as much as it had room for, so there may be more. */
-  thirsty: boolean;
-}
-
-/** The lanes that something is known of: those with rows in hand, and those with more in line than they had room for. */
-function laneBook() {
-  const book = new Map<string, KnownLaneState>();
-
-  return {
-    /** A lane gets no more than its share of the claim, the first picks of all coming first. */
-    known(roomOf: (lane: string) => number | undefined, limit: number): KnownLane[] {
-      const share = Math.max(1, Math.ceil((2 * limit) / Math.max(1, book.size)));
-      return [...book].map(([lane, { lastInboxId }]) => ({
-        lane,
-        lastInboxId,
-        room: Math.min(share, roomOf(lane) ?? 1),
-      }));
-    },
-    note(known: readonly KnownLane[], items: readonly ClaimedItem[], wasLimited: boolean): void {
-      const taken = Map.groupBy(items, ({ lane }) => lane);
-      for (const { lane, room } of known) {
-        const state = book.get(lane);
-        if (state !== undefined && room > 0) state.thirsty = wasLimited || (taken.get(lane)?.length ?? 0) >= room;
-      }
-      for (const [lane, rows] of taken) {
-        const state = book.get(lane) ?? { inHand: 0, lastInboxId: "", thirsty: true };
-        state.inHand += rows.length;
-        state.lastInboxId = rows.findLast(({ inTurn }) => inTurn)?.inboxId ?? state.lastInboxId;
-        book.set(lane, state);
-      }
-      for (const { lane } of known) forgetIfIdle(lane);
-    },
-    left(lane: string): void {
-      const state = book.get(lane);
-      if (state !== undefined) state.inHand -= 1;
-      forgetIfIdle(lane);
-    },
-    isThirsty: (lane: string) => book.get(lane)?.thirsty ?? false,
-  };
-
-  function forgetIfIdle(lane: string): void {
-    const state = book.get(lane);
-    if (state !== undefined && state.inHand <= 0 && !state.thirsty) book.delete(lane);
-  }
 }

@@ -32,7 +32,8 @@ const tickMs = 1000;
 const pruneMs = 60_000;
 
 export async function startWorkers(deps: WorkerDeps): Promise<Workers> {
-  const context = { db: deps.db.work, now: deps.now, random: deps.random, log: deps.log };
+  const [claimer = 0] = new Int32Array(Uint8Array.from(deps.randomBytes(4)).buffer);
+  const context = { db: deps.db.work, now: deps.now, random: deps.random, log: deps.log, claimer };
   const { observe = {} } = deps;
   const relay: OutboxWorker = outboxWorker(context, {
     ...relayEmailJob(deps, (lanes) => relay.recover(lanes)),

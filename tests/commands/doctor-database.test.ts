@@ -2,6 +2,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { sql } from "drizzle-orm";
 import {
   checkClock,
   checkConnections,
@@ -11,11 +12,12 @@ import {
   checkServer,
 } from "../../src/commands/doctor/database.ts";
 import type { Finding } from "../../src/commands/doctor/finding.ts";
-import { mostConnections, openDatabase } from "../../src/store/db.ts";
+import { mostConnections, openDatabase, query } from "../../src/store/db.ts";
 import type { DatabaseFacts } from "../../src/store/diagnosis.ts";
 import { lockDirectory } from "../../src/store/directory-lock.ts";
 import { migrate, migrations } from "../../src/store/migrate.ts";
-import { hasPostgres, startPostgres } from "../support/postgres.ts";
+import { breaksPostgres } from "../support/engines.ts";
+import { startPostgres } from "../support/postgres.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "ibx-doctor-db-"));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -85,7 +87,10 @@ describe("The embedded database", () => {
 
   test("is asked directly while nobody holds it, and its schema is left as it is", async () => {
     const dataDir = join(directory, "free");
-    await (await openDatabase({ dataDir })).close();
+    const empty = await openDatabase({ dataDir });
+    await query(empty.api, sql`drop schema public cascade`);
+    await query(empty.api, sql`create schema public`);
+    await empty.close();
     const question = { databaseUrl: undefined, dataDir, now: () => at, askServer: nobody };
     for (const _ of [1, 2]) {
       const { findings } = await checkDatabase(question);
@@ -122,7 +127,7 @@ test("a Postgres that isn't there is a failure, and its password stays untold", 
   expect(JSON.stringify(findings)).not.toContain("hunter2");
 });
 
-describe.skipIf(!hasPostgres)("A Postgres", () => {
+describe.skipIf(!breaksPostgres)("A Postgres", () => {
   test("tells its settings, its clock, its room, its schema and where events go", async () => {
     const server = await startPostgres(["synchronous_commit=off", "max_connections=20"]);
     try {

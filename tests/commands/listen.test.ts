@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { apiClient } from "../../src/commands/api-client.ts";
 import { follow, lastPosition } from "../../src/commands/listen/follow.ts";
 import { webhookFault, webhookSigner } from "../../src/domain/signature.ts";
-import { fromSource, runInboxd } from "../support/inboxd.ts";
+import { inboxdHere, runInboxd } from "../support/inboxd.ts";
 import { answer, type ReceivedRequest, startReceiver } from "../support/receiver.ts";
 import { startWorld, type World, type WorldInbox } from "../support/world.ts";
 
@@ -99,7 +99,7 @@ test("a listener goes on where it ended, and ends with code 0 when asked", async
     INBOXD_API_KEY: world.apiKey,
   };
   const words = ["listen", "--forward-to", target.url, "--inbox", inbox.id, "--json"];
-  const start = () => Bun.spawn([...fromSource, ...words], { env, stdout: "pipe", stderr: "pipe", stdin: "ignore" });
+  const start = () => Bun.spawn([...inboxdHere, ...words], { env, stdout: "pipe", stderr: "pipe", stdin: "ignore" });
   const says = async (listener: ReturnType<typeof start>, part: string) => {
     let text = "";
     for await (const chunk of listener.stderr) {

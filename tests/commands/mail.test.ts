@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { fromSource, runInboxd } from "../support/inboxd.ts";
+import { inboxdHere, runInboxd } from "../support/inboxd.ts";
 import { startWorld, type World } from "../support/world.ts";
 
 /** The commands for scripts, each a process that knows the server by its address and a key alone. */
@@ -32,7 +32,7 @@ test("a send by address, with its body from stdin, is one email however often it
   await world.inbox("sender");
   const words = ["send", "--from", "sender", "--to", "bob@example.com", "--subject", "Hi", "--body", "-", "--json"];
   const send = async () => {
-    const child = Bun.spawn([...fromSource, ...words, "--key", "once"], {
+    const child = Bun.spawn([...inboxdHere, ...words, "--key", "once"], {
       env: { PATH: process.env.PATH, ...env() },
       stdin: new Blob(["Hello Bob\n"]),
       stdout: "pipe",

@@ -1,37 +1,39 @@
-import { afterAll, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, readdirSync, readlinkSync, rmSync, statSync } from "node:fs";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { runInboxd, startInboxd } from "../support/inboxd.ts";
-import { mailOf } from "../support/mail.ts";
-import { greeted } from "../support/raw-smtp.ts";
+import { type DirectoryLock, lockDirectory } from "../../src/store/directory-lock.ts";
+import { makeDatabase } from "../support/database.ts";
+import { inboxdHere, runInboxd, startInboxd } from "../support/inboxd.ts";
+import { greeted, inData } from "../support/raw-smtp.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "ibx-portable-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-test("a service that runs is exported, and reads back equal from another database", async () => {
+const server = process.env.TEST_DATABASE_URL;
+const mails = server ? 1_000 : 60;
+
+test(`a service with ${mails} mails is exported while it runs, and reads back equal from another database`, async () => {
   const key = "key-of-both-services-in-this-test";
+  const database = server ? await makeDatabase(server) : undefined;
   const from = { env: { DATA_DIR: join(directory, "from"), API_KEY: key } };
-  const to = { env: { DATA_DIR: join(directory, "to"), API_KEY: key } };
+  const to = { env: { DATA_DIR: join(directory, "to"), API_KEY: key, DATABASE_URL: database?.url } };
   const file = join(directory, "everything.jsonl");
 
   const old = await startInboxd(from);
   const inbox = (await (await old.request("POST", "/v1/inboxes", { username: "ada" })).json()) as { id: string };
-  for (const number of [1, 2, 3]) {
-    const client = await greeted(old.smtpPort);
-    for (const line of ["EHLO x", "MAIL FROM:<jane@example.com>", "RCPT TO:<ada@inbox.localhost>", "DATA"])
+  const client = await greeted(old.smtpPort);
+  await client.ask("EHLO x");
+  for (let number = 1; number <= mails; number += 1) {
+    for (const line of ["MAIL FROM:<jane@example.com>", "RCPT TO:<ada@inbox.localhost>", "DATA"])
       await client.ask(line);
-    expect(
-      await client.ask(`${mailOf({ messageId: `${number}@x.example`, subject: `Number ${number}` })}\r\n.`),
-    ).toStartWith("250");
-    await client.ask("QUIT");
+    expect(await client.ask(`${mailNumber(number)}\r\n.`)).toStartWith("250");
   }
-  const read = async (running: typeof old) => {
-    const response = await running.request("GET", `/v1/inboxes/${inbox.id}/messages`);
-    return (await response.json()) as { total: number };
-  };
-  const before = await read(old);
-  expect(before.total).toBe(3);
+  await client.ask("QUIT");
+  const before = await allOf(old, inbox.id);
+  expect(before).toHaveLength(mails);
   const exported = await runInboxd(["export", file, "--json"], from);
   expect(exported).toMatchObject({ code: 0, stderr: "" });
   expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -41,9 +43,53 @@ test("a service that runs is exported, and reads back equal from another databas
   expect(imported).toMatchObject({ code: 0, stderr: "" });
   expect(JSON.parse(imported.stdout).rows).toBe(JSON.parse(exported.stdout).rows);
   const moved = await startInboxd(to);
-  expect(await read(moved)).toEqual(before);
+  expect(await allOf(moved, inbox.id)).toEqual(before);
   await moved.stop();
-});
+  await database?.drop();
+}, 120_000);
+
+/** Each seventh answers one before it, each fifth has a file. */
+function mailNumber(number: number): string {
+  const reply = number % 7 === 0 ? `In-Reply-To: <${number - 3}@x.example>\r\n` : "";
+  const head = `From: Jane <jane@example.com>\r\nMessage-ID: <${number}@x.example>\r\n${reply}Subject: Number ${number}`;
+  if (number % 5 > 0) return `${head}\r\n\r\nGrüße ${number}`;
+  return [
+    `${head}\r\nMIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=b\r\n`,
+    "--b\r\nContent-Type: text/plain; charset=utf-8\r\n",
+    `With a file ${number}`,
+    '--b\r\nContent-Type: application/pdf; name="a b.pdf"\r\nContent-Transfer-Encoding: base64\r\n',
+    btoa(`%PDF ${number}`),
+    "--b--",
+  ].join("\r\n");
+}
+
+type Running = Awaited<ReturnType<typeof startInboxd>>;
+
+interface Listed {
+  id: string;
+  attachments: { url: string; expiresAt: string }[];
+}
+
+/** Every message as the API shows it, with its raw source and the bytes of its files in place of their addresses. */
+async function allOf(running: Running, inboxId: string): Promise<unknown[]> {
+  const all: unknown[] = [];
+  let cursor: string | null = "";
+  while (cursor !== null) {
+    const after: string = cursor === "" ? "" : `&cursor=${cursor}`;
+    const answer = await running.request("GET", `/v1/inboxes/${inboxId}/messages?limit=100${after}`);
+    const page = (await answer.json()) as { data: Listed[]; nextCursor: string | null };
+    for (const message of page.data) {
+      const raw = await (await running.request("GET", `/v1/messages/${message.id}/raw`)).text();
+      const files = message.attachments.map(async ({ url, expiresAt: _, ...shown }) => {
+        const { pathname, search } = new URL(url);
+        return { ...shown, text: await (await fetch(`${new URL(running.api).origin}${pathname}${search}`)).text() };
+      });
+      all.push({ ...message, attachments: await Promise.all(files), raw });
+    }
+    cursor = page.nextCursor;
+  }
+  return all;
+}
 
 test("a file that is no export is refused with code 1", async () => {
   const file = join(directory, "no-export");
@@ -52,3 +98,169 @@ test("a file that is no export is refused with code 1", async () => {
   expect(refused.code).toBe(1);
   expect(refused.stderr).toContain("Cannot import");
 });
+
+describe.skipIf(server !== undefined)("An export of a running service", () => {
+  const dataDir = join(directory, "running");
+  /** A full disk as far as this service can tell: see `withRoomFor`. */
+  const command = ["sh", "-c", 'trap "" XFSZ; exec "$@"', "sh", ...inboxdHere];
+  let service: Running;
+  beforeAll(async () => {
+    service = await startInboxd({ command, env: { DATA_DIR: dataDir } });
+    await service.request("POST", "/v1/inboxes", { username: "ada" });
+    expect(await deliver(largeMail())).toStartWith("250");
+  }, 60_000);
+  afterAll(async () => {
+    expect(await service.stop()).toBe(0);
+  });
+
+  test("holds up nobody when its reader stops in the middle, and is whole all the same", async () => {
+    const reader = await readExport(dataDir);
+    reader.pause();
+    const inbox = await service.request("POST", "/v1/inboxes", { username: "made-meanwhile" });
+    expect(inbox.status).toBe(201);
+    expect(await deliver("Subject: While somebody reads\r\n\r\nHello")).toStartWith("250");
+    reader.resume();
+    const { sizeBytes, body } = await reader.whole();
+    expect(sizeBytes).toBeGreaterThan(10e6);
+    expect(body.length).toBe(sizeBytes);
+    expect(body).not.toContain("made-meanwhile");
+    const last = JSON.parse(body.slice(body.lastIndexOf("\n", body.length - 2) + 1));
+    const sha256 = new Bun.CryptoHasher("sha256").update(body.slice(0, body.lastIndexOf('{"end"'))).digest("hex");
+    expect(last).toMatchObject({ end: true, sha256 });
+    await untilNoSpoolIsOpen();
+  }, 30_000);
+
+  test("leaves nothing behind when its reader goes away, in the middle or before it begins", async () => {
+    const reader = await readExport(dataDir);
+    expect(openSpools()).toBeGreaterThan(0);
+    reader.destroy();
+    await untilNoSpoolIsOpen();
+    const early = connect(join(dataDir, "control.sock"));
+    early.write("GET /export HTTP/1.1\r\nhost: inboxd\r\n\r\n", () => early.destroy());
+    await service.logged("export failed");
+    await untilNoSpoolIsOpen();
+    expect(readdirSync(dataDir).filter((name) => name.startsWith(".export-"))).toEqual([]);
+    expect((await service.request("POST", "/v1/inboxes", { username: "made-after" })).status).toBe(201);
+  }, 30_000);
+
+  test.skipIf(Bun.which("prlimit") === null)(
+    "says so when there is no room for it, and the service goes on",
+    async () => {
+      // Room for the files of the database, which are smaller than the export.
+      await Bun.$`prlimit --pid ${service.pid} --fsize=${17 << 20}:`.quiet();
+      const file = join(directory, "no-room.jsonl");
+      const failed = await runInboxd(["export", file], { env: { DATA_DIR: dataDir } });
+      expect(failed).toMatchObject({
+        code: 1,
+        stdout: "",
+        stderr: expect.stringMatching(/^Cannot export: the running service answered: EFBIG/),
+      });
+      expect(readdirSync(directory).filter((name) => name.startsWith("no-room"))).toEqual([]);
+      await untilNoSpoolIsOpen();
+      expect((await service.request("POST", "/v1/inboxes", { username: "made-all-the-same" })).status).toBe(201);
+    },
+    30_000,
+  );
+
+  async function deliver(mail: string): Promise<string> {
+    const client = await inData(service.smtpPort);
+    const reply = await client.ask(`${mail}\r\n.`);
+    client.destroy();
+    return reply;
+  }
+
+  /** Files without a name that exports are sent from, as Linux shows them. */
+  function openSpools(): number {
+    const directory = `/proc/${service.pid}/fd`;
+    return readdirSync(directory).filter((fd) => {
+      try {
+        return readlinkSync(join(directory, fd)).includes("/.export-");
+      } catch {
+        return false;
+      }
+    }).length;
+  }
+
+  async function untilNoSpoolIsOpen(): Promise<void> {
+    while (openSpools() > 0) await Bun.sleep(10);
+  }
+});
+
+/** Of bytes that can't be compressed, so that no buffer on the way takes the export whole. */
+function largeMail(): string {
+  const file = randomBytes(7_400_000).toString("base64");
+  return [
+    "Subject: Large\r\nMIME-Version: 1.0\r\nContent-Type: application/pdf; name=large.pdf",
+    "Content-Transfer-Encoding: base64\r\n",
+    ...(file.match(/.{1,76}/g) ?? []),
+  ].join("\r\n");
+}
+
+/** Asks as `inboxd export` does, and has the head of the answer when this resolves. */
+async function readExport(dataDir: string) {
+  const socket = connect(join(dataDir, "control.sock"));
+  const pieces: Buffer[] = [];
+  const begun = Promise.withResolvers<void>();
+  const ended = Promise.withResolvers<void>();
+  socket.on("data", (piece: Buffer) => {
+    pieces.push(piece);
+    begun.resolve();
+  });
+  socket.on("close", () => ended.resolve());
+  socket.on("error", begun.reject);
+  socket.write("GET /export HTTP/1.1\r\nhost: inboxd\r\nconnection: close\r\n\r\n");
+  await begun.promise;
+  return {
+    pause: () => socket.pause(),
+    resume: () => socket.resume(),
+    destroy: () => socket.destroy(),
+    async whole(): Promise<{ sizeBytes: number; body: string }> {
+      await ended.promise;
+      const [head = "", body = ""] = Buffer.concat(pieces).toString().split("\r\n\r\n");
+      return { sizeBytes: Number(/^content-length: (\d+)/im.exec(head)?.[1]), body };
+    },
+  };
+}
+
+const half = '{"inboxd":"export"}\n{"end":true,"rows":1';
+const wentAway = "Cannot export: the running service went away before the end\n";
+const failures: [why: string, stderr: string, answer: (lock: DirectoryLock) => Response | Promise<Response>][] = [
+  [
+    "is refused",
+    "Cannot export: the running service answered: No room\n",
+    () => new Response("No room", { status: 503 }),
+  ],
+  ["is cut off", wentAway, (lock) => new Response(cutOff(lock))],
+  ["ends too early", wentAway, () => new Response(half)],
+  ["is empty", wentAway, () => new Response()],
+  ["never begins", wentAway, (lock) => lock.release().then(() => new Response())],
+];
+
+test.each(failures)("an export that %s says so, and leaves no file", async (_, stderr, answer) => {
+  const dataDir = mkdtempSync(join(directory, "held-"));
+  const lock = lockDirectory(dataDir);
+  lock.serve(() => answer(lock));
+  const file = join(dataDir, "export.jsonl");
+  expect(await runInboxd(["export", file], { env: { DATA_DIR: dataDir } })).toEqual({ code: 1, stdout: "", stderr });
+  expect(readdirSync(dataDir).filter((name) => name.startsWith("export."))).toEqual([]);
+  await lock.release();
+});
+
+test("an export of a database that another command has in hand is refused with code 3, and leaves no file", async () => {
+  const dataDir = mkdtempSync(join(directory, "held-"));
+  const lock = lockDirectory(dataDir);
+  const refused = await runInboxd(["export", join(dataDir, "export.jsonl")], { env: { DATA_DIR: dataDir } });
+  expect(refused).toMatchObject({ code: 3, stderr: `Cannot open ${dataDir}: another process is using it\n` });
+  expect(readdirSync(dataDir).filter((name) => name.startsWith("export."))).toEqual([]);
+  await lock.release();
+});
+
+function cutOff(lock: DirectoryLock): ReadableStream {
+  return new ReadableStream({
+    start: (controller) => controller.enqueue(new TextEncoder().encode(half)),
+    async pull() {
+      await Bun.sleep(50);
+      await lock.release();
+    },
+  });
+}

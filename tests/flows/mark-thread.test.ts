@@ -178,9 +178,11 @@ for (const engine of enginesHere()) {
     /** What is counted must also be what the lists find by their numbers. */
     async function checkLists(id: string, messages: number, threadCount: number, unread: number): Promise<void> {
       const all = await listMessagesBetween(deps.db.api, id, "all", 1, 1_000);
-      expect(all.map(({ seq }) => seq)).toEqual(Array.from({ length: messages }, (_, index) => messages - index));
+      expect(all.map(({ position }) => position)).toEqual(
+        Array.from({ length: messages }, (_, index) => messages - index),
+      );
       const newestFirst = all.toSorted(
-        (a, b) => b.createdAt.getTime() - a.createdAt.getTime() || (a.id < b.id ? 1 : -1),
+        (a, b) => Date.parse(b.createdAt) - Date.parse(a.createdAt) || (a.id < b.id ? 1 : -1),
       );
       expect(all.map((message) => message.id)).toEqual(newestFirst.map((message) => message.id));
       for (const direction of ["inbound", "outbound"] as const) {

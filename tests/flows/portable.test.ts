@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { exportEverything } from "../../src/flows/export-everything.ts";
 import { importEverything } from "../../src/flows/import-everything.ts";
 import type { Database } from "../../src/store/db.ts";
@@ -57,20 +57,27 @@ function rowsOf(lines: readonly string[], leaveOut: readonly string[] = ["outbox
 
 for (const engine of enginesHere()) {
   describe(`An export, read into ${engine}`, () => {
+    let lines: string[];
+    beforeAll(async () => {
+      lines = await exportOfUsedService();
+    });
+
+    /** A migrated database that has nothing in it. */
+    async function emptyTarget(): Promise<Database & AsyncDisposable> {
+      const { db, remove } = await openEngine(engine);
+      await migrate(db);
+      return { ...db, [Symbol.asyncDispose]: remove };
+    }
+
     test("comes out again as it went in", async () => {
-      const lines = await exportOfUsedService();
-      const target = await openEngine(engine);
-      await migrate(target.db);
-      const { rows } = await importEverything(target.db, reader(lines));
+      await using target = await emptyTarget();
+      const { rows } = await importEverything(target, reader(lines));
       expect(rows).toBe(JSON.parse(lines.at(-1) ?? "").rows);
-      expect(rowsOf(await exported(target.db))).toEqual(rowsOf(lines));
-      await target.remove();
+      expect(rowsOf(await exported(target))).toEqual(rowsOf(lines));
     });
 
     test("goes on after an import that was cut off, and twice is once", async () => {
-      const lines = await exportOfUsedService();
-      const target = await openEngine(engine);
-      await migrate(target.db);
+      await using target = await emptyTarget();
       // The file is read whole twice before the first row is written; the third reading ends early.
       let readings = 0;
       const cutOff = async function* () {
@@ -79,18 +86,15 @@ for (const engine of enginesHere()) {
         yield* lines.slice(0, end);
         if (readings === 3) throw new Error("cut off");
       };
-      expect(String(await failureOf(importEverything(target.db, cutOff)))).toContain("cut off");
-      const resumed = await importEverything(target.db, reader(lines));
+      expect(String(await failureOf(importEverything(target, cutOff)))).toContain("cut off");
+      const resumed = await importEverything(target, reader(lines));
       expect(resumed.resumedAfter).toBeGreaterThan(0);
-      await importEverything(target.db, reader(lines));
-      expect(rowsOf(await exported(target.db))).toEqual(rowsOf(lines));
-      await target.remove();
+      await importEverything(target, reader(lines));
+      expect(rowsOf(await exported(target))).toEqual(rowsOf(lines));
     });
 
     test("is refused when it is damaged, and nothing of it is written", async () => {
-      const lines = await exportOfUsedService();
-      const target = await openEngine(engine);
-      await migrate(target.db);
+      await using target = await emptyTarget();
       const faults: [string, string[]][] = [
         ["its end is missing", lines.slice(0, -1)],
         ["its checksum does not fit", lines.map((line) => line.replace("Hello", "Hallo"))],
@@ -98,14 +102,12 @@ for (const engine of enginesHere()) {
         ["it is no export of inboxd", lines.slice(1)],
       ];
       for (const [why, damaged] of faults) {
-        expect(String(await failureOf(importEverything(target.db, reader(damaged))))).toContain(why);
+        expect(String(await failureOf(importEverything(target, reader(damaged))))).toContain(why);
       }
-      expect(rowsOf(await exported(target.db), [])).toEqual([]);
-      await target.remove();
+      expect(rowsOf(await exported(target), [])).toEqual([]);
     });
 
     test("is refused by a database that has accounts of its own", async () => {
-      const lines = await exportOfUsedService();
       await using other = await startWorld({ database: "embedded" });
       expect(String(await failureOf(importEverything(other.service.deps.db, reader(lines))))).toContain(
         "accounts of its own",

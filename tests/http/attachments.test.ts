@@ -5,6 +5,7 @@ import type { ParsedAttachment } from "../../src/domain/message.ts";
 import { takeIn } from "../support/arrivals.ts";
 import { enginesHere } from "../support/engines.ts";
 import { newAccount } from "../support/sends.ts";
+import { until } from "../support/until.ts";
 import { oneWorldOn } from "../support/world-on.ts";
 
 const small = new TextEncoder().encode("0123456789");
@@ -267,7 +268,7 @@ for (const engine of enginesHere()) {
       expect((process.memoryUsage.rss() - before) / 1e6).toBeLessThan(150);
       expect(openAnswers()).toBeGreaterThan(0);
       for (const { end } of readers) end();
-      while (openAnswers() > 0) await Bun.sleep(10);
+      await until(() => openAnswers() === 0);
     }, 60_000);
   });
 }

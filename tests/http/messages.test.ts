@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { takeIn } from "../support/arrivals.ts";
 import { enginesHere } from "../support/engines.ts";
 import { mailOf } from "../support/mail.ts";
+import { connectRaw } from "../support/raw-http.ts";
 import { newAccount, newInbox, send } from "../support/sends.ts";
 import { oneWorldOn } from "../support/world-on.ts";
 
@@ -62,6 +63,25 @@ for (const engine of enginesHere()) {
       expect(message.rfcMessageId).toMatch(/^<.+@inbox\.localhost>$/);
       expect(message.providerMessageId).toEqual(expect.any(String));
       if (message.status === "pending") expect(message.providerMessageId).toBe(message.rfcMessageId);
+    });
+
+    test("A long list is whole, whatever its letters are and whoever asks", async () => {
+      const inbox = await world().inbox();
+      const mails = letters(12).map((subject) => ({ subject, bodyText: `${subject}: ${"grüße, 🎈 ".repeat(300)}` }));
+      await takeIn(world().service.deps, inbox, mails);
+      const { body, headers, status } = await list(inbox.id);
+      expect([status, headers.get("content-type")]).toEqual([200, "application/json;charset=utf-8"]);
+      expect(headers.get("x-request-id")).toEqual(expect.any(String));
+      const texts = body.data.map(({ bodyText }: { bodyText: string }) => bodyText.trim());
+      expect(texts).toEqual(mails.map(({ bodyText }) => bodyText.trim()).reverse());
+      expect(body.total).toBe(12);
+
+      // HTTP/1.0 knows no chunks.
+      const connection = await connectRaw({ port: Number(world().service.apiUrl.port) });
+      const key = `Host: x\r\nAuthorization: Bearer ${world().apiKey}`;
+      connection.send(`GET /v1/inboxes/${inbox.id}/messages HTTP/1.0\r\n${key}\r\n\r\n`);
+      await connection.closed;
+      expect(JSON.parse(connection.rest().split("\r\n\r\n")[1] ?? "").total).toBe(12);
     });
 
     test("A list is newest first, and any page of it has the total", async () => {

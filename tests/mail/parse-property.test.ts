@@ -25,6 +25,45 @@ test("whatever tree a mail is, its subject, text, names and bytes come back", as
   );
 });
 
+test("plain text is read here as the parser reads it", async () => {
+  const piece = fc.constantFrom(
+    "\r\n",
+    "\n",
+    "\r",
+    "\r\r\n",
+    "word",
+    " ",
+    "\t",
+    "\f",
+    "\0",
+    "--b",
+    ".",
+    "From ",
+    "=20",
+    "ü",
+  );
+  const head = fc.constantFrom(
+    "",
+    "Content-Type: text/plain; charset=UTF-8\r\n",
+    "Content-Type: text/plain; format=flowed; delsp=yes\r\n",
+    "Content-Disposition: inline\r\n",
+    "Content-Type: text/plain; name=a.txt\r\nContent-Disposition: attachment\r\n",
+    "Content-Transfer-Encoding: quoted-printable\r\n",
+  );
+  await fc.assert(
+    fc.asyncProperty(head, fc.array(piece, { minLength: 1, maxLength: 20 }), async (headers, pieces) => {
+      const body = pieces.join("");
+      const here = await parser.parse(Buffer.from(`Subject: Hi\r\n${headers}\r\n${body}`));
+      // With a letter beyond ASCII before it the parser gets it all.
+      const there = await parser.parse(Buffer.from(`Subject: Hi\r\n${headers}\r\nüx\r\n${body}`));
+      const files = ({ attachments }: typeof here) => attachments.map(({ bytes }) => Buffer.from(bytes).toString());
+      expect(files(there)).toEqual(files(here).map((file) => `üx\r\n${file}`));
+      if (there.attachments.length === 0) expect(there.bodyText).toBe(`üx\n${here.bodyText}`);
+    }),
+    { numRuns: 500 },
+  );
+});
+
 test("whatever bytes a mail is, it has a value that can be stored", async () => {
   const piece = fc.oneof(
     fc.constantFrom(

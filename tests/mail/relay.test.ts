@@ -90,6 +90,12 @@ describe("what the relay answers decides between sent, retry and failed", () => 
     ["5xx to EHLO and HELO", { answer: (line) => (/^(EHLO|HELO)/.test(line) ? "550 No" : undefined) }, "retry 550 -"],
     ["several lines", when("RCPT", "550-5.1.1 No such\r\n550 5.1.1 user"), "failed 550 5.1.1"],
     ["a reply in many packets", when(".", { packets: [..."250 2.0.0 Ok: ", "queued as 4F5B\r", "\n"] }), "sent 4F5B"],
+    ["an acceptance and the end at once", when(".", { lastWords: "250 2.0.0 Ok: queued as 4F5B" }), "sent 4F5B"],
+    [
+      "an acceptance and a reset at once",
+      when(".", { lastWords: "250 2.0.0 Ok: queued as 4F5B", isReset: true }),
+      "sent 4F5B",
+    ],
     ["garbage for a greeting", { greeting: "SSH-2.0-OpenSSH_9.9" }, "retry - -"],
     ["garbage to MAIL", when("MAIL", "Who are you?"), "retry - -"],
     ["garbage to RCPT", when("RCPT", "5x5 5.1.1 what"), "retry - -"],

@@ -1,15 +1,16 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createTransport } from "nodemailer";
+import { hasPostfix, startPostfixIn } from "../support/postfix.ts";
 import { storedAttachments, storedBytes, storedMessages } from "../support/stored.ts";
 import { startWorld, type World, type WorldInbox } from "../support/world.ts";
 
 /** Mail servers and clients of others, as they are: what isn't installed is skipped with a line. */
 const python = found("python3");
 const swaks = found("swaks");
-const postfix = process.getuid?.() === 0 ? found("postfix") : undefined;
+const postfix = hasPostfix ? "postfix" : undefined;
 for (const [name, program] of Object.entries({ python, swaks, postfix }))
   if (program === undefined)
     console.log(`Skipped: ${name} is not installed here${name === "postfix" ? " for root" : ""}`);
@@ -194,36 +195,19 @@ async function run(command: string[], input = ""): Promise<string> {
 /** A Postfix of the test's own that sends everything to us. It listens nowhere. */
 async function startRelay(port: number) {
   const home = join(directory, "postfix");
-  const config = join(home, "etc");
-  for (const name of ["", "etc", "queue", "data"]) mkdirSync(join(home, name));
-  writeFileSync(
-    join(config, "main.cf"),
-    [
-      "compatibility_level = 3.6",
-      `queue_directory = ${home}/queue`,
-      `data_directory = ${home}/data`,
+  const postfix = await startPostfixIn(home, {
+    settings: [
       "inet_interfaces = loopback-only",
-      "inet_protocols = ipv4",
       "myhostname = relay.example",
-      "mydestination =",
       `relayhost = [127.0.0.1]:${port}`,
       "smtp_tls_security_level = may",
       "bounce_template_file =",
       "notify_classes =",
       "maximal_queue_lifetime = 1h",
-      `maillog_file = ${home}/log`,
-      `maillog_file_prefixes = ${directory}`,
-      "",
-    ].join("\n"),
-  );
-  const services = await Bun.file(masterFile()).text();
-  const master = services.replace(/^smtp +inet .*$/m, "").replace(/^(\S+ +(?:unix|inet|fifo) +\S+ +\S+ +)y/gm, "$1n");
-  writeFileSync(join(config, "master.cf"), `${master}\npostlog unix-dgram n - n - 1 postlogd\n`);
-  await run(["chown", "postfix", join(home, "data")]);
-  await Bun.$`postfix -c ${config} set-permissions`.quiet().nothrow();
-  await run(["postfix", "-c", config, "start"]);
+    ],
+  });
   return {
-    config,
+    ...postfix,
     async logged(pattern: RegExp): Promise<void> {
       let log = "";
       for (let attempt = 0; attempt < 400; attempt += 1) {
@@ -233,10 +217,5 @@ async function startRelay(port: number) {
       }
       throw new Error(`Postfix has not said ${pattern}: ${log}`);
     },
-    stop: () => run(["postfix", "-c", config, "abort"]),
   };
-}
-
-function masterFile(): string {
-  return ["/usr/share/postfix/master.cf.dist", "/etc/postfix/master.cf"].find((path) => existsSync(path)) ?? "";
 }

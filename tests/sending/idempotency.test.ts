@@ -1,11 +1,13 @@
-import { beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
-import { type Db, query, transaction } from "../../src/store/db.ts";
-import { type KeyUse, lockFreeKeys } from "../../src/store/idempotency.ts";
+import { emailSender } from "../../src/flows/send-email.ts";
+import { query, transaction } from "../../src/store/db.ts";
+import type { KeyUse } from "../../src/store/idempotency.ts";
+import { databaseApart } from "../support/database.ts";
 import { enginesHere } from "../support/engines.ts";
 import { newAccount, newInbox, send, tally } from "../support/sends.ts";
 import { countRows } from "../support/stored.ts";
-import type { Answer, World } from "../support/world.ts";
+import { type Answer, startWorld, type World } from "../support/world.ts";
 import { oneWorldOn, worldsOn } from "../support/world-on.ts";
 
 const hour = 3_600_000;
@@ -174,25 +176,16 @@ describe.each(enginesHere())("a key is kept for 24 hours (%s)", (engine) => {
   });
 });
 
-async function waitersFor(tx: Db): Promise<number> {
-  const [row] = await query<{ count: number }>(
-    tx,
-    sql`select count(*) from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))`,
-  );
-  return row?.count ?? 0;
-}
-
 describe.skipIf(!enginesHere().includes("postgres"))("two processes on one Postgres", () => {
-  const startWorld = worldsOn("postgres");
   let first: World;
   let second: World;
   beforeAll(async () => {
-    first = await startWorld();
+    first = await startWorld({ database: await databaseApart() });
     second = await first.another();
-    return async () => {
-      await second[Symbol.asyncDispose]();
-      await first[Symbol.asyncDispose]();
-    };
+  }, 30_000);
+  afterAll(async () => {
+    await second[Symbol.asyncDispose]();
+    await first[Symbol.asyncDispose]();
   }, 30_000);
 
   test("50 requests at once with one key are one message and 49 replays", async () => {
@@ -216,75 +209,123 @@ describe.skipIf(!enginesHere().includes("postgres"))("two processes on one Postg
     expect(outcome(answers)).toEqual({ statuses: { "200": 200 }, messages: 100, replays: 100 });
   });
 
-  test("a duplicate of a request that hangs is told to come back, and holds up nobody else", async () => {
-    const inboxId = await newInbox(first);
-    const { deps } = second.service;
-    const [account] = await query<{ id: string }>(deps.db.api, sql`select id from accounts order by id limit 1`);
-    const name = { accountId: account?.id ?? "", operation: "send" as const, key: "hangs" };
+  /** As a process that died or stands still in the middle of a send: it has the inbox, and lets go when told. */
+  async function hold(inboxId: string): Promise<() => Promise<void>> {
     const held = Promise.withResolvers<void>();
     const end = Promise.withResolvers<void>();
-    const hanging = transaction(deps.db.api, async (tx) => {
-      await lockFreeKeys(tx, [name]);
+    const holding = transaction(second.service.deps.db.api, async (tx) => {
+      await query(tx, sql`select from inboxes where id = ${inboxId} for update`);
       held.resolve();
       await end.promise;
     });
     await held.promise;
+    return () => {
+      end.resolve();
+      return holding;
+    };
+  }
+
+  test("a request whose inbox another process holds is told to come back, and holds up nobody else", async () => {
+    const [inboxId, other] = [await newInbox(first), await newInbox(first)];
+    const letGo = await hold(inboxId);
     const startMs = performance.now();
-    const duplicates = times(5, () => send(first, inboxId, {}, { key: "hangs" }));
-    const others = await Promise.all(times(4, () => send(first, inboxId)));
+    const sends = times(5, () => send(first, inboxId, {}, { key: "hangs" }));
+    sends.push(send(first, inboxId, {}, { key: "hangs-too" }));
+    const others = await Promise.all(times(4, () => send(first, other)));
     expect(tally(others)).toEqual({ "200": 4 });
     expect(performance.now() - startMs).toBeLessThan(2_000);
 
-    const answers = await Promise.all(duplicates);
-    expect(tally(answers)).toEqual({ "409 idempotency_in_progress": 5 });
-    expect(performance.now() - startMs).toBeWithin(4_500, 7_000);
+    const answers = await Promise.all(sends);
+    expect(tally(answers)).toEqual({ "409 idempotency_in_progress": 6 });
+    expect(performance.now() - startMs).toBeWithin(4_500, 8_000);
     for (const { headers } of answers) {
       expect(headers.get("retry-after")).toBe("1");
       expect(headers.has("ratelimit")).toBe(true);
     }
-    end.resolve();
-    await hanging;
+    await letGo();
     expect((await send(first, inboxId, {}, { key: "hangs" })).status).toBe(200);
-  }, 20_000);
+  }, 30_000);
 
-  test("a twin that commits unseen, between the look at its key and the lock on it, is replayed all the same", async () => {
+  test("one that has to wait a moment is accepted then, once", async () => {
     const inboxId = await newInbox(first);
+    const letGo = await hold(inboxId);
+    const sends = times(6, (index) => send(index % 2 ? first : second, inboxId, {}, { key: "patient" }));
+    await untilSomebodyWaits();
+    await letGo();
+    const answers = await Promise.all(sends);
+    expect(outcome(answers)).toEqual({ statuses: { "200": 6 }, messages: 1, replays: 5 });
+  });
+
+  test("a twin on another inbox that is written between the look at the key and the writing is seen all the same", async () => {
+    const [inboxId, twins] = [await newInbox(first), await newInbox(first)];
     const { deps } = second.service;
-    const twin = await send(second, inboxId, {}, { key: "unseen" });
+    await send(second, twins, {}, { key: "unseen" });
     const [use] = await query<KeyUse>(deps.db.api, sql`delete from idempotency_keys where key = 'unseen' returning *`);
-    const looking = Promise.withResolvers<void>();
-    const hold = transaction(deps.db.api, async (tx) => {
-      // The look at the key is over, and the lock on the inbox is waited for.
-      await query(tx, sql`select from inboxes where id = ${inboxId} for update`);
-      looking.resolve();
-      while ((await waitersFor(tx)) === 0) await Bun.sleep(5);
+    const looked = Promise.withResolvers<void>();
+    // Its key is taken and not committed: nobody sees it, and whoever takes it too waits.
+    const twin = transaction(deps.db.api, async (tx) => {
       await query(
         tx,
         sql`insert into idempotency_keys select * from json_populate_record(null::idempotency_keys, ${JSON.stringify(use)}::json)`,
       );
+      looked.resolve();
+      await untilSomebodyWaits();
     });
-    await looking.promise;
+    await looked.promise;
     const answer = await send(first, inboxId, {}, { key: "unseen" });
-    await hold;
-    expect(answer.body.messageId).toBe(twin.body.messageId);
-    expect(answer.headers.get("idempotent-replayed")).toBe("true");
-    expect(await countRows(deps.db.api, "messages", inboxId)).toBe(1);
+    await twin;
+    expect(tally([answer])).toEqual({ "422 idempotency_key_reused": 1 });
+    expect(await countRows(deps.db.api, "messages", inboxId)).toBe(0);
   });
 
-  test("a duplicate waits for a first one that takes its time", async () => {
-    const inboxId = await newInbox(first);
-    const { deps } = second.service;
-    const [account] = await query<{ id: string }>(deps.db.api, sql`select id from accounts order by id limit 1`);
-    const name = { accountId: account?.id ?? "", operation: "send" as const, key: "slow" };
-    const held = Promise.withResolvers<void>();
-    const slow = transaction(deps.db.api, async (tx) => {
-      await lockFreeKeys(tx, [name]);
-      held.resolve();
-      await query(tx, sql`select pg_sleep(0.3)`);
+  test("a request whose key another process is taking is told to come back, and the others of its batch are accepted", async () => {
+    const inboxIds = await Promise.all(times(4, () => newInbox(first)));
+    const { deps } = first.service;
+    const [owner] = await query<{ accountId: string }>(
+      deps.db.api,
+      sql`select account_id as "accountId" from inboxes where id = ${inboxIds[0]}`,
+    );
+    const sendEmail = emailSender(deps);
+    const sends = () =>
+      inboxIds.map((inboxId, index) =>
+        sendEmail({
+          account: { id: owner?.accountId ?? "", plan: "developer" },
+          inboxId,
+          idempotencyKey: index === 1 ? "being-taken" : `not-taken-${index}`,
+          ...{ to: "jane@example.com", subject: "Hello", body: "Hello Jane", includeQuote: false },
+          ...{ bodyHtml: undefined, threadId: undefined, replyTo: undefined, readUpToMessageId: undefined },
+        }),
+      );
+    const taken = Promise.withResolvers<void>();
+    const end = Promise.withResolvers<void>();
+    const taking = transaction(second.service.deps.db.api, async (tx) => {
+      await query(
+        tx,
+        sql`insert into idempotency_keys values (${owner?.accountId}, 'send', 'being-taken', '', 'msg_x', now())`,
+      );
+      taken.resolve();
+      await end.promise;
+      await query(tx, sql`delete from idempotency_keys where key = 'being-taken'`);
     });
-    await held.promise;
-    const answer = await send(first, inboxId, {}, { key: "slow" });
-    expect([answer.status, answer.headers.has("idempotent-replayed")]).toEqual([200, false]);
-    await slow;
-  });
+    await taken.promise;
+
+    // Asked for in one turn, they are one batch.
+    const results = await Promise.all(sends());
+    expect(results.map(({ kind }) => kind)).toEqual(["accepted", "refused", "accepted", "accepted"]);
+    expect(results[1]).toMatchObject({ refusal: { reason: "idempotency_in_progress" } });
+    end.resolve();
+    await taking;
+    // What was still being tried when its caller was told to come back may have come about: then it is a replay, too.
+    const again = await Promise.all(sends());
+    expect(again.map(({ kind }) => kind)).toEqual([
+      ...["replayed", expect.stringMatching(/^(accepted|replayed)$/), "replayed", "replayed"],
+    ]);
+    for (const inboxId of inboxIds) expect(await countRows(deps.db.api, "messages", inboxId)).toBe(1);
+  }, 30_000);
+
+  /** Until some statement waits for a lock. */
+  async function untilSomebodyWaits(): Promise<void> {
+    const waiting = () => query(second.service.deps.db.work, sql`select from pg_locks where not granted limit 1`);
+    while ((await waiting()).length === 0) await Bun.sleep(5);
+  }
 });

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { enginesHere } from "../support/engines.ts";
 import { mailOf } from "../support/mail.ts";
 import { newAccount, newInbox, send, tally } from "../support/sends.ts";
@@ -27,8 +27,8 @@ describe.each(enginesHere())("limits of an inbox (%s)", (engine) => {
   let world: World;
   beforeAll(async () => {
     world = await startWorld();
-    return () => world[Symbol.asyncDispose]();
   }, 30_000);
+  afterAll(() => world[Symbol.asyncDispose]());
 
   test("of 50 sends at once exactly 10 are accepted and 40 are told to wait", async () => {
     const inboxId = await newInbox(world);

@@ -73,6 +73,18 @@ describe("the answer waits for the first attempt", () => {
     },
   );
 
+  test("mails of one inbox to one place, which go out one by one, follow each other at once", async () => {
+    inboxId = await newInbox(world);
+    for (let round = 0; round < 3; round += 1) {
+      for (let index = 0; index < 4; index += 1) {
+        await timed("jane@example.com", { headers: { prefer: "respond-async" } });
+      }
+      const { body, tookMs } = await timed("jane@example.com", { waits: true });
+      expect(body.status).toBe("sent");
+      expect(tookMs).toBeLessThan(800);
+    }
+  });
+
   test("a Prefer for something else changes nothing", async () => {
     const { body } = await timed("jane@example.com", {
       waits: true,

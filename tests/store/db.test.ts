@@ -1,7 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { eq, sql } from "drizzle-orm";
 import { boolean, customType, jsonb as jsonbColumn, pgTable, text, timestamp } from "drizzle-orm/pg-core";
-import { arrayOf, DatabaseUnavailable, type Db, jsonb, query, transaction, violates } from "../../src/store/db.ts";
+import fc from "fast-check";
+import {
+  arrayOf,
+  DatabaseUnavailable,
+  type Db,
+  jsonb,
+  query,
+  shownInstant,
+  statement,
+  transaction,
+  violates,
+} from "../../src/store/db.ts";
 import { type EngineUnderTest, enginesHere, openEngine } from "../support/engines.ts";
 import { failureOf } from "../support/failure.ts";
 
@@ -44,6 +55,16 @@ for (const engine of enginesHere()) {
       ["a boolean", sql`${false}::bool`, false],
       ["an instant", sql`${at}::timestamptz`, at],
       ["an instant before 1970", sql`${new Date(-1)}::timestamptz`, new Date(-1)],
+      [
+        "an instant of the first century",
+        sql`${new Date("0044-03-15T10:00:00.000Z")}::timestamptz`,
+        new Date("0044-03-15T10:00:00.000Z"),
+      ],
+      [
+        "an instant with tenths",
+        sql`${new Date("2026-12-31T23:59:59.900Z")}::timestamptz`,
+        new Date("2026-12-31T23:59:59.900Z"),
+      ],
       ["bytes", sql`${everyByte}::bytea`, everyByte],
       ["no bytes", sql`${new Uint8Array()}::bytea`, new Uint8Array()],
       ["JSON", sql`${jsonb({ a: [1, null, "x"] })}`, { a: [1, null, "x"] }],
@@ -60,6 +81,45 @@ for (const engine of enginesHere()) {
     test.each(values)("gives back %s as it was given", async (_, statement, value) => {
       const rows = await query<{ value: unknown }>(db, sql`select ${statement} as value`);
       expect(rows).toEqual([{ value }]);
+    });
+
+    test("gives back rows of any values, of any length and script, beside each other", async () => {
+      // Lengths around those whose bytes are no letters of ASCII, and beyond what is read at once.
+      const length = fc.constantFrom(0, 1, 99, 126, 127, 128, 129, 200, 255, 256, 300, 33_000);
+      const text = fc
+        .tuple(fc.constantFrom("a", "ü", "🎈", "\u0080", "\u007f"), length)
+        .map(([letter, count]) => letter.repeat(count));
+      const row = fc.record({ a: fc.option(text), b: fc.option(text), c: fc.option(fc.integer()), d: fc.option(text) });
+      await fc.assert(
+        fc.asyncProperty(fc.array(row, { maxLength: 12 }), async (rows) => {
+          const told = await query(
+            db,
+            sql`select a, b, c, d from json_to_recordset(${JSON.stringify(rows)}::json) as row (a text, b text, c int, d text)`,
+          );
+          expect(told).toEqual(rows);
+        }),
+        { numRuns: 60 },
+      );
+    });
+
+    test.each([
+      "2026-03-21T10:05:00.123Z",
+      "2026-12-31T23:59:59.900Z",
+      "2026-01-01T00:00:00.020Z",
+      "1969-12-31T23:59:59.000Z",
+      "0044-03-15T10:00:00.000Z",
+    ])("shows the instant %s as JavaScript does", async (text) => {
+      const [row] = await query<{ text: string }>(db, sql`select ${new Date(text)}::timestamptz(3)::text as text`);
+      expect(shownInstant(row?.text ?? "")).toBe(text);
+    });
+
+    test("carries out a statement that is rendered once with other values each time", async () => {
+      const added = statement<{ sum: number }>(
+        sql`select ${sql.placeholder("one")}::int + ${sql.placeholder("other")}::int as sum`,
+      );
+      expect(await added(db, { one: 1, other: 2 })).toEqual([{ sum: 3 }]);
+      const inside = await transaction(db, (tx) => added(tx, { one: 4, other: 5 }));
+      expect(inside).toEqual([{ sum: 9 }]);
     });
 
     test("gives the same values through tables as through statements", async () => {

@@ -165,6 +165,17 @@ describe("The data directory", () => {
     await lock.release();
   });
 
+  test("is asked for as long as the answer takes, beyond the 10 s after which Bun gives up", async () => {
+    const directory = newDirectory();
+    const lock = lockDirectory(directory);
+    lock.serve(async () => {
+      await Bun.sleep(13_000);
+      return new Response("at last");
+    });
+    expect(await (await askHolder(directory, "/")).text()).toBe("at last");
+    await lock.release();
+  }, 30_000);
+
   test("answers nobody when it has no owner", async () => {
     expect(await failureOf(askHolder(newDirectory(), "/"))).toBeInstanceOf(Error);
   });

@@ -2,16 +2,17 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { sql } from "drizzle-orm";
 import { type Database, DatabaseUnavailable, type Db, openDatabase, query, transaction } from "../../src/store/db.ts";
+import { breaksPostgres } from "../support/engines.ts";
 import { failureOf } from "../support/failure.ts";
-import { hasPostgres, type PostgresServer, startPostgres } from "../support/postgres.ts";
+import { type PostgresServer, startPostgres } from "../support/postgres.ts";
 
-if (!hasPostgres) console.log("Skipped: the faults of a Postgres server, since there is none to start on this machine");
+if (!breaksPostgres) console.log("Skipped: the faults of a Postgres server, since this run has none of its own");
 
 /** Short, so that what takes minutes in life takes a second here. */
 const timeouts = { connectMs: 1_000, acquireMs: 1_000, lockMs: 400, statementMs: 600, deadlineMs: 800 };
 const connections = { api: 5, mail: 2, work: 2 };
 
-describe.if(hasPostgres)("A Postgres that comes and goes", () => {
+describe.if(breaksPostgres)("A Postgres that comes and goes", () => {
   let server: PostgresServer;
   let db: Database;
 

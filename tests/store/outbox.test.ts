@@ -56,6 +56,7 @@ for (const engine of enginesHere()) {
       turn += 1;
       const usual: Claim = {
         kind: "webhook",
+        claimer: 1,
         limit: 100,
         leasedUntil: after(leaseMs),
         lanes: [],
@@ -139,6 +140,7 @@ for (const engine of enginesHere()) {
       while (sweepAfter !== undefined) {
         const claimed = await claimReady(under.db.work, {
           kind: "webhook",
+          claimer: 1,
           limit: 10,
           leasedUntil: after(leaseMs),
           lanes: blocked,
@@ -166,6 +168,49 @@ for (const engine of enginesHere()) {
       expect(idsOf(await claim({ kind: "relay", lanes }))).toEqual([String(ids[1])]);
     });
 
+    test("gives what comes later in an inbox to whoever is just starting what was before it, for two seconds", async () => {
+      const ids = await line("A1");
+      expect(idsOf(await claim())).toEqual(ids);
+      const [later = "", elsewhere = ""] = await line("A1 A2");
+      const lanes = [known("A", 9)];
+      const asked = { kind: "webhook", limit: 9, leasedUntil: after(leaseMs), strangers: true, newest: true } as const;
+      const other = await claimReady(under.db.work, { ...asked, claimer: 2, lanes, sweepAfter: undefined, turn: 1 });
+      expect(other).toMatchObject({ items: [{ subjectId: elsewhere }], behindAnother: true, contended: false });
+      expect(idsOf(await claim({ lanes }))).toEqual([later]);
+
+      const [last = ""] = await line("A1");
+      expect(await claim({ lanes, claimer: 2 })).toEqual([]);
+      await query(under.db.work, sql`update outbox set claimed_at = claimed_at - interval '2001 ms'`);
+      expect(idsOf(await claim({ lanes, claimer: 2 }))).toEqual([last]);
+    });
+
+    test("lets any number of inboxes that are being started elsewhere be passed by", async () => {
+      const inboxes = Array.from({ length: 100 }, (_, number) => String(number).padStart(3, "0"));
+      await line(inboxes.map((inbox) => `A${inbox}`).join(" "));
+      expect(await claim({ lanes: [known("A", 100)] })).toHaveLength(100);
+      const [fresh = ""] = await line("A999");
+      await line(inboxes.map((inbox) => `A${inbox}`).join(" "));
+      expect(idsOf(await claim({ lanes: [known("A", 1)], claimer: 2, newest: false }))).toEqual([fresh]);
+    });
+
+    test("gives nothing of an inbox behind a row that another is taking at that moment", async () => {
+      if (under.db.engine === "embedded") return; // It belongs to one process.
+      const [first = "", , elsewhere = ""] = await line("A1 A1 A2");
+      const lanes = [known("A", 9)];
+      const taking = Promise.withResolvers<void>();
+      const taken = Promise.withResolvers<void>();
+      const other = under.db.work.transaction(async (tx) => {
+        await query(tx, sql`select from outbox where subject_id = ${first} for update`);
+        taken.resolve();
+        await taking.promise;
+      });
+      await taken.promise;
+      expect(idsOf(await claim({ lanes }))).toEqual([elsewhere]);
+      taking.resolve();
+      await other;
+      expect(idsOf(await claim({ lanes }))).toHaveLength(2);
+    });
+
     test("gives no row twice to many who ask at once", async () => {
       if (under.db.engine === "embedded") return; // It belongs to one process.
       const ids = await line(
@@ -186,20 +231,26 @@ for (const engine of enginesHere()) {
     });
 
     describe("A claim", () => {
-      const settled = { dueAt: null, logged: null, disables: null };
+      const settle = {
+        webhook: (subjectId: string, attempt: number, dueAt: Date | null) =>
+          settleDeliveries(under.db.work, [{ subjectId, attempt, dueAt, logged: null, disables: null }]),
+        relay: (subjectId: string, attempt: number, dueAt: Date | null) => {
+          const outcome = { status: null, providerMessageId: null, failure: null };
+          return settleRelays(under.db.work, [{ subjectId, attempt, dueAt, ...outcome }]);
+        },
+      };
 
-      test("that was lost can change nothing any more", async () => {
-        const [id = ""] = await line("A1");
-        await claim();
-        await markDueReady(under.db.work, { kind: "webhook", now: after(leaseMs), inHand: [], leaseMs, limit: 10 });
-        await claim({ leasedUntil: after(2 * leaseMs) });
-        expect(await settleDeliveries(under.db.work, [{ subjectId: id, attempt: 1, ...settled }])).toEqual(new Set());
+      test.each(["webhook", "relay"] as const)("that was lost can change nothing any more: %s", async (kind) => {
+        const [id = ""] = await line("A1", kind);
+        await claim({ kind });
+        await markDueReady(under.db.work, { kind, now: after(leaseMs), inHand: [], leaseMs, limit: 10 });
+        await claim({ kind, leasedUntil: after(2 * leaseMs) });
+        expect(await settle[kind](id, 1, null)).toEqual(new Set());
+        expect(await settle[kind](id, 1, after(9 * leaseMs))).toEqual(new Set());
         await releaseItems(under.db.work, [{ subjectId: id, attempt: 1 }]);
         await renewLeases(under.db.work, [{ subjectId: id, attempt: 1 }], after(9 * leaseMs));
         expect(await states()).toEqual([{ id, state: "running", attempt: 2, dueAt: after(2 * leaseMs) }]);
-        expect(await settleDeliveries(under.db.work, [{ subjectId: id, attempt: 2, ...settled }])).toEqual(
-          new Set([id]),
-        );
+        expect(await settle[kind](id, 2, null)).toEqual(new Set([id]));
         expect(await states()).toEqual([]);
       });
 

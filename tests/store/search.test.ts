@@ -61,7 +61,7 @@ for (const engine of enginesHere()) {
             .reverse();
           const page = { inboxId: "inb_a", terms: { ...anything, words: word }, first, last, limit, offset, counted };
           const found = await searchMessages(under.db.api, page);
-          expect(found.messages.map(({ seq }) => seq)).toEqual(matches.slice(offset, offset + limit));
+          expect(found.messages.map(({ position }) => position)).toEqual(matches.slice(offset, offset + limit));
           expect(found.total).toBe(Math.min(matches.length, Math.max(counted, offset + limit)));
           expect(found.indexedSeq).toBe(300_000);
         }),

@@ -1,7 +1,30 @@
 import { connectPostgres } from "../../src/store/postgres.ts";
+import { hasPostgres, startPostgres } from "./postgres.ts";
+
+export interface EmptyDatabase {
+  url: string;
+  drop(): Promise<void>;
+}
+
+/** On the server of TEST_DATABASE_URL, else on one that lives as long as the database does. */
+export async function emptyDatabase(): Promise<EmptyDatabase> {
+  if (process.env.TEST_DATABASE_URL) return makeDatabase(process.env.TEST_DATABASE_URL);
+  return databaseApart();
+}
+
+/**
+ * On a server of its own, where this machine has one: for tests that hold a transaction open for seconds, since the log of events
+ * shows nothing that is newer than the oldest transaction of the whole server.
+ */
+export async function databaseApart(): Promise<EmptyDatabase> {
+  if (!hasPostgres && process.env.TEST_DATABASE_URL) return makeDatabase(process.env.TEST_DATABASE_URL);
+  const server = await startPostgres();
+  await server.ask("create database ibx");
+  return { url: server.url("ibx"), drop: server.remove };
+}
 
 /** Makes an empty database on a server; its name is random, so that test files may run side by side. */
-export async function makeDatabase(server: string): Promise<{ url: string; drop(): Promise<void> }> {
+export async function makeDatabase(server: string): Promise<EmptyDatabase> {
   const name = `ibx_${crypto.randomUUID().replaceAll("-", "")}`;
   await administer(server, `create database ${name}`);
   const url = new URL(server);

@@ -11,18 +11,28 @@ import { type Db, query } from "../../src/store/db.ts";
 const moment = process.argv[2];
 const service = await startService(readConfig(process.env), pino({ level: "silent" }));
 const { mail } = service.deps.db;
-const transaction = mail.transaction.bind(mail) as typeof mail.transaction;
+const session = mail._.session;
+const prepareQuery = session.prepareQuery.bind(session);
 
-// On the embedded engine every transaction passes here: only one that has brought mail is meant.
-mail.transaction = async <T>(work: (tx: Parameters<Parameters<Db["transaction"]>[0]>[0]) => Promise<T>): Promise<T> => {
-  const result = await transaction(async (tx) => {
-    const done = await work(tx);
-    if (moment === "before" && (await hasMail(tx))) die();
-    return done;
+// Mail is written by one statement, which is its own transaction. One that is begun here, and not yet committed, is what the
+// server has in hand when the process dies in the middle of it.
+session.prepareQuery = ((...[asked, ...rest]: Parameters<typeof prepareQuery>) => {
+  const prepared = prepareQuery(asked, ...rest);
+  if (!asked.sql.includes('insert into "messages"')) return prepared;
+  return Object.assign(Object.create(prepared), {
+    async execute() {
+      if (moment === "before") {
+        await mail.transaction(async (tx) => {
+          await tx._.session.prepareQuery(asked, ...rest).execute();
+          if (await hasMail(tx)) die();
+        });
+      }
+      const written = await prepared.execute();
+      if (moment === "after" && (await hasMail(mail))) die();
+      return written;
+    },
   });
-  if (moment === "after" && (await hasMail(mail))) die();
-  return result;
-};
+}) as typeof session.prepareQuery;
 
 console.log(JSON.stringify({ smtpPort: service.smtp.port, apiUrl: service.apiUrl.href }));
 

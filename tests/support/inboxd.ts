@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** How to run it: from source, unless a test says otherwise. */
+/** How to run it: as this run of the tests does, unless a test says otherwise. */
 export interface RunOptions {
   command?: readonly string[];
   cwd?: string;
@@ -38,7 +38,10 @@ export interface RunningInboxd {
   stop(): Promise<number>;
 }
 
-export const fromSource: readonly string[] = [process.execPath, join(import.meta.dir, "../../src/main.ts")];
+/** The binary that `bun run test` has made of the sources; the sources themselves for a test that is run by itself. */
+export const inboxdHere: readonly string[] = process.env.TEST_INBOXD
+  ? [process.env.TEST_INBOXD]
+  : [process.execPath, join(import.meta.dir, "../../src/main.ts")];
 
 /** Runs one command to its end. */
 export async function runInboxd(words: readonly string[], options: RunOptions = {}): Promise<Finished> {
@@ -99,7 +102,7 @@ export async function startInboxd(options: RunOptions = {}): Promise<RunningInbo
   return running;
 }
 
-function spawn(words: readonly string[], { command = fromSource, cwd, env }: RunOptions) {
+function spawn(words: readonly string[], { command = inboxdHere, cwd, env }: RunOptions) {
   const { PATH, HOME } = process.env;
   return Bun.spawn([...command, ...words], {
     ...(cwd === undefined ? {} : { cwd }),

@@ -16,7 +16,7 @@ import type { Relay } from "../../src/mail/relay.ts";
 import type { RelayedMail } from "../../src/mail/smtp-session.ts";
 import { type Database, query } from "../../src/store/db.ts";
 import { listDeliveries } from "../../src/store/deliveries.ts";
-import { listSentMessages } from "../../src/store/sending.ts";
+import { listSentMessages } from "../../src/store/send-facts.ts";
 import { insertWebhook } from "../../src/store/webhooks.ts";
 import { webhookClient } from "../../src/webhook/client.ts";
 import { startWorkers, type WorkerDeps, type Workers } from "../../src/workers/scheduler.ts";
@@ -134,11 +134,12 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
           sql`select from outbox where state <> 'waiting' or due_at <= ${clock.now()} limit 1`,
         );
         if (rows.length === 0) return;
+        await Bun.sleep(betweenLooksMs);
       }
     },
     /** Once the outbox has no row at all. */
     async emptied(): Promise<void> {
-      while ((await query(db.api, sql`select from outbox limit 1`)).length > 0);
+      while ((await query(db.api, sql`select from outbox limit 1`)).length > 0) await Bun.sleep(betweenLooksMs);
     },
     /** Moves the clock and lets everybody look. */
     pass(ms: number): void {
@@ -152,6 +153,9 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
     },
   };
 }
+
+/** So that the looks leave the engine, and the processor, to those who are looked at. */
+const betweenLooksMs = 2;
 
 const emptyMail: ParsedMail = {
   messageId: "",

@@ -9,6 +9,8 @@ export interface PostgresServer {
   url(database: string): string;
   /** Runs statements on a database, from outside, as the server's owner. */
   ask(statement: string, database?: string): Promise<Record<string, unknown>[]>;
+  /** Runs one of the server's own programs, such as `pg_dump`, to its end. */
+  run(program: string, ...words: string[]): Promise<void>;
   start(): Promise<void>;
   /** As in a crash: nothing is finished, clients are cut off. */
   stop(): Promise<void>;
@@ -85,6 +87,15 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
   const running: PostgresServer = {
     url,
     ask,
+    async run(program, ...words) {
+      const child = Bun.spawn([join(binaries, program), ...words], {
+        stdin: "ignore",
+        stdout: "ignore",
+        stderr: "pipe",
+      });
+      const said = await new Response(child.stderr).text();
+      if ((await child.exited) !== 0) throw new Error(`Cannot run ${program}: ${said}`);
+    },
     async start() {
       server = await startServer();
     },

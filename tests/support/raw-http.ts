@@ -33,6 +33,8 @@ export async function connectRaw(target: { port: number } | { unix: string }) {
     closed: closed.promise,
     send: (text: string) => void connection.write(text),
     end: () => void connection.end(),
+    /** All that has come and was not awaited. */
+    rest: () => received,
     /** The next whole response, or `undefined` when the connection ended without one. */
     async response({ toHead = false } = {}): Promise<RawResponse | undefined> {
       for (;;) {

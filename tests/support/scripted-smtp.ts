@@ -13,8 +13,8 @@ export type Move =
   /** Hangs up: in order, or with a reset. */
   | "hang up"
   | "reset"
-  /** Says this, then hangs up; as bytes without a CRLF behind them. */
-  | { lastWords: string | { bytes: string } };
+  /** Says this, then hangs up, in order or with a reset; as bytes without a CRLF behind them. */
+  | { lastWords: string | { bytes: string }; isReset?: true };
 
 export interface Script {
   greeting?: Move;
@@ -206,7 +206,9 @@ function converse(plain: Socket, script: Script, connection: number, ledger: Led
     else if (move === "reset") plain.resetAndDestroy();
     else if (typeof move === "string") socket.write(`${move}\r\n`);
     else if ("lastWords" in move) {
-      socket.end(typeof move.lastWords === "string" ? `${move.lastWords}\r\n` : move.lastWords.bytes);
+      const words = typeof move.lastWords === "string" ? `${move.lastWords}\r\n` : move.lastWords.bytes;
+      if (move.isReset) socket.write(words, () => plain.resetAndDestroy());
+      else socket.end(words);
     } else {
       for (const packet of move.packets) {
         await new Promise<void>((resolve) => socket.write(packet, () => setTimeout(resolve, 2)));

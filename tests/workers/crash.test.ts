@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { settable } from "../support/clock.ts";
-import { makeDatabase } from "../support/database.ts";
+import { emptyDatabase } from "../support/database.ts";
 import { type EngineName, enginesHere } from "../support/engines.ts";
 import { type RunningInboxd, startInboxd } from "../support/inboxd.ts";
-import { startPostgres } from "../support/postgres.ts";
 import { answer, type Behaviour, hang, type Receiver, startReceiver } from "../support/receiver.ts";
-import { deliver, startWorld, type World, type WorldDatabase } from "../support/world.ts";
+import { tally } from "../support/tally.ts";
+import { deliver, startWorld, type World } from "../support/world.ts";
 
 const rounds = Number(process.env.KILL_ROUNDS ?? 5);
 const apiKey = "key-of-the-first-account-in-tests";
@@ -56,6 +56,7 @@ describe.each(enginesHere())("kill -9 and webhooks (%s)", (engine) => {
     let process = await life.start();
     const inboxes = [await newInbox(process), await newInbox(process), await newInbox(process)];
     const taken = new Set<string>();
+    const acknowledged = tally();
     let number = 0;
     let over = false;
     let restarting: Promise<unknown> = Promise.resolve();
@@ -69,6 +70,7 @@ describe.each(enginesHere())("kill -9 and webhooks (%s)", (engine) => {
           const reply = await deliver(process.smtpPort, mailNumber(mine), to).catch(() => "");
           if (reply.startsWith("250")) {
             taken.add(`Mail ${mine}`);
+            acknowledged.add();
             break;
           }
           if (over) break;
@@ -80,7 +82,7 @@ describe.each(enginesHere())("kill -9 and webhooks (%s)", (engine) => {
 
     const senders = Array.from({ length: 4 }, sender);
     for (let round = 0; round < rounds; round += 1) {
-      await Bun.sleep(50 + Math.random() * 300);
+      await acknowledged.more(1 + Math.floor(Math.random() * 12));
       const restarted = Promise.withResolvers<void>();
       restarting = restarted.promise;
       await kill(process);
@@ -126,7 +128,7 @@ interface Life extends AsyncDisposable {
 async function newLife(engine: EngineName): Promise<Life> {
   const dataDir = mkdtempSync(join(tmpdir(), "ibx-life-"));
   const receiver = await startReceiver();
-  const database = await databaseOf(engine);
+  const database = engine === "embedded" ? undefined : await emptyDatabase();
   const running = new Set<RunningInboxd>();
   let world: World | undefined;
   const env = { DATA_DIR: dataDir, API_KEY: apiKey, WEBHOOK_URL: receiver.url, LOG_LEVEL: "info" };
@@ -150,14 +152,6 @@ async function newLife(engine: EngineName): Promise<Life> {
       rmSync(dataDir, { recursive: true, force: true });
     },
   };
-}
-
-async function databaseOf(engine: EngineName): Promise<WorldDatabase | undefined> {
-  if (engine === "embedded") return undefined;
-  if (process.env.TEST_DATABASE_URL) return makeDatabase(process.env.TEST_DATABASE_URL);
-  const server = await startPostgres();
-  await server.ask("create database life");
-  return { url: server.url("life"), drop: server.remove };
 }
 
 async function kill(process: RunningInboxd): Promise<void> {

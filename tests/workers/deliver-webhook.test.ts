@@ -215,25 +215,24 @@ for (const engine of enginesHere()) {
     });
 
     test("starts in the order of arrival in its inbox, and a retry holds nothing back", async () => {
-      const posts: { attempt: number; subject: string }[] = [];
       const fails = new Set(["Mail 3"]);
-      const client = answering((body) => {
-        const { attempt, message } = JSON.parse(body);
-        posts.push({ attempt, subject: message.subject });
-        return fails.has(message.subject) ? 500 : 200;
-      });
-      const { world, inbox } = await begin(answer(200), { deps: { webhooks: client } });
+      const { receiver, world, inbox } = await begin((socket, request) =>
+        answer(fails.has(JSON.parse(request.body).message.subject) ? 500 : 200)(socket, request),
+      );
+      const posts = () => receiver.requests.map(({ body }) => JSON.parse(body));
       for (let mail = 0; mail < 30; mail += 1) await world.receive(inbox);
       await world.rested();
-      expect(posts.map(({ subject }) => subject)).toEqual(Array.from({ length: 30 }, (_, n) => `Mail ${n + 1}`));
+      expect(posts().map(({ message }) => message.subject)).toEqual(
+        Array.from({ length: 30 }, (_, n) => `Mail ${n + 1}`),
+      );
       fails.clear();
       world.pass(30_000);
       await world.receive(inbox, { subject: "later" });
       await world.emptied();
       expect(
-        posts
+        posts()
           .slice(30)
-          .map(({ attempt, subject }) => `${subject} ${attempt}`)
+          .map(({ attempt, message }) => `${message.subject} ${attempt}`)
           .toSorted(),
       ).toEqual(["Mail 3 2", "later 1"]);
     });
@@ -331,14 +330,4 @@ for (const engine of enginesHere()) {
       expect(Math.max(...latencies)).toBeLessThan(1000);
     }, 20_000);
   });
-}
-
-/** A client whose receivers answer with the status that the body is worth. */
-function answering(statusOf: (body: string) => number): WebhookClient {
-  return {
-    async post({ body }) {
-      return { kind: "answered", status: statusOf(body), body: "", retryAfter: undefined, latencyMs: 1 };
-    },
-    close: () => undefined,
-  };
 }

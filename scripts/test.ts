@@ -1,0 +1,35 @@
+/**
+ * Runs the tests, all of them or those that are named: `bun scripts/test.ts [--update-timings] [FILE …]`. The service as a process
+ * of its own is one that is compiled here first: from source, each of a hundred and fifty would read the sources again.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
+import { join } from "node:path";
+import { compile } from "./compile.ts";
+
+const house = join(import.meta.dir, "..");
+const directory = mkdtempSync(join(tmpdir(), "ibx-tests-"));
+try {
+  const binary = join(directory, "inboxd");
+  compile(binary);
+  const tests = Bun.spawn(
+    [
+      ...[process.execPath, "test", "--timeout", "90000", "--retry", "2"],
+      // One more than there are cores, for the moments in which a test waits.
+      `--parallel=${availableParallelism() + 1}`,
+      // Else each file would load and compile anew what it shares with all others, which is a third of all that a run costs.
+      "--no-isolate",
+      // The longest first, so that no core is idle at the end.
+      `--timings=${join(house, "tests/timings.json")}`,
+      ...process.argv.slice(2),
+    ],
+    {
+      cwd: house,
+      env: { ...process.env, TEST_INBOXD: binary },
+      stdio: ["inherit", "inherit", "inherit"],
+    },
+  );
+  process.exitCode = await tests.exited;
+} finally {
+  rmSync(directory, { recursive: true, force: true });
+}

@@ -1,0 +1,299 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { connectPostgres } from "../src/store/postgres.ts";
+import { enginesHere } from "./support/engines.ts";
+import { type Fleet, startFleet } from "./support/fleet.ts";
+import { runInboxd } from "./support/inboxd.ts";
+import { mailOf } from "./support/mail.ts";
+import { inData } from "./support/raw-smtp.ts";
+import { answer, type ReceivedRequest, type Receiver, startReceiver } from "./support/receiver.ts";
+import { tally } from "./support/sends.ts";
+
+const sizes = enginesHere().includes("postgres") ? [2, 4] : [];
+
+describe.each(sizes)("%i processes on one Postgres behind a balancer are as one", (count) => {
+  let fleet: Fleet;
+  let receiver: Receiver;
+  beforeAll(async () => {
+    receiver = await startReceiver({ behaviour: failsFirstOfEveryThird });
+    fleet = await startFleet(count, {
+      WEBHOOK_URL: receiver.url,
+      WEBHOOK_RETRY_SECONDS: "1,1,1",
+      COLD_RECIPIENT_DAILY: "0",
+      TRUSTED_PROXIES: "127.0.0.1",
+    });
+  }, 120_000);
+  afterAll(async () => {
+    await fleet?.[Symbol.asyncDispose]();
+    await receiver?.close();
+  }, 30_000);
+
+  test("of 50 sends at once exactly 10 are accepted, five times over", async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const before = [...fleet.http.served];
+      const { id } = await fleet.inbox();
+      const answers = await Promise.all(times(50, (index) => send(id, `limit-${id}-${index}`)));
+      expect(tally(answers)).toEqual({ "200": 10, "429 rate_limit_exceeded": 40 });
+      expect((await fleet.api(`/v1/inboxes/${id}/messages`)).body.total).toBe(10);
+      expect(fleet.http.served.every((served, index) => served - (before[index] ?? 0) >= 10)).toBe(true);
+    }
+  }, 60_000);
+
+  test("a key that is sent 50 times at once is one message and 49 replays", async () => {
+    const { id } = await fleet.inbox();
+    const answers = await Promise.all(times(50, () => send(id, `key-${id}`)));
+    expect(tally(answers)).toEqual({ "200": 50 });
+    expect(new Set(answers.map(({ body }) => body.messageId)).size).toBe(1);
+    expect(answers.filter(({ headers }) => headers.get("idempotent-replayed") === "true")).toHaveLength(49);
+    expect((await fleet.api(`/v1/inboxes/${id}/messages`)).body.total).toBe(1);
+  }, 60_000);
+
+  test("what is accepted goes out once, by whichever process", async () => {
+    const inboxes = await Promise.all(times(6, () => fleet.inbox()));
+    const answers = await Promise.all(
+      inboxes.flatMap(({ id }) => times(10, (index) => send(id, `out-${id}-${index}`))),
+    );
+    expect(tally(answers)).toEqual({ "200": 60 });
+    const ids = answers.map(({ body }) => body.messageId);
+    await until(async () => {
+      const messages = await Promise.all(ids.map((id) => fleet.api(`/v1/messages/${id}`)));
+      return messages.every(({ body }) => body.status === "sent");
+    });
+    const sent = fleet.sent();
+    expect(ids.map((id) => sent.filter((mail) => mail.includes(`<${id}@`)).length)).toEqual(ids.map(() => 1));
+  }, 60_000);
+
+  test("each mail is there once, and so is its event, in the log and at the receiver, attempt after attempt", async () => {
+    const [one, other] = await Promise.all([fleet.inbox(), fleet.inbox()]);
+    const mails = times(30, (index) => mailOf({ messageId: `${index}@${one.id}`, subject: `Mail ${index}` }));
+    // Each three times at once, for both inboxes.
+    const replies = await Promise.all(
+      mails.flatMap((mail) => times(3, () => fleet.deliver(mail, [one.address, other.address]))),
+    );
+    expect(new Set(replies)).toEqual(new Set(["250 2.0.0 Ok: queued"]));
+    expect(fleet.smtp.served.every((served) => served >= 10)).toBe(true);
+
+    for (const { id } of [one, other]) {
+      const messages = (await fleet.api(`/v1/inboxes/${id}/messages?limit=100`)).body;
+      expect(messages.total).toBe(30);
+      const subjects = messages.data.map(({ subject }: { subject: string }) => subject);
+      expect(new Set(subjects).size).toBe(30);
+      for (const message of messages.data) {
+        const raw = await fleet.api(`/v1/messages/${message.id}/raw`);
+        expect(raw.body).toBe(mails[Number(message.subject.slice("Mail ".length))] ?? "");
+      }
+      const events = await eventsOf(id, 30);
+      await until(() => isDelivered(events));
+      expect(new Set(events.map(({ message }) => message.id))).toEqual(
+        new Set(messages.data.map((message: { id: string }) => message.id)),
+      );
+      for (const { event_id: eventId } of events) {
+        const attempts = await deliveriesOf(eventId);
+        expect(attempts.map(({ attempt }) => attempt)).toEqual(attempts.map((_, index) => index + 1));
+        expect(attempts.map(({ status }) => status)).toEqual(isHard(eventId) ? [500, 200] : [200]);
+        const seen = requestsOf(id).filter(({ event_id }) => event_id === eventId);
+        expect(seen.map(({ attempt }) => attempt)).toEqual(attempts.map(({ attempt }) => attempt));
+      }
+    }
+  }, 90_000);
+
+  test("deliveries of an inbox start in the order of its mail, when it comes one after the other", async () => {
+    const { id, address } = await fleet.inbox();
+    for (const index of times(40, (index) => index)) {
+      const mail = mailOf({ messageId: `${index}@${id}`, subject: `Mail ${index}` });
+      expect(await fleet.deliver(mail, address)).toStartWith("250 ");
+    }
+    await eventsOf(id, 40);
+    const order = firstsOf(id).map(({ message }) => Number(message.subject.slice("Mail ".length)));
+    expect(order).toEqual([...order].sort((left, right) => left - right));
+  }, 60_000);
+
+  test("and when it comes at once: no process takes later ones while another starts earlier ones", async () => {
+    await using claims = await recordedClaims(fleet.env.DATABASE_URL ?? "");
+    for (const _ of times(3, (round) => round)) {
+      const { id, address } = await fleet.inbox();
+      await Promise.all(
+        times(60, (index) => fleet.deliver(mailOf({ messageId: `${index}@${id}`, subject: `Mail ${index}` }), address)),
+      );
+      const events = await eventsOf(id, 60);
+      const messages = (await fleet.api(`/v1/inboxes/${id}/messages?limit=100`)).body.data;
+      const arrived = messages.map((message: { id: string }) => message.id).toReversed();
+      const placeOf = new Map(events.map((event) => [event.event_id, arrived.indexOf(event.message.id)]));
+      expect(firstsOf(id).map((event) => placeOf.get(event.event_id))).toEqual(times(60, (place) => place));
+      const claimed = (await claims.list()).filter(({ eventId }) => placeOf.has(eventId));
+      expect(claimed).toHaveLength(60);
+      // A statement may take its rows in any order, and has taken them all before the next one begins.
+      const statements = [...Map.groupBy(claimed, ({ transaction }) => transaction).values()];
+      const places = statements.flatMap((rows) =>
+        rows.map(({ eventId }) => placeOf.get(eventId) ?? 0).sort((left, right) => left - right),
+      );
+      expect(places).toEqual(times(60, (place) => place));
+      const runs = claimed.filter(({ transaction }, index) => transaction !== claimed[index - 1]?.transaction);
+      expect(runs).toHaveLength(statements.length);
+    }
+  }, 90_000);
+
+  test("a thread that is marked as read while mail arrives stays unread", async () => {
+    const { id, address } = await fleet.inbox();
+    for (const round of times(15, (index) => index)) {
+      const root = `root-${round}@${id}`;
+      await fleet.deliver(mailOf({ messageId: root, subject: `Round ${round}` }), address);
+      const [seen] = (await fleet.api(`/v1/inboxes/${id}/messages?limit=1`)).body.data;
+      const read = { is_read: true, up_to_message_id: seen.id };
+      const late = mailOf({ messageId: `late-${root}`, inReplyTo: root, subject: `Re: Round ${round}` });
+      const [reply, marked] = await Promise.all([
+        fleet.deliver(late, address),
+        fleet.api(`/v1/threads/${seen.threadId}`, { method: "PATCH", body: read }),
+      ]);
+      expect([reply.slice(0, 3), marked.status]).toEqual(["250", 200]);
+      const [thread] = (await fleet.api(`/v1/inboxes/${id}/threads?limit=1`)).body.data;
+      expect(thread.id).toBe(seen.threadId);
+      expect([thread.messageCount, thread.isRead]).toEqual([2, false]);
+    }
+  }, 60_000);
+
+  test("an inbox and a key that are made by one are known to the others at once, and a revoked key is refused by all", async () => {
+    for (const maker of fleet.processes) {
+      const made = await fleet.api("/v1/inboxes", { method: "POST", body: {}, process: maker });
+      for (const process of fleet.processes) {
+        expect((await fleet.api(`/v1/inboxes/${made.body.id}`, { process })).status).toBe(200);
+      }
+      const replies = await Promise.all(fleet.processes.map(() => fleet.deliver(mailOf(), made.body.address)));
+      expect(replies.map((reply) => reply.slice(0, 3))).toEqual(fleet.processes.map(() => "250"));
+    }
+
+    const created = await runInboxd(["key", "create", "--json"], { env: fleet.env });
+    const { apiKey, id } = JSON.parse(created.stdout);
+    const statuses = () =>
+      Promise.all(fleet.processes.map(async (process) => (await fleet.api("/v1/inboxes", { apiKey, process })).status));
+    expect(await statuses()).toEqual(fleet.processes.map(() => 200));
+    expect((await runInboxd(["key", "revoke", id], { env: fleet.env })).code).toBe(0);
+    await until(async () => (await statuses()).every((status) => status === 401), 2000);
+  }, 60_000);
+
+  test("mail for an inbox that another process deletes is refused, also after its recipient was accepted", async () => {
+    const [{ id, address }, living] = await Promise.all([fleet.inbox(), fleet.inbox()]);
+    const senders = await Promise.all(fleet.processes.map(({ smtpPort }) => inData(smtpPort, address)));
+    const toBoth = await Promise.all(
+      fleet.processes.map(({ smtpPort }) => inData(smtpPort, [address, living.address])),
+    );
+    const [deleter] = fleet.processes;
+    if (deleter === undefined) throw new Error("No process runs");
+    const deleted = await fleet.api(`/v1/inboxes/${id}`, { method: "DELETE", process: deleter });
+    expect(deleted.status).toBeLessThan(300);
+
+    const replies = await Promise.all(
+      [...senders, ...toBoth].map((sender) => {
+        sender.send(`${mailOf()}.\r\n`);
+        return sender.reply().finally(() => sender.destroy());
+      }),
+    );
+    expect(replies).toEqual([
+      ...fleet.processes.map(() => "550 5.1.1 No such inbox here any more"),
+      ...fleet.processes.map(() => "250 2.0.0 Ok: queued"),
+    ]);
+    expect((await fleet.api(`/v1/inboxes/${living.id}/messages`)).body.total).toBe(1);
+    await until(async () => {
+      const refused = await Promise.all(fleet.processes.map(() => fleet.deliver(mailOf(), address)));
+      return refused.every((reply) => reply === "550 5.1.1 No such inbox here");
+    }, 2000);
+  }, 60_000);
+
+  function send(inboxId: string, key: string) {
+    return fleet.api(`/v1/inboxes/${inboxId}/send`, {
+      method: "POST",
+      headers: { "idempotency-key": key, prefer: "respond-async" },
+      body: { to: "jane@example.com", subject: "Hello", body: "Hello Jane" },
+    });
+  }
+
+  /** The log of an inbox, once it has so many events and the receiver has heard of each. */
+  async function eventsOf(inboxId: string, count: number): Promise<Notice[]> {
+    await until(() => firstsOf(inboxId).length >= count);
+    let events: Notice[] = [];
+    await until(async () => {
+      events = (await fleet.api(`/v1/events?inbox_id=${inboxId}&limit=100`)).body.data;
+      return events.length === count;
+    });
+    return events;
+  }
+
+  async function isDelivered(events: readonly Notice[]): Promise<boolean> {
+    const logs = await Promise.all(events.map(({ event_id }) => deliveriesOf(event_id)));
+    return logs.every((attempts) => attempts.at(-1)?.status === 200);
+  }
+
+  async function deliveriesOf(eventId: string): Promise<{ attempt: number; status: number }[]> {
+    return (await fleet.api(`/v1/events/${eventId}/deliveries`)).body.data;
+  }
+
+  function requestsOf(inboxId: string): Notice[] {
+    return receiver.requests.map(noticeOf).filter(({ inbox_id }) => inbox_id === inboxId);
+  }
+
+  function firstsOf(inboxId: string): Notice[] {
+    return requestsOf(inboxId).filter(({ attempt }) => attempt === 1);
+  }
+});
+
+interface Notice {
+  event_id: string;
+  inbox_id: string;
+  attempt: number;
+  message: { id: string; subject: string };
+}
+
+interface RecordedClaims extends AsyncDisposable {
+  /** First attempts, in the order in which they were claimed. */
+  list(): Promise<{ eventId: string; transaction: string }[]>;
+}
+
+/** Has the database itself write down who takes what from the line, and when. */
+async function recordedClaims(url: string): Promise<RecordedClaims> {
+  const patient = { connectMs: 5_000, deadlineMs: 0, statementMs: 0, lockMs: 0, idleInTransactionMs: 0 };
+  const database = connectPostgres({ url, ...patient });
+  await database.script(`
+    create table test_claims (place bigserial primary key, event_id text not null, transaction text not null);
+    create function test_claimed() returns trigger language plpgsql as $$ begin
+      insert into test_claims (event_id, transaction) values (new.subject_id, pg_current_xact_id()::text);
+      return null;
+    end $$;
+    create trigger test_claimed after update on outbox for each row
+      when (new.kind = 'webhook' and new.state = 'running' and old.state = 'ready' and new.attempt = 1)
+      execute function test_claimed()`);
+  return {
+    async list() {
+      const text = 'select event_id as "eventId", transaction from test_claims order by place';
+      return (await database.run(text, [], "objects")) as { eventId: string; transaction: string }[];
+    },
+    async [Symbol.asyncDispose]() {
+      await database.script("drop table test_claims; drop function test_claimed() cascade");
+      await database.close();
+    },
+  };
+}
+
+function noticeOf({ body }: ReceivedRequest): Notice {
+  return JSON.parse(body);
+}
+
+/** The receiver fails at the first attempt of these. */
+function isHard(eventId: string): boolean {
+  return eventId.charCodeAt(eventId.length - 1) % 3 === 0;
+}
+
+function failsFirstOfEveryThird(...[socket, request]: Parameters<ReturnType<typeof answer>>): void {
+  const { event_id: eventId, attempt } = noticeOf(request);
+  answer(isHard(eventId) && attempt === 1 ? 500 : 200)(socket, request);
+}
+
+function times<T>(count: number, make: (index: number) => T): T[] {
+  return Array.from({ length: count }, (_, index) => make(index));
+}
+
+async function until(isSo: () => boolean | Promise<boolean>, longestMs = 30_000): Promise<void> {
+  const endMs = performance.now() + longestMs;
+  while (!(await isSo())) {
+    if (performance.now() > endMs) throw new Error(`Not so after ${longestMs} ms`);
+    await Bun.sleep(20);
+  }
+}

@@ -1,0 +1,102 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Balancer, startBalancer } from "./balancer.ts";
+import { emptyDatabase } from "./database.ts";
+import { type RunningInboxd, startInboxd } from "./inboxd.ts";
+import { type Answer, deliver } from "./world.ts";
+
+/** Processes on one Postgres behind a balancer, as an operator runs them. */
+export interface Fleet extends AsyncDisposable {
+  readonly processes: readonly RunningInboxd[];
+  readonly http: Balancer;
+  readonly smtp: Balancer;
+  /** What another process on the same database needs of an environment. */
+  readonly env: Record<string, string>;
+  /** One request to whichever process has its turn, or to the one that is given. */
+  api(path: string, init?: FleetRequest): Promise<Answer>;
+  /** Hands in one mail; gives the reply to its final dot, or the first refusal on the way there. */
+  deliver(raw: string, to: string | readonly string[]): Promise<string>;
+  inbox(): Promise<{ id: string; address: string }>;
+  /** All mail that the processes have sent, each into its own sandbox. */
+  sent(): string[];
+}
+
+export interface FleetRequest {
+  method?: string;
+  headers?: Record<string, string>;
+  body?: unknown;
+  apiKey?: string;
+  process?: RunningInboxd;
+}
+
+const apiKey = "key-of-the-first-account-in-tests";
+
+/** All of them start at once, on a database that is empty. */
+export async function startFleet(count: number, settings: Record<string, string> = {}): Promise<Fleet> {
+  const database = await emptyDatabase();
+  const directory = mkdtempSync(join(tmpdir(), "ibx-fleet-"));
+  const env = { DATABASE_URL: database.url, API_KEY: apiKey, ...settings };
+  const starting = Array.from({ length: count }, (_, index) =>
+    startInboxd({ env: { ...env, DATA_DIR: join(directory, String(index)) } }),
+  );
+  const started = await Promise.allSettled(starting);
+  const processes = started.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
+
+  async function end(): Promise<void> {
+    await Promise.all(
+      processes.map((process) => {
+        process.signal("SIGKILL");
+        return process.exited;
+      }),
+    );
+    await database.drop();
+    rmSync(directory, { recursive: true, force: true });
+  }
+  const failed = started.find((each) => each.status === "rejected");
+  if (failed !== undefined) {
+    await end();
+    throw failed.reason;
+  }
+
+  const http = await startBalancer(processes.map(({ api }) => Number(new URL(api).port)));
+  const smtp = await startBalancer(processes.map(({ smtpPort }) => smtpPort));
+  const fleet: Fleet = {
+    processes,
+    http,
+    smtp,
+    env,
+    async api(path, { method = "GET", headers = {}, body, apiKey: key = apiKey, process } = {}) {
+      const response = await fetch(new URL(path, process?.api ?? `http://127.0.0.1:${http.port}`), {
+        method,
+        // A connection of its own, or it would stay with the process that it came to first.
+        keepalive: false,
+        headers: {
+          authorization: `Bearer ${key}`,
+          connection: "close",
+          ...(body !== undefined && { "content-type": "application/json" }),
+          ...headers,
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      const isJson = /\bjson\b/.test(response.headers.get("content-type") ?? "");
+      return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
+    },
+    deliver: (raw, to) => deliver(smtp.port, raw, to),
+    async inbox() {
+      const { status, body } = await fleet.api("/v1/inboxes", { method: "POST", body: {} });
+      if (status !== 201) throw new Error(`Cannot make an inbox: ${JSON.stringify(body)}`);
+      return body;
+    },
+    sent() {
+      const paths = readdirSync(directory, { recursive: true, encoding: "utf8" });
+      return paths.filter((path) => path.endsWith(".eml")).map((path) => readFileSync(join(directory, path), "latin1"));
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all([http.close(), smtp.close()]);
+      await end();
+    },
+  };
+  return fleet;
+}
