@@ -7,6 +7,7 @@ RUN bun install --frozen-lockfile --production
 COPY tsconfig.json ./
 COPY scripts scripts
 COPY drizzle drizzle
+COPY docs docs
 COPY src src
 RUN bun scripts/build.ts && mkdir data
 

@@ -3,14 +3,16 @@
  * select, in turns within one run. Five rounds, medians, the ratio first.
  */
 import { join } from "node:path";
-import { startPostgres } from "../tests/support/postgres.ts";
+import { startFlushingPostgres } from "./support/database.ts";
 import { load, median } from "./support/load.ts";
+import { report } from "./support/report.ts";
 import { startServiceProcess } from "./support/service.ts";
 
 const connections = 32;
 const seconds = Number(process.env.SECONDS ?? 3);
+const rounds = Number(process.env.ROUNDS ?? 5);
 
-const server = await startPostgres();
+const server = await startFlushingPostgres();
 await server.ask("create database bench");
 const url = server.url("bench");
 const service = await startServiceProcess({ DATABASE_URL: url });
@@ -26,7 +28,7 @@ try {
   const { id } = (await made.json()) as { id: string };
 
   const rates: Record<"inboxd" | "bare", number[]> = { inboxd: [], bare: [] };
-  for (let round = 0; round < 6; round++) {
+  for (let round = 0; round <= rounds; round++) {
     const inboxd = await load({ url: `${service.apiUrl}/v1/inboxes/${id}`, headers, connections, seconds });
     const peer = await load({ url: `http://127.0.0.1:${port?.trim()}/v1/inboxes/${id}`, connections, seconds });
     // The first round warms both up.
@@ -36,10 +38,13 @@ try {
     if (inboxd.statuses["200"] !== inboxd.requests) throw new Error(`not all 200: ${JSON.stringify(inboxd.statuses)}`);
   }
   const ratios = rates.inboxd.map((rate, index) => rate / (rates.bare[index] ?? Number.NaN));
-  process.stdout.write(
-    `GET /v1/inboxes/{id}, ${connections} connections, ratio to bare Elysia + select: ${median(ratios).toFixed(2)} (target 0.50)\n` +
-      `  inboxd ${median(rates.inboxd).toFixed(0)}/s, bare ${median(rates.bare).toFixed(0)}/s\n`,
-  );
+  report({
+    what: `GET /v1/inboxes/{id}, ${connections} connections`,
+    value: median(rates.inboxd),
+    unit: "requests/s",
+    beside: [{ name: "bare Elysia + select", value: median(rates.bare), ratio: median(ratios) }],
+    target: { ratio: { atLeast: 0.5 } },
+  });
 } finally {
   bare.kill();
   await service.stop();

@@ -3,18 +3,9 @@
  * validation: one route, one prepared select, the same fields.
  */
 import { Elysia } from "elysia";
-import postgres from "postgres";
+import { clientOf } from "./support/client.ts";
 
-const url = new URL(process.env.DATABASE_URL ?? "");
-// The driver knows nothing of a socket's directory in the address.
-const directory = url.searchParams.get("host");
-const sql = postgres({
-  ...(directory ? { path: `${directory}/.s.PGSQL.5432` } : { host: url.hostname, port: Number(url.port || 5432) }),
-  user: url.username,
-  password: url.password,
-  database: url.pathname.slice(1),
-  max: 10,
-});
+const sql = clientOf(process.env.DATABASE_URL ?? "", { max: 10 });
 const app = new Elysia().get("/v1/inboxes/:id", async ({ params }) => {
   const [row] =
     await sql`select id, username, external_id, created_at from inboxes where id = ${params.id} and deleted_at is null`;

@@ -1,29 +1,24 @@
 /**
  * `bun bench/reading.ts`: lists, threads and search over HTTP on Postgres, in an inbox of 1,000 messages and in one of a
- * million (SIZES=1000,1000000), in turns within one run, at concurrency 8; ENGINE=embedded for the other database. The last lines hold the first page against the same
- * rows by raw SQL through the same driver.
+ * million (SIZES=1000,1000000), in turns within one run, at concurrency 8; DATABASE=embedded for the other database, with
+ * 50,000 messages. The last lines hold the first page against the same rows by raw SQL through the same driver.
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { openDatabase } from "../src/store/db.ts";
-import { startPostgres } from "../tests/support/postgres.ts";
 import { clientOf } from "./support/client.ts";
+import { engine, onEngine, startDatabase } from "./support/database.ts";
 import { type LoadResult, load, median, percentile } from "./support/load.ts";
+import { report } from "./support/report.ts";
 import { commonWord, rareWord, type SeededInbox, seedInbox } from "./support/seed.ts";
 import { startServiceProcess } from "./support/service.ts";
 
 const connections = 8;
 const seconds = Number(process.env.SECONDS ?? 2);
-const rounds = Number(process.env.ROUNDS ?? 3);
-const [small = 1_000, large = 1_000_000] = (process.env.SIZES ?? "1000,1000000").split(",").map(Number);
+const rounds = Number(process.env.ROUNDS ?? 5);
+const usualSizes = engine === "embedded" ? "1000,50000" : "1000,1000000";
+const [small = 1_000, large = 1_000_000] = (process.env.SIZES ?? usualSizes).split(",").map(Number);
 
-const engine = process.env.ENGINE === "embedded" ? "embedded" : "postgres";
-const server = engine === "postgres" ? await startPostgres(["shared_buffers=1GB", "max_wal_size=4GB"]) : undefined;
-await server?.ask("create database bench");
-const url = server?.url("bench");
-const dataDir = mkdtempSync(join(tmpdir(), "ibx-reading-"));
-const environment = { DATA_DIR: dataDir, ...(url !== undefined && { DATABASE_URL: url }) };
+const database = await startDatabase(["shared_buffers=1GB", "max_wal_size=4GB"]);
+const { url, dataDir, environment } = database;
 // A first start makes the account that the inboxes belong to.
 await (await startServiceProcess(environment)).stop();
 const inboxes = await seeded();
@@ -52,12 +47,16 @@ try {
     ["search, word of every message", ({ id }) => `/v1/inboxes/${id}/messages?q=${commonWord}`],
     ["with attachments", ({ id }) => `/v1/inboxes/${id}/messages?has_attachment=true`],
   ];
-  print(
-    `\np50 · p99 ms at ${connections} connections${" ".repeat(13)}${small}${" ".repeat(12)}${large}       p50 ratio (target 1.50)`,
-  );
   for (const [name, pathOf] of questions) {
     const [few, many] = await inTurns(pathOf(inboxes.small), pathOf(inboxes.large));
-    print(`${name.padEnd(36)}${times(few)}  ${times(many)}  ${(many.p50Ms / few.p50Ms).toFixed(2)}`);
+    report({
+      what: `${name}, ${large} messages, p50${onEngine}`,
+      value: many.p50Ms,
+      unit: "ms",
+      beside: [{ name: `${small} messages`, value: few.p50Ms }],
+      target: { ratio: { atMost: 1.5 } },
+      note: `p99 ${many.p99Ms.toFixed(2)} ms`,
+    });
   }
 
   for (const inbox of url === undefined ? [] : Object.values(inboxes)) {
@@ -71,14 +70,17 @@ try {
       raw.push(bare);
     }
     const ratio = median(api.map((rate, index) => rate / (raw[index] ?? Number.NaN)));
-    print(
-      `first page of ${inbox.messages}, ratio to the same rows by raw SQL: ${ratio.toFixed(2)} (target 0.50); ${median(api).toFixed(0)}/s and ${median(raw).toFixed(0)}/s`,
-    );
+    report({
+      what: `first page of ${inbox.messages}`,
+      value: median(api),
+      unit: "requests/s",
+      beside: [{ name: "the same rows by raw SQL", value: median(raw), ratio }],
+      target: { ratio: { atLeast: 0.5 } },
+    });
   }
 } finally {
   await service.stop();
-  await server?.remove();
-  rmSync(dataDir, { recursive: true, force: true });
+  await database.remove();
 }
 
 async function seeded() {
@@ -144,10 +146,6 @@ async function rawRate(databaseUrl: string, { id, messages }: SeededInbox): Prom
   const rate = (done / (performance.now() - startedMs)) * 1000;
   await sql.end();
   return rate;
-}
-
-function times({ p50Ms, p99Ms }: LoadResult): string {
-  return `${p50Ms.toFixed(2).padStart(7)} ·${p99Ms.toFixed(2).padStart(6)}`;
 }
 
 function print(line: string): void {

@@ -1,16 +1,18 @@
 /**
- * Receiving, beside Postfix and Haraka in the same run: `bun bench/receiving.ts [rate] [latency] [big] [memory] [idle]`.
- * Needs Postgres' programs and smtp-source of the package postfix; a peer that can't be had is skipped with a line.
- * Read the ratios: on a machine that others use as well, the rates mean little.
+ * Receiving, beside Postfix and Haraka in the same run: `bun bench/receiving.ts [rate] [latency] [big] [memory] [idle]`;
+ * DATABASE=embedded for the other database. Needs Postgres' programs and smtp-source of the package postfix; a peer that
+ * can't be had is skipped with a line. Read the ratios: on a machine that others use as well, the rates mean little.
  */
-import { existsSync, readFileSync } from "node:fs";
-import { startPostgres } from "../tests/support/postgres.ts";
+import { existsSync } from "node:fs";
+import { onEngine, startDatabase } from "./support/database.ts";
+import { median } from "./support/load.ts";
 import { type MailPeer, startHaraka, startPostfix } from "./support/mail-peers.ts";
-import { cpuMs, forgetPeak, peakMb, residentMb } from "./support/process-usage.ts";
+import { cpuMs, forgetPeak, peakMb, residentMb, untilAtRest } from "./support/process-usage.ts";
+import { report } from "./support/report.ts";
 import { type ServiceProcess, startServiceProcess } from "./support/service.ts";
-import { plainMails, smtpLoad } from "./support/smtp-load.ts";
+import { plainMails, type SmtpLoadResult, smtpLoad } from "./support/smtp-load.ts";
 
-const rounds = Number(process.env.ROUNDS ?? 3);
+const rounds = Number(process.env.ROUNDS ?? 5);
 const mailsARun = Number(process.env.MAILS ?? 4_000);
 const sessions = 20;
 const parts = { rate, latency, big, memory, idle };
@@ -19,16 +21,15 @@ type Part = keyof typeof parts;
 const asked = process.argv.slice(2).filter((name): name is Part => name in parts);
 if (!existsSync("/usr/sbin/smtp-source")) throw new Error("Cannot measure: there is no smtp-source (package postfix)");
 
-const postgres = await startPostgres(["shared_buffers=128MB"]);
+const database = await startDatabase(["shared_buffers=128MB"]);
 try {
-  await postgres.ask("create database bench");
   for (const part of asked.length > 0 ? asked : (["rate", "latency", "big"] as const)) await parts[part]();
 } finally {
-  await postgres.remove();
+  await database.remove();
 }
 
 async function withService(work: (service: ServiceProcess, inboxes: string[]) => Promise<void>): Promise<void> {
-  await using service = await startServiceProcess({ DATABASE_URL: postgres.url("bench") });
+  await using service = await startServiceProcess(database.environment);
   const inboxes = await Promise.all(Array.from({ length: 5 }, () => newInbox(service)));
   await work(service, inboxes);
 }
@@ -43,19 +44,32 @@ async function newInbox({ apiUrl, apiKey }: ServiceProcess): Promise<string> {
   return address;
 }
 
-/** Mails a second, every kind of load against every server in turn, and the medians' ratios. */
-async function rate(): Promise<void> {
-  await withService(async (service, inboxes) => {
-    const ours: MailPeer = {
+/** Ours, with the peers that can be had. */
+async function withServers(
+  work: (ours: MailPeer & { pid: number }, peers: MailPeer[], inboxes: string[]) => Promise<void>,
+): Promise<void> {
+  await withService(async ({ smtpPort, pid }, inboxes) => {
+    const ours = {
       name: "inboxd",
-      port: service.smtpPort,
-      pid: service.pid,
-      settle: async () => undefined,
+      port: smtpPort,
+      pid,
+      // What it does behind the mail shall not slow the next one's turn.
+      settle: () => untilAtRest(database.pid === undefined ? [pid] : [pid, database.pid]),
       [Symbol.asyncDispose]: async () => undefined,
     };
     await using postfix = await startPostfix();
     await using haraka = await startHaraka();
-    const servers = [ours, postfix, haraka].filter((server) => server !== undefined);
+    const peers = [postfix, haraka].filter((server) => server !== undefined);
+    await work(ours, peers, inboxes);
+  });
+}
+
+/**
+ * Mails a second, every kind of load against every server in turn, and the medians' ratios. The first round of each kind is not
+ * counted: a server that runs has warmed up long ago, and what JavaScript does is compiled while it is done.
+ */
+async function rate(): Promise<void> {
+  await withServers(async (ours, peers, inboxes) => {
     const loads: [string, number, string[], boolean][] = [
       ["5 KiB, connection kept", 5 << 10, inboxes, true],
       ["5 KiB, connection kept, one inbox", 5 << 10, inboxes.slice(0, 1), true],
@@ -64,32 +78,35 @@ async function rate(): Promise<void> {
     ];
     for (const [name, sizeBytes, to, kept] of loads) {
       const mails = sizeBytes > 50_000 ? mailsARun / 8 : mailsARun;
-      await smtpSource(service.smtpPort, mails / 4, sizeBytes, to, kept);
-      const rates = new Map<MailPeer, number[]>(servers.map((server) => [server, []]));
-      const cpu: number[] = [];
-      for (let round = 0; round < rounds; round += 1) {
-        for (const server of servers) {
-          const before = [cpuMs(service.pid), cpuMs(postgresPid())] as const;
-          rates.get(server)?.push(await smtpSource(server.port, mails, sizeBytes, to, kept));
-          if (server === ours) {
-            cpu.push(
-              ...[cpuMs(service.pid) - before[0], cpuMs(postgresPid()) - before[1]].map((ms) => (ms * 1000) / mails),
-            );
+      const rates = new Map<MailPeer, number[]>([ours, ...peers].map((server) => [server, []]));
+      const micros: number[] = [];
+      const postgresMicros: number[] = [];
+      for (let round = 0; round <= rounds; round += 1) {
+        for (const [server, measured] of rates) {
+          const before = [cpuMs(ours.pid), postgresCpuMs()] as const;
+          const perSecond = await smtpSource(server.port, mails, sizeBytes, to, kept);
+          if (round > 0) measured.push(perSecond);
+          if (round > 0 && server === ours) {
+            micros.push(((cpuMs(ours.pid) - before[0]) * 1000) / mails);
+            postgresMicros.push(((postgresCpuMs() - before[1]) * 1000) / mails);
           }
           await server.settle();
         }
       }
-      const of = (server: MailPeer) => median(rates.get(server) ?? []);
-      const beside = servers
-        .slice(1)
-        .map((server) => `${(of(ours) / of(server)).toFixed(2)} × ${server.name} (${Math.round(of(server))})`);
-      const own = median(cpu.filter((_, index) => index % 2 === 0));
-      const postgresOwn = median(cpu.filter((_, index) => index % 2 === 1));
-      console.log(
-        `${name}: ${Math.round(of(ours))} mails/s = ${beside.join(", ")}; CPU ${Math.round(own)} + ${Math.round(postgresOwn)} µs a mail`,
-      );
+      const postgresShare = database.pid === undefined ? "" : ` + Postgres ${Math.round(median(postgresMicros))} µs`;
+      report({
+        what: `${name}${onEngine}`,
+        value: median(rates.get(ours) ?? []),
+        unit: "mails/s",
+        beside: peers.map((peer) => ({ name: peer.name, value: median(rates.get(peer) ?? []) })),
+        note: `CPU ${Math.round(median(micros))} µs${postgresShare} a mail`,
+      });
     }
   });
+}
+
+function postgresCpuMs(): number {
+  return database.pid === undefined ? 0 : cpuMs(database.pid);
 }
 
 /** A generator for each address, so that the mails go to several inboxes. */
@@ -114,63 +131,105 @@ async function smtpSource(port: number, mails: number, sizeBytes: number, to: st
 
 /** From the final dot to the 250, of mails whose text is not one letter over and over. */
 async function latency(): Promise<void> {
-  await withService(async ({ smtpPort }, inboxes) => {
+  await withServers(async (ours, peers, inboxes) => {
     const mail = plainMails(5 << 10);
     const to = (number: number) => inboxes[number % inboxes.length] ?? "";
-    await smtpLoad({ port: smtpPort, sessions, mails: 2_000, mail: (number) => mail(number + 1e6), to });
+    let sent = 0;
+    const loaded = async (server: MailPeer, count: number, mails: number) => {
+      const offset = sent;
+      sent += mails;
+      const load = { port: server.port, sessions: count, mails, mail: (number: number) => mail(offset + number), to };
+      const result = await smtpLoad(load);
+      await server.settle();
+      return result;
+    };
     for (const [count, mails] of [
-      [1, 1_000],
-      [sessions, 2 * mailsARun],
+      [1, Math.ceil(mailsARun / 8)],
+      [sessions, mailsARun],
     ] as const) {
-      const own = (number: number) => mail(number + count * 1e7);
-      const { perSecond, p50Ms, p99Ms } = await smtpLoad({ port: smtpPort, sessions: count, mails, mail: own, to });
-      console.log(
-        `dot → 250, ${count} sessions: p50 ${p50Ms.toFixed(2)} ms, p99 ${p99Ms.toFixed(2)} ms at ${Math.round(perSecond)} mails/s`,
-      );
+      const results = new Map<MailPeer, SmtpLoadResult[]>([ours, ...peers].map((server) => [server, []]));
+      await loaded(ours, count, Math.ceil(mails / 4));
+      for (let round = 0; round < rounds; round += 1) {
+        for (const [server, measured] of results) measured.push(await loaded(server, count, mails));
+      }
+      const of = (server: MailPeer, value: (result: SmtpLoadResult) => number) =>
+        median((results.get(server) ?? []).map(value));
+      report({
+        what: `dot → 250, ${count === 1 ? "1 session" : `${count} sessions`}, p50${onEngine}`,
+        value: of(ours, ({ p50Ms }) => p50Ms),
+        unit: "ms",
+        beside: peers.map((peer) => ({ name: peer.name, value: of(peer, ({ p50Ms }) => p50Ms) })),
+        note: `p99 ${of(ours, ({ p99Ms }) => p99Ms).toFixed(2)} ms at ${Math.round(of(ours, ({ perSecond }) => perSecond))} mails/s`,
+      });
     }
   });
 }
 
-/** Eight mails of 10 MB at once. */
+/** Eight mails of 10 MB at once, and the most memory that they took; Postfix' many processes are not counted. */
 async function big(): Promise<void> {
-  await withService(async ({ smtpPort, pid }, inboxes) => {
+  await withServers(async (ours, peers, inboxes) => {
     const random = Buffer.from(crypto.getRandomValues(new Uint8Array(57 * 1024))).toString("base64");
     const attachment = `${random.match(/.{1,76}/g)?.join("\r\n")}\r\n`.repeat(Math.round(1e7 / 80_000));
     const mail = (number: number) =>
       `Message-ID: <big.${number}.${performance.now()}@example.com>\r\nMIME-Version: 1.0\r\n` +
       `Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\nHello\r\n--b\r\nContent-Type: application/pdf; name=a.pdf\r\n` +
       `Content-Transfer-Encoding: base64\r\n\r\n${attachment}--b--\r\n`;
-    const load = { port: smtpPort, sessions: 8, mails: 8, mail, to: () => inboxes[0] ?? "" };
+    const servers = [ours, ...peers.filter(({ pid }) => pid !== undefined)];
+    const results = new Map<MailPeer, { peak: number; before: number; slowestMs: number }[]>(
+      servers.map((server) => [server, []]),
+    );
     for (let round = 0; round < rounds; round += 1) {
-      const beforeMb = residentMb(pid);
-      await forgetPeak(pid);
-      const { p99Ms } = await smtpLoad(load);
-      console.log(
-        `eight mails of 10 MB at once: peak ${Math.round(peakMb(pid))} MB (from ${Math.round(beforeMb)}), slowest ${Math.round(p99Ms)} ms`,
-      );
+      for (const [server, measured] of results) {
+        const pid = server.pid ?? 0;
+        const before = residentMb(pid);
+        await forgetPeak(pid);
+        const { p99Ms } = await smtpLoad({
+          port: server.port,
+          sessions: 8,
+          mails: 8,
+          mail,
+          to: () => inboxes[0] ?? "",
+        });
+        measured.push({ peak: peakMb(pid), before, slowestMs: p99Ms });
+        await server.settle();
+      }
     }
+    const of = (server: MailPeer, name: "peak" | "before" | "slowestMs") =>
+      median((results.get(server) ?? []).map((each) => each[name]));
+    report({
+      what: `eight mails of 10 MB at once, peak of memory${onEngine}`,
+      value: of(ours, "peak"),
+      unit: "MB",
+      beside: servers.slice(1).map((peer) => ({ name: peer.name, value: of(peer, "peak") })),
+      note: `from ${Math.round(of(ours, "before"))} MB; the slowest mail took ${Math.round(of(ours, "slowestMs"))} ms`,
+    });
   });
 }
 
-/** Memory after 5,000 mails and after 100,000. */
+/** Memory after 5,000 mails and after 100,000 (TOTAL): it should not grow with what has come. */
 async function memory(): Promise<void> {
   await withService(async ({ smtpPort, pid }, inboxes) => {
-    await smtpSource(smtpPort, 5_000, 5 << 10, inboxes, true);
+    const total = Number(process.env.TOTAL ?? 100_000);
+    await smtpSource(smtpPort, total / 20, 5 << 10, inboxes, true);
     const early = residentMb(pid);
-    for (let count = 5_000; count < 100_000; count += 19_000)
-      await smtpSource(smtpPort, 19_000, 5 << 10, inboxes, true);
-    const late = residentMb(pid);
-    console.log(`memory after 5,000 mails ${Math.round(early)} MB, after 100,000 ${Math.round(late)} MB`);
+    for (let part = 0; part < 5; part += 1) await smtpSource(smtpPort, (total * 19) / 100, 5 << 10, inboxes, true);
+    report({
+      what: `memory after ${total} mails${onEngine}`,
+      value: residentMb(pid),
+      unit: "MB",
+      beside: [{ name: `after ${total / 20}`, value: early }],
+    });
   });
 }
 
-/** 10,000 sessions that say nothing. They come from many addresses, since one may have only so many. */
+/** 10,000 sessions (IDLE) that say nothing. They come from many addresses, since one may have only so many. */
 async function idle(): Promise<void> {
   await withService(async ({ smtpPort, pid }) => {
+    const count = Number(process.env.IDLE ?? 10_000);
     const beforeMb = residentMb(pid);
     const greeted: Promise<void>[] = [];
     const sockets: { end(): unknown }[] = [];
-    for (let number = 0; number < 10_000; number += 1) {
+    for (let number = 0; number < count; number += 1) {
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       greeted.push(promise);
       const localAddress = `127.1.${Math.floor(number / 200)}.${(number % 200) + 1}`;
@@ -178,18 +237,14 @@ async function idle(): Promise<void> {
       socket.once("data", () => resolve());
       socket.once("error", reject);
       sockets.push(socket);
-      if (number % 200 === 199) await Promise.all(greeted.splice(0));
+      if (number % 200 === 199 || number === count - 1) await Promise.all(greeted.splice(0));
     }
-    console.log(`10,000 idle sessions: ${Math.round(residentMb(pid))} MB (from ${Math.round(beforeMb)})`);
+    report({
+      what: `memory with ${count} idle sessions${onEngine}`,
+      value: residentMb(pid),
+      unit: "MB",
+      beside: [{ name: "with none", value: beforeMb }],
+    });
     for (const socket of sockets) socket.end();
   });
-}
-
-function postgresPid(): number {
-  const directory = new URL(postgres.url("bench")).searchParams.get("host");
-  return Number(readFileSync(`${directory}/data/postmaster.pid`, "utf8").split("\n")[0]);
-}
-
-function median(values: number[]): number {
-  return values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? Number.NaN;
 }

@@ -108,7 +108,8 @@ test("the service carries every page, and an index of them for language models",
     expect([page.status, page.headers.get("content-type")]).toEqual([200, "text/markdown; charset=utf-8"]);
     expect(await page.text()).toBe(textOf(`docs/${name}`));
   }
-  for (const path of ["/docs/none.md", "/docs/quickstart", "/docs/constructor.md", "/docs/..%2Fpackage.json"]) {
+  for (const page of ["none.md", "quickstart", "constructor.md", "..%2Fpackage.json", "%zz", "%", "%ff.md"]) {
+    const path = `/docs/${page}`;
     expect([path, (await world.fetch(path, { apiKey: null })).status]).toEqual([path, 404]);
   }
   // The page for browsers stays as it was.

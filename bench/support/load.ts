@@ -7,6 +7,8 @@ export interface Load {
   body?: (number: number) => string;
   /** Headers of each request beside the common ones. */
   headersOf?: (number: number) => Record<string, string>;
+  /** In place of the path of `url`. */
+  pathOf?: (number: number) => string;
   connections: number;
   /** Ends after so long or after so many requests, whichever is first. */
   seconds?: number;
@@ -39,13 +41,13 @@ export async function load(of: Load): Promise<LoadResult> {
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
     if (of.body) lines.push(`content-length: ${Buffer.byteLength(body)}\r\n`);
     return Buffer.from(
-      `${of.method ?? "GET"} ${url.pathname}${url.search} HTTP/1.1\r\nhost: ${url.host}\r\n${lines.join("")}\r\n${body}`,
+      `${of.method ?? "GET"} ${of.pathOf?.(number) ?? url.pathname + url.search} HTTP/1.1\r\nhost: ${url.host}\r\n${lines.join("")}\r\n${body}`,
     );
   }
 
   async function connection(): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    let received: Buffer = Buffer.alloc(0);
+    let answer = newAnswer();
     let askedMs = 0;
     const ask = (socket: { write(data: Buffer): unknown; end(): unknown }) => {
       askedMs = performance.now();
@@ -60,15 +62,10 @@ export async function load(of: Load): Promise<LoadResult> {
       socket: {
         open: ask,
         data(socket, chunk) {
-          received = received.length === 0 ? chunk : Buffer.concat([received, chunk]);
-          const headEnd = received.indexOf("\r\n\r\n");
-          if (headEnd === -1) return;
-          const head = received.toString("latin1", 0, headEnd);
-          const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
-          if (received.length < headEnd + 4 + length) return;
-          received = Buffer.alloc(0);
+          const status = answer.take(chunk);
+          if (status === undefined) return;
+          answer = newAnswer();
           latencies.push(performance.now() - askedMs);
-          const status = head.slice(9, 12);
           statuses[status] = (statuses[status] ?? 0) + 1;
           ask(socket);
         },
@@ -90,6 +87,39 @@ export async function load(of: Load): Promise<LoadResult> {
     statuses,
   };
 }
+
+/** Gathers the head, and of the body no more than tells its end. */
+function newAnswer() {
+  let head: Buffer = Buffer.alloc(0);
+  let status: string | undefined;
+  let bytesLeft: number | undefined;
+  let tail: Buffer = Buffer.alloc(0);
+
+  return {
+    /** The status, once the answer is whole. Of a chunked one the end is looked for, and not each chunk. */
+    take(chunk: Buffer): string | undefined {
+      let body = chunk;
+      if (status === undefined) {
+        head = head.length === 0 ? chunk : Buffer.concat([head, chunk]);
+        const headEnd = head.indexOf("\r\n\r\n");
+        if (headEnd === -1) return undefined;
+        const fields = head.toString("latin1", 0, headEnd);
+        status = fields.slice(9, 12);
+        if (!/transfer-encoding: chunked/i.test(fields))
+          bytesLeft = Number(/content-length: (\d+)/i.exec(fields)?.[1] ?? 0);
+        body = head.subarray(headEnd + 4);
+      }
+      if (bytesLeft !== undefined) {
+        bytesLeft -= body.length;
+        return bytesLeft <= 0 ? status : undefined;
+      }
+      tail = body.length >= lastChunk.length ? body : Buffer.concat([tail.subarray(-lastChunk.length), body]);
+      return tail.subarray(-lastChunk.length).equals(lastChunk) ? status : undefined;
+    },
+  };
+}
+
+const lastChunk = Buffer.from("0\r\n\r\n");
 
 export function percentile(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;

@@ -3,6 +3,8 @@ import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, wr
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { hasPostfix, startPostfixIn } from "../../tests/support/postfix.ts";
+import { reportSkipped } from "./report.ts";
 
 export interface MailPeer extends AsyncDisposable {
   name: string;
@@ -14,29 +16,22 @@ export interface MailPeer extends AsyncDisposable {
 
 /** Postfix as its package sets it up, delivering into Maildirs; undefined where it is not installed. */
 export async function startPostfix(): Promise<MailPeer | undefined> {
-  if (!existsSync("/usr/sbin/postfix") || process.getuid?.() !== 0) {
-    console.log("Postfix: skipped, it is not installed here or this is not root");
+  if (!hasPostfix) {
+    reportSkipped("Postfix", "it is not installed here or this is not root");
     return undefined;
   }
   const directory = temporary();
   const port = await freePort();
-  const config = join(directory, "etc");
   const mails = join(directory, "maildirs");
-  mkdirSync(config);
   mkdirSync(mails);
   const own = await idsOf("nobody");
   await Bun.$`chown ${own.uid}:${own.gid} ${mails}`.quiet();
-  writeFileSync(
-    join(config, "main.cf"),
-    [
-      "compatibility_level = 3.6",
-      `queue_directory = ${directory}/queue`,
-      `data_directory = ${directory}/data`,
+  const postfix = await startPostfixIn(directory, {
+    port,
+    settings: [
       "mail_owner = postfix",
       "inet_interfaces = 127.0.0.1",
-      "inet_protocols = ipv4",
       "myhostname = bench.localhost",
-      "mydestination =",
       "mynetworks = 127.0.0.0/8",
       "virtual_mailbox_domains = inbox.localhost",
       `virtual_mailbox_base = ${mails}`,
@@ -45,22 +40,10 @@ export async function startPostfix(): Promise<MailPeer | undefined> {
       `virtual_gid_maps = static:${own.gid}`,
       "virtual_mailbox_limit = 0",
       "message_size_limit = 52428800",
-      `maillog_file = ${directory}/log`,
-      `maillog_file_prefixes = ${directory}`,
       "smtpd_client_connection_count_limit = 0",
       "smtpd_recipient_restrictions = permit_mynetworks, reject",
-      "",
-    ].join("\n"),
-  );
-  const services = await Bun.file("/usr/share/postfix/master.cf.dist").text();
-  const master = services
-    .replace(/^smtp +inet .*$/m, `127.0.0.1:${port} inet n - n - - smtpd`)
-    .replace(/^(\S+ +(?:unix|inet|fifo) +\S+ +\S+ +)y/gm, "$1n");
-  writeFileSync(join(config, "master.cf"), `${master}\npostlog unix-dgram n - n - 1 postlogd\n`);
-  for (const name of ["queue", "data"]) mkdirSync(join(directory, name));
-  await Bun.$`chown postfix ${directory}/data`.quiet();
-  await Bun.$`postfix -c ${config} set-permissions`.quiet().nothrow();
-  await Bun.$`postfix -c ${config} start`.quiet();
+    ],
+  });
   await untilListening(port);
   const queued = () => Bun.$`find ${directory}/queue/incoming ${directory}/queue/active -type f`.quiet().text();
   return {
@@ -71,7 +54,7 @@ export async function startPostfix(): Promise<MailPeer | undefined> {
       while ((await queued()) !== "") await Bun.sleep(100);
     },
     async [Symbol.asyncDispose]() {
-      await Bun.$`postfix -c ${config} abort`.quiet().nothrow();
+      await postfix.stop();
       rmSync(directory, { recursive: true, force: true });
     },
   };
@@ -93,7 +76,7 @@ export async function startHaraka(): Promise<MailPeer | undefined> {
     .nothrow();
   const program = join(directory, "node_modules/Haraka/bin/haraka");
   if (installed.exitCode !== 0 || !existsSync(program)) {
-    console.log(`Haraka: skipped, npm could not install Haraka@${harakaVersion}`);
+    reportSkipped("Haraka", `npm could not install Haraka@${harakaVersion}`);
     rmSync(directory, { recursive: true, force: true });
     return undefined;
   }

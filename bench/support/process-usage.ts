@@ -7,6 +7,22 @@ export function cpuMs(pid: number): number {
   return ticks * 10;
 }
 
+/**
+ * Resolves when processes do no more than they do at rest, at most after a minute. Each window is a second, since that is how
+ * often the service looks for work (on the embedded database this takes some 50 ms); it is two of them since the search index
+ * is filled behind the mail, slowly at first and, once no more mail has come for a second, with half of a core.
+ */
+export async function untilAtRest(pids: readonly number[]): Promise<void> {
+  const windowMs = 1_000;
+  const untilMs = performance.now() + 60_000;
+  const used = () => pids.reduce((sum, pid) => sum + cpuMs(pid), 0);
+  for (let quiet = 0; quiet < 2 && performance.now() < untilMs; ) {
+    const before = used();
+    await Bun.sleep(windowMs);
+    quiet = used() - before < windowMs * 0.12 ? quiet + 1 : 0;
+  }
+}
+
 export function residentMb(pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(statusOf(pid))?.[1] ?? 0) / 1024;
 }

@@ -14,9 +14,14 @@ export interface ServiceProcess extends AsyncDisposable {
 
 export const benchKey = "bench-key-0123456789abcdef";
 
-export async function startServiceProcess(environment: Record<string, string>): Promise<ServiceProcess> {
+/** `bunArguments` stand before the program, as `--cpu-prof` must. */
+export async function startServiceProcess(
+  environment: Record<string, string | undefined>,
+  { bunArguments = [] }: { bunArguments?: readonly string[] } = {},
+): Promise<ServiceProcess> {
   const dataDir = mkdtempSync(join(tmpdir(), "ibx-bench-"));
-  const child = Bun.spawn([process.execPath, join(import.meta.dir, "../../src/main.ts"), "serve"], {
+  const program = join(import.meta.dir, "../../src/main.ts");
+  const child = Bun.spawn([process.execPath, ...bunArguments, program, "serve"], {
     env: {
       ...process.env,
       DATA_DIR: dataDir,

@@ -3,6 +3,7 @@ import decisions from "../../docs/decisions.md" with { type: "text" };
 import errors from "../../docs/errors.md" with { type: "text" };
 import events from "../../docs/events.md" with { type: "text" };
 import operations from "../../docs/operations.md" with { type: "text" };
+import performance from "../../docs/performance.md" with { type: "text" };
 import quickstart from "../../docs/quickstart.md" with { type: "text" };
 import receiving from "../../docs/receiving.md" with { type: "text" };
 import sending from "../../docs/sending.md" with { type: "text" };
@@ -23,6 +24,7 @@ const pages: Readonly<Record<string, { about: string; text: string }>> = {
     about: "run it: DNS, TLS, databases, backup, upgrade, many processes, metrics, logs",
     text: operations,
   },
+  performance: { about: "how fast it is beside its peers, where the time goes, how to measure it", text: performance },
   decisions: { about: "what the service does where mail standards leave a choice", text: decisions },
 };
 
@@ -40,7 +42,9 @@ export function guides(baseUrl: () => string) {
     .get(
       "/docs/:name",
       ({ params, set }) => {
-        const page = params.name.endsWith(".md") ? params.name.slice(0, -".md".length) : "";
+        // What can't be decoded comes as null, whatever the type says.
+        const name = params.name ?? "";
+        const page = name.endsWith(".md") ? name.slice(0, -".md".length) : "";
         const found = Object.hasOwn(pages, page) ? pages[page] : undefined;
         if (found === undefined) throw notFound("route");
         Object.assign(set.headers, { ...headers, "content-type": "text/markdown; charset=utf-8" });

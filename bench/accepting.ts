@@ -1,0 +1,55 @@
+/**
+ * A part of the service as a process, for bench/sending.ts: its API for inboxes and sends on the database of DATABASE_URL,
+ * with no limits and without its workers, so that what accepting costs can be told from what is done with the mail later.
+ */
+import pino from "pino";
+import { idMaker } from "../src/domain/ids.ts";
+import { perPlan } from "../src/domain/limits.ts";
+import { authenticator } from "../src/flows/authenticate.ts";
+import { seedFirstAccount } from "../src/flows/manage-accounts.ts";
+import { emailSender } from "../src/flows/send-email.ts";
+import { httpApp } from "../src/http/app.ts";
+import { inboxes } from "../src/http/inboxes.ts";
+import { send } from "../src/http/send.ts";
+import { serveHttp } from "../src/http/server.ts";
+import { realWorld } from "../src/service.ts";
+import { openDatabase } from "../src/store/db.ts";
+import { migrate } from "../src/store/migrate.ts";
+import { benchKey } from "./support/service.ts";
+
+const log = pino({ level: "warn" });
+const db = await openDatabase({ url: process.env.DATABASE_URL, dataDir: process.env.DATA_DIR ?? "./data" });
+await migrate(db);
+const deps = {
+  ...realWorld,
+  db,
+  log,
+  newId: idMaker(realWorld.randomBytes),
+  mailDomain: "inbox.localhost",
+  limits: perPlan(() => ({ sendsPerMinute: 0, sendsPerDay: 0, coldRecipientDaily: 0, inboxesPerDay: 0 })),
+  nudge: () => undefined,
+};
+await seedFirstAccount(deps, { apiKey: benchKey, webhookUrl: undefined, webhookSecret: undefined, plan: "developer" });
+const keys = authenticator(deps);
+keys.setHearing(true);
+const app = httpApp(
+  {
+    authenticate: keys.authenticate,
+    health: async () => ({ ready: true }),
+    isDraining: () => false,
+    newRequestId: () => realWorld.randomBytes(12).toHex(),
+    log,
+    version: "0.0.0",
+    baseUrl: "http://localhost:3000",
+  },
+  {
+    guarded: [
+      inboxes(deps),
+      send({ ...deps, sendEmail: emailSender(deps), settled: async () => undefined, sendWaitMs: 0 }),
+    ],
+  },
+);
+// By an exit of its own, or a profiler writes nothing.
+process.on("SIGTERM", () => process.exit(0));
+const { url } = serveHttp(app, { hostname: "127.0.0.1", port: 0 }, log);
+process.stdout.write(`${url?.port}\n`);

@@ -1,0 +1,216 @@
+/**
+ * `bun run bench [names] [--quick] [--page FILE]`: all benchmarks one after the other, each a process of its own, and their
+ * results as tables in docs/performance.md. With names only those, where `receiving` is both databases and
+ * `receiving/embedded` one of them; tables of the others stay as they were. A quick run tells that all works, and writes
+ * no page that it was not given.
+ */
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { describeMachine, describeState, flushMs } from "./support/machine.ts";
+import { performancePage, readSection, row, writeSection } from "./support/page.ts";
+import { type Line, shownPeers, shownTarget, shownValue } from "./support/report.ts";
+
+interface Benchmark {
+  name: string;
+  title: string;
+  /** A program beside this one, and its arguments. */
+  command: readonly string[];
+  environment?: Record<string, string>;
+  /** How it is short. */
+  quick: Record<string, string>;
+}
+
+const receivingQuick = { MAILS: "200", TOTAL: "2000", IDLE: "200" };
+const sendingQuick = { SECONDS: "0.5", MAILS: "200", INBOXES: "8" };
+const readingQuick = { SECONDS: "0.2", SIZES: "1000,2000" };
+const webhooksQuick = { EVENTS: "500", OLD_DELIVERIES: "1000" };
+const embedded = { DATABASE: "embedded" };
+
+const benchmarks: readonly Benchmark[] = [
+  { name: "start", title: "Start", command: ["start.ts"], quick: {} },
+  { name: "api", title: "Reading an inbox over HTTP", command: ["api.ts"], quick: { SECONDS: "0.5" } },
+  {
+    name: "receiving",
+    title: "Receiving, Postgres",
+    command: ["receiving.ts", "rate", "latency", "big", "memory", "idle"],
+    quick: receivingQuick,
+  },
+  {
+    name: "receiving/embedded",
+    title: "Receiving, embedded database",
+    command: ["receiving.ts", "rate", "latency"],
+    environment: embedded,
+    quick: receivingQuick,
+  },
+  { name: "sending", title: "Sending, Postgres", command: ["sending.ts"], quick: sendingQuick },
+  {
+    name: "sending/embedded",
+    title: "Sending, embedded database",
+    command: ["sending.ts"],
+    environment: embedded,
+    quick: sendingQuick,
+  },
+  { name: "webhooks", title: "Webhooks, Postgres", command: ["webhooks.ts"], quick: webhooksQuick },
+  {
+    name: "webhooks/embedded",
+    title: "Webhooks, embedded database",
+    command: ["webhooks.ts"],
+    environment: embedded,
+    quick: webhooksQuick,
+  },
+  { name: "reading", title: "Lists and search, Postgres", command: ["reading.ts"], quick: readingQuick },
+  {
+    name: "reading/embedded",
+    title: "Lists and search, embedded database",
+    command: ["reading.ts"],
+    environment: embedded,
+    quick: readingQuick,
+  },
+];
+
+/** It writes a section of its own. */
+const profile = { name: "profile", command: ["profile.ts"], quick: { SECONDS: "2", EVENTS: "3000" } };
+
+/** One that takes longer hangs. */
+const longestMs = 60 * 60_000;
+
+const names = [...benchmarks, profile].map(({ name }) => name);
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { quick: { type: "boolean", default: false }, page: { type: "string" } },
+});
+const isAsked = (name: string) =>
+  positionals.length === 0 || positionals.some((asked) => name === asked || name.startsWith(`${asked}/`));
+const unknown = positionals.filter((asked) => !names.some((name) => name === asked || name.startsWith(`${asked}/`)));
+if (unknown.length > 0) {
+  process.stderr.write(`Cannot measure ${unknown.join(", ")}: the benchmarks are ${names.join(", ")}\n`);
+  process.exit(2);
+}
+
+const page = values.page ?? (values.quick ? undefined : performancePage);
+const rounds = process.env.ROUNDS ?? (values.quick ? "1" : "5");
+const state = describeState();
+const machine = describeMachine();
+const directory = mkdtempSync(join(tmpdir(), "ibx-bench-all-"));
+const tables = new Map<string, string>();
+let running: Bun.Subprocess | undefined;
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.on(signal, () => {
+    endGroup();
+    process.exit(1);
+  });
+}
+
+let failed = 0;
+for (const benchmark of benchmarks.filter(({ name }) => isAsked(name))) {
+  tables.set(benchmark.title, await tableOf(benchmark));
+  // After each, so that an end before the end loses nothing.
+  if (page !== undefined) writeSection(page, "bench", sectionWith(readSection(page, "bench")));
+}
+if (isAsked(profile.name)) {
+  const command = page === undefined ? profile.command : [...profile.command, "--page", page];
+  await run({ ...profile, command });
+}
+rmSync(directory, { recursive: true, force: true });
+if (page === undefined) process.stdout.write(`\n${sectionWith("")}\n`);
+process.exit(failed === 0 ? 0 : 1);
+
+async function tableOf(benchmark: Benchmark): Promise<string> {
+  const results = join(directory, benchmark.name.replace("/", "-"));
+  const why = await run(benchmark, { BENCH_RESULTS: results, ROUNDS: rounds });
+  const lines = existsSync(results) ? readFileSync(results, "utf8").trim().split("\n") : [];
+  const rows = lines.filter((line) => line !== "").map((line) => rowOf(JSON.parse(line) as Line));
+  if (why !== undefined) rows.push(row("failed", "", "", "", why));
+  const setting = Object.entries(benchmark.environment ?? {}).map(([name, value]) => `${name}=${value} `);
+  return [
+    `${state}${values.quick ? ", a quick run" : ""}; medians of ${rounds}; a flush of the disk took ${flushMs().toFixed(2)} ms.`,
+    `Again: \`${setting.join("")}bun bench/${benchmark.command.join(" ")}\``,
+    "",
+    row("what", "ratio to a peer", "inboxd", "wanted", "more"),
+    row("---", "---", "---:", "---", "---"),
+    ...rows,
+  ].join("\n");
+}
+
+/** Runs one to its end; why it failed, or undefined. */
+async function run(
+  { name, command, environment, quick }: Pick<Benchmark, "name" | "command" | "environment" | "quick">,
+  more: Record<string, string> = {},
+): Promise<string | undefined> {
+  process.stdout.write(`\n${name}\n`);
+  const [program = "", ...words] = command;
+  const child = Bun.spawn([process.execPath, join(import.meta.dir, program), ...words], {
+    // A database of the shell's is not to be measured.
+    env: {
+      ...process.env,
+      DATABASE_URL: undefined,
+      DATABASE: undefined,
+      ...environment,
+      ...(values.quick && quick),
+      ...more,
+    },
+    stdin: "ignore",
+    stdout: "inherit",
+    stderr: "pipe",
+    // A group of its own, so that what it has started can be ended with it.
+    detached: true,
+  });
+  running = child;
+  let isOverdue = false;
+  const timer = setTimeout(() => {
+    isOverdue = true;
+    endGroup();
+  }, longestMs);
+  let said = "";
+  const decoder = new TextDecoder();
+  for await (const chunk of child.stderr) {
+    process.stderr.write(chunk);
+    said += decoder.decode(chunk, { stream: true });
+  }
+  const code = await child.exited;
+  clearTimeout(timer);
+  running = undefined;
+  if (code === 0) return undefined;
+  failed += 1;
+  const last = said.trimEnd().split("\n").at(-1) ?? "";
+  const why = isOverdue
+    ? `it took more than ${longestMs / 60_000} minutes`
+    : (/^error: (.+)$/m.exec(said)?.[1] ?? last);
+  process.stdout.write(`${name}: failed, ${why || `exit code ${code}`}\n`);
+  return why || `exit code ${code}`;
+}
+
+function endGroup(): void {
+  if (running === undefined) return;
+  try {
+    process.kill(-running.pid, "SIGTERM");
+  } catch {
+    // It has just ended.
+  }
+}
+
+function rowOf(line: Line): string {
+  if (line.kind === "skipped") return row(line.what, "skipped", "", "", line.why);
+  const { result } = line;
+  return row(result.what, shownPeers(result).join("; "), shownValue(result), shownTarget(result), result.note ?? "");
+}
+
+/** The tables of this run, and those of earlier runs in the other places. */
+function sectionWith(earlier: string): string {
+  const [head = "", ...blocks] = earlier.split(/^### /m);
+  const before = head.trim().replace(/^Machine: /, "");
+  const tableBefore = new Map(
+    blocks.map((block) => [block.slice(0, block.indexOf("\n")), block.slice(block.indexOf("\n")).trim()]),
+  );
+  const shown = benchmarks.flatMap(({ title }) => {
+    const own = tables.get(title);
+    const old = tableBefore.get(title);
+    if (own !== undefined) return [`### ${title}\n\n${own}`];
+    if (old === undefined) return [];
+    const isElsewhere = before !== `${machine}.` && !old.startsWith("Measured on: ");
+    return [`### ${title}\n\n${isElsewhere ? `Measured on: ${before}\n\n` : ""}${old}`];
+  });
+  return [`Machine: ${machine}.`, ...shown].join("\n\n");
+}

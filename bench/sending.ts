@@ -1,0 +1,239 @@
+/**
+ * Sending, on a Postgres of its own: `bun bench/sending.ts [accept] [relay] [single]`; with DATABASE=embedded on the other
+ * database, which `relay` can't look into and the peer can't use.
+ *
+ * - `accept`: sends with `Prefer: respond-async`, limits off, beside a bare Elysia route that inserts one row, in turns
+ *   within one run. INBOXES (64) share the sends. The workers don't run: what they do with a mail later costs the same
+ *   however it came in, and `relay` measures it.
+ * - `relay`: how fast accepted mail goes out to smtp-sink (package postfix), one process.
+ * - `single`: from a request to its answer `sent`, one at a time, the relay on loopback.
+ *
+ * Read the ratios and the CPU of each request: on a machine that others use as well, the rates mean little.
+ */
+import { existsSync } from "node:fs";
+import { type BenchDatabase, engine, onEngine, startDatabase } from "./support/database.ts";
+import { type LoadResult, load, median, percentile } from "./support/load.ts";
+import { cpuMs } from "./support/process-usage.ts";
+import { report } from "./support/report.ts";
+import {
+  bodyOf,
+  headersOf,
+  newInboxes,
+  type SendingServer,
+  type StartedProgram,
+  sendsTo,
+  startProgram,
+} from "./support/sends.ts";
+import { startServiceProcess } from "./support/service.ts";
+
+const rounds = Number(process.env.ROUNDS ?? 5);
+const seconds = Number(process.env.SECONDS ?? 3);
+const inboxCount = Number(process.env.INBOXES ?? 64);
+const connectionCounts = (process.env.CONNECTIONS ?? "32,200").split(",").map(Number);
+
+const parts = { accept, relay, single };
+type Part = keyof typeof parts;
+const asked = process.argv.slice(2).filter((name): name is Part => name in parts);
+
+const usual: Part[] = engine === "embedded" ? ["accept", "single"] : ["accept", "relay", "single"];
+for (const part of asked.length > 0 ? asked : usual) {
+  // Of its own, or one would have to send what another accepted.
+  const database = await startDatabase(["shared_buffers=256MB"]);
+  try {
+    await parts[part](database);
+  } finally {
+    await database.remove();
+  }
+}
+
+async function accept(database: BenchDatabase): Promise<void> {
+  const ours = await startProgram("accepting.ts", database.environment);
+  const peer = database.url === undefined ? undefined : await startProgram("bare-insert.ts", database.environment);
+  const inboxIds = await newInboxes(ours, inboxCount);
+  try {
+    for (const connections of connectionCounts) {
+      const results: Measured[] = [];
+      const peers: Measured[] = [];
+      for (let round = 0; round <= rounds; round += 1) {
+        const one = await measured(database, ours, inboxIds, connections);
+        const other = peer && (await measured(database, peer, ["one"], connections));
+        // The first round warms both up.
+        if (round === 0) continue;
+        results.push(one);
+        if (other !== undefined) peers.push(other);
+      }
+      const of = (value: (each: Measured) => number, rounds = results) => median(rounds.map(value));
+      const ratios = peers.map(({ perSecond }, index) => (results[index]?.perSecond ?? Number.NaN) / perSecond);
+      const bare = {
+        name: "bare Elysia + insert",
+        value: of(({ perSecond }) => perSecond, peers),
+        ratio: median(ratios),
+      };
+      report({
+        what: `accept, ${connections} connections, ${inboxCount} inboxes${onEngine}`,
+        value: of(({ perSecond }) => perSecond),
+        unit: "requests/s",
+        beside: peers.length > 0 ? [bare] : [],
+        target: { ratio: { atLeast: 0.4 } },
+        note: [`inboxd ${costs(results)}`, ...(peers.length > 0 ? [`bare ${costs(peers)}`] : [])].join("; "),
+      });
+    }
+  } finally {
+    ours.stop();
+    if (peer) peer.stop();
+  }
+
+  function costs(rounds: readonly Measured[]): string {
+    const of = (value: (each: Measured) => number, digits: number) => median(rounds.map(value)).toFixed(digits);
+    const postgresShare = database.url ? ` + Postgres ${of(({ postgresMicros }) => postgresMicros, 0)} µs` : "";
+    return (
+      `p50 ${of(({ p50Ms }) => p50Ms, 1)} ms, p99 ${of(({ p99Ms }) => p99Ms, 1)} ms, ` +
+      `CPU ${of(({ cpuMicros }) => cpuMicros, 0)} µs${postgresShare}`
+    );
+  }
+}
+
+async function relay({ server: postgres, environment: databaseEnvironment }: BenchDatabase): Promise<void> {
+  if (postgres === undefined)
+    throw new Error("Cannot measure: relay looks into the database from outside, which the embedded one forbids");
+  const mails = Number(process.env.MAILS ?? 10_000);
+  await using sink = await smtpSink();
+  const environment = { ...databaseEnvironment, OUTBOUND: `smtp://127.0.0.1:${sink.port}?tls=off` };
+  const out = await drained();
+  report({
+    what: "mails that wait, out at smtp-sink",
+    value: median(out.map(({ perSecond }) => perSecond)),
+    unit: "mails/s",
+    target: { value: { atLeast: 1000 } },
+    note: `CPU ${median(out.map(({ micros }) => micros)).toFixed(0)} µs a mail`,
+  });
+  report({
+    what: "mails out at smtp-sink while as many are accepted",
+    value: median(await acceptedAndOut()),
+    unit: "mails/s",
+  });
+
+  /** A service starts on a line that is full: from the first mail that leaves it to the last. */
+  async function drained(): Promise<{ perSecond: number; micros: number }[]> {
+    const rates: { perSecond: number; micros: number }[] = [];
+    for (let round = 0; round < rounds; round += 1) {
+      await accepted(await startProgram("accepting.ts", databaseEnvironment), mails);
+      await using service = await startServiceProcess(environment);
+      let firstMs = performance.now();
+      let firstCpuMs = cpuMs(service.pid);
+      for (let left = mails; left > 0; left = await waiting()) {
+        if (left === mails) [firstMs, firstCpuMs] = [performance.now(), cpuMs(service.pid)];
+        await Bun.sleep(10);
+      }
+      const perSecond = (mails * 1000) / (performance.now() - firstMs);
+      rates.push({ perSecond, micros: ((cpuMs(service.pid) - firstCpuMs) * 1000) / mails });
+    }
+    return rates;
+  }
+
+  async function acceptedAndOut(): Promise<number[]> {
+    const rates: number[] = [];
+    for (let round = 0; round < rounds; round += 1) {
+      await using service = await startServiceProcess(environment);
+      const inboxIds = await newInboxes(service, inboxCount);
+      const beforeMs = performance.now();
+      await load({ ...sendsTo(service, inboxIds), connections: 32, requests: mails });
+      while ((await waiting()) > 0) await Bun.sleep(20);
+      rates.push((mails * 1000) / (performance.now() - beforeMs));
+    }
+    return rates;
+  }
+
+  async function waiting(): Promise<number> {
+    const [row] = (await postgres?.ask("select count(*) as count from outbox", "bench")) ?? [];
+    return Number(row?.count);
+  }
+}
+
+/** Mails that wait, since nobody carries them on. */
+async function accepted(server: StartedProgram, mails: number): Promise<void> {
+  try {
+    await load({ ...sendsTo(server, await newInboxes(server, inboxCount)), connections: 64, requests: mails });
+  } finally {
+    server.stop();
+  }
+}
+
+async function single(database: BenchDatabase): Promise<void> {
+  await using sink = await smtpSink();
+  await using service = await startServiceProcess({
+    ...database.environment,
+    OUTBOUND: `smtp://127.0.0.1:${sink.port}?tls=off`,
+  });
+  const [inboxId = ""] = await newInboxes(service, 1);
+  const latenciesMs: number[] = [];
+  for (let count = 0; count < 200; count += 1) {
+    const startMs = performance.now();
+    const response = await fetch(`${service.apiUrl}/v1/inboxes/${inboxId}/send`, {
+      method: "POST",
+      headers: { ...headersOf(service), "idempotency-key": `single-${count}` },
+      body: bodyOf(count),
+    });
+    const { status } = (await response.json()) as { status: string };
+    if (status !== "sent") throw new Error(`Cannot measure: the message is ${status}`);
+    // The first ones warm the process up.
+    if (count >= 50) latenciesMs.push(performance.now() - startMs);
+    await Bun.sleep(5);
+  }
+  const sorted = latenciesMs.toSorted((left, right) => left - right);
+  report({
+    what: `one request at a time, to its answer \`sent\`, p50${onEngine}`,
+    value: percentile(sorted, 0.5),
+    unit: "ms",
+    target: { value: { atMost: 15 } },
+    note: `p99 ${percentile(sorted, 0.99).toFixed(1)} ms`,
+  });
+}
+
+/** CPU of each request, of the server and of Postgres. */
+interface Measured extends LoadResult {
+  cpuMicros: number;
+  postgresMicros: number;
+}
+
+async function measured(
+  { pid }: BenchDatabase,
+  server: SendingServer,
+  inboxIds: readonly string[],
+  connections: number,
+): Promise<Measured> {
+  const postgresCpuMs = () => (pid === undefined ? 0 : cpuMs(pid));
+  const before = [cpuMs(server.pid), postgresCpuMs()] as const;
+  const result = await load({ ...sendsTo(server, inboxIds), connections, seconds });
+  if (result.statuses["200"] !== result.requests) throw new Error(`not all 200: ${JSON.stringify(result.statuses)}`);
+  const perRequest = (ms: number) => (ms * 1000) / result.requests;
+  return {
+    ...result,
+    cpuMicros: perRequest(cpuMs(server.pid) - before[0]),
+    postgresMicros: perRequest(postgresCpuMs() - before[1]),
+  };
+}
+
+async function smtpSink() {
+  const program = process.env.SMTP_SINK ?? "/usr/sbin/smtp-sink";
+  if (!existsSync(program))
+    throw new Error("Cannot measure: there is no smtp-sink (package postfix); SMTP_SINK names another");
+  const port = 20_000 + Math.floor(Math.random() * 20_000);
+  // As root it wants to know as whom to run.
+  const asNobody = process.getuid?.() === 0 ? ["-u", "nobody"] : [];
+  const sink = Bun.spawn([program, ...asNobody, `127.0.0.1:${port}`, "1000"], { stdout: "ignore", stderr: "inherit" });
+  for (;;) {
+    if (sink.exitCode !== null) throw new Error("Cannot measure: smtp-sink has ended");
+    const answers = await Bun.connect({ hostname: "127.0.0.1", port, socket: { data() {} } }).catch(() => undefined);
+    answers?.end();
+    if (answers !== undefined) break;
+    await Bun.sleep(20);
+  }
+  return {
+    port,
+    async [Symbol.asyncDispose]() {
+      sink.kill();
+      await sink.exited;
+    },
+  };
+}

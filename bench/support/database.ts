@@ -1,0 +1,58 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type PostgresServer, startPostgres } from "../../tests/support/postgres.ts";
+
+/** The database of a benchmark: a Postgres of its own, or the embedded one where DATABASE says so. */
+export interface BenchDatabase {
+  engine: "postgres" | "embedded";
+  /** Undefined for the embedded one. */
+  url: string | undefined;
+  dataDir: string;
+  /** What a process must have in its environment to work on it. */
+  environment: Record<"DATABASE_URL" | "DATA_DIR", string | undefined>;
+  /** Of the server; the embedded one has none of its own. */
+  pid: number | undefined;
+  server: PostgresServer | undefined;
+  remove(): Promise<void>;
+}
+
+export const engine = process.env.DATABASE === "embedded" ? "embedded" : "postgres";
+
+/** Behind what a benchmark measures on either. */
+export const onEngine = engine === "embedded" ? ", embedded" : "";
+
+export async function startDatabase(settings: readonly string[] = []): Promise<BenchDatabase> {
+  const server = engine === "postgres" ? await startFlushingPostgres(settings) : undefined;
+  await server?.ask("create database bench");
+  const url = server?.url("bench");
+  const dataDir = mkdtempSync(join(tmpdir(), "ibx-bench-"));
+  return {
+    engine,
+    url,
+    dataDir,
+    environment: { DATABASE_URL: url, DATA_DIR: dataDir },
+    pid: await pidOf(server),
+    server,
+    async remove() {
+      await server?.remove();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/**
+ * The tests' server does not wait for the disk; one that is held against servers that do must. It also has the files of its
+ * log already, to be written over, as any server has that ran for a while: to make one takes 50 ms, in which nobody commits.
+ */
+export async function startFlushingPostgres(settings: readonly string[] = []): Promise<PostgresServer> {
+  const server = await startPostgres(["fsync=on", "min_wal_size=1GB", ...settings]);
+  await server.ask("select pg_logical_emit_message(false, 'bench', repeat('x', 16000000)) from generate_series(1, 60)");
+  await server.ask("checkpoint");
+  return server;
+}
+
+async function pidOf(server: PostgresServer | undefined): Promise<number | undefined> {
+  const [row] = (await server?.ask("show data_directory")) ?? [];
+  return row && Number(readFileSync(`${row.data_directory}/postmaster.pid`, "utf8").split("\n", 1)[0]);
+}

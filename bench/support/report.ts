@@ -1,0 +1,85 @@
+import { appendFileSync } from "node:fs";
+
+/** What a benchmark found out: one line of the table in docs/performance.md. */
+export interface Result {
+  /** Names the line within its benchmark. */
+  what: string;
+  value: number;
+  unit: string;
+  /** Who did the same in the same run, the most telling first. */
+  beside?: readonly Peer[];
+  /** What is wanted of the ratio to the first peer, and of the value. */
+  target?: { ratio?: Bound; value?: Bound };
+  note?: string;
+}
+
+export interface Peer {
+  name: string;
+  /** In the unit of the result. */
+  value: number;
+  /** How many times the peer's value ours is, where that is not to be told from the two values. */
+  ratio?: number;
+}
+
+export type Bound = { atLeast: number } | { atMost: number };
+
+/** A line of the file that BENCH_RESULTS names. */
+export type Line = { kind: "result"; result: Result } | { kind: "skipped"; what: string; why: string };
+
+/** Says a result to whoever watches, and to bench/all.ts where that has started the benchmark. */
+export function report(result: Result): void {
+  const parts = [...shownPeers(result), shownValue(result), shownTarget(result), result.note ?? ""];
+  process.stdout.write(`${result.what}: ${parts.filter((part) => part !== "").join("; ")}\n`);
+  append({ kind: "result", result });
+}
+
+/** Says that something could not be measured here, and why. */
+export function reportSkipped(what: string, why: string): void {
+  process.stdout.write(`${what}: skipped, ${why}\n`);
+  append({ kind: "skipped", what, why });
+}
+
+export function shownPeers({ value, unit, beside = [] }: Result): string[] {
+  return beside.map((peer) => `${ratioTo(peer, value).toFixed(2)} × ${peer.name} (${shownNumber(peer.value)} ${unit})`);
+}
+
+export function shownValue({ value, unit }: Result): string {
+  return `${shownNumber(value)} ${unit}`;
+}
+
+/** `≥ 0.50 ×, met`; empty where nothing is wanted. */
+export function shownTarget({ value, beside: [peer] = [], target }: Result): string {
+  const wanted: [bound: string, isMet: boolean][] = [];
+  if (target?.ratio && peer) {
+    wanted.push([
+      `${shownBound(target.ratio, (number) => number.toFixed(2))} ×`,
+      meets(ratioTo(peer, value), target.ratio),
+    ]);
+  }
+  if (target?.value) wanted.push([shownBound(target.value, shownNumber), meets(value, target.value)]);
+  return wanted.map(([bound, isMet]) => `${bound} ${isMet ? "met" : "MISSED"}`).join(", ");
+}
+
+function ratioTo({ ratio, value: theirs }: Peer, value: number): number {
+  return ratio ?? value / theirs;
+}
+
+function meets(value: number, bound: Bound): boolean {
+  return "atLeast" in bound ? value >= bound.atLeast : value <= bound.atMost;
+}
+
+function shownBound(bound: Bound, shown: (number: number) => string): string {
+  return "atLeast" in bound ? `≥ ${shown(bound.atLeast)}` : `≤ ${shown(bound.atMost)}`;
+}
+
+/** Three digits that count: figures of a benchmark hold no more. */
+function shownNumber(number: number): string {
+  if (!Number.isFinite(number)) return "–";
+  const digits = Math.max(0, 2 - Math.floor(Math.log10(Math.max(Math.abs(number), 0.01))));
+  return number.toLocaleString("en-US", { maximumFractionDigits: digits });
+}
+
+function append(line: Line): void {
+  const path = process.env.BENCH_RESULTS;
+  if (path !== undefined) appendFileSync(path, `${JSON.stringify(line)}\n`);
+}
