@@ -1,6 +1,6 @@
 import type { Socket } from "bun";
 import type { Chance } from "./chance.ts";
-import { digestOf, type Ledger } from "./ledger.ts";
+import { type Acceptance, digestOf, type Ledger } from "./ledger.ts";
 
 /** A relay that takes mail, refuses it, is slow, hangs up at every point, and writes down what it said. */
 export interface TortureRelay {
@@ -93,22 +93,25 @@ export function startRelay(ledger: Ledger, chance: Chance): TortureRelay {
     else if (mood === "busy" || isMoody(0.05)) make(socket, "451 4.3.0 Not now");
     else {
       const isWithheld = mood === "silent" || isMoody(0.04);
+      const acceptance = accept(token, raw);
       const finish = () => {
-        const answered = !isWithheld && socket.data.isOpen;
-        accept(token, raw, answered);
-        make(socket, answered ? `250 2.0.0 Ok: queued as ${token}` : "hang up");
+        acceptance.answered = !isWithheld && socket.data.isOpen;
+        acceptance.atMs = Date.now();
+        ledger.count(acceptance.answered ? "relay: accepted" : "relay: accepted, reply withheld");
+        make(socket, acceptance.answered ? `250 2.0.0 Ok: queued as ${token}` : "hang up");
       };
       if (isMoody(0.2)) setTimeout(finish, chance.whole(1, 1500));
       else finish();
     }
   }
 
-  function accept(token: string, raw: Buffer, answered: boolean): void {
+  /** In the order in which the mails came: an answer that is due later may find that the mail was given again meanwhile. */
+  function accept(token: string, raw: Buffer): Acceptance {
     const messageId = /^Message-ID:\s*<([^>]*)>/im.exec(raw.toString("latin1"))?.[1] ?? "";
     const known = ledger.acceptances.get(token) ?? [];
-    known.push({ messageId, digest: digestOf(raw), atMs: Date.now(), answered });
-    ledger.acceptances.set(token, known);
-    ledger.count(answered ? "relay: accepted" : "relay: accepted, reply withheld");
+    const acceptance = { messageId, digest: digestOf(raw), atMs: Date.now(), answered: false };
+    ledger.acceptances.set(token, [...known, acceptance]);
+    return acceptance;
   }
 
   function isMoody(probability: number): boolean {
