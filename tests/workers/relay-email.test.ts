@@ -270,6 +270,34 @@ for (const engine of enginesHere()) {
       }
     });
 
+    test("that a stopped process tried before its lease ended is judged by the process that has it now", async () => {
+      for (const late of [refused, greylisted, accepted]) {
+        const { world, inbox } = await begin();
+        const { promise: held, resolve: answerLate } = Promise.withResolvers<RelayOutcome>();
+        world.relay.answer = () => held;
+        const id = await world.send(inbox, "jane@example.com");
+        await world.relay.mail(1);
+        // The first process is not stopped: it hangs, and its claim falls to another.
+        const other = await newWorld({ clock: world.clock });
+        const { promise: answer, resolve: answerNow } = Promise.withResolvers<RelayOutcome>();
+        other.relay.answer = () => answer;
+        await other.start();
+        world.clock.pass(minuteMs);
+        other.deps.nudge("relay");
+        await other.relay.mail(1);
+        answerLate(late);
+        await world.stop();
+        expect(world.warnings()).toContain("claim was lost: another has it");
+        expect(await other.message(id)).toMatchObject({ status: "pending" });
+        expect(await other.waiting()).toMatchObject([{ subjectId: id, attempt: 2, state: "running" }]);
+        answerNow(accepted);
+        await other.emptied();
+        expect(await other.message(id)).toMatchObject({ status: "sent", providerMessageId: "Q1" });
+        expect(await failureOf(id)).toBeNull();
+        await other.stop();
+      }
+    });
+
     test("in hand at the end is due again at once when it had to be cut off", async () => {
       const { world, inbox } = await begin();
       world.relay.answer = (_, signal) =>
