@@ -80,6 +80,35 @@ describe("what comes together is committed together", () => {
   });
 });
 
+describe("what shares a lane", () => {
+  test("waits until the batch before it has ended, while others pass by", async () => {
+    const { add, batches, ends } = committing({ lanesOf: (item) => [item.charAt(0)], inFlight: 3 });
+    const answers: Promise<string>[] = [];
+    for (const item of ["a1", "a2", "b1"]) {
+      answers.push(add(item));
+      await settle();
+    }
+    expect(batches).toEqual([["a1"], ["b1"]]);
+    ends[1]?.resolve();
+    await settle();
+    expect(batches).toEqual([["a1"], ["b1"]]);
+    ends[0]?.resolve();
+    await settle();
+    expect(batches).toEqual([["a1"], ["b1"], ["a2"]]);
+    ends[2]?.resolve();
+    expect(await Promise.all(answers)).toEqual(["a1 is kept", "a2 is kept", "b1 is kept"]);
+  });
+
+  test("goes on when that batch has failed", async () => {
+    const { add, batches } = refusing((items) => (items.includes("a bad one") ? new Error("bad") : undefined), {
+      lanesOf: (item) => [item.charAt(0)],
+    });
+    await expect(add("a bad one")).rejects.toThrow("bad");
+    expect(await add("a good one")).toBe("a good one");
+    expect(batches).toEqual([["a bad one"], ["a good one"]]);
+  });
+});
+
 describe("a batch is no greater than it may be", () => {
   test("in number", async () => {
     const { add, batches, ends } = committing({ mostItems: 2, inFlight: 1 });

@@ -80,6 +80,18 @@ for (const engine of enginesHere()) {
       expect(await count("messages", sql`inbox_id = ${inbox.id}`)).toBe(1);
     });
 
+    test("keeps an event that is still to be delivered, however old", async () => {
+      const inbox = await world.newInbox();
+      await world.setWebhook(inbox.accountId, "http://127.0.0.1:9/hook");
+      await world.receive(inbox);
+      world.clock.pass(31 * dayMs);
+      await prune(world.deps);
+      expect(await world.events(inbox.id)).toHaveLength(1);
+      await query(under.db.api, sql`delete from outbox where inbox_id = ${inbox.id}`);
+      await prune(world.deps);
+      expect(await world.events(inbox.id)).toEqual([]);
+    });
+
     test("leaves nothing of a deleted inbox, and the bytes that another inbox shares", async () => {
       const inbox = await world.newInbox();
       const other = await world.newInbox();
