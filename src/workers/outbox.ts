@@ -70,7 +70,8 @@ export function outboxWorker<Item extends ClaimedItem, Settlement extends Settle
   job: Job<Item, Settlement>,
 ): OutboxWorker {
   const { kind, lanes } = job;
-  const inHand = new Map<string, { item: Item; ended: Promise<void> }>();
+  /** With their ends. A row whose claim was held for lost may be here a second time. */
+  const inHand = new Map<Item, Promise<void>>();
   const line = laneBook();
   const cutOff = new AbortController();
   const waiting = waitingRoom();
@@ -124,7 +125,7 @@ export function outboxWorker<Item extends ClaimedItem, Settlement extends Settle
 
   /** What is due steps into line; each step takes a bounded number of rows, and what it leaves is due still. */
   async function promote(): Promise<void> {
-    const held = [...inHand.keys()];
+    const held = [...inHand.keys()].map(({ subjectId }) => subjectId);
     const promotion = { kind, now: now(), inHand: held, leaseMs: job.leaseMs, limit: rowsPerPromotion };
     const promoted = await markDueReady(db, promotion);
     if (promoted > 0) sweepAfter ??= "";
@@ -185,7 +186,7 @@ export function outboxWorker<Item extends ClaimedItem, Settlement extends Settle
         turnedAway.push(item);
         heldBack.add(place);
         line.left(item.lane);
-      } else inHand.set(item.subjectId, { item, ended: attempt(item, leave, nudgesBefore) });
+      } else inHand.set(item, attempt(item, leave, nudgesBefore));
     }
     await releaseItems(db, turnedAway);
   }
@@ -196,7 +197,7 @@ export function outboxWorker<Item extends ClaimedItem, Settlement extends Settle
     line.left(item.lane);
     if (isFull || line.isThirsty(item.lane)) goOn();
     await writeDown(settlement);
-    inHand.delete(item.subjectId);
+    inHand.delete(item);
     waiting.tell(item.subjectId);
     // Mail of its inbox that came since it was claimed was held back behind it.
     if (kind === "relay" && (item.hasMore || nudges > nudgesBefore)) {
@@ -268,8 +269,7 @@ export function outboxWorker<Item extends ClaimedItem, Settlement extends Settle
 
   async function renew(): Promise<void> {
     renewedMs = performance.now();
-    const claims = [...inHand.values()].map(({ item }) => item);
-    await renewLeases(db, claims, new Date(now().getTime() + job.leaseMs));
+    await renewLeases(db, [...inHand.keys()], new Date(now().getTime() + job.leaseMs));
   }
 
   return {
@@ -293,7 +293,7 @@ export function outboxWorker<Item extends ClaimedItem, Settlement extends Settle
       clearTimeout(soon);
       const timer = setTimeout(() => cutOff.abort(), graceMs);
       await round;
-      await Promise.all([...inHand.values()].map(({ ended }) => ended));
+      await Promise.all(inHand.values());
       clearTimeout(timer);
     },
   };

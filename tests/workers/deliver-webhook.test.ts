@@ -258,10 +258,19 @@ for (const engine of enginesHere()) {
 
     test("that a stopped process delivered after its lease is logged, and nothing else is overwritten", async () => {
       const held = Promise.withResolvers<WebhookReply>();
-      const slow: WebhookClient = { post: () => held.promise, close: () => undefined };
+      const posting = Promise.withResolvers<void>();
+      const slow: WebhookClient = {
+        post() {
+          posting.resolve();
+          return held.promise;
+        },
+        close: () => undefined,
+      };
       const { receiver, inbox, world } = await begin(answer(500), { deps: { webhooks: slow } });
       await world.receive(inbox);
-      while ((await world.waiting())[0]?.state !== "running");
+      await posting.promise;
+      // It claims and renews nothing more, but has this in hand still.
+      const stopped = world.stop();
       const other = await newWorld({ clock: world.clock });
       await other.start();
       world.clock.pass(30_000);
@@ -269,7 +278,7 @@ for (const engine of enginesHere()) {
       await receiver.request(1);
       await other.rested();
       held.resolve({ kind: "answered", status: 200, body: "late", retryAfter: undefined, latencyMs: 31_000 });
-      await world.stop();
+      await stopped;
       expect(await other.deliveries(await eventOf(other, inbox))).toMatchObject([
         { attempt: 1, status: 200, response: "late" },
         { attempt: 2, status: 500 },

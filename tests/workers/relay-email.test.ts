@@ -6,6 +6,7 @@ import { smtpRelay } from "../../src/mail/relay.ts";
 import type { RelayedMail } from "../../src/mail/smtp-session.ts";
 import { DatabaseUnavailable, openDatabase, query } from "../../src/store/db.ts";
 import { migrate } from "../../src/store/migrate.ts";
+import { markDueReady } from "../../src/store/outbox.ts";
 import { type EngineUnderTest, enginesHere, openEngine } from "../support/engines.ts";
 import { accepted, nobodyAnswers, type OutboxWorldOptions, outboxWorld } from "../support/outbox-world.ts";
 import { scriptedSmtp } from "../support/scripted-smtp.ts";
@@ -277,7 +278,8 @@ for (const engine of enginesHere()) {
         world.relay.answer = () => held;
         const id = await world.send(inbox, "jane@example.com");
         await world.relay.mail(1);
-        // The first process is not stopped: it hangs, and its claim falls to another.
+        // It claims and renews nothing more, but has this in hand still.
+        const stopped = world.stop();
         const other = await newWorld({ clock: world.clock });
         const { promise: answer, resolve: answerNow } = Promise.withResolvers<RelayOutcome>();
         other.relay.answer = () => answer;
@@ -286,7 +288,7 @@ for (const engine of enginesHere()) {
         other.deps.nudge("relay");
         await other.relay.mail(1);
         answerLate(late);
-        await world.stop();
+        await stopped;
         expect(world.warnings()).toContain("claim was lost: another has it");
         expect(await other.message(id)).toMatchObject({ status: "pending" });
         expect(await other.waiting()).toMatchObject([{ subjectId: id, attempt: 2, state: "running" }]);
@@ -296,6 +298,31 @@ for (const engine of enginesHere()) {
         expect(await failureOf(id)).toBeNull();
         await other.stop();
       }
+    });
+
+    test("that one process has in hand twice is waited for until both have ended", async () => {
+      const { world, inbox } = await begin();
+      const answers = [Promise.withResolvers<RelayOutcome>(), Promise.withResolvers<RelayOutcome>()] as const;
+      world.relay.answer = () => answers[world.relay.mails.length - 1]?.promise ?? accepted;
+      const id = await world.send(inbox, "jane@example.com");
+      await world.relay.mail(1);
+      // Its claim was held for lost by a process that then died, and falls to itself.
+      const at = new Date(world.clock.now().getTime() + minuteMs);
+      await markDueReady(under.db.work, { kind: "relay", now: at, inHand: [], leaseMs: minuteMs, limit: 10 });
+      world.deps.nudge("relay");
+      await world.relay.mail(2);
+      answers[0].resolve(greylisted);
+      while (!world.warnings().includes("claim was lost: another has it")) await Bun.sleep(2);
+      let isStopped = false;
+      const stopped = world.stop().then(() => {
+        isStopped = true;
+      });
+      for (let look = 0; look < 20; look += 1) expect(await world.waiting()).toMatchObject([{ attempt: 2 }]);
+      expect(isStopped).toBe(false);
+      answers[1].resolve(accepted);
+      await stopped;
+      expect(await world.waiting()).toEqual([]);
+      expect(await world.message(id)).toMatchObject({ status: "sent" });
     });
 
     test("in hand at the end is due again at once when it had to be cut off", async () => {
