@@ -123,7 +123,7 @@ async function relay({ server: postgres, environment: databaseEnvironment }: Ben
       let firstCpuMs = cpuMs(service.pid);
       for (let left = mails; left > 0; left = await waiting()) {
         if (left === mails) [firstMs, firstCpuMs] = [performance.now(), cpuMs(service.pid)];
-        await Bun.sleep(10);
+        await Bun.sleep(betweenLooksMs);
       }
       const perSecond = (mails * 1000) / (performance.now() - firstMs);
       rates.push({ perSecond, micros: ((cpuMs(service.pid) - firstCpuMs) * 1000) / mails });
@@ -138,7 +138,7 @@ async function relay({ server: postgres, environment: databaseEnvironment }: Ben
       const inboxIds = await newInboxes(service, inboxCount);
       const beforeMs = performance.now();
       await load({ ...sendsTo(service, inboxIds), connections: 32, requests: mails });
-      while ((await waiting()) > 0) await Bun.sleep(20);
+      while ((await waiting()) > 0) await Bun.sleep(betweenLooksMs);
       rates.push((mails * 1000) / (performance.now() - beforeMs));
     }
     return rates;
@@ -149,6 +149,9 @@ async function relay({ server: postgres, environment: databaseEnvironment }: Ben
     return Number(row?.count);
   }
 }
+
+/** Each look is a connection of its own and a count: more of them would be a load themselves. */
+const betweenLooksMs = 100;
 
 /** Mails that wait, since nobody carries them on. */
 async function accepted(server: StartedProgram, mails: number): Promise<void> {

@@ -89,8 +89,8 @@ export function claimStatement(claim: Claim, claimedRows: SQL): SQL {
   const blocked = claim.kind === "relay" ? runningMail : sql`${startingElsewhere} and r.claimed_by <> ${claim.claimer}`;
   const more =
     claim.kind === "relay"
-      ? sql`exists (select from outbox o where ${ready} and o.lane = taken.lane and o.inbox_id = taken.inbox_id
-          and o.subject_id <> taken.subject_id)`
+      ? sql`exists (select from outbox o where ${ready} and o.lane = outbox.lane and o.inbox_id = outbox.inbox_id
+          and o.subject_id <> outbox.subject_id)`
       : sql`false`;
   const strangers = sql`${claim.strangers ? 1 : 0}::int`;
   return sql`with recursive
@@ -173,9 +173,9 @@ export function claimStatement(claim: Claim, claimedRows: SQL): SQL {
       update outbox set state = 'running', attempt = attempt + 1, due_at = ${claim.leasedUntil},
         claimed_by = ${claim.claimer}, claimed_at = clock_timestamp()
       where subject_id = any(array(select subject_id from in_order))
-      returning subject_id, account_id, inbox_id, lane, attempt, forgiven_attempts, created_at
+      returning subject_id, account_id, inbox_id, lane, attempt, forgiven_attempts, created_at, ${more} as has_more
     ),
-    claimed as (select taken.*, chosen.in_turn, ${more} as has_more from taken join chosen using (subject_id))
+    claimed as (select taken.*, chosen.in_turn from taken join chosen using (subject_id))
     select (select lane from swept where step = ${sweepLanes}) as "sweptTo",
       exists (select from candidates where not ours) or (select count(*) from in_order) < (select count(*) from chosen) as contended,
       ${claim.kind === "webhook" ? sql`exists (select from fresh where blocked)` : sql`false`} as "behindAnother", found.*

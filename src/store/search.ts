@@ -219,10 +219,22 @@ export interface RecentMessages {
   behind: { inboxId: string; messageCount: number }[];
 }
 
-/** Ids begin with the time at which they were made. */
-export async function findNewestMessageAt(db: Db): Promise<Date | undefined> {
-  const [newest] = await query<{ at: Date }>(db, sql`select created_at as at from messages order by id desc limit 1`);
-  return newest?.at;
+/** What else the service is doing. */
+export interface Activity {
+  newestMessageAt: Date | null;
+  /** Somebody has taken mail or events from the outbox within this time, and is at work on them. */
+  isCarryingOut: boolean;
+}
+
+/** Ids of messages begin with the time at which they were made. */
+export async function findActivity(db: Db, withinMs: number): Promise<Activity> {
+  const [activity] = await query<Activity & Record<string, unknown>>(
+    db,
+    sql`select (select created_at from messages order by id desc limit 1) as "newestMessageAt",
+          exists (select from outbox
+            where state = 'running' and claimed_at > clock_timestamp() - ${withinMs} * interval '1 ms') as "isCarryingOut"`,
+  );
+  return activity ?? { newestMessageAt: null, isCarryingOut: false };
 }
 
 /** Which inboxes the messages behind an id have left unindexed. */

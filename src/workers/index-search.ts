@@ -3,8 +3,8 @@ import type { Deps } from "../flows/deps.ts";
 import { indexMessages } from "../flows/index-messages.ts";
 import { DatabaseUnavailable } from "../store/db.ts";
 import {
+  findActivity,
   findIndexedSeq,
-  findNewestMessageAt,
   findRecentMessages,
   holdIndexing,
   markIndexed,
@@ -25,7 +25,7 @@ const leaseMs = 120_000;
 /** A transaction that took its ids before others may commit after them: so long a message counts as still to come. */
 const settlingMs = 10_000;
 const lookAt = 5_000;
-/** Rests for each unit of work: while mail pours in, indexing takes a tenth of one connection's time at most. */
+/** Rests for each unit of work: while mail pours in or out, indexing takes a tenth of one connection's time at most. */
 const restsWhileBusy = 9;
 const busyWithinMs = 1_000;
 
@@ -87,8 +87,8 @@ export function startSearchIndexer({ db, now, randomBytes, log }: SearchIndexerD
   }
 
   async function isBusy(): Promise<boolean> {
-    const newestAt = await findNewestMessageAt(db.work);
-    return newestAt !== undefined && now().getTime() - newestAt.getTime() < busyWithinMs;
+    const { newestMessageAt, isCarryingOut } = await findActivity(db.work, busyWithinMs);
+    return isCarryingOut || (newestMessageAt !== null && now().getTime() - newestMessageAt.getTime() < busyWithinMs);
   }
 
   const pause = (ms: number) => sleep(ms, undefined, { signal: stopping.signal }).catch(() => undefined);

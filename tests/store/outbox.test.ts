@@ -14,6 +14,7 @@ import {
   renewLeases,
 } from "../../src/store/outbox.ts";
 import { settleRelays } from "../../src/store/relaying.ts";
+import { findActivity } from "../../src/store/search.ts";
 import { type EngineUnderTest, enginesHere, openEngine } from "../support/engines.ts";
 
 const start = new Date("2026-03-21T10:05:00.000Z");
@@ -160,6 +161,7 @@ for (const engine of enginesHere()) {
       const lanes = [known("A", 9), known("B", 9)];
       const first = await claim({ kind: "relay", lanes });
       expect(idsOf(first).sort()).toEqual([ids[0], ids[2], ids[3]].map(String).sort());
+      expect(idsOf(first.filter(({ hasMore }) => hasMore))).toEqual([String(ids[0])]);
       expect(await claim({ kind: "relay", lanes })).toEqual([]);
       const [sent] = first.filter(({ subjectId }) => subjectId === ids[0]);
       if (sent === undefined) throw new Error("Not claimed");
@@ -182,6 +184,16 @@ for (const engine of enginesHere()) {
       expect(await claim({ lanes, claimer: 2 })).toEqual([]);
       await query(under.db.work, sql`update outbox set claimed_at = claimed_at - interval '2001 ms'`);
       expect(idsOf(await claim({ lanes, claimer: 2 }))).toEqual([last]);
+    });
+
+    test("says whether somebody has just taken something, to those whose work can wait", async () => {
+      const isCarryingOut = async () => (await findActivity(under.db.work, 1000)).isCarryingOut;
+      await line("A1");
+      expect(await isCarryingOut()).toBe(false);
+      await claim();
+      expect(await isCarryingOut()).toBe(true);
+      await query(under.db.work, sql`update outbox set claimed_at = claimed_at - interval '1001 ms'`);
+      expect(await isCarryingOut()).toBe(false);
     });
 
     test("lets any number of inboxes that are being started elsewhere be passed by", async () => {
