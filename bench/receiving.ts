@@ -77,7 +77,7 @@ async function rate(): Promise<void> {
       ["100 KiB, connection kept", 100 << 10, inboxes, true],
     ];
     for (const [name, sizeBytes, to, kept] of loads) {
-      const mails = sizeBytes > 50_000 ? mailsARun / 8 : mailsARun;
+      const mails = sizeBytes > 50_000 ? mailsARun / 4 : mailsARun;
       const rates = new Map<MailPeer, number[]>([ours, ...peers].map((server) => [server, []]));
       const micros: number[] = [];
       const postgresMicros: number[] = [];
