@@ -31,6 +31,9 @@ const seconds = Number(process.env.SECONDS ?? 3);
 const inboxCount = Number(process.env.INBOXES ?? 64);
 const connectionCounts = (process.env.CONNECTIONS ?? "32,200").split(",").map(Number);
 
+/** Each look is a connection of its own and a count: more of them would be a load themselves. */
+const betweenLooksMs = 100;
+
 const parts = { accept, relay, single };
 type Part = keyof typeof parts;
 const asked = process.argv.slice(2).filter((name): name is Part => name in parts);
@@ -149,9 +152,6 @@ async function relay({ server: postgres, environment: databaseEnvironment }: Ben
     return Number(row?.count);
   }
 }
-
-/** Each look is a connection of its own and a count: more of them would be a load themselves. */
-const betweenLooksMs = 100;
 
 /** Mails that wait, since nobody carries them on. */
 async function accepted(server: StartedProgram, mails: number): Promise<void> {
