@@ -8,6 +8,7 @@ import { type DirectoryLock, lockDirectory } from "../../src/store/directory-loc
 import { makeDatabase } from "../support/database.ts";
 import { inboxdHere, runInboxd, startInboxd } from "../support/inboxd.ts";
 import { greeted, inData } from "../support/raw-smtp.ts";
+import { until } from "../support/until.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "ibx-portable-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
@@ -224,13 +225,17 @@ async function readExport(dataDir: string) {
 
 const half = '{"inboxd":"export"}\n{"end":true,"rows":1';
 const wentAway = "Cannot export: the running service went away before the end\n";
-const failures: [why: string, stderr: string, answer: (lock: DirectoryLock) => Response | Promise<Response>][] = [
+const failures: [
+  why: string,
+  stderr: string,
+  answer: (lock: DirectoryLock, unfinished: string) => Response | Promise<Response>,
+][] = [
   [
     "is refused",
     "Cannot export: the running service answered: No room\n",
     () => new Response("No room", { status: 503 }),
   ],
-  ["is cut off", wentAway, (lock) => new Response(cutOff(lock))],
+  ["is cut off", wentAway, (lock, unfinished) => new Response(cutOff(lock, unfinished))],
   ["ends too early", wentAway, () => new Response(half)],
   ["is empty", wentAway, () => new Response()],
   ["never begins", wentAway, (lock) => lock.release().then(() => new Response())],
@@ -239,8 +244,8 @@ const failures: [why: string, stderr: string, answer: (lock: DirectoryLock) => R
 test.each(failures)("an export that %s says so, and leaves no file", async (_, stderr, answer) => {
   const dataDir = mkdtempSync(join(directory, "held-"));
   const lock = lockDirectory(dataDir);
-  lock.serve(() => answer(lock));
   const file = join(dataDir, "export.jsonl");
+  lock.serve(() => answer(lock, `${file}.unfinished`));
   expect(await runInboxd(["export", file], { env: { DATA_DIR: dataDir } })).toEqual({ code: 1, stdout: "", stderr });
   expect(readdirSync(dataDir).filter((name) => name.startsWith("export."))).toEqual([]);
   await lock.release();
@@ -255,11 +260,12 @@ test("an export of a database that another command has in hand is refused with c
   await lock.release();
 });
 
-function cutOff(lock: DirectoryLock): ReadableStream {
+/** Once the half that it says has been written down. */
+function cutOff(lock: DirectoryLock, unfinished: string): ReadableStream {
   return new ReadableStream({
     start: (controller) => controller.enqueue(new TextEncoder().encode(half)),
     async pull() {
-      await Bun.sleep(50);
+      await until(() => Bun.file(unfinished).size === half.length);
       await lock.release();
     },
   });
