@@ -1,6 +1,6 @@
 /**
  * Many callers, one commit. While a batch commits, the next collects: an idle service adds no delay, a busy one
- * pays for one commit what would have been fifty. There is no timer, and lingering to fill a batch only loses.
+ * pays for one commit what would have been fifty. Lingering to fill a batch only loses.
  */
 export interface GroupCommitOptions<Item, Result> {
   /** One transaction for all; answers in the order of the items. */
@@ -13,7 +13,7 @@ export interface GroupCommitOptions<Item, Result> {
   inFlight?: number;
   /**
    * How many items a batch needs to start beside another. Where a batch costs much more than its items, a few large
-   * ones do more than many small ones; alone, a batch starts with one.
+   * ones do more than many small ones; alone, a batch starts with one. One that hangs keeps nobody waiting for company.
    */
   leastBeside?: number;
   /** Items that share a lane are never in two batches at once: the later one would be in the way of the earlier. */
@@ -32,21 +32,37 @@ export function groupCommit<Item, Result>(options: GroupCommitOptions<Item, Resu
   const busyLanes = new Set<string>();
   let running = 0;
   let isStarting = false;
+  let startedMs = 0;
+  let willLookAgain = false;
+
+  function leastToStart(): number {
+    return running === 0 || performance.now() - startedMs >= hangsAfterMs ? 1 : leastBeside;
+  }
 
   function start(): void {
     isStarting = false;
-    while (running < inFlight && queue.length >= (running === 0 ? 1 : leastBeside)) {
+    while (running < inFlight && queue.length >= leastToStart()) {
       const batch = takeBatch();
       if (batch.length === 0) return;
       const lanes = lanesOf === undefined ? [] : batch.flatMap(({ item }) => lanesOf(item));
       for (const lane of lanes) busyLanes.add(lane);
       running += 1;
+      startedMs = performance.now();
       void commitBatch(batch).finally(() => {
         running -= 1;
         for (const lane of lanes) busyLanes.delete(lane);
         start();
       });
     }
+    if (queue.length > 0 && running < inFlight && !willLookAgain) {
+      willLookAgain = true;
+      setTimeout(lookAgain, hangsAfterMs);
+    }
+  }
+
+  function lookAgain(): void {
+    willLookAgain = false;
+    start();
   }
 
   function takeBatch(): Waiting<Item, Result>[] {
@@ -86,3 +102,6 @@ export function groupCommit<Item, Result>(options: GroupCommitOptions<Item, Resu
       queueMicrotask(start);
     });
 }
+
+/** Many times what a batch takes. */
+const hangsAfterMs = 100;

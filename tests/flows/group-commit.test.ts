@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { type GroupCommitOptions, groupCommit } from "../../src/flows/group-commit.ts";
+import { until } from "../support/until.ts";
 
 type Own = Partial<Omit<GroupCommitOptions<string, string>, "commit">>;
 
@@ -77,6 +78,32 @@ describe("what comes together is committed together", () => {
     expect(answered).toBe(false);
     ends[0]?.resolve();
     await answer;
+  });
+});
+
+describe("what is too little for a batch beside another", () => {
+  test("waits for company, and goes with it", async () => {
+    const { add, batches, ends } = committing({ leastBeside: 2 });
+    const answers: Promise<string>[] = [];
+    for (const item of ["a", "b", "c"]) {
+      answers.push(add(item));
+      await settle();
+      if (item === "b") expect(batches).toEqual([["a"]]);
+    }
+    expect(batches).toEqual([["a"], ["b", "c"]]);
+    for (const end of ends) end.resolve();
+    expect(await Promise.all(answers)).toHaveLength(3);
+  });
+
+  test("does not wait behind one that hangs", async () => {
+    const { add, batches, ends } = committing({ leastBeside: 2 });
+    const answers = [add("a")];
+    await settle();
+    answers.push(add("b"));
+    await until(() => batches.length === 2);
+    expect(batches).toEqual([["a"], ["b"]]);
+    for (const end of ends) end.resolve();
+    expect(await Promise.all(answers)).toEqual(["a is kept", "b is kept"]);
   });
 });
 
