@@ -1,8 +1,8 @@
 import { recordMessage, type ThreadState } from "../domain/conversation.ts";
 import { previewOf } from "../domain/preview.ts";
 import { resolveThread } from "../domain/threading.ts";
-import type { AttachmentRow, MessageRow } from "../store/messages.ts";
-import type { FiledMails, KnownOfMails, ReadInbox } from "../store/receiving.ts";
+import type { AttachmentRow } from "../store/messages.ts";
+import type { FiledMails, InboundMessage, KnownOfMails, ReadInbox } from "../store/receiving.ts";
 import type { Arrival, ArrivalCopy } from "./arrival.ts";
 
 /** What came of a mail: it is in each inbox that still lives, or nowhere because none does. */
@@ -44,7 +44,6 @@ export function fileArrivals(arrivals: readonly Arrival[], facts: KnownOfMails):
     sources: [],
     correspondents: [],
     awaitedParents: [],
-    events: [],
     outboxItems: [],
     inboxes: [],
   };
@@ -92,17 +91,8 @@ export function fileArrivals(arrivals: readonly Arrival[], facts: KnownOfMails):
     }
     const sender = arrival.mail.from?.address.toLowerCase();
     if (sender !== undefined && sender !== "") filing.correspondents.push({ inboxId: inbox.id, address: sender });
-    filing.messages.push(messageRow(arrival, copy, recorded));
+    filing.messages.push(inboundMessage(arrival, copy, inbox.accountId, recorded));
     filing.attachments.push(...attachmentRows(arrival, copy));
-    filing.events.push({
-      id: copy.eventId,
-      accountId: inbox.accountId,
-      inboxId: inbox.id,
-      threadId,
-      messageId: copy.messageId,
-      type: "message.received",
-      occurredAt: recorded.createdAt,
-    });
     if (inbox.hasWebhook) {
       filing.outboxItems.push({
         subjectId: copy.eventId,
@@ -148,35 +138,37 @@ function factsOfCopy({ mail, receivedAt }: Arrival, copy: ArrivalCopy) {
   };
 }
 
-function messageRow(arrival: Arrival, copy: ArrivalCopy, recorded: ReturnType<typeof recordMessage>): MessageRow {
+function inboundMessage(
+  arrival: Arrival,
+  copy: ArrivalCopy,
+  accountId: string,
+  recorded: ReturnType<typeof recordMessage>,
+): InboundMessage {
   const { mail } = arrival;
   return {
     id: copy.messageId,
+    eventId: copy.eventId,
+    accountId,
     inboxId: copy.inboxId,
     threadId: recorded.thread.id,
     seq: recorded.seq,
-    direction: "inbound",
     directionSeq: recorded.directionSeq,
-    status: "received",
     createdAt: recorded.createdAt,
     rfcMessageId: mail.messageId,
     messageIdHash: arrival.messageIdHash,
     contentHash: arrival.contentHash,
     fromAddr: mail.from?.address ?? "",
-    fromName: mail.from?.name ?? null,
+    fromName: mail.from?.name,
     toAddr: copy.toAddr,
     cc: mail.cc.map(({ address }) => address),
-    replyTo: mail.replyTo ?? null,
+    replyTo: mail.replyTo,
     subject: mail.subject,
     bodyText: mail.bodyText,
-    bodyHtml: mail.bodyHtml ?? null,
+    bodyHtml: mail.bodyHtml,
     attachmentCount: mail.attachments.length,
     sourceId: arrival.sourceId,
     sizeBytes: arrival.sizeBytes,
-    inReplyTo: mail.inReplyTo[0] ?? null,
-    referenceIds: null,
-    providerMessageId: null,
-    failure: null,
+    inReplyTo: mail.inReplyTo[0],
   };
 }
 

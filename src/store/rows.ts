@@ -28,7 +28,11 @@ export function insertNewRows<T extends PgTable>(db: Db, table: T, rows: readonl
 
 /** Values as a set of rows called `row`, with the names of `names` and the types that `table` gives them. */
 export function recordSet(table: PgTable, values: readonly object[], names: readonly string[]): SQL {
-  const { set, apart, named } = shapeOf(table, names);
+  return recordsOf(shapeOf(table, names).records, values);
+}
+
+/** The same of columns that are not all of one table. */
+export function recordsOf({ set, apart, named }: Records, values: readonly object[]): SQL {
   const [first, ...others] = apart;
   if (first === undefined) return sql`${set.begin}${JSON.stringify(values)}${set.end}${named}`;
   const rest = values.map((value) => ({ ...value, ...withoutLong }));
@@ -45,10 +49,14 @@ function pluck(values: readonly object[], name: string): (string | null)[] {
   return values.map((value) => (value as Record<string, string | null | undefined>)[name] ?? null);
 }
 
-/** What stands around the parameters. Written once: a busy service says it some thousand times a second. */
 interface Shape {
   /** `insert into … select … from ` */
   into: SQL;
+  records: Records;
+}
+
+/** What stands around the parameters. Written once: a busy service says it some thousand times a second. */
+export interface Records {
   set: {
     /** `json_to_recordset(` */
     begin: SQL;
@@ -70,17 +78,24 @@ function shapeOf(table: PgTable, names: readonly string[]): Shape {
   const known = ofTable.get(key);
   if (known !== undefined) return known;
   const columns = Object.entries(getTableColumns(table)).filter(([name]) => names.includes(name));
-  const isLong = ([name]: [string, PgColumn]) => longTexts.includes(name);
-  const apart = columns.filter(isLong);
-  const inJson = columns.filter((column) => !isLong(column));
-  const list = (of: typeof columns, each: (name: string, column: PgColumn) => string) =>
-    of.map(([name, column]) => each(name, column)).join(", ");
   const into = list(columns, (_, column) => `"${columnName(column)}"`);
   const selected = list(columns, (name) => `row."${name}"`);
-  const typed = list(inJson, (name, column) => `"${name}" ${column.getSQLType()}`);
-  const namesOnly = list([...inJson, ...apart], (name) => `"${name}"`);
   const shape = {
     into: sql.raw(`insert into "${getTableConfig(table).name}" (${into}) select ${selected} from `),
+    records: recordsWith(Object.fromEntries(columns)),
+  };
+  ofTable.set(key, shape);
+  return shape;
+}
+
+export function recordsWith(columns: Record<string, PgColumn>): Records {
+  const all = Object.entries(columns);
+  const isLong = ([name]: [string, PgColumn]) => longTexts.includes(name);
+  const apart = all.filter(isLong);
+  const inJson = all.filter((column) => !isLong(column));
+  const typed = list(inJson, (name, column) => `"${name}" ${column.getSQLType()}`);
+  const namesOnly = list([...inJson, ...apart], (name) => `"${name}"`);
+  return {
     set: {
       begin: sql.raw("json_to_recordset("),
       end: sql.raw(apart.length === 0 ? "::json)" : `::json) as (${typed})`),
@@ -88,8 +103,10 @@ function shapeOf(table: PgTable, names: readonly string[]): Shape {
     named: sql.raw(apart.length === 0 ? ` as row(${typed})` : ` as row(${namesOnly})`),
     apart: apart.map(([name]) => name),
   };
-  ofTable.set(key, shape);
-  return shape;
+}
+
+function list(columns: [string, PgColumn][], each: (name: string, column: PgColumn) => string): string {
+  return columns.map(([name, column]) => each(name, column)).join(", ");
 }
 
 /** As `casing: "snake_case"` names it. */

@@ -100,6 +100,69 @@ for (const engine of enginesHere()) {
       });
     });
 
+    describe("an inbox that had a mail just now", () => {
+      const first = { messageId: "first@x.example" };
+
+      test("is not read again", async () => {
+        const inbox = await world().inbox();
+        const counted = countingReads(deps());
+        const receiver = receiverOf(counted.deps);
+        await receiver(first, inbox);
+        expect(counted.reads).toBe(1);
+        await receiver({ messageId: "second@x.example" }, inbox);
+        expect(counted.reads).toBe(1);
+        expect(await totalsOf(world(), inbox)).toEqual({ messages: 2, inbound: 2, threads: 2, unread: 2 });
+      });
+
+      test("takes the same mail once", async () => {
+        const inbox = await world().inbox();
+        const receiver = receiverOf(deps());
+        for (const mail of [first, first]) expect(await receiver(mail, inbox)).toBe("stored");
+        expect(await messages(inbox)).toHaveLength(1);
+      });
+
+      test("joins a mail with the reply that came before it", async () => {
+        const inbox = await world().inbox();
+        const receiver = receiverOf(deps());
+        await receiver({ messageId: "reply@x.example", inReplyTo: "late@x.example" }, inbox);
+        await receiver({ messageId: "late@x.example" }, inbox);
+        expect(await messages(inbox)).toHaveLength(2);
+        expect(await threadsOf(inbox)).toHaveProperty("size", 1);
+      });
+
+      test("counts what another process stored meanwhile", async () => {
+        const inbox = await world().inbox();
+        const receivers = [receiverOf(deps()), receiverOf(deps())];
+        for (let number = 0; number < 4; number++) {
+          for (const receiver of receivers) await receiver({ messageId: `${crypto.randomUUID()}@x.example` }, inbox);
+        }
+        expect((await messages(inbox)).map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+        expect(await totalsOf(world(), inbox)).toEqual({ messages: 8, inbound: 8, threads: 8, unread: 8 });
+      });
+
+      test("takes no mail once it is deleted", async () => {
+        const inbox = await world().inbox();
+        const receiver = receiverOf(deps());
+        await receiver(first, inbox);
+        expect((await world().api(`/v1/inboxes/${inbox.id}`, { method: "DELETE" })).status).toBe(204);
+        expect(await receiver({ messageId: "late@x.example" }, inbox)).toBe("gone");
+      });
+
+      test("has its events delivered from when a webhook is set", async () => {
+        const inbox = await world().inbox();
+        const receiver = receiverOf(deps());
+        await query(db(), sql`update webhooks set disabled_at = now()`);
+        try {
+          await receiver(first, inbox);
+        } finally {
+          await query(db(), sql`update webhooks set disabled_at = null`);
+        }
+        expect(await countRows(db(), "outbox", inbox.id)).toBe(0);
+        await receiver({ messageId: "second@x.example" }, inbox);
+        expect(await countRows(db(), "outbox", inbox.id)).toBe(1);
+      });
+    });
+
     describe("the thread of a mail", () => {
       const before = [
         { messageId: "a@x.example", subject: "A" },
@@ -476,6 +539,26 @@ function receiverOf(deps: Deps) {
     const recipients = inboxes.map(({ id, address }) => ({ inboxId: id, toAddr: address }));
     return receive({ mail: await parsed(mail), raw, recipients });
   };
+}
+
+/** Counts how often it is asked what is known of mails. */
+function countingReads(deps: Deps) {
+  const { mail } = deps.db;
+  const session = mail._.session;
+  const counted = {
+    reads: 0,
+    deps: { ...deps, db: { ...deps.db, mail: { ...mail, _: { ...mail._, session: watched() } } } },
+  };
+  return counted as typeof counted & { deps: Deps };
+
+  function watched() {
+    return Object.assign(Object.create(session), {
+      prepareQuery(...given: Parameters<typeof session.prepareQuery>) {
+        if (given[0].sql.startsWith("select known.kind")) counted.reads += 1;
+        return session.prepareQuery(...given);
+      },
+    });
+  }
 }
 
 function rawOf(mail: Mail): Uint8Array {

@@ -18,7 +18,7 @@ const prepareQuery = session.prepareQuery.bind(session);
 // server has in hand when the process dies in the middle of it.
 session.prepareQuery = ((...[asked, ...rest]: Parameters<typeof prepareQuery>) => {
   const prepared = prepareQuery(asked, ...rest);
-  if (!asked.sql.includes('insert into "messages"')) return prepared;
+  if (!asked.sql.includes("insert into messages")) return prepared;
   return Object.assign(Object.create(prepared), {
     async execute() {
       if (moment === "before") {

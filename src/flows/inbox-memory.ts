@@ -1,0 +1,56 @@
+import type { ReadInbox } from "../store/receiving.ts";
+
+/**
+ * Inboxes as this process left them. While mail after mail comes for the same few they need not be read again, since the
+ * statement that writes makes sure that they are as it says.
+ */
+export interface InboxMemory {
+  /** All of them, or undefined where one is not known. */
+  recall(ids: readonly string[]): ReadInbox[] | undefined;
+  remember(inboxes: readonly ReadInbox[]): void;
+  /** One of them was not as remembered. Others write to it as well, so for a while it is read each time. */
+  mistrust(ids: readonly string[]): void;
+}
+
+const rememberedMs = 2_000;
+const mistrustedMs = 10_000;
+const mostRemembered = 10_000;
+
+export function inboxMemory(now: () => Date): InboxMemory {
+  const known = new Map<string, { inbox: ReadInbox | undefined; untilMs: number }>();
+
+  function lately(id: string, nowMs: number) {
+    const entry = known.get(id);
+    return entry !== undefined && nowMs < entry.untilMs ? entry : undefined;
+  }
+
+  function keep(id: string, inbox: ReadInbox | undefined, untilMs: number): void {
+    if (known.size >= mostRemembered) known.clear();
+    known.set(id, { inbox, untilMs });
+  }
+
+  return {
+    recall(ids) {
+      const nowMs = now().getTime();
+      const inboxes: ReadInbox[] = [];
+      for (const id of ids) {
+        const inbox = lately(id, nowMs)?.inbox;
+        if (inbox === undefined) return undefined;
+        inboxes.push(inbox);
+      }
+      return inboxes;
+    },
+    remember(inboxes) {
+      const nowMs = now().getTime();
+      for (const inbox of inboxes) {
+        const entry = lately(inbox.id, nowMs);
+        const isMistrusted = entry !== undefined && entry.inbox === undefined;
+        if (!isMistrusted) keep(inbox.id, inbox, nowMs + rememberedMs);
+      }
+    },
+    mistrust(ids) {
+      const untilMs = now().getTime() + mistrustedMs;
+      for (const id of ids) keep(id, undefined, untilMs);
+    },
+  };
+}
