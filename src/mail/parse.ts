@@ -5,8 +5,9 @@ import { storedNames } from "../domain/filename.ts";
 import type { Mailbox, ParsedAttachment, ParsedMail } from "../domain/message.ts";
 import { bareMessageId, contentMessageId, messageIdsOf } from "../domain/message-id.ts";
 import { cleanText, oneLine, truncateCodePoints } from "../domain/text.ts";
-import { readableHead } from "./head.ts";
+import { headLimits, readableHead } from "./head.ts";
 import { textOfHtml } from "./html.ts";
+import { type Listed, plainHead } from "./plain-head.ts";
 import { type Outline, outlineOf } from "./prescan.ts";
 import { type Skeleton, skeletonOf } from "./skeleton.ts";
 import { workerPool } from "./worker-pool.ts";
@@ -115,7 +116,7 @@ async function parseOutlined(raw: Buffer, outline: Outline, options: ParseOption
 
 /**
  * A mail that is plain text and nothing else, as a machine writes it. The parser goes over a body line by line, which
- * is half of its time: here it gets the head alone, and the lines are put right at once.
+ * is half of its time: here it gets the head alone, if that, and the lines are put right at once.
  */
 async function parsePlain(raw: Buffer, outline: Outline, options: ParseOptions): Promise<ParsedMail | undefined> {
   const [part, ...others] = outline.parts;
@@ -125,10 +126,16 @@ async function parsePlain(raw: Buffer, outline: Outline, options: ParseOptions):
   const text = body.toString("latin1").replaceAll("\r\n", "\n");
   // A CR by itself is the parser's: what it makes of one depends on where it stands.
   if (text.includes("\r")) return undefined;
+  const listed = part.override === undefined ? plainHeadOf(raw.subarray(part.headStart, part.headEnd)) : undefined;
+  if (listed !== undefined) return toParsedMail({ ...listed, text }, [], raw, options, outline.whole);
   const skeleton = skeletonOf(raw, { ...outline, end: part.bodyStart }, false);
   const email = await readWith(skeleton.bytes);
   if (email.attachments.length > 0 || email.html !== undefined) return undefined;
   return toParsedMail({ ...email, text }, [], raw, options, skeleton.whole);
+}
+
+function plainHeadOf(block: Buffer): Listed | undefined {
+  return block.length <= headLimits.fieldBytes && isAscii(block) ? plainHead(block.toString("latin1")) : undefined;
 }
 
 /** What the beginning of the head says: all that is known of a mail that could not be parsed. */
@@ -182,7 +189,7 @@ const maxBodyLength = 2 * 1024 * 1024;
 const maxAttachments = 1000;
 
 function toParsedMail(
-  email: Email,
+  email: Pick<Email, keyof Listed | "text" | "html">,
   restored: readonly Restored[],
   raw: Uint8Array,
   options: ParseOptions,
