@@ -148,7 +148,7 @@ interface ByteStore {
   bytes(): Uint8Array;
 }
 
-const blockBytes = 16 << 10;
+const mostBlockBytes = 16 << 10;
 const smallPieceBytes = 4 << 10;
 /** Up to here a loop copies faster than a call. */
 const tinyPieceBytes = 32;
@@ -161,12 +161,20 @@ const tinyPieceBytes = 32;
 function byteStore(): ByteStore {
   const pieces: Buffer[] = [];
   let block: Buffer | undefined;
+  let blockBytes = smallPieceBytes;
   let used = 0;
 
   function closeBlock(): void {
     if (block !== undefined) pieces.push(block.subarray(0, used));
     block = undefined;
     used = 0;
+  }
+
+  /** The end of a mail is small, and what comes in many small pieces goes on so. */
+  function newBlock(): Buffer {
+    const fresh = Buffer.allocUnsafeSlow(blockBytes);
+    blockBytes = Math.min(2 * blockBytes, mostBlockBytes);
+    return fresh;
   }
 
   return {
@@ -179,7 +187,7 @@ function byteStore(): ByteStore {
         return;
       }
       if (block !== undefined && used + length > block.length) closeBlock();
-      block ??= Buffer.allocUnsafeSlow(blockBytes);
+      block ??= newBlock();
       if (length > tinyPieceBytes) used += chunk.copy(block, used, from, to);
       else for (let at = from; at < to; at++) block[used++] = chunk[at] ?? 0;
     },
