@@ -48,10 +48,12 @@ export function groupCommit<Item, Result>(options: GroupCommitOptions<Item, Resu
       for (const lane of lanes) busyLanes.add(lane);
       running += 1;
       startedMs = performance.now();
-      void commitBatch(batch).finally(() => {
+      void commitBatch(batch).then((answer) => {
         running -= 1;
         for (const lane of lanes) busyLanes.delete(lane);
         start();
+        // The next batch is on its way before those of this one are told, which takes about as long as to store it.
+        setImmediate(answer);
       });
     }
     if (queue.length > 0 && running < inFlight && !willLookAgain) {
@@ -82,14 +84,25 @@ export function groupCommit<Item, Result>(options: GroupCommitOptions<Item, Resu
     return batch;
   }
 
-  async function commitBatch(batch: Waiting<Item, Result>[]): Promise<void> {
+  /** Answers what tells those who wait. */
+  async function commitBatch(batch: Waiting<Item, Result>[]): Promise<() => void> {
     try {
       const results = await options.commit(batch.map(({ item }) => item));
-      for (const [index, waiting] of batch.entries()) waiting.resolve(results[index] as Result);
+      return () => {
+        for (const [index, waiting] of batch.entries()) waiting.resolve(results[index] as Result);
+      };
     } catch (error) {
-      if (batch.length === 1 || options.isHopeless(error)) for (const waiting of batch) waiting.reject(error);
+      if (batch.length === 1 || options.isHopeless(error)) {
+        return () => {
+          for (const waiting of batch) waiting.reject(error);
+        };
+      }
       // One bad item must not refuse the good ones that came with it.
-      else for (const waiting of batch) await commitBatch([waiting]);
+      const answers: (() => void)[] = [];
+      for (const waiting of batch) answers.push(await commitBatch([waiting]));
+      return () => {
+        for (const answer of answers) answer();
+      };
     }
   }
 

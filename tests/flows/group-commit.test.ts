@@ -68,6 +68,27 @@ describe("what comes together is committed together", () => {
     expect(await Promise.all(answers)).toHaveLength(4);
   });
 
+  test("the next batch is on its way before those of the last are answered", async () => {
+    const sent: string[] = [];
+    const add = groupCommit<string, string>({
+      async commit(items) {
+        for (let step = 0; step < 20; step++) await null;
+        sent.push(...items);
+        return items;
+      },
+      sizeOf: () => 1,
+      isHopeless: () => false,
+      inFlight: 1,
+    });
+    const sentWhenAnswered = add("a").then(() => [...sent]);
+    await null;
+    await null;
+    const answer = add("b");
+    expect(sent).toEqual([]);
+    expect(await sentWhenAnswered).toEqual(["a", "b"]);
+    expect(await answer).toBe("b");
+  });
+
   test("nobody is answered before the commit", async () => {
     const { add, ends } = committing();
     let answered = false;
