@@ -18,7 +18,7 @@ interface Named {
 
 /**
  * The head of a mail as a machine writes it: ASCII, a field a line or folded, names without quotes, comments or encoded
- * words. Undefined where anything else stands in a field that counts: that is for the parser, which takes five times as
+ * words. Undefined where anything else stands in a field that counts: that is for the parser, which takes several times as
  * long. Where this answers, it answers what the parser would.
  */
 export function plainHead(head: string): Listed | undefined {
