@@ -24,10 +24,12 @@ interface Named {
 export function plainHead(head: string): Listed | undefined {
   const fields = new Map<string, string[]>();
   for (const line of unfolded(head)) {
-    const [, name, value] = field.exec(line) ?? [];
-    if (name === undefined || value === undefined) return undefined;
+    const colon = line.indexOf(":");
+    const name = line.slice(0, Math.max(colon, 0));
+    if (!fieldName.test(name) || line.includes("\r") || line.includes("\n")) return undefined;
     const key = name.toLowerCase();
     if (!listed.has(key)) continue;
+    const value = withoutSpaceAround(line, colon + 1);
     if (value.includes("=?")) return undefined;
     const values = fields.get(key);
     if (values === undefined) fields.set(key, [value]);
@@ -65,6 +67,19 @@ function fold(fields: string[], line: string): string[] {
   return fields;
 }
 
+/** Step by step: a pattern would go back and forth over a line of white space, as often as it is long. */
+function withoutSpaceAround(line: string, from: number): string {
+  let start = from;
+  let end = line.length;
+  while (start < end && isSpace(line.charCodeAt(start))) start++;
+  while (end > start && isSpace(line.charCodeAt(end - 1))) end--;
+  return line.slice(start, end);
+}
+
+function isSpace(code: number): boolean {
+  return code === 0x20 || code === 0x09;
+}
+
 function addressesOf(values: readonly string[] = []): Named[] | undefined {
   const addresses: Named[] = [];
   for (const value of values) {
@@ -80,8 +95,7 @@ function addressesOf(values: readonly string[] = []): Named[] | undefined {
 
 const listed = new Set(["from", "to", "cc", "reply-to", "subject", "message-id", "in-reply-to", "references"]);
 
-/** A name, and what stands behind the colon without the white space around it. No line break by itself fits. */
-const field = /^([A-Za-z0-9-]+):[ \t]*((?:.*[^ \t\r\n])?)[ \t]*$/;
+const fieldName = /^[A-Za-z0-9-]+$/;
 
 const atom = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]+";
 /** Words with a space between them before an address in brackets; an address; or one by itself. */

@@ -62,6 +62,20 @@ describe("the head of a machine's mail", () => {
     expect(plainHead(head)).toBeUndefined();
   });
 
+  test.each([
+    ["white space before a line feed", `Subject:${" ".repeat(32_000)}\nx\r\n`],
+    ["white space between words", `Subject: a${" ".repeat(32_000)}b${" ".repeat(32_000)}\r\n`],
+    ["words where addresses should be", `To: ${"a ".repeat(16_000)}@\r\n`],
+    ["an address without an end", `To: <${"a".repeat(32_000)}@${"b.".repeat(16_000)}\r\n`],
+    ["commas", `To: ${",".repeat(32_000)}\r\n`],
+    ["folds", `Subject: a${"\r\n b".repeat(8_000)}\r\n`],
+  ])("a head full of %s takes no longer than its length", (_, head) => {
+    plainHead(head);
+    const startedMs = performance.now();
+    plainHead(head);
+    expect(performance.now() - startedMs).toBeLessThan(100);
+  });
+
   test("is read as the parser reads it, or left to it", async () => {
     const piece = fc.constantFrom(
       ...[
