@@ -1,4 +1,3 @@
-import type { attachments, messages } from "./schema.ts";
+import type { attachments } from "./schema.ts";
 
-export type MessageRow = typeof messages.$inferSelect;
 export type AttachmentRow = typeof attachments.$inferSelect;
