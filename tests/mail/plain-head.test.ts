@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import PostalMime from "postal-mime";
 import { plainHead } from "../../src/mail/plain-head.ts";
+import { cpuMs } from "../support/cpu.ts";
 
 /** What the parser makes of the same head. */
 async function parsedHead(head: string): Promise<object> {
@@ -71,9 +72,9 @@ describe("the head of a machine's mail", () => {
     ["folds", `Subject: a${"\r\n b".repeat(8_000)}\r\n`],
   ])("a head full of %s takes no longer than its length", (_, head) => {
     plainHead(head);
-    const startedMs = performance.now();
+    const startMs = cpuMs();
     plainHead(head);
-    expect(performance.now() - startedMs).toBeLessThan(100);
+    expect(cpuMs() - startMs).toBeLessThan(500);
   });
 
   test("is read as the parser reads it, or left to it", async () => {
