@@ -68,10 +68,7 @@ for (const engine of enginesHere()) {
         await healthy.request(count);
         tookMs.push(performance.now() - storedMs);
       }
-      tookMs.sort((a, b) => a - b);
-      expect(tookMs.at(45)).toBeLessThan(1_000);
-      // A busy machine may make a few late; one that waits for another receiver waits for that one's deadline.
-      expect(tookMs.at(-1)).toBeLessThan(5_000);
+      expect(Math.max(...tookMs)).toBeLessThan(1_000);
       // They did get their tries, or nothing was shown.
       expect(silent.connections()).toBeGreaterThan(10);
     }, 60_000);
