@@ -125,8 +125,13 @@ interface Listener {
   onNotify: (payload: string) => void;
 }
 
+/** As it comes, each start asks the catalogue for all array types, which are read here by `readers` alone. */
+class Engine extends PGlite {
+  override async _initArrayTypes(): Promise<void> {}
+}
+
 async function startEngine(directory: string, onFlush: () => void): Promise<PGlite> {
-  return PGlite.create({
+  const engine = new Engine({
     fs: filesThatReachTheDisk(directory, onFlush),
     // As it comes, the engine is told never to flush (-F).
     startParams: [
@@ -140,6 +145,8 @@ async function startEngine(directory: string, onFlush: () => void): Promise<PGli
     parsers: readers,
     serializers: { 17: (bytes) => bytes },
   });
+  await engine.waitReady;
+  return engine;
 }
 
 /** The engine's file system has no flush: it must have one before the engine starts, since a start may recover and checkpoint. */
