@@ -94,12 +94,11 @@ export function startSearchIndexer({ db, now, randomBytes, log }: SearchIndexerD
   const pause = (ms: number) => sleep(ms, undefined, { signal: stopping.signal }).catch(() => undefined);
 
   async function work(): Promise<void> {
-    while (!stopping.signal.aborted) {
+    for (await pause(roundMs); !stopping.signal.aborted; await pause(roundMs)) {
       await round().catch((err: unknown) => {
         // That the database is away is told elsewhere, and once.
         if (!(err instanceof DatabaseUnavailable)) log.warn({ err }, "search index not filled; trying again");
       });
-      await pause(roundMs);
     }
     await releaseIndexing(db.work, holder, now()).catch(() => undefined);
   }

@@ -50,10 +50,10 @@ export async function startWorkers(deps: WorkerDeps): Promise<Workers> {
       .then(() => prune(deps, () => stopping))
       .catch((err: unknown) => deps.log.warn({ err }, "cannot prune"));
   }, pruneMs);
+  // The first look is a tick from now: a start has the doors to open first.
   const timer = setInterval(() => {
     for (const worker of Object.values(workers)) worker.tick();
   }, tickMs);
-  for (const worker of Object.values(workers)) worker.tick();
 
   return {
     nudge(kind) {
