@@ -8,6 +8,7 @@ import { shownElements, tameHtml } from "./tame-html.ts";
  * table rows become lines, images their `alt`. Never throws, and its time grows with the input's length alone.
  */
 export function textOfHtml(html: string): string {
+  toText ??= textMaker();
   return toText(tameHtml(html.slice(0, maxInputLength)))
     .replaceAll("\0", "\uFFFD")
     .toWellFormed()
@@ -61,23 +62,27 @@ const block = (selector: string, lineBreaks: number) => ({
   options: { leadingLineBreaks: lineBreaks, trailingLineBreaks: lineBreaks },
 });
 
-const toText = compile({
-  wordwrap: false,
-  formatters: { link: formatLink, list: formatList, quote: formatQuote, cell: formatCell, alt: formatAlt },
-  selectors: [
-    ...["h1", "h2", "h3", "h4", "h5", "h6"].map((selector) => block(selector, 2)),
-    ...["table", "dl"].map((selector) => block(selector, 2)),
-    ...["tr", "caption", "dt", "dd", "center"].map((selector) => block(selector, 1)),
-    { selector: "hr", format: "horizontalLine", options: { length: 40 } },
-    { selector: "a", format: "link" },
-    { selector: "ul", format: "list" },
-    { selector: "ol", format: "list" },
-    { selector: "blockquote", format: "quote" },
-    { selector: "td", format: "cell" },
-    { selector: "th", format: "cell" },
-    { selector: "img", format: "alt" },
-  ],
-});
+/** Made when the first HTML comes: a start need not wait for it. */
+let toText: ReturnType<typeof textMaker> | undefined;
+
+const textMaker = () =>
+  compile({
+    wordwrap: false,
+    formatters: { link: formatLink, list: formatList, quote: formatQuote, cell: formatCell, alt: formatAlt },
+    selectors: [
+      ...["h1", "h2", "h3", "h4", "h5", "h6"].map((selector) => block(selector, 2)),
+      ...["table", "dl"].map((selector) => block(selector, 2)),
+      ...["tr", "caption", "dt", "dd", "center"].map((selector) => block(selector, 1)),
+      { selector: "hr", format: "horizontalLine", options: { length: 40 } },
+      { selector: "a", format: "link" },
+      { selector: "ul", format: "list" },
+      { selector: "ol", format: "list" },
+      { selector: "blockquote", format: "quote" },
+      { selector: "td", format: "cell" },
+      { selector: "th", format: "cell" },
+      { selector: "img", format: "alt" },
+    ],
+  });
 
 type Walk = Parameters<FormatCallback>[1];
 type Builder = Parameters<FormatCallback>[2];
