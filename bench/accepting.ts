@@ -3,17 +3,17 @@
  * with no limits and without its workers, so that what accepting costs can be told from what is done with the mail later.
  */
 import pino from "pino";
+import { openDatabase } from "../src/database/db.ts";
 import { idMaker } from "../src/domain/ids.ts";
 import { perPlan } from "../src/domain/limits.ts";
-import { authenticator } from "../src/flows/authenticate.ts";
-import { seedFirstAccount } from "../src/flows/manage-accounts.ts";
-import { emailSender } from "../src/flows/send-email.ts";
-import { httpApp } from "../src/http/app.ts";
-import { inboxes } from "../src/http/inboxes.ts";
-import { send } from "../src/http/send.ts";
-import { serveHttp } from "../src/http/server.ts";
+import { authenticator } from "../src/flows/account/authenticate.ts";
+import { seedFirstAccount } from "../src/flows/account/manage-accounts.ts";
+import { emailSender } from "../src/flows/send/send-email.ts";
+import { inboxes } from "../src/http/routes/inboxes.ts";
+import { send } from "../src/http/routes/send.ts";
+import { httpApp } from "../src/http/shell/app.ts";
+import { serveHttp } from "../src/http/shell/server.ts";
 import { realWorld } from "../src/service.ts";
-import { openDatabase } from "../src/store/db.ts";
 import { migrate } from "../src/store/migrate.ts";
 import { benchKey } from "./support/service.ts";
 

@@ -10,11 +10,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import PostalMime, { type Email } from "postal-mime";
-import { storedNames } from "../src/domain/filename.ts";
 import type { ParsedMail } from "../src/domain/message.ts";
-import { canonicalMessageId } from "../src/domain/message-id.ts";
-import { oneLine } from "../src/domain/text.ts";
-import { mailParser } from "../src/mail/parse.ts";
+import { mailParser } from "../src/mail/read/parse.ts";
+import { storedNames } from "../src/standards/filename.ts";
+import { canonicalMessageId } from "../src/standards/message-id.ts";
+import { oneLine } from "../src/standards/text.ts";
 import { mailsIn, withCrlf } from "./support/corpus.ts";
 
 const [folder] = process.argv.slice(2);
@@ -24,6 +24,11 @@ if (folder === undefined) {
 }
 
 const slowestAllowedMs = 1000;
+/**
+ * Mails of which a reader of theirs sees something else on purpose: text/enriched is text here, no file, and in
+ * `C:\TEMP\x.png` the backslashes divide folders.
+ */
+const otherwise = ["rfc/000.", "rfc/003.", "legacy/035.", "legacy/039."];
 const parser = mailParser({ mailDomain: "corpus.invalid" });
 const groups = new Map<string, Group>();
 const agreement = new Map<string, Agreement>();
@@ -69,7 +74,7 @@ async function judge(name: string, raw: Uint8Array, tree: Tree | undefined, grou
   group.slowestMs = Math.max(group.slowestMs, tookMs);
   if (mail === undefined) return;
   if (mail.complete) group.whole++;
-  if (tree === undefined) return;
+  if (tree === undefined || otherwise.some((file) => name.includes(file))) return;
   const bare = await PostalMime.parse(raw, { forceRfc822Attachments: true });
   compare(name, wantedOf(tree), wordsOf(mail), wordsOfBare(bare));
 }

@@ -3,7 +3,7 @@
  * million (SIZES=1000,1000000), in turns within one run, at concurrency 8; DATABASE=embedded for the other database, with
  * 50,000 messages. The last lines hold the first page against the same rows by raw SQL through the same driver.
  */
-import { openDatabase } from "../src/store/db.ts";
+import { openDatabase } from "../src/database/db.ts";
 import { clientOf } from "./support/client.ts";
 import { engine, onEngine, startDatabase } from "./support/database.ts";
 import { type LoadResult, load, median, percentile } from "./support/load.ts";

@@ -12,12 +12,12 @@
 import { sql } from "drizzle-orm";
 import { Logger, makeWorkerUtils, run } from "graphile-worker";
 import pino from "pino";
+import { type Database, openDatabase, query, type Timeouts } from "../src/database/db.ts";
 import { webhookScheduleSeconds } from "../src/domain/backoff.ts";
 import { idMaker } from "../src/domain/ids.ts";
 import { perPlan } from "../src/domain/limits.ts";
-import { webhookHeaders, webhookSigner } from "../src/domain/signature.ts";
-import { attachmentLinks } from "../src/flows/attachment-links.ts";
-import { type Database, openDatabase, query, type Timeouts } from "../src/store/db.ts";
+import { attachmentLinks } from "../src/flows/read/attachment-links.ts";
+import { webhookHeaders, webhookSigner } from "../src/standards/signature.ts";
 import { migrate } from "../src/store/migrate.ts";
 import { webhookClient } from "../src/webhook/client.ts";
 import { startWorkers, type WorkerDeps } from "../src/workers/scheduler.ts";
@@ -318,6 +318,7 @@ async function workerDeps(db: Database): Promise<WorkerDeps> {
     },
     signMail: undefined,
     acceptMail: async () => ({ kind: "gone" }),
+    fileUnparsed: async () => "unserved",
     maxQueueHours: 48,
     webhooks: webhookClient({ allowPrivate: true, version: "0.0.0" }),
     links: await attachmentLinks({ signingKey: "k".repeat(32), ttlSeconds: 900, baseUrl: () => "http://localhost" }),

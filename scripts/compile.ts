@@ -11,8 +11,8 @@ export function compile(binary: string): void {
       ...["--bytecode", "--format=esm"],
       // Else the binary would obey a stray bunfig.toml or .env in its working directory.
       ...["--no-compile-autoload-bunfig", "--no-compile-autoload-dotenv"],
-      // Never --minify: Elysia reads the source of its handlers. The second entry is a Worker's.
-      ...["src/main.ts", "src/mail/parse-worker.ts"],
+      // Never --minify: Elysia reads the source of its handlers.
+      "src/binary.ts",
     ],
     { cwd: house, stdin: "ignore", stdout: "inherit", stderr: "inherit" },
   );

@@ -1,5 +1,5 @@
 /**
- * Makes `src/store/embedded-cluster.tar.zst`: the data directory that an embedded database starts from, freshly initialised
+ * Makes `src/database/embedded-cluster.tar.zst`: the data directory that an embedded database starts from, freshly initialised
  * and migrated. Initialising one takes seconds and a gigabyte, and migrating a third of what a first start takes;
  * unpacking this takes a fraction of each.
  * Run it again, and commit what it makes, whenever @electric-sql/pglite is upgraded or `drizzle/` has another step:
@@ -9,10 +9,10 @@ import { cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PGlite } from "@electric-sql/pglite";
-import { openDatabase } from "../src/store/db.ts";
+import { openDatabase } from "../src/database/db.ts";
 import { migrate } from "../src/store/migrate.ts";
 
-const target = join(import.meta.dir, "../src/store/embedded-cluster.tar.zst");
+const target = join(import.meta.dir, "../src/database/embedded-cluster.tar.zst");
 const workplace = mkdtempSync(join(tmpdir(), "ibx-cluster-"));
 const cluster = join(workplace, "pg");
 

@@ -14,7 +14,7 @@ try {
   compile(binary);
   const tests = Bun.spawn(
     [
-      ...[process.execPath, "test", "--timeout", "90000", "--retry", "2"],
+      ...[process.execPath, "test", "--timeout", "90000"],
       // One more than there are cores, for the moments in which a test waits.
       `--parallel=${availableParallelism() + 1}`,
       // Else each file would load and compile anew what it shares with all others, which is a third of all that a run costs.
@@ -25,11 +25,25 @@ try {
     ],
     {
       cwd: house,
-      env: { ...process.env, TEST_INBOXD: binary },
-      stdio: ["inherit", "inherit", "inherit"],
+      env: { ...process.env, TEST_INBOXD: binary, ...(process.stderr.isTTY && { FORCE_COLOR: "1" }) },
+      stdio: ["inherit", "pipe", "pipe"],
     },
   );
+  const retried = await Promise.all([handOn(tests.stdout, process.stdout), handOn(tests.stderr, process.stderr)]);
   process.exitCode = await tests.exited;
+  for (const name of retried.flat()) console.log(`Retried: ${name}`);
 } finally {
   rmSync(directory, { recursive: true, force: true });
+}
+
+/** Passes on what is said, as it comes; the tests in it that took more than one attempt. */
+async function handOn(said: ReadableStream<Uint8Array>, to: NodeJS.WriteStream): Promise<string[]> {
+  const decoder = new TextDecoder();
+  let all = "";
+  for await (const piece of said) {
+    to.write(piece);
+    all += decoder.decode(piece, { stream: true });
+  }
+  const lines = Bun.stripANSI(all).matchAll(/^\((?:pass|fail)\) (.+ \(attempt \d+\))/gm);
+  return [...new Set(Array.from(lines, ([, name = ""]) => name))];
 }

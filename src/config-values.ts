@@ -1,7 +1,9 @@
 import { readFileSync } from "node:fs";
 import { domainToASCII } from "node:url";
-import { isIpAddress } from "./domain/network.ts";
 import { type Outbound, parseOutbound } from "./domain/outbound.ts";
+import { isHostName } from "./standards/host-name.ts";
+import { isIpAddress } from "./standards/ip.ts";
+import { type NameServer, parseNameServer } from "./standards/name-server.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -65,9 +67,7 @@ export function parsedOutbound(text: string): Parsed<Outbound> {
 /** In the form that DNS knows: what is compared with it comes in this form too. */
 export function parseDomain(text: string): Parsed<string> {
   const domain = domainToASCII(text).toLowerCase();
-  const label = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
-  const shape = new RegExp(`^${label}(?:\\.${label})*$`);
-  return shape.test(domain) && domain.length <= 223
+  return isHostName(domain) && domain.length <= 223
     ? { value: domain }
     : "must be a domain name such as mail.example.com";
 }
@@ -75,6 +75,13 @@ export function parseDomain(text: string): Parsed<string> {
 export function parseAddresses(text: string): Parsed<string[]> {
   const addresses = text.split(",").map((part) => part.trim().toLowerCase());
   return addresses.every(isIpAddress) ? { value: addresses } : "must be IP addresses with commas between them";
+}
+
+export function parseNameServers(text: string): Parsed<NameServer[]> {
+  const servers = text.split(",").map((part) => parseNameServer(part.trim()));
+  return servers.every((server) => server !== undefined)
+    ? { value: servers }
+    : "must be IP addresses with commas between them, each with its port where that is not 53";
 }
 
 export function parseSelector(text: string): Parsed<string> {
@@ -97,7 +104,7 @@ export function parseBaseUrl(text: string): Parsed<string> {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol)) return "must be a URL that begins with https:// or http://";
   if (url.search !== "" || url.hash !== "" || url.username !== "") return "must have nothing behind its path";
-  return { value: url.href.replace(/\/+$/, "") };
+  return { value: url.href.replace(/(?<!\/)\/+$/, "") };
 }
 
 export function parseSchedule(text: string): Parsed<number[]> {

@@ -5,6 +5,7 @@ import {
   parseDatabaseUrl,
   parseDomain,
   parsedOutbound,
+  parseNameServers,
   parseSchedule,
   parseSelector,
   parseToken,
@@ -14,8 +15,9 @@ import {
 } from "./config-values.ts";
 import { type LimitName, type Plan, type PlanLimits, parsePlanLimit, perPlan, plans } from "./domain/limits.ts";
 import { describeOutbound, type Outbound } from "./domain/outbound.ts";
-import { webhookSecretFault } from "./domain/signature.ts";
 import { checkWebhookUrl } from "./domain/webhook-url.ts";
+import { describeNameServer, type NameServer } from "./standards/name-server.ts";
+import { webhookSecretFault } from "./standards/signature.ts";
 
 export type { Environment } from "./config-values.ts";
 
@@ -38,6 +40,8 @@ export interface Config {
   /** Balancers: what comes from their addresses is not counted by address. */
   trustedProxies: readonly string[];
   outbound: Outbound;
+  /** Undefined: those of the machine. */
+  dnsServers: readonly NameServer[] | undefined;
   dkim: { selector: string; privateKeyPem: string } | undefined;
   apiKey: string | undefined;
   webhookUrl: string | undefined;
@@ -113,6 +117,7 @@ export function readConfig(env: Environment, isTerminal = false): Config {
     smtpMaxConnectionsPerAddress: integer("SMTP_MAX_CONNECTIONS_PER_ADDRESS", 50, 1, 10_000),
     trustedProxies: checked("TRUSTED_PROXIES", text("TRUSTED_PROXIES"), parseAddresses) ?? [],
     outbound,
+    dnsServers: checked("DNS_SERVERS", text("DNS_SERVERS"), parseNameServers),
     dkim: together(
       faults,
       "DKIM_SELECTOR",
@@ -135,7 +140,7 @@ export function readConfig(env: Environment, isTerminal = false): Config {
     signingKey: checked("SIGNING_KEY", secret("SIGNING_KEY"), (value) =>
       value.length >= 32 ? { value } : "must have at least 32 characters",
     ),
-    operatorInbox: text("OPERATOR_INBOX")?.toLowerCase().replace(/@.*$/, ""),
+    operatorInbox: text("OPERATOR_INBOX")?.toLowerCase().split("@", 1)[0],
     limits: limitsOf({
       sendsPerMinute: limit("SENDS_PER_MINUTE", 10),
       sendsPerDay: limit("SENDS_PER_DAY", 200),
@@ -181,6 +186,7 @@ export function describeConfig(config: Config): Record<string, string | number> 
     SMTP_MAX_CONNECTIONS_PER_ADDRESS: config.smtpMaxConnectionsPerAddress,
     TRUSTED_PROXIES: config.trustedProxies.join(","),
     OUTBOUND: describeOutbound(config.outbound),
+    DNS_SERVERS: config.dnsServers?.map(describeNameServer).join(",") ?? "",
     DKIM_SELECTOR: config.dkim?.selector ?? "",
     DKIM_KEY: masked(config.dkim?.privateKeyPem),
     API_KEY: masked(config.apiKey),

@@ -11,9 +11,10 @@ import { mailCommands } from "./commands/mail.ts";
 import { portableCommands } from "./commands/portable.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { systemdCommand } from "./commands/systemd.ts";
+import { tell } from "./commands/terminal.ts";
 import { upkeepCommands } from "./commands/upkeep.ts";
 import { ConfigError } from "./config.ts";
-import { DataDirectoryInUse } from "./store/directory-lock.ts";
+import { DataDirectoryInUse } from "./database/directory-lock.ts";
 import { version } from "./version.ts";
 
 const exitCodes = { done: 0, failed: 1, usage: 2, inUse: 3 } as const;
@@ -47,7 +48,7 @@ async function run(): Promise<number> {
   } catch (error) {
     // Commander has said what was wrong with the words; help and version are no failures.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    tell(`${error instanceof Error ? error.message : String(error)}\n`, process.stderr);
     if (error instanceof ConfigError) return exitCodes.usage;
     return error instanceof DataDirectoryInUse ? exitCodes.inUse : exitCodes.failed;
   }

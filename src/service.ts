@@ -1,42 +1,50 @@
-import { Resolver } from "node:dns/promises";
 import { join } from "node:path";
 import type { Logger } from "pino";
 import type { Config } from "./config.ts";
+import { type Database, openDatabase } from "./database/db.ts";
+import { type DnsClient, dnsClient } from "./dns/client.ts";
+import type { RecordType, RecordValues } from "./dns/records.ts";
 import { idMaker } from "./domain/ids.ts";
-import { mailEntrance } from "./flows/accept-mail.ts";
-import { attachmentLinks } from "./flows/attachment-links.ts";
-import { type Authenticator, authenticator } from "./flows/authenticate.ts";
+import { type Authenticator, authenticator } from "./flows/account/authenticate.ts";
+import { type FirstStart, seedFirstAccount } from "./flows/account/manage-accounts.ts";
 import type { Deps } from "./flows/deps.ts";
-import { type FirstStart, seedFirstAccount } from "./flows/manage-accounts.ts";
-import { mailReceiver } from "./flows/receive-email.ts";
-import { emailSender } from "./flows/send-email.ts";
-import { httpApp } from "./http/app.ts";
-import { attachments } from "./http/attachments.ts";
-import { events } from "./http/events.ts";
-import { guides } from "./http/guides.ts";
-import { inboxes } from "./http/inboxes.ts";
-import { measured } from "./http/measured.ts";
-import { messages } from "./http/messages.ts";
-import { metrics, metricsPort } from "./http/metrics.ts";
-import { send } from "./http/send.ts";
-import { serveHttp } from "./http/server.ts";
-import { threads } from "./http/threads.ts";
-import { webhook } from "./http/webhook.ts";
-import { directRelay } from "./mail/direct.ts";
-import { dkimSigner } from "./mail/dkim.ts";
-import { mailParser } from "./mail/parse.ts";
-import { type Relay, smtpRelay } from "./mail/relay.ts";
-import { sandboxRelay } from "./mail/sandbox.ts";
+import { attachmentLinks } from "./flows/read/attachment-links.ts";
+import { readiness } from "./flows/readiness.ts";
+import { mailEntrance } from "./flows/receive/accept-mail.ts";
+import { mailReceiver } from "./flows/receive/receive-email.ts";
+import { fileUnparsed } from "./flows/receive/unparsed-mail.ts";
+import { emailSender } from "./flows/send/send-email.ts";
+import { attachments } from "./http/routes/attachments.ts";
+import { events } from "./http/routes/events.ts";
+import { guides } from "./http/routes/guides.ts";
+import { inboxes } from "./http/routes/inboxes.ts";
+import { messages } from "./http/routes/messages.ts";
+import { metrics, metricsPort } from "./http/routes/metrics.ts";
+import { send } from "./http/routes/send.ts";
+import { threads } from "./http/routes/threads.ts";
+import { webhook } from "./http/routes/webhook.ts";
+import { httpApp } from "./http/shell/app.ts";
+import { serveHttp } from "./http/shell/server.ts";
+import { measured } from "./http/shell/timed-app.ts";
+import { mailParser } from "./mail/read/parse.ts";
+import { dkimSigner } from "./mail/write/dkim.ts";
 import { serviceMetrics } from "./metrics/service.ts";
-import { type Certificate, loadCertificate, selfSigned } from "./smtp/certificate.ts";
+import { directRelay } from "./relay/direct.ts";
+import type { MailResolver } from "./relay/mx.ts";
+import { type Relay, smtpRelay, withinTime } from "./relay/relay.ts";
+import { sandboxRelay } from "./relay/sandbox.ts";
+import { loadCertificate, selfSigned } from "./smtp/certificate.ts";
 import { startSmtp } from "./smtp/listener.ts";
-import { type Change, changesChannel } from "./store/changes.ts";
-import { type Database, openDatabase } from "./store/db.ts";
-import { alignEventLog } from "./store/event-log.ts";
+import type { Certificate } from "./smtp/self-signed.ts";
+import { originOf } from "./standards/ip.ts";
+import { type Change, changesChannel } from "./store/account/changes.ts";
+import { answerFiles } from "./store/mail/answer-files.ts";
 import { migrate } from "./store/migrate.ts";
-import { findOrInsertSetting } from "./store/settings.ts";
+import { alignEventLog } from "./store/outbox/event-log.ts";
+import { findOrInsertSetting } from "./store/upkeep/settings.ts";
 import { version } from "./version.ts";
 import { webhookClient } from "./webhook/client.ts";
+import { startDatabaseClock } from "./workers/database-clock.ts";
 import { startSearchIndexer } from "./workers/index-search.ts";
 import { startWorkers, type Workers } from "./workers/scheduler.ts";
 
@@ -60,12 +68,15 @@ export interface Service {
 /** Time and chance: the only place that may ask the machine for them. */
 export interface World {
   now: () => Date;
+  /** Counts the milliseconds that pass. With it a service goes by its database's clock, which this carries on, and not by `now`. */
+  elapsedMs?: () => number;
   random: () => number;
   randomBytes: (length: number) => Uint8Array;
 }
 
 export const realWorld: World = {
   now: () => new Date(),
+  elapsedMs: performance.now.bind(performance),
   random: Math.random,
   randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
 };
@@ -80,19 +91,21 @@ export async function startService(config: Config, log: Logger, world: World = r
   }
 }
 
-async function start(config: Config, log: Logger, world: World, stack: Closers): Promise<Service> {
+async function start(config: Config, log: Logger, ownWorld: World, stack: Closers): Promise<Service> {
   const db = await openDatabase({
     url: config.databaseUrl,
     dataDir: config.dataDir,
     onWarning: (warning) => log.warn(warning),
   });
   stack.push(db.close);
+  const world = await worldOf(db, log, ownWorld, stack);
   await migrate(db);
   await alignEventLog(db);
 
   let workers: Workers | undefined;
   let baseUrl = config.baseUrl ?? "";
   let draining = false;
+  let isListening = false;
   const deps: Deps = {
     ...world,
     db,
@@ -112,12 +125,8 @@ async function start(config: Config, log: Logger, world: World, stack: Closers):
     onFault: (fault) => log.warn({ fault }, "parser failed"),
   });
   stack.push(async () => parser.close());
-  const entrance = mailEntrance({
-    ...deps,
-    parse: parser.parse,
-    receive: mailReceiver(deps),
-    operatorInbox: config.operatorInbox,
-  });
+  const receiving = { ...deps, parse: parser.parseInTurn, receive: mailReceiver(deps) };
+  const entrance = mailEntrance({ ...receiving, operatorInbox: config.operatorInbox });
   stack.push(await hearChanges(db, keys, entrance.forget));
 
   const links = await attachmentLinks({
@@ -131,8 +140,11 @@ async function start(config: Config, log: Logger, world: World, stack: Closers):
     version,
   });
   stack.push(async () => webhooks.close());
-  const relay = wayOut(config, world);
+  const dns = dnsClient({ ...world, servers: config.dnsServers });
+  const relay = wayOut(config, world, dns);
   stack.push(relay.close);
+  // Before the relay, which waits for what it has in hand: that must not wait for a name server.
+  stack.push(dns.close);
   workers = await startWorkers({
     ...deps,
     relay: watch.relay(relay),
@@ -140,6 +152,7 @@ async function start(config: Config, log: Logger, world: World, stack: Closers):
     acceptMail: watch.accept("internal", entrance.accept),
     maxQueueHours: config.maxQueueHours,
     relayRetrySeconds: config.relayRetrySeconds,
+    fileUnparsed: (mail, claim, signal) => fileUnparsed(receiving, mail, claim, signal),
     webhooks: watch.webhooks(webhooks),
     links,
     webhookTimeoutMs: config.webhookTimeoutMs,
@@ -155,11 +168,14 @@ async function start(config: Config, log: Logger, world: World, stack: Closers):
   const sendEmail = watch.send(emailSender(deps));
   const sendDeps = { ...deps, sendEmail, settled: running.settled, sendWaitMs: config.sendWaitMs };
   const metricsDeps = served && { ...served, token: config.metricsToken };
-  const readingDeps = { ...deps, links, spoolDir: config.dataDir };
+  const files = await answerFiles({ directory: config.dataDir, randomBytes: world.randomBytes });
+  stack.push(files.close);
+  const readingDeps = { ...deps, links, answerFiles: files };
+  const isReady = readiness(db);
   const app = httpApp(
     {
       authenticate: keys.authenticate,
-      health: () => readiness(db),
+      health: async () => (isListening ? await isReady() : { ready: false, reason: "the listeners are not up yet" }),
       isDraining: () => draining,
       newRequestId: () => world.randomBytes(12).toHex(),
       log,
@@ -198,6 +214,7 @@ async function start(config: Config, log: Logger, world: World, stack: Closers):
       uncountedAddresses: config.trustedProxies,
     },
     certificate: await certificateOf(config, world),
+    originOf,
     observe: {
       ...watch.smtp,
       fault(err, during) {
@@ -215,6 +232,7 @@ async function start(config: Config, log: Logger, world: World, stack: Closers):
   stack.push(async () => ownPort?.stop(0));
   if (http.url === undefined) throw new Error("Cannot start: the API has no address");
   baseUrl ||= http.url.origin;
+  isListening = true;
 
   return {
     apiUrl: http.url,
@@ -237,21 +255,36 @@ async function start(config: Config, log: Logger, world: World, stack: Closers):
   };
 }
 
+/** With the clock that all processes on this database share, if the machine's is to be had: limits and leases are theirs in common. */
+async function worldOf(db: Database, log: Logger, own: World, stack: Closers): Promise<World> {
+  if (own.elapsedMs === undefined) return own;
+  const clock = await startDatabaseClock({ db: db.work, log, elapsedMs: own.elapsedMs });
+  stack.push(clock.stop);
+  return { ...own, now: clock.now };
+}
+
 /** The one way out that the configuration chose. */
-function wayOut(config: Config, world: World): Relay {
+function wayOut(config: Config, world: World, dns: DnsClient): Relay {
   const { outbound, smtpHostname: hostname } = config;
-  if (outbound.kind === "smtp") return smtpRelay(outbound, { hostname });
-  if (outbound.kind === "direct") return directRelay({ hostname, resolver: new Resolver(), random: world.random });
+  if (outbound.kind === "smtp") return withinTime(smtpRelay(outbound, { hostname }));
+  if (outbound.kind === "direct") {
+    return withinTime(directRelay({ hostname, resolver: mailResolver(dns), random: world.random }));
+  }
   return sandboxRelay({ directory: join(config.dataDir, "sandbox"), now: world.now });
 }
 
-async function readiness(db: Database) {
-  try {
-    await db.ping();
-    return { ready: true as const };
-  } catch {
-    return { ready: false as const, reason: "the database is away" };
+/** No records where there are none; rejects where nobody could say, and only there. */
+function mailResolver({ ask }: DnsClient): MailResolver {
+  async function recordsOf<Type extends RecordType>(name: string, type: Type): Promise<RecordValues[Type][]> {
+    const answer = await ask(name, type);
+    if (answer.kind === "unknown") throw new Error(answer.reason);
+    return answer.kind === "found" ? [...answer.records] : [];
   }
+  return {
+    resolveMx: (domain) => recordsOf(domain, "MX"),
+    resolve4: (name) => recordsOf(name, "A"),
+    resolve6: (name) => recordsOf(name, "AAAA"),
+  };
 }
 
 /** What another process changed is forgotten here too; while nothing can be heard, nothing is remembered. */

@@ -30,7 +30,7 @@ test("and that is all that the binary needs", async () => {
     symlinkSync(join(house, "node_modules"), join(directory, "node_modules"));
     expect(existsSync(join(directory, "src/main.ts"))).toBe(true);
     const { success, logs } = await Bun.build({
-      entrypoints: ["src/main.ts", "src/mail/parse-worker.ts", "scripts/build.ts"].map((file) => join(directory, file)),
+      entrypoints: ["src/binary.ts", "scripts/build.ts"].map((file) => join(directory, file)),
       target: "bun",
       packages: "external",
       throw: false,

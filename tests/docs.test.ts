@@ -3,15 +3,18 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node
 import { tmpdir } from "node:os";
 import { dirname, join, normalize } from "node:path";
 import { statusOf } from "../src/domain/errors.ts";
-import { webhookHeaders, webhookSigner } from "../src/domain/signature.ts";
+import { webhookHeaders, webhookSigner } from "../src/standards/signature.ts";
 import { blocksOf, runPage, shapeFaults } from "./support/documentation.ts";
 import { startReceiver } from "./support/receiver.ts";
 import { startWorld } from "./support/world.ts";
 
 /** What the documentation says is tried as its readers will try it: by pasting it into a shell. */
 const house = join(import.meta.dir, "..");
-const guides = readdirSync(join(house, "docs")).filter((name) => name.endsWith(".md"));
-const pages = ["README.md", ...guides.map((name) => `docs/${name}`)];
+const written = readdirSync(join(house, "docs")).filter((name) => name.endsWith(".md"));
+/** For who works on the house, not with the service. */
+const forEngineers: ReadonlySet<string> = new Set(["house.md", "outbox.md"]);
+const guides = written.filter((name) => !forEngineers.has(name));
+const pages = ["README.md", ...written.map((name) => `docs/${name}`)];
 const textOf = (page: string) => readFileSync(join(house, page), "utf8");
 const withCurl = pages.filter((page) => blocksOf(textOf(page)).some(({ text }) => /\bcurl /.test(text)));
 
@@ -92,7 +95,7 @@ test("the JavaScript that verifies a delivery takes ours and no other", async ()
   expect(isFromInboxd({}, body, secret, nowMs)).toBe(false);
 });
 
-test("the service carries every page, and an index of them for language models", async () => {
+test("the service carries every page for its users, and an index of them for language models", async () => {
   await using world = await startWorld();
   const index = await world.fetch("/llms.txt", { apiKey: null });
   expect([index.status, index.headers.get("content-type")]).toEqual([200, "text/plain; charset=utf-8"]);

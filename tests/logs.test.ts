@@ -42,6 +42,13 @@ const mail = [
   "",
 ].join("\r\n");
 
+/** How the relay answers the RCPT of some, in words that repeat their addresses. */
+const relayRefuses: readonly [command: string, answer: string][] = [
+  [`RCPT TO:<${canary("refused-to")}@`, `550 5.1.1 <${canary("refused-to")}@example.com>: ${canary("words-of-relay")}`],
+  [`RCPT TO:<${canary("put-off-to")}@`, `450 4.2.0 <${canary("put-off-to")}@example.com>: ${canary("words-of-relay")}`],
+  [`RCPT TO:<${canary("garbled-to")}@`, `${canary("words-of-relay")} for ${canary("garbled-to")}@example.com`],
+];
+
 describe("A day on which everything goes wrong once", () => {
   const dataDir = mkdtempSync(join(tmpdir(), "ibx-logs-"));
   const apiKey = `${canary("api-key")}-of-twenty`;
@@ -53,9 +60,7 @@ describe("A day on which everything goes wrong once", () => {
 
   beforeAll(async () => {
     receiver = await startReceiver({ behaviour: answer(500, {}, canary("answer")) });
-    relay = await scriptedSmtp({
-      answer: (command) => (command.startsWith("RCPT TO:<refused@") ? "550 5.1.1 Nobody" : undefined),
-    });
+    relay = await scriptedSmtp({ answer: (command) => relayRefuses.find(([start]) => command.startsWith(start))?.[1] });
     const config = readConfig({
       DATA_DIR: dataDir,
       PORT: "0",
@@ -111,9 +116,14 @@ describe("A day on which everything goes wrong once", () => {
     };
     const key = (name: string) => ({ "idempotency-key": canary(name) });
     expect((await ask("POST", path, letter, key("key-a"))).body?.status).toBe("sent");
-    expect((await ask("POST", path, { ...letter, to: "refused@example.com" }, key("key-b"))).body?.status).toBe(
-      "failed",
-    );
+    for (const [name, status] of [
+      ["refused", "failed"],
+      ["put-off", "pending"],
+      ["garbled", "pending"],
+    ]) {
+      const to = `${canary(`${name}-to`)}@example.com`;
+      expect((await ask("POST", path, { ...letter, to }, key(`key-${name}`))).body?.status).toBe(status);
+    }
     expect((await ask("POST", path, { ...letter, body: "other" }, key("key-a"))).status).toBe(422);
 
     // Each field once with a value that it can't have.
@@ -162,6 +172,7 @@ describe("A day on which everything goes wrong once", () => {
     expect(count("event not delivered: trying again")).toBe(1);
     expect(count("mail sent")).toBe(1);
     expect(count("mail failed")).toBe(1);
+    expect(count("mail put off")).toBe(2);
     expect(count("request failed: unexpected error")).toBe(2);
     expect(count("smtp fault")).toBe(1);
   });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { webhookHeaders, webhookSigner } from "../src/domain/signature.ts";
+import { webhookHeaders, webhookSigner } from "../src/standards/signature.ts";
 import { blocksOf } from "./support/documentation.ts";
 
 const secret = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD4VOGAZ0ExAm=";

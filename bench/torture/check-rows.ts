@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
-import { type Database, query } from "../../src/store/db.ts";
-import { findChunk } from "../../src/store/sources.ts";
+import { type Database, query } from "../../src/database/db.ts";
+import { findChunk } from "../../src/store/mail/sources.ts";
 import { digestOf, type Ledger } from "./ledger.ts";
 
 /** What must hold between the rows, whatever happened: nothing torn, nothing astray, nothing forgotten. */

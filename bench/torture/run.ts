@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { mostConnections, openDatabase } from "../../src/store/db.ts";
+import { mostConnections, openDatabase } from "../../src/database/db.ts";
 import { type PostgresServer, startPostgres } from "../../tests/support/postgres.ts";
 import { agent } from "./agents.ts";
 import { apiSender } from "./api-senders.ts";

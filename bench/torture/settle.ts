@@ -10,17 +10,18 @@ interface Settling {
 /** Waits until the service owes nothing to anybody; what it still owes after that time is for the check to say. */
 export async function settle(world: World, { settleMs }: Settling): Promise<void> {
   const endMs = Date.now() + settleMs;
-  const logs = world.accounts.map((account) => eventLog(world, account));
+  const filed = new Set<string>();
+  const logs = world.accounts.map((account) => eventLog(world, account, filed));
   while (Date.now() < endMs) {
     const owed = await Promise.all([...logs.map((log) => log.undelivered()), unsent(world)]).catch(() => [1]);
-    if (owed.every((count) => count === 0)) break;
+    if (owed.every((count) => count === 0) && unfiled(world, filed) === 0) break;
     await Bun.sleep(500);
   }
   await readAll(world);
 }
 
-/** Follows the log of events, and counts those of which no delivery was answered with 2xx. */
-function eventLog(world: World, account: LedgerAccount) {
+/** Follows the log of events, and counts those of which no delivery was answered with 2xx. Notes which mails are where. */
+function eventLog(world: World, account: LedgerAccount, filed: Set<string>) {
   const waiting = new Set<string>();
   let after: string | undefined;
 
@@ -29,8 +30,9 @@ function eventLog(world: World, account: LedgerAccount) {
       const path = `/events?limit=100${after === undefined ? "" : `&after=${after}`}`;
       const { status, body } = await ask(world, account, "GET", path);
       if (status !== 200) throw new Error(`${path} was answered ${status}`);
-      for (const event of body.data as { event_id: string }[]) {
+      for (const event of body.data as { event_id: string; inbox_id: string; message: { subject: string } }[]) {
         waiting.add(event.event_id);
+        filed.add(`${event.inbox_id} ${event.message.subject}`);
         after = event.event_id;
       }
       if (body.hasMore !== true) return;
@@ -44,6 +46,18 @@ function eventLog(world: World, account: LedgerAccount) {
       return waiting.size;
     },
   };
+}
+
+/** Mail that was answered 250 and is not there: it may have to wait until it is parsed. */
+function unfiled({ ledger }: World, filed: ReadonlySet<string>): number {
+  let count = 0;
+  for (const { token, recipients } of ledger.mails.values()) {
+    for (const [address, { acknowledged }] of recipients) {
+      const inbox = ledger.inboxes.get(address);
+      if (acknowledged && inbox !== undefined && !filed.has(`${inbox.id} ${token}`)) count += 1;
+    }
+  }
+  return count;
 }
 
 async function unsent(world: World): Promise<number> {

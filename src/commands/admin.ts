@@ -1,11 +1,11 @@
 import pino from "pino";
 import { readConfig } from "../config.ts";
+import { openDatabase } from "../database/db.ts";
+import { askHolder, DataDirectoryInUse } from "../database/directory-lock.ts";
 import { Refusal } from "../domain/errors.ts";
 import { idMaker } from "../domain/ids.ts";
-import { type AdminRequest, administer } from "../flows/administer.ts";
+import { type AdminRequest, administer } from "../flows/account/administer.ts";
 import { realWorld } from "../service.ts";
-import { openDatabase } from "../store/db.ts";
-import { askHolder, DataDirectoryInUse } from "../store/directory-lock.ts";
 import { migrate } from "../store/migrate.ts";
 
 /**

@@ -33,16 +33,19 @@ export interface ServerOptions {
 
 const defaultUrl = "http://127.0.0.1:3000";
 
+/** For the help of an option that takes a secret: process lists show all arguments, a shell keeps them. */
+export const seenByOthers = "(others on this machine can see arguments: better set the variable)";
+
 /** The options that say which server, and as whom. */
 export function ofServer(command: Command): Command {
   return command
     .addOption(new Option("--url <url>", `address of the server (default: ${defaultUrl})`).env("INBOXD_URL"))
-    .addOption(new Option("--api-key <key>", "key of the account").env("INBOXD_API_KEY"));
+    .addOption(new Option("--api-key <key>", `key of the account ${seenByOthers}`).env("INBOXD_API_KEY"));
 }
 
 export function apiClient(options: ServerOptions): ApiClient {
   // An empty variable counts as not set, as everywhere.
-  const url = (options.url || defaultUrl).replace(/\/+$/, "").replace(/\/v1$/, "");
+  const url = (options.url || defaultUrl).replace(/(?<!\/)\/+$/, "").replace(/\/v1$/, "");
   const apiKey = options.apiKey;
   if (!apiKey) throw new Error("Cannot ask the server: no API key: set INBOXD_API_KEY, or give --api-key");
   if (!/^https?:\/\//.test(url) || !URL.canParse(url)) {

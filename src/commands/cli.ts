@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { printed } from "./print.ts";
+import { tell } from "./terminal.ts";
 
 /** Adds the commands of one matter to the program. */
 export type Register = (program: Command) => void;
@@ -15,6 +16,6 @@ export function reporting<Given extends unknown[], Made extends object>(
   command.option("--json", "print JSON").action(async (...given: unknown[]) => {
     const { json = false } = command.opts<{ json?: boolean }>();
     const made = await work(...(given as Given));
-    process.stdout.write(printed(json ? made : shown(made), json));
+    tell(printed(json ? made : shown(made), json));
   });
 }

@@ -4,10 +4,11 @@ import { join } from "node:path";
 import { type Command, Option } from "commander";
 import pino from "pino";
 import { readConfig } from "../config.ts";
-import { oneLine } from "../domain/text.ts";
 import { realWorld, startService } from "../service.ts";
-import { apiClient, ofServer, type ServerOptions } from "./api-client.ts";
+import { oneLine } from "../standards/text.ts";
+import { apiClient, ofServer, type ServerOptions, seenByOthers } from "./api-client.ts";
 import { type Conversation, type DemoServer, type Step, tellStory } from "./demo/story.ts";
+import { jsonOf, tell } from "./terminal.ts";
 
 interface DemoOptions extends ServerOptions {
   smtp?: string;
@@ -27,7 +28,9 @@ export function demoCommand(program: Command): void {
     .description("send, receive and reply before your eyes; on a server of its own, unless given one")
     .option("--smtp <host:port>", "SMTP listener of the server (default: its host, port 2525)")
     .addOption(
-      new Option("--secret <secret>", "the account's webhook secret, if it has one").env("INBOXD_WEBHOOK_SECRET"),
+      new Option("--secret <secret>", `the account's webhook secret, if it has one ${seenByOthers}`).env(
+        "INBOXD_WEBHOOK_SECRET",
+      ),
     )
     .option("--json", "print JSON")
     .action(async (options: DemoOptions) => {
@@ -42,17 +45,17 @@ async function demo({ json = false, ...options }: DemoOptions): Promise<boolean>
 
   const step: Step = async (name, work) => {
     const beganAt = performance.now();
-    const tell = (ok: boolean, detail: string) => {
-      const report = { step: name, ok, ms: Math.round((performance.now() - beganAt) * 10) / 10, detail };
-      steps.push(report);
-      if (!json) process.stdout.write(line(report));
+    const report = (ok: boolean, detail: string) => {
+      const made = { step: name, ok, ms: Math.round((performance.now() - beganAt) * 10) / 10, detail };
+      steps.push(made);
+      if (!json) tell(line(made));
     };
     try {
       const [detail, result] = await work();
-      tell(true, oneLine(detail));
+      report(true, oneLine(detail));
       return result;
     } catch (error) {
-      tell(false, oneLine(error instanceof Error ? error.message : String(error)));
+      report(false, oneLine(error instanceof Error ? error.message : String(error)));
       throw new StepFailed();
     }
   };
@@ -65,11 +68,7 @@ async function demo({ json = false, ...options }: DemoOptions): Promise<boolean>
   }
   const ok = conversation !== undefined;
   const totalMs = Math.round(performance.now() - startedAt);
-  process.stdout.write(
-    json
-      ? `${JSON.stringify({ ok, totalMs, steps, thread: conversation ?? null }, null, 2)}\n`
-      : ending(conversation, totalMs),
-  );
+  tell(json ? jsonOf({ ok, totalMs, steps, thread: conversation ?? null }, 2) : ending(conversation, totalMs));
   return ok;
 }
 

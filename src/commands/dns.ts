@@ -1,8 +1,9 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { readConfig } from "../config.ts";
-import { isIpAddress } from "../domain/network.ts";
-import { zoneBlock, zoneOf } from "../domain/zone.ts";
-import { publicKeyRecord } from "../mail/dkim.ts";
+import { zoneBlock, zoneOf } from "../domain/dns-zone.ts";
+import { publicKeyRecord } from "../mail/write/dkim.ts";
+import { isIpAddress } from "../standards/ip.ts";
+import { jsonOf, tell } from "./terminal.ts";
 
 export function dnsCommand(program: Command): void {
   program
@@ -24,7 +25,7 @@ export function dnsCommand(program: Command): void {
         addresses: ip,
         dkim: dkim && { selector: dkim.selector, record: publicKeyRecord(dkim.privateKeyPem) },
       };
-      process.stdout.write(json ? `${JSON.stringify(zoneOf(facts), null, 2)}\n` : zoneBlock(facts));
+      tell(json ? jsonOf(zoneOf(facts), 2) : zoneBlock(facts));
     });
 }
 

@@ -1,10 +1,11 @@
-import { Resolver } from "node:dns/promises";
 import type { Command } from "commander";
-import type { AdminRequest } from "../flows/administer.ts";
+import { askHolder } from "../database/directory-lock.ts";
+import { dnsClient } from "../dns/client.ts";
+import type { AdminRequest } from "../flows/account/administer.ts";
 import { realWorld } from "../service.ts";
-import { askHolder } from "../store/directory-lock.ts";
 import { diagnose } from "./doctor/diagnose.ts";
 import { hasFailure, shownFindings } from "./doctor/finding.ts";
+import { jsonOf, tell } from "./terminal.ts";
 
 /** Exit code 0 when nothing is wrong, also where something is to be looked at; else 1. */
 export function doctorCommand(program: Command): void {
@@ -15,11 +16,11 @@ export function doctorCommand(program: Command): void {
     .action(async ({ json = false }: { json?: boolean }) => {
       const findings = await diagnose(process.env, {
         now: realWorld.now,
-        resolver: new Resolver({ timeout: 3_000, tries: 2 }),
+        openDns: (servers) => dnsClient({ ...realWorld, servers }),
         askServer,
       });
       const isWell = !hasFailure(findings);
-      process.stdout.write(json ? `${JSON.stringify({ ok: isWell, findings }, null, 2)}\n` : shownFindings(findings));
+      tell(json ? jsonOf({ ok: isWell, findings }, 2) : shownFindings(findings));
       if (!isWell) process.exitCode = 1;
     });
 }

@@ -1,11 +1,12 @@
 import { type Command, Option } from "commander";
-import { webhookSigner } from "../domain/signature.ts";
-import { oneLine } from "../domain/text.ts";
 import { realWorld } from "../service.ts";
-import { type ApiClient, apiClient, ofServer, type ServerOptions } from "./api-client.ts";
+import { webhookSigner } from "../standards/signature.ts";
+import { oneLine } from "../standards/text.ts";
+import { type ApiClient, apiClient, ofServer, type ServerOptions, seenByOthers } from "./api-client.ts";
 import { follow, lastPosition } from "./listen/follow.ts";
 import type { Forwarded, LoggedEvent } from "./listen/forward.ts";
 import { type Position, positionFile, readPosition, writePosition } from "./listen/position.ts";
+import { jsonOf, tell } from "./terminal.ts";
 
 interface ListenOptions extends ServerOptions {
   forwardTo: string;
@@ -21,7 +22,11 @@ export function listenCommand(program: Command): void {
   ofServer(program.command("listen"))
     .description("forward events of a running server to an address, in order, going on where it ended last")
     .requiredOption("--forward-to <url>", "address that gets each event by POST")
-    .addOption(new Option("--secret <secret>", "sign them with this webhook secret").env("INBOXD_WEBHOOK_SECRET"))
+    .addOption(
+      new Option("--secret <secret>", `sign them with this webhook secret ${seenByOthers}`).env(
+        "INBOXD_WEBHOOK_SECRET",
+      ),
+    )
     .option("--inbox <id>", "only events of this inbox")
     .option("--after <position>", "an event's id, or start (all that the log has), or now")
     .option("--no-state", "do not remember the position in a file")
@@ -41,7 +46,7 @@ async function listen(options: ListenOptions): Promise<void> {
     ? positionFile(process.env, [api.url, options.apiKey ?? "", inboxId ?? "", target.href])
     : undefined;
   const keep = async (position: Position) => (file === undefined ? undefined : writePosition(file, position));
-  const warn = (text: string) => void process.stderr.write(`${text}\n`);
+  const warn = (text: string) => tell(`${text}\n`, process.stderr);
 
   const { signal, end } = untilSignal();
   try {
@@ -49,8 +54,8 @@ async function listen(options: ListenOptions): Promise<void> {
     await keep(from);
     warn(`Forwarding events of ${api.url} to ${target.href}, ${words}`);
     if (signer === undefined) warn("Unsigned: give --secret or INBOXD_WEBHOOK_SECRET to sign them");
-    const tell = json ? tellScript : tellPerson;
-    await follow({ api, target, signer, inboxId, from, keep, tell, warn, now: realWorld.now, signal });
+    const told = json ? tellScript : tellPerson;
+    await follow({ api, target, signer, inboxId, from, keep, tell: told, warn, now: realWorld.now, signal });
   } finally {
     end();
   }
@@ -87,9 +92,9 @@ function untilSignal(): { signal: AbortSignal; end: () => void } {
 function tellPerson({ event, event_id, message }: LoggedEvent, { ok, ms, error }: Forwarded): void {
   const mail = message && ` ${message.from} → ${message.to} ${JSON.stringify(message.subject)}`;
   const came = ok ? `✓ ${ms} ms` : `✗ ${error}, trying again`;
-  process.stdout.write(`${oneLine(`${came}  ${event_id} ${event}${mail ?? ""}`)}\n`);
+  tell(`${oneLine(`${came}  ${event_id} ${event}${mail ?? ""}`)}\n`);
 }
 
 function tellScript({ event, event_id }: LoggedEvent, forwarded: Forwarded): void {
-  process.stdout.write(`${JSON.stringify({ event_id, event, ...forwarded })}\n`);
+  tell(jsonOf({ event_id, event, ...forwarded }));
 }

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { oneLine } from "../domain/text.ts";
 import { realWorld } from "../service.ts";
+import { oneLine } from "../standards/text.ts";
 import { type ApiClient, apiClient, ofServer, type ServerOptions } from "./api-client.ts";
 import { reporting } from "./cli.ts";
 
@@ -102,7 +102,7 @@ async function inboxIdOf(api: ApiClient, inbox: string): Promise<string> {
   const limit = 100;
   for (let offset = 0; ; offset += limit) {
     const { data, total } = await api.ask<Page<Inbox>>("GET", "/v1/inboxes", { query: { limit, offset } });
-    const found = data.find(({ address }) => address === wanted || address.replace(/@.*$/, "") === wanted);
+    const found = data.find(({ address }) => address === wanted || address.split("@", 1)[0] === wanted);
     if (found !== undefined) return found.id;
     if (offset + data.length >= total || data.length === 0) break;
   }

@@ -1,15 +1,16 @@
+import { lstatSync } from "node:fs";
 import { open, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Command } from "commander";
 import type { Logger } from "pino";
 import { readConfig } from "../config.ts";
-import { exportEverything } from "../flows/export-everything.ts";
-import { importEverything } from "../flows/import-everything.ts";
+import { type Database, openDatabase } from "../database/db.ts";
+import { askHolder, DataDirectoryInUse } from "../database/directory-lock.ts";
+import { exportEverything } from "../flows/move/export-everything.ts";
+import { importEverything } from "../flows/move/import-everything.ts";
 import { realWorld } from "../service.ts";
-import { type Database, openDatabase } from "../store/db.ts";
-import { askHolder, DataDirectoryInUse } from "../store/directory-lock.ts";
+import { spooled } from "../store/mail/spool.ts";
 import { migrate } from "../store/migrate.ts";
-import { spooled } from "../store/spool.ts";
 import { version } from "../version.ts";
 import { reporting } from "./cli.ts";
 import { linesOf } from "./lines.ts";
@@ -33,7 +34,12 @@ export function portableCommands(program: Command): void {
 /** The file gets its name when it is whole. It holds secrets: nobody else may read it, and half of one is not left behind. */
 async function exportTo(path: string): Promise<object> {
   const unfinished = `${path}.unfinished`;
-  const file = await open(unfinished, "w", 0o600);
+  if (lstatSync(path, { throwIfNoEntry: false })) throw new Error(`Cannot export: ${path} is there already`);
+  // Nothing that is there is written into: it may be a link, and lead to where the secrets in it can be read.
+  const file = await open(unfinished, "wx", 0o600).catch((error: unknown) => {
+    const isThere = error instanceof Error && "code" in error && error.code === "EEXIST";
+    throw isThere ? new Error(`Cannot export: ${unfinished} is there, of an export that runs or was killed`) : error;
+  });
   try {
     await readOut((piece) => file.writeFile(piece));
     await file.sync();

@@ -1,3 +1,6 @@
+import { oneLine } from "../standards/text.ts";
+import { tell } from "./terminal.ts";
+
 const levels: Readonly<Record<number, string>> = { 20: "debug", 30: "info ", 40: "WARN ", 50: "ERROR", 60: "FATAL" };
 
 /** One line for a person instead of JSON, without another process or package. */
@@ -9,9 +12,9 @@ export function prettyStream(): { write: (line: string) => void } {
         ([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`,
       );
       const at = String(time).slice(11, 23);
-      process.stdout.write(`${at} ${levels[Number(level)] ?? level} ${[msg, ...fields].join(" ")}\n`);
+      tell(`${at} ${levels[Number(level)] ?? level} ${oneLine([msg, ...fields].join(" "))}\n`);
       const stack = (err as { stack?: string } | undefined)?.stack;
-      if (stack !== undefined) process.stdout.write(`${stack}\n`);
+      if (stack !== undefined) tell(`${stack}\n`);
     },
   };
 }

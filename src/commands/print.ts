@@ -1,6 +1,9 @@
+import { oneLine } from "../standards/text.ts";
+import { jsonOf } from "./terminal.ts";
+
 /** A result for a script or for a person: one object as lines, a list as a table. */
 export function printed(result: object, json: boolean): string {
-  if (json) return `${JSON.stringify(result, null, 2)}\n`;
+  if (json) return jsonOf(result, 2);
   if (!Array.isArray(result)) return lines(result);
   return result.length === 0 ? "none\n" : table(result as Record<string, unknown>[]);
 }
@@ -23,5 +26,5 @@ function table(rows: Record<string, unknown>[]): string {
 }
 
 function shown(value: unknown): string {
-  return value === null || value === undefined || value === "" ? "-" : String(value);
+  return oneLine(value === null || value === undefined ? "" : String(value)) || "-";
 }

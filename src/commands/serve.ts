@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { type Logger, pino } from "pino";
 import { type Config, readConfig } from "../config.ts";
 import { describeOutbound } from "../domain/outbound.ts";
-import { adminDoor } from "../flows/administer.ts";
+import { adminDoor } from "../flows/account/administer.ts";
 import { type Service, startService } from "../service.ts";
 import { version } from "../version.ts";
 import { exportDoor, exportPath } from "./portable.ts";

@@ -53,6 +53,8 @@ RestartPreventExitStatus=2
 # More than SHUTDOWN_TIMEOUT_MS, so that what is in hand can end.
 TimeoutStopSec=40
 KillMode=mixed
+# Hostile mail is parsed in a process that the kernel takes first when memory runs out: the service outlives it.
+OOMPolicy=continue
 LimitNOFILE=65536
 UMask=0077
 

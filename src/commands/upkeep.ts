@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { describeConfig, readConfig } from "../config.ts";
-import { openDatabase } from "../store/db.ts";
+import { openDatabase } from "../database/db.ts";
 import { migrate, migrations } from "../store/migrate.ts";
 import { version } from "../version.ts";
 import { reporting } from "./cli.ts";

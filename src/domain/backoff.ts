@@ -1,5 +1,5 @@
 /**
- * When to try again: webhooks by the contract's §10.4, the relay by its §5.6.
+ * When to try again: webhooks by contract §10.4, the relay by §5.6, parsing soon.
  */
 
 /** 30 s × 6^(n−1): five retries over fourteen hours, long enough to outlive a night's outage. */
@@ -50,6 +50,14 @@ export function nextRelayAttemptAt(
   const seconds = scheduleSeconds[attempt - 1] ?? scheduleSeconds.at(-1) ?? 1800;
   const dueMs = now.getTime() + seconds * 1000;
   return dueMs > firstAt.getTime() + maxQueueHours * 3_600_000 ? undefined : new Date(dueMs);
+}
+
+/**
+ * When to try again to parse a mail that was taken in already: 2 s, 4 s, 8 s … five minutes, and never given up. Its sender thinks
+ * that it has arrived.
+ */
+export function nextParseAttemptAt(attempt: number, now: Date): Date {
+  return new Date(now.getTime() + Math.min(2 ** attempt, 300) * 1000);
 }
 
 const dayMs = 86_400_000;

@@ -1,5 +1,5 @@
 /**
- * True when a caller's `body` is HTML (service contract §5.4): it starts as a document does, has a line break, rule or image, or
+ * True when a caller's `body` is HTML (contract §5.4): it starts as a document does, has a line break, rule or image, or
  * some known element that is both opened and closed. All else is text: `<bob@example.com>`, `a < b`, `List<T>`, "use <code> tags".
  *
  * One walk without going back: a tag ends at its first `>` outside a quoted value, and a `<` before that begins anew.

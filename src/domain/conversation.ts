@@ -11,6 +11,17 @@ export interface InboxState {
   lastMessageId: string | null;
 }
 
+/** What a mail or a send needs to know of an inbox. */
+export interface InboxTotals extends InboxState {
+  accountId: string;
+  username: string;
+  /** The last UTC day on which something was sent, and how much on it. */
+  sentOn: string | null;
+  sentCount: number;
+  /** Whether events of this inbox are delivered somewhere. */
+  hasWebhook: boolean;
+}
+
 export interface ThreadState {
   id: string;
   inboxId: string;

@@ -1,4 +1,4 @@
-import { sha256Hex } from "./digest.ts";
+import { sha256Hex } from "../standards/digest.ts";
 
 /**
  * Where a list goes on. It names the last message that was shown, by its number, so mail that arrives meanwhile moves

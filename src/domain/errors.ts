@@ -16,7 +16,7 @@ export class Refusal extends Error {
   }
 }
 
-/** The status of each refusal: the one table that doors read (service contract §2). */
+/** The status of each refusal: the one table that doors read (contract §2). */
 export const statusOf = {
   invalid_json: 400,
   validation_error: 400,

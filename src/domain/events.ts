@@ -1,4 +1,4 @@
-/** The events that receivers get, as they go over the wire (service contract §10). */
+/** The events that receivers get, as they go over the wire (contract §10). */
 
 /** What an event tells of, as it is kept. */
 export interface EventFacts {

@@ -1,5 +1,16 @@
 import { Refusal } from "./errors.ts";
 
+/** What a key stands for, in what it was used for. */
+export interface KeyUse {
+  accountId: string;
+  operation: "create_inbox" | "send";
+  key: string;
+  fingerprint: string;
+  /** The inbox or message that the first request made. */
+  subjectId: string;
+  createdAt: Date;
+}
+
 /** How long a key is remembered. */
 export const idempotencyKeptMs = 24 * 3_600_000;
 

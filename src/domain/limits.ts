@@ -26,7 +26,7 @@ export function parsePlanLimit(text: string, fallback: number): { value: Record<
   let general = fallback;
   const own = new Map<string, number>();
   for (const part of text.split(",")) {
-    const [, plan, digits] = /^\s*(?:([a-z]+)\s*=)?\s*(\d{1,9})\s*$/.exec(part) ?? [];
+    const [, plan, digits] = /^\s*(?:([a-z]+)\s*=\s*)?(\d{1,9})\s*$/.exec(part) ?? [];
     const isPlan = plan === undefined || plans.some((known) => known === plan);
     if (digits === undefined || !isPlan) return "must be a whole number, or one for a plan such as enterprise=100";
     if (plan === undefined) general = Number(digits);
@@ -35,15 +35,17 @@ export function parsePlanLimit(text: string, fallback: number): { value: Record<
   return { value: perPlan((plan) => own.get(plan) ?? general) };
 }
 
-const burstWindowMs = 60_000;
+export const burstWindowMs = 60_000;
 
 /** What an inbox has sent before this send, read under the lock on it. */
 export interface SendUsage {
   /** Accepted sends of the last 60 seconds, and the oldest of them. */
   inWindow: number;
   oldestInWindowAt: Date | undefined;
+  /** The UTC day that is in force, and the sends of it. */
+  day: string;
   today: number;
-  /** Cold sends to this recipient today; undefined where the recipient has written to the inbox before. */
+  /** Cold sends to this recipient today; undefined where the recipient has answered the inbox, or is one of this service. */
   coldToday: number | undefined;
 }
 
@@ -54,17 +56,49 @@ export function refuseOverLimit(usage: SendUsage, limits: Limits, now: Date): vo
     throw overLimit("rate_limit_exceeded", "sends a minute", limits.sendsPerMinute, usage.inWindow, resetsAt, now);
   }
   if (reached(usage.today, limits.sendsPerDay)) {
-    throw overLimit("daily_limit_exceeded", "sends a day", limits.sendsPerDay, usage.today, endOfUtcDay(now), now);
+    throw overLimit(
+      "daily_limit_exceeded",
+      "sends a day",
+      limits.sendsPerDay,
+      usage.today,
+      endOfUtcDay(usage.day),
+      now,
+    );
   }
   if (usage.coldToday !== undefined && reached(usage.coldToday, limits.coldRecipientDaily)) {
-    const what = "sends a day to a recipient who has never written to this inbox";
-    throw overLimit("cold_outreach_limit", what, limits.coldRecipientDaily, usage.coldToday, endOfUtcDay(now), now);
+    const what = "sends a day to a recipient who has not answered this inbox yet";
+    throw overLimit(
+      "cold_outreach_limit",
+      what,
+      limits.coldRecipientDaily,
+      usage.coldToday,
+      endOfUtcDay(usage.day),
+      now,
+    );
   }
 }
 
-export function refuseOverInboxLimit(madeToday: number, limits: Limits, now: Date): void {
-  if (!reached(madeToday, limits.inboxesPerDay)) return;
-  throw overLimit("inbox_creation_limit", "inboxes a day", limits.inboxesPerDay, madeToday, endOfUtcDay(now), now);
+/** What an account has made on the day that is in force. */
+export interface InboxUsage {
+  day: string;
+  today: number;
+}
+
+export function refuseOverInboxLimit({ day, today }: InboxUsage, limits: Limits, now: Date): void {
+  if (!reached(today, limits.inboxesPerDay)) return;
+  throw overLimit("inbox_creation_limit", "inboxes a day", limits.inboxesPerDay, today, endOfUtcDay(day), now);
+}
+
+/** What an account may ask for only so often, whatever its plan: each has us call a stranger's server. */
+export const requestLimits = {
+  redeliver: { perMinute: 60, doing: "redeliver event", what: "redeliveries a minute" },
+  test_webhook: { perMinute: 10, doing: "test webhook", what: "tests a minute" },
+} as const;
+
+export function overRequestLimit(action: keyof typeof requestLimits, oldestInWindowAt: Date, now: Date): Refusal {
+  const { perMinute, doing, what } = requestLimits[action];
+  const resetsAt = new Date(oldestInWindowAt.getTime() + burstWindowMs);
+  return overLimit("rate_limit_exceeded", what, perMinute, perMinute, resetsAt, now, doing);
 }
 
 /** The `RateLimit` and `RateLimit-Policy` fields of an answer to a send; a limit that is off is not named. */
@@ -78,7 +112,7 @@ export function rateLimitFields(usage: SendUsage, limits: Limits, now: Date): Re
   }
   if (limits.sendsPerDay > 0) {
     policies.push(`"daily";q=${limits.sendsPerDay};w=86400`);
-    states.push(`"daily";r=${left(usage.today, limits.sendsPerDay)};t=${secondsUntil(endOfUtcDay(now), now)}`);
+    states.push(`"daily";r=${left(usage.today, limits.sendsPerDay)};t=${secondsUntil(endOfUtcDay(usage.day), now)}`);
   }
   return policies.length === 0 ? {} : { "RateLimit-Policy": policies.join(", "), RateLimit: states.join(", ") };
 }
@@ -87,14 +121,35 @@ export function utcDay(at: Date): string {
   return at.toISOString().slice(0, 10);
 }
 
-export function endOfUtcDay(at: Date): Date {
-  return new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate() + 1));
+export function endOfUtcDay(day: string): Date {
+  return new Date(Date.parse(day) + dayMs);
 }
 
-/** A send falls out of the sliding window at this instant or before it. */
-export function windowStart(now: Date): Date {
-  return new Date(now.getTime() - burstWindowMs);
+const dayMs = 86_400_000;
+
+/**
+ * The day whose count is in force: today, or a later one on which something was counted already. A clock that goes back, or
+ * another process whose midnight is late, brings no day back, or its limit would be there once more.
+ */
+export function dayInForce(lastCountedOn: string | null, now: Date): string {
+  const today = utcDay(now);
+  return lastCountedOn !== null && lastCountedOn > today ? lastCountedOn : today;
 }
+
+/** What is in the sliding window. */
+export interface Window {
+  /** A send falls out of it at this instant or before it. */
+  after: Date;
+  /** Messages of an inbox are dated one after the other, so its last ones may be a moment ahead of the clock. */
+  upTo: Date;
+}
+
+/** A send from the future, before a clock was put back, is in no window until then. */
+export function burstWindow(now: Date): Window {
+  return { after: new Date(now.getTime() - burstWindowMs), upTo: new Date(now.getTime() + mostAheadMs) };
+}
+
+const mostAheadMs = 1000;
 
 function reached(used: number, limit: number): boolean {
   return limit > 0 && used >= limit;
@@ -110,9 +165,16 @@ function secondsUntil(at: Date, now: Date): number {
 
 type LimitReason = "rate_limit_exceeded" | "daily_limit_exceeded" | "cold_outreach_limit" | "inbox_creation_limit";
 
-function overLimit(reason: LimitReason, what: string, limit: number, used: number, resetsAt: Date, now: Date): Refusal {
-  const subject = reason === "inbox_creation_limit" ? "create inbox" : "send";
-  return new Refusal(reason, `Cannot ${subject}: the limit of ${limit} ${what} is reached`, {
+function overLimit(
+  reason: LimitReason,
+  what: string,
+  limit: number,
+  used: number,
+  resetsAt: Date,
+  now: Date,
+  doing = reason === "inbox_creation_limit" ? "create inbox" : "send",
+): Refusal {
+  return new Refusal(reason, `Cannot ${doing}: the limit of ${limit} ${what} is reached`, {
     extra: { limit, used, resets_at: resetsAt.toISOString() },
     retryAfterSeconds: Math.max(1, secondsUntil(resetsAt, now)),
   });

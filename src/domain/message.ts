@@ -28,7 +28,7 @@ export interface ParsedMail {
 }
 
 export interface ParsedAttachment {
-  /** The stored name (service contract §9): safe, non-empty, unique within the mail. */
+  /** The stored name (contract §9): safe, non-empty, unique within the mail. */
   filename: string;
   /** Lower-case `type/subtype`, `application/octet-stream` where unknown. */
   contentType: string;

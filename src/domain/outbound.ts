@@ -1,4 +1,4 @@
-/** The way out of the house for mail (service contract §5.6, `OUTBOUND`). */
+/** The way out of the house for mail (contract §5.6, `OUTBOUND`). */
 export type Outbound = SmtpOutbound | { kind: "direct" } | { kind: "sandbox" };
 
 export interface SmtpOutbound {
@@ -46,12 +46,15 @@ function parseRelayUrl(url: URL): Outbound | string {
 
   const login = parseLogin(url);
   if (typeof login === "string") return login;
+  if (login !== undefined && tls === "opportunistic") {
+    return "must not have a password with tls=opportunistic: whoever stands between could take TLS away and read it";
+  }
   // Port 587 is for those who log in (RFC 6409 §3.1, §4.3); a server that takes mail without a login listens on 25.
   const defaultPort = implicit ? 465 : login ? 587 : 25;
   return { kind: "smtp", host, port: url.port === "" ? defaultPort : Number(url.port), tls, login };
 }
 
-const hostShape = /^(?:[a-z0-9_](?:[a-z0-9_.-]{0,252}[a-z0-9_.])?|[0-9a-f:.]*:[0-9a-f:.]*)$/;
+const hostShape = /^(?:[a-z0-9_](?:[a-z0-9_.-]{0,252}[a-z0-9_.])?|[0-9a-f.]*:[0-9a-f:.]*)$/;
 
 function hostInUrl(host: string): string {
   return host.includes(":") ? `[${host}]` : host;

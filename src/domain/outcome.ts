@@ -1,4 +1,4 @@
-/** What one attempt to relay a mail came to (service contract §5.6). A value, never an exception. */
+/** What one attempt to relay a mail came to (contract §5.6). A value, never an exception. */
 export type RelayOutcome =
   /** 2xx to the final dot: the mail is now the next server's charge (RFC 5321 §6.1). */
   | { kind: "sent"; reply: string; providerMessageId: string | undefined }

@@ -1,4 +1,4 @@
-import { truncateCodePoints } from "./text.ts";
+import { truncateCodePoints } from "../standards/text.ts";
 
 /** The first words of a message on one line, for lists of threads. */
 export function previewOf(bodyText: string, maxCharacters = 200): string {

@@ -1,5 +1,5 @@
+import { cleanText, oneLine, truncateCodePoints, truncateUtf8, utf8Length } from "../standards/text.ts";
 import type { Mailbox } from "./message.ts";
-import { cleanText, oneLine, truncateCodePoints, truncateUtf8, utf8Length } from "./text.ts";
 
 /** What a reply quotes. */
 export interface QuotedMessage {
@@ -9,7 +9,7 @@ export interface QuotedMessage {
   bodyHtml: string | undefined;
 }
 
-/** The caller's text with the previous message quoted under it (service contract §5.5). */
+/** The caller's text with the previous message quoted under it (contract §5.5). */
 export function withTextQuote(body: string, previous: QuotedMessage): string {
   return `${withoutLastLineBreaks(body)}\n\n${attributionLine(previous)}\n${textQuote(previous.bodyText)}`;
 }

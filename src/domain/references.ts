@@ -1,5 +1,5 @@
 /**
- * The References of a reply: the Message-IDs of its thread, oldest first, each once (service contract §5.5). Of a long thread the
+ * The References of a reply: the Message-IDs of its thread, oldest first, each once (contract §5.5). Of a long thread the
  * first, by which other programs know the conversation, and the last ones, the nearer ancestors.
  */
 export function replyReferences(threadIds: readonly string[]): string[] {

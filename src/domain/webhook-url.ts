@@ -1,7 +1,7 @@
-import { isIpAddress, isPublicAddress } from "./network.ts";
+import { isIpAddress, isPublicAddress } from "../standards/ip.ts";
 
 /**
- * The URL that a webhook may have, or in words what is wrong with it (service contract §10.6). This is the part that
+ * The URL that a webhook may have, or in words what is wrong with it (contract §10.6). This is the part that
  * can be told from the text; what the name resolves to is checked again at each delivery. `allowPrivate` is for
  * development: then http, localhost and the networks at home are allowed too.
  */

@@ -1,7 +1,8 @@
 import type { Logger } from "pino";
+import type { Database } from "../database/db.ts";
 import type { NewId } from "../domain/ids.ts";
 import type { PlanLimits } from "../domain/limits.ts";
-import type { Database } from "../store/db.ts";
+import type { OutboxKind } from "../store/outbox/items.ts";
 
 /** What a flow may use. Time and chance come in here and nowhere else. */
 export interface Deps {
@@ -14,5 +15,5 @@ export interface Deps {
   mailDomain: string;
   limits: PlanLimits;
   /** Says that work of a kind is waiting in the outbox. It carries no data and may be lost. */
-  nudge: (kind: "relay" | "webhook") => void;
+  nudge: (kind: OutboxKind) => void;
 }

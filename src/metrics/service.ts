@@ -1,6 +1,6 @@
-import type { MetricsDeps } from "../http/metrics.ts";
+import type { Database } from "../database/db.ts";
+import type { MetricsDeps } from "../http/routes/metrics.ts";
 import type { SmtpListener } from "../smtp/listener.ts";
-import type { Database } from "../store/db.ts";
 import { watchDatabase } from "./database.ts";
 import { watchProcess } from "./process.ts";
 import { contentType, registry } from "./registry.ts";

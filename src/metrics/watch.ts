@@ -1,11 +1,11 @@
-import type { MailEntrance } from "../flows/accept-mail.ts";
-import type { SendRequest, SendResult } from "../flows/send-email.ts";
-import type { RequestObserver } from "../http/measured.ts";
-import type { Relay } from "../mail/relay.ts";
+import { DatabaseUnavailable } from "../database/db.ts";
+import type { SendRequest, SendResult } from "../domain/send/send.ts";
+import type { MailEntrance } from "../flows/receive/accept-mail.ts";
+import type { RequestObserver } from "../http/shell/timed-app.ts";
+import type { Relay } from "../relay/relay.ts";
 import type { RefusedReason, SmtpObserver } from "../smtp/door.ts";
-import { DatabaseUnavailable } from "../store/db.ts";
-import type { DeliverySettlement } from "../store/deliveries.ts";
-import type { RelaySettlement } from "../store/relaying.ts";
+import type { DeliverySettlement } from "../store/outbox/deliveries.ts";
+import type { RelaySettlement } from "../store/send/relaying.ts";
 import type { WebhookClient, WebhookReply } from "../webhook/client.ts";
 import type { WorkerObserver } from "../workers/scheduler.ts";
 import type { Histogram, Registry } from "./registry.ts";
@@ -56,7 +56,7 @@ export function watch(metrics: Registry): Watch {
 function watchedAccept(metrics: Registry): Watch["accept"] {
   const mails = metrics.counter(
     "inboxd_mails_received_total",
-    "Mails that came in whole: stored (a second copy of one that is there counts too), gone (its inboxes were deleted), unavailable (its sender keeps it), error (a bug)",
+    "Mails that came in whole: stored (a second copy of one that is there counts too, and one that is kept to be parsed later), gone (its inboxes were deleted), unavailable (its sender keeps it), error (a bug)",
     ["way", "outcome"],
   );
   const seconds = metrics.histogram(

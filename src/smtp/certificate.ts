@@ -1,13 +1,7 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { link, mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { newPrivateKey, selfSign } from "./self-signed.ts";
-
-/** Both as PEM; `cert` may hold the chain behind the leaf. */
-export interface Certificate {
-  cert: string;
-  key: string;
-}
+import { type Certificate, newPrivateKey, selfSign } from "./self-signed.ts";
 
 /** Reads the operator's certificate, and says what is wrong with it before a client finds out. */
 export async function loadCertificate(paths: { certPath: string; keyPath: string }): Promise<Certificate> {

@@ -2,12 +2,12 @@ import type { Socket } from "node:net";
 import type { SMTPServer } from "smtp-server";
 import type { SMTPConnectionOptions } from "smtp-server/lib/smtp-connection.js";
 import { parseRecipient, parseSender } from "./address-command.ts";
-import type { MailDoor, SmtpObserver } from "./door.ts";
+import type { MailDoor, Origin, SmtpObserver } from "./door.ts";
 import type { SmtpLimits } from "./limits.ts";
 import type { MemoryBudget } from "./memory-budget.ts";
-import { DoorParser } from "./parser.ts";
 import { type Reply, reply, replyToMail, replyToRecipient, tooBig } from "./replies.ts";
 import { ReplyingConnection } from "./replying-connection.ts";
+import type { DoorParser } from "./smtp-server-inside.ts";
 import { loneDot, startTransfer, type Transfer } from "./transfer.ts";
 
 /** What all sessions of a listener share. */
@@ -17,6 +17,7 @@ export interface Shared {
   readonly maxBytes: number;
   readonly memory: MemoryBudget;
   readonly observe: SmtpObserver;
+  originOf(address: string): Origin;
   /** Set once the listener stops: no session begins anything new. */
   draining: boolean;
   /** A session ends: no more of it is awaited. */
@@ -51,6 +52,7 @@ const shuttingDown = reply(421, "4.3.2", "Shutting down, try again later");
  * DATA and the deadlines are ours. A class only because that is how smtp-server is extended.
  */
 export class DoorConnection extends ReplyingConnection {
+  readonly origin: Origin;
   readonly #shared: Shared;
   #mail: Transaction | undefined;
   #transfer: Transfer | undefined;
@@ -64,16 +66,17 @@ export class DoorConnection extends ReplyingConnection {
   constructor(server: SMTPServer, socket: Socket, options: SMTPConnectionOptions, shared: Shared) {
     super(server, socket, options);
     this.#shared = shared;
+    this.origin = shared.originOf(this.remoteAddress);
   }
 
-  override _onCommand(command: Buffer, callback?: Done): void {
+  protected override takesCommand(): boolean {
     if (this.#shared.draining) {
       this.endWith(shuttingDown);
-      return;
+      return false;
     }
     this.#commandSeen = true;
     this.#doneAtMs = performance.now();
-    super._onCommand(command, callback);
+    return true;
   }
 
   override handler_MAIL(command: Buffer, callback: Done): void {
@@ -109,11 +112,11 @@ export class DoorConnection extends ReplyingConnection {
 
   override handler_DATA(command: Buffer, callback: Done): void {
     const mail = this.#mail;
-    const parser = this._parser;
+    const { parser } = this;
     if (command.toString().trim().length > "DATA".length) this.answer(reply(501, "5.5.4", "Syntax: DATA"));
     else if (mail === undefined) this.answer(reply(503, "5.5.1", "Send MAIL first"));
     else if (mail.recipients.length === 0) this.answer(reply(554, "5.5.1", "No valid recipients"));
-    else if (parser instanceof DoorParser) {
+    else if (parser !== undefined) {
       const transfer = startTransfer(this.#shared);
       this.#transfer = transfer;
       parser.startData((chunk, done) => this.#takeData(mail, transfer, parser, chunk, done));
@@ -123,7 +126,7 @@ export class DoorConnection extends ReplyingConnection {
   }
 
   #takeData(mail: Transaction, transfer: Transfer, parser: DoorParser, chunk: Buffer, done: Done): void {
-    if (this._closing || this.#left) return;
+    if (this.isClosing || this.#left) return;
     const piece = chunk.subarray(0, turnBytes);
     const end = transfer.take(piece);
     if (end !== -1) {
@@ -151,6 +154,7 @@ export class DoorConnection extends ReplyingConnection {
       recipients: mail.recipients,
       raw: result.raw,
       remoteAddress: this.remoteAddress,
+      remoteNetwork: this.origin.network,
       heloName: this.hostNameAppearsAs === false ? "" : this.hostNameAppearsAs,
       secure: this.secure,
     };
@@ -163,15 +167,12 @@ export class DoorConnection extends ReplyingConnection {
   }
 
   #endMail(resume: Done): void {
-    this._resetSession();
-    this._unrecognizedCommands = 0;
+    this.endMail();
     if (this.#shared.draining) this.endWith(shuttingDown);
     else resume();
   }
 
-  /** RSET, EHLO, STARTTLS and the end of a mail: what was begun is forgotten (RFC 5321 §4.1.1.5). */
-  override _resetSession(): void {
-    super._resetSession();
+  protected override mailForgotten(): void {
     this.#mail = undefined;
     this.#endTransfer();
   }
@@ -184,8 +185,7 @@ export class DoorConnection extends ReplyingConnection {
   }
 
   /** The socket is gone, maybe in the midst of a mail: that commits nothing. */
-  override _onClose(): void {
-    super._onClose();
+  protected override socketGone(): void {
     if (this.#left) return;
     this.#left = true;
     if (this.#question === undefined) this.#endTransfer();
@@ -211,7 +211,7 @@ export class DoorConnection extends ReplyingConnection {
       this.#question = undefined;
       this.#doneAtMs = performance.now();
       if (this.#left) this.#endTransfer();
-      else if (!this._closing) then(decision);
+      else if (!this.isClosing) then(decision);
     };
     const fail = (error: unknown): void => {
       this.#shared.observe.fault?.(error, during);
@@ -224,7 +224,7 @@ export class DoorConnection extends ReplyingConnection {
     try {
       ask()
         .then(settle, fail)
-        .catch((error) => this._socket.destroy(error));
+        .catch((error) => this.destroy(error));
     } catch (error) {
       fail(error);
     }
@@ -245,9 +245,9 @@ export class DoorConnection extends ReplyingConnection {
 
   /** Holds the session against its deadlines; called by the listener's sweep, and when it begins to stop. */
   check(nowMs: number): void {
-    if (this._closing || this.#left) return;
+    if (this.isClosing || this.#left) return;
     const { limits, draining } = this.#shared;
-    const isFresh = !this.#commandSeen || this._upgrading;
+    const isFresh = !this.#commandSeen || this.isUpgrading;
     if (this.#question !== undefined) {
       if (nowMs >= this.#question.untilMs) this.#question.giveUp();
     } else if (this.#mail !== undefined && nowMs - this.#mail.startedAtMs >= limits.transactionMs) {
@@ -263,7 +263,7 @@ export class DoorConnection extends ReplyingConnection {
 
   /** Ends the session, whatever it is at. */
   endNow(): void {
-    if (!this._closing) this.endWith(shuttingDown);
+    if (!this.isClosing) this.endWith(shuttingDown);
   }
 
   #timeOut(text: string): void {

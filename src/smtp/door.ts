@@ -9,6 +9,15 @@ export interface MailDoor {
   accept(mail: InboundMail): Promise<AcceptDecision>;
 }
 
+/** Where a client comes from, as the service's one reader of addresses says. */
+export interface Origin {
+  host: string;
+  /** What of the network one sender may have to himself: the IPv4 address, or the /64 around an IPv6 one. */
+  network: string;
+  /** What a site of many networks has, of IPv6 the /48. */
+  site: string | undefined;
+}
+
 export type RecipientDecision =
   | { kind: "accept" }
   /** Our domain, but no such inbox: 550 5.1.1. */
@@ -33,6 +42,8 @@ export interface InboundMail {
   /** The mail, octet for octet as sent: stuffed dots taken out (RFC 5321 §4.5.2), no header added. */
   raw: Uint8Array;
   remoteAddress: string;
+  /** `network` of the address's origin. */
+  remoteNetwork: string;
   /** The argument of EHLO or HELO, lower-cased. */
   heloName: string;
   /** Whether the mail came over TLS. */

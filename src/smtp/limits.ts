@@ -1,7 +1,7 @@
 /** The bounds of the listener. Durations can be set, so that tests need not wait. */
 export interface SmtpLimits {
   maxConnections: number;
-  /** Of one IPv4 address or one IPv6 /64. */
+  /** Of one IPv4 address or one IPv6 /64; an IPv6 /48 has four times as many. */
   maxConnectionsPerAddress: number;
   /** Addresses of balancers: behind them are many senders, so they are counted in all and not by address. */
   uncountedAddresses: readonly string[];
@@ -15,7 +15,7 @@ export interface SmtpLimits {
   overrunBytes: number;
   /** Bytes of all mails in memory, from their first octet until they are stored. */
   memoryBytes: number;
-  /** A mail up to this size never waits for memory. */
+  /** A mail up to this size never waits for greater ones; all of its kind have `memoryBytes` to themselves. */
   memoryFreeBytes: number;
   /** How long a mail may wait for memory before it is read to its end and answered with 452. */
   memoryWaitMs: number;

@@ -1,13 +1,13 @@
 import type { AddressInfo, Socket } from "node:net";
 import { createSecureContext } from "node:tls";
-import { SMTPServer } from "smtp-server";
 import { type Admission, admission } from "./admission.ts";
-import type { Certificate } from "./certificate.ts";
 import { DoorConnection, type Shared } from "./connection.ts";
-import type { MailDoor, RefusedReason, SmtpObserver } from "./door.ts";
+import type { MailDoor, Origin, RefusedReason, SmtpObserver } from "./door.ts";
 import { defaultLimits, type SmtpLimits } from "./limits.ts";
 import { memoryBudget } from "./memory-budget.ts";
 import { reply, replyLines } from "./replies.ts";
+import type { Certificate } from "./self-signed.ts";
+import { LibraryServer } from "./smtp-server-inside.ts";
 
 export interface SmtpOptions {
   host: string;
@@ -18,6 +18,8 @@ export interface SmtpOptions {
   maxBytes: number;
   /** For STARTTLS. */
   certificate: Certificate;
+  /** The one reader of addresses, given since this room stands on nothing of the house. */
+  originOf(address: string): Origin;
   limits?: Partial<SmtpLimits>;
   observe?: SmtpObserver;
 }
@@ -42,9 +44,10 @@ export interface SmtpListener {
 
 /** Listens for mail (RFC 5321). Resolves once connections are taken. */
 export async function startSmtp(door: MailDoor, options: SmtpOptions): Promise<SmtpListener> {
-  const { maxBytes, observe = {} } = options;
+  const { maxBytes, originOf, observe = {} } = options;
   const limits = { ...defaultLimits(maxBytes), ...options.limits };
-  const admitted = admission(limits.maxConnections, limits.maxConnectionsPerAddress, limits.uncountedAddresses);
+  const uncounted = new Set(limits.uncountedAddresses.map((address) => originOf(address).host));
+  const admitted = admission(limits.maxConnections, limits.maxConnectionsPerAddress, uncounted);
   const memory = memoryBudget(limits.memoryBytes, limits.memoryFreeBytes);
   const live = new Set<DoorConnection>();
   let onEnded: () => void = () => undefined;
@@ -56,28 +59,28 @@ export async function startSmtp(door: MailDoor, options: SmtpOptions): Promise<S
     maxBytes,
     memory,
     observe,
+    originOf,
     draining: false,
     ended: () => onEnded(),
     left(session) {
-      if (live.delete(session)) admitted.leave(session.remoteAddress);
+      if (live.delete(session)) admitted.leave(session.origin);
       onEnded();
     },
   };
 
-  const server = new SMTPServer(libraryOptions(options, limits));
-  server.on("error", (error) => observe.fault?.(error, "connection"));
-  server.connect = (socket, socketOptions) => {
+  const server = new LibraryServer(libraryOptions(options, limits), (socket, socketOptions) => {
     const address = socket.remoteAddress;
     // Gone before it was greeted.
     if (address === undefined || shared.draining) return void socket.destroy();
-    const session = new DoorConnection(server, socket, socketOptions ?? {}, shared);
-    if (!admits(admitted, session.remoteAddress, socket, observe)) return;
+    const session = new DoorConnection(server, socket, socketOptions, shared);
+    if (!admits(admitted, session.origin, socket, observe)) return;
     observe.connected?.();
     live.add(session);
-    server.connections.add(session);
+    server.addSession(session);
     session.on("error", (error) => observe.fault?.(error, "connection"));
     session.init();
-  };
+  });
+  server.on("error", (error) => observe.fault?.(error, "connection"));
 
   const listening = await listen(server, options);
   const sweep = setInterval(() => {
@@ -87,7 +90,7 @@ export async function startSmtp(door: MailDoor, options: SmtpOptions): Promise<S
   sweep.unref();
 
   function stopAccepting(): void {
-    server.server.close();
+    server.listening.close();
   }
 
   async function end(graceMs: number): Promise<void> {
@@ -95,11 +98,11 @@ export async function startSmtp(door: MailDoor, options: SmtpOptions): Promise<S
     shared.draining = true;
     const nowMs = performance.now();
     for (const session of live) session.check(nowMs);
-    await quiet(() => server.connections.size === 0, graceMs);
+    await quiet(() => server.openSessions === 0, graceMs);
     for (const session of live) session.endNow();
     // A moment for the last replies to be read, since destroying a socket with input unread resets it.
     await quiet(() => live.size === 0, lingerMs);
-    for (const session of live) session._socket.destroy();
+    for (const session of live) session.destroy();
     clearInterval(sweep);
   }
 
@@ -160,8 +163,8 @@ function libraryOptions({ hostname, maxBytes, certificate }: SmtpOptions, limits
 }
 
 /** Counts a connection in, or turns it away with 421. */
-function admits(admitted: Admission, address: string, socket: Socket, observe: SmtpObserver): boolean {
-  const entry = admitted.enter(address);
+function admits(admitted: Admission, origin: Origin, socket: Socket, observe: SmtpObserver): boolean {
+  const entry = admitted.enter(origin);
   if (entry === "entered") return true;
   const reason: RefusedReason = entry === "full" ? "connections_in_all" : "connections_per_address";
   observe.refused?.(reason);
@@ -174,12 +177,12 @@ function admits(admitted: Admission, address: string, socket: Socket, observe: S
   return false;
 }
 
-function listen(server: SMTPServer, { host, port }: SmtpOptions): Promise<AddressInfo> {
+function listen(server: LibraryServer, { host, port }: SmtpOptions): Promise<AddressInfo> {
   const { promise, resolve, reject } = Promise.withResolvers<AddressInfo>();
-  server.server.once("error", reject);
+  server.listening.once("error", reject);
   server.listen({ host, port, backlog: 511 }, () => {
-    server.server.off("error", reject);
-    const address = server.server.address();
+    server.listening.off("error", reject);
+    const address = server.listening.address();
     if (address === null || typeof address === "string") reject(new Error("Cannot listen for mail: no TCP address"));
     else resolve(address);
   });

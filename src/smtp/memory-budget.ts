@@ -14,24 +14,23 @@ export interface MemoryShare {
 }
 
 /**
- * A mail up to `freeBytes` is counted but never waits, so that letters pass while great mails queue.
- * A greater one reads on while all mails together are within `limitBytes`; else it waits, in order, and
+ * A mail up to `freeBytes` never waits for great ones, so that letters pass while great mails queue. All small ones together have
+ * the bound too: ten thousand connections that each begin a letter and stop would hold ten times as much.
+ * A greater one reads on while all mails together are within `limitBytes`. Else a mail waits, in order, and
  * the pressure goes back to its sender through TCP.
  *
  * Mails that each hold a part and wait for each other would wait for ever, so the oldest of the great
- * ones may always read on: it ends, gives back what it held, and the next is the oldest. The bound can
- * thus be passed by one mail of the greatest size, and by the small ones.
+ * ones may always read on, and so may the oldest of the small ones: it ends, gives back what it held, and the next is the
+ * oldest. The bound can thus be passed by one mail of the greatest size, and by as much again in small ones.
  */
 export function memoryBudget(limitBytes: number, freeBytes: number): MemoryBudget {
-  let usedBytes = 0;
-  const great = new Set<MemoryShare>();
-  const waiting = new Map<MemoryShare, () => void>();
-
-  const isOldest = (share: MemoryShare): boolean => great.values().next().value === share;
+  const small: Kind = { bytes: 0, shares: new Set() };
+  const great: Kind = { bytes: 0, shares: new Set() };
+  const waiting = new Map<MemoryShare, { mayReadOn: () => boolean; readOn: () => void }>();
 
   function wake(): void {
-    for (const [share, readOn] of waiting) {
-      if (usedBytes > limitBytes && !isOldest(share)) continue;
+    for (const [share, { mayReadOn, readOn }] of waiting) {
+      if (!mayReadOn()) continue;
       waiting.delete(share);
       readOn();
     }
@@ -39,23 +38,37 @@ export function memoryBudget(limitBytes: number, freeBytes: number): MemoryBudge
 
   function join(): MemoryShare {
     let held = 0;
+    let kind = small;
+
+    function mayReadOn(): boolean {
+      const bounded = kind === small ? small.bytes : small.bytes + great.bytes;
+      return bounded <= limitBytes || kind.shares.values().next().value === share;
+    }
+
     const share: MemoryShare = {
       hold(bytes) {
-        usedBytes += bytes - held;
+        const before = kind;
+        kind.bytes -= held;
+        kind = bytes > freeBytes ? great : small;
+        kind.bytes += bytes;
+        kind.shares.add(share);
         held = bytes;
-        if (held <= freeBytes) return true;
-        great.add(share);
-        return usedBytes <= limitBytes || isOldest(share);
+        if (kind !== before) {
+          before.shares.delete(share);
+          // It was the oldest of its kind, perhaps, and another is now.
+          wake();
+        }
+        return mayReadOn();
       },
       whenFree(readOn) {
-        waiting.set(share, readOn);
+        waiting.set(share, { mayReadOn, readOn });
       },
       release() {
-        usedBytes -= held;
+        kind.bytes -= held;
         held = 0;
-        great.delete(share);
+        kind.shares.delete(share);
         waiting.delete(share);
-        if (waiting.size > 0) wake();
+        wake();
       },
     };
     return share;
@@ -64,7 +77,13 @@ export function memoryBudget(limitBytes: number, freeBytes: number): MemoryBudge
   return {
     join,
     get usedBytes() {
-      return usedBytes;
+      return small.bytes + great.bytes;
     },
   };
+}
+
+/** Mails of one kind that are in memory, the oldest first. */
+interface Kind {
+  bytes: number;
+  readonly shares: Set<MemoryShare>;
 }

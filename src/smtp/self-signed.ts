@@ -1,4 +1,8 @@
-import type { Certificate } from "./certificate.ts";
+/** Both as PEM; `cert` may hold the chain behind the leaf. */
+export interface Certificate {
+  cert: string;
+  key: string;
+}
 
 export interface SelfSigning {
   /** The name or the IPv4 address that the certificate is for. */

@@ -2,9 +2,12 @@ import house from "../../drizzle/0000_house.sql" with { type: "text" };
 import storage from "../../drizzle/0001_storage.sql" with { type: "text" };
 import eventLog from "../../drizzle/0002_event_log.sql" with { type: "text" };
 import claimers from "../../drizzle/0003_claimers.sql" with { type: "text" };
+import beyondCore from "../../drizzle/0004_beyond_core.sql" with { type: "text" };
+import inboxRevision from "../../drizzle/0005_inbox_revision.sql" with { type: "text" };
 import journal from "../../drizzle/meta/_journal.json" with { type: "json" };
-import type { Database } from "./db.ts";
-import type { Runner } from "./pool.ts";
+import type { Database } from "../database/db.ts";
+import type { Runner } from "../database/pool.ts";
+import { locks } from "./locks.ts";
 
 /** One step of the schema: the name of its file in `drizzle/`, and its text. */
 export interface Migration {
@@ -18,6 +21,8 @@ const texts: Readonly<Record<string, string>> = {
   "0001_storage": storage,
   "0002_event_log": eventLog,
   "0003_claimers": claimers,
+  "0004_beyond_core": beyondCore,
+  "0005_inbox_revision": inboxRevision,
 };
 
 export const migrations: readonly Migration[] = journal.entries.map(({ tag }) => {
@@ -41,7 +46,7 @@ export async function migrate(db: Database, steps: readonly Migration[] = migrat
 
 async function takeNextStep(runner: Runner, steps: readonly Migration[]): Promise<number> {
   return runner.transaction(async (tx) => {
-    await tx.script(`select pg_advisory_xact_lock(${lockNumber})`);
+    await tx.script(`select pg_advisory_xact_lock(${locks.migrating})`);
     await tx.script(makeLedger);
     const done = await countDone(tx, steps);
     const step = steps[done];
@@ -66,9 +71,6 @@ async function countDone(runner: Runner, steps: readonly Migration[]): Promise<n
   }
   return tags.length;
 }
-
-/** Spells "inboxd" in ASCII: any number that no other program is likely to lock. */
-const lockNumber = 0x696e626f7864;
 
 const makeLedger = `create table if not exists schema_steps (
   step integer primary key,

@@ -1,6 +1,6 @@
 import { getTableColumns, type SQL, sql } from "drizzle-orm";
 import { getTableConfig, type PgColumn, type PgTable } from "drizzle-orm/pg-core";
-import { arrayOf, type Db, query } from "./db.ts";
+import { arrayOf, type Db, query } from "../database/db.ts";
 
 /**
  * Many rows in one statement with one parameter, or a few. The text of the statement depends on the table alone, so it is

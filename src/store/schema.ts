@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import {
+  bigint,
   boolean,
   check,
   customType,
@@ -100,6 +101,8 @@ export const inboxes = pgTable(
     lastMessageId: id(),
     sentOn: date({ mode: "string" }),
     sentCount: integer().notNull().default(0),
+    /** How often the row has been written; a trigger counts where the writer does not. */
+    revision: bigint({ mode: "number" }).notNull().default(0),
   },
   (table) => [
     index("inboxes_account").on(table.accountId, table.id).where(sql`${table.deletedAt} is null`),
@@ -155,7 +158,7 @@ export const messages = pgTable(
     /** Bare, as its sender wrote it. May be longer than an index row can be: look-ups go by the hash. */
     rfcMessageId: text().notNull(),
     messageIdHash: uuid().notNull(),
-    /** Of the raw source: the same Message-ID with other content is another message. */
+    /** Of the raw source: the same Message-ID with other content is another message. Null for what is never taken for a copy. */
     contentHash: uuid(),
     fromAddr: text().notNull(),
     fromName: text(),
@@ -175,6 +178,10 @@ export const messages = pgTable(
     referenceIds: text().array(),
     providerMessageId: text(),
     failure: jsonb().$type<{ code: number | null; enhancedCode: string | null; message: string }>(),
+    /** Inbound only: the reverse-path of its SMTP transaction, "" for a bounce. Older mail has none. */
+    envelopeFrom: text(),
+    /** True where the mail was not read whole: the raw source has all of it. */
+    truncated: boolean().notNull().default(false),
   },
   (table) => [
     index("messages_inbox_seq").on(table.inboxId, table.seq),
@@ -211,8 +218,8 @@ export const searchIndexing = pgTable("search_indexing", {
 });
 
 /**
- * Message-IDs that a reply named before the mail itself came: when it does come, it joins that reply's thread.
- * A row is there only for replies to unknown mail.
+ * Message-IDs that a mail named and that were not here: whatever bears or names one of them later belongs to the thread that waited
+ * for it first.
  */
 export const awaitedParents = pgTable(
   "awaited_parents",
@@ -259,11 +266,39 @@ export const sourceChunks = pgTable(
   (table) => [primaryKey({ columns: [table.sourceId, table.part, table.seq] })],
 );
 
-/** Who has ever written to an inbox: mail to them is not cold. */
+/**
+ * Mail that was acknowledged before it could be parsed: its raw source is kept, and an outbox row of kind `parse` with the id of
+ * the source promises the rest. Nothing shows it before.
+ */
+export const unparsedMails = pgTable("unparsed_mails", {
+  sourceId: id().primaryKey(),
+  receivedAt: instant().notNull(),
+  envelopeFrom: text().notNull(),
+  recipients: jsonb().$type<{ inboxId: string; toAddr: string }[]>().notNull(),
+  sizeBytes: integer().notNull(),
+});
+
+/** Who has answered an inbox. Older rows, of all who had written to it, are not `answered`. */
 export const correspondents = pgTable(
   "correspondents",
-  { inboxId: id().notNull(), address: text().notNull() },
+  {
+    inboxId: id().notNull(),
+    address: text().notNull(),
+    /** True once a mail from here named a Message-ID that we had sent to this very address: mail to it is not cold. */
+    answered: boolean().notNull().default(false),
+  },
   (table) => [primaryKey({ columns: [table.inboxId, table.address] })],
+);
+
+/** When an account last asked for what it may ask for only so often: the instants within the window, oldest first. */
+export const recentRequests = pgTable(
+  "recent_requests",
+  {
+    accountId: id().notNull(),
+    action: text({ enum: ["redeliver", "test_webhook"] }).notNull(),
+    askedAt: instant().array().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.accountId, table.action] })],
 );
 
 export const coldSends = pgTable(
@@ -343,9 +378,9 @@ export const deliveries = pgTable(
 export const outbox = pgTable(
   "outbox",
   {
-    /** The message to relay or the event to deliver. */
+    /** The message to relay, the event to deliver or the source to parse. */
     subjectId: id().primaryKey(),
-    kind: text({ enum: ["relay", "webhook"] }).notNull(),
+    kind: text({ enum: ["relay", "webhook", "parse"] }).notNull(),
     accountId: id().notNull(),
     inboxId: id().notNull(),
     /** What shares a fate: a recipient's domain or an account's webhook. One that is down must not delay others. */
@@ -373,7 +408,7 @@ export const outbox = pgTable(
     index("outbox_due").on(table.kind, table.dueAt).where(sql`${table.state} <> 'ready'`),
     index("outbox_waiting").on(table.kind, table.lane, table.createdAt).where(sql`${table.state} = 'waiting'`),
     index("outbox_running").on(table.inboxId, table.lane).where(sql`${table.state} = 'running'`),
-    check("outbox_kind", sql`${table.kind} in ('relay', 'webhook')`),
+    check("outbox_kind", sql`${table.kind} in ('relay', 'webhook', 'parse')`),
     check("outbox_state", sql`${table.state} in ('ready', 'running', 'waiting')`),
   ],
 );

@@ -1,3 +1,5 @@
+import { visibleText } from "../standards/text.ts";
+
 /**
  * Reads one HTTP/1.1 answer (RFC 9112) out of what a socket brings, and of its body no more than is kept.
  * It knows no content coding: a gzip bomb stays as small as it came.
@@ -216,8 +218,4 @@ function keptText(bytes: Buffer, cut: boolean): string {
   if (text.length * 3 <= keptBodyBytes) return text;
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(keptBodyBytes));
   return text.slice(0, read);
-}
-
-export function visibleText(text: string): string {
-  return text.toWellFormed().replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g, "\ufffd");
 }

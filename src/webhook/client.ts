@@ -1,5 +1,5 @@
-import { isIpAddress, isPublicAddress } from "../domain/network.ts";
 import { checkWebhookUrl, hostOf, portOf } from "../domain/webhook-url.ts";
+import { isIpAddress, isPublicAddress } from "../standards/ip.ts";
 import { type Connection, dial, type Exchange } from "./connection.ts";
 import { idleConnections } from "./idle-connections.ts";
 import { requestText } from "./request.ts";
@@ -11,8 +11,12 @@ import type { Start } from "./starts.ts";
  *
  * It writes HTTP/1.1 on a socket that it opened itself to an address that it has checked. No name is looked up between
  * check and connection, and there is no redirect to follow, proxy to obey, cookie to keep or content coding to unpack,
- * because nothing here knows how. `fetch` knows them all (reliability.md, trap 5). `node:http` can be pinned, but then
- * everything it knows has to be switched off, and it is slower.
+ * because nothing here knows how.
+ *
+ * Why it is ours. `fetch` knows all of that: it looks the name up again after our check, obeys `HTTP_PROXY`, reads
+ * `file:` URLs, unpacks what comes (a bomb of gzip reached 886 MB), and has 256 requests in flight for the whole process,
+ * so that 300 receivers that hang hold up the one that doesn't. `node:http` can be pinned to an address, but then
+ * everything else that it knows has to be switched off, and it is slower.
  *
  * Measured in turn on a busy machine of two cores with the receiver beside it (Bun 1.4.5, concurrency 100, unsigned):
  * this client 13,300 requests a second at 51 µs of CPU each; `node:http`, unguarded and kept alive, 7,600 to 11,500 at
@@ -35,6 +39,8 @@ export interface WebhookRequest {
   signal?: AbortSignal | undefined;
   /** Its place among others: nothing is written before its turn. */
   start?: Start | undefined;
+  /** Not over a connection that was kept. */
+  fresh?: boolean;
 }
 
 export type WebhookReply =
@@ -54,6 +60,8 @@ export type WebhookReply =
       latencyMs: number;
       /** Whether someone took the connection: a hanging receiver, not a dead one. */
       connected: boolean;
+      /** It was a kept connection that broke, before a byte of an answer: most likely its time was over on the other side. */
+      stale?: true;
     };
 
 export interface WebhookClientOptions {
@@ -88,7 +96,14 @@ export function webhookClient(options: WebhookClientOptions): WebhookClient {
   const idle = idleConnections(maxIdleConnections);
   const resolve = resolver(lookup);
 
-  async function post({ url: text, headers, body, signal, start }: WebhookRequest): Promise<WebhookReply> {
+  async function post({
+    url: text,
+    headers,
+    body,
+    signal,
+    start,
+    fresh = false,
+  }: WebhookRequest): Promise<WebhookReply> {
     const startedMs = performance.now();
     const url = checkWebhookUrl(text, { allowPrivate });
     if (typeof url === "string") return refused("", `the URL ${url}`, startedMs);
@@ -110,42 +125,47 @@ export function webhookClient(options: WebhookClientOptions): WebhookClient {
     signal?.addEventListener("abort", aborted);
     if (signal?.aborted) aborted();
     try {
-      return await send(attempt, url, request);
+      return await send(attempt, url, request, fresh);
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener("abort", aborted);
     }
   }
 
-  async function send(attempt: Attempt, url: URL, request: string): Promise<WebhookReply> {
+  async function send(attempt: Attempt, url: URL, request: string, fresh: boolean): Promise<WebhookReply> {
     const host = hostOf(url);
     const addresses = await unlessEnded(attempt, resolve(host));
     if (typeof addresses === "string") return noAnswer(attempt, addresses);
     // One bad answer among good ones is refused whole: which one a connection takes must not be a matter of luck.
     const forbidden = addresses.find((address) => !permits(address));
     if (forbidden !== undefined) {
-      return refused(forbidden, `${host} leads to ${forbidden}, which is not a public address`, attempt.startedMs);
+      // Not which: whoever sets a webhook would read the addresses of names that only we can resolve.
+      return refused(forbidden, `${host} leads to an address that is not public`, attempt.startedMs);
     }
     const origin = `${url.protocol}//${host}:${portOf(url)}`;
     const keyOf = (address: string) => `${origin}@${address}`;
 
-    for (const address of addresses) {
-      const waiting = idle.take(keyOf(address));
-      if (!waiting) continue;
-      const exchange = await exchangeOn(attempt, waiting, keyOf(address), request, 0);
-      // The other side may close an idle connection just as we write on it. Asking once more on a fresh one is safe
-      // though POST is not idempotent by itself (RFC 9110 §9.2.2): deliveries are at least once by contract, and
-      // the second request is the first to the byte, with the event id that receivers tell doubles by. Not after
-      // a byte of an answer, and not when time is up.
-      const staleConnection = "error" in exchange && !exchange.heard && attempt.ended === undefined;
-      if (!staleConnection) return replyOf(attempt, exchange);
-      break;
+    const kept = fresh ? undefined : takeKept(addresses.map(keyOf));
+    if (kept !== undefined) {
+      const exchange = await exchangeOn(attempt, kept.connection, kept.key, request, 0);
+      // Closed just before we wrote: nobody has seen the request, so a fresh one takes it. Once bytes are out it may have been
+      // read, and to ask again is an attempt of its own.
+      const isUnseen = "error" in exchange && !exchange.written && attempt.ended === undefined;
+      if (!isUnseen) return replyOf(attempt, exchange, true);
     }
 
     const connection = await connect(attempt, url, host, addresses);
     if (typeof connection.made === "string") return noAnswer(attempt, connection.made);
     const key = keyOf(connection.address);
-    return replyOf(attempt, await exchangeOn(attempt, connection.made, key, request, acceptedWithinMs));
+    return replyOf(attempt, await exchangeOn(attempt, connection.made, key, request, acceptedWithinMs), false);
+  }
+
+  function takeKept(keys: readonly string[]): { connection: Connection; key: string } | undefined {
+    for (const key of keys) {
+      const connection = idle.take(key);
+      if (connection !== undefined) return { connection, key };
+    }
+    return undefined;
   }
 
   /** The first address that takes a connection, one after the other; all but the last get an equal share of the time. */
@@ -199,7 +219,7 @@ export function webhookClient(options: WebhookClientOptions): WebhookClient {
   return { post, close: idle.close };
 }
 
-/** What was wrong with a delivery, in words; null when it was taken: any 2xx (service contract §10.3). */
+/** What was wrong with a delivery, in words; null when it was taken: any 2xx (contract §10.3). */
 export function deliveryError(reply: WebhookReply): string | null {
   if (reply.kind !== "answered") return reply.error;
   const { status } = reply;
@@ -216,13 +236,16 @@ const acceptedWithinMs = 2;
 /** Addresses to try of one host; more would let a zone file spend our fifteen seconds on a hundred dead ones. */
 const maxAddresses = 4;
 
-function replyOf(attempt: Attempt, exchange: Exchange): WebhookReply {
-  if ("error" in exchange) return noAnswer(attempt, exchange.error);
+function replyOf(attempt: Attempt, exchange: Exchange, wasKept: boolean): WebhookReply {
+  if ("error" in exchange) {
+    const isStale = wasKept && !exchange.heard && attempt.ended === undefined;
+    return { ...noAnswer(attempt, exchange.error), ...(isStale && { stale: true }) };
+  }
   const { status, body, retryAfter } = exchange.answer;
   return { kind: "answered", status, body, retryAfter, latencyMs: sinceMs(attempt.startedMs) };
 }
 
-function noAnswer(attempt: Attempt, error: string): WebhookReply {
+function noAnswer(attempt: Attempt, error: string): Extract<WebhookReply, { kind: "no_answer" }> {
   const { connected, startedMs, ended } = attempt;
   return { kind: "no_answer", error: ended ?? error, latencyMs: sinceMs(startedMs), connected };
 }

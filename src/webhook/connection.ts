@@ -1,6 +1,7 @@
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { type Answer, type AnswerReader, answerReader, visibleText } from "./answer.ts";
+import { visibleText } from "../standards/text.ts";
+import { type Answer, type AnswerReader, answerReader } from "./answer.ts";
 
 /** One connection to one checked address. It carries one exchange at a time. */
 export interface Connection {
@@ -13,7 +14,14 @@ export interface Connection {
   onClose(listener: () => void): void;
 }
 
-export type Exchange = { answer: Answer } | { error: string; heard: boolean };
+export type Exchange =
+  | { answer: Answer }
+  | {
+      error: string;
+      /** The request, or some of it, may have reached the other side. */
+      written: boolean;
+      heard: boolean;
+    };
 
 export interface Target {
   /** A literal IP address: what is dialled is what was checked, no name is looked up here. */
@@ -67,15 +75,17 @@ function dialTls({ address, port, ca }: Target, host: string): Socket {
 function connectionOver(socket: Socket): Connection {
   let reader: AnswerReader | undefined;
   let settle: ((exchange: Exchange) => void) | undefined;
+  let written = false;
   let heard = false;
   let fault: string | undefined;
+  const isOpen = () => !socket.destroyed && socket.readyState === "open";
 
   function finish(result: Answer | string): void {
     const settled = settle;
     settle = undefined;
     const isAnswer = typeof result === "object";
     if (!isAnswer || result.reusableMs === 0) socket.destroy();
-    settled?.(isAnswer ? { answer: result } : { error: result, heard });
+    settled?.(isAnswer ? { answer: result } : { error: result, written, heard });
   }
 
   socket.on("data", (chunk: Buffer) => {
@@ -101,14 +111,15 @@ function connectionOver(socket: Socket): Connection {
     exchange(request) {
       reader = answerReader();
       heard = false;
+      written = isOpen();
       return new Promise((resolve) => {
         settle = resolve;
-        if (socket.destroyed) finish(fault ?? "the connection was closed before an answer");
-        else socket.write(request);
+        if (written) socket.write(request);
+        else finish(fault ?? "the connection was closed before an answer");
       });
     },
     awaits: () => reader?.awaits() ?? "headers",
-    isOpen: () => !socket.destroyed && socket.readyState === "open",
+    isOpen,
     destroy: () => socket.destroy(),
     onClose: (listener) => void socket.once("close", listener),
   };

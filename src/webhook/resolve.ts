@@ -1,5 +1,5 @@
-import { isIpAddress } from "../domain/network.ts";
-import { visibleText } from "./answer.ts";
+import { isIpAddress } from "../standards/ip.ts";
+import { visibleText } from "../standards/text.ts";
 
 /** All addresses of a host's name, or a rejection. */
 export type Lookup = (host: string) => Promise<string[]>;

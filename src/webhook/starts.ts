@@ -1,3 +1,4 @@
+import { within } from "../primitives/within.ts";
 /** The place of one request among those that shall be on the wire one after the other. */
 export interface Start {
   /** Resolves when all before it are on the wire, or have had time enough to get there; undefined when they are. */
@@ -46,11 +47,5 @@ export function startQueues(patienceMs = 1000): { enter(name: string): Start } {
 
 /** Settles with the promise, or after the time. */
 function orIn(ms: number, promise: Promise<void>): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    void promise.then(() => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
+  return within(ms, promise, () => undefined);
 }

@@ -1,21 +1,24 @@
+import { DatabaseUnavailable } from "../database/db.ts";
 import { nextWebhookAttemptAt } from "../domain/backoff.ts";
 import { messageReceived } from "../domain/events.ts";
-import { signerCache, webhookHeaders } from "../domain/signature.ts";
-import { type AttachmentLinks, linkedAttachments } from "../flows/attachment-links.ts";
 import type { Deps } from "../flows/deps.ts";
-import { listAttachments, type ShownAttachment } from "../store/attachments.ts";
+import { type AttachmentLinks, linkedAttachments } from "../flows/read/attachment-links.ts";
+import { signerCache, webhookHeaders } from "../standards/signature.ts";
+import { listAttachments, type ShownAttachment } from "../store/mail/attachments.ts";
 import {
   type ClaimedDelivery,
   claimDeliveries,
   type DeliverySettlement,
   settleDeliveries,
-} from "../store/deliveries.ts";
-import { releaseItems } from "../store/outbox.ts";
+} from "../store/outbox/deliveries.ts";
+import { kinds } from "../store/outbox/kinds.ts";
+import { releaseItems } from "../store/outbox/outbox.ts";
 import { deliveryError, type WebhookClient, type WebhookReply } from "../webhook/client.ts";
-import { type Leaving, leavingOf } from "../webhook/destinations.ts";
-import { startQueues } from "../webhook/starts.ts";
-import type { Job } from "./outbox.ts";
-import { webhookLanes } from "./webhook-lanes.ts";
+import { type Start, startQueues } from "../webhook/starts.ts";
+import { type DeliveryContent, isLarge, largeDeliveries } from "./large-deliveries.ts";
+import { type Leaving, leavingOf } from "./outbox/destinations.ts";
+import type { Job } from "./outbox/job.ts";
+import { webhookLanes } from "./outbox/webhook-lanes.ts";
 
 export interface DeliverWebhookDeps extends Deps {
   webhooks: WebhookClient;
@@ -26,39 +29,61 @@ export interface DeliverWebhookDeps extends Deps {
 
 export type DeliveryItem = ClaimedDelivery & { attachments: readonly ShownAttachment[] };
 
+type Attempted = { settlement: DeliverySettlement; leaving: Leaving };
+
 /** An event whose delivery can be written: its message is there, and it has somewhere to go. */
 type Deliverable = {
   [Name in keyof DeliveryItem]: Name extends Optional ? DeliveryItem[Name] : NonNullable<DeliveryItem[Name]>;
 };
-type Optional = "externalId" | "previousSecret" | "previousSecretUntil" | "disabledAt";
+type Optional = "externalId" | "previousSecret" | "previousSecretUntil" | "disabledAt" | "bodyText" | "longBody";
 
-/** The job that tells a receiver of an event (service contract §10). */
+/** The job that tells a receiver of an event (contract §10). */
 export function deliverWebhookJob(deps: DeliverWebhookDeps): Job<DeliveryItem, DeliverySettlement> {
   const { db, links, log, now } = deps;
   const signerOf = signerCache();
   const starts = startQueues();
+  const large = largeDeliveries(db.work);
 
-  async function attempt(
-    item: DeliveryItem,
-    signal: AbortSignal,
-  ): Promise<{ settlement: DeliverySettlement; leaving: Leaving }> {
+  async function attempt(item: DeliveryItem, signal: AbortSignal): Promise<Attempted> {
     if (!isDeliverable(item)) return { settlement: nowhereToGo(item, now()), leaving: "unknown" };
-    const sentAt = now();
     const start = starts.enter(item.inboxId);
     try {
-      const body = JSON.stringify(await payloadOf(item, sentAt));
-      const headers = await webhookHeaders({
-        eventId: item.subjectId,
-        sentAt,
-        body,
-        signer: await signerOf(item.secret),
-        replacedSigner: await replacedSigner(item, sentAt),
+      const { bodyText, attachments } = item;
+      if (bodyText !== null && !isLarge(item)) return await deliver(item, { bodyText, attachments }, start, signal);
+      return await large(item, async (content) => {
+        if (signal.aborted) return { settlement: notBegun(item, "the service stopped", now()), leaving: "unknown" };
+        if (content === undefined) return { settlement: nothingToDo(item), leaving: "unknown" };
+        return deliver(item, content, start, signal);
       });
-      const reply = await deps.webhooks.post({ url: item.url, headers, body, signal, start });
-      return settled(item, reply, sentAt, signal);
+    } catch (error) {
+      if (!(error instanceof DatabaseUnavailable)) throw error;
+      return { settlement: notBegun(item, "the database was away", now()), leaving: "unknown" };
     } finally {
       start.leave();
     }
+  }
+
+  async function deliver(
+    item: Deliverable,
+    content: DeliveryContent,
+    start: Start,
+    signal: AbortSignal,
+  ): Promise<Attempted> {
+    const sentAt = now();
+    const body = JSON.stringify(await payloadOf(item, content, sentAt));
+    const headers = await webhookHeaders({
+      eventId: item.subjectId,
+      sentAt,
+      body,
+      signer: await signerOf(item.secret),
+      replacedSigner: await replacedSigner(item, sentAt),
+    });
+    const reply = await deps.webhooks.post({
+      ...{ url: item.url, headers, body, signal, start },
+      // So that no event loses two attempts to connections whose time was over.
+      fresh: item.forgivenAttempts > 0,
+    });
+    return settled(item, reply, sentAt, signal);
   }
 
   function settled(item: Deliverable, reply: WebhookReply, sentAt: Date, signal: AbortSignal) {
@@ -67,9 +92,9 @@ export function deliverWebhookJob(deps: DeliverWebhookDeps): Job<DeliveryItem, D
     return { settlement, leaving: signal.aborted ? "unknown" : leavingOf(reply) };
   }
 
-  async function payloadOf(item: Deliverable, deliveredAt: Date) {
-    const attachments = await linkedAttachments(links, item.messageId, item.attachments, deliveredAt);
-    const message = { ...item, id: item.messageId, createdAt: item.receivedAt };
+  async function payloadOf(item: Deliverable, content: DeliveryContent, deliveredAt: Date) {
+    const attachments = await linkedAttachments(links, item.messageId, content.attachments, deliveredAt);
+    const message = { ...item, id: item.messageId, bodyText: content.bodyText, createdAt: item.receivedAt };
     return messageReceived(
       { ...item, id: item.subjectId, message },
       { deliveredAt, attempt: item.attempt, attachments },
@@ -95,6 +120,7 @@ export function deliverWebhookJob(deps: DeliverWebhookDeps): Job<DeliveryItem, D
     if (error === null) return settlement;
     const at = now();
     if (isCutOff) return { ...settlement, dueAt: at };
+    if (reply.kind === "no_answer" && reply.stale) return { ...settlement, dueAt: at, isForgiven: true };
     if (status === 410) return { ...settlement, disables: { accountId: item.accountId, url: item.url, at } };
     const retryAfter = reply.kind === "answered" && (status === 429 || status === 503) ? reply.retryAfter : undefined;
     return { ...settlement, dueAt: retryAt(item, at, retryAfter) };
@@ -122,12 +148,14 @@ export function deliverWebhookJob(deps: DeliverWebhookDeps): Job<DeliveryItem, D
   }
 
   return {
-    kind: "webhook",
+    kind: kinds.webhook,
     leaseMs: deps.webhookTimeoutMs + 15_000,
     lanes: webhookLanes(),
     async claim(claim) {
       const { items, ...claimed } = await claimDeliveries(db.work, claim);
-      const ids = items.flatMap(({ attachmentCount, messageId }) => (attachmentCount && messageId ? [messageId] : []));
+      const ids = items.flatMap((item) =>
+        item.attachmentCount && item.messageId && !isLarge(item) ? [item.messageId] : [],
+      );
       try {
         const attachments = Map.groupBy(await listAttachments(db.work, ids), ({ messageId }) => messageId);
         return {
@@ -160,6 +188,12 @@ function nowhereToGo(item: DeliveryItem, at: Date): DeliverySettlement {
   return { ...settlement, logged: { attemptedAt: at, status: null, latencyMs: 0, error, response: null } };
 }
 
+/** What a large event tells could not be read, so nothing was sent: it is tried again as soon as somebody can. */
+function notBegun(item: DeliveryItem, why: string, at: Date): DeliverySettlement {
+  const logged = { attemptedAt: at, status: null, latencyMs: 0, error: `not sent: ${why}`, response: null };
+  return { ...nothingToDo(item), logged, dueAt: at, isForgiven: true };
+}
+
 function nothingToDo({ subjectId, attempt }: DeliveryItem): DeliverySettlement {
-  return { subjectId, attempt, dueAt: null, logged: null, disables: null };
+  return { subjectId, attempt, dueAt: null, isForgiven: false, logged: null, disables: null };
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { askedTooMuch, DatabaseUnavailable } from "../database/db.ts";
 import type { Deps } from "../flows/deps.ts";
-import { indexMessages } from "../flows/index-messages.ts";
-import { DatabaseUnavailable } from "../store/db.ts";
+import { indexMessages } from "../flows/read/index-messages.ts";
 import {
   findActivity,
   findIndexedSeq,
@@ -10,7 +10,7 @@ import {
   markIndexed,
   releaseIndexing,
   settleSearchIndex,
-} from "../store/search.ts";
+} from "../store/mail/search.ts";
 
 export type SearchIndexerDeps = Pick<Deps, "db" | "now" | "randomBytes" | "log">;
 
@@ -58,7 +58,7 @@ export function startSearchIndexer({ db, now, randomBytes, log }: SearchIndexerD
       const settledBefore = new Date(now().getTime() - settlingMs);
       const recent = await findRecentMessages(db.work, { afterId, settledBefore, limit: lookAt });
       for (const { inboxId, messageCount } of recent.behind) {
-        if (!(await indexInbox(inboxId, messageCount))) return;
+        if (!(await indexInbox(inboxId, messageCount).catch((err) => passOver(inboxId, err)))) return;
         indexed += 1;
       }
       if (recent.settledId !== null && recent.settledId > seenId) {
@@ -82,8 +82,15 @@ export function startSearchIndexer({ db, now, randomBytes, log }: SearchIndexerD
       startedMs = performance.now();
       return mayGoOn;
     };
-    const reached = await indexMessages(db.work, inboxId, fromSeq, upToSeq, rest);
+    const reached = await indexMessages({ db: db.work, log }, inboxId, fromSeq, upToSeq, rest);
     return reached >= upToSeq && (await rest());
+  }
+
+  /** What goes wrong with one inbox must not keep the others from being indexed; a search of this one tries it again. */
+  function passOver(inboxId: string, err: unknown): true {
+    if (err instanceof DatabaseUnavailable && !askedTooMuch(err)) throw err;
+    log.warn({ err, inbox_id: inboxId }, "inbox not indexed for search: going on with the next");
+    return true;
   }
 
   async function isBusy(): Promise<boolean> {

@@ -1,7 +1,7 @@
+import type { Db } from "../database/db.ts";
 import { expiryOfKeys } from "../domain/idempotency.ts";
 import { utcDay } from "../domain/limits.ts";
 import type { Deps } from "../flows/deps.ts";
-import type { Db } from "../store/db.ts";
 import {
   findInboxToEmpty,
   markInboxEmpty,
@@ -12,7 +12,8 @@ import {
   removeInboxRows,
   removeKeysUsedBefore,
   removeMessages,
-} from "../store/pruning.ts";
+  removeOldRequests,
+} from "../store/upkeep/pruning.ts";
 
 export interface PruneDeps extends Deps {
   eventRetentionDays: number;
@@ -36,7 +37,9 @@ export async function prune(deps: PruneDeps, isStopping: () => boolean = () => f
   const eventsBefore = new Date(now.getTime() - deps.eventRetentionDays * dayMs);
   const steps: ((tx: Db) => Promise<number>)[] = [
     (tx) => removeKeysUsedBefore(tx, expiryOfKeys(now), stepRows),
-    (tx) => removeColdSendsBefore(tx, utcDay(now), stepRows),
+    // A day longer than they count, lest a clock that is ahead for a moment takes what counts today.
+    (tx) => removeColdSendsBefore(tx, utcDay(new Date(now.getTime() - dayMs)), stepRows),
+    (tx) => removeOldRequests(tx, stepRows),
     (tx) => removeEventsBefore(tx, eventsBefore, stepRows),
     emptyingInboxes(new Date(now.getTime() - settleMs)),
     (tx) => removeInboxes(tx, now, stepRows),

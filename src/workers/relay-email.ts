@@ -1,25 +1,32 @@
-import { splitAddress } from "../domain/address.ts";
+import { DatabaseUnavailable } from "../database/db.ts";
 import { nextRelayAttemptAt } from "../domain/backoff.ts";
 import type { Failure, RelayOutcome } from "../domain/outcome.ts";
 import type { Deps } from "../flows/deps.ts";
-import { outgoingMail } from "../flows/outgoing-mail.ts";
-import { composeMail, needsSmtpUtf8 } from "../mail/compose.ts";
-import type { DkimSigner } from "../mail/dkim.ts";
-import type { Relay } from "../mail/relay.ts";
-import type { ClaimedItem } from "../store/claims.ts";
-import { DatabaseUnavailable } from "../store/db.ts";
-import { claimReady, releaseItems } from "../store/outbox.ts";
-import { listRelayedMessages, type RelayedMessage, type RelaySettlement, settleRelays } from "../store/relaying.ts";
-import type { Leaving } from "../webhook/destinations.ts";
-import type { Job } from "./outbox.ts";
-import { relayLanes } from "./relay-lanes.ts";
+import type { IncomingMail } from "../flows/receive/accept-mail.ts";
+import { outgoingMail } from "../flows/send/outgoing-mail.ts";
+import { composeMail, needsSmtpUtf8 } from "../mail/write/compose.ts";
+import type { DkimSigner } from "../mail/write/dkim.ts";
+import type { Relay } from "../relay/relay.ts";
+import { splitAddress } from "../standards/address.ts";
+import type { ClaimedItem } from "../store/outbox/claims.ts";
+import { kinds } from "../store/outbox/kinds.ts";
+import { claimReady, releaseItems } from "../store/outbox/outbox.ts";
+import {
+  listRelayedMessages,
+  type RelayedMessage,
+  type RelaySettlement,
+  settleRelays,
+} from "../store/send/relaying.ts";
+import type { Leaving } from "./outbox/destinations.ts";
+import type { Job } from "./outbox/job.ts";
+import { relayLanes } from "./outbox/relay-lanes.ts";
 
 export interface RelayEmailDeps extends Deps {
   relay: Relay;
   /** Undefined: mail goes out unsigned. */
   signMail: DkimSigner | undefined;
   /** The door that mail to our own domain goes in by. */
-  acceptMail: (mail: { recipients: readonly string[]; raw: Uint8Array }) => Promise<{ kind: "stored" | "gone" }>;
+  acceptMail: (mail: IncomingMail) => Promise<{ kind: "stored" | "gone" }>;
   maxQueueHours: number;
   /** The contract's schedule where left out. */
   relayRetrySeconds?: readonly number[];
@@ -31,7 +38,7 @@ export type RelayItem = ClaimedItem & { message: RelayedMessage | undefined };
 /** Renewed while an attempt lasts, so it only says how soon another process may take over from one that died. */
 const leaseMs = 60_000;
 
-/** The job that takes an accepted message to its next server (service contract §5.6). */
+/** The job that takes an accepted message to its next server (contract §5.6). */
 export function relayEmailJob(
   deps: RelayEmailDeps,
   onRecovery: (lanes: string[]) => void,
@@ -49,7 +56,12 @@ export function relayEmailJob(
     const mail = outgoingMail(message);
     const raw = composeMail(mail);
     const outcome = isOwn(splitAddress(mail.to)?.domain ?? "")
-      ? await deliverHere(deps, mail.to, raw)
+      ? await deliverHere(deps, {
+          envelopeFrom: mail.from.address,
+          recipients: [mail.to],
+          raw,
+          remoteNetwork: ownNetwork,
+        })
       : await relay.send(
           {
             envelopeFrom: mail.from.address,
@@ -89,16 +101,17 @@ export function relayEmailJob(
     if (outcome.kind === "sent") {
       log.info({ ...about, provider_message_id: outcome.providerMessageId }, "mail sent");
     } else if (dueAt === null) {
-      log.warn({ ...about, failure: outcome.failure }, "mail failed");
+      log.warn({ ...about, failure: loggableFailure(outcome.failure) }, "mail failed");
     } else if (outcome.kind === "retry" && outcome.maybeAccepted) {
-      log.warn({ ...about, failure: outcome.failure }, "mail may have been accepted: the next attempt may repeat it");
+      const failure = loggableFailure(outcome.failure);
+      log.warn({ ...about, failure }, "mail may have been accepted: the next attempt may repeat it");
     } else {
-      log.info({ ...about, failure: outcome.failure, due_at: dueAt }, "mail put off");
+      log.info({ ...about, failure: loggableFailure(outcome.failure), due_at: dueAt }, "mail put off");
     }
   }
 
   return {
-    kind: "relay",
+    kind: kinds.relay,
     leaseMs,
     lanes: relayLanes({
       destinationOf: (lane) => (isOwn(lane) ? ownDomain : relay.destinationOf(`postmaster@${lane}`)),
@@ -128,10 +141,18 @@ export function relayEmailJob(
   };
 }
 
+/** What another server said is its own words, and often names the recipient: the log gets the codes. The words are the message's. */
+function loggableFailure({ code, enhancedCode, message }: Failure) {
+  return code === null ? { code, enhancedCode, message } : { code, enhancedCode };
+}
+
+/** All our own mail to ourselves waits as one sender. */
+const ownNetwork = "local";
+
 /** By the same door as everybody's mail: what is for nobody here is refused as it would be there. */
-async function deliverHere({ acceptMail, log }: RelayEmailDeps, to: string, raw: Uint8Array): Promise<RelayOutcome> {
+async function deliverHere({ acceptMail, log }: RelayEmailDeps, mail: IncomingMail): Promise<RelayOutcome> {
   try {
-    const { kind } = await acceptMail({ recipients: [to], raw });
+    const { kind } = await acceptMail(mail);
     if (kind === "stored") return { kind: "sent", reply: "250 2.0.0 Stored", providerMessageId: undefined };
     const message = "550 5.1.1 No such inbox here";
     return { kind: "failed", failure: { code: 550, enhancedCode: "5.1.1", message } };

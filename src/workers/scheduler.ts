@@ -1,13 +1,14 @@
-import type { DeliverySettlement } from "../store/deliveries.ts";
-import type { OutboxKind } from "../store/outbox.ts";
-import type { RelaySettlement } from "../store/relaying.ts";
+import type { DeliverySettlement } from "../store/outbox/deliveries.ts";
+import type { OutboxKind } from "../store/outbox/items.ts";
+import type { RelaySettlement } from "../store/send/relaying.ts";
 import { type DeliverWebhookDeps, deliverWebhookJob } from "./deliver-webhook.ts";
-import { notifier } from "./notifier.ts";
-import { type OutboxWorker, outboxWorker } from "./outbox.ts";
+import { notifier } from "./outbox/notifier.ts";
+import { type OutboxWorker, outboxWorker } from "./outbox/outbox.ts";
+import { type ParseMailDeps, parseMailJob } from "./parse-mail.ts";
 import { type PruneDeps, prune } from "./prune.ts";
 import { type RelayEmailDeps, relayEmailJob } from "./relay-email.ts";
 
-export interface WorkerDeps extends RelayEmailDeps, DeliverWebhookDeps, PruneDeps {
+export interface WorkerDeps extends RelayEmailDeps, DeliverWebhookDeps, ParseMailDeps, PruneDeps {
   observe?: WorkerObserver;
 }
 
@@ -40,7 +41,8 @@ export async function startWorkers(deps: WorkerDeps): Promise<Workers> {
     settled: observe.relayed,
   });
   const webhook = outboxWorker(context, { ...deliverWebhookJob(deps), settled: observe.delivered });
-  const workers: Record<OutboxKind, OutboxWorker> = { relay, webhook };
+  const parse = outboxWorker(context, parseMailJob(deps));
+  const workers: Record<OutboxKind, OutboxWorker> = { relay, webhook, parse };
   const others = await notifier(deps, (kind) => workers[kind].wake());
 
   let stopping = false;

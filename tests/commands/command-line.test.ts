@@ -28,6 +28,18 @@ test.concurrent.each(usage)("%s", async (_what, words, code, says) => {
   expect(code === 0 ? finished.stderr : finished.stdout).toBe("");
 });
 
+test.each([
+  ["send", ["--api-key"]],
+  ["demo", ["--api-key", "--secret"]],
+  ["listen", ["--api-key", "--secret"]],
+])("the help of %s says that others see a secret that is an argument", async (command, options) => {
+  const { stdout } = await runInboxd(["help", command], { cwd: directory });
+  const told = stdout.replace(/\s+/g, " ");
+  for (const option of options) {
+    expect(told).toMatch(new RegExp(`${option} <\\w+> [^<]*others on this machine can see arguments[^<]*env: INBOXD_`));
+  }
+});
+
 test("wrong settings are named all at once, by every command that reads them", async () => {
   const env = { PORT: "http", DATABASE_URL: "mysql://hunter2@db.example", PLAN: "gold" };
   const commands = [["serve"], ["config"], ["migrate"], ["account", "list"], ["healthcheck"]];

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sql } from "drizzle-orm";
@@ -12,10 +12,10 @@ import {
   checkServer,
 } from "../../src/commands/doctor/database.ts";
 import type { Finding } from "../../src/commands/doctor/finding.ts";
-import { mostConnections, openDatabase, query } from "../../src/store/db.ts";
-import type { DatabaseFacts } from "../../src/store/diagnosis.ts";
-import { lockDirectory } from "../../src/store/directory-lock.ts";
+import { mostConnections, openDatabase, query } from "../../src/database/db.ts";
+import { lockDirectory } from "../../src/database/directory-lock.ts";
 import { migrate, migrations } from "../../src/store/migrate.ts";
+import type { DatabaseFacts } from "../../src/store/upkeep/diagnosis.ts";
 import { breaksPostgres } from "../support/engines.ts";
 import { startPostgres } from "../support/postgres.ts";
 
@@ -34,6 +34,7 @@ const right: DatabaseFacts = {
   serverAt: at,
   askedAt: at,
   isInRecovery: false,
+  isReadOnly: false,
   connections: 97,
   stepsToDo: [],
   unknownSteps: [],
@@ -47,6 +48,7 @@ const cases: readonly [what: string, check: Check, differs: Partial<DatabaseFact
   ["one that is too old", checkServer, { version: "14.12" }, "fail", "Postgres 15 or later"],
   ["another encoding", checkServer, { encoding: "SQL_ASCII" }, "fail", "encoding SQL_ASCII"],
   ["a standby", checkServer, { isInRecovery: true }, "fail", "standby"],
+  ["a read-only server", checkServer, { isReadOnly: true }, "fail", "default_transaction_read_only"],
   ["commits that reach the disk", checkDurability, {}, "ok", "synchronous_commit=on, fsync=on, full_page_writes=on"],
   [
     "commits that reach the disk alone",
@@ -83,6 +85,14 @@ describe("The embedded database", () => {
     const { findings } = await checkDatabase({ databaseUrl: undefined, dataDir, now: () => at, askServer: nobody });
     expect(findings).toMatchObject([{ level: "ok", seen: expect.stringContaining("none yet") }]);
     expect(() => lockDirectory(dataDir).release()).not.toThrow();
+  });
+
+  test("is missed where it was, and not made anew", async () => {
+    const dataDir = join(directory, "lost");
+    await lockDirectory(dataDir).release();
+    const { findings } = await checkDatabase({ databaseUrl: undefined, dataDir, now: () => at, askServer: nobody });
+    expect(findings).toMatchObject([{ level: "fail", seen: expect.stringContaining("is gone from") }]);
+    expect(existsSync(join(dataDir, "pg"))).toBe(false);
   });
 
   test("is asked directly while nobody holds it, and its schema is left as it is", async () => {

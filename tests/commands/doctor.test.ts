@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test";
+import { generateKeyPairSync } from "node:crypto";
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -11,8 +12,10 @@ import { checkPorts } from "../../src/commands/doctor/ports.ts";
 import { checkRelay } from "../../src/commands/doctor/relay.ts";
 import { checkWebhooks } from "../../src/commands/doctor/webhook.ts";
 import { parseOutbound } from "../../src/domain/outbound.ts";
+import { publicKeyRecord } from "../../src/mail/write/dkim.ts";
 import { runInboxd, startInboxd } from "../support/inboxd.ts";
 import { startReceiver } from "../support/receiver.ts";
+import { scriptedDns, zone } from "../support/scripted-dns.ts";
 import { type Script, scriptedSmtp } from "../support/scripted-smtp.ts";
 import { expiredCertificate, hooksCertificate, hooksKey, otherKey, testAuthority } from "../support/test-authority.ts";
 import { testOnlyCertificate, testOnlyKey } from "../support/test-only-certificate.ts";
@@ -23,14 +26,7 @@ const now = new Date("2026-03-21T10:05:00.000Z");
 
 const nobody: Consultation = {
   now: () => now,
-  resolver: {
-    resolveMx: notThere,
-    resolve4: notThere,
-    resolve6: notThere,
-    resolveTxt: notThere,
-    resolveCname: notThere,
-    reverse: notThere,
-  },
+  openDns: () => ({ ask: async () => ({ kind: "no_name", ttlSeconds: 0 }), close: async () => {} }),
   askServer: () => Promise.reject(new Error("nobody is there")),
 };
 
@@ -350,6 +346,44 @@ describe("inboxd doctor", () => {
       await server.stop();
     }
   }, 60_000);
+
+  test("asks the servers of DNS_SERVERS, and knows its own key of 2048 bits in the DNS, which cuts it in two", async () => {
+    const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+    const pem = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+    const record = publicKeyRecord(pem);
+    expect(record.length).toBeGreaterThan(255);
+    const text = (name: string, ...data: string[]) => ({ name, type: "TXT" as const, ttl: 300, data });
+    await using dns = await disposable(
+      scriptedDns(
+        zone([
+          { name: "in.ada.works", type: "MX", ttl: 300, data: { preference: 10, exchange: "mx.ada.works" } },
+          { name: "mx.ada.works", type: "A", ttl: 300, data: "8.8.4.4" },
+          { name: "4.4.8.8.in-addr.arpa", type: "PTR", ttl: 300, data: "mx.ada.works" },
+          text("in.ada.works", "google-site-verification=1"),
+          text("in.ada.works", "v=spf1 mx -all"),
+          text("s1._domainkey.in.ada.works", record.slice(0, 218), record.slice(218)),
+          // Beside the policy so much that it takes TCP.
+          text("_dmarc.in.ada.works", "v=DMARC1; p=reject"),
+          ...Array.from({ length: 10 }, (_, n) => text("_dmarc.in.ada.works", `${n} ${"x".repeat(200)}`)),
+        ]),
+      ),
+    );
+    const env = {
+      DATA_DIR: join(directory, "asks"),
+      PORT: "0",
+      SMTP_PORT: "0",
+      MAIL_DOMAIN: "in.ada.works",
+      SMTP_HOSTNAME: "mx.ada.works",
+      OUTBOUND: "direct",
+      DKIM_SELECTOR: "s1",
+      DKIM_KEY: pem,
+      DNS_SERVERS: `127.0.0.1:${dns.port}`,
+    };
+    const { stdout } = await runInboxd(["doctor", "--json"], { cwd: directory, env });
+    const { findings } = JSON.parse(stdout) as { findings: Finding[] };
+    const seen = findings.filter(({ check }) => check.startsWith("dns")).map(({ check, level }) => `${level} ${check}`);
+    expect(seen).toEqual(["mx", "address", "ptr", "spf", "dkim", "dmarc"].map((check) => `ok dns ${check}`));
+  }, 30_000);
 
   test("ends with 1 when something is wrong, and names it", async () => {
     const env = {

@@ -1,10 +1,21 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, readdirSync, readlinkSync, rmSync, statSync } from "node:fs";
+import {
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type DirectoryLock, lockDirectory } from "../../src/store/directory-lock.ts";
+import { type DirectoryLock, lockDirectory } from "../../src/database/directory-lock.ts";
 import { makeDatabase } from "../support/database.ts";
 import { inboxdHere, runInboxd, startInboxd } from "../support/inboxd.ts";
 import { greeted, inData } from "../support/raw-smtp.ts";
@@ -48,6 +59,27 @@ test(`a service with ${mails} mails is exported while it runs, and reads back eq
   await moved.stop();
   await database?.drop();
 }, 120_000);
+
+test("an export writes into nothing that is there, neither a file nor a link, and leaves it as it was", async () => {
+  const here = mkdtempSync(join(directory, "there-"));
+  const other = join(here, "other");
+  const env = { DATA_DIR: join(here, "data") };
+  writeFileSync(other, "of somebody else");
+  for (const [name, makes] of [
+    ["file", (path: string) => writeFileSync(path, "")],
+    ["link", (path: string) => symlinkSync(other, path)],
+    ["dangling", (path: string) => symlinkSync(join(here, "nowhere"), path)],
+  ] as const) {
+    for (const taken of [join(here, name), join(here, `${name}-begun.unfinished`)]) {
+      makes(taken);
+      const { code, stderr } = await runInboxd(["export", taken.replace(".unfinished", "")], { env });
+      expect([code, stderr]).toEqual([1, expect.stringContaining(`Cannot export: ${taken} is there`)]);
+      expect(lstatSync(taken).isSymbolicLink()).toBe(name !== "file");
+    }
+  }
+  expect(readFileSync(other, "utf8")).toBe("of somebody else");
+  expect(existsSync(join(here, "nowhere"))).toBe(false);
+}, 60_000);
 
 /** Each seventh answers one before it, each fifth has a file. */
 function mailNumber(number: number): string {

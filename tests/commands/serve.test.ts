@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { makeDatabase } from "../support/database.ts";
 import { type RunningInboxd, type RunOptions, runInboxd, startInboxd } from "../support/inboxd.ts";
 import { inData } from "../support/raw-smtp.ts";
+import { watchesClock } from "../support/watches-clock.ts";
 
 /** What an operator sees: processes, signals, exit codes. The tests go on from one another, as an operator's day does. */
 const directory = mkdtempSync(join(tmpdir(), "ibx-serve-"));
@@ -136,7 +137,7 @@ test("SIGTERM ends it with code 0, and commands then work by themselves", async 
   expect([code, (JSON.parse(stdout) as { name: string }[]).map(({ name }) => name)]).toEqual([0, ["default", "acme"]]);
 });
 
-test("a later start shows no secrets, and takes the key that it is given", async () => {
+test("a later start shows no secrets, and takes the key that it is given", watchesClock, async () => {
   const first = took(inboxd);
   const env = { ...here.env, API_KEY: "ibx_given_by_the_environment" };
   inboxd = await startInboxd({ ...here, env });
@@ -154,7 +155,7 @@ function took({ coldStartMs, coldStartCpuMs }: RunningInboxd): string {
   return `${Math.round(coldStartMs)} ms (${coldStartCpuMs} ms of CPU)`;
 }
 
-test("a stop waits for the mails that are being written, unless it is asked twice", async () => {
+test("a stop waits for the mails that are being written, unless it is asked twice", watchesClock, async () => {
   await inboxd.request("POST", "/v1/inboxes", { username: "grace" });
   const [quick, endless] = [await inData(inboxd.smtpPort, graces), await inData(inboxd.smtpPort, graces)];
   inboxd.signal("SIGTERM");

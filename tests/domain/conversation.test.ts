@@ -76,7 +76,7 @@ describe("a mail that starts a thread", () => {
   });
 });
 
-describe("a thread is read or unread (service contract §7.2)", () => {
+describe("a thread is read or unread (contract §7.2)", () => {
   const first = "thread of m1";
   const rows: [string, [MessageFacts, string?][], boolean, number][] = [
     ["inbound mail makes it unread", [[message("m1")]], false, 1],

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { Refusal } from "../../src/domain/errors.ts";
 import {
+  burstWindow,
+  dayInForce,
   endOfUtcDay,
   type Limits,
   parsePlanLimit,
@@ -9,12 +11,11 @@ import {
   refuseOverLimit,
   type SendUsage,
   utcDay,
-  windowStart,
 } from "../../src/domain/limits.ts";
 
 const now = new Date("2026-03-21T10:05:00.500Z");
 const limits: Limits = { sendsPerMinute: 10, sendsPerDay: 200, coldRecipientDaily: 20, inboxesPerDay: 100 };
-const unused: SendUsage = { inWindow: 0, oldestInWindowAt: undefined, today: 0, coldToday: 0 };
+const unused: SendUsage = { inWindow: 0, oldestInWindowAt: undefined, day: "2026-03-21", today: 0, coldToday: 0 };
 const secondsAgo = (seconds: number) => new Date(now.getTime() - seconds * 1000);
 
 function refusalOf(work: () => void): Refusal | undefined {
@@ -91,12 +92,13 @@ describe("a send over a limit is told which, how far, and until when", () => {
   });
 
   test("the 101st inbox of a day", () => {
-    expect(refusalOf(() => refuseOverInboxLimit(99, limits, now))).toBeUndefined();
-    expect(refusalOf(() => refuseOverInboxLimit(100, limits, now))).toMatchObject({
+    const made = (today: number) => ({ day: "2026-03-21", today });
+    expect(refusalOf(() => refuseOverInboxLimit(made(99), limits, now))).toBeUndefined();
+    expect(refusalOf(() => refuseOverInboxLimit(made(100), limits, now))).toMatchObject({
       reason: "inbox_creation_limit",
       details: { extra: { limit: 100, used: 100, resets_at: "2026-03-22T00:00:00.000Z" } },
     });
-    expect(refusalOf(() => refuseOverInboxLimit(100, { ...limits, inboxesPerDay: 0 }, now))).toBeUndefined();
+    expect(refusalOf(() => refuseOverInboxLimit(made(100), { ...limits, inboxesPerDay: 0 }, now))).toBeUndefined();
   });
 });
 
@@ -136,10 +138,27 @@ describe("a limit for each plan", () => {
 
 test("a day is a UTC day, whatever the machine's zone", () => {
   expect(utcDay(new Date("2026-03-21T23:59:59.999Z"))).toBe("2026-03-21");
-  expect(endOfUtcDay(new Date("2026-12-31T23:59:59.999Z"))).toEqual(new Date("2027-01-01T00:00:00.000Z"));
-  expect(endOfUtcDay(new Date("2026-03-21T00:00:00.000Z"))).toEqual(new Date("2026-03-22T00:00:00.000Z"));
+  expect(endOfUtcDay("2026-12-31")).toEqual(new Date("2027-01-01T00:00:00.000Z"));
+  expect(endOfUtcDay("2026-03-21")).toEqual(new Date("2026-03-22T00:00:00.000Z"));
 });
 
-test("a send leaves the window after 60 seconds", () => {
-  expect(windowStart(now)).toEqual(secondsAgo(60));
+describe("the day that is in force", () => {
+  const rows: [string, string | null, string][] = [
+    ["today, where nothing was counted yet", null, "2026-03-21"],
+    ["today, after an earlier one", "2026-03-20", "2026-03-21"],
+    ["a later one that was seen", "2026-03-22", "2026-03-22"],
+  ];
+  test.each(rows)("is %s", (_, lastCountedOn, day) => expect(dayInForce(lastCountedOn, now)).toBe(day));
+
+  test("ends when that day does, and so do its limits", () => {
+    const usage = { ...unused, day: "2026-03-22", today: 200 };
+    expect(refusalOf(() => refuseOverLimit(usage, limits, now))).toMatchObject({
+      details: { retryAfterSeconds: 50_100 + 86_400, extra: { resets_at: "2026-03-23T00:00:00.000Z" } },
+    });
+    expect(rateLimitFields(usage, limits, now).RateLimit).toEndWith('"daily";r=0;t=136500');
+  });
+});
+
+test("a send leaves the window after 60 seconds, and one from the future is not in it", () => {
+  expect(burstWindow(now)).toEqual({ after: secondsAgo(60), upTo: secondsAgo(-1) });
 });

@@ -73,6 +73,7 @@ test.each([
   ["smtp://relay.example?starttls=off", "tls=required"],
   ["smtp://relay.example?tls=off&tls=required", "tls=required"],
   ["smtps://relay.example?tls=off", "always TLS"],
+  ["smtp://ada:secret@relay.example?tls=opportunistic", "a password with tls=opportunistic"],
 ])("%p is refused, without repeating what may be a secret", (text, part) => {
   const fault = parseOutbound(text);
   expect(fault).toBeString();

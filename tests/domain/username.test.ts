@@ -12,7 +12,7 @@ function refusalOf(work: () => unknown): Refusal {
   throw new Error("It was not refused");
 }
 
-describe("a username that may be chosen (service contract §4)", () => {
+describe("a username that may be chosen (contract §4)", () => {
   const rows: [string, string, string][] = [
     ["letters", "ada", "ada"],
     ["in lower case, whatever was typed", "Ada.Lovelace", "ada.lovelace"],

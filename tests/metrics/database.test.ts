@@ -2,11 +2,11 @@ import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { openDatabase } from "../../src/database/db.ts";
 import { watchDatabase } from "../../src/metrics/database.ts";
 import { registry } from "../../src/metrics/registry.ts";
-import { openDatabase } from "../../src/store/db.ts";
 import { migrate } from "../../src/store/migrate.ts";
-import { insertOutboxItems } from "../../src/store/outbox.ts";
+import { insertOutboxItems } from "../../src/store/outbox/outbox.ts";
 import { enginesHere, openEngine } from "../support/engines.ts";
 import { parsedMetrics } from "../support/metrics.ts";
 
@@ -24,6 +24,7 @@ test.each(enginesHere())(
         { ...item, subjectId: "msg_1", kind: "relay", createdAt: at },
         { ...item, subjectId: "msg_2", kind: "relay", createdAt: later(30) },
         { ...item, subjectId: "evt_1", kind: "webhook", createdAt: later(60) },
+        { ...item, subjectId: "src_1", kind: "parse", createdAt: later(80) },
       ]);
       await db.maintain((runner) => runner.script("update outbox set state = 'waiting' where subject_id = 'msg_1'"));
 
@@ -36,6 +37,7 @@ test.each(enginesHere())(
       expect(outbox("relay", "ready")).toEqual([1, 60]);
       expect(outbox("webhook", "ready")).toEqual([1, 30]);
       expect(outbox("webhook", "running")).toEqual([0, 0]);
+      expect(outbox("parse", "ready")).toEqual([1, 10]);
       expect(seen.get("inboxd_database_up")).toBe(1);
 
       // However often it is asked, it is counted once in a while.

@@ -3,12 +3,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sql } from "drizzle-orm";
-import { type Db, openDatabase, query } from "../../src/store/db.ts";
+import { type Db, openDatabase, query } from "../../src/database/db.ts";
 import { breaksPostgres, enginesHere } from "../support/engines.ts";
 import { mailOf } from "../support/mail.ts";
 import { type PostgresServer, startPostgres } from "../support/postgres.ts";
 import { countRows, storedBytes, storedMessages } from "../support/stored.ts";
 import { tally } from "../support/tally.ts";
+import { watchesClock } from "../support/watches-clock.ts";
 import { deliver, startWorld } from "../support/world.ts";
 
 const apiKey = "key-of-the-first-account-in-tests";
@@ -83,7 +84,10 @@ describe.skipIf(!breaksPostgres)("a Postgres that goes", () => {
   const worldOn = (name: string) =>
     startWorld({ database: { url: server.url(name), drop: async () => undefined }, env: { INBOXES_PER_DAY: "0" } });
 
-  test("has mail answered 451 while it is away, and taken within two seconds of its coming back", async () => {
+  test("has mail answered 451 while it is away, and taken within two seconds of its coming back", {
+    ...watchesClock,
+    timeout: 60_000,
+  }, async () => {
     await using world = await worldOn("gone");
     const ada = await world.inbox("ada");
     expect(await world.deliver(mailOf({ messageId: "a@b.example" }), ada.address)).toStartWith("250");
@@ -98,7 +102,7 @@ describe.skipIf(!breaksPostgres)("a Postgres that goes", () => {
     expect(performance.now() - backMs).toBeLessThan(2_000);
     const stored = await storedMessages(world.service.deps.db.api, ada.id);
     expect(stored.map(({ rfcMessageId }) => rfcMessageId)).toEqual(["a@b.example", "c@b.example"]);
-  }, 60_000);
+  });
 
   test("or whose backends are killed over and over: each 250 is there once and whole, nothing else is", async () => {
     await using world = await worldOn("killed");

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { storedNames } from "../../src/domain/filename.ts";
+import { storedNames } from "../../src/standards/filename.ts";
 import { filesIn, mailTrees, written } from "../support/mail-trees.ts";
 import { startWorld } from "../support/world.ts";
 
@@ -21,7 +21,8 @@ test("whatever tree a mail is: by SMTP in and by the API out, subject, text, nam
       expect(await world.deliver(raw, inbox.address)).toStartWith("250");
       const page = await world.api(`/v1/inboxes/${inbox.id}/messages?limit=1`);
       expect(page.body.total).toBe(mails);
-      const [message] = page.body.data;
+      // A list shows fifty attachments of a message.
+      const { body: message } = await world.api(`/v1/messages/${page.body.data[0].id}`);
       const files = filesIn(mail);
       expect(message.subject).toBe(mail.subject.trim());
       expect(message.bodyText).toBe(mail.text);

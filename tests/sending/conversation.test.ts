@@ -3,7 +3,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { dkimVerify } from "mailauth/lib/dkim/verify";
 import { createTransport } from "nodemailer";
 import PostalMime, { type Email } from "postal-mime";
-import { publicKeyRecord } from "../../src/mail/dkim.ts";
+import { publicKeyRecord } from "../../src/mail/write/dkim.ts";
 import { enginesHere } from "../support/engines.ts";
 import { scriptedSmtp } from "../support/scripted-smtp.ts";
 import { newInbox, send } from "../support/sends.ts";

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { settable } from "../support/clock.ts";
 import { enginesHere } from "../support/engines.ts";
-import { mailOf } from "../support/mail.ts";
+import { type MailFields, mailOf } from "../support/mail.ts";
 import { newAccount, newInbox, send, tally } from "../support/sends.ts";
 import { countRows } from "../support/stored.ts";
 import type { Answer, World } from "../support/world.ts";
@@ -114,6 +115,51 @@ describe.each(enginesHere())("limits of a day (%s)", (engine) => {
   });
 });
 
+describe.each(enginesHere())("a clock that is put back (%s)", (engine) => {
+  const startWorld = worldsOn(engine);
+
+  test("by a day gives no day's limit once more: the later day that was seen stays in force", async () => {
+    const limits = { SENDS_PER_MINUTE: "0", SENDS_PER_DAY: "5", COLD_RECIPIENT_DAILY: "3", INBOXES_PER_DAY: "3" };
+    await using world = await startWorld({ env: limits });
+    world.clock.set("2026-03-22T10:00:00.000Z");
+    const inboxId = await newInbox(world);
+    expect(tally(await sendOneByOne(world, inboxId, 4))).toEqual({ "200": 3, "429 cold_outreach_limit": 1 });
+
+    world.clock.set("2026-03-21T10:00:00.000Z");
+    expect(tally([await send(world, inboxId)])).toEqual({ "429 cold_outreach_limit": 1 });
+    const others = await Promise.all(times(4, (index) => send(world, inboxId, { to: `joe${index}@example.com` })));
+    expect(tally(others)).toEqual({ "200": 2, "429 daily_limit_exceeded": 2 });
+    const refused = others.find(({ status }) => status === 429);
+    expect(refused?.body).toMatchObject({ limit: 5, used: 5, resets_at: "2026-03-23T00:00:00.000Z" });
+    expect(refused?.headers.get("retry-after")).toBe(String(38 * 3600));
+    expect(refused?.headers.get("ratelimit")).toBe(`"daily";r=0;t=${38 * 3600}`);
+
+    for (let made = 1; made < 3; made += 1) await newInbox(world);
+    const one = await world.api("/v1/inboxes", { method: "POST", body: {} });
+    expect(one.body).toMatchObject({ code: "inbox_creation_limit", used: 3, resets_at: "2026-03-23T00:00:00.000Z" });
+
+    world.clock.set("2026-03-23T00:00:00.000Z");
+    expect((await send(world, inboxId)).status).toBe(200);
+    await newInbox(world);
+  });
+
+  test("by an hour counts no send from before within the minute, and each since then", async () => {
+    await using world = await startWorld({ env: { SENDS_PER_MINUTE: "5", COLD_RECIPIENT_DAILY: "0" } });
+    const inboxId = await newInbox(world);
+    expect(tally(await sendOneByOne(world, inboxId, 6))).toEqual({ "200": 5, "429 rate_limit_exceeded": 1 });
+    world.clock.pass(-3600 * second);
+    const answers = await sendOneByOne(world, inboxId, 6, 10 * second);
+    expect(tally(answers)).toEqual({ "200": 5, "429 rate_limit_exceeded": 1 });
+    expect(answers[4]?.headers.get("ratelimit")).toStartWith('"burst";r=0;t=20');
+    expect(answers[5]?.headers.get("retry-after")).toBe("10");
+    world.clock.pass(10 * second);
+    expect(tally(await Promise.all(times(4, () => send(world, inboxId))))).toEqual({
+      "200": 1,
+      "429 rate_limit_exceeded": 3,
+    });
+  });
+});
+
 describe.each(enginesHere())("cold recipients (%s)", (engine) => {
   const startWorld = worldsOn(engine);
   const env = { SENDS_PER_MINUTE: "0", SENDS_PER_DAY: "0", COLD_RECIPIENT_DAILY: "3" };
@@ -135,19 +181,63 @@ describe.each(enginesHere())("cold recipients (%s)", (engine) => {
     expect(tally(await sendOneByOne(world, inboxId, 4))).toEqual({ "200": 3, "429 cold_outreach_limit": 1 });
   });
 
-  test("who has written to the inbox once is not cold any more, and was not counted since", async () => {
+  test("who has answered the inbox once is not cold any more, and was not counted since", async () => {
     await using world = await startWorld({ env });
     const { id, address } = await world.inbox("ada");
     const other = await newInbox(world, world.apiKey, "bob");
-    expect(tally(await sendOneByOne(world, id, 4))).toEqual({ "200": 3, "429 cold_outreach_limit": 1 });
-    const reply = await world.deliver(
-      mailOf({ from: "Jane <JANE@example.com>", messageId: "hi@example.com" }),
-      address,
-    );
-    expect(reply).toStartWith("250");
-    expect(tally(await sendOneByOne(world, id, 20))).toEqual({ "200": 20 });
+    const sent = await sendOneByOne(world, id, 4);
+    expect(tally(sent)).toEqual({ "200": 3, "429 cold_outreach_limit": 1 });
+    const answer = { from: "Jane <JANE@example.com>", messageId: "hi@example.com", inReplyTo: await idOf(world, sent) };
+    expect(await world.deliver(mailOf(answer), address)).toStartWith("250");
+    expect(tally(await sendOneByOne(world, id, 8))).toEqual({ "200": 8 });
     expect(tally(await sendOneByOne(world, other, 4))).toEqual({ "200": 3, "429 cold_outreach_limit": 1 });
   });
+
+  test("a sender that anybody can write into a mail is no answer", async () => {
+    await using world = await startWorld({ env });
+    const { id, address } = await world.inbox("ada");
+    const toJane = await sendOneByOne(world, id, 4);
+    const toJim = await sendOneByOne(world, id, 4, 0, { to: "jim@example.com" });
+    const forged: MailFields[] = [
+      { from: "jane@example.com" },
+      { from: "jane@example.com", inReplyTo: "some.id@inbox.localhost" },
+      { from: "jane@example.com", references: [await idOf(world, toJim)] },
+      { from: "mallory@example.com", inReplyTo: await idOf(world, toJane) },
+      { from: "jane@example.com", messageId: "came.in@example.com" },
+      { from: "jane@example.com", inReplyTo: "came.in@example.com" },
+    ];
+    for (const [number, mail] of forged.entries()) {
+      const reply = await world.deliver(mailOf({ messageId: `forged.${number}@example.com`, ...mail }), address);
+      expect(reply).toStartWith("250");
+    }
+    expect((await send(world, id)).body.code).toBe("cold_outreach_limit");
+    expect((await send(world, id, { to: "jim@example.com" })).body.code).toBe("cold_outreach_limit");
+    const toMallory = await sendOneByOne(world, id, 4, 0, { to: "mallory@example.com" });
+    expect(tally(toMallory)).toEqual({ "200": 3, "429 cold_outreach_limit": 1 });
+  });
+
+  test("an answer to one inbox is none to another", async () => {
+    await using world = await startWorld({ env });
+    const ada = await world.inbox("ada");
+    const bob = await world.inbox("bob");
+    const sent = await sendOneByOne(world, ada.id, 4);
+    const answer = { from: "jane@example.com", messageId: "hi@example.com", inReplyTo: await idOf(world, sent) };
+    expect(await world.deliver(mailOf(answer), bob.address)).toStartWith("250");
+    expect((await send(world, ada.id)).body.code).toBe("cold_outreach_limit");
+  });
+
+  test("who has an inbox here is no stranger", async () => {
+    await using world = await startWorld({ env });
+    const ada = await world.inbox("ada");
+    const bob = await world.inbox("bob");
+    expect(tally(await sendOneByOne(world, ada.id, 6, 0, { to: bob.address }))).toEqual({ "200": 6 });
+  });
+
+  /** The Message-ID of what was sent first. */
+  async function idOf(world: World, [sent]: readonly Answer[]): Promise<string> {
+    const { body } = await world.api(`/v1/messages/${sent?.body.messageId}`);
+    return body.rfcMessageId.slice(1, -1);
+  }
 });
 
 describe("limits of a plan", () => {
@@ -194,6 +284,18 @@ describe.skipIf(!enginesHere().includes("postgres"))("limits over two processes 
       const answers = await Promise.all(times(50, (index) => send(index % 2 ? first : another, inboxId)));
       expect(tally(answers)).toEqual({ "200": 10, "429 rate_limit_exceeded": 40 });
     }
+  });
+
+  test("a day's limit is exact though one's midnight comes two seconds before the other's", async () => {
+    const env = { SENDS_PER_MINUTE: "0", SENDS_PER_DAY: "20", COLD_RECIPIENT_DAILY: "0" };
+    await using late = await startWorld({ env, clock: settable("2026-03-21T23:59:58.500Z") });
+    await using early = await late.another({ clock: settable("2026-03-22T00:00:00.500Z") });
+    const inboxId = await newInbox(late);
+    const yesterdays = await Promise.all(times(5, () => send(late, inboxId)));
+    expect(tally(yesterdays)).toEqual({ "200": 5 });
+    const answers: Answer[] = [];
+    for (let index = 0; index < 54; index += 1) answers.push(await send(index % 2 ? late : early, inboxId));
+    expect(tally(answers)).toEqual({ "200": 20, "429 daily_limit_exceeded": 34 });
   });
 
   test("the day's and the cold recipient's limits are exact over both, too", async () => {

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { enginesHere } from "../support/engines.ts";
 import { scriptedSmtp } from "../support/scripted-smtp.ts";
 import { newInbox, send } from "../support/sends.ts";
+import { watchesClock } from "../support/watches-clock.ts";
 import type { World } from "../support/world.ts";
 import { worldsOn } from "../support/world-on.ts";
 
@@ -14,7 +15,10 @@ describe.each(enginesHere())("a relay that is down for an hour (%s)", (engine) =
   // The embedded database has one connection, on which every attempt is written down.
   const pending = engine === "embedded" ? mails / 5 : mails;
 
-  test(`${pending} mails wait, and all go out when it is back: once, in order, over few connections`, async () => {
+  test(`${pending} mails wait, and all go out when it is back: once, in order, over few connections`, {
+    ...watchesClock,
+    timeout: 300_000,
+  }, async () => {
     // A port that nobody listens on, until the relay is back.
     const before = await scriptedSmtp();
     await before.close();
@@ -65,7 +69,7 @@ describe.each(enginesHere())("a relay that is down for an hour (%s)", (engine) =
     const { body } = await world.api(`/v1/inboxes/${inboxIds[0]}/messages`);
     expect(body.data.every(({ status }: { status: string }) => status === "sent")).toBe(true);
     await relay.close();
-  }, 300_000);
+  });
 });
 
 /** Sends the mails of these numbers, those of one inbox one after the other; the median time that accepting one took. */

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
-import { query } from "../../src/store/db.ts";
+import { query } from "../../src/database/db.ts";
 import { enginesHere } from "../support/engines.ts";
 import { mailOf } from "../support/mail.ts";
 import { newAccount, newInbox, send } from "../support/sends.ts";
@@ -130,6 +130,68 @@ describe.each(enginesHere())("a reply (%s)", (engine) => {
     const { inReplyTo, referenceIds } = await lastMessage();
     expect(inReplyTo).toBe("failed@example.com");
     expect(referenceIds).toEqual(["failed@example.com", `${body.messageId}@inbox.localhost`]);
+  });
+
+  describe("that says what its caller has seen", () => {
+    /** Jane's mail, and Eve's into the same thread, which came later. */
+    async function mailOfTwo(): Promise<{ threadId: string; janes: string; eves: string }> {
+      inbox = await startInbox();
+      const threadId = await receive("jane@two.example", "The code is 1234", { subject: "Plans" });
+      const { id: janes } = await lastMessage();
+      await receive("eve@two.example", "Only for you", { from: "eve@two.example", inReplyTo: "jane@two.example" });
+      const { id: eves } = await lastMessage();
+      return { threadId, janes, eves };
+    }
+
+    test("answers and quotes the last message of that, and nothing of what somebody else wrote since", async () => {
+      const { threadId, janes } = await mailOfTwo();
+      await send(world(), inbox.id, { threadId, readUpToMessageId: janes, body: "<p>Thanks</p>" });
+      const reply = await lastMessage();
+      expect(reply).toMatchObject({ inReplyTo: "jane@two.example", referenceIds: ["jane@two.example"] });
+      expect(reply.bodyText).toEndWith("Jane Doe <jane@example.com> wrote:\n> The code is 1234");
+      expect(reply.bodyHtml).toContain("The code is 1234");
+      expect(`${reply.bodyText}${reply.bodyHtml}`).not.toMatch(/eve@|Only for you/);
+
+      // Without it the previous message, whoever wrote that.
+      await send(world(), inbox.id, { threadId, body: "And this" });
+      expect((await lastMessage()).inReplyTo).toBe(reply.rfcMessageId);
+    });
+
+    test("answers that one also when many do at once", async () => {
+      const { threadId, janes, eves } = await mailOfTwo();
+      await Promise.all(
+        [janes, eves, undefined, janes, eves].map((readUpToMessageId) =>
+          send(world(), inbox.id, { threadId, readUpToMessageId }),
+        ),
+      );
+      const rows = await query<{ inReplyTo: string; referenceIds: string[] }>(
+        world().service.deps.db.api,
+        sql`select in_reply_to as "inReplyTo", reference_ids as "referenceIds" from messages
+            where inbox_id = ${inbox.id} and direction = 'outbound'`,
+      );
+      const answered = (id: string) => rows.filter(({ inReplyTo }) => inReplyTo === id).map((row) => row.referenceIds);
+      expect(answered("jane@two.example")).toEqual([["jane@two.example"], ["jane@two.example"]]);
+      const both = ["jane@two.example", "eve@two.example"];
+      expect(answered("eve@two.example").slice(0, 2)).toEqual([both, both]);
+    });
+
+    test("may have seen an answer of its own; one that failed is passed over", async () => {
+      const { threadId } = await mailOfTwo();
+      const { body: own } = await send(world(), inbox.id, { threadId, body: "Mine" });
+      await receive("late@two.example", "Late", { inReplyTo: "jane@two.example" });
+      const readUpToMessageId = own.messageId;
+      await send(world(), inbox.id, { threadId, readUpToMessageId });
+      expect(await lastMessage()).toMatchObject({
+        inReplyTo: `${own.messageId}@inbox.localhost`,
+        referenceIds: ["jane@two.example", "eve@two.example", `${own.messageId}@inbox.localhost`],
+      });
+
+      await query(world().service.deps.db.api, sql`update messages set status = 'failed' where id = ${own.messageId}`);
+      await send(world(), inbox.id, { threadId, readUpToMessageId });
+      const { inReplyTo, referenceIds, bodyText } = await lastMessage();
+      expect([inReplyTo, referenceIds]).toEqual(["eve@two.example", ["jane@two.example", "eve@two.example"]]);
+      expect(bodyText).toEndWith("> Only for you");
+    });
   });
 
   test("in a thread of which all failed answers nothing", async () => {

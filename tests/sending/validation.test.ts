@@ -193,6 +193,15 @@ describe("checks come in the contract's order (§2)", () => {
   });
 });
 
+test("HTML that nests gets a text that is no multiple of it", async () => {
+  const body = `${"<ol start=9007199254740990><li>".repeat(8)}${"x<br>".repeat(19_900)}`;
+  const inbox = await newInbox(world());
+  expect((await send(world(), inbox, { body })).status).toBe(200);
+  const [message] = await storedMessages(world().service.deps.db.api, inbox);
+  expect(message?.bodyText.match(/x/g)).toHaveLength(19_900);
+  expect(message?.bodyText.length).toBeLessThan(3 * body.length);
+});
+
 describe("every answer about an inbox tells its limits", () => {
   const answers: [what: string, request: () => ReturnType<typeof ask>, status: number][] = [
     ["accepted again", () => send(world(), inboxId, {}, { key: "told" }), 200],

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type ScriptedSmtp, scriptedSmtp } from "../support/scripted-smtp.ts";
 import { newInbox, send } from "../support/sends.ts";
+import { watchesClock } from "../support/watches-clock.ts";
 import { startWorld, type World } from "../support/world.ts";
 
 const usualWaitMs = 2_000;
@@ -39,7 +40,7 @@ describe("the answer waits for the first attempt", () => {
     return { body, tookMs: performance.now() - startMs };
   }
 
-  test("a relay that takes the mail gives `sent` and its own id", async () => {
+  test("a relay that takes the mail gives `sent` and its own id", watchesClock, async () => {
     const { body, tookMs } = await timed("jane@example.com", { waits: true });
     expect(body).toMatchObject({ status: "sent", providerMessageId: expect.stringMatching(/^\d+A\d+$/) });
     expect(tookMs).toBeLessThan(usualWaitMs);
@@ -47,7 +48,7 @@ describe("the answer waits for the first attempt", () => {
     expect(message).toMatchObject({ status: "sent", providerMessageId: body.providerMessageId, failure: null });
   });
 
-  test("one that refuses it for good gives `failed`, and the message says why", async () => {
+  test("one that refuses it for good gives `failed`, and the message says why", watchesClock, async () => {
     const { body, tookMs } = await timed("nobody@example.com", { waits: true });
     expect(body).toMatchObject({ status: "failed", providerMessageId: `<${body.messageId}@inbox.localhost>` });
     expect(tookMs).toBeLessThan(usualWaitMs);
@@ -59,11 +60,15 @@ describe("the answer waits for the first attempt", () => {
     });
   });
 
-  test("one that wants it later gives `pending` when it has said so, not when the time is up", async () => {
-    const { body, tookMs } = await timed("full@example.com", { waits: true });
-    expect(body).toMatchObject({ status: "pending", providerMessageId: `<${body.messageId}@inbox.localhost>` });
-    expect(tookMs).toBeLessThan(usualWaitMs);
-  });
+  test(
+    "one that wants it later gives `pending` when it has said so, not when the time is up",
+    watchesClock,
+    async () => {
+      const { body, tookMs } = await timed("full@example.com", { waits: true });
+      expect(body).toMatchObject({ status: "pending", providerMessageId: `<${body.messageId}@inbox.localhost>` });
+      expect(tookMs).toBeLessThan(usualWaitMs);
+    },
+  );
 
   test.each(["respond-async", "RESPOND-ASYNC", "wait=5, respond-async", "respond-async; foo=bar"])(
     "with Prefer: %s it comes at once",
@@ -73,17 +78,21 @@ describe("the answer waits for the first attempt", () => {
     },
   );
 
-  test("mails of one inbox to one place, which go out one by one, follow each other at once", async () => {
-    inboxId = await newInbox(world);
-    for (let round = 0; round < 3; round += 1) {
-      for (let index = 0; index < 4; index += 1) {
-        await timed("jane@example.com", { headers: { prefer: "respond-async" } });
+  test(
+    "mails of one inbox to one place, which go out one by one, follow each other at once",
+    watchesClock,
+    async () => {
+      inboxId = await newInbox(world);
+      for (let round = 0; round < 3; round += 1) {
+        for (let index = 0; index < 4; index += 1) {
+          await timed("jane@example.com", { headers: { prefer: "respond-async" } });
+        }
+        const { body, tookMs } = await timed("jane@example.com", { waits: true });
+        expect(body.status).toBe("sent");
+        expect(tookMs).toBeLessThan(800);
       }
-      const { body, tookMs } = await timed("jane@example.com", { waits: true });
-      expect(body.status).toBe("sent");
-      expect(tookMs).toBeLessThan(800);
-    }
-  });
+    },
+  );
 
   test("a Prefer for something else changes nothing", async () => {
     const { body } = await timed("jane@example.com", {

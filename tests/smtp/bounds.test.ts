@@ -1,40 +1,40 @@
 import { describe, expect, test } from "bun:test";
-import { admission, sourceOf } from "../../src/smtp/admission.ts";
+import { admission } from "../../src/smtp/admission.ts";
 import { hopCount } from "../../src/smtp/hops.ts";
 import { memoryBudget } from "../../src/smtp/memory-budget.ts";
+import { originOf } from "../../src/standards/ip.ts";
 
 describe("connections are counted by where they come from", () => {
-  const rows: [address: string, source: string][] = [
-    ["192.0.2.7", "192.0.2.7"],
-    ["::ffff:192.0.2.7", "192.0.2.7"],
-    ["::FFFF:192.0.2.7", "192.0.2.7"],
-    ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
-    ["2001:db8:1:2::9", "2001:db8:1:2::/64"],
-    ["2001:0DB8:0001:0002::9", "2001:db8:1:2::/64"],
-    ["2001:db8::1", "2001:db8:0:0::/64"],
-    ["fe80::1%eth0", "fe80:0:0:0::/64"],
-    ["::1", "0:0:0:0::/64"],
-  ];
-  test.each(rows)("%s is %s", (address, source) => {
-    expect(sourceOf(address)).toBe(source);
+  test("who owns a /48 has four times as many, whatever the number of its /64s", () => {
+    const admitted = admission(100, 2);
+    const enter = (site: number) =>
+      Array.from({ length: 10 }, (_, network) => admitted.enter(originOf(`2001:db8:${site}:${network}::1`)));
+    expect(enter(1)).toEqual([...Array<string>(8).fill("entered"), "address_full", "address_full"] as never);
+    expect(enter(2).slice(0, 8)).toEqual(Array<string>(8).fill("entered") as never);
+    admitted.leave(originOf("2001:db8:1:7::1"));
+    expect([admitted.enter(originOf("2001:db8:1:99::1")), admitted.enter(originOf("2001:db8:1:7::1"))]).toEqual([
+      "entered",
+      "address_full",
+    ]);
+    expect(admitted.total).toBe(16);
   });
 
   test("a cap for each address, a cap in all, and who leaves makes room", () => {
     const admitted = admission(3, 2);
-    expect(["a", "a", "a", "b", "c"].map((address) => admitted.enter(address))).toEqual([
+    expect(["a", "a", "a", "b", "c"].map((address) => admitted.enter(originOf(address)))).toEqual([
       "entered",
       "entered",
       "address_full",
       "entered",
       "full",
     ]);
-    admitted.leave("a");
-    expect([admitted.total, admitted.enter("a"), admitted.total]).toEqual([2, "entered", 3]);
+    admitted.leave(originOf("a"));
+    expect([admitted.total, admitted.enter(originOf("a")), admitted.total]).toEqual([2, "entered", 3]);
   });
 });
 
 test("a balancer's address has no cap of its own, however it is spelled, and counts in all", () => {
-  const admitted = admission(5, 1, ["192.0.2.7", "2001:db8:0::7"]);
+  const admitted = admission(5, 1, new Set(["192.0.2.7", "2001:db8:0::7"].map((address) => originOf(address).host)));
   const enter = [
     "::ffff:192.0.2.7",
     "192.0.2.7",
@@ -44,7 +44,7 @@ test("a balancer's address has no cap of its own, however it is spelled, and cou
     "2001:db8::7",
     "192.0.2.7",
   ];
-  expect(enter.map((address) => admitted.enter(address))).toEqual([
+  expect(enter.map((address) => admitted.enter(originOf(address)))).toEqual([
     "entered",
     "entered",
     "entered",
@@ -54,16 +54,32 @@ test("a balancer's address has no cap of its own, however it is spelled, and cou
     "full",
   ]);
   for (const address of ["192.0.2.7", "192.0.2.7", "2001:db8::7", "2001:db8::7", "2001:db8::8"])
-    admitted.leave(address);
-  expect([admitted.total, admitted.enter("2001:db8::9")]).toEqual([0, "entered"]);
+    admitted.leave(originOf(address));
+  expect([admitted.total, admitted.enter(originOf("2001:db8::9"))]).toEqual([0, "entered"]);
 });
 
 describe("memory for mails", () => {
-  test("a small mail never waits, a great one does while all are over the bound, the oldest great one never", () => {
+  test("a small mail never waits for great ones, a great one does while all are over the bound, the oldest great one never", () => {
     const memory = memoryBudget(100, 10);
     const [oldest, second, small] = [memory.join(), memory.join(), memory.join()];
     expect([oldest.hold(60), second.hold(41), small.hold(10), oldest.hold(90)]).toEqual([true, false, true, true]);
     expect(memory.usedBytes).toBe(141);
+  });
+
+  test("small mails wait when all small ones are over the bound, but for the oldest, and are woken in order", () => {
+    const memory = memoryBudget(100, 10);
+    const small = Array.from({ length: 12 }, () => memory.join());
+    expect(small.map((share) => share.hold(9))).toEqual([...Array<boolean>(11).fill(true), false]);
+    const [oldest, second, ...others] = small;
+    const woken: string[] = [];
+    others.at(-1)?.whenFree(() => woken.push("last"));
+    expect([second?.hold(10), oldest?.hold(10), memory.join().hold(1)]).toEqual([false, true, false]);
+    second?.whenFree(() => woken.push("second"));
+    // One that grows is great from then on, and leaves the small ones their room: another is the oldest of them.
+    oldest?.hold(90);
+    expect(woken).toEqual(["second"]);
+    others[0]?.release();
+    expect(woken).toEqual(["second", "last"]);
   });
 
   test("what is given back lets those who wait read on, the oldest even while others hold too much", () => {

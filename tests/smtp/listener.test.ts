@@ -137,6 +137,7 @@ describe("a mail", () => {
       recipients: ["ada+x@inbox.localhost", "n1@Inbox.Localhost"],
       raw: "Subject: hi\r\n\r\n.stuffed\r\nbare\nLF \xe9\r\n",
       remoteAddress: "127.0.0.1",
+      remoteNetwork: "127.0.0.1",
       heloName: "client.example",
       secure: false,
     });

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { testListener } from "../support/mail-door.ts";
 import { greeted, inData, rawSmtp } from "../support/raw-smtp.ts";
+import { watchesClock } from "../support/watches-clock.ts";
 
 const start = (reply: string): string => reply.split(" ").slice(0, 2).join(" ");
 
@@ -72,7 +73,7 @@ test("no longer accepting, it serves who is there", async () => {
   expect(start(await client.ask("NOOP"))).toBe("250 2.0.0");
 });
 
-test("stopping with nobody there takes no time, and twice is once", async () => {
+test("stopping with nobody there takes no time, and twice is once", watchesClock, async () => {
   await using smtp = await testListener();
   const startedAtMs = performance.now();
   await Promise.all([smtp.listener.stop(5_000), smtp.listener.stop(5_000)]);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { sql } from "drizzle-orm";
-import { type Database, openDatabase, query } from "../../src/store/db.ts";
+import { type Database, openDatabase, query } from "../../src/database/db.ts";
 import { type Migration, migrate, migrations } from "../../src/store/migrate.ts";
 import { type EngineUnderTest, enginesHere, openEngine } from "../support/engines.ts";
 import { failureOf } from "../support/failure.ts";

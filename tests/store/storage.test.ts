@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
-import { query } from "../../src/store/db.ts";
+import { query } from "../../src/database/db.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { enginesHere, openEngine } from "../support/engines.ts";
 

@@ -1,6 +1,6 @@
 import type { ParsedMail } from "../../src/domain/message.ts";
 import type { Deps } from "../../src/flows/deps.ts";
-import { mailReceiver } from "../../src/flows/receive-email.ts";
+import { mailReceiver } from "../../src/flows/receive/receive-email.ts";
 import type { WorldInbox } from "./world.ts";
 
 let made = 0;
@@ -32,7 +32,12 @@ export async function takeIn(deps: Deps, inbox: WorldInbox, mails: readonly Part
     mails.map((fields) => {
       const mail = parsedMail(fields);
       const raw = Buffer.from(`Message-ID: <${mail.messageId}>\r\n\r\n${mail.bodyText}`);
-      return receive({ mail, raw, recipients: [{ inboxId: inbox.id, toAddr: inbox.address }] });
+      return receive({
+        envelopeFrom: "jane@example.com",
+        mail,
+        raw,
+        recipients: [{ inboxId: inbox.id, toAddr: inbox.address }],
+      });
     }),
   );
 }

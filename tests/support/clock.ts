@@ -13,3 +13,11 @@ export function settable(start = "2026-03-21T10:05:00.000Z") {
 }
 
 export type Clock = ReturnType<typeof settable>;
+
+/** The clock of a machine that was set wrongly, and its count of what passes, which began with the machine. */
+export function machineClock(aheadMs: number) {
+  return {
+    now: () => new Date(Date.now() + aheadMs),
+    elapsedMs: () => performance.now() + 10 * Math.abs(aheadMs),
+  };
+}

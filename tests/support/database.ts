@@ -1,4 +1,4 @@
-import { connectPostgres } from "../../src/store/postgres.ts";
+import { connectPostgres } from "../../src/database/postgres.ts";
 import { hasPostgres, startPostgres } from "./postgres.ts";
 
 export interface EmptyDatabase {

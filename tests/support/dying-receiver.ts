@@ -5,8 +5,8 @@
 import { sql } from "drizzle-orm";
 import pino from "pino";
 import { readConfig } from "../../src/config.ts";
+import { type Db, query } from "../../src/database/db.ts";
 import { startService } from "../../src/service.ts";
-import { type Db, query } from "../../src/store/db.ts";
 
 const moment = process.argv[2];
 const service = await startService(readConfig(process.env), pino({ level: "silent" }));

@@ -1,6 +1,6 @@
 /** Another process on a data directory: `bun embedded-process.ts write|open|hold DIRECTORY [FIRST_ID]`. */
 import { sql } from "drizzle-orm";
-import { askHolder, type Database, DataDirectoryInUse, openDatabase, query } from "../../src/store/db.ts";
+import { askHolder, type Database, DataDirectoryInUse, openDatabase, query } from "../../src/database/db.ts";
 
 const [task = "", dataDir = "", firstId = "0"] = process.argv.slice(2);
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Database, type DatabaseOptions, openDatabase } from "../../src/store/db.ts";
+import { type Database, type DatabaseOptions, openDatabase } from "../../src/database/db.ts";
 import { emptyDatabase } from "./database.ts";
 import { hasPostgres } from "./postgres.ts";
 

@@ -1,7 +1,8 @@
-import { httpApp } from "../../src/http/app.ts";
-import { events } from "../../src/http/events.ts";
-import { webhook } from "../../src/http/webhook.ts";
-import type { Database } from "../../src/store/db.ts";
+import type { Database } from "../../src/database/db.ts";
+import { events } from "../../src/http/routes/events.ts";
+import { webhook } from "../../src/http/routes/webhook.ts";
+import { httpApp } from "../../src/http/shell/app.ts";
+import { readsLog, untilLogShowsAll } from "./log-horizon.ts";
 import { type OutboxWorldOptions, outboxWorld } from "./outbox-world.ts";
 
 /** The API of events and webhooks over a world of workers; the key of an account is its id. */
@@ -22,6 +23,12 @@ export async function eventsDoor(db: Database, options: OutboxWorldOptions & { a
   );
 
   async function ask(accountId: string, method: string, path: string, body?: unknown) {
+    if (readsLog(method, path)) await untilLogShowsAll(db.api);
+    return askNow(accountId, method, path, body);
+  }
+
+  /** Also while a transaction holds the log back. */
+  async function askNow(accountId: string, method: string, path: string, body?: unknown) {
     const headers = {
       authorization: `Bearer ${accountId}`,
       ...(body !== undefined && { "content-type": "application/json" }),
@@ -29,8 +36,8 @@ export async function eventsDoor(db: Database, options: OutboxWorldOptions & { a
     const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
     const response = await app.handle(new Request(`http://localhost${path}`, init));
     const text = await response.text();
-    return { status: response.status, body: text === "" ? undefined : JSON.parse(text) };
+    return { status: response.status, headers: response.headers, body: text === "" ? undefined : JSON.parse(text) };
   }
 
-  return { ...world, ask };
+  return { ...world, ask, askNow };
 }

@@ -1,11 +1,11 @@
 import { Type } from "@sinclair/typebox";
 import pino from "pino";
+import { DatabaseUnavailable } from "../../src/database/db.ts";
 import { notFound, Refusal } from "../../src/domain/errors.ts";
-import { api, type HttpDeps, httpApp } from "../../src/http/app.ts";
-import { nothing, oneOf, pageQuery, text } from "../../src/http/models.ts";
-import { operation } from "../../src/http/operation.ts";
-import { type HttpAddress, serveHttp } from "../../src/http/server.ts";
-import { DatabaseUnavailable } from "../../src/store/db.ts";
+import { api, type HttpDeps, httpApp } from "../../src/http/shell/app.ts";
+import { nothing, oneOf, pageQuery, text } from "../../src/http/shell/models.ts";
+import { operation } from "../../src/http/shell/operation.ts";
+import { type HttpAddress, serveHttp } from "../../src/http/shell/server.ts";
 
 export const goodKey = "ibx_good";
 

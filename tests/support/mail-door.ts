@@ -1,10 +1,12 @@
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Certificate, selfSigned } from "../../src/smtp/certificate.ts";
+import { selfSigned } from "../../src/smtp/certificate.ts";
 import type { AcceptDecision, InboundMail, MailDoor, RecipientDecision } from "../../src/smtp/door.ts";
 import type { SmtpLimits } from "../../src/smtp/limits.ts";
 import { type SmtpListener, startSmtp } from "../../src/smtp/listener.ts";
+import type { Certificate } from "../../src/smtp/self-signed.ts";
+import { originOf } from "../../src/standards/ip.ts";
 
 /** A listener before a door that keeps what it is given and answers as told; it stops when disposed of. */
 export interface TestListener extends AsyncDisposable {
@@ -55,6 +57,7 @@ export async function testListener({
     hostname: "inbox.localhost",
     maxBytes,
     certificate: await testCertificate(),
+    originOf,
     limits: { sweepMs: 10, ...limits },
     observe: {
       refused: (reason) => refused.push(reason),

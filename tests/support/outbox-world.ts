@@ -1,23 +1,23 @@
 import { sql } from "drizzle-orm";
 import pino from "pino";
+import { type Database, query } from "../../src/database/db.ts";
 import { webhookScheduleSeconds } from "../../src/domain/backoff.ts";
 import { idMaker } from "../../src/domain/ids.ts";
 import { perPlan } from "../../src/domain/limits.ts";
 import type { ParsedMail } from "../../src/domain/message.ts";
 import type { RelayOutcome } from "../../src/domain/outcome.ts";
-import { newWebhookSecret } from "../../src/domain/signature.ts";
-import { attachmentLinks } from "../../src/flows/attachment-links.ts";
-import { createInbox } from "../../src/flows/create-inbox.ts";
+import { createInbox } from "../../src/flows/account/create-inbox.ts";
+import { createAccount } from "../../src/flows/account/manage-accounts.ts";
 import type { Deps } from "../../src/flows/deps.ts";
-import { createAccount } from "../../src/flows/manage-accounts.ts";
-import { mailReceiver } from "../../src/flows/receive-email.ts";
-import { emailSender } from "../../src/flows/send-email.ts";
-import type { Relay } from "../../src/mail/relay.ts";
-import type { RelayedMail } from "../../src/mail/smtp-session.ts";
-import { type Database, query } from "../../src/store/db.ts";
-import { listDeliveries } from "../../src/store/deliveries.ts";
-import { listSentMessages } from "../../src/store/send-facts.ts";
-import { insertWebhook } from "../../src/store/webhooks.ts";
+import { attachmentLinks } from "../../src/flows/read/attachment-links.ts";
+import { mailReceiver } from "../../src/flows/receive/receive-email.ts";
+import { emailSender } from "../../src/flows/send/send-email.ts";
+import type { Relay } from "../../src/relay/relay.ts";
+import type { RelayedMail } from "../../src/relay/smtp-session.ts";
+import { newWebhookSecret } from "../../src/standards/signature.ts";
+import { insertWebhook } from "../../src/store/account/webhooks.ts";
+import { listDeliveries } from "../../src/store/outbox/deliveries.ts";
+import { listSentMessages } from "../../src/store/send/send-facts.ts";
 import { webhookClient } from "../../src/webhook/client.ts";
 import { startWorkers, type WorkerDeps, type Workers } from "../../src/workers/scheduler.ts";
 import { type Clock, settable } from "./clock.ts";
@@ -47,6 +47,7 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
     relay,
     signMail: undefined,
     acceptMail: async () => ({ kind: "gone" }),
+    fileUnparsed: async () => "unserved",
     maxQueueHours: 48,
     webhooks: webhookClient({ allowPrivate: true, version: "0.0.0" }),
     links: await attachmentLinks({
@@ -112,12 +113,12 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
       const arriving = { ...emptyMail, messageId, subject: `Mail ${arrivals}`, ...mail };
       const raw = new TextEncoder().encode(`Message-ID: <${messageId}>\r\n\r\nHello\r\n`);
       const recipients = [inbox, ...alsoTo].map(({ id }) => ({ inboxId: id, toAddr: "bot@inbox.localhost" }));
-      await receiveMail({ mail: arriving, raw, recipients });
+      await receiveMail({ envelopeFrom: "jane@example.com", mail: arriving, raw, recipients });
     },
     async events(inboxId: string): Promise<{ id: string }[]> {
       return query(db.api, sql`select id from events where inbox_id = ${inboxId} order by occurred_at, id`);
     },
-    deliveries: (eventId: string) => listDeliveries(db.api, eventId),
+    deliveries: (eventId: string) => listDeliveries(db.api, { eventId, after: 0, limit: 1000 }),
     async waiting(): Promise<{ subjectId: string; attempt: number; state: string; dueAt: Date }[]> {
       return query(
         db.api,

@@ -25,9 +25,9 @@ const binaries = newestBinaries();
 /** Whether this machine has the server's programs. */
 export const hasPostgres = binaries !== undefined;
 
-export async function startPostgres(settings: readonly string[] = []): Promise<PostgresServer> {
+export async function startPostgres(settings: readonly string[] = [], parent = tmpdir()): Promise<PostgresServer> {
   if (!binaries) throw new Error("Cannot start Postgres: no programs under /usr/lib/postgresql");
-  const directory = mkdtempSync(join(tmpdir(), "ibx-pg-"));
+  const directory = mkdtempSync(join(parent, "ibx-pg-"));
   const data = join(directory, "data");
   const account = unprivilegedAccount();
   if (account) chownSync(directory, account.uid, account.gid);

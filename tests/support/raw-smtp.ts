@@ -20,8 +20,9 @@ export interface RawSmtp {
   destroy(): void;
 }
 
-export async function rawSmtp(port: number, host = "127.0.0.1"): Promise<RawSmtp> {
-  let socket: Socket = connectTcp({ port, host });
+/** `localAddress`: whom the server sees; on Linux all of 127.0.0.0/8 is ours. */
+export async function rawSmtp(port: number, host = "127.0.0.1", localAddress?: string): Promise<RawSmtp> {
+  let socket: Socket = connectTcp({ port, host, ...(localAddress !== undefined && { localAddress }) });
   const closed = Promise.withResolvers<void>();
   const waiting: PromiseWithResolvers<string>[] = [];
   const ready: string[] = [];

@@ -14,6 +14,10 @@ export interface Receiver {
   behave(behaviour: Behaviour): void;
   /** The request with this number (from 1), as soon as it is here. */
   request(number: number): Promise<ReceivedRequest>;
+  /** Once `count` connections have been made. */
+  connected(count: number): Promise<void>;
+  /** Closes every connection. */
+  disconnect(): void;
   /** Once `count` connections have been closed. */
   closed(count: number): Promise<void>;
   close(): Promise<void>;
@@ -102,6 +106,10 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
       const request = requests[number - 1];
       if (!request) throw new Error(`No request ${number}`);
       return request;
+    },
+    connected: (count) => until(() => connections >= count),
+    disconnect() {
+      for (const socket of sockets) socket.destroy();
     },
     closed: (count) => until(() => closedConnections >= count),
     close() {

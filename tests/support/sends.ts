@@ -1,5 +1,5 @@
 import type { Plan } from "../../src/domain/limits.ts";
-import { createAccount } from "../../src/flows/manage-accounts.ts";
+import { createAccount } from "../../src/flows/account/manage-accounts.ts";
 import type { Answer, World } from "./world.ts";
 
 export interface SendOptions {

@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
-import { type Db, query } from "../../src/store/db.ts";
-import { findChunk } from "../../src/store/sources.ts";
+import { type Db, query } from "../../src/database/db.ts";
+import { findChunk } from "../../src/store/mail/sources.ts";
 
 /** What lies in the database, read past the API. */
 export interface StoredMessage extends Record<string, unknown> {
@@ -22,6 +22,8 @@ export interface StoredMessage extends Record<string, unknown> {
   sourceId: string;
   sizeBytes: number;
   createdAt: Date;
+  envelopeFrom: string | null;
+  truncated: boolean;
 }
 
 export function storedMessages(db: Db, inboxId: string): Promise<StoredMessage[]> {
@@ -31,7 +33,7 @@ export function storedMessages(db: Db, inboxId: string): Promise<StoredMessage[]
           rfc_message_id as "rfcMessageId", from_addr as "fromAddr", from_name as "fromName", to_addr as "toAddr", cc,
           reply_to as "replyTo", subject, body_text as "bodyText", body_html as "bodyHtml",
           attachment_count as "attachmentCount", source_id as "sourceId", size_bytes as "sizeBytes",
-          created_at as "createdAt"
+          created_at as "createdAt", envelope_from as "envelopeFrom", truncated
         from messages where inbox_id = ${inboxId} order by seq`,
   );
 }

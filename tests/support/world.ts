@@ -4,8 +4,9 @@ import { join } from "node:path";
 import pino from "pino";
 import { type Environment, readConfig } from "../../src/config.ts";
 import { type Service, startService } from "../../src/service.ts";
-import { type Clock, settable } from "./clock.ts";
+import { type Clock, machineClock, settable } from "./clock.ts";
 import { makeDatabase } from "./database.ts";
+import { readsLog, untilLogShowsAll } from "./log-horizon.ts";
 import { rawSmtp } from "./raw-smtp.ts";
 
 /** The whole service on its own database, on free ports, with a clock that moves when told. */
@@ -44,6 +45,8 @@ export interface WorldOptions {
   /** Variables of the service. */
   env?: Environment;
   clock?: Clock;
+  /** Goes by the database's clock, as a service in production does, on a machine whose own is so far ahead of it. */
+  machineAheadMs?: number;
   /** A Postgres database that is there and empty. Without one: a fresh one on the server of TEST_DATABASE_URL, else embedded. */
   database?: WorldDatabase | "embedded";
 }
@@ -107,7 +110,7 @@ async function worldOn(databaseUrl: string | undefined, options: WorldOptions): 
   });
   const start = () =>
     startService(config, logger, {
-      now: clock.now,
+      ...(options.machineAheadMs === undefined ? { now: clock.now } : machineClock(options.machineAheadMs)),
       random: Math.random,
       randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
     });
@@ -126,7 +129,8 @@ async function worldOn(databaseUrl: string | undefined, options: WorldOptions): 
     clock,
     apiKey,
     log,
-    fetch(path, { method = "GET", headers = {}, body, apiKey: key = apiKey } = {}) {
+    async fetch(path, { method = "GET", headers = {}, body, apiKey: key = apiKey } = {}) {
+      if (readsLog(method, path)) await untilLogShowsAll(service.deps.db.api);
       return fetch(new URL(path, service.apiUrl), {
         method,
         headers: {
@@ -171,8 +175,9 @@ export async function deliver(
   raw: string | Uint8Array,
   to: string | readonly string[],
   from = "jane@example.com",
+  localAddress?: string,
 ): Promise<string> {
-  const client = await rawSmtp(port);
+  const client = await rawSmtp(port, "127.0.0.1", localAddress);
   try {
     await client.reply();
     const recipients = typeof to === "string" ? [to] : to;

@@ -1,7 +1,9 @@
 import { afterEach, describe, expect, test } from "bun:test";
+import { connect } from "node:net";
 import { Webhook } from "standardwebhooks";
-import { webhookFault, webhookHeaders, webhookSigner } from "../../src/domain/signature.ts";
+import { webhookFault, webhookHeaders, webhookSigner } from "../../src/standards/signature.ts";
 import { type WebhookClientOptions, type WebhookReply, webhookClient } from "../../src/webhook/client.ts";
+import { leavingOf } from "../../src/workers/outbox/destinations.ts";
 import {
   answer,
   type Behaviour,
@@ -15,6 +17,7 @@ import {
   startReceiver,
   trickle,
 } from "../support/receiver.ts";
+import { watchesClock } from "../support/watches-clock.ts";
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -293,7 +296,7 @@ describe("all has to happen within the time", () => {
     expect(hook.connections()).toBe(1);
   });
 
-  test("300 receivers that hang don't hold back one that answers", async () => {
+  test("300 receivers that hang don't hold back one that answers", watchesClock, async () => {
     const [hanging, good] = [await receiver(hang), await receiver()];
     const poster = client({ timeoutMs: 3000 });
     const stop = new AbortController();
@@ -341,16 +344,47 @@ describe("connections", () => {
     expect(hook.connections()).toBe(2);
   });
 
-  test("that were closed while idle cost no attempt: the request goes once more, on a fresh one", async () => {
+  test("that break once the request is out cost the attempt: nothing is asked twice", async () => {
     const hook = await receiver();
     const poster = client();
     await post(poster, hook.url);
     hook.behave((socket, request) =>
       request.connection === 1 ? reset(socket, request) : answer(200)(socket, request),
     );
+    const broken = await post(poster, hook.url);
+    expect(broken).toMatchObject({ kind: "no_answer", error: "connection reset", connected: true, stale: true });
+    expect(leavingOf(broken)).toBe("unknown");
     expect(await post(poster, hook.url)).toMatchObject({ kind: "answered", status: 200 });
     expect(hook.requests.map(({ connection }) => connection)).toEqual([1, 1, 2]);
-    expect(hook.requests[2]).toEqual({ ...(await hook.request(2)), connection: 2 });
+  });
+
+  test("that are closed before a byte is out cost nothing: a fresh one takes the request", async () => {
+    const hook = await receiver();
+    const poster = client();
+    await post(poster, hook.url);
+    const start = { turn: closesAll, leave: () => undefined };
+    const reply = await poster.post({ url: hook.url, headers: {}, body: "{}", start });
+    expect(reply).toMatchObject({ kind: "answered", status: 200 });
+    expect(hook.requests.map(({ connection }) => connection)).toEqual([1, 3]);
+
+    /** Once both ends know: another connection of this process has seen its end, too. */
+    async function closesAll(): Promise<void> {
+      if (hook.connections() > 1) return;
+      const witness = connect(hook.port, "127.0.0.1");
+      await hook.connected(2);
+      const seen = new Promise((resolve) => witness.once("close", resolve));
+      hook.disconnect();
+      await seen;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  });
+
+  test("are left alone by who wants one of his own", async () => {
+    const hook = await receiver();
+    const poster = client();
+    await post(poster, hook.url);
+    await poster.post({ url: hook.url, headers: {}, body: "{}", fresh: true });
+    expect(hook.connections()).toBe(2);
   });
 
   test("that break off within an answer do cost the attempt", async () => {

@@ -56,7 +56,7 @@ describe("in production a name that leads inside is refused, and no connection i
     dns.answers("hooks.test", addresses);
     const reply = await post(client({ lookup: dns.lookup }), `https://hooks.test:${inside.port}/`);
     expect(reply).toMatchObject({ kind: "refused_address", address: refused });
-    expect(reply).toHaveProperty("error", `hooks.test leads to ${refused}, which is not a public address`);
+    expect(reply).toHaveProperty("error", "hooks.test leads to an address that is not public");
     expect(inside.connections()).toBe(0);
   });
 

@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { Webhook } from "standardwebhooks";
-import { webhookFault } from "../../src/domain/signature.ts";
-import { deleteInbox } from "../../src/flows/delete-inbox.ts";
-import { redeliverEvent } from "../../src/flows/redeliver-event.ts";
-import { query } from "../../src/store/db.ts";
+import { query } from "../../src/database/db.ts";
+import { deleteInbox } from "../../src/flows/account/delete-inbox.ts";
+import { redeliverEvent } from "../../src/flows/events/redeliver-event.ts";
+import { webhookFault } from "../../src/standards/signature.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import type { WebhookClient, WebhookReply } from "../../src/webhook/client.ts";
 import { type EngineUnderTest, enginesHere, openEngine } from "../support/engines.ts";
@@ -51,6 +51,29 @@ for (const engine of enginesHere()) {
       if (event === undefined) throw new Error("No event");
       return event.id;
     }
+
+    test("is told whole however large it is, and a receiver that hangs on a large one is sent no second meanwhile", async () => {
+      const { receiver, world, inbox } = await begin(answer(200), { deps: { webhookTimeoutMs: 60_000 } });
+      const other = await world.newInbox();
+      const quick = await startReceiver();
+      receivers.push(quick);
+      await world.setWebhook(other.accountId, quick.url);
+      // A receiver of which nothing is known gets one delivery at a time.
+      await world.receive(inbox);
+      await receiver.request(1);
+      await world.rested();
+
+      receiver.behave(hang);
+      const large = "x".repeat(5_000_000);
+      for (const bodyText of [large, large, large]) await world.receive(inbox, { bodyText });
+      await receiver.request(2);
+      await world.receive(other, { bodyText: large });
+      await world.receive(inbox, { bodyText: "small" });
+      expect(JSON.parse((await quick.request(1)).body).message.body_text).toBe(large);
+      // What is small overtakes the large ones before it, after the second that they may hold it up for.
+      expect(JSON.parse((await receiver.request(3)).body).message.body_text).toBe("small");
+      expect(receiver.requests.length).toBe(3);
+    });
 
     test("goes to the receiver signed in both schemes, with the payload of the contract", async () => {
       const { receiver, world, inbox, secret } = await begin();
@@ -168,6 +191,55 @@ for (const engine of enginesHere()) {
       await world.rested();
       expect(await world.deliveries(await eventOf(world, inbox))).toMatchObject([{ attempt: 1, status, error }]);
       expect(await world.waiting()).toHaveLength(1);
+    });
+
+    describe("whose kept connection is reset once it was read", () => {
+      /** Takes the first request of each connection, and resets the connection at the next. */
+      async function resetsWhatIsKept() {
+        const seen = new Set<number>();
+        const begun = await begin((socket, request) => {
+          const behave = seen.has(request.connection) ? reset : answer(200);
+          seen.add(request.connection);
+          behave(socket, request);
+        });
+        await begun.world.receive(begun.inbox);
+        await begun.world.emptied();
+        await begun.world.receive(begun.inbox);
+        return begun;
+      }
+      const attemptsAt = (receiver: Receiver) =>
+        receiver.requests.map(({ body, connection }) => {
+          const { event_id, attempt } = JSON.parse(body);
+          return { event_id, attempt, connection };
+        });
+
+      test("is tried again at once, as an attempt of its own, over a connection of its own", async () => {
+        const { receiver, world, inbox } = await resetsWhatIsKept();
+        await world.emptied();
+        const [first, second] = (await world.events(inbox.id)).map(({ id }) => id);
+        expect(attemptsAt(receiver)).toEqual([
+          { event_id: first, attempt: 1, connection: 1 },
+          { event_id: second, attempt: 1, connection: 1 },
+          { event_id: second, attempt: 2, connection: 2 },
+        ]);
+        expect(await world.deliveries(second ?? "")).toMatchObject([
+          { attempt: 1, status: null, error: "connection reset" },
+          { attempt: 2, status: 200, error: null },
+        ]);
+      });
+
+      test("has lost none of its retries by that", async () => {
+        const { receiver, world } = await resetsWhatIsKept();
+        receiver.behave(reset);
+        await receiver.request(3);
+        await world.rested();
+        const dueAt = new Date(world.clock.now().getTime() + 30_000);
+        expect(await world.waiting()).toMatchObject([{ attempt: 2, dueAt }]);
+        world.pass(30_000);
+        await receiver.request(4);
+        await world.rested();
+        expect(attemptsAt(receiver).map(({ attempt }) => attempt)).toEqual([1, 1, 2, 3]);
+      });
     });
 
     test("waits as long as a 429 or 503 asks, and no less than the schedule says", async () => {

@@ -1,12 +1,13 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
+import { DatabaseUnavailable, openDatabase, query } from "../../src/database/db.ts";
 import { parseOutbound } from "../../src/domain/outbound.ts";
 import type { RelayOutcome } from "../../src/domain/outcome.ts";
-import { smtpRelay } from "../../src/mail/relay.ts";
-import type { RelayedMail } from "../../src/mail/smtp-session.ts";
-import { DatabaseUnavailable, openDatabase, query } from "../../src/store/db.ts";
+import { smtpRelay } from "../../src/relay/relay.ts";
+import type { RelayedMail } from "../../src/relay/smtp-session.ts";
 import { migrate } from "../../src/store/migrate.ts";
-import { markDueReady } from "../../src/store/outbox.ts";
+import { kinds } from "../../src/store/outbox/kinds.ts";
+import { markDueReady } from "../../src/store/outbox/outbox.ts";
 import { type EngineUnderTest, enginesHere, openEngine } from "../support/engines.ts";
 import { accepted, nobodyAnswers, type OutboxWorldOptions, outboxWorld } from "../support/outbox-world.ts";
 import { scriptedSmtp } from "../support/scripted-smtp.ts";
@@ -308,7 +309,7 @@ for (const engine of enginesHere()) {
       await world.relay.mail(1);
       // Its claim was held for lost by a process that then died, and falls to itself.
       const at = new Date(world.clock.now().getTime() + minuteMs);
-      await markDueReady(under.db.work, { kind: "relay", now: at, inHand: [], leaseMs: minuteMs, limit: 10 });
+      await markDueReady(under.db.work, { kind: kinds.relay, now: at, inHand: [], leaseMs: minuteMs, limit: 10 });
       world.deps.nudge("relay");
       await world.relay.mail(2);
       answers[0].resolve(greylisted);

@@ -1,13 +1,14 @@
 /** Broken on purpose: answers 250 when the mail is on its way to the database, not when it is there. */
-import { mailEntrance } from "../../../src/flows/accept-mail.ts";
-import { mailReceiver } from "../../../src/flows/receive-email.ts";
-import { mailParser } from "../../../src/mail/parse.ts";
+import { mailEntrance } from "../../../src/flows/receive/accept-mail.ts";
+import { mailReceiver } from "../../../src/flows/receive/receive-email.ts";
+import { mailParser } from "../../../src/mail/read/parse.ts";
 import { selfSigned } from "../../../src/smtp/certificate.ts";
 import { startSmtp } from "../../../src/smtp/listener.ts";
+import { originOf } from "../../../src/standards/ip.ts";
 import { asItIs, serveBroken } from "./support.ts";
 
 await serveBroken(asItIs, async ({ deps }, config) => {
-  const { parse } = mailParser({ mailDomain: config.mailDomain, onFault: () => undefined });
+  const { parseInTurn: parse } = mailParser({ mailDomain: config.mailDomain, onFault: () => undefined });
   const entrance = mailEntrance({ ...deps, parse, receive: mailReceiver(deps), operatorInbox: undefined });
   const impatient: typeof entrance = {
     ...entrance,
@@ -24,6 +25,7 @@ await serveBroken(asItIs, async ({ deps }, config) => {
     hostname: config.smtpHostname,
     maxBytes: config.smtpMaxBytes,
     certificate: await selfSigned({ dataDir: config.dataDir, hostname: config.smtpHostname, ...deps }),
+    originOf,
     observe: {},
   });
   return { smtpPort: smtp.port };

@@ -1,5 +1,5 @@
 /** Broken on purpose: a mail counts as sent before the relay has said so; what the relay says then is not heard. */
-import { smtpRelay } from "../../../src/mail/relay.ts";
+import { smtpRelay } from "../../../src/relay/relay.ts";
 import { scriptedSmtp } from "../../../tests/support/scripted-smtp.ts";
 import { portOf, serveBroken } from "./support.ts";
 

@@ -1,6 +1,6 @@
 /** Broken on purpose: a claim has no end, so that what a process had in hand when it died is nobody's for ever. */
 import { sql } from "drizzle-orm";
-import { query } from "../../../src/store/db.ts";
+import { query } from "../../../src/database/db.ts";
 import { asItIs, portOf, serveBroken } from "./support.ts";
 
 await serveBroken(asItIs, async (service) => {

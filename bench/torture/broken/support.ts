@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import type { Config } from "../../../src/config.ts";
 import { readConfig } from "../../../src/config.ts";
-import { adminDoor } from "../../../src/flows/administer.ts";
+import { adminDoor } from "../../../src/flows/account/administer.ts";
 import { type Service, startService } from "../../../src/service.ts";
 
 /** Runs the service as `serve` does, with a hand on it: `before` may change its settings, `after` what has started. */

@@ -1,5 +1,6 @@
 import type { messageReceived } from "../../domain/events.ts";
-import { webhookFault } from "../../domain/signature.ts";
+import { within } from "../../primitives/within.ts";
+import { webhookFault } from "../../standards/signature.ts";
 import type { ApiClient } from "../api-client.ts";
 
 export type ReceivedEvent = ReturnType<typeof messageReceived<{ filename: string }>>;
@@ -94,13 +95,8 @@ export function eventLog(api: ApiClient): Events {
   };
 }
 
-async function inTime<Value>(promise: Promise<Value>, what: string): Promise<Value> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const fail = () => reject(new Error(`Cannot go on: ${what} within ${patienceMs / 1000} s`));
-  const timer = setTimeout(fail, patienceMs);
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+function inTime<Value>(promise: Promise<Value>, what: string): Promise<Value> {
+  return within(patienceMs, promise, () => {
+    throw new Error(`Cannot go on: ${what} within ${patienceMs / 1000} s`);
+  });
 }

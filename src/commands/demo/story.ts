@@ -1,5 +1,5 @@
-import { composeMail } from "../../mail/compose.ts";
-import { smtpRelay } from "../../mail/relay.ts";
+import { composeMail } from "../../mail/write/compose.ts";
+import { smtpRelay } from "../../relay/relay.ts";
 import type { World } from "../../service.ts";
 import type { ApiClient } from "../api-client.ts";
 import type { ReceivedEvent } from "./receiver.ts";

@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { isIpAddress } from "../../domain/network.ts";
+import { isIpAddress } from "../../standards/ip.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 
 export interface CertificateQuestion {

@@ -1,14 +1,13 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
-import type { AdminRequest } from "../../flows/administer.ts";
-import { DataDirectoryInUse } from "../../store/db.ts";
+import { DataDirectoryInUse } from "../../database/db.ts";
+import { findCluster } from "../../database/embedded-cluster.ts";
+import type { AdminRequest } from "../../flows/account/administer.ts";
 import {
   type DatabaseFacts,
   diagnoseEmbedded,
   diagnosePostgres,
   mostConnections,
   oldestPostgres,
-} from "../../store/diagnosis.ts";
+} from "../../store/upkeep/diagnosis.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 
 export interface DatabaseQuestion {
@@ -29,14 +28,12 @@ export async function checkDatabase(question: DatabaseQuestion): Promise<Databas
   const { databaseUrl, dataDir, now } = question;
   try {
     if (databaseUrl !== undefined) return judged(await diagnosePostgres(databaseUrl, now), "postgres");
-    if (!existsSync(join(dataDir, "pg"))) {
-      const seen = `none yet: the first start makes an embedded one in ${dataDir}`;
-      return { findings: [findingsOf("database").ok(seen)], webhookUrls: [] };
-    }
+    const found = findCluster(dataDir);
+    if (found !== "there") return { findings: [missing(found, dataDir)], webhookUrls: [] };
     return judged(await diagnoseEmbedded(dataDir, now), "embedded");
   } catch (error) {
     if (error instanceof DataDirectoryInUse) return heldByServer(question);
-    return { findings: [unreachable(error)], webhookUrls: [] };
+    return { findings: [unusable(error, databaseUrl === undefined ? "embedded" : "postgres")], webhookUrls: [] };
   }
 }
 
@@ -64,7 +61,7 @@ function judged(facts: DatabaseFacts, engine: "postgres" | "embedded"): Database
   return { findings: checks.map((check) => check(facts)), webhookUrls: facts.webhookUrls };
 }
 
-export function checkServer({ version, encoding, isInRecovery }: DatabaseFacts): Finding {
+export function checkServer({ version, encoding, isInRecovery, isReadOnly }: DatabaseFacts): Finding {
   const { ok, fail } = findingsOf("database");
   const seen = `Postgres ${version}`;
   if (Number.parseInt(version, 10) < oldestPostgres) {
@@ -72,6 +69,10 @@ export function checkServer({ version, encoding, isInRecovery }: DatabaseFacts):
   }
   if (encoding !== "UTF8") return fail(`${seen}, encoding ${encoding}`, "Make the database with encoding UTF8");
   if (isInRecovery) return fail(`${seen}, a standby that can't be written to`, "Name the primary in DATABASE_URL");
+  if (isReadOnly) {
+    const todo = "Turn default_transaction_read_only off: look at the server's settings, the database's and the role's";
+    return fail(`${seen}, set to take no writes`, todo);
+  }
   return ok(seen);
 }
 
@@ -102,7 +103,7 @@ export function checkSchema({ stepsToDo, unknownSteps }: DatabaseFacts): Finding
   return ok("up to date");
 }
 
-/** The order of mail of several processes, limits and retries go by their clocks; the database's is what they share. */
+/** Limits, retries and leases go by the database's clock. Receivers hold its instants, in signatures and links, against their own. */
 export function checkClock({ serverAt, askedAt }: DatabaseFacts): Finding {
   const { ok, warn } = findingsOf("database clock");
   const skewMs = Math.round(serverAt.getTime() - askedAt.getTime());
@@ -120,8 +121,20 @@ export function checkConnections({ connections }: DatabaseFacts): Finding {
   return connections < 2 * mostConnections ? warn(`${seen}: there is room for one process`, todo) : ok(seen);
 }
 
-function unreachable(error: unknown): Finding {
+function missing(found: "none" | "lost", dataDir: string): Finding {
+  const { ok, fail } = findingsOf("database");
+  if (found === "none") return ok(`none yet: the first start makes an embedded one in ${dataDir}`);
+  return fail(
+    `the embedded one is gone from ${dataDir}, which was in use before`,
+    "Put it back from a backup, or set DATA_DIR to an empty directory to begin anew",
+  );
+}
+
+function unusable(error: unknown, engine: "postgres" | "embedded"): Finding {
   const seen = error instanceof Error ? error.message : String(error);
-  const todo = "Look whether it runs, and whether DATABASE_URL has its address, database, user and password";
-  return findingsOf("database").fail(seen, todo);
+  const todo = {
+    postgres: "Look whether it runs, and whether DATABASE_URL has its address, database, user and password",
+    embedded: "Look at DATA_DIR; a backup of it, or of inboxd export, can take its place",
+  };
+  return findingsOf("database").fail(seen, todo[engine]);
 }

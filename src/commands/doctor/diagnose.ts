@@ -1,12 +1,15 @@
 import type { Environment } from "../../config.ts";
-import type { AdminRequest } from "../../flows/administer.ts";
-import { publicKeyRecord } from "../../mail/dkim.ts";
+import type { DnsClient } from "../../dns/client.ts";
+import type { AdminRequest } from "../../flows/account/administer.ts";
+import { publicKeyRecord } from "../../mail/write/dkim.ts";
+import type { NameServer } from "../../standards/name-server.ts";
 import type { Lookup } from "../../webhook/resolve.ts";
 import { checkCertificate } from "./certificate.ts";
 import { checkConfiguration } from "./configuration.ts";
 import { checkDataDir } from "./data-dir.ts";
 import { checkDatabase } from "./database.ts";
-import { checkDns, type DnsFacts, type DoctorResolver } from "./dns.ts";
+import { checkDns } from "./dns.ts";
+import type { DnsFacts } from "./dns-facts.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 import { checkPorts } from "./ports.ts";
 import { checkRelay } from "./relay.ts";
@@ -15,7 +18,7 @@ import { checkWebhooks } from "./webhook.ts";
 /** What the doctor may ask beside the environment. */
 export interface Consultation {
   now: () => Date;
-  resolver: DoctorResolver;
+  openDns: (servers: readonly NameServer[] | undefined) => DnsClient;
   /** Asks the server that holds the embedded database. */
   askServer: (dataDir: string, request: AdminRequest) => Promise<object>;
   lookup?: Lookup;
@@ -28,8 +31,9 @@ export async function diagnose(env: Environment, consultation: Consultation): Pr
   const read = checkConfiguration(env);
   if ("wrong" in read) return read.wrong;
   const { config, findings } = read;
-  const { now, resolver, askServer, lookup, ca } = consultation;
+  const { now, openDns, askServer, lookup, ca } = consultation;
   const dkim = await dkimFacts(config.dkim);
+  const dns = openDns(config.dnsServers);
 
   const database = checkDatabase({ ...config, now, askServer: (request) => askServer(config.dataDir, request) });
   const webhooks = async () => {
@@ -42,11 +46,12 @@ export async function diagnose(env: Environment, consultation: Consultation): Pr
     ["data directory", checkDataDir(config)],
     ["ports", checkPorts(config)],
     ["certificate", checkCertificate({ ...config, now: now() })],
-    ["dns", "wrong" in dkim ? Promise.resolve([dkim.wrong]) : checkDns({ ...config, ...dkim }, resolver)],
+    ["dns", "wrong" in dkim ? Promise.resolve([dkim.wrong]) : checkDns({ ...config, ...dkim }, dns.ask)],
     ["relay", checkRelay({ ...config, ca })],
     ["webhook", webhooks()],
   ];
   const answers = await Promise.all(checks.map(([check, found]) => found.catch((error) => [failed(check, error)])));
+  await dns.close();
   return [...findings, ...answers.flat()];
 }
 

@@ -1,16 +1,17 @@
-import { dmarcRecord, zoneLine } from "../../domain/zone.ts";
-import type { DnsFacts, DoctorResolver } from "./dns.ts";
+import type { Ask } from "../../dns/client.ts";
+import { dmarcRecord, zoneLine } from "../../domain/dns-zone.ts";
+import type { DnsFacts } from "./dns-facts.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 import { lookUp, notAnswered } from "./look-up.ts";
 
 /** Whether the domain, or one above it, says what to do with forged mail (RFC 7489 §6.6.3). */
-export async function checkDmarc({ mailDomain }: DnsFacts, resolver: DoctorResolver): Promise<Finding[]> {
+export async function checkDmarc({ mailDomain }: DnsFacts, ask: Ask): Promise<Finding[]> {
   const { ok, warn, fail } = findingsOf("dns dmarc");
   const wanted = zoneLine(dmarcRecord(mailDomain));
   for (const domain of withParents(mailDomain)) {
-    const records = await lookUp(resolver.resolveTxt(`_dmarc.${domain}`));
+    const records = await lookUp(ask, `_dmarc.${domain}`, "TXT");
     if ("noAnswer" in records) return [notAnswered("dns dmarc", `_dmarc.${domain}`, records.noAnswer)];
-    const policies = records.map((strings) => strings.join("")).filter((text) => /^v=DMARC1\s*(?:;|$)/.test(text));
+    const policies = records.filter((text) => /^v=DMARC1\s*(?:;|$)/.test(text));
     const [policy] = policies;
     if (policy === undefined) continue;
     if (policies.length > 1) {

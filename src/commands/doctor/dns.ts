@@ -1,30 +1,14 @@
-import type { Outbound } from "../../domain/outbound.ts";
+import type { Ask } from "../../dns/client.ts";
 import { checkDkim } from "./dkim-record.ts";
 import { checkDmarc } from "./dmarc-record.ts";
+import type { DnsFacts } from "./dns-facts.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 import { checkHost } from "./host.ts";
 import { checkMx } from "./mx.ts";
 import { checkSpf } from "./spf-record.ts";
 
-/** What we ask the DNS; `Resolver` of `node:dns/promises` has this shape. */
-export interface DoctorResolver {
-  resolveMx(name: string): Promise<{ exchange: string; priority: number }[]>;
-  resolve4(name: string): Promise<string[]>;
-  resolve6(name: string): Promise<string[]>;
-  resolveTxt(name: string): Promise<string[][]>;
-  resolveCname(name: string): Promise<string[]>;
-  reverse(address: string): Promise<string[]>;
-}
-
-export interface DnsFacts {
-  mailDomain: string;
-  smtpHostname: string;
-  outbound: Outbound;
-  dkim: { selector: string; record: string } | undefined;
-}
-
 /** What the world sees of the mail domain. */
-export async function checkDns(facts: DnsFacts, resolver: DoctorResolver): Promise<Finding[]> {
+export async function checkDns(facts: DnsFacts, ask: Ask): Promise<Finding[]> {
   const { mailDomain } = facts;
   if (isForTrying(mailDomain)) {
     return [
@@ -35,7 +19,7 @@ export async function checkDns(facts: DnsFacts, resolver: DoctorResolver): Promi
     ];
   }
   const checks = [checkMx, checkHost, checkSpf, checkDkim, checkDmarc];
-  return (await Promise.all(checks.map((check) => check(facts, resolver)))).flat();
+  return (await Promise.all(checks.map((check) => check(facts, ask)))).flat();
 }
 
 /** Names that the DNS will never know (RFC 6761 §6, RFC 6762 §3, RFC 9476 and what RFC 2606 reserves). */

@@ -1,16 +1,17 @@
-import { isPublicAddress } from "../../domain/network.ts";
-import { ptrRecord, zoneLine } from "../../domain/zone.ts";
-import type { DnsFacts, DoctorResolver } from "./dns.ts";
+import type { Ask } from "../../dns/client.ts";
+import { ptrRecord, reverseName, zoneLine } from "../../domain/dns-zone.ts";
+import { isPublicAddress } from "../../standards/ip.ts";
+import type { DnsFacts } from "./dns-facts.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 import { lookUp, notAnswered, sameName } from "./look-up.ts";
 
 /** Whether the host of the MX has addresses, and whether these bear its name. */
-export async function checkHost({ smtpHostname, outbound }: DnsFacts, resolver: DoctorResolver): Promise<Finding[]> {
+export async function checkHost({ smtpHostname, outbound }: DnsFacts, ask: Ask): Promise<Finding[]> {
   const { ok, warn, fail } = findingsOf("dns address");
   const [v4, v6, aliases] = await Promise.all([
-    lookUp(resolver.resolve4(smtpHostname)),
-    lookUp(resolver.resolve6(smtpHostname)),
-    lookUp(resolver.resolveCname(smtpHostname)),
+    lookUp(ask, smtpHostname, "A"),
+    lookUp(ask, smtpHostname, "AAAA"),
+    lookUp(ask, smtpHostname, "CNAME"),
   ]);
   const addresses = [v4, v6].flatMap((answer) => ("noAnswer" in answer ? [] : answer));
   if (addresses.length === 0) {
@@ -39,7 +40,7 @@ export async function checkHost({ smtpHostname, outbound }: DnsFacts, resolver: 
   const reachable = addresses.filter(isPublicAddress);
   return [
     ...findings,
-    ...(await Promise.all(reachable.map((address) => checkPtr(address, smtpHostname, outbound.kind, resolver)))),
+    ...(await Promise.all(reachable.map((address) => checkPtr(address, smtpHostname, outbound.kind, ask)))),
   ];
 }
 
@@ -48,10 +49,10 @@ async function checkPtr(
   address: string,
   hostname: string,
   outbound: DnsFacts["outbound"]["kind"],
-  resolver: DoctorResolver,
+  ask: Ask,
 ): Promise<Finding> {
   const { ok, warn, fail } = findingsOf("dns ptr");
-  const names = await lookUp(resolver.reverse(address));
+  const names = await lookUp(ask, reverseName(address), "PTR");
   if ("noAnswer" in names) return notAnswered("dns ptr", address, names.noAnswer);
   if (names.some((name) => sameName(name, hostname))) return ok(`${address}: ${hostname}`);
   const seen = `${address} is called ${names.join(", ") || "nothing"}`;

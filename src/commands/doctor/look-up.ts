@@ -1,25 +1,25 @@
+import type { Ask } from "../../dns/client.ts";
+import type { RecordType, RecordValues } from "../../dns/records.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 
 /** The records; none where there are none; in words why nobody could say. */
-export type LookedUp<T> = T[] | { noAnswer: string };
+export type LookedUp<T> = readonly T[] | { noAnswer: string };
 
-export async function lookUp<T>(question: Promise<T[]>): Promise<LookedUp<T>> {
-  try {
-    return await question;
-  } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code).replace(/^DNS_/, "") : "no answer";
-    return absent.has(code) ? [] : { noAnswer: code };
-  }
+export async function lookUp<Type extends RecordType>(
+  ask: Ask,
+  name: string,
+  type: Type,
+): Promise<LookedUp<RecordValues[Type]>> {
+  const answer = await ask(name, type);
+  if (answer.kind === "unknown") return { noAnswer: answer.reason };
+  return answer.kind === "found" ? answer.records : [];
 }
-
-/** That a name is not there, and that it has no such record. */
-const absent = new Set(["ENOTFOUND", "ENODATA"]);
 
 /** Nothing is known to be wrong, and nothing to be right. */
 export function notAnswered(check: string, name: string, noAnswer: string): Finding {
   return findingsOf(check).warn(
     `the name server gives no answer about ${name} (${noAnswer})`,
-    "Look whether this machine's resolver works, then ask again",
+    "Look whether the name servers of DNS_SERVERS, or else of this machine, work, then ask again",
   );
 }
 

@@ -1,12 +1,13 @@
-import { mxRecord, zoneLine } from "../../domain/zone.ts";
-import type { DnsFacts, DoctorResolver } from "./dns.ts";
+import type { Ask } from "../../dns/client.ts";
+import { mxRecord, zoneLine } from "../../domain/dns-zone.ts";
+import type { DnsFacts } from "./dns-facts.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 import { lookUp, notAnswered, plainName, sameName } from "./look-up.ts";
 
 /** Whether mail for the domain comes to us (RFC 5321 §5.1). */
-export async function checkMx({ mailDomain, smtpHostname }: DnsFacts, resolver: DoctorResolver): Promise<Finding[]> {
+export async function checkMx({ mailDomain, smtpHostname }: DnsFacts, ask: Ask): Promise<Finding[]> {
   const { ok, warn, fail } = findingsOf("dns mx");
-  const records = await lookUp(resolver.resolveMx(mailDomain));
+  const records = await lookUp(ask, mailDomain, "MX");
   if ("noAnswer" in records) return [notAnswered("dns mx", mailDomain, records.noAnswer)];
   const wanted = zoneLine(mxRecord(mailDomain, smtpHostname));
   if (records.length === 0) return [fail(`${mailDomain} has no MX record`, `Add: ${wanted}`)];

@@ -1,6 +1,6 @@
 import { describeOutbound, type Outbound, type SmtpOutbound } from "../../domain/outbound.ts";
-import { openSession, type SmtpTimings, smtpTimings } from "../../mail/smtp-session.ts";
-import { SmtpTrouble } from "../../mail/smtp-trouble.ts";
+import { openSession, type SmtpTimings, smtpTimings } from "../../relay/smtp-session.ts";
+import { SmtpTrouble } from "../../relay/smtp-trouble.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 
 export interface RelayQuestion {

@@ -1,13 +1,14 @@
-import { costsLookUp, isSpf, mostSpfLookUps, parseSpf, type SpfTerm } from "../../domain/spf.ts";
-import { isKnownRelay, spfMechanism, spfRecord, zoneLine } from "../../domain/zone.ts";
-import type { DnsFacts, DoctorResolver } from "./dns.ts";
+import type { Ask } from "../../dns/client.ts";
+import { isKnownRelay, spfMechanism, spfRecord, zoneLine } from "../../domain/dns-zone.ts";
+import { costsLookUp, isSpf, mostSpfLookUps, parseSpf, type SpfTerm } from "../../standards/spf.ts";
+import type { DnsFacts } from "./dns-facts.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 import { type LookedUp, lookUp, notAnswered } from "./look-up.ts";
 
 /** Whether the domain says who may send for it, in a way that receivers can follow (RFC 7208). */
-export async function checkSpf({ mailDomain, outbound }: DnsFacts, resolver: DoctorResolver): Promise<Finding[]> {
+export async function checkSpf({ mailDomain, outbound }: DnsFacts, ask: Ask): Promise<Finding[]> {
   const { ok, warn, fail } = findingsOf("dns spf");
-  const records = await spfRecordsOf(mailDomain, resolver);
+  const records = await spfRecordsOf(mailDomain, ask);
   if ("noAnswer" in records) return [notAnswered("dns spf", mailDomain, records.noAnswer)];
   const wanted = zoneLine(spfRecord(mailDomain, outbound));
   const [record] = records;
@@ -33,7 +34,7 @@ export async function checkSpf({ mailDomain, outbound }: DnsFacts, resolver: Doc
   if (terms.some(({ qualifier, name }) => name === "all" && qualifier === "+")) {
     return [fail(`${record} lets everybody send for ${mailDomain}`, `Put in its place: ${wanted}`)];
   }
-  const lookUps = await countLookUps(terms, resolver, 0);
+  const lookUps = await countLookUps(terms, ask, 0);
   if (lookUps > mostSpfLookUps) {
     return [
       fail(
@@ -53,23 +54,23 @@ export async function checkSpf({ mailDomain, outbound }: DnsFacts, resolver: Doc
   return [ok(`${mailDomain}: ${record}`)];
 }
 
-async function spfRecordsOf(name: string, resolver: DoctorResolver): Promise<LookedUp<string>> {
-  const records = await lookUp(resolver.resolveTxt(name));
-  return "noAnswer" in records ? records : records.map((strings) => strings.join("")).filter(isSpf);
+async function spfRecordsOf(name: string, ask: Ask): Promise<LookedUp<string>> {
+  const records = await lookUp(ask, name, "TXT");
+  return "noAnswer" in records ? records : records.filter(isSpf);
 }
 
 /** As a receiver counts, with what is included; it stops once there are too many, and a record may include itself. */
-async function countLookUps(terms: readonly SpfTerm[], resolver: DoctorResolver, before: number): Promise<number> {
+async function countLookUps(terms: readonly SpfTerm[], ask: Ask, before: number): Promise<number> {
   let count = before;
   for (const term of terms) {
     if (!costsLookUp(term)) continue;
     count += 1;
     if (count > mostSpfLookUps) return count;
     const isFollowed = (term.name === "include" || term.name === "redirect") && !term.value.includes("%");
-    const records = isFollowed ? await spfRecordsOf(term.value, resolver) : [];
+    const records = isFollowed ? await spfRecordsOf(term.value, ask) : [];
     const [record] = "noAnswer" in records ? [] : records;
     const included = record === undefined ? [] : parseSpf(record);
-    if (typeof included !== "string") count = await countLookUps(included, resolver, count);
+    if (typeof included !== "string") count = await countLookUps(included, ask, count);
   }
   return count;
 }

@@ -1,5 +1,5 @@
-import { isIpAddress, isPublicAddress } from "../../domain/network.ts";
 import { checkWebhookUrl, hostOf, portOf } from "../../domain/webhook-url.ts";
+import { isIpAddress, isPublicAddress } from "../../standards/ip.ts";
 import { dial } from "../../webhook/connection.ts";
 import { type Lookup, resolver, systemLookup } from "../../webhook/resolve.ts";
 import { type Finding, findingsOf } from "./finding.ts";

@@ -1,4 +1,4 @@
-import type { WebhookSigner } from "../../domain/signature.ts";
+import type { WebhookSigner } from "../../standards/signature.ts";
 import { type ApiClient, ApiProblem } from "../api-client.ts";
 import { type Forwarded, forward, type LoggedEvent } from "./forward.ts";
 import type { Position } from "./position.ts";

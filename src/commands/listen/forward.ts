@@ -1,4 +1,4 @@
-import { type WebhookSigner, webhookHeaders } from "../../domain/signature.ts";
+import { type WebhookSigner, webhookHeaders } from "../../standards/signature.ts";
 import { version } from "../../version.ts";
 import { exchange } from "../exchange.ts";
 

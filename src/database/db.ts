@@ -1,0 +1,217 @@
+import { sql } from "drizzle-orm";
+import { within } from "../primitives/within.ts";
+import { type DirectoryLock, lockDirectory } from "./directory-lock.ts";
+import { openEmbedded } from "./embedded.ts";
+import { careFor } from "./embedded-care.ts";
+import { placeIn, reservePlace } from "./embedded-cluster.ts";
+import { listenPostgres } from "./notifications.ts";
+import { openPool, type PoolUsage, type Runner } from "./pool.ts";
+import { refuseSharedSessions, withPoolerCure } from "./pooler.ts";
+import { openPostgresPool, type PostgresOptions, sessionSettings } from "./postgres.ts";
+import { type Db, drizzleOver, query } from "./session.ts";
+import { DatabaseUnavailable } from "./unavailable.ts";
+
+export { askHolder, DataDirectoryInUse } from "./directory-lock.ts";
+export { type Db, query, statement, transaction } from "./session.ts";
+export {
+  askedTooMuch,
+  DatabaseUnavailable,
+  diskFull,
+  isLockTimeout,
+  readOnly,
+  StatementFailed,
+  violates,
+} from "./unavailable.ts";
+export { arrayOf, jsonb, shownInstant } from "./wire.ts";
+
+/** The database, whichever engine it is. */
+export interface Database {
+  engine: "postgres" | "embedded";
+  /** Pools of their own, so that a flood of mail can't starve the API, nor a crowd of callers the workers. */
+  api: Db;
+  mail: Db;
+  work: Db;
+  /** Calls back for each notification on a channel; listens again for ever when the connection is lost. */
+  listen(
+    channel: string,
+    onNotify: (payload: string) => void,
+    onState?: (connected: boolean) => void,
+  ): Promise<() => Promise<void>>;
+  /** Work on a connection of its own that is done within two seconds, or throws. */
+  promptly(work: (runner: Runner) => Promise<unknown>): Promise<void>;
+  /** The command line's way to the process that has the embedded database; a Postgres needs none. */
+  control?: Pick<DirectoryLock, "serve">;
+  /** Work without time-outs, on a connection of its own: migrations. */
+  maintain<T>(work: (runner: Runner) => Promise<T>): Promise<T>;
+  /** Of each pool by its name; the embedded database has one for all. */
+  usage(): Readonly<Record<string, PoolUsage>>;
+  close(): Promise<void>;
+}
+
+export interface DatabaseOptions {
+  /** A Postgres; without it the embedded one in `dataDir`. */
+  url?: string | undefined;
+  dataDir: string;
+  connections?: Partial<Record<"api" | "mail" | "work", number>>;
+  timeouts?: Partial<Timeouts>;
+  onWarning?: (warning: string) => void;
+}
+
+export type Timeouts = Omit<PostgresOptions, "url"> & { acquireMs: number; promptlyMs: number };
+
+const usualConnections = { api: 10, mail: 6, work: 6 };
+
+/** What one process takes of a server at most: its pools, and one each for what is prompt, migrations and what it listens to. */
+export const mostConnections = Object.values(usualConnections).reduce((sum, size) => sum + size, 4);
+
+/** The server's limits are shorter than the deadline, so that it is the server that usually speaks first. */
+const usualTimeouts: Timeouts = {
+  connectMs: 3_000,
+  acquireMs: 5_000,
+  lockMs: 6_000,
+  statementMs: 8_000,
+  deadlineMs: 10_000,
+  idleInTransactionMs: 15_000,
+  promptlyMs: 1_500,
+};
+
+/**
+ * Workers and mail ask short questions of a table that is empty now and has 100,000 rows in a minute. A plan made for the
+ * one must do for the other, so it goes by index: measured, a claim took 5 ms then and 70 ms with the planner's choice.
+ */
+const byIndex = { enable_seqscan: "off", enable_bitmapscan: "off", plan_cache_mode: "force_generic_plan" };
+
+/** Nor may a batch of mails, which names its rows by their keys, join with a table that it reads whole. */
+const rowByRow = { ...byIndex, enable_hashjoin: "off", enable_mergejoin: "off" };
+
+/** All that any of our sessions begins with. */
+export const settingNames = Object.keys(sessionSettings({ ...usualTimeouts, settings: rowByRow }));
+
+export function openDatabase(options: DatabaseOptions): Promise<Database> {
+  return options.url === undefined ? openEmbeddedDatabase(options) : openPostgresDatabase(options.url, options);
+}
+
+async function openPostgresDatabase(url: string, options: DatabaseOptions): Promise<Database> {
+  const timeouts = { ...usualTimeouts, ...options.timeouts };
+  const connections = { ...usualConnections, ...options.connections };
+  const pool = (size: number, settings = {}) => openPostgresPool({ url, size, settings, ...timeouts });
+  const pools = {
+    api: pool(connections.api),
+    mail: pool(connections.mail, rowByRow),
+    work: pool(connections.work, byIndex),
+  };
+  const quick = { connectMs: timeouts.promptlyMs, deadlineMs: timeouts.promptlyMs, acquireMs: timeouts.promptlyMs };
+  const prompt = openPostgresPool({ url, size: 1, ...timeouts, ...quick });
+  const unhurried = { ...timeouts, deadlineMs: 0, statementMs: 0, lockMs: 0, idleInTransactionMs: 0 };
+  const api = drizzleOver(pools.api);
+  const close = () => Promise.all([...Object.values(pools), prompt].map((each) => each.close()));
+  try {
+    await refuseSharedSessions(pools.api, pools.work);
+    await judgeServer(api, options.onWarning);
+  } catch (error) {
+    await close();
+    throw withPoolerCure(error, settingNames);
+  }
+  return {
+    engine: "postgres",
+    api,
+    mail: drizzleOver(pools.mail),
+    work: drizzleOver(pools.work),
+    listen: (channel, onNotify, onState) => listenPostgres({ url, ...timeouts }, channel, onNotify, onState),
+    promptly: (work) => promptly(timeouts.promptlyMs, work(prompt)),
+    async maintain(work) {
+      const own = openPostgresPool({ url, size: 1, ...unhurried });
+      return work(own).finally(own.close);
+    },
+    usage: () => ({ api: pools.api.usage(), mail: pools.mail.usage(), work: pools.work.usage() }),
+    async close() {
+      await close();
+    },
+  };
+}
+
+async function openEmbeddedDatabase(options: DatabaseOptions): Promise<Database> {
+  const timeouts = { ...usualTimeouts, ...options.timeouts };
+  const lock = await takeDirectory(options.dataDir);
+  const onFlush = careFor(() => pool);
+  const embedded = await openEmbedded(options.dataDir, { onFlush }).catch(async (error) => {
+    await lock.release();
+    throw error;
+  });
+  const pool = openPool({
+    size: 1,
+    connect: embedded.connect,
+    acquireMs: timeouts.acquireMs,
+    lifetimeMs: Number.POSITIVE_INFINITY,
+  });
+  const db = drizzleOver(pool);
+  return {
+    engine: "embedded",
+    api: db,
+    mail: db,
+    work: db,
+    control: lock,
+    async listen(channel, onNotify, onState) {
+      const stop = await embedded.listen(channel, onNotify);
+      onState?.(true);
+      return stop;
+    },
+    promptly: (work) => promptly(timeouts.promptlyMs, work(pool)),
+    maintain: (work) => work(pool),
+    usage: () => ({ all: pool.usage() }),
+    async close() {
+      await pool.close();
+      await embedded.close().finally(lock.release);
+    },
+  };
+}
+
+async function takeDirectory(dataDir: string): Promise<DirectoryLock> {
+  try {
+    const found = await reservePlace(dataDir);
+    const lock = lockDirectory(dataDir);
+    if (found !== "lost") return lock;
+    await lock.release();
+    // To make another database there would look like a start that went well, and like the loss of all mail.
+    throw new Error(
+      `Cannot open ${placeIn(dataDir)}: it is gone, though ${dataDir} was in use before; put it back from a backup, or set DATA_DIR to an empty directory to begin anew`,
+    );
+  } catch (error) {
+    // What the system or the lock's file says has a code, and nothing that tells what to do.
+    if (!(error instanceof Error && "code" in error)) throw error;
+    throw new Error(
+      `Cannot use DATA_DIR ${dataDir}: ${error.message}; let the user that runs inboxd own it, or set DATA_DIR elsewhere`,
+    );
+  }
+}
+
+/** Refuses a server that can't hold what we store, and warns of one that may lose it. */
+async function judgeServer(db: Db, warn: (warning: string) => void = () => undefined): Promise<void> {
+  const [server] = await query<Record<"version" | "encoding" | "synchronous_commit" | "fsync", string>>(
+    db,
+    sql`select current_setting('server_version') as version, current_setting('server_encoding') as encoding,
+               current_setting('synchronous_commit') as synchronous_commit, current_setting('fsync') as fsync`,
+  );
+  if (server === undefined) return;
+  if (Number.parseInt(server.version, 10) < oldestVersion) {
+    throw new Error(
+      `Cannot use this database: it is Postgres ${server.version}, and ${oldestVersion} is the oldest that will do`,
+    );
+  }
+  if (server.encoding !== "UTF8") {
+    throw new Error(`Cannot use this database: its encoding is ${server.encoding}, and only UTF8 can hold all mail`);
+  }
+  // A 250 is a promise: an operator who told the server not to wait for its disk should know what that means here.
+  for (const name of ["synchronous_commit", "fsync"] as const) {
+    if (server[name] !== "off") continue;
+    warn(`${name} is off in the database: mail that was acknowledged can be lost when its machine fails`);
+  }
+}
+
+const oldestVersion = 15;
+
+async function promptly(ms: number, work: Promise<unknown>): Promise<void> {
+  await within(ms, work, () => {
+    throw new DatabaseUnavailable(`no answer in ${ms} ms`);
+  });
+}

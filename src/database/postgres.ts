@@ -1,0 +1,163 @@
+import postgres from "postgres";
+import { within } from "../primitives/within.ts";
+import { type Connection, openPool, type Pool } from "./pool.ts";
+import { DatabaseUnavailable } from "./unavailable.ts";
+import { readers, type WireValue } from "./wire.ts";
+
+export interface PostgresOptions {
+  url: string;
+  /** Time for connecting. */
+  connectMs: number;
+  /** After this long without an answer a connection is given up: a frozen server answers no time-out of its own. 0 = never. */
+  deadlineMs: number;
+  /** The server's own limits, all shorter than the deadline, so that it usually speaks first. 0 = none. */
+  statementMs: number;
+  lockMs: number;
+  idleInTransactionMs: number;
+  /** Settings of the server for this session alone. */
+  settings?: Readonly<Record<string, string>>;
+}
+
+export interface PostgresPoolOptions extends PostgresOptions {
+  size: number;
+  acquireMs: number;
+}
+
+const lifetimeMs = 30 * 60_000;
+
+export function openPostgresPool(options: PostgresPoolOptions): Pool {
+  const { size, acquireMs } = options;
+  return openPool({ size, acquireMs, lifetimeMs, sharedBy: 4, connect: () => connectPostgres(options) });
+}
+
+/** The driver with what our patch of it adds (`patches/`). */
+type Driver = postgres.Sql & {
+  /** Ends all at once, without a goodbye that a frozen server would never answer. */
+  sever(): void;
+};
+
+interface Hooks {
+  onClose?: () => void;
+  onNotify?: (payload: string) => void;
+}
+
+/**
+ * One connection, made by a driver of its own that may have no other (`max: 1`): see `pool.ts` for why the driver's
+ * pool is not used. It connects when its first statement comes.
+ */
+export function connectPostgres(options: PostgresOptions, { onClose, onNotify }: Hooks = {}): Connection {
+  let isOpen = true;
+  let hasAnswered = false;
+  const { url, path } = addressIn(options.url);
+  const driver = postgres(url, {
+    ...(path !== undefined && { path }),
+    max: 1,
+    max_lifetime: null,
+    idle_timeout: 0,
+    connect_timeout: options.connectMs / 1000,
+    keep_alive: 30,
+    fetch_types: false,
+    no_subscribe: true,
+    onnotice: () => undefined,
+    ...(onNotify && { onnotify: (_channel: string, payload: string) => onNotify(payload) }),
+    onclose() {
+      isOpen = false;
+      // Else the driver would run what still waits on a new connection, outside its transaction.
+      driver.sever();
+      onClose?.();
+    },
+    connection: sessionSettings(options),
+  } as postgres.Options<Record<string, never>>) as unknown as Driver;
+  useOurWireFormat(driver);
+
+  /** Resolves with the answer, or ends the connection when none has come by the deadline. */
+  async function beforeDeadline<T>(pending: PromiseLike<T>): Promise<T> {
+    if (options.deadlineMs === 0) return pending;
+    const answer = await within(options.deadlineMs, pending, () => {
+      connection.sever();
+      throw new DatabaseUnavailable(`no answer in ${options.deadlineMs} ms`);
+    });
+    hasAnswered = true;
+    return answer;
+  }
+
+  /** The driver would declare bytes as `bytea`; they may be a `bytea[]`, and the server knows which. */
+  function untyped(value: WireValue): WireParameter {
+    return value instanceof Uint8Array ? driver.typed(value as Uint8Array<ArrayBuffer>, 0) : value;
+  }
+
+  const connection: Connection = {
+    get isOpen() {
+      return isOpen;
+    },
+    get hasAnswered() {
+      return hasAnswered;
+    },
+    async run(text, values, shape) {
+      // Always prepared: the driver otherwise has the server parse and plan the text anew for each call.
+      const pending = driver.unsafe(text, values.map(untyped), prepared);
+      const result = await beforeDeadline<unknown[]>(shape === "arrays" ? pending.values() : pending);
+      return Array.from(result);
+    },
+    async script(text) {
+      const results = await beforeDeadline<postgres.RowList<postgres.Row[]>>(driver.unsafe(text).simple());
+      const last = Array.isArray(results[0]) ? (results.at(-1) as unknown as typeof results) : results;
+      return last.command;
+    },
+    sever() {
+      isOpen = false;
+      driver.sever();
+    },
+    async close() {
+      isOpen = false;
+      await driver.end({ timeout: 1 }).finally(() => driver.sever());
+    },
+  };
+  return connection;
+}
+
+/** What a session begins with. */
+export function sessionSettings(options: Omit<PostgresOptions, "url">) {
+  return {
+    application_name: "inboxd",
+    TimeZone: "UTC",
+    DateStyle: "ISO",
+    bytea_output: "hex",
+    statement_timeout: options.statementMs,
+    lock_timeout: options.lockMs,
+    idle_in_transaction_session_timeout: options.idleInTransactionMs,
+    // Compiling a statement takes a second; ours take milliseconds whatever the planner fears.
+    jit: "off",
+    ...options.settings,
+  };
+}
+
+/**
+ * A unix socket is named as libpq does it, which the driver does not read: `postgres:///name?host=/run/postgresql`,
+ * or the directory percent-encoded in the place of the host.
+ */
+function addressIn(text: string): { url: string; path?: string } {
+  if (!URL.canParse(text)) return { url: text };
+  const url = new URL(text);
+  const directory = url.searchParams.get("host") ?? decodeURIComponent(url.hostname);
+  if (!directory.startsWith("/")) return { url: text };
+  const port = url.port || url.searchParams.get("port") || "5432";
+  url.searchParams.delete("host");
+  url.searchParams.delete("port");
+  const account = url.username && `${url.username}${url.password && `:${url.password}`}@`;
+  return { url: `postgres://${account}localhost${url.pathname}${url.search}`, path: `${directory}/.s.PGSQL.${port}` };
+}
+
+type WireParameter = string | null | postgres.Parameter;
+
+const prepared = { prepare: true, simple: false };
+
+/** Values are written and read by `wire.ts`, on this engine as on the other. */
+function useOurWireFormat({ options }: Driver): void {
+  const { parsers, serializers } = options as unknown as Record<"parsers" | "serializers", Record<string, unknown>>;
+  for (const type of Object.keys(parsers)) delete parsers[type];
+  for (const type of Object.keys(serializers)) delete serializers[type];
+  Object.assign(parsers, readers);
+  // Of our patch, too: reads a row's values without asking for each to be decoded.
+  Object.assign(options, { rows_at_once: true });
+}

@@ -1,0 +1,136 @@
+import { ipv6Groups, isIpAddress } from "../standards/ip.ts";
+import type { Outbound } from "./outbound.ts";
+
+/** One line of a DNS zone. */
+export interface ZoneRecord {
+  /** Without a dot at the end. */
+  name: string;
+  type: "MX" | "A" | "AAAA" | "TXT" | "PTR";
+  /** As a zone file writes it; a TXT record as its plain text. */
+  value: string;
+}
+
+export interface ZoneFacts {
+  mailDomain: string;
+  smtpHostname: string;
+  outbound: Outbound;
+  /** Public addresses of the machine; none where they are not known. */
+  addresses: readonly string[];
+  /** `undefined` where mail goes out unsigned. */
+  dkim: { selector: string; record: string } | undefined;
+}
+
+/** The records that the mail domain needs. Those of the address come last but one: its owner may be another. */
+export function zoneOf(facts: ZoneFacts): ZoneRecord[] {
+  const { mailDomain, smtpHostname, addresses, dkim } = facts;
+  return [
+    mxRecord(mailDomain, smtpHostname),
+    ...addresses.map((address) => addressRecord(smtpHostname, address)),
+    spfRecord(mailDomain, facts.outbound),
+    ...(dkim === undefined ? [] : [dkimRecord(mailDomain, dkim.selector, dkim.record)]),
+    dmarcRecord(mailDomain),
+    ...addresses.map((address) => ptrRecord(address, smtpHostname)),
+  ];
+}
+
+export function mxRecord(mailDomain: string, smtpHostname: string): ZoneRecord {
+  return { name: mailDomain, type: "MX", value: `10 ${smtpHostname}.` };
+}
+
+export function addressRecord(name: string, address: string): ZoneRecord {
+  return { name, type: address.includes(":") ? "AAAA" : "A", value: address };
+}
+
+/**
+ * Who may send for the domain (RFC 7208). Mail that goes straight out comes from the host of the MX; a relay's own name is
+ * only right where the relay sends from that host, so those of large providers are known by what they ask for, and where we
+ * can only guess, what comes from elsewhere is not refused.
+ */
+export function spfRecord(mailDomain: string, outbound: Outbound): ZoneRecord {
+  const isSure = outbound.kind !== "smtp" || isKnownRelay(outbound);
+  return { name: mailDomain, type: "TXT", value: `v=spf1 ${spfMechanism(outbound)} ${isSure ? "-all" : "~all"}` };
+}
+
+export function spfMechanism(outbound: Outbound): string {
+  if (outbound.kind !== "smtp") return "mx";
+  const { host } = outbound;
+  if (isIpAddress(host)) return `${host.includes(":") ? "ip6" : "ip4"}:${host}`;
+  return knownRelay(host) ?? `a:${host}`;
+}
+
+/** Whether the SPF term of this relay is a provider's own word, and not a guess from its name. */
+export function isKnownRelay(outbound: Outbound): boolean {
+  return outbound.kind === "smtp" && knownRelay(outbound.host) !== undefined;
+}
+
+export function dkimRecord(mailDomain: string, selector: string, record: string): ZoneRecord {
+  return { name: `${selector}._domainkey.${mailDomain}`, type: "TXT", value: record };
+}
+
+/** Watches only, and harms no mail: the operator makes it stricter once the reports look right (RFC 7489 §6.3). */
+export function dmarcRecord(mailDomain: string): ZoneRecord {
+  return { name: `_dmarc.${mailDomain}`, type: "TXT", value: `v=DMARC1; p=none; rua=mailto:postmaster@${mailDomain}` };
+}
+
+export function ptrRecord(address: string, name: string): ZoneRecord {
+  return { name: reverseName(address), type: "PTR", value: `${name}.` };
+}
+
+/** The name under which an address is looked up (RFC 1035 §3.5, RFC 3596 §2.5). */
+export function reverseName(address: string): string {
+  const groups = ipv6Groups(address);
+  if (groups === undefined) return `${address.split(".").toReversed().join(".")}.in-addr.arpa`;
+  const digits = groups.map((group) => group.toString(16).padStart(4, "0")).join("");
+  return `${[...digits].toReversed().join(".")}.ip6.arpa`;
+}
+
+/** A line to paste into a zone file (RFC 1035 §5.1). */
+export function zoneLine({ name, type, value }: ZoneRecord): string {
+  return `${name}. 3600 IN ${type} ${type === "TXT" ? quoted(value) : value}`;
+}
+
+/**
+ * The whole zone as text, with what a zone can't say as comments. A PTR record belongs to the zone of the address, which the
+ * provider of the address keeps, so it must not be pasted into this one.
+ */
+export function zoneBlock(facts: ZoneFacts): string {
+  const { mailDomain, smtpHostname, addresses, dkim, outbound } = facts;
+  const records = zoneOf(facts);
+  const lines = records.filter(({ type }) => type !== "PTR").map(zoneLine);
+  const ptrs = records.filter(({ type }) => type === "PTR").map((record) => `; ${zoneLine(record)}`);
+  if (addresses.length === 0) {
+    lines.splice(1, 0, `; ${smtpHostname}. 3600 IN A <the public address of this machine; --ip puts it here>`);
+    ptrs.push(`; the name ${smtpHostname}, for the public address of this machine`);
+  }
+  return [
+    `; ${mailDomain}: mail comes in at ${smtpHostname}`,
+    ...lines,
+    ...(dkim === undefined ? ["; no DKIM record: set DKIM_SELECTOR and DKIM_KEY, or let the relay sign"] : []),
+    ...(outbound.kind === "smtp" && !isKnownRelay(outbound)
+      ? [`; SPF: where ${outbound.host} sends from other addresses than its own, put in what its provider asks for`]
+      : []),
+    "; The reverse name is not in this zone: ask whoever gave you the address to set it.",
+    ...ptrs,
+    "",
+  ].join("\n");
+}
+
+/** What the SPF documentation of providers says, by the end of the relay's name. */
+const relays: readonly [end: string, mechanism: string][] = [
+  [".amazonaws.com", "include:amazonses.com"],
+  ["smtp.sendgrid.net", "include:sendgrid.net"],
+  [".mailgun.org", "include:mailgun.org"],
+  ["smtp.postmarkapp.com", "include:spf.mtasv.net"],
+  [".gmail.com", "include:_spf.google.com"],
+  [".office365.com", "include:spf.protection.outlook.com"],
+];
+
+function knownRelay(host: string): string | undefined {
+  return relays.find(([end]) => host.endsWith(end))?.[1];
+}
+
+/** A string of a TXT record holds 255 octets (RFC 1035 §3.3.14); readers join them without a space (RFC 6376 §3.6.2.2). */
+function quoted(text: string): string {
+  const pieces = text.match(/[\s\S]{1,255}/g) ?? [""];
+  return pieces.map((piece) => `"${piece.replace(/["\\]/g, "\\$&")}"`).join(" ");
+}

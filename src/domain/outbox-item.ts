@@ -1,0 +1,11 @@
+/** What is to be done once a decision is written down, by the same statement. */
+export interface NewItem {
+  /** The message to relay or the event to deliver. */
+  subjectId: string;
+  accountId: string;
+  inboxId: string;
+  /** What shares a fate: a recipient's domain or an account's webhook. */
+  lane: string;
+  dueAt: Date;
+  createdAt: Date;
+}

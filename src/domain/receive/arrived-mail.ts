@@ -1,0 +1,28 @@
+import type { ParsedMail } from "../message.ts";
+import type { Chunk } from "./filed-mails.ts";
+
+/** A mail with all that is uncertain settled before the decision: ids, instants, digests, bytes. */
+export interface ArrivedMail {
+  mail: ParsedMail;
+  sourceId: string;
+  envelopeFrom: string;
+  sizeBytes: number;
+  /** Undefined for a mail that is never taken for a copy. */
+  contentHash: string | undefined;
+  messageIdHash: string;
+  /** Hashes of the Message-IDs that can decide the thread, the strongest first. */
+  ancestorHashes: readonly string[];
+  attachments: readonly { id: string; part: number; digest: string }[];
+  chunks: readonly Chunk[];
+  /** One for each inbox that the mail is for. */
+  deliveries: readonly ArrivedCopy[];
+  receivedAt: Date;
+}
+
+export interface ArrivedCopy {
+  inboxId: string;
+  toAddr: string;
+  messageId: string;
+  newThreadId: string;
+  eventId: string;
+}

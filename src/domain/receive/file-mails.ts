@@ -1,0 +1,212 @@
+import { type MessageFacts, type Recorded, recordMessage, type ThreadState } from "../conversation.ts";
+import { previewOf } from "../preview.ts";
+import { resolveThread } from "../threading.ts";
+import type { ArrivedCopy, ArrivedMail } from "./arrived-mail.ts";
+import type {
+  Answered,
+  AwaitedParent,
+  FiledAttachment,
+  FiledMails,
+  InboundMessage,
+  WebhookItem,
+} from "./filed-mails.ts";
+import {
+  awaits,
+  type FilingState,
+  filingState,
+  hadSentTo,
+  noteFiled,
+  takesMail,
+  threadsOfInbox,
+} from "./filing-state.ts";
+import type { KnownOfMails, ReadInbox } from "./known-of-mails.ts";
+
+/** What came of a mail: it is in each inbox that still lives, or nowhere because none does. */
+export type Receipt = "stored" | "gone";
+
+/** The rows that a batch of mails comes to, and what to tell each sender. */
+export interface Filing extends FiledMails {
+  receipts: Receipt[];
+}
+
+/** What one mail comes to, in each inbox that has not got it yet. */
+export interface FiledMail {
+  receipt: Receipt;
+  copies: FiledCopy[];
+}
+
+export interface FiledCopy {
+  message: Omit<InboundMessage, "body">;
+  thread: ThreadState;
+  awaitedParents: AwaitedParent[];
+  answered: Answered | undefined;
+  outboxItem: WebhookItem | undefined;
+}
+
+/**
+ * Decides where each mail of a batch goes. Mails of one batch see each other: two copies become one message, and
+ * a conversation that arrives at once ends up in one thread, whichever of it comes first.
+ */
+export function fileMails(arrivals: readonly ArrivedMail[], facts: KnownOfMails): Filing {
+  const state = filingState(facts);
+  const filed = new Map(parentsFirst(arrivals).map((arrival) => [arrival, fileMail(state, arrival)]));
+  return {
+    receipts: arrivals.map((arrival) => filed.get(arrival)?.receipt ?? "gone"),
+    ...rowsOf(filed, state),
+  };
+}
+
+/** Decides where one mail goes. The state knows of it from then on. */
+export function fileMail(state: FilingState, arrival: ArrivedMail): FiledMail {
+  const copies: FiledCopy[] = [];
+  let receipt: Receipt = "gone";
+  for (const copy of arrival.deliveries) {
+    const inbox = state.inboxes.get(copy.inboxId);
+    if (inbox === undefined) continue;
+    receipt = "stored";
+    if (takesMail(state, inbox.id, arrival)) copies.push(fileCopy(state, arrival, copy, inbox));
+  }
+  return { receipt, copies };
+}
+
+function fileCopy(state: FilingState, arrival: ArrivedMail, copy: ArrivedCopy, inbox: ReadInbox): FiledCopy {
+  const { messageIdHash, ancestorHashes } = arrival;
+  const resolved = resolveThread(messageIdHash, ancestorHashes, threadsOfInbox(state, inbox.id));
+  const joined = state.threads.get(resolved.threadId ?? "");
+  const recorded = recordMessage(inbox, joined, copy.newThreadId, factsOfCopy(arrival, copy));
+  const { thread } = recorded;
+  noteFiled(state, recorded.inbox, thread, messageIdHash);
+  const missing = resolved.missing.map((hash) => ({ inboxId: inbox.id, messageIdHash: hash, threadId: thread.id }));
+  return {
+    message: inboundMessage(arrival, copy, recorded),
+    thread,
+    awaitedParents: missing.filter((parent) => awaits(state, parent, thread.id)),
+    answered: answeredBy(state, arrival, inbox.id),
+    outboxItem: inbox.hasWebhook ? webhookItem(arrival, copy, recorded) : undefined,
+  };
+}
+
+/** Whoever names what we had sent to that very address has it; a From alone is anybody's to write. */
+function answeredBy(state: FilingState, { mail, ancestorHashes }: ArrivedMail, inboxId: string): Answered | undefined {
+  const address = mail.from?.address.toLowerCase();
+  if (address === undefined || !hadSentTo(state, inboxId, address, ancestorHashes)) return undefined;
+  return { inboxId, address, answered: true };
+}
+
+/** Mails that came at once have no order but that of their conversation. */
+function parentsFirst(arrivals: readonly ArrivedMail[]): ArrivedMail[] {
+  const named = new Map(arrivals.map((arrival) => [arrival.messageIdHash, arrival]));
+  const ordered = new Set<ArrivedMail>();
+  const seen = new Set<ArrivedMail>();
+  for (const arrival of arrivals) placeBehindParents(arrival, named, seen, ordered);
+  return [...ordered];
+}
+
+/** `seen` are those that are placed or about to be: a circle of mails that name each other ends there. */
+function placeBehindParents(
+  arrival: ArrivedMail,
+  named: ReadonlyMap<string, ArrivedMail>,
+  seen: Set<ArrivedMail>,
+  ordered: Set<ArrivedMail>,
+): void {
+  if (seen.has(arrival)) return;
+  seen.add(arrival);
+  for (const hash of arrival.ancestorHashes) {
+    const parent = named.get(hash);
+    if (parent !== undefined) placeBehindParents(parent, named, seen, ordered);
+  }
+  ordered.add(arrival);
+}
+
+/** Of a mail that is stored nowhere nothing is written. Of a thread or an inbox the last state counts. */
+function rowsOf(filed: ReadonlyMap<ArrivedMail, FiledMail>, { inboxes }: FilingState): FiledMails {
+  const stored = [...filed].filter(([, { copies }]) => copies.length > 0);
+  const copies = stored.flatMap(([, mail]) => mail.copies);
+  const answers = copies.flatMap(({ answered }) => answered ?? []);
+  const changed = new Set(copies.map(({ message }) => message.inboxId));
+  return {
+    threads: [...new Map(copies.map(({ thread }) => [thread.id, thread])).values()],
+    messages: stored.flatMap(([, mail], index) => mail.copies.map(({ message }) => ({ ...message, body: index + 1 }))),
+    bodies: stored.map(([{ mail }]) => ({ text: mail.bodyText, html: mail.bodyHtml })),
+    attachments: stored.flatMap(([arrival]) => attachmentRows(arrival)),
+    sources: stored.map(([{ sourceId, chunks }, mail]) => ({ id: sourceId, shares: mail.copies.length, chunks })),
+    correspondents: [...new Map(answers.map((each) => [`${each.inboxId} ${each.address}`, each])).values()],
+    awaitedParents: copies.flatMap(({ awaitedParents }) => awaitedParents),
+    outboxItems: copies.flatMap(({ outboxItem }) => outboxItem ?? []),
+    inboxes: [...changed].flatMap((id) => inboxes.get(id) ?? []),
+  };
+}
+
+function factsOfCopy({ mail, receivedAt }: ArrivedMail, copy: ArrivedCopy): MessageFacts {
+  return {
+    id: copy.messageId,
+    direction: "inbound",
+    at: receivedAt,
+    subject: mail.subject,
+    preview: previewOf(mail.bodyText),
+    hasAttachments: mail.attachments.length > 0,
+    participants: mail.from === undefined ? [] : [mail.from.address],
+    leavesUnread: true,
+  };
+}
+
+function inboundMessage(
+  arrival: ArrivedMail,
+  copy: ArrivedCopy,
+  { inbox, thread, seq, directionSeq, createdAt }: Recorded<ReadInbox>,
+): Omit<InboundMessage, "body"> {
+  const { mail } = arrival;
+  return {
+    id: copy.messageId,
+    eventId: copy.eventId,
+    accountId: inbox.accountId,
+    inboxId: copy.inboxId,
+    threadId: thread.id,
+    seq,
+    directionSeq,
+    createdAt,
+    rfcMessageId: mail.messageId,
+    messageIdHash: arrival.messageIdHash,
+    contentHash: arrival.contentHash,
+    envelopeFrom: arrival.envelopeFrom,
+    fromAddr: mail.from?.address ?? "",
+    fromName: mail.from?.name,
+    toAddr: copy.toAddr,
+    cc: mail.cc.map(({ address }) => address),
+    replyTo: mail.replyTo,
+    subject: mail.subject,
+    truncated: !mail.complete,
+    attachmentCount: mail.attachments.length,
+    sourceId: arrival.sourceId,
+    sizeBytes: arrival.sizeBytes,
+    inReplyTo: mail.inReplyTo[0],
+  };
+}
+
+function webhookItem(
+  { receivedAt }: ArrivedMail,
+  { eventId }: ArrivedCopy,
+  { inbox, createdAt }: Recorded<ReadInbox>,
+): WebhookItem {
+  const { id: inboxId, accountId } = inbox;
+  return { subjectId: eventId, kind: "webhook", accountId, inboxId, lane: accountId, dueAt: receivedAt, createdAt };
+}
+
+function attachmentRows({ mail, attachments, sourceId }: ArrivedMail): FiledAttachment[] {
+  return mail.attachments.map((attachment, position) => {
+    const stored = attachments[position];
+    if (stored === undefined) throw new Error("Cannot file mail: an attachment has no place in its source");
+    return {
+      filename: attachment.filename,
+      id: stored.id,
+      position,
+      contentType: attachment.contentType,
+      sizeBytes: attachment.bytes.length,
+      contentId: attachment.contentId ?? null,
+      inline: attachment.inline,
+      sourceId,
+      part: stored.part,
+      digest: stored.digest,
+    };
+  });
+}

@@ -1,0 +1,76 @@
+import type { ThreadState } from "../conversation.ts";
+import type { KnownThreads } from "../threading.ts";
+import type { ArrivedMail } from "./arrived-mail.ts";
+import type { KnownOfMails, NamedMessage, ReadInbox } from "./known-of-mails.ts";
+
+/**
+ * What is known while mails are filed one after the other: what was read, and what the mails before have made of it. It is
+ * changed in place, since a copy for each mail would cost the square of a batch.
+ */
+export interface FilingState {
+  /** Those that live. */
+  inboxes: Map<string, ReadInbox>;
+  threads: Map<string, ThreadState>;
+  /** By inbox, Message-ID and content. */
+  copies: Set<string>;
+  /** By inbox and Message-ID: the thread of the message, the thread that waits for it, and whom we had sent it to. */
+  threadOfMessage: Map<string, string>;
+  awaitingThread: Map<string, string>;
+  sentTo: Map<string, string>;
+}
+
+export function filingState({ inboxes, copies, parents, awaiting }: KnownOfMails): FilingState {
+  return {
+    inboxes: new Map(inboxes.map((inbox) => [inbox.id, inbox])),
+    threads: new Map([...awaiting, ...parents].map((thread) => [thread.id, thread])),
+    copies: new Set(copies.map((copy) => `${nameOf(copy)} ${copy.contentHash}`)),
+    threadOfMessage: new Map(parents.map((parent) => [nameOf(parent), parent.id])),
+    awaitingThread: new Map(awaiting.map((thread) => [nameOf(thread), thread.id])),
+    sentTo: new Map(
+      parents.flatMap((parent) => (parent.sentTo === null ? [] : [[nameOf(parent), parent.sentTo.toLowerCase()]])),
+    ),
+  };
+}
+
+/** One inbox and no other, as a mail that is filed there sees it. */
+export function threadsOfInbox({ threadOfMessage, awaitingThread }: FilingState, inboxId: string): KnownThreads {
+  return {
+    of: (messageIdHash) => threadOfMessage.get(nameOf({ inboxId, messageIdHash })),
+    awaiting: (messageIdHash) => awaitingThread.get(nameOf({ inboxId, messageIdHash })),
+  };
+}
+
+/** False where the inbox has the same mail already, by id and content; else it has it from now on. */
+export function takesMail({ copies }: FilingState, inboxId: string, arrival: ArrivedMail): boolean {
+  const { messageIdHash, contentHash } = arrival;
+  if (contentHash === undefined) return true;
+  const copy = `${nameOf({ inboxId, messageIdHash })} ${contentHash}`;
+  if (copies.has(copy)) return false;
+  copies.add(copy);
+  return true;
+}
+
+/** The thread that waited first for a message is the one that gets it: false where another one does. */
+export function awaits({ awaitingThread }: FilingState, missing: NamedMessage, threadId: string): boolean {
+  const name = nameOf(missing);
+  if (awaitingThread.has(name)) return false;
+  awaitingThread.set(name, threadId);
+  return true;
+}
+
+/** What a filed message has made of its inbox and its thread. */
+export function noteFiled(state: FilingState, inbox: ReadInbox, thread: ThreadState, messageIdHash: string): void {
+  state.inboxes.set(inbox.id, inbox);
+  state.threads.set(thread.id, thread);
+  state.threadOfMessage.set(nameOf({ inboxId: inbox.id, messageIdHash }), thread.id);
+}
+
+/** Whether one of these is a message that the inbox had sent to this address. */
+export function hadSentTo(state: FilingState, inboxId: string, address: string, hashes: readonly string[]): boolean {
+  return hashes.some((messageIdHash) => state.sentTo.get(nameOf({ inboxId, messageIdHash })) === address);
+}
+
+/** No part of it holds a space. */
+function nameOf({ inboxId, messageIdHash }: NamedMessage): string {
+  return `${inboxId} ${messageIdHash}`;
+}

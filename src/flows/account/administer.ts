@@ -1,0 +1,101 @@
+import { Refusal } from "../../domain/errors.ts";
+import { type Plan, plans } from "../../domain/limits.ts";
+import { listAccounts, listApiKeys } from "../../store/account/accounts.ts";
+import { findWebhook } from "../../store/account/webhooks.ts";
+import type { Deps } from "../deps.ts";
+import { rotateWebhookSecret, setWebhookUrl } from "../events/manage-webhook.ts";
+import { accountNamed, createAccount, createKey, revokeKey } from "./manage-accounts.ts";
+
+export interface AdminDeps extends Deps {
+  allowPrivateWebhooks: boolean;
+}
+
+type Arguments = Readonly<Record<string, string | undefined>>;
+
+/** What the operator's command line can ask for, by name, so that another process can be asked for it. */
+const operations = {
+  async "account create"(deps: Deps, { name = "", plan = "developer" }: Arguments) {
+    const known = plans.find((each) => each === plan);
+    if (known === undefined)
+      throw new Refusal("validation_error", `Cannot create account: its plan must be one of ${plans.join(", ")}`);
+    const { account, apiKey } = await createAccount(deps, { name, plan: known satisfies Plan });
+    return { id: account.id, name: account.name, plan: account.plan, apiKey };
+  },
+  async "account list"(deps: Deps) {
+    const accounts = await listAccounts(deps.db.api);
+    return accounts.map(({ createdAt, ...account }) => ({ ...account, createdAt: createdAt.toISOString() }));
+  },
+  async "key create"(deps: Deps, { account }: Arguments) {
+    const { id } = await accountNamed(deps, account);
+    const { id: keyId, key } = await createKey(deps, deps.db.api, id);
+    return { id: keyId, apiKey: key };
+  },
+  async "key list"(deps: Deps, { account }: Arguments) {
+    const { id } = await accountNamed(deps, account);
+    const keys = await listApiKeys(deps.db.api, id);
+    return keys.map((key) => ({
+      id: key.id,
+      key: `${key.prefix}…${key.lastFour}`,
+      createdAt: key.createdAt.toISOString(),
+      lastUsedAt: key.lastUsedAt?.toISOString() ?? null,
+      revokedAt: key.revokedAt?.toISOString() ?? null,
+    }));
+  },
+  async "key revoke"(deps: Deps, { id = "" }: Arguments) {
+    if ((await revokeKey(deps, id)) === undefined) {
+      throw new Refusal("not_found", `Cannot revoke key: there is no key ${id} in force`);
+    }
+    return { id, revoked: true };
+  },
+  async "webhook show"(deps: Deps, { account }: Arguments) {
+    const { id } = await accountNamed(deps, account);
+    const webhook = await findWebhook(deps.db.api, id);
+    return {
+      url: webhook?.url ?? null,
+      secretLast4: webhook?.secret.slice(-4) ?? null,
+      createdAt: webhook?.createdAt.toISOString() ?? null,
+      disabledAt: webhook?.disabledAt?.toISOString() ?? null,
+    };
+  },
+  async "webhook set"(deps: AdminDeps, { account, url = "" }: Arguments) {
+    const { id } = await accountNamed(deps, account);
+    const { webhook, secret } = await setWebhookUrl(deps, id, url);
+    return { url: webhook.url, ...(secret !== undefined && { secret }) };
+  },
+  async "webhook rotate"(deps: AdminDeps, { account, overlapSeconds = "0" }: Arguments) {
+    const seconds = /^\d{1,6}$/.test(overlapSeconds) ? Number(overlapSeconds) : Number.NaN;
+    if (!(seconds <= 604_800)) {
+      throw new Refusal("validation_error", "Cannot rotate secret: the overlap must be 0 to 604800 whole seconds");
+    }
+    const { id } = await accountNamed(deps, account);
+    return { secret: await rotateWebhookSecret(deps, id, seconds) };
+  },
+} satisfies Record<string, (deps: AdminDeps, given: Arguments) => Promise<object>>;
+
+export type AdminOperation = keyof typeof operations;
+
+export interface AdminRequest {
+  operation: AdminOperation;
+  arguments: Arguments;
+}
+
+export function administer(deps: AdminDeps, request: AdminRequest): Promise<object> {
+  const operation = operations[request.operation];
+  return operation(deps, request.arguments);
+}
+
+/** Answers the same over the control socket of the process that holds the embedded database. */
+export function adminDoor(deps: AdminDeps): (request: Request) => Promise<Response> {
+  return async (request) => {
+    const asked = (await request.json()) as AdminRequest;
+    if (!Object.hasOwn(operations, asked.operation))
+      return Response.json({ refused: "Cannot do this: the running server is of another version" });
+    try {
+      return Response.json({ result: await administer(deps, asked) });
+    } catch (error) {
+      if (error instanceof Refusal) return Response.json({ refused: error.message });
+      deps.log.error({ err: error, operation: asked.operation }, "admin request failed");
+      return Response.json({ refused: "Cannot do this: something went wrong, see the server's log" });
+    }
+  };
+}

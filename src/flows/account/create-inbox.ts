@@ -1,0 +1,89 @@
+import { type Db, transaction } from "../../database/db.ts";
+import { Refusal } from "../../domain/errors.ts";
+import { fingerprintOf, idempotencyKeptMs, type KeyUse, reusedIdempotencyKey } from "../../domain/idempotency.ts";
+import { dayInForce, type Plan, refuseOverInboxLimit } from "../../domain/limits.ts";
+import { parseUsername, randomUsername } from "../../domain/username.ts";
+import { lockAccount, markInboxMade } from "../../store/account/accounts.ts";
+import { findInbox, type Inbox, insertAddress, insertInbox } from "../../store/account/inboxes.ts";
+import { insertKeyUses, listKeyUses } from "../../store/send/idempotency.ts";
+import type { Deps } from "../deps.ts";
+
+export interface NewInbox {
+  account: { id: string; plan: Plan };
+  externalId: string | undefined;
+  username: string | undefined;
+  /** What the caller's body calls the username. */
+  usernameField?: string;
+  idempotencyKey: string | undefined;
+}
+
+export interface CreatedInbox {
+  inbox: Inbox;
+  replayed: boolean;
+}
+
+/** A name drawn at random is taken by another once in 10¹⁴; a few draws are more than enough. */
+const draws = 5;
+
+export async function createInbox(deps: Deps, request: NewInbox): Promise<CreatedInbox> {
+  const { account, externalId } = request;
+  const chosen = request.username === undefined ? undefined : parseUsername(request.username, request.usernameField);
+  const names = chosen === undefined ? Array.from({ length: draws }, () => randomUsername(deps.randomBytes)) : [chosen];
+  const createdAt = deps.now();
+  const id = deps.newId("inb", createdAt);
+  const use = keyUseOf(request, chosen, id, createdAt);
+
+  return transaction(deps.db.api, async (tx) => {
+    if (use !== undefined) {
+      const earlier = await earlierInbox(tx, use);
+      if (earlier !== undefined) return { inbox: earlier, replayed: true };
+    }
+    const made = await lockAccount(tx, account.id);
+    const day = dayInForce(made?.inboxesMadeOn ?? null, createdAt);
+    const today = made?.inboxesMadeOn === day ? made.inboxesMade : 0;
+    const username = await takeName(tx, names, id, createdAt);
+    refuseOverInboxLimit({ day, today }, deps.limits[account.plan], createdAt);
+    const inbox: Inbox = { id, accountId: account.id, username, externalId: externalId ?? null, createdAt };
+    await insertInbox(tx, inbox);
+    await markInboxMade(tx, account.id, day);
+    return { inbox, replayed: false };
+  });
+}
+
+async function takeName(tx: Db, names: readonly string[], inboxId: string, now: Date): Promise<string> {
+  for (const name of names) if (await insertAddress(tx, name, inboxId, now)) return name;
+  throw new Refusal("address_taken", `Cannot create inbox: the address "${names[0]}" is taken`);
+}
+
+/** Takes the key for this request. What an earlier request with it made, when it was the same request. */
+async function earlierInbox(tx: Db, use: KeyUse): Promise<Inbox | undefined> {
+  const taken = await insertKeyUses(tx, [use], new Date(use.createdAt.getTime() - idempotencyKeptMs));
+  if (taken.has(use.subjectId)) return undefined;
+  const [earlier] = await listKeyUses(tx, [use]);
+  if (earlier === undefined) return undefined;
+  if (earlier.fingerprint !== use.fingerprint) throw reusedIdempotencyKey();
+  const inbox = await findInbox(tx, use.accountId, earlier.subjectId);
+  if (inbox === undefined)
+    throw new Refusal("not_found", "Cannot replay: the inbox that this key made is deleted", {
+      extra: { resource: "inbox" },
+    });
+  return inbox;
+}
+
+function keyUseOf(
+  request: NewInbox,
+  username: string | undefined,
+  subjectId: string,
+  createdAt: Date,
+): KeyUse | undefined {
+  if (request.idempotencyKey === undefined) return undefined;
+  const fingerprint = fingerprintOf("", { externalId: request.externalId, username });
+  return {
+    accountId: request.account.id,
+    operation: "create_inbox",
+    key: request.idempotencyKey,
+    fingerprint,
+    subjectId,
+    createdAt,
+  };
+}

@@ -1,0 +1,22 @@
+import { transaction } from "../../database/db.ts";
+import { notFound } from "../../domain/errors.ts";
+import { markInboxGone } from "../../store/account/accounts.ts";
+import { notify } from "../../store/account/changes.ts";
+import { findInbox, markAddressHeld, markInboxDeleted } from "../../store/account/inboxes.ts";
+import type { Deps } from "../deps.ts";
+
+/** An address of a deleted inbox is kept from everyone for as long, so that old mail can't reach a new owner. */
+const quarantineMs = 30 * 24 * 3_600_000;
+
+/** The inbox is out of reach at once; its rows are removed in the background. */
+export async function deleteInbox(deps: Deps, accountId: string, id: string): Promise<{ username: string }> {
+  const deletedAt = deps.now();
+  return transaction(deps.db.api, async (tx) => {
+    const inbox = await findInbox(tx, accountId, id);
+    if (inbox === undefined || !(await markInboxDeleted(tx, accountId, id, deletedAt))) throw notFound("inbox");
+    await markAddressHeld(tx, id, inbox.username, new Date(deletedAt.getTime() + quarantineMs));
+    await markInboxGone(tx, accountId);
+    await notify(tx, { kind: "address", username: inbox.username });
+    return { username: inbox.username };
+  });
+}

@@ -1,0 +1,120 @@
+import { type Db, transaction } from "../../database/db.ts";
+import { Refusal } from "../../domain/errors.ts";
+import type { Plan } from "../../domain/limits.ts";
+import { sha256Hex } from "../../standards/digest.ts";
+import { newWebhookSecret } from "../../standards/signature.ts";
+import {
+  type Account,
+  findAccountByName,
+  findFirstAccount,
+  insertAccount,
+  insertApiKey,
+  lockFirstStart,
+  markKeyRevoked,
+} from "../../store/account/accounts.ts";
+import { notify } from "../../store/account/changes.ts";
+import { insertWebhook, markFirstWebhookUrl } from "../../store/account/webhooks.ts";
+import type { Deps } from "../deps.ts";
+
+/** What was made and is shown once: the database keeps only the key's hash. */
+export interface NewKey {
+  id: string;
+  key: string;
+}
+
+export async function createKey(deps: Deps, db: Db, accountId: string, key = newApiKey(deps)): Promise<NewKey> {
+  const createdAt = deps.now();
+  const id = deps.newId("key", createdAt);
+  const hash = sha256Hex(key);
+  await insertApiKey(db, { id, accountId, hash, prefix: key.slice(0, 8), lastFour: key.slice(-4), createdAt });
+  // Somebody may have tried it before it was one: API_KEY is an operator's own words.
+  await notify(db, { kind: "key", hash });
+  return { id, key };
+}
+
+export async function createAccount(
+  deps: Deps,
+  request: { name: string; plan: Plan },
+): Promise<{ account: Account; apiKey: string }> {
+  const name = request.name.trim();
+  if (!/^\S(?:.{0,98}\S)?$/u.test(name)) {
+    throw new Refusal("validation_error", "Cannot create account: its name must be 1 to 100 characters on one line");
+  }
+  const createdAt = deps.now();
+  const account: Account = { id: deps.newId("acc", createdAt), name, plan: request.plan, createdAt };
+  return transaction(deps.db.api, async (tx) => {
+    if (!(await insertAccount(tx, account)))
+      throw new Refusal("validation_error", `Cannot create account: the name "${name}" is taken`);
+    const { key } = await createKey(deps, tx, account.id);
+    return { account, apiKey: key };
+  });
+}
+
+/** True when there was such a key to revoke. Every process hears of it and forgets the key. */
+export async function revokeKey(deps: Deps, keyId: string): Promise<string | undefined> {
+  return transaction(deps.db.api, async (tx) => {
+    const hash = await markKeyRevoked(tx, keyId, deps.now());
+    if (hash !== undefined) await notify(tx, { kind: "key", hash });
+    return hash;
+  });
+}
+
+/** The account of a name, or the first one where none is named. */
+export async function accountNamed(deps: Deps, name: string | undefined): Promise<Account> {
+  const account = name === undefined ? await findFirstAccount(deps.db.api) : await findAccountByName(deps.db.api, name);
+  if (account === undefined)
+    throw new Refusal("not_found", `Cannot find account: there is none named "${name ?? "default"}"`);
+  return account;
+}
+
+export interface Seeds {
+  apiKey: string | undefined;
+  webhookUrl: string | undefined;
+  webhookSecret: string | undefined;
+  plan: Plan;
+}
+
+/** What a first start made, to be shown once. */
+export interface FirstStart {
+  apiKey: string | undefined;
+  webhookSecret: string | undefined;
+}
+
+/**
+ * Makes the first account on an empty database, and adds what the environment brings to the first account at every
+ * start. Of processes that start at once, one makes it and the others find it.
+ */
+export async function seedFirstAccount(deps: Deps, seeds: Seeds): Promise<FirstStart> {
+  const createdAt = deps.now();
+  return transaction(deps.db.api, async (tx) => {
+    await lockFirstStart(tx);
+    const found = await findFirstAccount(tx);
+    const account = found ?? { id: deps.newId("acc", createdAt), name: "default", plan: seeds.plan, createdAt };
+    if (found === undefined) await insertAccount(tx, account);
+
+    const secret = seeds.webhookSecret ?? newWebhookSecret(deps.randomBytes);
+    const webhook = { accountId: account.id, url: seeds.webhookUrl ?? null, secret, createdAt };
+    const madeWebhook = (found === undefined || seeds.webhookUrl !== undefined) && (await insertWebhook(tx, webhook));
+    if (!madeWebhook && seeds.webhookUrl !== undefined) await markFirstWebhookUrl(tx, account.id, seeds.webhookUrl);
+
+    const made = seeds.apiKey === undefined && found === undefined ? await createKey(deps, tx, account.id) : undefined;
+    if (seeds.apiKey !== undefined) await createKey(deps, tx, account.id, seeds.apiKey);
+    return {
+      apiKey: made?.key,
+      webhookSecret: madeWebhook && seeds.webhookSecret === undefined ? secret : undefined,
+    };
+  });
+}
+
+const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/** 43 characters of 62 hold 256 bits. */
+function newApiKey(deps: Deps): string {
+  let rest = BigInt(`0x${Uint8Array.from(deps.randomBytes(32)).toHex()}`);
+  let digits = "";
+  for (let count = 0; count < 43; count += 1) {
+    digits = base62.charAt(Number(rest % 62n)) + digits;
+    rest /= 62n;
+  }
+  return `ibx_${digits}`;
+}

@@ -1,0 +1,101 @@
+import { type Database, transaction } from "../../database/db.ts";
+import { Refusal } from "../../domain/errors.ts";
+import { migrations } from "../../store/migrate.ts";
+import { alignEventLog } from "../../store/outbox/event-log.ts";
+import { forgetIndexedMail, insertLine, listAccountIds, type PortableLine } from "../../store/upkeep/portable.ts";
+import { findSetting, insertOrChangeSetting } from "../../store/upkeep/settings.ts";
+import type { ExportEnd, ExportHeader } from "./export-everything.ts";
+
+export interface Imported {
+  rows: number;
+  /** Rows that an earlier, interrupted import had brought already. */
+  resumedAfter: number;
+}
+
+/**
+ * Reads an export into a database without accounts of its own. Nothing is written before the whole file is seen to be
+ * whole; each line is one transaction that also writes down how far it has come, so an import that dies goes on there.
+ */
+export async function importEverything(db: Database, open: () => AsyncIterable<string>): Promise<Imported> {
+  const header = await checkWhole(open());
+  await refuseForeignDatabase(db, open());
+  const mark = `import ${header.id}`;
+  const done = Number((await findSetting(db.work, mark)) ?? 0);
+  let number = 0;
+  let rows = 0;
+  let resumedAfter = 0;
+  for await (const text of open()) {
+    const line = JSON.parse(text) as ExportHeader | PortableLine | ExportEnd;
+    if (!("table" in line)) continue;
+    number += 1;
+    rows += line.rows.length;
+    if (number <= done) {
+      resumedAfter = rows;
+      continue;
+    }
+    const reached = String(number);
+    await transaction(db.work, async (tx) => {
+      await insertLine(tx, line);
+      await insertOrChangeSetting(tx, mark, reached);
+    });
+  }
+  await forgetIndexedMail(db.work);
+  await alignEventLog(db);
+  return { rows, resumedAfter };
+}
+
+/** The header of a file whose last line tells the digest and the rows of all before it. */
+async function checkWhole(lines: AsyncIterable<string>): Promise<ExportHeader> {
+  const hash = new Bun.CryptoHasher("sha256");
+  let header: ExportHeader | undefined;
+  let rows = 0;
+  for await (const text of lines) {
+    const line = parsed(text);
+    if (header === undefined) header = headerOf(line);
+    if ("end" in line) {
+      const end = line as unknown as ExportEnd;
+      if (end.rows !== rows || end.sha256 !== hash.digest("hex")) throw damaged("its checksum does not fit");
+      return header;
+    }
+    hash.update(`${text}\n`);
+    if ("table" in line) rows += (line as unknown as PortableLine).rows.length;
+  }
+  throw damaged("its end is missing");
+}
+
+function headerOf(line: object): ExportHeader {
+  const header = line as Partial<ExportHeader>;
+  if (header.inboxd !== "export" || typeof header.id !== "string") throw damaged("it is no export of inboxd");
+  if (!migrations.some(({ tag }) => tag === header.schema)) {
+    throw new Refusal(
+      "validation_error",
+      `Cannot import: the export was made by a newer inboxd (${header.version}); import it with that version or a later one`,
+    );
+  }
+  return header as ExportHeader;
+}
+
+function parsed(text: string): object {
+  try {
+    return JSON.parse(text) as object;
+  } catch {
+    throw damaged("a line is not JSON");
+  }
+}
+
+function damaged(why: string): Refusal {
+  return new Refusal("validation_error", `Cannot import: the file is damaged, ${why}`);
+}
+
+/** Two services in one database would share names and numbers that were given by neither to the other. */
+async function refuseForeignDatabase(db: Database, lines: AsyncIterable<string>): Promise<void> {
+  const own = new Set<string>();
+  for await (const text of lines) {
+    const line = JSON.parse(text) as Partial<PortableLine>;
+    if (line.table === "accounts") for (const { id } of line.rows ?? []) own.add(String(id));
+    else if (own.size > 0) break;
+  }
+  if ((await listAccountIds(db.work)).some((id) => !own.has(id))) {
+    throw new Refusal("forbidden", "Cannot import: the database has accounts of its own; import into an empty one");
+  }
+}

@@ -1,0 +1,38 @@
+import { transaction } from "../../database/db.ts";
+import { notFound } from "../../domain/errors.ts";
+import { isId } from "../../domain/ids.ts";
+import { type Marked, markRead } from "../../domain/read-flag.ts";
+import { lockInboxes, markInboxTotals } from "../../store/account/inboxes.ts";
+import { findThread } from "../../store/mail/thread-pages.ts";
+import { findThreadState, markThreads } from "../../store/mail/threads.ts";
+import { listPlaces } from "../../store/send/send-facts.ts";
+import type { Deps } from "../deps.ts";
+
+export interface MarkRequest {
+  accountId: string;
+  threadId: string;
+  isRead: boolean;
+  /** The last message that the caller has seen. */
+  upToMessageId: string | undefined;
+}
+
+/** Sets the read flag behind the lock on the inbox, where mail that arrives at the same time waits or is seen. */
+export async function markThread({ db }: Pick<Deps, "db">, request: MarkRequest): Promise<Marked> {
+  const { accountId, threadId, isRead, upToMessageId } = request;
+  const known = isId("thr", threadId) ? await findThread(db.api, accountId, threadId) : undefined;
+  if (known === undefined) throw notFound("thread");
+  return transaction(db.api, async (tx) => {
+    const [[inbox], thread, [place]] = await Promise.all([
+      lockInboxes(tx, [known.inboxId]),
+      findThreadState(tx, known.inboxId, threadId),
+      listPlaces(tx, upToMessageId === undefined ? [] : [upToMessageId]),
+    ]);
+    if (inbox === undefined || thread === undefined) throw notFound("thread");
+    if (upToMessageId !== undefined && place?.threadId !== threadId) throw notFound("message");
+    const marked = markRead(thread, isRead, place?.seq);
+    if (marked.thread.isRead === thread.isRead) return marked;
+    const unreadCount = inbox.unreadCount + (isRead ? -1 : 1);
+    await Promise.all([markThreads(tx, [marked.thread]), markInboxTotals(tx, [{ ...inbox, unreadCount }])]);
+    return marked;
+  });
+}

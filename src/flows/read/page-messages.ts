@@ -1,0 +1,107 @@
+import type { Db } from "../../database/db.ts";
+import {
+  type Axis,
+  findFirstSince,
+  findMessagesPage,
+  type InboxTotals,
+  listMessagesBetween,
+  listThreadMessages,
+  listThreadMessagesBefore,
+  type ShownMessage,
+} from "../../store/mail/message-pages.ts";
+import { findThread } from "../../store/mail/thread-pages.ts";
+import { listedPage } from "./listed-page.ts";
+
+/** Which messages of an inbox to show, the newest first. */
+export interface MessagesQuery {
+  accountId: string;
+  inboxId: string;
+  direction: "inbound" | "outbound" | undefined;
+  threadId: string | undefined;
+  /** Not older than this. */
+  since: Date | undefined;
+  /** Older than this. */
+  until: Date | undefined;
+  limit: number;
+  offset: number;
+  /** Goes on behind this number: where the page before ended. */
+  after: number | undefined;
+}
+
+export interface MessagesPage {
+  messages: readonly ShownMessage[];
+  total: number;
+  /** The number to go on after; undefined at the end. */
+  next: number | undefined;
+}
+
+/**
+ * A page whose cost is that of its rows, at any offset: messages are numbered without gaps, so a page is a range of
+ * numbers and a total the last of them. Undefined where the account has no such inbox.
+ */
+export async function pageMessages(db: Db, asked: MessagesQuery): Promise<MessagesPage | undefined> {
+  const { accountId, inboxId, direction, limit, offset, after } = asked;
+  const axis = direction ?? "all";
+  const page = await findMessagesPage(db, { accountId, inboxId, axis, limit, offset, before: after });
+  if (page === undefined) return undefined;
+  const messages = await listedPage(db, page.messages);
+  return { messages, total: page.total, next: numberAbove(1, messages) };
+}
+
+/** A page of what lies between two instants: their numbers are looked up, and their difference is the total. */
+export async function pageBetween(db: Db, totals: InboxTotals, asked: MessagesQuery): Promise<MessagesPage> {
+  const axis: Axis = asked.direction ?? "all";
+  const { first, last } = await rangeOf(db, totals, axis, asked);
+  const top = asked.after === undefined ? last - asked.offset : Math.min(last, asked.after - 1);
+  const bottom = Math.max(first, top - asked.limit + 1);
+  const found = bottom > top ? [] : await listMessagesBetween(db, totals.id, axis, bottom, top);
+  const messages = await listedPage(db, found);
+  const total = Math.max(0, last - first + 1);
+  return { messages, total, next: numberAbove(first, messages) };
+}
+
+/** The number that a page ends with, unless the list ends with it. */
+function numberAbove(first: number, messages: readonly ShownMessage[]): number | undefined {
+  const number = messages.at(-1)?.position;
+  return number !== undefined && number > first ? number : undefined;
+}
+
+/** The numbers that lie between the two instants. */
+export async function rangeOf(
+  db: Db,
+  totals: InboxTotals,
+  axis: Axis,
+  { since, until }: Pick<MessagesQuery, "since" | "until">,
+): Promise<{ first: number; last: number }> {
+  const count = countOn(axis, totals);
+  const [first, end] = await Promise.all([
+    since === undefined ? 1 : findFirstSince(db, totals.id, axis, count, since),
+    until === undefined ? count + 1 : findFirstSince(db, totals.id, axis, count, until),
+  ]);
+  return { first, last: end - 1 };
+}
+
+function countOn(axis: Axis, { messageCount, inboundCount }: InboxTotals): number {
+  if (axis === "all") return messageCount;
+  return axis === "inbound" ? inboundCount : messageCount - inboundCount;
+}
+
+/** A page of one thread, whose row has the total. */
+export async function pageOfThread(
+  db: Db,
+  threadId: string,
+  { accountId, inboxId, limit, offset, after }: MessagesQuery,
+): Promise<MessagesPage> {
+  const thread = await findThread(db, accountId, threadId);
+  if (thread?.inboxId !== inboxId) return { messages: [], total: 0, next: undefined };
+  const total = thread.messageCount;
+  if (after !== undefined) {
+    const found = await listThreadMessagesBefore(db, threadId, after, limit + 1);
+    const messages = await listedPage(db, found.slice(0, limit));
+    return { messages, total, next: found.length > messages.length ? messages.at(-1)?.position : undefined };
+  }
+  const left = Math.max(0, total - offset);
+  const page = { threadId, total, limit: Math.min(limit, left), offset: Math.max(0, left - limit) };
+  const messages = await listedPage(db, (await listThreadMessages(db, page)).reverse());
+  return { messages, total, next: left > messages.length ? messages.at(-1)?.position : undefined };
+}

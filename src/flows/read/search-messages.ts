@@ -1,0 +1,76 @@
+import { askedTooMuch } from "../../database/db.ts";
+import { Refusal } from "../../domain/errors.ts";
+import type { InboxTotals } from "../../store/mail/message-pages.ts";
+import { type Found, type SearchTerms, searchMessages } from "../../store/mail/search.ts";
+import { type IndexingDeps, indexMessages } from "./index-messages.ts";
+import { listedPage } from "./listed-page.ts";
+import { type MessagesPage, type MessagesQuery, rangeOf } from "./page-messages.ts";
+
+/** Matches are counted up to here. Beyond it a total would cost more than a page, and tell nobody more. */
+export const countedMatches = 10_000;
+const patienceMs = 4_000;
+
+/**
+ * A page of what matches, the newest first. The index is filled in the background; messages that it does not have yet
+ * are put into it here first, so that a mail is found as soon as it is there.
+ */
+export async function searchPage(
+  deps: IndexingDeps,
+  totals: InboxTotals,
+  terms: SearchTerms,
+  asked: Pick<MessagesQuery, "since" | "until" | "limit" | "offset" | "after">,
+): Promise<MessagesPage> {
+  const { db } = deps;
+  const { first, last } = await rangeOf(db, totals, "all", asked);
+  if (last < first) return { messages: [], total: 0, next: undefined };
+  const search = (until: number, limit: number, offset: number, counted: number) =>
+    searchMessages(db, { inboxId: totals.id, terms, first, last: until, limit, offset, counted }).catch(refuseTooMuch);
+
+  /** One match more than the page shows tells whether another page follows. */
+  async function searchOnce(): Promise<{ page: Found; total: number; indexedSeq: number }> {
+    if (asked.after === undefined) {
+      const page = await search(last, asked.limit + 1, asked.offset, countedMatches);
+      return { page, total: page.total, indexedSeq: page.indexedSeq };
+    }
+    const until = Math.min(last, asked.after - 1);
+    const nothing = { messages: [], total: 0, indexedSeq: totals.messageCount };
+    const [page, counted] = await Promise.all([
+      until < first ? nothing : search(until, asked.limit + 1, 0, 0),
+      search(last, 0, 0, countedMatches),
+    ]);
+    return { page, total: counted.total, indexedSeq: counted.indexedSeq };
+  }
+
+  let result = await searchOnce();
+  if (result.indexedSeq < last) {
+    await catchUp(deps, totals.id, result.indexedSeq, last);
+    result = await searchOnce();
+  }
+  const found = result.page.messages;
+  const messages = await listedPage(db, found.slice(0, asked.limit));
+  const next = found.length > messages.length ? messages.at(-1)?.position : undefined;
+  return { messages, total: Math.min(result.total, countedMatches), next };
+}
+
+/** After a flood of mail this can take longer than a caller waits: each try gets further, and none tells half the truth. */
+async function catchUp(deps: IndexingDeps, inboxId: string, fromSeq: number, upToSeq: number): Promise<void> {
+  const startedMs = performance.now();
+  const reached = await indexMessages(
+    deps,
+    inboxId,
+    fromSeq,
+    upToSeq,
+    () => performance.now() - startedMs < patienceMs,
+  );
+  if (reached < upToSeq) {
+    const why = `${upToSeq - reached} messages that have just come are still being indexed`;
+    throw new Refusal("service_unavailable", `Cannot search: ${why}`, { retryAfterSeconds: 1 });
+  }
+}
+
+/** The database is there, and will not be quicker the next time: the caller can ask for less. */
+function refuseTooMuch(error: unknown): never {
+  if (!askedTooMuch(error)) throw error;
+  const why = "it takes too long; ask for rarer words, or between `since` and `until`";
+  throw new Refusal("service_unavailable", `Cannot search: ${why}`, { retryAfterSeconds: 1 });
+}

@@ -1,0 +1,89 @@
+import { transaction } from "../../database/db.ts";
+import type { ParsedMail } from "../../domain/message.ts";
+import type { Receipt } from "../../domain/receive/file-mails.ts";
+import { parseHead } from "../../mail/read/parse.ts";
+import type { Turn } from "../../mail/read/process-pool.ts";
+import { chunksOf, findChunk, insertSources } from "../../store/mail/sources.ts";
+import { insertUnparsedMail, type UnparsedMail } from "../../store/mail/unparsed-mails.ts";
+import type { ClaimedItem } from "../../store/outbox/claims.ts";
+import type { Deps } from "../deps.ts";
+import { aboutMail, oncePerInbox, type ReceivedMail, type Recipient } from "./arrival.ts";
+import { PromiseTaken } from "./receive-email.ts";
+
+/** What a mail is before it was parsed, and which network it came from. */
+export interface UnreadMail {
+  envelopeFrom: string;
+  raw: Uint8Array;
+  recipients: readonly Recipient[];
+  remoteNetwork: string;
+}
+
+/**
+ * Keeps a mail that could not be parsed in time, since others fill the parser: its raw source and the promise to parse and file it
+ * for all recipients are one transaction. Nobody is shown anything of it before that was done.
+ */
+export async function keepUnparsed(deps: Deps, mail: UnreadMail): Promise<Receipt> {
+  const { envelopeFrom, raw, remoteNetwork } = mail;
+  const receivedAt = deps.now();
+  const sourceId = deps.newId("src", receivedAt);
+  const recipients = oncePerInbox(mail.recipients);
+  const chunks = await chunksOf(0, raw);
+  const unparsed = { sourceId, receivedAt, envelopeFrom, recipients, sizeBytes: raw.length };
+  const isKept = await transaction(deps.db.mail, async (tx) => {
+    if (!(await insertUnparsedMail(tx, unparsed, remoteNetwork))) return false;
+    await insertSources(tx, [{ id: sourceId, shares: recipients.length, chunks }]);
+    return true;
+  });
+  if (!isKept) return "gone";
+  deps.nudge("parse");
+  deps.log.info(
+    { source_id: sourceId, inboxes: recipients.map(({ inboxId }) => inboxId), size_bytes: raw.length },
+    "mail kept: it is parsed later",
+  );
+  return "stored";
+}
+
+export interface FilingDeps extends Deps {
+  parse: (raw: Uint8Array, turn: Turn) => Promise<ParsedMail | undefined>;
+  receive: (mail: ReceivedMail) => Promise<Receipt>;
+}
+
+/** `unserved`: the parser has no time for it, or stops. `taken`: another process has the claim. */
+export type FilingOutcome = Receipt | "unserved" | "taken";
+
+/** More than these, over an hour or longer, may have failed of the mail itself: then its head has to do. */
+const mostAttempts = 20;
+
+/** Keeps the promise of one mail, in the turn of the network that it came from; while the signal lets it wait. */
+export async function fileUnparsed(
+  deps: FilingDeps,
+  unparsed: UnparsedMail,
+  { subjectId, attempt, lane }: ClaimedItem,
+  signal: AbortSignal,
+): Promise<FilingOutcome> {
+  const { envelopeFrom, recipients } = unparsed;
+  const raw = await rawOf(deps, unparsed);
+  const mail = attempt > mostAttempts ? await parseHead(raw, deps) : await deps.parse(raw, { sender: lane, signal });
+  if (mail === undefined) return "unserved";
+  const received = { envelopeFrom, mail, raw, recipients, promise: { subjectId, attempt } };
+  try {
+    const receipt = await deps.receive(received);
+    deps.log.info({ ...aboutMail(received), source_id: subjectId, outcome: receipt }, "mail received");
+    return receipt;
+  } catch (error) {
+    if (error instanceof PromiseTaken) return "taken";
+    throw error;
+  }
+}
+
+async function rawOf({ db }: Deps, { sourceId, sizeBytes }: UnparsedMail): Promise<Uint8Array> {
+  const raw = new Uint8Array(sizeBytes);
+  for (let at = 0, seq = 0; at < sizeBytes; seq += 1) {
+    const piece = await findChunk(db.work, sourceId, 0, seq);
+    if (piece === undefined)
+      throw new Error(`Cannot file ${sourceId}: its source ends after ${at} of ${sizeBytes} bytes`);
+    raw.set(piece, at);
+    at += piece.length;
+  }
+  return raw;
+}

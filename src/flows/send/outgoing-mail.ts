@@ -1,0 +1,18 @@
+import type { OutgoingMail } from "../../domain/message.ts";
+import type { RelayedMessage } from "../../store/send/relaying.ts";
+
+/** A stored outbound message as the mail that goes out: the same each time, so that each attempt sends the same bytes. */
+export function outgoingMail(message: Omit<RelayedMessage, "id" | "status">): OutgoingMail {
+  return {
+    messageId: message.rfcMessageId,
+    date: message.createdAt,
+    from: { address: message.fromAddr, ...(message.fromName !== null && { name: message.fromName }) },
+    to: message.toAddr,
+    replyTo: message.replyTo ?? undefined,
+    subject: message.subject,
+    bodyText: message.bodyText,
+    bodyHtml: message.bodyHtml ?? undefined,
+    inReplyTo: message.inReplyTo ?? undefined,
+    references: message.referenceIds ?? [],
+  };
+}

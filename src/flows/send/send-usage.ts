@@ -1,0 +1,42 @@
+import type { Db } from "../../database/db.ts";
+import { burstWindow, type Plan, type SendUsage, utcDay } from "../../domain/limits.ts";
+import { type Sender, type SendFact, usageOf } from "../../domain/send/send-facts.ts";
+import { type AskedFact, listSendFacts, listSendsDatedLater } from "../../store/send/send-facts.ts";
+import type { Deps } from "../deps.ts";
+
+/** What an inbox has sent so far: to be told, not to judge by. Undefined where there is no such inbox any more. */
+export async function sendUsage(
+  { db, limits, now }: Pick<Deps, "db" | "limits" | "now">,
+  account: { id: string; plan: Plan },
+  inboxId: string,
+): Promise<SendUsage | undefined> {
+  const at = now();
+  const windowUpTo = limits[account.plan].sendsPerMinute;
+  const asked = { accountId: account.id, key: "", inboxId, recipient: null, windowUpTo };
+  const [fact] = await sendFacts(db.api, [asked], at);
+  return fact && usageOf(fact, at);
+}
+
+/** The facts of sends, each in the order in which it was asked for. */
+export async function sendFacts(db: Db, asked: readonly AskedFact[], at: Date): Promise<SendFact[]> {
+  const window = burstWindow(at);
+  const facts = await listSendFacts(db, asked, { window, day: utcDay(at) });
+  const ahead = facts.flatMap(({ sender }) =>
+    sender?.lastMessageAt && sender.lastMessageAt > window.upTo ? sender : [],
+  );
+  if (ahead.length === 0) return facts;
+  const ids = [...new Set(ahead.map(({ id }) => id))];
+  const later = new Map((await listSendsDatedLater(db, ids, window)).map((sends) => [sends.inboxId, sends]));
+  return facts.map((fact) => ({ ...fact, sender: fact.sender && withSends(fact.sender, later.get(fact.sender.id)) }));
+}
+
+function withSends(sender: Sender, later: { count: number; oldestAt: Date } | undefined): Sender {
+  if (later === undefined) return sender;
+  const { inWindow, oldestInWindowAt } = sender;
+  const isOldest = oldestInWindowAt === null || later.oldestAt < oldestInWindowAt;
+  return {
+    ...sender,
+    inWindow: inWindow + later.count,
+    oldestInWindowAt: isOldest ? later.oldestAt : oldestInWindowAt,
+  };
+}

@@ -1,0 +1,232 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { cursorAt } from "../../domain/cursor.ts";
+import { notFound, Refusal } from "../../domain/errors.ts";
+import { isId } from "../../domain/ids.ts";
+import { plainQuestion } from "../../domain/search.ts";
+import type { Deps } from "../../flows/deps.ts";
+import type { AttachmentLinks } from "../../flows/read/attachment-links.ts";
+import {
+  type MessagesPage,
+  type MessagesQuery,
+  pageBetween,
+  pageMessages,
+  pageOfThread,
+} from "../../flows/read/page-messages.ts";
+import { searchPage } from "../../flows/read/search-messages.ts";
+import { outgoingMail } from "../../flows/send/outgoing-mail.ts";
+import { composeMail } from "../../mail/write/compose.ts";
+import { attachmentDisposition } from "../../standards/content-disposition.ts";
+import { parseInstant } from "../../standards/instant.ts";
+import { findInboxTotals, findMessage, type InboxTotals, type StoredMessage } from "../../store/mail/message-pages.ts";
+import type { SearchTerms } from "../../store/mail/search.ts";
+import { api } from "../shell/app.ts";
+import { idPath, nullable, oneOf, pageQuery, text } from "../shell/models.ts";
+import { operation } from "../shell/operation.ts";
+import {
+  cursorParameter,
+  cursorPosition,
+  instantParameter,
+  wordsParameter,
+  wrongParameter,
+} from "../shell/parameters.ts";
+import { inboxPath } from "./inboxes.ts";
+import { Message, toMessages } from "./message-shape.ts";
+import { lengthAlone, type StoredBytesDeps, storedBytes, untrustedHeaders } from "./stored-bytes.ts";
+
+export interface ReadingDeps extends Deps {
+  links: AttachmentLinks;
+}
+
+const MessagesParameters = Type.Object({
+  ...pageQuery(),
+  direction: Type.Optional(
+    oneOf(["inbound", "outbound"], { description: "Only mail that came in, or only mail that went out" }),
+  ),
+  q: Type.Optional(
+    wordsParameter(
+      'Searches subject, addresses and text: words that must all be there, `"a phrase"`, `or`, `-not`',
+      'invoice "order 4711" -draft',
+    ),
+  ),
+  from: Type.Optional(wordsParameter("The same, in the sender's address and name alone", "jane@example.com")),
+  to: Type.Optional(wordsParameter("The same, in the recipients' addresses alone", "ada@inbox.localhost")),
+  subject: Type.Optional(wordsParameter("The same, in the subject alone", "invoice")),
+  has_attachment: Type.Optional(
+    Type.Boolean({ description: "Only messages with attachments (`true`) or without (`false`)" }),
+  ),
+  since: Type.Optional(instantParameter("Not older than this")),
+  until: Type.Optional(instantParameter("Older than this")),
+  thread_id: Type.Optional(text({ description: "Only messages of this thread" })),
+  cursor: Type.Optional(cursorParameter()),
+});
+
+/** The caller's inbox with its totals. Another account's answers like one that never was. */
+export async function ownedTotals(deps: Deps, accountId: string, id: string): Promise<InboxTotals> {
+  const totals = isId("inb", id) ? await findInboxTotals(deps.db.api, accountId, id) : undefined;
+  if (totals === undefined) throw notFound("inbox");
+  return totals;
+}
+
+export interface MessagesDeps extends ReadingDeps, StoredBytesDeps {}
+
+export function messages(deps: MessagesDeps) {
+  return api("/v1", "Messages")
+    .get(
+      "/messages/:id",
+      async ({ account, params }) => {
+        const message = await ownedMessage(deps, account.id, params.id);
+        const [shown] = await toMessages(deps.links, deps.now(), [message]);
+        if (shown === undefined) throw notFound("message");
+        return shown;
+      },
+      operation({
+        summary: "Get message",
+        description: "One message, with fresh addresses for its attachments.",
+        path: idPath("msg", "message"),
+        answers: { 200: Type.Object(Message.properties, { description: "The message" }) },
+      }),
+    )
+    .get(
+      "/messages/:id/raw",
+      async ({ account, params, request }) =>
+        rawAnswer(deps, await ownedMessage(deps, account.id, params.id), request.method === "HEAD"),
+      operation({
+        summary: "Download raw message",
+        description:
+          "The mail itself. Of inbound mail the bytes that came in; of outbound mail those that are handed to the relay, without a DKIM signature, which is put on top on the way out.",
+        path: idPath("msg", "message"),
+        answers: {
+          200: Type.String({
+            description: "The mail",
+            mediaType: "message/rfc822",
+            examples: ["Subject: Your order\r\n\r\nWhere is it?\r\n"],
+          }),
+        },
+      }),
+    )
+    .get(
+      "/inboxes/:id/messages",
+      async ({ account, params, query }) => {
+        const question = questionOf(params.id, query);
+        const after = positionAfter(query, question);
+        if (after instanceof Refusal) {
+          await ownedTotals(deps, account.id, params.id);
+          throw after;
+        }
+        const asked = { ...filtersOf(query), accountId: account.id, inboxId: params.id, after };
+        const page = await askedPage(deps, asked, termsOf(query));
+        return {
+          data: await toMessages(deps.links, deps.now(), page.messages),
+          total: page.total,
+          nextCursor: page.next === undefined ? null : cursorAt(page.next, question),
+        };
+      },
+      operation({
+        summary: "List messages",
+        description:
+          "Newest first. A page costs the same at any `offset`; `cursor` goes on where a page ended and neither skips nor repeats a message while mail arrives. A page ends early where its bodies are more than about 8 MiB. A body over 256 KiB is cut (`truncated`) and at most 50 attachments of a message are shown: the single message has all. Filters all apply at once. Of a search `total` is exact up to 10,000, which stands for that many or more.",
+        path: inboxPath,
+        query: MessagesParameters,
+        // Whether there is such an inbox is asked with its page, and comes first here too (contract §2).
+        whenRefused: async ({ account, params }, refusal) => {
+          await ownedTotals(deps, account.id, params.id ?? "");
+          return refusal;
+        },
+        answers: {
+          200: Type.Object(
+            {
+              data: Type.Array(Message),
+              total: Type.Integer({ examples: [1] }),
+              nextCursor: nullable(
+                Type.String({
+                  description: "For the next page; null at the end",
+                  examples: ["MS45NTEuOWYyYzAxYTRlN2I4ZDM2MA"],
+                }),
+              ),
+            },
+            { description: "A page of messages, and how many there are in all" },
+          ),
+        },
+      }),
+    );
+}
+
+type Parameters = Static<typeof MessagesParameters>;
+
+async function rawAnswer(deps: MessagesDeps, message: StoredMessage, isHead: boolean): Promise<Response> {
+  const headers = {
+    "content-type": "message/rfc822",
+    "content-disposition": attachmentDisposition(`${message.id}.eml`),
+    ...untrustedHeaders,
+  };
+  const { sourceId, sizeBytes } = message;
+  if (sourceId === null || sizeBytes === null) {
+    return new Response(
+      new Uint8Array(composeMail(outgoingMail({ ...message, createdAt: new Date(message.createdAt) }))),
+      { headers },
+    );
+  }
+  if (isHead) return new Response(lengthAlone(sizeBytes), { headers });
+  const whole = { first: 0, last: sizeBytes - 1 };
+  return new Response(await storedBytes(deps, deps.db.api, { sourceId, part: 0, sizeBytes }, whole), { headers });
+}
+
+async function ownedMessage(deps: Deps, accountId: string, id: string): Promise<StoredMessage> {
+  const message = isId("msg", id) ? await findMessage(deps.db.api, accountId, id) : undefined;
+  if (message === undefined) throw notFound("message");
+  return message;
+}
+
+async function askedPage(deps: MessagesDeps, asked: MessagesQuery, terms: WordTerms): Promise<MessagesPage> {
+  const { api: db } = deps.db;
+  const { accountId, inboxId, direction, threadId, since, until } = asked;
+  const isBetween = since !== undefined || until !== undefined;
+  const isSearch = Object.values(terms).some((term) => term !== undefined);
+  const isPlain = !isSearch && !isBetween && threadId === undefined;
+  if (isPlain && isId("inb", inboxId)) {
+    const page = await pageMessages(db, asked);
+    if (page !== undefined) return page;
+  }
+  const totals = await ownedTotals(deps, accountId, inboxId);
+  // Numbers alone can't answer a question about a thread and more.
+  if (isSearch || (threadId !== undefined && (isBetween || direction !== undefined))) {
+    return searchPage({ db, log: deps.log }, totals, { ...terms, direction, threadId }, asked);
+  }
+  return threadId === undefined ? pageBetween(db, totals, asked) : pageOfThread(db, threadId, asked);
+}
+
+function filtersOf(query: Parameters): Omit<MessagesQuery, "accountId" | "inboxId" | "after"> {
+  return {
+    direction: query.direction,
+    threadId: query.thread_id,
+    since: query.since === undefined ? undefined : parseInstant(query.since),
+    until: query.until === undefined ? undefined : parseInstant(query.until),
+    limit: query.limit,
+    offset: query.offset,
+  };
+}
+
+type WordTerms = Omit<SearchTerms, "direction" | "threadId">;
+
+function termsOf(query: Parameters): WordTerms {
+  const plain = (question: string | undefined) => (question === undefined ? undefined : plainQuestion(question));
+  return {
+    words: plain(query.q),
+    from: plain(query.from),
+    to: plain(query.to),
+    subject: plain(query.subject),
+    hasAttachment: query.has_attachment,
+  };
+}
+
+/** All that decides which messages a list has and in which numbers it is paged: a cursor holds for no other. */
+function questionOf(inboxId: string, query: Parameters): unknown {
+  const { limit: _limit, offset: _offset, ...filters } = filtersOf(query);
+  return [inboxId, filters, termsOf(query)];
+}
+
+function positionAfter({ cursor, offset }: Parameters, question: unknown): number | Refusal | undefined {
+  if (cursor === undefined) return undefined;
+  if (offset > 0) return wrongParameter("offset", "must be left out with `cursor`", "list messages");
+  return cursorPosition(cursor, question, "list messages");
+}

@@ -1,0 +1,64 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import { Elysia } from "elysia";
+import { Refusal } from "../../domain/errors.ts";
+import { bearerKey } from "../shell/auth.ts";
+import type { Fetching } from "../shell/timed-app.ts";
+
+export interface MetricsDeps {
+  /** What Prometheus reads, and how it is called. */
+  text: () => Promise<string>;
+  contentType: string;
+  /** Undefined: whoever can reach the port may read. */
+  token: string | undefined;
+}
+
+/** `/metrics` on the API's port: the operator's, so it is not in the API's document. */
+export function metrics(deps: MetricsDeps) {
+  return new Elysia().get(
+    "/metrics",
+    ({ request }) => {
+      if (!mayRead(request, deps.token)) throw unauthorized();
+      return answer(deps);
+    },
+    { parse: "none", detail: { hide: true } },
+  );
+}
+
+/** `/metrics` on a port of its own. */
+export function metricsPort(deps: MetricsDeps): Fetching {
+  return {
+    async fetch(request) {
+      if (new URL(request.url).pathname !== "/metrics") return said(404, "Metrics are at /metrics");
+      if (request.method !== "GET" && request.method !== "HEAD") return said(405, "Metrics are read by GET", "allow");
+      if (!mayRead(request, deps.token)) return said(401, "/metrics needs METRICS_TOKEN as Bearer token", "www");
+      return answer(deps);
+    },
+  };
+}
+
+async function answer({ text, contentType }: MetricsDeps): Promise<Response> {
+  return new Response(await text(), { headers: { "content-type": contentType, "cache-control": "no-store" } });
+}
+
+/** Compared by digests, which are of one length, in a time that says nothing. */
+function mayRead(request: Request, token: string | undefined): boolean {
+  if (token === undefined) return true;
+  return timingSafeEqual(digest(bearerKey(request.headers.get("authorization"))), digest(token));
+}
+
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}
+
+function unauthorized(): Refusal {
+  return new Refusal("unauthorized", "Cannot read /metrics: METRICS_TOKEN is needed as Bearer token", {
+    headers: { "www-authenticate": "Bearer" },
+  });
+}
+
+function said(status: number, text: string, extra?: "allow" | "www"): Response {
+  const headers = new Headers({ "content-type": "text/plain; charset=utf-8" });
+  if (extra === "allow") headers.set("allow", "GET, HEAD");
+  if (extra === "www") headers.set("www-authenticate", "Bearer");
+  return new Response(`${text}\n`, { status, headers });
+}

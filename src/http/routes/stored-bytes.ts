@@ -1,0 +1,86 @@
+import type { Db } from "../../database/db.ts";
+import { notFound, Refusal } from "../../domain/errors.ts";
+import type { ByteRange } from "../../standards/byte-range.ts";
+import type { AnswerFiles } from "../../store/mail/answer-files.ts";
+import { chunkBytes, findChunk } from "../../store/mail/sources.ts";
+
+export interface StoredBytesDeps {
+  /** Where large answers are put together. */
+  answerFiles: AnswerFiles;
+}
+
+/** One part of a source: the raw mail or an attachment. */
+export interface StoredPart {
+  sourceId: string;
+  part: number;
+  sizeBytes: number;
+}
+
+/** Stored bytes as the body of an answer: in memory where they are few, by way of a file where they are more. */
+export async function storedBytes(
+  { answerFiles }: StoredBytesDeps,
+  db: Db,
+  part: StoredPart,
+  range: ByteRange,
+): Promise<BodyInit> {
+  const sizeBytes = range.last - range.first + 1;
+  return sizeBytes <= chunkBytes ? inMemory(db, part, range, sizeBytes) : inFile(answerFiles, db, part, range);
+}
+
+async function inMemory(db: Db, part: StoredPart, range: ByteRange, sizeBytes: number): Promise<BodyInit> {
+  const bytes = new Uint8Array(sizeBytes);
+  let at = 0;
+  for await (const piece of piecesOf(db, part, range)) {
+    bytes.set(piece, at);
+    at += piece.length;
+  }
+  return bytes;
+}
+
+/** The file has all of the part, for whoever asks next for another range of it. */
+async function inFile(answerFiles: AnswerFiles, db: Db, part: StoredPart, { first, last }: ByteRange): Promise<Blob> {
+  const { sourceId, sizeBytes } = part;
+  const wanted = { name: `${sourceId}/${part.part}`, sizeBytes, start: first, end: last + 1 };
+  const body = await answerFiles.body(wanted, async (write) => {
+    for await (const piece of piecesOf(db, part, { first: 0, last: sizeBytes - 1 })) await write(piece);
+  });
+  if (body !== undefined) return body;
+  throw new Refusal("service_unavailable", "Cannot download: too many large downloads are under way", {
+    retryAfterSeconds: 5,
+  });
+}
+
+async function* piecesOf(
+  db: Db,
+  { sourceId, part }: StoredPart,
+  { first, last }: ByteRange,
+): AsyncGenerator<Uint8Array> {
+  for (let seq = Math.floor(first / chunkBytes); seq * chunkBytes <= last; seq++) {
+    const piece = await findChunk(db, sourceId, part, seq);
+    // Its inbox was deleted while it was read.
+    if (piece === undefined) throw notFound("attachment");
+    const start = seq * chunkBytes;
+    yield piece.subarray(Math.max(0, first - start), last + 1 - start);
+  }
+}
+
+/**
+ * A body for HEAD. Elysia answers HEAD by reading the body of GET to its end and adding up what it reads; one piece that
+ * says it is so long spares reading the real ones.
+ */
+export function lengthAlone(sizeBytes: number): ReadableStream {
+  return new ReadableStream<{ byteLength: number }>({
+    start(controller) {
+      controller.enqueue({ byteLength: sizeBytes });
+      controller.close();
+    },
+  });
+}
+
+/** Bytes of a stranger: not to be guessed at, run, kept by a proxy, or named to another site. */
+export const untrustedHeaders = {
+  "x-content-type-options": "nosniff",
+  "content-security-policy": "sandbox",
+  "cache-control": "private, no-store",
+  "referrer-policy": "no-referrer",
+};

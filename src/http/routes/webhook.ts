@@ -1,0 +1,132 @@
+import { Type } from "@sinclair/typebox";
+import {
+  rotateWebhookSecret,
+  setWebhookUrl,
+  unsetWebhook,
+  type WebhookSettingsDeps,
+} from "../../flows/events/manage-webhook.ts";
+import { testWebhook } from "../../flows/events/test-webhook.ts";
+import { findWebhook, type Webhook } from "../../store/account/webhooks.ts";
+import type { WebhookClient } from "../../webhook/client.ts";
+import { api } from "../shell/app.ts";
+import { instant, nothing, nullable, text } from "../shell/models.ts";
+import { operation } from "../shell/operation.ts";
+
+export interface WebhookDeps extends WebhookSettingsDeps {
+  webhooks: WebhookClient;
+}
+
+const WebhookShape = {
+  url: nullable(Type.String({ examples: ["https://example.com/hooks/inboxd"] })),
+  secretLast4: nullable(Type.String({ examples: ["Kx8="] }), { description: "To tell secrets apart" }),
+  createdAt: nullable(instant()),
+  disabledAt: nullable(instant(), {
+    description: "Since when nothing is delivered, because the receiver answered 410",
+  }),
+};
+
+const secret = Type.String({
+  description: "Keys the signatures. Shown once: keep it",
+  examples: ["whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD4VOGAZ0ExAm="],
+});
+
+const daySeconds = 86_400;
+
+/** An account's own webhook (contract §3.5). */
+export function webhook(deps: WebhookDeps) {
+  return api("/v1/webhook", "Webhook")
+    .get(
+      "",
+      async ({ account }) => toWebhook(await findWebhook(deps.db.api, account.id)),
+      operation({
+        summary: "Get webhook",
+        description: "Where the account's events go. Every field is null where nothing was ever set.",
+        answers: { 200: Type.Object(WebhookShape, { description: "The webhook" }) },
+      }),
+    )
+    .put(
+      "",
+      async ({ account, body }) => {
+        const set = await setWebhookUrl(deps, account.id, body.url);
+        return { ...toWebhook(set.webhook), ...(set.secret !== undefined && { secret: set.secret }) };
+      },
+      operation({
+        summary: "Set webhook",
+        description:
+          "Sets where events go from now on; a webhook that was disabled is enabled. The first time the answer has the secret.",
+        body: Type.Object({
+          url: text({ min: 1, max: 2048, description: "https only", examples: ["https://example.com/hooks/inboxd"] }),
+        }),
+        answers: {
+          200: Type.Object({ ...WebhookShape, secret: Type.Optional(secret) }, { description: "The webhook" }),
+        },
+        refuses: ["invalid_webhook_url"],
+      }),
+    )
+    .delete(
+      "",
+      async ({ account, set }) => {
+        await unsetWebhook(deps, account.id);
+        set.status = 204;
+      },
+      operation({
+        summary: "Delete webhook",
+        description: "Nothing is delivered from now on, and the secret is forgotten. Events stay in the log.",
+        answers: { 204: nothing("Deleted") },
+      }),
+    )
+    .post(
+      "/rotate-secret",
+      async ({ account, body }) => ({
+        secret: await rotateWebhookSecret(deps, account.id, body.overlapSeconds ?? daySeconds),
+      }),
+      operation({
+        summary: "Rotate webhook secret",
+        description:
+          "Makes a new secret. For the overlap `webhook-signature` carries signatures by both, and `X-Signature` is by the old one.",
+        body: Type.Object({
+          overlapSeconds: Type.Optional(
+            Type.Integer({
+              minimum: 0,
+              maximum: 7 * daySeconds,
+              default: daySeconds,
+              description: "0 when the old secret has leaked",
+            }),
+          ),
+        }),
+        bodyMayBeEmpty: true,
+        answers: { 200: Type.Object({ secret }, { description: "The new secret, shown once" }) },
+        refuses: ["no_webhook_url"],
+      }),
+    )
+    .post(
+      "/test",
+      ({ account }) => testWebhook(deps, account.id),
+      operation({
+        summary: "Test webhook",
+        description:
+          "Delivers one signed `webhook.test` event now, and tells what came of it. An account may ask for it 10 times in 60 seconds.",
+        answers: {
+          200: Type.Object(
+            {
+              delivered: Type.Boolean({ examples: [true] }),
+              status: nullable(Type.Integer({ examples: [200] })),
+              latencyMs: Type.Integer({ examples: [42] }),
+              error: nullable(Type.String({ examples: ["connection refused"] })),
+            },
+            { description: "What came of it" },
+          ),
+        },
+        refuses: ["no_webhook_url", "rate_limit_exceeded"],
+      }),
+    );
+}
+
+function toWebhook(found: Webhook | undefined) {
+  return {
+    url: found?.url ?? null,
+    secretLast4: found?.secret.slice(-4) ?? null,
+    createdAt: found?.createdAt.toISOString() ?? null,
+    disabledAt: found?.disabledAt?.toISOString() ?? null,
+  };
+}

@@ -1,0 +1,127 @@
+import { type AnyElysia, Elysia } from "elysia";
+import type { Logger } from "pino";
+import { notFound, Refusal } from "../../domain/errors.ts";
+import { accessLog } from "./access-log.ts";
+import { type Account, type Authenticate, authenticated } from "./auth.ts";
+import { type BodyLimits, defaultBodyLimits, refuseDeclaredTooLarge } from "./body.ts";
+import { docs } from "./docs.ts";
+import { problemOf, refusalOf, unavailable } from "./errors.ts";
+import { type HealthDeps, health } from "./health.ts";
+import type { Description } from "./openapi.ts";
+import { requestId, requestIdHeader } from "./request-id.ts";
+
+export interface HttpDeps extends HealthDeps, Description {
+  authenticate: Authenticate;
+  newRequestId(): string;
+  log: Logger;
+  bodyLimits?: BodyLimits;
+}
+
+export interface Plugins {
+  /** Behind the guard: made by `api(prefix, tag)`. */
+  guarded: readonly AnyElysia[];
+  /** Without a key, or with their own idea of who may pass (a signed address). */
+  open?: readonly AnyElysia[];
+}
+
+/**
+ * The door: what holds for every request, whatever its resource. The order is the contract's (§2): what is in the way
+ * of every answer (a body declared too large, the service going down), then the key, then the route, its resource, its body.
+ */
+export function httpApp(deps: HttpDeps, { guarded, open = [] }: Plugins): AnyElysia {
+  const bodyLimits = deps.bodyLimits ?? defaultBodyLimits;
+  const described = [health(deps), ...open, ...guarded];
+
+  const shell = new Elysia({ strictPath: true, handler: { standardHostname: false } })
+    .decorate("bodyLimits", bodyLimits)
+    .onError({ as: "global" }, ({ error, request, path, set }) => {
+      const id = String(set.headers[requestIdHeader]);
+      const refusal = refusalOf({ error, method: request.method, path, request_id: id }, deps.log);
+      const { status, headers, body } = problemOf(refusal, path, id);
+      set.status = status;
+      Object.assign(set.headers, headers);
+      return body;
+    })
+    .onRequest(({ request, set }) => {
+      set.headers[requestIdHeader] = requestId(request.headers.get(requestIdHeader), deps.newRequestId);
+      refuseDeclaredTooLarge(request, bodyLimits);
+    })
+    .use(accessLog(deps.log))
+    .use(docs(described, deps));
+
+  const app: AnyElysia = shell;
+  const routes = () => app.routes;
+  app.use(together([health(deps), ...open])).use(noSuchRoute("/*", routes));
+  app.use(guard(deps)).use(together(guarded)).use(noSuchRoute("/v1", routes)).use(noSuchRoute("/v1/*", routes));
+  return app;
+}
+
+/** What the guard puts on the context of every route behind it. */
+export type Guarded = {
+  account: Account;
+  requestId: string;
+};
+
+type Nothing = Record<never, never>;
+
+/** The beginning of a resource's plugin: its routes see `account` and `requestId`, once mounted as guarded. */
+export function api<const Prefix extends string>(prefix: Prefix, tag: string) {
+  return new Elysia<Prefix, { decorator: Nothing; store: Nothing; derive: Guarded; resolve: Nothing }>({
+    prefix,
+    tags: [tag],
+  });
+}
+
+/** Asks for the key before every route that is mounted after it. */
+function guard(deps: HttpDeps) {
+  return new Elysia().derive({ as: "global" }, async ({ request, set }): Promise<Guarded> => {
+    if (deps.isDraining()) throw unavailable("the service is shutting down", { connection: "close" });
+    const account = await authenticated(request, deps.authenticate);
+    return { account, requestId: String(set.headers[requestIdHeader]) };
+  });
+}
+
+function together(plugins: readonly AnyElysia[]): AnyElysia {
+  return plugins.reduce((app, plugin) => app.use(plugin), new Elysia() as AnyElysia);
+}
+
+/**
+ * What no route has answered: a path that is not there, or one that is and does not know the method. Under /v1 it
+ * stands behind the guard, so that a stranger learns nothing about routes.
+ */
+function noSuchRoute(pattern: string, routes: () => readonly Route[]) {
+  return new Elysia().all(
+    pattern,
+    ({ path, request, set }) => {
+      const methods = methodsOf(path, routes());
+      if (methods.length === 0) throw notFound("route");
+      const allow = methods.join(", ");
+      set.headers.allow = allow;
+      if (request.method !== "OPTIONS") {
+        throw new Refusal("method_not_allowed", `Cannot do this: the methods here are ${allow}`);
+      }
+      set.status = 204;
+    },
+    { parse: "none", detail: { hide: true } },
+  );
+}
+
+interface Route {
+  method: string;
+  path: string;
+}
+
+/** The methods that a path answers, for `Allow`. Asked only where no route matched, so it may be slow. */
+function methodsOf(path: string, routes: readonly Route[]): string[] {
+  const segments = path.split("/");
+  const methods = routes.filter((route) => route.method !== "ALL" && matches(route.path.split("/"), segments));
+  if (methods.length === 0) return [];
+  const known = new Set(methods.map((route) => route.method));
+  if (known.has("GET")) known.add("HEAD");
+  return [...known.add("OPTIONS")].sort();
+}
+
+function matches(pattern: readonly string[], segments: readonly string[]): boolean {
+  if (pattern.length !== segments.length) return false;
+  return pattern.every((part, index) => (part.startsWith(":") ? segments[index] !== "" : part === segments[index]));
+}

@@ -1,0 +1,38 @@
+import type { TObject, TSchema } from "@sinclair/typebox";
+import type { Fault, Reason, Refusal } from "../../domain/errors.ts";
+import type { Account } from "./auth.ts";
+
+/** One operation of the API: what it takes, what it answers, what it refuses, in words for the document. */
+export interface Operation<Body extends TSchema, Query extends TObject, Answers extends Record<number, TSchema>> {
+  /** In the imperative, as "Create inbox"; a refusal begins with it: `Cannot create inbox: …`. */
+  summary: string;
+  description: string;
+  body?: Body;
+  /** Faults of the body that its schema can't see, since they lie between fields; told together with the schema's own. */
+  alsoWrong?: (fields: Readonly<Record<string, unknown>>) => Fault[];
+  /** A request without any body then counts as `{}`. */
+  bodyMayBeEmpty?: boolean;
+  query?: Query;
+  /** Path parameters, for the document alone: an id of the wrong form is an unknown id. */
+  path?: Record<string, { description: string; example: string }>;
+  /** Whether the `Idempotency-Key` field is read; the handler finds it by `idempotencyKeyOf(request)`. */
+  idempotencyKey?: "required" | "optional";
+  /** Other request headers that the operation reads, for the document alone. */
+  headers?: Record<string, { description: string; required?: boolean; example?: string }>;
+  answers: Answers;
+  /** Response headers, by status. */
+  answerHeaders?: Record<number, Record<string, string>>;
+  /** What to refuse with, and to set on the answer, where what the request brings is refused with this. */
+  whenRefused?: (context: Refused, refusal: Refusal) => Promise<Refusal>;
+  /** Needs no key. Only the document reads this: what is open is mounted as open. */
+  open?: boolean;
+  /** Reasons beyond those that every operation has. */
+  refuses?: readonly Reason[];
+}
+
+/** What a refused request is known by: the guard and the look-up of its resource have let it pass. */
+export interface Refused {
+  account: Account;
+  params: Record<string, string>;
+  set: { headers: Record<string, string | number> };
+}

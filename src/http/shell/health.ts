@@ -1,0 +1,42 @@
+import { Type } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import type { Readiness } from "../../flows/readiness.ts";
+import { unavailable } from "./errors.ts";
+import { oneOf } from "./models.ts";
+import { operation } from "./operation.ts";
+
+export interface HealthDeps {
+  health(): Promise<Readiness>;
+  isDraining(): boolean;
+}
+
+/** For whoever watches the process: both answer without a key (contract §11). */
+export function health(deps: HealthDeps) {
+  return new Elysia({ tags: ["Health"] })
+    .get(
+      "/healthz",
+      () => ({ status: "ok" as const }),
+      operation({
+        summary: "Check health",
+        description: "Answers as long as the process does. Restart the process when it does not.",
+        open: true,
+        answers: { 200: Type.Object({ status: oneOf(["ok"]) }, { description: "The process answers" }) },
+      }),
+    )
+    .get(
+      "/readyz",
+      async () => {
+        if (deps.isDraining()) throw unavailable("the service is shutting down");
+        const readiness = await deps.health();
+        if (!readiness.ready) throw unavailable(readiness.reason);
+        return { status: "ready" as const };
+      },
+      operation({
+        summary: "Check readiness",
+        description:
+          "Ready when the database is migrated and can be written to, and the listeners are up. The database is tried at most once a second, however often this is asked. 503 tells the reason in `detail`. Send no traffic until it is ready.",
+        open: true,
+        answers: { 200: Type.Object({ status: oneOf(["ready"]) }, { description: "Ready for traffic" }) },
+      }),
+    );
+}

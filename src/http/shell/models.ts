@@ -1,0 +1,139 @@
+import { Kind, type SchemaOptions, type TSchema, Type, TypeRegistry } from "@sinclair/typebox";
+import type { IdKind } from "../../domain/ids.ts";
+
+/**
+ * The pieces that wire shapes are made of. Each may carry `error`, the words in which a caller hears that a value
+ * does not fit ("must be …"); what carries none is explained from its kind (faults.ts).
+ */
+interface Options extends SchemaOptions {
+  error?: string;
+}
+
+export interface TText extends TSchema {
+  [Kind]: "Text";
+  static: string;
+  type: "string";
+  minLength?: number;
+  maxLength?: number;
+  pattern?: string;
+}
+
+/**
+ * A string whose length counts Unicode code points, as JSON Schema says (Validation §6.3.1). TypeBox's own String
+ * counts UTF-16 units, so that an emoji would be two characters long.
+ */
+export function text({ min, max, ...options }: Options & { min?: number; max?: number; pattern?: string } = {}): TText {
+  return Type.Unsafe<string>({
+    ...options,
+    [Kind]: "Text",
+    type: "string",
+    ...(min !== undefined && { minLength: min }),
+    ...(max !== undefined && { maxLength: max }),
+  }) as unknown as TText;
+}
+
+TypeRegistry.Set<TText>("Text", ({ minLength = 0, maxLength = Number.MAX_SAFE_INTEGER, pattern }, value) => {
+  if (typeof value !== "string") return false;
+  // A string has at least half as many code points as units and at most as many: most need no counting.
+  if (value.length > maxLength * 2 || value.length < minLength) return false;
+  if (value.length > maxLength || value.length < minLength * 2) {
+    const length = codePoints(value);
+    if (length < minLength || length > maxLength) return false;
+  }
+  return pattern === undefined || compiled(pattern).test(value);
+});
+
+export interface TOneOf<Value extends string> extends TSchema {
+  [Kind]: "OneOf";
+  static: Value;
+  type: "string";
+  enum: readonly Value[];
+}
+
+/** One of a few words: an `enum` in the document, where a union of literals would be a page of `anyOf`. */
+export function oneOf<const Value extends string>(values: readonly Value[], options: Options = {}): TOneOf<Value> {
+  return Type.Unsafe<Value>({ ...options, [Kind]: "OneOf", type: "string", enum: values }) as unknown as TOneOf<Value>;
+}
+
+TypeRegistry.Set<TOneOf<string>>("OneOf", (schema, value) => typeof value === "string" && schema.enum.includes(value));
+
+/** ISO 8601 in UTC with milliseconds, as `Date.toISOString` writes it. */
+export function instant(options: Options = {}) {
+  return Type.String({ examples: ["2026-03-21T10:05:00.000Z"], ...options });
+}
+
+export function nullable<Schema extends TSchema>(schema: Schema, options: Options = {}) {
+  return Type.Union([schema, Type.Null()], options);
+}
+
+/** The answer without a body: 204. */
+export function nothing(description: string) {
+  return Type.Void({ description });
+}
+
+/** `limit` and `offset` of a listing. Outside their range they are refused, never clamped. */
+export function pageQuery(defaultLimit = 50) {
+  return {
+    limit: Type.Integer({ minimum: 1, maximum: 100, default: defaultLimit, description: "How many to return" }),
+    offset: Type.Integer({
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      default: 0,
+      description: "How many to pass over",
+    }),
+  };
+}
+
+/** A path parameter that is an id, for the document. An id of the wrong form is an unknown id, so nothing judges it. */
+export function idPath(kind: IdKind, what: string) {
+  return { id: { description: `Id of the ${what}`, example: `${kind}_01jpw7z1x2e9a8r5k3m0t6vqhd` } };
+}
+
+export const Problem = Type.Object(
+  {
+    type: Type.String({ examples: ["about:blank"] }),
+    title: Type.String({ examples: ["Bad Request"] }),
+    status: Type.Integer({ examples: [400] }),
+    detail: Type.String({ description: "What could not be done, and why" }),
+    instance: Type.String({ description: "Path of the request" }),
+    code: Type.String({ description: "The stable part: branch on this" }),
+    error: Type.String({ description: "The same as `code`" }),
+    message: Type.String({ description: "The same as `detail`" }),
+    request_id: Type.String({ description: "The same as the `X-Request-Id` header" }),
+    errors: Type.Optional(
+      Type.Array(
+        Type.Object({
+          pointer: Type.Optional(Type.String({ description: "JSON Pointer to the field", examples: ["#/to"] })),
+          parameter: Type.Optional(Type.String({ description: "Name of the query parameter", examples: ["limit"] })),
+          detail: Type.String({ examples: ["must be one email address"] }),
+        }),
+        { description: "Each fault of a body or a query, all at once" },
+      ),
+    ),
+  },
+  { description: "RFC 9457 problem details" },
+);
+
+/** Counts as people do: a pair of surrogates is one character. */
+export function codePoints(text: string): number {
+  let count = text.length;
+  for (let index = 0; index < text.length - 1; index += 1) {
+    const unit = text.charCodeAt(index);
+    if (unit >= 0xd800 && unit <= 0xdbff) {
+      count -= 1;
+      index += 1;
+    }
+  }
+  return count;
+}
+
+const patterns = new Map<string, RegExp>();
+
+function compiled(pattern: string): RegExp {
+  let expression = patterns.get(pattern);
+  if (expression === undefined) {
+    expression = new RegExp(pattern, "u");
+    patterns.set(pattern, expression);
+  }
+  return expression;
+}

@@ -1,0 +1,58 @@
+import { Kind, type SchemaOptions, type TSchema, Type, TypeRegistry } from "@sinclair/typebox";
+import { isCursor, positionOf } from "../../domain/cursor.ts";
+import { Refusal } from "../../domain/errors.ts";
+import { plainQuestion } from "../../domain/search.ts";
+import { parseInstant } from "../../standards/instant.ts";
+
+/** A query parameter that stays a string and is judged by a function, in the words of `error`. */
+interface TParameter extends TSchema {
+  [Kind]: "Parameter";
+  static: string;
+  type: "string";
+  isGood: (text: string) => boolean;
+}
+
+function parameter(isGood: (text: string) => boolean, options: SchemaOptions & { error: string }): TParameter {
+  return Type.Unsafe<string>({ ...options, [Kind]: "Parameter", type: "string", isGood }) as unknown as TParameter;
+}
+
+TypeRegistry.Set<TParameter>("Parameter", ({ isGood }, value) => typeof value === "string" && isGood(value));
+
+export function instantParameter(description: string) {
+  return parameter((text) => parseInstant(text) !== undefined, {
+    error: "must be a day such as 2026-03-21, or an instant such as 2026-03-21T10:05:00Z",
+    description: `${description}: a day (UTC) or an RFC 3339 date-time`,
+    examples: ["2026-03-21T10:05:00Z"],
+  });
+}
+
+export function wordsParameter(description: string, example: string) {
+  return parameter((text) => text.length <= longestQuestion && plainQuestion(text) !== undefined, {
+    error: `must have a letter or a digit, and at most ${longestQuestion} characters`,
+    description,
+    examples: [example],
+  });
+}
+
+const longestQuestion = 500;
+
+export function cursorParameter() {
+  return parameter(isCursor, {
+    error: "must be the `nextCursor` of a page of this list",
+    description: "`nextCursor` of the page before: goes on behind it, whatever has arrived meanwhile",
+    examples: ["MS45NTEuOWYyYzAxYTRlN2I4ZDM2MA"],
+  });
+}
+
+/** Where a list goes on, by the cursor of a page of this very question. */
+export function cursorPosition(cursor: string, question: unknown, doing: string): number | Refusal {
+  const detail = "must come from a page of the same list, with the same filters";
+  return positionOf(cursor, question) ?? wrongParameter("cursor", detail, doing);
+}
+
+/** What a refusal says of a parameter that is wrong beside others. */
+export function wrongParameter(name: string, detail: string, doing: string): Refusal {
+  return new Refusal("invalid_query", `Cannot ${doing}: "${name}" ${detail}`, {
+    faults: [{ parameter: name, detail }],
+  });
+}

@@ -1,0 +1,53 @@
+import type { Logger } from "pino";
+import { within } from "../../primitives/within.ts";
+import { loggable } from "./loggable.ts";
+import type { Fetching } from "./timed-app.ts";
+
+/** Where to listen: an address of the network, or a socket in the file system (the operator's own channel). */
+export type HttpAddress = { hostname: string; port: number } | { unix: string };
+
+export interface HttpServer {
+  /** With the port that was taken when 0 was asked for; `undefined` on a socket of the file system. */
+  readonly url: URL | undefined;
+  /** Ends listening and closes idle connections at once, lets requests in flight end, cuts off after `graceMs`. */
+  stop(graceMs: number): Promise<void>;
+}
+
+/** Serves the app. Throws at once when the address is taken. */
+export function serveHttp(app: Fetching, address: HttpAddress, log: Logger): HttpServer {
+  const shared = {
+    fetch: (request: Request) => app.fetch(withAbsoluteUrl(request)),
+    // What is thrown inside the app is answered there; this is for what not even its error hook could take.
+    error: (error: Error) => {
+      log.error({ error: loggable(error) }, "request failed: nothing could answer it");
+      return new Response(null, { status: 500 });
+    },
+    // Else a failure is answered with a page that shows the source. Outside of development Bun also lets a second
+    // process listen on the same port, and each would get some of the requests: hence `reusePort: false` below.
+    development: false,
+    // The door refuses large bodies itself (body.ts): Bun's own 413 is bare. What nobody reads, Bun doesn't keep.
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+  };
+  const server =
+    "unix" in address
+      ? Bun.serve({ ...shared, unix: address.unix })
+      : Bun.serve({ ...shared, ...address, reusePort: false, idleTimeout: idleTimeoutSeconds });
+  return {
+    url: "unix" in address ? undefined : server.url,
+    async stop(graceMs) {
+      await within(graceMs, server.stop(false), () => undefined);
+      await server.stop(true);
+    },
+  };
+}
+
+/** Longer than any answer takes to begin: Bun's 10 s would cut off a send that waits for its twin. */
+const idleTimeoutSeconds = 60;
+
+/**
+ * Without a Host that names one (HTTP/1.0, as old health checkers speak, or an empty field) Bun's url is the path
+ * alone, where Elysia looks for the path behind the host.
+ */
+function withAbsoluteUrl(request: Request): Request {
+  return request.url.startsWith("/") ? new Request(`http://localhost${request.url}`, request) : request;
+}

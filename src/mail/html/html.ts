@@ -1,0 +1,229 @@
+import { compile, type DomNode, type FormatCallback } from "html-to-text";
+import sanitize from "sanitize-html";
+import { quotedLines } from "../../domain/quote.ts";
+import { shownElements, tameHtml } from "./tame-html.ts";
+
+/**
+ * The text alternative of HTML: what a reader without a browser should see. Links become `text (url)`,
+ * table rows become lines, images their `alt`. Never throws, and its time grows with the input's length alone.
+ */
+export function textOfHtml(html: string): string {
+  toText ??= textMaker();
+  return toText(tameHtml(html.slice(0, maxInputLength)))
+    .replaceAll("\0", "\uFFFD")
+    .toWellFormed()
+    .split(/\r\n|\r|\n/)
+    .map((line) => line.trimEnd())
+    .join("\n")
+    .replaceAll(/\n{3,}/g, "\n\n")
+    .replace(/^\n+/, "")
+    .trimEnd();
+}
+
+/**
+ * HTML of a stranger made fit to stand inside our own mail. What is left is structure and words: no script, style, class or id (an
+ * overlay would need one), no form, frame or embedded thing, and links only by http, https, mailto and tel. Images go too and leave
+ * their `alt`: a remote one tells its owner who reads the quote and when, and a `cid:` one points at a part that our mail lacks.
+ * Every element that is opened is closed, so nothing gets out of the one around it.
+ */
+export function sanitizeHtml(html: string): string {
+  return sanitize(tameHtml(html.slice(0, maxInputLength)), {
+    allowedTags: shownElements.filter((name) => name !== "img"),
+    allowedAttributes: {
+      a: ["href"],
+      td: ["colspan", "rowspan", "align"],
+      th: ["colspan", "rowspan", "align"],
+      ol: ["start"],
+      "*": ["dir", "lang"],
+    },
+    allowedSchemes: ["http", "https", "mailto", "tel"],
+    allowProtocolRelative: false,
+    transformTags: {
+      img: (_name, { alt }) => ({ tagName: "span", attribs: {}, ...(alt ? { text: `[${alt}]` } : {}) }),
+    },
+  });
+}
+
+/** The characters of plain text as HTML that shows exactly them. */
+export function escapeHtml(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
+}
+
+/** No mail that we take is bigger (`SMTP_MAX_BYTES` is 25 MiB of MIME), so this ends only the absurd. */
+const maxInputLength = 16 * 1024 * 1024;
+
+/** Each level goes over every line within, so levels past these leave them as they are: else depth multiplies time. */
+const maxListLevels = 8;
+const maxQuoteLevels = 16;
+
+/** What may stand before lines beside a character for each of the HTML: any real mail needs less. */
+const freeMarks = 10_000;
+
+const block = (selector: string, lineBreaks: number) => ({
+  selector,
+  format: "block",
+  options: { leadingLineBreaks: lineBreaks, trailingLineBreaks: lineBreaks },
+});
+
+/** Made when the first HTML comes: a start need not wait for it. */
+let toText: ReturnType<typeof textMaker> | undefined;
+
+/**
+ * The marks of lists and quotes before their lines take at most as much as the HTML itself, and what is then left stands without:
+ * a line break costs four characters, and its indentation as many as somebody likes.
+ */
+function textMaker(): (html: string) => string {
+  let spare = 0;
+  const marked: Marked = (text, longer) => {
+    const more = longer.length - text.length;
+    if (more > spare) return text;
+    spare -= more;
+    return longer;
+  };
+  const convert = compile({
+    wordwrap: false,
+    formatters: {
+      ...{ link: formatLink, cell: formatCell, alt: formatAlt },
+      ...{ list: listFormat(marked), quote: quoteFormat(marked), rule: ruleFormat(marked) },
+    },
+    selectors: [
+      ...["h1", "h2", "h3", "h4", "h5", "h6"].map((selector) => block(selector, 2)),
+      ...["table", "dl"].map((selector) => block(selector, 2)),
+      ...["tr", "caption", "dt", "dd", "center"].map((selector) => block(selector, 1)),
+      { selector: "hr", format: "rule" },
+      { selector: "a", format: "link" },
+      { selector: "ul", format: "list" },
+      { selector: "ol", format: "list" },
+      { selector: "blockquote", format: "quote" },
+      { selector: "td", format: "cell" },
+      { selector: "th", format: "cell" },
+      { selector: "img", format: "alt" },
+    ],
+  });
+  return (html) => {
+    spare = html.length + freeMarks;
+    return convert(html);
+  };
+}
+
+/** The text with its marks where there is room for them, else without. */
+type Marked = (text: string, longer: string) => string;
+
+type Walk = Parameters<FormatCallback>[1];
+type Builder = Parameters<FormatCallback>[2];
+
+function formatLink(element: DomNode, walk: Walk, builder: Builder): void {
+  const url = shownUrl(String(element.attribs?.href ?? ""));
+  if (url === "" || ancestors(element, ["a"]) > 0) {
+    walk(element.children, builder);
+    return;
+  }
+  let label = "";
+  builder.pushWordTransform((word) => {
+    label += word;
+    return word;
+  });
+  walk(element.children, builder);
+  builder.popWordTransform();
+  if (label === "") builder.addInline(url, { noWordTransform: true });
+  else if (label !== url && `${label}/` !== url) builder.addInline(` (${url})`, { noWordTransform: true });
+}
+
+/** The address of a link as a reader may see it; `""` for a place within the page and for schemes that run or embed something. */
+function shownUrl(href: string): string {
+  const url = href.replaceAll(/[\0-\x1f\x7f]/g, "").trim();
+  if (url === "" || url.startsWith("#")) return "";
+  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(url)?.[1]?.toLowerCase();
+  if (scheme === "mailto") return url.slice("mailto:".length).replaceAll(" ", "%20");
+  if (scheme !== undefined && !["http", "https", "ftp", "tel", "sms"].includes(scheme)) return "";
+  return url.replaceAll(" ", "%20");
+}
+
+function listFormat(marked: Marked): FormatCallback {
+  return (element, walk, builder) => {
+    const levels = ancestors(element, ["ul", "ol"]);
+    const items = element.children.filter((child) => child.type === "tag" || (child.data ?? "").trim() !== "");
+    const first = Number.parseInt(String(element.attribs?.start ?? "1"), 10);
+    let number = Number.isSafeInteger(first) ? first : 1;
+    const prefixes = items.map((item) => {
+      if (item.name !== "li" || levels >= maxListLevels) return "";
+      return element.name === "ol" ? `${number++}. ` : "* ";
+    });
+    const lineBreaks = levels > 0 ? 1 : 2;
+    const width = prefixes.reduce((longest, prefix) => Math.max(longest, prefix.length), 0);
+    builder.openList({ leadingLineBreaks: lineBreaks });
+    for (const [index, item] of items.entries()) {
+      const prefix = (prefixes[index] ?? "").padEnd(width);
+      builder.openBlock({ leadingLineBreaks: 1 });
+      walk(item.name === "li" ? item.children : [item], builder);
+      builder.closeBlock({
+        trailingLineBreaks: 1,
+        blockTransform: (text) => marked(text, prefix + text.replaceAll("\n", `\n${" ".repeat(width)}`)),
+      });
+    }
+    builder.closeList({ trailingLineBreaks: lineBreaks });
+  };
+}
+
+function quoteFormat(marked: Marked): FormatCallback {
+  return (element, walk, builder) => {
+    const plain = ancestors(element, ["blockquote"]) >= maxQuoteLevels;
+    builder.openBlock({ leadingLineBreaks: 2 });
+    walk(element.children, builder);
+    builder.closeBlock({
+      trailingLineBreaks: 2,
+      blockTransform: (text) => (plain ? text : marked(text, quotedLines(text).join("\n"))),
+    });
+  };
+}
+
+function ruleFormat(marked: Marked): FormatCallback {
+  return (_element, _walk, builder) => {
+    builder.openBlock({ leadingLineBreaks: 2 });
+    builder.addInline(marked("---", "-".repeat(40)));
+    builder.closeBlock({ trailingLineBreaks: 2 });
+  };
+}
+
+/** Cells of words stand in one line; a cell that lays out blocks, as most tables in mail do, is a block itself. */
+function formatCell(element: DomNode, walk: Walk, builder: Builder): void {
+  if (laysOut(element)) {
+    builder.openBlock({ leadingLineBreaks: 1 });
+    walk(element.children, builder);
+    builder.closeBlock({ trailingLineBreaks: 1 });
+    return;
+  }
+  if (hasWords(element) && followsWords(element)) builder.addInline(" | ");
+  walk(element.children, builder);
+}
+
+type Sibling = DomNode & { prev?: Sibling | null };
+
+function followsWords(cell: Sibling): boolean {
+  for (let before = cell.prev; before; before = before.prev) {
+    if (before.type === "tag" && hasWords(before)) return !laysOut(before);
+  }
+  return false;
+}
+
+function laysOut(cell: DomNode): boolean {
+  return cell.children.some((child) => layoutTags.has(child.name ?? ""));
+}
+
+const layoutTags = new Set("p div table ul ol dl blockquote center pre h1 h2 h3 h4 h5 h6 hr".split(" "));
+
+function hasWords(cell: DomNode): boolean {
+  return cell.children.some((child) => child.type === "tag" || (child.data ?? "").trim() !== "");
+}
+
+function formatAlt(element: DomNode, _walk: Walk, builder: Builder): void {
+  builder.addInline(String(element.attribs?.alt ?? ""));
+}
+
+function ancestors(element: DomNode, names: readonly string[]): number {
+  let count = 0;
+  for (let parent = element.parent; parent; parent = parent.parent) {
+    if (names.includes(parent.name ?? "")) count += 1;
+  }
+  return count;
+}

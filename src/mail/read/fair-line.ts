@@ -1,0 +1,96 @@
+import { passingMemory } from "../../primitives/memory.ts";
+
+/**
+ * Jobs that wait for one of a few places. Senders are served in turn, those first who have fewest places already, so that one who
+ * sends a thousand keeps no other waiting. Who had a job ended lately comes behind all others, and such senders together never
+ * have the last place. Bookkeeping alone: no clock, no process.
+ */
+export interface FairLine<Item> {
+  add(sender: string, item: Item): void;
+  /** The next one, which has a place from now on. */
+  take(nowMs: number): Item | undefined;
+  /** It waits no longer; false where it is not in line. */
+  remove(sender: string, item: Item): boolean;
+  /** It gives its place back. */
+  leave(sender: string): void;
+  /** The sender's job had to be ended. */
+  suspect(sender: string, nowMs: number): void;
+  /** All that wait, who do so no longer. */
+  clear(): Item[];
+  readonly length: number;
+}
+
+const suspectedMs = 10 * 60_000;
+const mostSuspects = 10_000;
+
+export function fairLine<Item>(places: number): FairLine<Item> {
+  /** The sender that was served longest ago comes first. */
+  const waiting = new Map<string, Item[]>();
+  const served = new Map<string, number>();
+  const suspects = passingMemory<string, true>(mostSuspects);
+  const placesOfSuspects = Math.max(1, places - 1);
+
+  function isSuspect(sender: string, nowMs: number): boolean {
+    return suspects.get(sender, nowMs) === true;
+  }
+
+  function nextSender(nowMs: number): string | undefined {
+    let suspectsServed = 0;
+    for (const [sender, count] of served) if (isSuspect(sender, nowMs)) suspectsServed += count;
+    let next: { sender: string; rank: number } | undefined;
+    for (const sender of waiting.keys()) {
+      const suspected = isSuspect(sender, nowMs);
+      if (suspected && suspectsServed >= placesOfSuspects) continue;
+      const rank = (served.get(sender) ?? 0) + (suspected ? places : 0);
+      if (next === undefined || rank < next.rank) next = { sender, rank };
+    }
+    return next?.sender;
+  }
+
+  function keep(sender: string, items: Item[]): void {
+    if (items.length > 0) waiting.set(sender, items);
+    else waiting.delete(sender);
+  }
+
+  return {
+    add(sender, item) {
+      const items = waiting.get(sender);
+      if (items === undefined) waiting.set(sender, [item]);
+      else items.push(item);
+    },
+    take(nowMs) {
+      const sender = nextSender(nowMs);
+      if (sender === undefined) return undefined;
+      const items = waiting.get(sender) ?? [];
+      const item = items.shift();
+      waiting.delete(sender);
+      keep(sender, items);
+      served.set(sender, (served.get(sender) ?? 0) + 1);
+      return item;
+    },
+    remove(sender, item) {
+      const items = waiting.get(sender) ?? [];
+      const others = items.filter((each) => each !== item);
+      keep(sender, others);
+      return others.length < items.length;
+    },
+    leave(sender) {
+      const count = (served.get(sender) ?? 0) - 1;
+      if (count > 0) served.set(sender, count);
+      else served.delete(sender);
+    },
+    suspect(sender, nowMs) {
+      suspects.set(sender, true, nowMs + suspectedMs);
+    },
+    clear() {
+      const items = [...waiting.values()].flat();
+      waiting.clear();
+      return items;
+    },
+    get length() {
+      let length = 0;
+      for (const items of waiting.values()) length += items.length;
+      return length;
+    },
+  };
+}

@@ -1,0 +1,98 @@
+import type { Named } from "./addresses.ts";
+import { trimBlanks } from "./white-space.ts";
+
+/** What the head of a mail says that it is listed by. */
+export interface Listed {
+  from: Named | undefined;
+  to: Named[];
+  cc: Named[];
+  replyTo: Named[];
+  subject: string | undefined;
+  messageId: string | undefined;
+  inReplyTo: string | undefined;
+  references: string | undefined;
+}
+
+/**
+ * The head of a mail as a machine writes it: ASCII, a field a line or folded, names without quotes, comments or encoded
+ * words. Undefined where anything else stands in a field that counts: that is for readHead, which takes several times as
+ * long. Where this answers, it answers what readHead would.
+ */
+export function plainHead(head: string): Listed | undefined {
+  const fields = new Map<string, string[]>();
+  for (const line of unfolded(head)) {
+    const colon = line.indexOf(":");
+    const name = line.slice(0, Math.max(colon, 0));
+    if (!fieldName.test(name) || line.includes("\r") || line.includes("\n")) return undefined;
+    const key = name.toLowerCase();
+    if (!listed.has(key)) continue;
+    const value = trimBlanks(line, colon + 1);
+    // An encoded word, or ISO-2022-JP.
+    if (value.includes("=?") || value.includes("\x1b")) return undefined;
+    const values = fields.get(key);
+    if (values === undefined) fields.set(key, [value]);
+    else values.push(value);
+  }
+  const from = addressesOf(fields.get("from"));
+  const to = addressesOf(fields.get("to"));
+  const cc = addressesOf(fields.get("cc"));
+  const replyTo = addressesOf(fields.get("reply-to"));
+  if (!(from && to && cc && replyTo)) return undefined;
+  if (from.length === 0 && fields.has("sender")) return undefined;
+  // Of a field that comes twice the first counts, and an empty one is none.
+  const textOf = (name: string) => fields.get(name)?.[0] || undefined;
+  return {
+    from: from[0],
+    ...{ to, cc, replyTo },
+    subject: textOf("subject"),
+    messageId: textOf("message-id"),
+    inReplyTo: textOf("in-reply-to"),
+    references: textOf("references"),
+  };
+}
+
+/** Unfolding takes out the line break alone (RFC 5322 §2.2.3). */
+function unfolded(head: string): string[] {
+  const lines = head.split("\r\n");
+  // Behind the last line there is nothing, and nothing again where the empty line came along.
+  while (lines.at(-1) === "") lines.pop();
+  return head.includes("\r\n ") || head.includes("\r\n\t") ? lines.reduce(fold, []) : lines;
+}
+
+function fold(fields: string[], line: string): string[] {
+  const isContinued = line.startsWith(" ") || line.startsWith("\t");
+  if (isContinued && fields.length > 0) fields.push(`${fields.pop()}${line}`);
+  else fields.push(line);
+  return fields;
+}
+
+function addressesOf(values: readonly string[] = []): Named[] | undefined {
+  const addresses: Named[] = [];
+  for (const value of values) {
+    for (const entry of value === "" ? [] : value.split(",")) {
+      const [, name = "", bracketed, bare = ""] = mailbox.exec(entry) ?? [];
+      const address = bracketed ?? bare;
+      if (address === "") return undefined;
+      addresses.push({ name, address });
+    }
+  }
+  return addresses;
+}
+
+const listed = new Set([
+  "from",
+  "sender",
+  "to",
+  "cc",
+  "reply-to",
+  "subject",
+  "message-id",
+  "in-reply-to",
+  "references",
+]);
+
+const fieldName = /^[A-Za-z0-9-]+$/;
+
+const atom = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]+";
+/** Words with a space between them before an address in brackets; an address; or one by itself. */
+const mailbox = new RegExp(`^ ?(?:(?:(${atom}(?: ${atom})*) )?<(${atom}@[A-Za-z0-9.-]+)>|(${atom}@[A-Za-z0-9.-]+)) ?$`);

@@ -1,0 +1,125 @@
+import { mailboxesIn, type Named } from "./addresses.ts";
+import { tellingCharset } from "./charset.ts";
+import { charsetOfWord, decodeWords, withWordsAsAtoms } from "./encoded-words.ts";
+import type { Listed } from "./fast-head.ts";
+import { trimBlanks } from "./white-space.ts";
+
+/** How much of a header block is read. */
+export interface HeadLimits {
+  blockBytes: number;
+  fieldBytes: number;
+}
+
+export const headLimits: HeadLimits = { blockBytes: 256 * 1024, fieldBytes: 64 * 1024 };
+
+/**
+ * What a head says that a mail is listed by, whatever it looks like. `charsets` are those that the mail's parts name, in
+ * their order: of bytes that are neither ASCII nor UTF-8 the first that the mail names anywhere says what they are.
+ */
+export function readHead(
+  block: Buffer,
+  charsets: Iterable<string | undefined>,
+  limits: HeadLimits = headLimits,
+): { listed: Listed; whole: boolean } {
+  const { fields, whole } = listedFields(block, limits);
+  const valuesOf = (name: string) => fields.filter((field) => field.name === name).map(({ value }) => value);
+  const rawCharset = tellingCharset([...fields.map(({ value }) => charsetOfWord(value)), ...charsets]);
+  const textOf = (name: string) => decodeWords(valuesOf(name)[0] ?? "", rawCharset) || undefined;
+  const mailboxesOf = (name: string) =>
+    valuesOf(name).flatMap((value) => mailboxesIn(withWordsAsAtoms(value, rawCharset)));
+  const listed = {
+    from: senderAmong(mailboxesOf("from")) ?? senderAmong(mailboxesOf("sender")),
+    to: mailboxesOf("to"),
+    cc: mailboxesOf("cc"),
+    replyTo: mailboxesOf("reply-to"),
+    subject: textOf("subject"),
+    messageId: textOf("message-id"),
+    inReplyTo: textOf("in-reply-to"),
+    references: textOf("references"),
+  };
+  return { listed, whole };
+}
+
+/** The first who can be written to from anywhere, or else the first. */
+function senderAmong(mailboxes: readonly Named[]): Named | undefined {
+  return mailboxes.find(({ address }) => address.includes("@")) ?? mailboxes[0];
+}
+
+interface Field {
+  /** In lower case. */
+  name: string;
+  /** Its bytes, one a character, unfolded. */
+  value: string;
+}
+
+/** Fields are cut and left out one by one, so that a million addresses in To don't cost the Subject. */
+function listedFields(block: Buffer, limits: HeadLimits): { fields: Field[]; whole: boolean } {
+  const fields: Field[] = [];
+  const seen = new Set<string>();
+  let whole = true;
+  let left = limits.blockBytes;
+  for (const field of fieldsOf(block)) {
+    const name = nameOf(field);
+    // Past the limit each field that the mail is listed by still has its one place.
+    if (field.length > left && (!listedNames.has(name) || seen.has(name))) {
+      whole = false;
+      continue;
+    }
+    seen.add(name);
+    const kept = field.length > limits.fieldBytes ? cut(field, name, limits.fieldBytes) : field;
+    whole &&= kept.length === field.length;
+    left -= kept.length;
+    if (listedNames.has(name)) fields.push({ name, value: unfolded(kept) });
+  }
+  return { fields, whole };
+}
+
+const listedNames = new Set("from sender to cc reply-to subject message-id in-reply-to references".split(" "));
+
+/** Unfolding takes out the line breaks alone (RFC 5322 §2.2.3); one by itself was none, and is a space. */
+function unfolded(field: Buffer): string {
+  const text = field.toString("latin1", field.indexOf(colon) + 1);
+  return trimBlanks(text.replace(/\r?\n(?=[ \t])/g, "").replace(/[\r\n]+/g, " "));
+}
+
+/** A field from its name to behind its last line break; continuation lines start with a space or a tab (RFC 5322 §2.2.3). */
+function* fieldsOf(block: Buffer): Generator<Buffer> {
+  let start = 0;
+  for (let at = 0; at < block.length; ) {
+    const lineFeed = block.indexOf(lf, at);
+    at = lineFeed < 0 ? block.length : lineFeed + 1;
+    if (block[at] === space || block[at] === tab) continue;
+    yield block.subarray(start, at);
+    start = at;
+  }
+}
+
+function nameOf(field: Buffer): string {
+  const end = field.subarray(0, 128).indexOf(colon);
+  return end < 0 ? "" : trimBlanks(field.toString("latin1", 0, end)).toLowerCase();
+}
+
+/** The part of a field that is worth most: of References the end, where the parent stands; of all others the beginning. */
+function cut(field: Buffer, name: string, limitBytes: number): Buffer {
+  if (name === "references" || name === "in-reply-to") {
+    const tail = field.subarray(field.length - limitBytes);
+    const nextId = Math.max(tail.indexOf("<"), 0);
+    return Buffer.concat([Buffer.from(`${name}: `), tail.subarray(nextId)]);
+  }
+  const kept = field.subarray(0, limitBytes);
+  const comma = addressFields.has(name) ? kept.lastIndexOf(",") : -1;
+  let end = comma > 0 ? comma : kept.length;
+  // Not through the middle of a character: its first byte goes with its last.
+  if ((kept[end - 1] ?? 0) > 0x7f) {
+    while (((kept[end - 1] ?? 0) & 0xc0) === 0x80) end--;
+    end--;
+  }
+  return kept.subarray(0, end);
+}
+
+const addressFields = new Set(["from", "sender", "to", "cc", "reply-to"]);
+
+const lf = 0x0a;
+const colon = 0x3a;
+const space = 0x20;
+const tab = 0x09;

@@ -1,0 +1,62 @@
+/** Charsets that stand in old mail and that the runtime knows nothing of. */
+
+/** What a 7-bit charset says in escapes, by its label. */
+export const escapedCharsets: ReadonlyMap<string, (bytes: Buffer) => string> = new Map([
+  ["utf-7", decodeUtf7],
+  ["hz-gb-2312", decodeHz],
+  ["iso-2022-kr", decodeIso2022Kr],
+]);
+
+/** Of each code page the letters from 0x80 on. */
+const codePages: ReadonlyMap<string, string> = new Map([
+  [
+    "cp437",
+    "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u00a0",
+  ],
+  [
+    "cp850",
+    "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜø£Ø×ƒáíóúñÑªº¿®¬½¼¡«»░▒▓│┤ÁÂÀ©╣║╗╝¢¥┐└┴┬├─┼ãÃ╚╔╩╦╠═╬¤ðÐÊËÈıÍÎÏ┘┌█▄¦Ì▀ÓßÔÒõÕµþÞÚÛÙýÝ¯´\u00ad±‗¾¶§÷¸°¨·¹³²■\u00a0",
+  ],
+]);
+
+export const pagedCharsets: ReadonlyMap<string, (bytes: Buffer) => string> = new Map(
+  [...codePages].map(([label, letters]) => [label, (bytes: Buffer) => decodePage(bytes, letters)]),
+);
+
+function decodePage(bytes: Buffer, letters: string): string {
+  return bytes.toString("latin1").replace(/[\x80-\xff]/g, (byte) => letters.charAt(byte.charCodeAt(0) - 0x80));
+}
+
+/** RFC 2152: `+` begins UTF-16 in base64, `-` or anything else ends it, and `+-` is a plus. */
+function decodeUtf7(bytes: Buffer): string {
+  return bytes.toString("latin1").replace(/\+([A-Za-z0-9+/]*)-?/g, (written, digits) => {
+    if (digits === "") return "+";
+    const units = Buffer.from(digits, "base64");
+    const whole = units.subarray(0, units.length - (units.length % 2));
+    return whole.length === 0 ? written : whole.swap16().toString("utf16le");
+  });
+}
+
+/** RFC 1843: pairs of 7-bit bytes between `~{` and `~}`; `~~` is a tilde, `~` at the end of a line nothing. */
+function decodeHz(bytes: Buffer): string {
+  return bytes.toString("latin1").replace(/~\{((?:[!-w][!-~])*)(?:~\})?|~~|~\r?\n/g, (written, pairs) => {
+    if (pairs !== undefined) return chinese.decode(raised(pairs));
+    return written === "~~" ? "~" : "";
+  });
+}
+
+/** RFC 1557: pairs of 7-bit bytes between SO and SI. */
+function decodeIso2022Kr(bytes: Buffer): string {
+  return bytes
+    .toString("latin1")
+    .replaceAll("\x1b$)C", "")
+    .replace(/\x0e([^\x0f\r\n]*)\x0f?/g, (_, pairs) => korean.decode(raised(pairs)));
+}
+
+/** The 8-bit bytes that 7-bit ones stand for. */
+function raised(pairs: string): Uint8Array {
+  return Buffer.from(pairs, "latin1").map((byte) => (byte > 0x20 && byte < 0x7f ? byte | 0x80 : byte));
+}
+
+const chinese = new TextDecoder("gbk");
+const korean = new TextDecoder("euc-kr");

@@ -1,0 +1,250 @@
+import { isAscii } from "node:buffer";
+import { join } from "node:path";
+import type { Mailbox, ParsedAttachment, ParsedMail } from "../../domain/message.ts";
+import { contentOf } from "../../standards/digest.ts";
+import { storedNames } from "../../standards/filename.ts";
+import { bareMessageId, contentMessageId, messageIdsOf } from "../../standards/message-id.ts";
+import { cleanText, oneLine, truncateCodePoints, withoutControls } from "../../standards/text.ts";
+import { textOfHtml } from "../html/html.ts";
+import type { Named } from "./addresses.ts";
+import { type Bodies, bodiesOf } from "./bodies.ts";
+import { tellingCharset } from "./charset.ts";
+import { decodeWords } from "./encoded-words.ts";
+import { type Listed, plainHead } from "./fast-head.ts";
+import { headLimits, readHead } from "./head.ts";
+import { type Outline, outlineOf } from "./outline.ts";
+import { fileNameOf, isFile, type Part } from "./part.ts";
+import { processPool, type Turn } from "./process-pool.ts";
+import { parameterOf } from "./structured.ts";
+import { decodeTransfer } from "./transfer-encoding.ts";
+
+export interface ParseOptions {
+  /** Stands in the Message-ID of a mail that brings none. */
+  mailDomain: string;
+}
+
+export interface MailParser {
+  /** What the mail says. Never rejects: of a mail that cannot be read in time it says what its head says. */
+  parse(raw: Uint8Array): Promise<ParsedMail>;
+  /** The same for mail that can wait: undefined where it did not get its turn, which is not its fault. */
+  parseInTurn(raw: Uint8Array, turn: Turn): Promise<ParsedMail | undefined>;
+  close(): void;
+}
+
+export interface MailParserOptions extends ParseOptions {
+  timeoutMs?: number;
+  queueMs?: number;
+  processes?: number;
+  mostBytes?: number;
+  /** What is started to parse: the program and its arguments. */
+  command?: readonly string[];
+  onFault?: (fault: string) => void;
+}
+
+export type ParseJob = { raw: Uint8Array; options: ParseOptions };
+export type ParseResult = ParsedMail | undefined;
+
+/**
+ * The parser of the service. Ordinary mail is parsed where it came in; big and suspicious mail in a process of its own that is
+ * ended after `timeoutMs`, because 25 MB of delimiters or line feeds would hold up everything else for seconds.
+ */
+export function mailParser(options: MailParserOptions): MailParser {
+  const { mailDomain } = options;
+  const pool = processPool<ParseJob, ParseResult>({
+    command: options.command ?? parserCommand(),
+    size: options.processes ?? 2,
+    timeoutMs: options.timeoutMs ?? 2000,
+    queueMs: options.queueMs ?? 5000,
+    mostBytes: options.mostBytes ?? 1 << 30,
+    idleMs: 60_000,
+    onFault: options.onFault,
+  });
+
+  async function parseHere(raw: Uint8Array): Promise<ParseResult> {
+    if (raw.length > ordinary.bytes) return undefined;
+    const outline = outlineOf(asBuffer(raw));
+    return isOrdinary(outline) ? parseOutlined(asBuffer(raw), outline, { mailDomain }) : undefined;
+  }
+
+  async function parseApart(raw: Uint8Array, turn: Turn): Promise<ParseResult> {
+    // A copy of the view alone: what is sent is the buffer behind it, which may be much more.
+    const outcome = await pool.run(() => ({ raw: new Uint8Array(raw), options: { mailDomain } }), turn);
+    if (outcome.kind === "unserved") return undefined;
+    return (outcome.kind === "done" ? outcome.result : undefined) ?? parseHead(raw, { mailDomain });
+  }
+
+  async function parseInTurn(raw: Uint8Array, turn: Turn): Promise<ParseResult> {
+    return (await parseHere(raw).catch(() => undefined)) ?? parseApart(raw, turn);
+  }
+
+  return {
+    async parse(raw) {
+      return (await parseInTurn(raw, { sender: "" })) ?? parseHead(raw, { mailDomain });
+    },
+    parseInTurn,
+    close: pool.close,
+  };
+}
+
+/** What may be parsed on the main thread: mail of which the worst takes some ten milliseconds. */
+const ordinary = {
+  bytes: 256 * 1024,
+  headerBytes: 32 * 1024,
+  parts: 100,
+  dashLines: 2000,
+  lines: 8000,
+  htmlBytes: 48 * 1024,
+};
+
+function isOrdinary(outline: Outline): boolean {
+  if (outline.parts.length > ordinary.parts || outline.headerBytes > ordinary.headerBytes) return false;
+  if (outline.dashLines > ordinary.dashLines || outline.lines > ordinary.lines) return false;
+  // Making text of hostile HTML costs ten times what any other part costs.
+  const html = outline.parts.filter((part) => part.role === "html");
+  return html.reduce((bytes, part) => bytes + part.bodyEnd - part.bodyStart, 0) <= ordinary.htmlBytes;
+}
+
+/** The binary is the parser too (binary.ts); from source it is a program by itself. */
+function parserCommand(): string[] {
+  const compiled = import.meta.url.includes("/$bunfs/");
+  return [process.execPath, compiled ? "parse-mail" : join(import.meta.dir, "parse-process.ts")];
+}
+
+/** What a mail says, read here and now, however long it takes. Rejects where the parser cannot read it at all. */
+export async function parseMail(raw: Uint8Array, options: ParseOptions): Promise<ParsedMail> {
+  const bytes = asBuffer(raw);
+  return parseOutlined(bytes, outlineOf(bytes), options);
+}
+
+async function parseOutlined(raw: Buffer, outline: Outline, options: ParseOptions): Promise<ParsedMail> {
+  const { parts } = outline;
+  const head = headOf(raw, parts);
+  const bodies = bodiesOf(raw, parts);
+  const files = parts.filter(isFile);
+  const attachments = attachmentsOf(raw, parts, files.slice(0, maxAttachments));
+  const whole = outline.whole && head.whole && bodies.whole && files.length <= maxAttachments;
+  return toParsedMail({ head: head.listed, bodies, attachments, whole }, raw, options);
+}
+
+function headOf(raw: Buffer, parts: readonly Part[]): { listed: Listed; whole: boolean } {
+  const block = raw.subarray(parts[0]?.headStart, parts[0]?.headEnd);
+  const isShort = block.length <= headLimits.fieldBytes && isAscii(block);
+  const listed = isShort ? plainHead(block.toString("latin1")) : undefined;
+  return listed === undefined ? readHead(block, charsetsOf(parts)) : { listed, whole: true };
+}
+
+function charsetsOf(parts: readonly Part[]): (string | undefined)[] {
+  return parts.map(({ type }) => parameterOf(type, "charset"));
+}
+
+/** What the beginning of the head says: all that is known of a mail that could not be parsed. */
+export async function parseHead(raw: Uint8Array, options: ParseOptions): Promise<ParsedMail> {
+  const block = asBuffer(raw).subarray(0, 64 * 1024);
+  const { parts } = outlineOf(block);
+  const limits = { blockBytes: 32 * 1024, fieldBytes: 8 * 1024 };
+  const head = readHead(block.subarray(parts[0]?.headStart, parts[0]?.headEnd), charsetsOf(parts), limits).listed;
+  return toParsedMail({ head, bodies: noBodies, attachments: [], whole: false }, raw, options);
+}
+
+const noBodies: Bodies = { text: undefined, html: undefined, whole: false };
+
+interface Read {
+  head: Listed;
+  bodies: Bodies;
+  attachments: ParsedAttachment[];
+  whole: boolean;
+}
+
+/** Text beyond this is a file, and HTML beyond this images written out in it: the raw mail has it whole. */
+const maxBodyLength = 2 * 1024 * 1024;
+
+/** A mail of 20,000 parts is kept raw, but not as 20,000 rows. */
+const maxAttachments = 1000;
+
+/** Longer than any path of SMTP (RFC 5321 §4.5.3.1.3), with SMTPUTF8 to spare. */
+const maxAddressLength = 512;
+const maxNameLength = 998;
+
+function toParsedMail({ head, bodies, attachments, whole }: Read, raw: Uint8Array, options: ParseOptions): ParsedMail {
+  const messageId = head.messageId === undefined ? undefined : bareMessageId(head.messageId);
+  let complete = whole;
+
+  function within(length: number, text: string): string {
+    const kept = truncateCodePoints(text, length);
+    complete &&= kept.length === text.length;
+    return kept;
+  }
+
+  /** Entries that nobody could be answered at are left out. */
+  function mailboxesOf(entries: readonly Named[]): Mailbox[] {
+    return entries.flatMap((entry) => {
+      const address = oneLine(entry.address);
+      if (address === "" || address.length > maxAddressLength) return [];
+      const name = within(maxNameLength, oneLine(entry.name));
+      return [name === "" ? { address } : { address, name }];
+    });
+  }
+
+  const bodyHtml = bodies.html === undefined ? undefined : within(maxBodyLength, cleanText(bodies.html));
+  const written = cleanText(bodies.text ?? "");
+  // Some senders leave the text alternative blank.
+  const text = bodyHtml !== undefined && withoutControls(written).trim() === "" ? textOfHtml(bodyHtml) : written;
+  return {
+    messageId: messageId ?? contentMessageId(contentOf(raw), options.mailDomain),
+    inReplyTo: messageIdsOf(head.inReplyTo ?? ""),
+    references: messageIdsOf(head.references ?? ""),
+    from: mailboxesOf(head.from === undefined ? [] : [head.from])[0],
+    // Only an address with a host can be answered.
+    replyTo: mailboxesOf(head.replyTo).find(({ address }) => address.includes("@"))?.address,
+    to: mailboxesOf(head.to),
+    cc: mailboxesOf(head.cc),
+    subject: oneLine(head.subject ?? ""),
+    bodyText: within(maxBodyLength, withoutControls(text)),
+    bodyHtml,
+    attachments,
+    complete,
+  };
+}
+
+function attachmentsOf(raw: Buffer, parts: readonly Part[], files: readonly Part[]): ParsedAttachment[] {
+  if (files.length === 0) return [];
+  const rawCharset = tellingCharset(charsetsOf(parts));
+  const named = files.map((part) => ({
+    filename: fileNameOf(part, rawCharset),
+    contentType: contentTypeOf(part.type.value),
+  }));
+  const names = storedNames(named);
+  return files.map((part, index) => {
+    const contentId = contentIdOf(part.contentId, rawCharset);
+    return {
+      filename: names[index] ?? "",
+      contentType: named[index]?.contentType ?? "",
+      contentId,
+      inline: isInline(part, contentId),
+      bytes: decodeTransfer(raw.subarray(part.bodyStart, part.bodyEnd), part.encoding),
+    };
+  });
+}
+
+/** Without a disposition, what the HTML can point at by its Content-ID stands in the text (RFC 2387). */
+function isInline({ role, disposition }: Part, contentId: string | undefined): boolean {
+  if (role === "inline_file" || disposition.value === "inline") return true;
+  return disposition.value !== "attachment" && contentId !== undefined;
+}
+
+/** RFC 6838 §4.2; what is no type is bytes. */
+function contentTypeOf(type: string): string {
+  return /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/.test(type)
+    ? type
+    : "application/octet-stream";
+}
+
+function contentIdOf(field: string | undefined, rawCharset: string | undefined): string | undefined {
+  const id = oneLine(decodeWords(field ?? "", rawCharset)).replace(/^<|>$/g, "");
+  return id === "" ? undefined : truncateCodePoints(id, maxNameLength);
+}
+
+/** The same bytes with Buffer's searching. */
+function asBuffer(raw: Uint8Array): Buffer {
+  return Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength);
+}

@@ -1,0 +1,156 @@
+import { decodeText } from "./charset.ts";
+import { decodeWords } from "./encoded-words.ts";
+import { isBlank, trimBlanks } from "./white-space.ts";
+
+/** A header value such as `text/plain; charset=utf-8` (RFC 2045 §5.1). Its strings are bytes, one a character. */
+export interface StructuredValue {
+  /** Lower-case, without parameters. */
+  value: string;
+  /** The first of each name, names in lower case; the pieces of a long value (RFC 2231 §3) as they came. */
+  parameters: ReadonlyMap<string, string>;
+  /** False where no value can have come in pieces. */
+  isPieced: boolean;
+}
+
+export function parseStructured(text: string): StructuredValue {
+  return /["(\\]/.test(text) ? parseWithQuotes(text) : parsePlain(text);
+}
+
+/** The bytes that a parameter stands for, pieces put together (RFC 2231 §3). */
+export function parameterOf(structured: StructuredValue, name: string): string | undefined {
+  return piecedTogether(structured, name)?.bytes ?? structured.parameters.get(name);
+}
+
+/** A parameter for a reader's eyes; `undefined` also where it is blank. */
+export function parameterText(structured: StructuredValue, name: string, rawCharset?: string): string | undefined {
+  const { bytes, charset } = piecedTogether(structured, name) ?? { bytes: structured.parameters.get(name) };
+  if (bytes === undefined) return undefined;
+  // Many a mailer writes encoded words here, where RFC 2047 §5 forbids them.
+  const text =
+    charset === undefined ? decodeWords(bytes, rawCharset) : decodeText(Buffer.from(bytes, "latin1"), charset);
+  return text.trim() === "" ? undefined : text;
+}
+
+interface Pieced {
+  bytes: string;
+  /** Set where some piece is percent-encoded. */
+  charset: string | undefined;
+}
+
+function piecedTogether({ parameters, isPieced }: StructuredValue, name: string): Pieced | undefined {
+  if (!isPieced) return undefined;
+  const pieces: { number: number; value: string; isEncoded: boolean }[] = [];
+  for (const [key, value] of parameters) {
+    if (!key.startsWith(`${name}*`)) continue;
+    const [isPiece, number, star] = pieceKey.exec(key.slice(name.length)) ?? [];
+    if (isPiece === undefined) continue;
+    pieces.push({ number: Number(number ?? 0), value, isEncoded: number === undefined || star !== undefined });
+  }
+  if (pieces.length === 0) return undefined;
+  pieces.sort((one, other) => one.number - other.number);
+  const first = pieces[0]?.isEncoded ? charsetAndLanguage.exec(pieces[0].value) : null;
+  const bytes = pieces.map(({ value, isEncoded }, index) => {
+    const written = index === 0 && first !== null ? value.slice(first[0].length) : value;
+    return isEncoded ? percentDecoded(written) : written;
+  });
+  return { bytes: bytes.join(""), charset: pieces.some(({ isEncoded }) => isEncoded) ? (first?.[1] ?? "") : undefined };
+}
+
+/** Behind the name: `*` alone, or `*0`, `*1*` … A star at the end says that the piece is percent-encoded. */
+const pieceKey = /^\*(\d{1,4})?(\*)?$/;
+
+/** RFC 2231 §4. */
+const charsetAndLanguage = /^([^']{0,80})'[^']{0,80}'/;
+
+function percentDecoded(text: string): string {
+  return text.replace(/%([0-9a-f]{2})/gi, (_, digits) => String.fromCharCode(Number.parseInt(digits, 16)));
+}
+
+/** Most values have neither quotes nor comments, and every part of every mail has two or three values. */
+function parsePlain(text: string): StructuredValue {
+  const [value = "", ...pieces] = text.split(";");
+  const parameters = new Map<string, string>();
+  for (const piece of pieces) {
+    const equals = piece.indexOf("=");
+    if (equals < 0) continue;
+    const name = trimBlanks(piece.slice(0, equals)).toLowerCase();
+    if (!parameters.has(name)) parameters.set(name, trimBlanks(piece, equals + 1));
+  }
+  return { value: trimBlanks(value).toLowerCase(), parameters, isPieced: text.includes("*") };
+}
+
+/** One walk over the value. Quotes are minded, so that `name="; boundary=x"` is a name, and comments are passed over. */
+function parseWithQuotes(text: string): StructuredValue {
+  const parameters = new Map<string, string>();
+  let value: string | undefined;
+  let name: string | undefined;
+  let token = "";
+  let wasQuoted = false;
+  let commentsClose = true;
+
+  function finish(): void {
+    const kept = wasQuoted ? token : trimBlanks(token);
+    if (value === undefined) value = kept.toLowerCase();
+    else if (name !== undefined && !parameters.has(name)) parameters.set(name, kept);
+    name = undefined;
+    token = "";
+    wasQuoted = false;
+  }
+
+  /** Within the word of a parameter, as in `Invoice(1).pdf`, a bracket is one more character. */
+  function beginsComment(): boolean {
+    return commentsClose && (name === undefined || token === "" || isBlank(token.charCodeAt(token.length - 1)));
+  }
+
+  for (let at = 0; at < text.length; at++) {
+    const character = text.charAt(at);
+    if (character === ";") {
+      finish();
+    } else if (character === "(" && beginsComment()) {
+      const end = endOfComment(text, at);
+      if (end < 0 && !text.includes(";", at)) break;
+      // One that never closes is none: it would take the boundary along that stands behind it.
+      commentsClose = end >= 0;
+      if (commentsClose) at = end - 1;
+      else token += character;
+    } else if (wasQuoted) {
+      // Behind its closing quote a value has ended, whatever follows.
+    } else if (character === '"') {
+      const end = endOfQuoted(text, at);
+      token = trimBlanks(token) + unquoted(text.slice(at + 1, end));
+      wasQuoted = true;
+      at = end;
+    } else if (character === "=" && value !== undefined && name === undefined) {
+      name = trimBlanks(token).toLowerCase();
+      token = "";
+    } else {
+      token += character;
+    }
+  }
+  finish();
+  return { value: value ?? "", parameters, isPieced: text.includes("*") };
+}
+
+/** The place of the quote that closes the one at `from`, or the end of the text. */
+export function endOfQuoted(text: string, from: number): number {
+  let at = from + 1;
+  while (at < text.length && text[at] !== '"') at += text[at] === "\\" ? 2 : 1;
+  return Math.min(at, text.length);
+}
+
+/** Only quotes and backslashes need a backslash before them; before a letter it is one, as in `C:\TEMP\x.png`. */
+export function unquoted(text: string): string {
+  return text.replace(/\\(["\\])/g, "$1");
+}
+
+/** Behind the comment that begins at `from`, comments within it included (RFC 5322 §3.2.2); -1 where it never closes. */
+export function endOfComment(text: string, from: number): number {
+  let depth = 0;
+  for (let at = from; at < text.length; at++) {
+    const character = text[at];
+    if (character === "\\") at++;
+    else if (character === "(") depth++;
+    else if (character === ")" && --depth === 0) return at + 1;
+  }
+  return -1;
+}

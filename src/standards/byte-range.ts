@@ -1,0 +1,29 @@
+/** The bytes to answer with, both ends included. */
+export interface ByteRange {
+  first: number;
+  last: number;
+}
+
+/**
+ * What a `Range` field asks of something of this size (RFC 9110 §14.2): one range that can be had, `unsatisfiable`, or
+ * `undefined` for the whole. A field that is malformed, of another unit, or of several ranges counts as none, as the RFC allows.
+ */
+export function parseRange(field: string | null, sizeBytes: number): ByteRange | "unsatisfiable" | undefined {
+  const [, from = "", to = ""] = /^\s*bytes\s*=\s*(?:(\d{1,15})\s*)?-\s*(?:(\d{1,15})\s*)?$/i.exec(field ?? "") ?? [];
+  if (from === "" && to === "") return undefined;
+  if (from === "") {
+    const suffix = Math.min(Number(to), sizeBytes);
+    return suffix === 0 ? "unsatisfiable" : { first: sizeBytes - suffix, last: sizeBytes - 1 };
+  }
+  const first = Number(from);
+  const last = to === "" ? sizeBytes - 1 : Math.min(Number(to), sizeBytes - 1);
+  if (to !== "" && Number(to) < first) return undefined;
+  return first >= sizeBytes ? "unsatisfiable" : { first, last };
+}
+
+/** Whether an `If-None-Match` field names this entity tag, by weak comparison (RFC 9110 §13.1.2). */
+export function matchesEntityTag(field: string | null, entityTag: string): boolean {
+  if (field === null) return false;
+  const tags = field.match(/\*|(?:W\/)?"[^"]*"/g) ?? [];
+  return tags.some((tag) => tag === "*" || tag.replace(/^W\//, "") === entityTag);
+}

@@ -1,0 +1,189 @@
+import { boundedMemory } from "../primitives/memory.ts";
+
+/**
+ * What a secret proves: webhook signatures in two schemes, and the signature of an attachment link
+ * (contract §9, §10.1, §10.2). Keys are imported once and kept as values, since an import costs
+ * more than a signature.
+ */
+export interface WebhookSigner {
+  /** Lower-case hex over `<timestamp>.<body>`, keyed with the UTF-8 bytes of the whole secret. */
+  xSignature(timestamp: number, body: string): Promise<string>;
+  /** `v1,<base64>` over `<id>.<timestamp>.<body>`, keyed with the bytes behind `whsec_` (Standard Webhooks). */
+  standardSignature(id: string, timestamp: number, body: string): Promise<string>;
+}
+
+export interface SignedDelivery {
+  eventId: string;
+  sentAt: Date;
+  /** Exactly the bytes that go out. */
+  body: string;
+  signer: WebhookSigner;
+  /** The signer of the secret that a rotation replaces, while the overlap lasts. */
+  replacedSigner?: WebhookSigner | undefined;
+}
+
+/**
+ * The headers that prove a delivery. While a rotation overlaps, `webhook-signature` carries the new and the
+ * old signature, as Standard Webhooks allows. `X-Signature` has room for one: the old one, because the
+ * receiver learns the new secret within the overlap and not before it.
+ */
+export async function webhookHeaders(delivery: SignedDelivery): Promise<Record<string, string>> {
+  const { eventId, body, signer, replacedSigner } = delivery;
+  const timestamp = Math.floor(delivery.sentAt.getTime() / 1000);
+  const [xSignature, newer, older] = await Promise.all([
+    (replacedSigner ?? signer).xSignature(timestamp, body),
+    signer.standardSignature(eventId, timestamp, body),
+    replacedSigner?.standardSignature(eventId, timestamp, body),
+  ]);
+  return {
+    "content-type": "application/json",
+    "x-timestamp": String(timestamp),
+    "x-signature": xSignature,
+    "webhook-id": eventId,
+    "webhook-timestamp": String(timestamp),
+    "webhook-signature": older === undefined ? newer : `${newer} ${older}`,
+  };
+}
+
+/** The signer of one secret. Throws for a secret that `webhookSecretFault` names a fault of: it was to be asked first. */
+export async function webhookSigner(secret: string): Promise<WebhookSigner> {
+  const fault = webhookSecretFault(secret);
+  if (fault !== undefined) throw new Error(`Cannot sign webhooks: the secret ${fault}`);
+  const whole = await hmacKey(utf8.encode(secret));
+  const decoded = await hmacKey(standardKeyBytes(secret) ?? utf8.encode(secret));
+  return {
+    xSignature: async (timestamp, body) => (await hmac(whole, `${timestamp}.${body}`)).toHex(),
+    standardSignature: async (id, timestamp, body) =>
+      `v1,${(await hmac(decoded, `${id}.${timestamp}.${body}`)).toBase64()}`,
+  };
+}
+
+/** Signers by secret, `limit` of those last made at most: a delivery then costs no key import. */
+export function signerCache(limit = 1000): (secret: string) => Promise<WebhookSigner> {
+  const signers = boundedMemory<string, Promise<WebhookSigner>>(limit);
+  return (secret) => {
+    const known = signers.get(secret);
+    if (known) return known;
+    const made = webhookSigner(secret);
+    signers.set(secret, made);
+    return made;
+  };
+}
+
+/**
+ * Why a text can't be a webhook secret, or `undefined` when it can. `whsec_` promises base64 to every library
+ * of Standard Webhooks, and under 24 bytes is less than that standard asks for; any other text of 24 bytes keys both schemes as it is.
+ */
+export function webhookSecretFault(secret: string): string | undefined {
+  if (!/^[\x21-\x7e]+$/.test(secret) || secret.length > 512) return "must be 24 to 512 visible ASCII characters";
+  if (!secret.startsWith(secretPrefix)) return secret.length < 24 ? "must have at least 24 characters" : undefined;
+  const bytes = standardKeyBytes(secret);
+  if (bytes === undefined) return 'must have base64 behind "whsec_"';
+  return bytes.length < 24 ? 'must have at least 24 bytes of base64 behind "whsec_"' : undefined;
+}
+
+export function newWebhookSecret(randomBytes: (length: number) => Uint8Array): string {
+  return secretPrefix + Uint8Array.from(randomBytes(32)).toBase64();
+}
+
+export interface ReceivedWebhook {
+  /** Header names in lower case. */
+  headers: Readonly<Record<string, string | undefined>>;
+  body: string;
+  secret: string;
+  now: Date;
+  toleranceSeconds?: number;
+}
+
+/** What a receiver finds wrong with a request, in both schemes, or `undefined`: it is ours, whole and fresh. */
+export async function webhookFault({ headers, body, secret, now, toleranceSeconds = 300 }: ReceivedWebhook) {
+  const keyFault = webhookSecretFault(secret);
+  if (keyFault !== undefined) return `the secret ${keyFault}`;
+  const id = headers["webhook-id"];
+  const timestamps = [headers["x-timestamp"], headers["webhook-timestamp"]];
+  const hex = headers["x-signature"];
+  const signatures = headers["webhook-signature"];
+  if (!id || !hex || !signatures || timestamps.some((text) => text === undefined))
+    return "a signature header is missing";
+  for (const text of timestamps) {
+    if (!/^\d{1,15}$/.test(text ?? "")) return "a timestamp is not a number of seconds";
+    if (Math.abs(now.getTime() / 1000 - Number(text)) > toleranceSeconds) return "a timestamp is too old or too new";
+  }
+  const whole = await hmacKey(utf8.encode(secret));
+  if (!(await hexMatches(whole, `${timestamps[0]}.${body}`, hex))) return "X-Signature does not match";
+  const decoded = await hmacKey(standardKeyBytes(secret) ?? utf8.encode(secret));
+  for (const signature of signatures.split(" ", 16)) {
+    const bytes = signature.startsWith("v1,") ? base64Bytes(signature.slice(3)) : undefined;
+    if (bytes && (await hmacMatches(decoded, `${id}.${timestamps[1]}.${body}`, bytes))) return undefined;
+  }
+  return "webhook-signature does not match";
+}
+
+/**
+ * The key of attachment links, derived from SIGNING_KEY by HKDF (RFC 5869), so that no other use of that key can
+ * ever make a valid link. Salt and info are fixed: links outlive a restart.
+ */
+export async function attachmentKey(signingKey: string): Promise<CryptoKey> {
+  const material = await crypto.subtle.importKey("raw", utf8.encode(signingKey), "HKDF", false, ["deriveKey"]);
+  return crypto.subtle.deriveKey(
+    { name: "HKDF", hash: "SHA-256", salt: utf8.encode("inboxd"), info: utf8.encode("attachment link 1") },
+    material,
+    { name: "HMAC", hash: "SHA-256", length: 256 },
+    false,
+    ["sign", "verify"],
+  );
+}
+
+/** The signature of an attachment link that is valid until `expires`, in unix seconds. */
+export async function attachmentSignature(key: CryptoKey, messageId: string, storedName: string, expires: number) {
+  return (await hmac(key, attachmentText(messageId, storedName, expires))).toHex();
+}
+
+export interface AttachmentLink {
+  messageId: string;
+  storedName: string;
+  expires: number;
+  signature: string;
+}
+
+/** Whether the signature is ours. Whether the link has expired is another question. */
+export function isAttachmentSignature(key: CryptoKey, link: AttachmentLink): Promise<boolean> {
+  return hexMatches(key, attachmentText(link.messageId, link.storedName, link.expires), link.signature);
+}
+
+/** A stored name holds no line feed, so three of them mean one split: no two links share a text. */
+function attachmentText(messageId: string, storedName: string, expires: number): string {
+  return `attachment\n${messageId}\n${storedName}\n${expires}`;
+}
+
+const secretPrefix = "whsec_";
+const utf8 = new TextEncoder();
+
+/** The bytes behind `whsec_`, padded or not; `undefined` for a secret of another form. */
+function standardKeyBytes(secret: string): Uint8Array<ArrayBuffer> | undefined {
+  return secret.startsWith(secretPrefix) ? base64Bytes(secret.slice(secretPrefix.length)) : undefined;
+}
+
+function base64Bytes(text: string): Uint8Array<ArrayBuffer> | undefined {
+  const unpadded = text.replace(/={1,2}$/, "");
+  if (!/^[A-Za-z0-9+/]+$/.test(unpadded) || unpadded.length % 4 === 1) return undefined;
+  return Uint8Array.fromBase64(unpadded);
+}
+
+function hmacKey(bytes: Uint8Array<ArrayBuffer>): Promise<CryptoKey> {
+  return crypto.subtle.importKey("raw", bytes, { name: "HMAC", hash: "SHA-256" }, false, ["sign", "verify"]);
+}
+
+async function hmac(key: CryptoKey, text: string): Promise<Uint8Array> {
+  return new Uint8Array(await crypto.subtle.sign("HMAC", key, utf8.encode(text)));
+}
+
+/** The shape is checked first: a decoder that skips what isn't hex would let many texts pass for one signature. */
+async function hexMatches(key: CryptoKey, text: string, hex: string): Promise<boolean> {
+  return /^[0-9a-f]{64}$/.test(hex) && hmacMatches(key, text, Uint8Array.fromHex(hex));
+}
+
+/** `subtle.verify` compares in constant time and takes any length. */
+function hmacMatches(key: CryptoKey, text: string, signature: Uint8Array<ArrayBuffer>): Promise<boolean> {
+  return crypto.subtle.verify("HMAC", key, signature, utf8.encode(text));
+}

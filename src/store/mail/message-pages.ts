@@ -1,0 +1,238 @@
+import { type SQL, sql } from "drizzle-orm";
+import { type Db, query, shownInstant, statement } from "../../database/db.ts";
+import type { ListedAttachment } from "./attachments.ts";
+import { listedBodies } from "./bodies.ts";
+
+/** A message as it is shown: what lists read, and nothing more. */
+export interface ShownMessage {
+  id: string;
+  threadId: string;
+  inboxId: string;
+  /** Its number: among all messages of its inbox, or in a list of one direction among those. */
+  position: number;
+  direction: "inbound" | "outbound";
+  status: "received" | "pending" | "sent" | "failed";
+  fromAddr: string;
+  fromName: string | null;
+  toAddr: string;
+  cc: string[];
+  replyTo: string | null;
+  subject: string;
+  bodyText: string;
+  bodyHtml: string | null;
+  /** In their order, in a list the first of them; null where there are none. */
+  attachments: ListedAttachment[] | null;
+  rfcMessageId: string;
+  providerMessageId: string | null;
+  failure: { code: number | null; enhancedCode: string | null; message: string } | null;
+  /** As it is shown: `2026-03-21T10:05:00.123Z`. A page spent a tenth of its time on dates. */
+  createdAt: string;
+  envelopeFrom: string | null;
+  /** The mail was not read whole; in a list also: a body is cut. */
+  truncated: boolean;
+}
+
+/** As a list finds it: bodies come with it where they are short, else their sizes alone, in octets. */
+export type ListedMessage =
+  | (ShownMessage & { longBodies: null })
+  | (Omit<ShownMessage, "bodyText" | "bodyHtml"> & { longBodies: [text: number, html: number] });
+
+type Row = ListedMessage & Record<string, unknown>;
+
+const shownFields = fieldsWith(`m.body_text as "bodyText", m.body_html as "bodyHtml"`, "a.message_id = m.id");
+
+const mostListedAttachments = 50;
+
+export const listedFields = fieldsWith(listedBodies, `a.message_id = m.id and a.position < ${mostListedAttachments}`);
+
+/** With the attachments as JSON, since few messages have any, and another statement for a page costs more than they do. */
+function fieldsWith(bodies: string, attachments: string): SQL {
+  return sql.raw(
+    `m.id, m.thread_id as "threadId", m.inbox_id as "inboxId", m.direction,
+     m.status, m.from_addr as "fromAddr", m.from_name as "fromName", m.to_addr as "toAddr", m.cc, m.reply_to as "replyTo",
+     m.subject, ${bodies},
+     m.rfc_message_id as "rfcMessageId", m.provider_message_id as "providerMessageId", m.failure, m.created_at::text as "createdAt",
+     m.envelope_from as "envelopeFrom", m.truncated,
+     case when m.attachment_count > 0 then (
+       select json_agg(json_build_object('id', a.id, 'filename', a.filename, 'contentType', a.content_type, 'sizeBytes', a.size_bytes,
+         'contentId', a.content_id, 'inline', a.inline) order by a.position)
+       from attachments a where ${attachments}
+     ) end as attachments`,
+  );
+}
+
+/** Puts the instants of rows that were just read into the form in which they are shown. */
+export function shownRows<Shown extends Pick<ShownMessage, "createdAt">>(rows: Shown[]): Shown[] {
+  for (const row of rows) row.createdAt = shownInstant(row.createdAt);
+  return rows;
+}
+
+/** The inbox of an account, with the totals that are kept in its row. */
+export interface InboxTotals {
+  id: string;
+  messageCount: number;
+  inboundCount: number;
+  threadCount: number;
+  unreadCount: number;
+}
+
+export async function findInboxTotals(db: Db, accountId: string, id: string): Promise<InboxTotals | undefined> {
+  const [totals] = await query<InboxTotals & Record<string, unknown>>(
+    db,
+    sql`select id, message_count as "messageCount", inbound_count as "inboundCount", thread_count as "threadCount",
+          unread_count as "unreadCount"
+        from inboxes where id = ${id} and account_id = ${accountId} and deleted_at is null`,
+  );
+  return totals;
+}
+
+/** In which numbers a list is paged: all messages of an inbox, or those of one direction. Both are dense. */
+export type Axis = "all" | "inbound" | "outbound";
+
+export interface InboxPage {
+  accountId: string;
+  inboxId: string;
+  axis: Axis;
+  limit: number;
+  offset: number;
+  /** In place of the offset: goes on before this number. */
+  before: number | undefined;
+}
+
+/**
+ * A page of an account's inbox, the newest first, with its total: all in one statement, since a trip to the database costs
+ * more than what this one does there. Undefined where the account has no such inbox.
+ */
+export async function findMessagesPage(
+  db: Db,
+  { accountId, inboxId, axis, limit, offset, before }: InboxPage,
+): Promise<{ total: number; messages: ListedMessage[] } | undefined> {
+  const found = before === undefined ? pageFromTop[axis] : pageBefore[axis];
+  const rows = await found(db, { accountId, inboxId, limit, offset, before });
+  const [first] = rows;
+  return first && { total: first.total, messages: shownRows(rows.filter(({ id }) => id !== null)) };
+}
+
+const pageFromTop = pages(sql`i.total - ${sql.placeholder("offset")}::int8`);
+const pageBefore = pages(sql`least(i.total, ${sql.placeholder("before")}::int8 - 1)`);
+
+function pages(last: SQL) {
+  const on = (total: string, number: string, ofAxis: string) =>
+    // The first row alone has the total: each value of each row takes its time to be read.
+    statement<Row & { total: number }>(sql`
+      select case when m.position is null or m.position = ${last} then i.total end as total, m.* from (
+        select ${sql.raw(total)} as total from inboxes
+        where id = ${sql.placeholder("inboxId")} and account_id = ${sql.placeholder("accountId")} and deleted_at is null
+      ) i left join lateral (
+        select ${sql.raw(number)} as position, ${listedFields} from messages m
+        where m.inbox_id = ${sql.placeholder("inboxId")} ${sql.raw(ofAxis)}
+          and ${sql.raw(number)} between greatest(1, ${last} - ${sql.placeholder("limit")}::int8 + 1) and ${last}
+      ) m on true order by m.position desc`);
+  return {
+    all: on("message_count", "m.seq", ""),
+    inbound: on("inbound_count", "m.direction_seq", "and m.direction = 'inbound'"),
+    outbound: on("message_count - inbound_count", "m.direction_seq", "and m.direction = 'outbound'"),
+  };
+}
+
+/** The messages with these numbers, both ends included, the newest first. The cost is that of the rows, wherever they lie. */
+export async function listMessagesBetween(
+  db: Db,
+  inboxId: string,
+  axis: Axis,
+  first: number,
+  last: number,
+): Promise<ListedMessage[]> {
+  const statement =
+    axis === "all"
+      ? sql`select m.seq as position, ${listedFields} from messages m where m.inbox_id = ${inboxId} and m.seq between ${first} and ${last}
+            order by m.seq desc`
+      : sql`select m.direction_seq as position, ${listedFields} from messages m where m.inbox_id = ${inboxId} and m.direction = ${axis}
+              and m.direction_seq between ${first} and ${last}
+            order by m.direction_seq desc`;
+  return shownRows(await query<Row>(db, statement));
+}
+
+/**
+ * The lowest number whose message is not older than `at`, or `count + 1`. The order of numbers is the order of time, so it is
+ * found by halving: twenty steps among a million, and no index by time.
+ */
+export async function findFirstSince(db: Db, inboxId: string, axis: Axis, count: number, at: Date): Promise<number> {
+  const probed =
+    axis === "all"
+      ? sql`m.inbox_id = ${inboxId} and m.seq = (low + high) / 2`
+      : sql`m.inbox_id = ${inboxId} and m.direction = ${axis} and m.direction_seq = (low + high) / 2`;
+  const [found] = await query<{ low: number }>(
+    db,
+    sql`with recursive halves (low, high) as (
+          select 1, ${count}::int + 1
+          union all
+          select case when older then (low + high) / 2 + 1 else low end, case when older then high else (low + high) / 2 end
+          from halves cross join lateral (select m.created_at < ${at} as older from messages m where ${probed}) probe
+          where low < high
+        )
+        select low from halves where low >= high`,
+  );
+  // A message of a deleted inbox may be gone already; then there is nothing to show.
+  return found?.low ?? count + 1;
+}
+
+export interface ThreadPage {
+  threadId: string;
+  /** How many messages the thread has. */
+  total: number;
+  limit: number;
+  offset: number;
+}
+
+/** A page of a thread, the oldest first, counted off from the nearer end. */
+export async function listThreadMessages(db: Db, page: ThreadPage): Promise<ListedMessage[]> {
+  const { threadId, total, offset } = page;
+  const limit = Math.min(page.limit, total - offset);
+  if (limit <= 0) return [];
+  const fromEnd = total - offset - limit;
+  const places =
+    offset <= fromEnd
+      ? sql`select seq from messages where thread_id = ${threadId} order by seq limit ${limit} offset ${offset}`
+      : sql`select seq from messages where thread_id = ${threadId} order by seq desc limit ${limit} offset ${fromEnd}`;
+  const rows = await query<Row>(
+    db,
+    sql`select m.seq as position, ${listedFields}
+        from (${places}) place join messages m on m.thread_id = ${threadId} and m.seq = place.seq order by m.seq`,
+  );
+  return shownRows(rows);
+}
+
+/** The messages of a thread before a number, the newest first. */
+export async function listThreadMessagesBefore(
+  db: Db,
+  threadId: string,
+  beforeSeq: number,
+  limit: number,
+): Promise<ListedMessage[]> {
+  const rows = await query<Row>(
+    db,
+    sql`select m.seq as position, ${listedFields} from messages m where m.thread_id = ${threadId} and m.seq < ${beforeSeq}
+        order by m.seq desc limit ${limit}`,
+  );
+  return shownRows(rows);
+}
+
+/** A message of an account, with where its raw source lies. */
+export type StoredMessage = ShownMessage & {
+  sourceId: string | null;
+  sizeBytes: number | null;
+  inReplyTo: string | null;
+  referenceIds: string[] | null;
+};
+
+export async function findMessage(db: Db, accountId: string, id: string): Promise<StoredMessage | undefined> {
+  const rows = await query<StoredMessage & Record<string, unknown>>(
+    db,
+    sql`select m.seq as position, ${shownFields}, m.source_id as "sourceId", m.size_bytes as "sizeBytes", m.in_reply_to as "inReplyTo",
+          m.reference_ids as "referenceIds"
+        from messages m join inboxes i on i.id = m.inbox_id
+        where m.id = ${id} and i.account_id = ${accountId} and i.deleted_at is null`,
+  );
+  return shownRows(rows)[0];
+}

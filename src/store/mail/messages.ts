@@ -1,0 +1,3 @@
+import type { attachments } from "../schema.ts";
+
+export type AttachmentRow = typeof attachments.$inferSelect;

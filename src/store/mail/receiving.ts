@@ -1,0 +1,232 @@
+import { getTableColumns, type SQL, sql } from "drizzle-orm";
+import { arrayOf, type Db, query } from "../../database/db.ts";
+import type { ThreadState } from "../../domain/conversation.ts";
+import type { Body, FiledMails } from "../../domain/receive/filed-mails.ts";
+import type { Copy, KnownOfMails, NamedMessage, Parent, ReadInbox } from "../../domain/receive/known-of-mails.ts";
+import { insertion, recordSet, recordsOf, recordsWith } from "../rows.ts";
+import { attachments, awaitedParents, correspondents, events, messages, outbox, threads } from "../schema.ts";
+import { sourcesInserted } from "./sources.ts";
+import { threadFields } from "./threads.ts";
+
+export interface AskedOfMails {
+  inboxIds: readonly string[];
+  copies: readonly Copy[];
+  /** The ids of the mails, and those that they name. */
+  named: readonly NamedMessage[];
+  /** What is older than this is no copy any more. */
+  notBefore: Date;
+}
+
+type Known = { kind: "inbox" | "copy" | "parent" | "awaiting" } & Copy & Parent & InboxColumns;
+
+/** Of a row of another kind they are null. */
+type InboxColumns = Omit<ReadInbox, "id" | keyof ThreadState> & {
+  inboxMessageCount: number;
+  inboxLastMessageAt: Date | null;
+  inboxLastMessageId: string | null;
+};
+
+/**
+ * All that is to be known in one question, and so of one instant: the revision of an inbox vouches for what else was found of it.
+ * One thread for each id that is named: anyone can send a thousand mails under one Message-ID, and any of them is as good a
+ * parent. Each look-up is lateral and has a limit, because the planner would otherwise join, and a plan made while a table is
+ * empty reads the whole of it for every batch later on. A message of ours is found by its having no content hash, past all that
+ * others may have sent under its id.
+ */
+export async function findKnownOfMails(db: Db, asked: AskedOfMails): Promise<KnownOfMails> {
+  const rows = await query<Known & Record<string, unknown>>(
+    db,
+    sql`with named as materialized (select * from ${recordSet(messages, asked.named, ["inboxId", "messageIdHash"])})
+        select known.kind, known."messageIdHash", known."contentHash", known.sent_to as "sentTo", ${threadFields}, ${inboxColumns},
+          known."inboxId" from (
+          select 'copy' as kind, row."inboxId", row."messageIdHash", row."contentHash", null as thread_id, null as sent_to
+          from ${recordSet(messages, asked.copies, ["inboxId", "messageIdHash", "contentHash"])}
+          cross join lateral (select from messages where inbox_id = row."inboxId" and message_id_hash = row."messageIdHash"
+            and content_hash = row."contentHash" and created_at > ${asked.notBefore} limit 1) copy
+          union all
+          select 'parent', named."inboxId", named."messageIdHash", null, parent.thread_id, ours.to_addr from named
+          cross join lateral (${messageUnder(sql.raw("named"))}) parent
+          left join lateral (select to_addr from messages where inbox_id = named."inboxId"
+            and message_id_hash = named."messageIdHash" and content_hash is null and direction = 'outbound' limit 1) ours on true
+          union all
+          select 'awaiting', named."inboxId", named."messageIdHash", null, waiting.thread_id, null from named
+          cross join lateral (${threadAwaiting(sql.raw("named"))}) waiting
+          union all
+          select 'inbox', id, null, null, null, null from unnest(${arrayOf("text", asked.inboxIds)}) as inbox (id)
+        ) known
+        left join lateral (select * from threads where id = known.thread_id limit 1) t on true
+        left join lateral (select * from inboxes
+          where id = known."inboxId" and known.kind = 'inbox' and deleted_at is null limit 1) i on true`,
+  );
+  const of = (wanted: Known["kind"]) => rows.filter(({ kind }) => kind === wanted);
+  const living = of("inbox").filter(({ revision }) => revision !== null);
+  return { inboxes: living.map(inboxOf), copies: of("copy"), parents: of("parent"), awaiting: of("awaiting") };
+}
+
+const webhookOfInbox =
+  "exists (select from webhooks where webhooks.account_id = i.account_id and url is not null and disabled_at is null)";
+const webhookAsAsked = sql.raw(` and ${webhookOfInbox} = asked."hasWebhook"`);
+const nothing = sql``;
+
+/** One of the messages that bear the id of this row. */
+function messageUnder(named: SQL): SQL {
+  return sql`select thread_id from messages
+    where inbox_id = ${named}."inboxId" and message_id_hash = ${named}."messageIdHash" limit 1`;
+}
+
+/** The thread that waits for the id of this row. */
+function threadAwaiting(named: SQL): SQL {
+  return sql`select thread_id from awaited_parents
+    where inbox_id = ${named}."inboxId" and message_id_hash = ${named}."messageIdHash" limit 1`;
+}
+
+const inboxColumns = sql.raw(
+  `i.revision, i.account_id as "accountId", i.username, i.message_count as "inboxMessageCount", i.inbound_count as "inboundCount",
+   i.thread_count as "threadCount", i.unread_count as "unreadCount", i.last_message_at as "inboxLastMessageAt",
+   i.last_message_id as "inboxLastMessageId", i.sent_on::text as "sentOn", i.sent_count as "sentCount",
+   i.id is not null and ${webhookOfInbox} as "hasWebhook"`,
+);
+
+function inboxOf(row: Known): ReadInbox {
+  const { revision, accountId, username, inboundCount, threadCount, unreadCount, sentOn, sentCount, hasWebhook } = row;
+  return {
+    ...{
+      id: row.inboxId,
+      revision,
+      accountId,
+      username,
+      inboundCount,
+      threadCount,
+      unreadCount,
+      sentOn,
+      sentCount,
+      hasWebhook,
+    },
+    messageCount: row.inboxMessageCount,
+    lastMessageAt: row.inboxLastMessageAt,
+    lastMessageId: row.inboxLastMessageId,
+  };
+}
+
+/**
+ * Writes what was decided, in one statement, because ten cost more than all their rows, and since one needs no transaction around
+ * it. All or nothing: answers the inboxes as they are now, or nothing, and nothing is written, where one of them is not as it was
+ * when it was read, or somebody has it locked.
+ */
+export async function insertMails(
+  db: Db,
+  mails: FiledMails,
+  { isGuess = false, bodiesOf }: MailsWriting = {},
+): Promise<ReadInbox[] | undefined> {
+  const parts = [
+    sql`thread as (${insertion(threads, mails.threads, threadChanged)})`,
+    sql`message as (${messageInto}${bodiesOf === undefined ? bodiesGiven(mails.bodies) : bodiesOfTwin(bodiesOf)} from mail${ifUnchanged})`,
+    sql`event as (${eventOfMail}${ifUnchanged})`,
+  ];
+  if (mails.sources.length > 0) parts.push(sql`source as (${sourcesInserted(mails.sources, ifUnchanged)})`);
+  if (mails.attachments.length > 0)
+    parts.push(
+      sql`attachment as (${attachmentInto}${recordSet(attachments, mails.attachments, attachmentFields)} join mail
+        on mail."sourceId" = row."sourceId"${ifUnchanged})`,
+    );
+  if (mails.correspondents.length > 0)
+    parts.push(sql`correspondent as (${insertion(correspondents, mails.correspondents, hasAnswered)})`);
+  if (mails.awaitedParents.length > 0)
+    parts.push(sql`awaited as (${insertion(awaitedParents, mails.awaitedParents, ifNotAwaited)})`);
+  if (mails.outboxItems.length > 0) parts.push(sql`promised as (${insertion(outbox, mails.outboxItems, ifUnchanged)})`);
+  const [written] = await query(
+    db,
+    sql`with asked as materialized (
+          select * from json_to_recordset(${JSON.stringify(mails.inboxes)}::json) as row (${inboxTotals})
+        ),
+        locked as materialized (select i.id from inboxes i join asked on i.id = asked.id
+          where i.revision = asked.revision and i.deleted_at is null${isGuess ? webhookAsAsked : nothing} for update of i skip locked),
+        mail as materialized (select * from ${recordsOf(inboundMessages, mails.messages)}),
+        unchanged as materialized (select (select count(*) from locked) = (select count(*) from asked)
+          ${isGuess ? noneKnown : nothing} as are_all),
+        ${sql.join(parts, sql`, `)}
+        update inboxes set message_count = row."messageCount", inbound_count = row."inboundCount",
+          thread_count = row."threadCount", unread_count = row."unreadCount", last_message_at = row."lastMessageAt",
+          last_message_id = row."lastMessageId", revision = row.revision + 1
+        from asked row where inboxes.id = row.id and (select are_all from unchanged) returning 1`,
+  );
+  return written && mails.inboxes.map((inbox) => ({ ...inbox, revision: inbox.revision + 1 }));
+}
+
+export interface MailsWriting {
+  /**
+   * Nothing was asked about the mails before: nor is anything written if the id of one is known or awaited, or if the account of an
+   * inbox has got a webhook or lost it.
+   */
+  isGuess?: boolean;
+  /** A message that has the bodies already: its own are taken as they lie there, so that they are neither sent nor compressed anew. */
+  bodiesOf?: string | undefined;
+}
+
+const { direction, status, bodyText, bodyHtml, referenceIds, providerMessageId, failure, ...ofInbound } =
+  getTableColumns(messages);
+const inboundMessages = recordsWith({
+  ...ofInbound,
+  eventId: events.id,
+  accountId: events.accountId,
+  body: messages.seq,
+});
+
+const messageInto = sql.raw(
+  `insert into messages (id, inbox_id, thread_id, seq, direction_seq, created_at, rfc_message_id, message_id_hash,
+      content_hash, envelope_from, from_addr, from_name, to_addr, cc, reply_to, subject, truncated, attachment_count, source_id,
+      size_bytes, in_reply_to, direction, status, body_text, body_html)
+    select id, "inboxId", "threadId", seq, "directionSeq", "createdAt", "rfcMessageId", "messageIdHash", "contentHash",
+      "envelopeFrom", "fromAddr", "fromName", "toAddr", cc, "replyTo", subject, truncated, "attachmentCount", "sourceId",
+      "sizeBytes", "inReplyTo", 'inbound', 'received', `,
+);
+
+/** Arrays that are looked into, since a join would copy the texts before it writes them. */
+function bodiesGiven(bodies: readonly Body[]): SQL {
+  const texts = arrayOf(
+    "text",
+    bodies.map(({ text }) => text),
+  );
+  const htmls = arrayOf(
+    "text",
+    bodies.map(({ html }) => html ?? null),
+  );
+  return sql`(${texts})[mail.body], (${htmls})[mail.body]`;
+}
+
+function bodiesOfTwin(id: string): SQL {
+  return sql`(select body_text from messages where id = ${id}), (select body_html from messages where id = ${id})`;
+}
+
+const eventOfMail = sql.raw(
+  `insert into events (id, account_id, inbox_id, thread_id, message_id, type, occurred_at)
+   select "eventId", "accountId", "inboxId", "threadId", id, 'message.received', "createdAt" from mail`,
+);
+
+const { messageId, ...ofAttachment } = getTableColumns(attachments);
+const attachmentFields = Object.keys(ofAttachment);
+const attachmentInto = sql.raw(
+  `insert into attachments (message_id, filename, id, position, content_type, size_bytes, content_id, inline, source_id, part, digest)
+   select mail.id, row.filename, row.id, row.position, row."contentType", row."sizeBytes", row."contentId", row.inline, row."sourceId",
+     row.part, row.digest from `,
+);
+
+const ofMail = sql.raw("mail");
+const noneKnown = sql`and not exists (select from mail cross join lateral (${messageUnder(ofMail)}) known)
+    and not exists (select from mail cross join lateral (${threadAwaiting(ofMail)}) waiting)`;
+
+const ifUnchanged = sql` where (select are_all from unchanged)`;
+
+const ifNotAwaited = sql`${ifUnchanged} on conflict do nothing`;
+const hasAnswered = sql`${ifUnchanged} on conflict (inbox_id, address) do update set answered = true where not correspondents.answered`;
+
+/** A thread that is there already is met by its key: an update that joins may be planned to read the table whole. */
+const threadChanged = sql`${ifUnchanged} on conflict (id) do update set is_read = excluded.is_read,
+  message_count = excluded.message_count, last_message_at = excluded.last_message_at,
+  last_message_id = excluded.last_message_id, last_seq = excluded.last_seq, last_inbound_seq = excluded.last_inbound_seq,
+  participants = excluded.participants, preview = excluded.preview, has_attachments = excluded.has_attachments`;
+
+const inboxTotals = sql.raw(
+  `id text collate "C", revision bigint, "messageCount" int, "inboundCount" int, "threadCount" int, "unreadCount" int,
+   "lastMessageAt" timestamptz, "lastMessageId" text collate "C", "hasWebhook" boolean`,
+);

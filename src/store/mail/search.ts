@@ -1,0 +1,260 @@
+import { type SQL, sql } from "drizzle-orm";
+import { type Db, query } from "../../database/db.ts";
+import {
+  attachmentMark,
+  type BlockSize,
+  blockMark,
+  blockOf,
+  blockSizes,
+  directionMark,
+  inboxMark,
+  type Searchable,
+  type SearchRow,
+  searchedAddresses,
+  searchedCharacters,
+  threadMark,
+} from "../../domain/search.ts";
+import { type ListedMessage, listedFields, shownRows } from "./message-pages.ts";
+
+/** What is searched for; the four texts are plain questions (domain/search.ts). */
+export interface SearchTerms {
+  words: string | undefined;
+  from: string | undefined;
+  to: string | undefined;
+  subject: string | undefined;
+  direction: "inbound" | "outbound" | undefined;
+  threadId: string | undefined;
+  hasAttachment: boolean | undefined;
+}
+
+export interface SearchPage {
+  inboxId: string;
+  terms: SearchTerms;
+  /** The numbers to search among, both ends included. */
+  first: number;
+  last: number;
+  limit: number;
+  offset: number;
+  /** How many matches are counted at least, where there are so many. */
+  counted: number;
+}
+
+export interface Found {
+  messages: ListedMessage[];
+  /** Matches up to `counted`, or as many as the page needed. */
+  total: number;
+  /** Up to which number the inbox is indexed: what lies behind it could not be found. */
+  indexedSeq: number;
+}
+
+/**
+ * The newest matches. They are looked for among the newest 8,192 to 16,384 messages. When that gives too few of a word that
+ * is not rare, then among eight times as many; at last among all the rest. So a common word costs what the newest messages
+ * cost and a rare one what its few matches cost, however full the inbox is.
+ *
+ * The question is put together in a subselect, where the planner can't look into it: with what it believes to know of
+ * a common word it would rather read the whole table. For the same reason inbox and number are compared in forms that no index has:
+ * the marks among the words have led to them already.
+ */
+export async function searchMessages(db: Db, page: SearchPage): Promise<Found> {
+  const { inboxId, first, last, limit, offset } = page;
+  const needed = Math.max(page.counted, offset + limit);
+  const terms = questionOf(page.terms);
+  const near = Math.max(first, startBeforeLast("near", last));
+  const wide = Math.max(first, startBeforeLast("wide", last));
+  const step = (marks: string[], from: number, to: SQL) => sql`
+    select s.seq from message_search s
+    where s.words @@ (select ${anyOf(marks)} && ${terms})
+      and s.inbox_id || '' = ${inboxId} and s.seq + 0 between ${from} and ${to}`;
+  const rows = await query<Record<string, unknown> & ListedMessage & { total: number; indexedSeq: number }>(
+    db,
+    sql`with newest as materialized (
+          ${step(lastBlocks(inboxId, "near", last), near, sql`${last}`)} order by seq desc limit ${needed}
+        ),
+        known as materialized (
+          select count(*) as count, count(*) >= ${notRare}::int and ${wide}::int < ${near}::int as not_rare from newest
+        ),
+        nearer as materialized (
+          select * from (
+            ${step(lastBlocks(inboxId, "wide", last), wide, sql`${near - 1}`)} order by seq desc limit ${needed}
+          ) step
+          where (select not_rare and count < ${needed} from known)
+        ),
+        rest as materialized (
+          select * from (
+            ${step([inboxMark(inboxId)], first, sql`(select case when not_rare then ${wide - 1}::int else ${near - 1}::int end from known)`)}
+            order by seq desc limit ${needed}
+          ) step
+          where (select count < ${needed} - (select count(*) from nearer) from known)
+            and ${first}::int < case when (select not_rare from known) then ${wide}::int else ${near}::int end
+        ),
+        hits as materialized (
+          select seq from (table newest union all table nearer union all table rest) hits order by seq desc limit ${needed}
+        )
+        select (select count(*) from hits) as total,
+          (select coalesce(max(seq), 0) from message_search where inbox_id = ${inboxId}) as "indexedSeq", m.*
+        from (select) one left join (
+          select m.seq as position, ${listedFields} from (select seq from hits order by seq desc limit ${limit} offset ${offset}) hit
+          join messages m on m.inbox_id = ${inboxId} and m.seq = hit.seq
+        ) m on true order by m.position desc`,
+  );
+  const [one] = rows;
+  return {
+    messages: shownRows(rows.filter(({ id }) => id !== null)),
+    total: one?.total ?? 0,
+    indexedSeq: one?.indexedSeq ?? 0,
+  };
+}
+
+/** So many matches among the newest messages that all of them would be too many to look at. */
+const notRare = 64;
+
+/** The number at which the block before that of the last one begins. */
+function startBeforeLast(size: BlockSize, last: number): number {
+  return (blockOf(size, last) - 1) * blockSizes[size];
+}
+
+/** The block of the last number and the one before it. */
+function lastBlocks(inboxId: string, size: BlockSize, last: number): string[] {
+  const block = blockOf(size, last);
+  return [blockMark(inboxId, size, block), blockMark(inboxId, size, Math.max(0, block - 1))];
+}
+
+function anyOf(marks: readonly string[]): SQL {
+  return sql`${marks.map(quoted).join(" | ")}::tsquery`;
+}
+
+function questionOf(terms: SearchTerms): SQL {
+  const parts: SQL[] = [];
+  if (terms.words !== undefined) parts.push(sql`websearch_to_tsquery('simple', ${terms.words})`);
+  if (terms.subject !== undefined) parts.push(weighted(terms.subject, "A"));
+  if (terms.from !== undefined) parts.push(weighted(terms.from, "B"));
+  if (terms.to !== undefined) parts.push(weighted(terms.to, "C"));
+  const marks = [
+    ...(terms.direction === undefined ? [] : [quoted(directionMark(terms.direction))]),
+    ...(terms.threadId === undefined ? [] : [quoted(threadMark(terms.threadId))]),
+    ...(terms.hasAttachment === undefined ? [] : [`${terms.hasAttachment ? "" : "!"}${quoted(attachmentMark)}`]),
+  ];
+  if (marks.length > 0) parts.push(sql`${marks.join(" & ")}::tsquery`);
+  return sql.join(parts, sql` && `);
+}
+
+/** A question put to one field alone: subject A, sender B, recipients C. No function sets a weight, but the text form can have one. */
+function weighted(question: string, weight: "A" | "B" | "C"): SQL {
+  return sql`regexp_replace(websearch_to_tsquery('simple', ${question})::text, '''(?:[^'']|'''')+''', ${`\\&:${weight}`}, 'g')::tsquery`;
+}
+
+function quoted(mark: string): string {
+  return `'${mark}'`;
+}
+
+export async function findIndexedSeq(db: Db, inboxId: string): Promise<number> {
+  const [found] = await query<{ seq: number | null }>(
+    db,
+    sql`select max(seq) as seq from message_search where inbox_id = ${inboxId}`,
+  );
+  return found?.seq ?? 0;
+}
+
+/** What is to be indexed of an inbox behind a number, in order. */
+export async function listSearchables(db: Db, inboxId: string, afterSeq: number, limit: number): Promise<Searchable[]> {
+  return query<Searchable & Record<string, unknown>>(
+    db,
+    sql`select inbox_id as "inboxId", seq, thread_id as "threadId", direction, from_addr as "fromAddr",
+          from_name as "fromName", to_addr as "toAddr", cc[1:${searchedAddresses}] as cc, subject, left(body_text, ${searchedCharacters}) as "bodyText",
+          attachment_count as "attachmentCount"
+        from messages where inbox_id = ${inboxId} and seq > ${afterSeq} order by seq limit ${limit}`,
+  );
+}
+
+/** One statement, so that an inbox is indexed without gaps up to its highest number; what another process was quicker with is passed over. */
+export async function insertSearchRows(db: Db, rows: readonly SearchRow[]): Promise<void> {
+  await query(
+    db,
+    sql`insert into message_search (inbox_id, seq, words)
+        select row."inboxId", row.seq, setweight(to_tsvector('simple', row.subject), 'A')
+          || setweight(to_tsvector('simple', row.sender), 'B') || setweight(to_tsvector('simple', row.recipients), 'C')
+          || to_tsvector('simple', row.body) || array_to_tsvector(row.marks)
+        from json_to_recordset(${JSON.stringify(rows)}::json)
+          as row("inboxId" text, seq int, subject text, sender text, recipients text, body text, marks text[])
+        on conflict do nothing`,
+  );
+}
+
+/** New entries wait in a list that each search reads through, until it is full or this puts them in their places. */
+export async function settleSearchIndex(db: Db): Promise<void> {
+  await query(db, sql`select gin_clean_pending_list('message_search_words')`);
+}
+
+/** Takes the turn at indexing, or keeps it; the id that has been seen, or undefined while another process has the turn. */
+export async function holdIndexing(
+  db: Db,
+  turn: { holder: string; now: Date; leasedUntil: Date },
+): Promise<string | undefined> {
+  const [held] = await query<{ seenId: string }>(
+    db,
+    sql`insert into search_indexing (id, holder, leased_until, seen_id) values (1, ${turn.holder}, ${turn.leasedUntil}, '')
+        on conflict (id) do update set holder = excluded.holder, leased_until = excluded.leased_until
+        where search_indexing.holder = excluded.holder or search_indexing.leased_until <= ${turn.now}
+        returning seen_id as "seenId"`,
+  );
+  return held?.seenId;
+}
+
+export async function markIndexed(db: Db, holder: string, seenId: string): Promise<void> {
+  await query(db, sql`update search_indexing set seen_id = ${seenId} where holder = ${holder} and seen_id < ${seenId}`);
+}
+
+/** Gives the turn back: the next process need not wait for the lease to run out. */
+export async function releaseIndexing(db: Db, holder: string, now: Date): Promise<void> {
+  await query(db, sql`update search_indexing set leased_until = ${now} where holder = ${holder}`);
+}
+
+export interface RecentMessages {
+  /** How many messages were looked at, and the last of them; null where there was none. */
+  looked: number;
+  lastId: string | null;
+  /** The last one that is older than `settledBefore`: no transaction is likely to bring one before it any more. */
+  settledId: string | null;
+  /** Inboxes of these messages that are not indexed whole. */
+  behind: { inboxId: string; messageCount: number }[];
+}
+
+/** What else the service is doing. */
+export interface Activity {
+  newestMessageAt: Date | null;
+  /** Somebody has taken mail or events from the outbox within this time, and is at work on them. */
+  isCarryingOut: boolean;
+}
+
+/** Ids of messages begin with the time at which they were made. */
+export async function findActivity(db: Db, withinMs: number): Promise<Activity> {
+  const [activity] = await query<Activity & Record<string, unknown>>(
+    db,
+    sql`select (select created_at from messages order by id desc limit 1) as "newestMessageAt",
+          exists (select from outbox
+            where state = 'running' and claimed_at > clock_timestamp() - ${withinMs} * interval '1 ms') as "isCarryingOut"`,
+  );
+  return activity ?? { newestMessageAt: null, isCarryingOut: false };
+}
+
+/** Which inboxes the messages behind an id have left unindexed. */
+export async function findRecentMessages(
+  db: Db,
+  { afterId, settledBefore, limit }: { afterId: string; settledBefore: Date; limit: number },
+): Promise<RecentMessages> {
+  const rows = await query<Record<string, unknown> & Omit<RecentMessages, "behind"> & RecentMessages["behind"][number]>(
+    db,
+    sql`with recent as materialized (
+          select id, inbox_id, created_at from messages where id > ${afterId} order by id limit ${limit}
+        )
+        select looked.*, behind.*
+        from (select count(*) as looked, max(id) as "lastId", max(id) filter (where created_at < ${settledBefore}) as "settledId" from recent) looked
+        left join (select i.id as "inboxId", i.message_count as "messageCount"
+          from (select distinct inbox_id from recent) r join inboxes i on i.id = r.inbox_id and i.deleted_at is null
+          where i.message_count > (select coalesce(max(seq), 0) from message_search s where s.inbox_id = i.id)) behind on true`,
+  );
+  const [{ looked, lastId, settledId } = { looked: 0, lastId: null, settledId: null }] = rows;
+  const behind = rows.filter(({ inboxId }) => inboxId !== null);
+  return { looked, lastId, settledId, behind };
+}

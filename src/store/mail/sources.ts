@@ -1,0 +1,105 @@
+import { type SQL, sql } from "drizzle-orm";
+import { arrayOf, type Db, query } from "../../database/db.ts";
+import type { Chunk, Source } from "../../domain/receive/filed-mails.ts";
+
+/** Pieces of this size keep a 25 MB mail from ever lying whole in a statement or in a reader's memory. */
+export const chunkBytes = 1 << 20;
+const worthCompressingBytes = 256;
+/** Compressing more than this takes so long that others want their turn: it goes to another thread. */
+const quicklyCompressedBytes = 64 << 10;
+
+/** Compressed where that helps: it costs less than the bytes that it saves on their way and on the disk. */
+export async function chunksOf(part: number, bytes: Uint8Array): Promise<Chunk[]> {
+  const chunks: Chunk[] = [];
+  for (let at = 0; at < bytes.length || at === 0; at += chunkBytes) {
+    const plain = bytes.subarray(at, at + chunkBytes);
+    const packed = plain.length > quicklyCompressedBytes ? await Bun.zstdCompress(plain, level) : packedHere(plain);
+    const compressed = packed.length < plain.length;
+    chunks.push({ part, seq: chunks.length, compressed, bytes: compressed ? packed : plain });
+  }
+  return chunks;
+}
+
+const level = { level: 1 };
+
+function packedHere(plain: Uint8Array): Uint8Array {
+  return plain.length > worthCompressingBytes ? Bun.zstdCompressSync(plain, level) : plain;
+}
+
+/** Writes great sources piece by piece, in statements of their own. */
+export async function insertSources(tx: Db, sources: readonly Source[]): Promise<void> {
+  for (const batch of batches(rowsOf(sources))) await query(tx, rowsInserted(batch));
+}
+
+/** The statement for sources that are not great, to be part of another. */
+export function sourcesInserted(sources: readonly Source[], ending: SQL): SQL {
+  return sql`${rowsInserted(rowsOf(sources))}${ending}`;
+}
+
+/** Writes rows as another database had them, passing over those that are there already. */
+export async function insertNewChunks(tx: Db, rows: readonly ChunkRow[]): Promise<void> {
+  await query(tx, sql`${rowsInserted(rows)} on conflict do nothing`);
+}
+
+export interface ChunkRow extends Chunk {
+  sourceId: string;
+  shares: number | null;
+}
+
+function rowsOf(sources: readonly Source[]): ChunkRow[] {
+  return sources.flatMap(({ id, shares, chunks }) =>
+    chunks.map((chunk) => ({ ...chunk, sourceId: id, shares: chunk.part === 0 && chunk.seq === 0 ? shares : null })),
+  );
+}
+
+/** The binary form of an array keeps bytes from being doubled to hex on their way. */
+function rowsInserted(rows: readonly ChunkRow[]): SQL {
+  const ids = arrayOf("text", pluck(rows, "sourceId"));
+  const parts = arrayOf("int4", pluck(rows, "part"));
+  const seqs = arrayOf("int4", pluck(rows, "seq"));
+  const compressed = arrayOf("bool", pluck(rows, "compressed"));
+  const shares = arrayOf("int4", pluck(rows, "shares"));
+  const bytes = arrayOf("bytea", pluck(rows, "bytes"));
+  return sql`insert into source_chunks (source_id, part, seq, compressed, shares, bytes)
+    select * from unnest(${ids}, ${parts}, ${seqs}, ${compressed}, ${shares}, ${bytes})`;
+}
+
+function pluck<Name extends keyof ChunkRow>(rows: readonly ChunkRow[], name: Name): ChunkRow[Name][] {
+  return rows.map((row) => row[name]);
+}
+
+const batchBytes = 2 << 20;
+
+function* batches(rows: readonly ChunkRow[]): Generator<ChunkRow[]> {
+  let batch: ChunkRow[] = [];
+  let sizeBytes = 0;
+  for (const row of rows) {
+    if (batch.length > 0 && sizeBytes + row.bytes.length > batchBytes) {
+      yield batch;
+      batch = [];
+      sizeBytes = 0;
+    }
+    batch.push(row);
+    sizeBytes += row.bytes.length;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** Corrects how many messages share a source; it goes when none does. */
+export async function markSourceShares(tx: Db, id: string, shares: number): Promise<void> {
+  await query(
+    tx,
+    shares === 0
+      ? sql`delete from source_chunks where source_id = ${id}`
+      : sql`update source_chunks set shares = ${shares} where source_id = ${id} and part = 0 and seq = 0`,
+  );
+}
+
+/** One piece, as it was before it was compressed; undefined past the end. */
+export async function findChunk(db: Db, sourceId: string, part: number, seq: number): Promise<Uint8Array | undefined> {
+  const [chunk] = await query<{ compressed: boolean; bytes: Uint8Array }>(
+    db,
+    sql`select compressed, bytes from source_chunks where source_id = ${sourceId} and part = ${part} and seq = ${seq}`,
+  );
+  return chunk?.compressed ? Bun.zstdDecompressSync(chunk.bytes) : chunk?.bytes;
+}

@@ -1,0 +1,59 @@
+import { type SQL, sql } from "drizzle-orm";
+import { type Db, query } from "../../database/db.ts";
+import type { ThreadState } from "../../domain/conversation.ts";
+
+type Row = ThreadState & Record<string, unknown>;
+
+export interface ThreadsPage {
+  inboxId: string;
+  isRead: boolean | undefined;
+  /** How many threads the list has in all: a page far down is counted off from the other end. */
+  total: number;
+  limit: number;
+  offset: number;
+}
+
+/**
+ * A page of threads, the latest message first. Their places are found in the index alone, then the rows of the page.
+ * One index answers all three lists: the one of both read and unread threads merges its two halves.
+ */
+export async function listThreads(db: Db, page: ThreadsPage): Promise<ThreadState[]> {
+  const { inboxId, isRead, total, offset } = page;
+  const limit = Math.min(page.limit, total - offset);
+  if (limit <= 0) return [];
+  const fromEnd = total - offset - limit;
+  const fromTop = offset <= fromEnd;
+  const passed = fromTop ? offset : fromEnd;
+  const order = sql.raw(fromTop ? "order by last_seq desc" : "order by last_seq");
+  const half = (read: boolean) =>
+    sql`select is_read, last_seq from threads where inbox_id = ${inboxId} and is_read = ${sql.raw(String(read))} ${order}`;
+  // Each half stops where the page must end at the latest: without that the planner would rather sort all threads.
+  const stopping = (read: boolean) => sql`(${half(read)} limit ${passed + limit})`;
+  const places: SQL =
+    isRead === undefined
+      ? sql`select * from (${stopping(false)} union all ${stopping(true)}) halves ${order}`
+      : half(isRead);
+  return query<Row>(
+    db,
+    sql`select ${threadFields} from (${places} limit ${limit} offset ${passed}) place
+        join threads t on t.inbox_id = ${inboxId} and t.is_read = place.is_read and t.last_seq = place.last_seq
+        order by t.last_seq desc`,
+  );
+}
+
+/** A thread of an account, in an inbox that lives. */
+export async function findThread(db: Db, accountId: string, id: string): Promise<ThreadState | undefined> {
+  const [thread] = await query<Row>(
+    db,
+    sql`select ${threadFields} from threads t join inboxes i on i.id = t.inbox_id
+        where t.id = ${id} and i.account_id = ${accountId} and i.deleted_at is null`,
+  );
+  return thread;
+}
+
+const threadFields = sql.raw(
+  `t.id, t.inbox_id as "inboxId", t.subject, t.is_read as "isRead", t.message_count as "messageCount",
+   t.created_at as "createdAt", t.last_message_at as "lastMessageAt", t.last_message_id as "lastMessageId",
+   t.last_seq as "lastSeq", t.last_inbound_seq as "lastInboundSeq", t.participants, t.preview,
+   t.has_attachments as "hasAttachments"`,
+);

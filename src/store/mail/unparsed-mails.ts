@@ -1,0 +1,79 @@
+import { sql } from "drizzle-orm";
+import { type Db, query } from "../../database/db.ts";
+import type { ClaimKey } from "../outbox/outbox.ts";
+import type { unparsedMails } from "../schema.ts";
+
+export type UnparsedMail = typeof unparsedMails.$inferSelect;
+
+/**
+ * Writes the promise to parse a mail and file it, for whichever process has time. False, and nothing is written, where no inbox
+ * that it is for lives any more.
+ */
+export async function insertUnparsedMail(tx: Db, mail: UnparsedMail, lane: string): Promise<boolean> {
+  const recipients = JSON.stringify(mail.recipients);
+  const written = await query(
+    tx,
+    sql`with promised as (
+          insert into outbox (subject_id, kind, account_id, inbox_id, lane, due_at, created_at)
+          select ${mail.sourceId}, 'parse', i.account_id, i.id, ${lane}, ${mail.receivedAt}, ${mail.receivedAt}
+          from json_to_recordset(${recipients}::json) as recipient ("inboxId" text)
+          join inboxes i on i.id = recipient."inboxId" and i.deleted_at is null limit 1
+          returning 1
+        )
+        insert into unparsed_mails (source_id, received_at, envelope_from, recipients, size_bytes)
+        select ${mail.sourceId}, ${mail.receivedAt}, ${mail.envelopeFrom}, ${recipients}::jsonb, ${mail.sizeBytes}::int
+        from promised returning 1`,
+  );
+  return written.length > 0;
+}
+
+export function listUnparsedMails(db: Db, sourceIds: readonly string[]): Promise<UnparsedMail[]> {
+  return query<UnparsedMail>(
+    db,
+    sql`select source_id as "sourceId", received_at as "receivedAt", envelope_from as "envelopeFrom", recipients,
+          size_bytes as "sizeBytes"
+        from unparsed_mails where source_id = any(array(select json_array_elements_text(${JSON.stringify(sourceIds)}::json)))`,
+  );
+}
+
+/** The mail is filed by this transaction. False where the claim is no longer in force: then it must not be. */
+export async function removeUnparsedMail(tx: Db, { subjectId, attempt }: ClaimKey): Promise<boolean> {
+  const removed = await query(
+    tx,
+    sql`with kept as (
+          delete from outbox where subject_id = ${subjectId} and attempt = ${attempt} and state = 'running' returning 1
+        )
+        delete from unparsed_mails where source_id = ${subjectId} and exists (select from kept) returning 1`,
+  );
+  return removed.length > 0;
+}
+
+/** What came of an attempt to file a mail that was not filed by it. */
+export interface ParseSettlement extends ClaimKey {
+  /** When to try again; null where there is no such mail. */
+  dueAt: Date | null;
+}
+
+/** Puts mails off, and drops what promises nothing. Answers whose claim was in force. */
+export async function settleParses(db: Db, settlements: readonly ParseSettlement[]): Promise<Set<string>> {
+  const rows = await query<{ subjectId: string }>(
+    db,
+    sql`with settled as materialized (
+          select * from json_to_recordset(${JSON.stringify(settlements)}::json)
+            as settled ("subjectId" text, attempt int, "dueAt" timestamptz)
+        ),
+        dropped as (
+          delete from outbox o using settled
+          where o.subject_id = settled."subjectId" and o.attempt = settled.attempt and o.state = 'running' and "dueAt" is null
+            and not exists (select from unparsed_mails where source_id = o.subject_id)
+          returning o.subject_id
+        ),
+        put_off as (
+          update outbox o set state = 'waiting', due_at = "dueAt" from settled
+          where o.subject_id = settled."subjectId" and o.attempt = settled.attempt and o.state = 'running' and "dueAt" is not null
+          returning o.subject_id
+        )
+        select subject_id as "subjectId" from dropped union all select subject_id from put_off`,
+  );
+  return new Set(rows.map(({ subjectId }) => subjectId));
+}

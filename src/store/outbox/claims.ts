@@ -1,0 +1,82 @@
+import { sql } from "drizzle-orm";
+import type { Kind } from "./kinds.ts";
+
+/** What a process asks of the line: it takes no more than it can start at once. */
+export interface Claim {
+  kind: Kind;
+  /** Who asks: a number that no other process has. */
+  claimer: number;
+  /** Rows in all. */
+  limit: number;
+  /** Until when the rows are this process's. */
+  leasedUntil: Date;
+  /** Lanes of which it knows how many rows may start now (0: none). */
+  lanes: readonly KnownLane[];
+  /** Whether a lane that it doesn't know gets a row. */
+  strangers: boolean;
+  /** Accounts whose rows are passed by. */
+  fullAccounts?: readonly string[];
+  /** Whether the newest rows get their share. */
+  newest: boolean;
+  /** Also walks along the lanes that it does not know, behind this one; undefined: it doesn't. */
+  sweepAfter: string | undefined;
+  /** Counts up. Where there is room for one row, the newest and the next in turn take turns; so do lanes, where not all get one. */
+  turn: number;
+}
+
+export interface KnownLane {
+  lane: string;
+  room: number;
+  /** The inbox that had its turn last; `""` for none. */
+  lastInboxId: string;
+}
+
+/** A row is in a claim's answer even if nothing was claimed: it tells how far the sweep has come. */
+export interface ClaimedRow {
+  /** Where the next sweep begins; null when this one has reached the end. */
+  sweptTo: string | null;
+  contended: boolean;
+  behindAnother: boolean;
+  subjectId: string | null;
+}
+
+export interface ClaimedItem {
+  subjectId: string;
+  accountId: string;
+  inboxId: string;
+  lane: string;
+  attempt: number;
+  forgivenAttempts: number;
+  createdAt: Date;
+  /** Taken because its inbox had its turn, not because it is among the newest. */
+  inTurn: boolean;
+  /** Its inbox has more mail for that place, which waits until this one is settled. */
+  hasMore: boolean;
+}
+
+export interface Claimed<Item extends ClaimedItem> {
+  items: Item[];
+  sweptTo: string | undefined;
+  /** Another process was claiming from a lane at the same time: ask again soon. */
+  contended: boolean;
+  /** New rows wait since another process is just starting earlier ones of their inbox. It will most likely take these too. */
+  behindAnother: boolean;
+}
+
+/** Each row of `claimed`, as a `ClaimedItem`. */
+export const claimedFields = sql.raw(
+  `claimed.subject_id as "subjectId", claimed.account_id as "accountId", claimed.inbox_id as "inboxId", claimed.lane,
+   claimed.attempt, claimed.forgiven_attempts as "forgivenAttempts", claimed.created_at as "createdAt",
+   claimed.in_turn as "inTurn", claimed.has_more as "hasMore"`,
+);
+
+export function claimedOf<Item extends ClaimedItem>(rows: readonly (Item & ClaimedRow)[]): Claimed<Item> {
+  const items = rows.filter(({ subjectId }) => subjectId !== null);
+  const [first] = rows;
+  const { sweptTo, contended = false, behindAnother = false } = first ?? {};
+  return { items: items.sort(byArrival), sweptTo: sweptTo ?? undefined, contended, behindAnother };
+}
+
+function byArrival(one: ClaimedItem, other: ClaimedItem): number {
+  return one.createdAt.getTime() - other.createdAt.getTime() || (one.subjectId < other.subjectId ? -1 : 1);
+}

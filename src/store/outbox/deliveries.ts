@@ -1,0 +1,136 @@
+import { sql } from "drizzle-orm";
+import { type Db, query } from "../../database/db.ts";
+import { eventBody } from "../mail/bodies.ts";
+import type { deliveries, events, inboxes, messages, webhooks } from "../schema.ts";
+import { claimStatement } from "./claim-statement.ts";
+import { type Claim, type Claimed, type ClaimedItem, type ClaimedRow, claimedFields, claimedOf } from "./claims.ts";
+
+type Fields<Table, Name extends keyof Table> = Pick<Table, Name>;
+type EventFields = Fields<typeof events.$inferSelect, "occurredAt" | "threadId" | "messageId">;
+type InboxFields = Fields<typeof inboxes.$inferSelect, "externalId">;
+type WebhookFields = Fields<
+  typeof webhooks.$inferSelect,
+  "url" | "secret" | "previousSecret" | "previousSecretUntil" | "disabledAt"
+>;
+type MessageFields = Fields<
+  typeof messages.$inferSelect,
+  "rfcMessageId" | "fromAddr" | "toAddr" | "cc" | "subject" | "bodyText" | "attachmentCount" | "createdAt"
+>;
+/** In octets, of a text that is too long to come with a claim. */
+type BodySize = { longBody: number };
+
+/** A claimed event with all that a delivery says. Fields are null where what they tell of is gone. */
+export type ClaimedDelivery = ClaimedItem &
+  Nullable<EventFields> &
+  Nullable<InboxFields> &
+  Nullable<WebhookFields> &
+  Nullable<Omit<MessageFields, "createdAt"> & BodySize & { receivedAt: Date }>;
+
+type Nullable<Fields> = { [Name in keyof Fields]: Fields[Name] | null };
+
+/**
+ * Claims events and reads what their deliveries need in the same statement: a process that dies has then either not
+ * counted the attempt or is about to write it on the wire, and receivers see no gap in their numbers.
+ */
+export async function claimDeliveries(db: Db, claim: Claim): Promise<Claimed<ClaimedDelivery>> {
+  const rows = await query<ClaimedDelivery & ClaimedRow & Record<string, unknown>>(
+    db,
+    claimStatement(
+      claim,
+      sql`select ${claimedFields}, e.occurred_at as "occurredAt", e.thread_id as "threadId", m.id as "messageId",
+            i.external_id as "externalId", w.url, w.secret, w.previous_secret as "previousSecret",
+            w.previous_secret_until as "previousSecretUntil", w.disabled_at as "disabledAt",
+            m.rfc_message_id as "rfcMessageId", m.from_addr as "fromAddr", m.to_addr as "toAddr", m.cc, m.subject,
+            ${eventBody}, m.attachment_count as "attachmentCount", m.created_at as "receivedAt"
+          from claimed
+          left join events e on e.id = claimed.subject_id
+          left join inboxes i on i.id = claimed.inbox_id and i.deleted_at is null
+          left join messages m on m.id = e.message_id and m.inbox_id = i.id
+          left join webhooks w on w.account_id = claimed.account_id`,
+    ),
+  );
+  return claimedOf(rows);
+}
+
+/** Of an event that is redelivered again and again, the last ones. */
+const keptAttempts = 100;
+
+export type DeliveryRow = typeof deliveries.$inferSelect;
+
+/** What an attempt to deliver an event came to. */
+export interface DeliverySettlement {
+  subjectId: string;
+  attempt: number;
+  /** Null: there is nothing more to do. */
+  dueAt: Date | null;
+  /** It doesn't count against the schedule. */
+  isForgiven: boolean;
+  /** Null where nothing was tried. */
+  logged: Omit<DeliveryRow, "eventId" | "attempt"> | null;
+  /** The address that asked not to be called again. */
+  disables: { accountId: string; url: string; at: Date } | null;
+}
+
+/**
+ * Writes down what attempts came to, in one statement: a row of the log for each, and the end of its outbox row or the next attempt.
+ * Only the claim that is in force may change the outbox; the log takes every attempt that was made, also of a process that was
+ * stopped past its lease, and forgets the attempts that are too many. Answers whose claim was in force.
+ */
+export async function settleDeliveries(db: Db, settlements: readonly DeliverySettlement[]): Promise<Set<string>> {
+  const values = settlements.map(({ logged, disables, ...settled }) => ({
+    ...settled,
+    ...logged,
+    accountId: disables?.accountId,
+    url: disables?.url,
+    disabledAt: disables?.at,
+  }));
+  const rows = await query<{ subjectId: string }>(
+    db,
+    sql`with settled as materialized (
+          select * from json_to_recordset(${JSON.stringify(values)}::json) as settled ("subjectId" text, attempt int,
+            "dueAt" timestamptz, "isForgiven" boolean, "attemptedAt" timestamptz, status int, "latencyMs" int, error text, response text,
+            "accountId" text, url text, "disabledAt" timestamptz)
+        ),
+        done as (
+          delete from outbox o using settled
+          where o.subject_id = settled."subjectId" and o.attempt = settled.attempt and o.state = 'running' and "dueAt" is null
+          returning o.subject_id
+        ),
+        put_off as (
+          update outbox o set state = 'waiting', due_at = "dueAt",
+            forgiven_attempts = forgiven_attempts + settled."isForgiven"::int
+          from settled
+          where o.subject_id = settled."subjectId" and o.attempt = settled.attempt and o.state = 'running' and "dueAt" is not null
+          returning o.subject_id
+        ),
+        logged as (
+          insert into deliveries (event_id, attempt, attempted_at, status, latency_ms, error, response)
+          select "subjectId", attempt, "attemptedAt", status, "latencyMs", error, response
+          from settled where "attemptedAt" is not null
+          on conflict (event_id, attempt) do update set attempted_at = excluded.attempted_at, status = excluded.status,
+            latency_ms = excluded.latency_ms, error = excluded.error, response = excluded.response
+        ),
+        forgotten as (
+          delete from deliveries d using settled
+          where settled.attempt > ${keptAttempts} and d.event_id = settled."subjectId" and d.attempt <= settled.attempt - ${keptAttempts}
+        ),
+        disabled as (
+          update webhooks w set disabled_at = settled."disabledAt" from settled
+          where settled."accountId" = w.account_id and settled.url = w.url and w.disabled_at is null
+        )
+        select subject_id as "subjectId" from done union all select subject_id from put_off`,
+  );
+  return new Set(rows.map(({ subjectId }) => subjectId));
+}
+
+/** The attempts at an event behind one, the first first. */
+export async function listDeliveries(
+  db: Db,
+  { eventId, after, limit }: { eventId: string; after: number; limit: number },
+): Promise<Omit<DeliveryRow, "eventId">[]> {
+  return query<Omit<DeliveryRow, "eventId"> & Record<string, unknown>>(
+    db,
+    sql`select attempt, attempted_at as "attemptedAt", status, latency_ms as "latencyMs", error, response
+        from deliveries where event_id = ${eventId} and attempt > ${after} order by attempt limit ${limit}`,
+  );
+}

@@ -1,0 +1,32 @@
+import type { Database } from "../../database/db.ts";
+
+/**
+ * An event's place in the log is the id of the transaction that wrote it, plus a shift that is 0 until the database moves.
+ * Ids are the cluster's: in one that a dump was restored into, they begin again at small ones. Old events would seem to
+ * be written by transactions that are yet to come, hence be hidden, and new ones would stand before them. So where an event that
+ * can be seen lies past all transactions that ever ended, the shift becomes the last place there is: old places stay as they
+ * are, for readers who stand at one, and all that is written from now on comes behind them.
+ */
+export async function alignEventLog(db: Database): Promise<void> {
+  await db.maintain(async (runner) => {
+    if ((await runner.run(lastImpossiblePlace, [], "arrays")).length === 0) return;
+    await runner.transaction(async (tx) => {
+      // Who writes an event now does so by the old shift, and has to end first. Of two processes the second finds nothing to do.
+      await tx.script("lock table events in share row exclusive mode");
+      const [row] = (await tx.run(lastImpossiblePlace, [], "arrays")) as [string][];
+      if (row === undefined) return;
+      await tx.script(
+        `create or replace function event_log_shift() returns bigint language sql stable return ${BigInt(row[0])}::bigint`,
+      );
+    });
+  });
+}
+
+/** A look at the index for each account: the log itself may be long. */
+const lastImpossiblePlace = `
+  select last.written_by::text from accounts
+  cross join lateral (
+    select written_by from events where account_id = accounts.id order by written_by desc limit 1
+  ) last
+  where last.written_by >= ((pg_snapshot_xmax(pg_current_snapshot())::text::bigint + event_log_shift())::text)::xid8
+  order by last.written_by desc limit 1`;

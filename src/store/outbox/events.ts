@@ -1,0 +1,100 @@
+import { sql } from "drizzle-orm";
+import { type Db, query, transaction } from "../../database/db.ts";
+import { eventBody } from "../mail/bodies.ts";
+import type { events, inboxes, messages } from "../schema.ts";
+
+type EventRow = typeof events.$inferSelect;
+
+/** An event with what it tells of, and how often it was tried. */
+export type ShownEvent = Pick<EventRow, "id" | "inboxId" | "threadId" | "messageId" | "occurredAt"> &
+  Pick<typeof inboxes.$inferSelect, "externalId"> &
+  Pick<
+    typeof messages.$inferSelect,
+    "rfcMessageId" | "fromAddr" | "toAddr" | "cc" | "subject" | "bodyText" | "attachmentCount"
+  > & { receivedAt: Date; attempts: number };
+
+/** As the log finds it: a text comes with it where it is short, else its size alone, in octets. */
+export type ListedEvent = (ShownEvent & { longBody: null }) | (Omit<ShownEvent, "bodyText"> & { longBody: number });
+
+/** A place in the log. */
+export type EventPlace = Pick<EventRow, "id" | "writtenBy">;
+
+export interface EventPage {
+  accountId: string;
+  inboxId: string | undefined;
+  after: EventPlace | undefined;
+  limit: number;
+}
+
+/** The caller's event, in a living inbox. */
+export async function findEvent(
+  db: Db,
+  accountId: string,
+  id: string,
+): Promise<(EventPlace & Pick<EventRow, "inboxId">) | undefined> {
+  const [event] = await query<EventPlace & Pick<EventRow, "inboxId">>(
+    db,
+    sql`select e.id, e.inbox_id as "inboxId", e.written_by::text as "writtenBy" from events e
+        join inboxes i on i.id = e.inbox_id and i.deleted_at is null
+        where e.id = ${id} and e.account_id = ${accountId}`,
+  );
+  return event;
+}
+
+/** A place in the log, also of an event whose inbox has been deleted since: a reader may stand there. */
+export async function findEventPlace(db: Db, accountId: string, id: string): Promise<EventPlace | undefined> {
+  const [place] = await query<EventPlace>(
+    db,
+    sql`select id, written_by::text as "writtenBy" from events where id = ${id} and account_id = ${accountId}`,
+  );
+  return place;
+}
+
+/**
+ * The log in the order in which it was written. Transactions commit in another order than they begin, so an event may
+ * appear before one that was written earlier, and a reader who has gone past would never see the latter. Hence nothing is
+ * shown that was written at or after the oldest transaction still running: what is before that is complete.
+ */
+export async function listEvents(db: Db, page: EventPage): Promise<ListedEvent[]> {
+  const mine = page.inboxId === undefined ? sql`e.account_id = ${page.accountId}` : sql`e.inbox_id = ${page.inboxId}`;
+  return query<ListedEvent & Record<string, unknown>>(
+    db,
+    sql`select e.id, e.inbox_id as "inboxId", e.thread_id as "threadId", e.message_id as "messageId",
+          e.occurred_at as "occurredAt", e.external_id as "externalId", m.rfc_message_id as "rfcMessageId",
+          m.from_addr as "fromAddr", m.to_addr as "toAddr", m.cc, m.subject, ${eventBody},
+          m.attachment_count as "attachmentCount", m.created_at as "receivedAt",
+          greatest((select max(attempt) from deliveries d where d.event_id = e.id),
+            (select attempt from outbox o where o.subject_id = e.id), 0) as attempts
+        from (
+          select e.*, i.external_id from events e join inboxes i on i.id = e.inbox_id and i.deleted_at is null
+          where ${mine} and e.written_by < event_log_horizon()
+          and (e.written_by, e.id) > (${page.after?.writtenBy ?? "0"}::xid8, ${page.after?.id ?? ""}::text collate "C")
+          order by e.written_by, e.id limit ${page.limit}
+        ) e join messages m on m.id = e.message_id
+        order by e.written_by, e.id`,
+  );
+}
+
+/**
+ * Puts an event in line once more, with a fresh schedule of retries; attempts go on counting. What is in line or on the
+ * wire already stays as it is. The lock comes first, so that an attempt that ends just now is counted.
+ */
+export async function insertRedelivery(db: Db, eventId: string, now: Date): Promise<void> {
+  await transaction(db, async (tx) => {
+    const pending = await query(
+      tx,
+      sql`update outbox set state = 'ready', forgiven_attempts = attempt
+          where subject_id = (select subject_id from outbox where subject_id = ${eventId} for update) and state = 'waiting'
+          returning subject_id`,
+    );
+    if (pending.length > 0) return;
+    await query(
+      tx,
+      sql`insert into outbox (subject_id, kind, account_id, inbox_id, lane, due_at, attempt, forgiven_attempts, created_at)
+          select e.id, 'webhook', e.account_id, e.inbox_id, e.account_id, ${now}, made.attempts, made.attempts, ${now}
+          from events e cross join lateral (
+            select coalesce(max(attempt), 0) as attempts from deliveries where event_id = e.id
+          ) made where e.id = ${eventId} on conflict (subject_id) do nothing`,
+    );
+  });
+}

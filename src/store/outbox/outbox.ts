@@ -1,0 +1,134 @@
+import { sql } from "drizzle-orm";
+import { arrayOf, type Db, query } from "../../database/db.ts";
+import { insertRows, recordSet } from "../rows.ts";
+import { events, outbox } from "../schema.ts";
+import { claimStatement } from "./claim-statement.ts";
+import { type Claim, type Claimed, type ClaimedItem, type ClaimedRow, claimedFields, claimedOf } from "./claims.ts";
+import type { EventRow, NewOutboxItem, OutboxKind } from "./items.ts";
+import type { Kind } from "./kinds.ts";
+
+export function insertOutboxItems(tx: Db, items: readonly NewOutboxItem[]): Promise<void> {
+  return insertRows(tx, outbox, items);
+}
+
+export function insertEvents(tx: Db, rows: readonly EventRow[]): Promise<void> {
+  return insertRows(tx, events, rows);
+}
+
+/** Takes rows from the line; see claim-statement.ts. */
+export async function claimReady(db: Db, claim: Claim): Promise<Claimed<ClaimedItem>> {
+  const rows = await query<ClaimedItem & ClaimedRow & Record<string, unknown>>(
+    db,
+    claimStatement(claim, sql`select ${claimedFields} from claimed`),
+  );
+  return claimedOf(rows);
+}
+
+export interface Promotion {
+  kind: Kind;
+  now: Date;
+  /** What this process has in hand: its clock may have jumped past its own leases. */
+  inHand: readonly string[];
+  leaseMs: number;
+  limit: number;
+}
+
+/**
+ * Puts rows back in line whose time has come: retries, and what a process that died had claimed. An attempt of which
+ * nobody will hear any more is written into the log, so that the log has no gap. Answers how many there were.
+ */
+export async function markDueReady(db: Db, { kind, now, inHand, leaseMs, limit }: Promotion): Promise<number> {
+  const [row] = await query<{ count: number }>(
+    db,
+    sql`with due as materialized (
+          select subject_id, attempt, state, due_at from outbox
+          where kind = ${kind.name} and state <> 'ready' and due_at <= ${now}
+          and not exists (select from json_array_elements_text(${JSON.stringify(inHand)}::json) held where held = subject_id)
+          order by due_at limit ${limit} for update skip locked
+        ),
+        lost as (
+          insert into deliveries (event_id, attempt, attempted_at, error)
+          select subject_id, attempt, due_at - ${leaseMs} * interval '1 ms', ${lostAttempt}
+          from due where state = 'running' and ${kind.isLogged}::boolean on conflict do nothing
+        ),
+        readied as (
+          update outbox set state = 'ready' where subject_id = any(array(select subject_id from due)) returning 1
+        )
+        select count(*) from readied`,
+  );
+  return row?.count ?? 0;
+}
+
+/** A claim is known by its row and attempt: a later one of the same row has another. */
+export type ClaimKey = Pick<ClaimedItem, "subjectId" | "attempt">;
+
+/** Gives back what was claimed and not begun: first in line again, the attempt not counted. */
+export async function releaseItems(db: Db, claims: readonly ClaimKey[]): Promise<void> {
+  if (claims.length === 0) return;
+  await query(
+    db,
+    sql`update outbox set state = 'ready', attempt = outbox.attempt - 1
+        from ${recordSet(outbox, claims.map(keyOf), claimKey)}
+        where outbox.subject_id = row."subjectId" and outbox.attempt = row.attempt and outbox.state = 'running'`,
+  );
+}
+
+/** Holds on to what takes longer than a lease. */
+export async function renewLeases(db: Db, claims: readonly ClaimKey[], leasedUntil: Date): Promise<void> {
+  if (claims.length === 0) return;
+  await query(
+    db,
+    sql`update outbox set due_at = ${leasedUntil} from ${recordSet(outbox, claims.map(keyOf), claimKey)}
+        where outbox.subject_id = row."subjectId" and outbox.attempt = row.attempt and outbox.state = 'running'`,
+  );
+}
+
+/**
+ * Lanes that were down answer again: what waits there steps into line, up to `limit` rows, the oldest first.
+ * Answers how many did.
+ */
+export async function markLanesReady(
+  db: Db,
+  kind: OutboxKind,
+  lanes: readonly string[],
+  limit: number,
+): Promise<number> {
+  const [row] = await query<{ count: number }>(
+    db,
+    sql`with waiting as materialized (
+          select o.subject_id from unnest(${arrayOf("text", lanes)}) as answering (lane)
+          cross join lateral (
+            select subject_id, created_at from outbox
+            where kind = ${kind} and outbox.lane = answering.lane and state = 'waiting' order by created_at limit ${limit}
+          ) o order by o.created_at limit ${limit}
+        ),
+        readied as (
+          update outbox set state = 'ready'
+          where subject_id = any(array(select subject_id from waiting)) and state || '' = 'waiting' returning 1
+        )
+        select count(*) from readied`,
+  );
+  return row?.count ?? 0;
+}
+
+/** When the next row that is not in line will be due. */
+export async function findNextDueAt(db: Db, kind: OutboxKind): Promise<Date | undefined> {
+  const [row] = await query<{ dueAt: Date }>(
+    db,
+    sql`select due_at as "dueAt" from outbox where kind = ${kind} and state <> 'ready' order by due_at limit 1`,
+  );
+  return row?.dueAt;
+}
+
+export const outboxChannel = "inboxd_outbox";
+
+export async function tellOutboxChannel(db: Db, text: string): Promise<void> {
+  await query(db, sql`select pg_notify(${outboxChannel}, ${text})`);
+}
+
+const claimKey = ["subjectId", "attempt"];
+const lostAttempt = "no outcome was recorded: the process ended during the attempt";
+
+function keyOf({ subjectId, attempt }: ClaimKey): ClaimKey {
+  return { subjectId, attempt };
+}

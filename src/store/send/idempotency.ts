@@ -1,0 +1,58 @@
+import { sql } from "drizzle-orm";
+import { type Db, query, violates } from "../../database/db.ts";
+import type { KeyUse } from "../../domain/idempotency.ts";
+import { recordSet } from "../rows.ts";
+import { idempotencyKeys } from "../schema.ts";
+
+export type KeyName = Pick<KeyUse, "accountId" | "operation" | "key">;
+
+const nameFields = ["accountId", "operation", "key"];
+const useFields = [...nameFields, "fingerprint", "subjectId", "createdAt"];
+
+/** Forgets uses of keys that have run out, so that the keys can be used anew. */
+export async function removeExpiredKeyUses(db: Db, names: readonly KeyName[], expiredBefore: Date): Promise<void> {
+  if (names.length === 0) return;
+  await query(
+    db,
+    sql`delete from idempotency_keys used using ${recordSet(idempotencyKeys, names, nameFields)}
+        where used.account_id = row."accountId" and used.operation = row.operation and used.key = row.key
+          and used.created_at <= ${expiredBefore}`,
+  );
+}
+
+/** Whether a statement failed because a key that it took for free is in use. */
+export function meetsUsedKey(error: unknown): boolean {
+  return violates(error, "idempotency_keys_account_id_operation_key_pk");
+}
+
+/**
+ * Takes the keys that are free or were used before `expiredBefore`, and gives back their subjects. A key that another
+ * transaction is taking is waited for: whoever comes second finds it used. In the order of keys, so that two
+ * batches can't wait for each other.
+ */
+export async function insertKeyUses(tx: Db, uses: readonly KeyUse[], expiredBefore: Date): Promise<Set<string>> {
+  if (uses.length === 0) return new Set();
+  const taken = await query<{ subjectId: string }>(
+    tx,
+    sql`insert into idempotency_keys (account_id, operation, key, fingerprint, subject_id, created_at)
+        select row."accountId", row.operation, row.key, row.fingerprint, row."subjectId", row."createdAt"
+        from ${recordSet(idempotencyKeys, uses, useFields)} order by row."accountId", row.operation, row.key
+        on conflict (account_id, operation, key) do update
+        set fingerprint = excluded.fingerprint, subject_id = excluded.subject_id, created_at = excluded.created_at
+        where idempotency_keys.created_at <= ${expiredBefore} returning subject_id as "subjectId"`,
+  );
+  return new Set(taken.map((use) => use.subjectId));
+}
+
+/** The lateral look-up keeps to the index, also with a plan that was made while the table was empty. */
+export async function listKeyUses(db: Db, names: readonly KeyName[]): Promise<KeyUse[]> {
+  if (names.length === 0) return [];
+  return query<KeyUse & Record<string, unknown>>(
+    db,
+    sql`select used.account_id as "accountId", used.operation, used.key, used.fingerprint,
+          used.subject_id as "subjectId", used.created_at as "createdAt"
+        from ${recordSet(idempotencyKeys, names, nameFields)}
+        cross join lateral (select * from idempotency_keys used where used.account_id = row."accountId"
+          and used.operation = row.operation and used.key = row.key limit 1) used`,
+  );
+}

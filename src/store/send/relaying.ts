@@ -1,0 +1,77 @@
+import { sql } from "drizzle-orm";
+import { type Db, query } from "../../database/db.ts";
+import type { Failure } from "../../domain/outcome.ts";
+import type { messages } from "../schema.ts";
+
+/** What a mail is composed of. */
+export type RelayedMessage = Pick<
+  typeof messages.$inferSelect,
+  | "id"
+  | "status"
+  | "createdAt"
+  | "rfcMessageId"
+  | "fromAddr"
+  | "fromName"
+  | "toAddr"
+  | "replyTo"
+  | "subject"
+  | "bodyText"
+  | "bodyHtml"
+  | "inReplyTo"
+  | "referenceIds"
+>;
+
+export async function listRelayedMessages(db: Db, ids: readonly string[]): Promise<RelayedMessage[]> {
+  return query<RelayedMessage & Record<string, unknown>>(
+    db,
+    sql`select id, status, created_at as "createdAt", rfc_message_id as "rfcMessageId", from_addr as "fromAddr",
+          from_name as "fromName", to_addr as "toAddr", reply_to as "replyTo", subject, body_text as "bodyText",
+          body_html as "bodyHtml", in_reply_to as "inReplyTo", reference_ids as "referenceIds"
+        from messages where id = any(array(select json_array_elements_text(${JSON.stringify(ids)}::json)))`,
+  );
+}
+
+/** What an attempt to relay a message came to. */
+export interface RelaySettlement {
+  subjectId: string;
+  attempt: number;
+  /** Null: there is nothing more to do. */
+  dueAt: Date | null;
+  /** Null where the message stays pending, or is there no more. */
+  status: "sent" | "failed" | null;
+  providerMessageId: string | null;
+  failure: Failure | null;
+}
+
+/**
+ * Writes down what attempts came to: the message's status and the end of its outbox row, or the next attempt, in one statement.
+ * Only the claim that is in force may write: a process that was stopped past its lease must not undo what another did
+ * meanwhile. Answers whose claim was in force.
+ */
+export async function settleRelays(db: Db, settlements: readonly RelaySettlement[]): Promise<Set<string>> {
+  const rows = await query<{ subjectId: string }>(
+    db,
+    sql`with settled as materialized (
+          select * from json_to_recordset(${JSON.stringify(settlements)}::json) as settled ("subjectId" text, attempt int,
+            "dueAt" timestamptz, status text, "providerMessageId" text, failure jsonb)
+        ),
+        done as (
+          delete from outbox o using settled
+          where o.subject_id = settled."subjectId" and o.attempt = settled.attempt and o.state = 'running' and "dueAt" is null
+          returning o.subject_id
+        ),
+        put_off as (
+          update outbox o set state = 'waiting', due_at = "dueAt" from settled
+          where o.subject_id = settled."subjectId" and o.attempt = settled.attempt and o.state = 'running' and "dueAt" is not null
+          returning o.subject_id
+        ),
+        marked as (
+          update messages m set status = settled.status, failure = settled.failure,
+            provider_message_id = coalesce(settled."providerMessageId", m.provider_message_id)
+          from settled join done on done.subject_id = settled."subjectId"
+          where m.id = settled."subjectId" and m.status = 'pending' and settled.status is not null
+        )
+        select subject_id as "subjectId" from done union all select subject_id from put_off`,
+  );
+  return new Set(rows.map(({ subjectId }) => subjectId));
+}

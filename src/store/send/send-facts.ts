@@ -1,0 +1,215 @@
+import { type SQL, sql } from "drizzle-orm";
+import { arrayOf, type Db, query } from "../../database/db.ts";
+import type { ThreadState } from "../../domain/conversation.ts";
+import type { Window } from "../../domain/limits.ts";
+import type { SentMessage } from "../../domain/send/send.ts";
+import type {
+  AskedReply,
+  Owner,
+  Place,
+  RepliedMessage,
+  Sender,
+  SendFact,
+  ThreadMessageId,
+} from "../../domain/send/send-facts.ts";
+import { messages, threads } from "../schema.ts";
+
+export interface AskedFact {
+  accountId: string;
+  key: string;
+  inboxId: string;
+  /** Where it is a stranger and mail to strangers is limited. */
+  recipient: string | null;
+  /** Sends of the last minute are counted up to the limit: more of them make no difference. */
+  windowUpTo: number;
+}
+
+/**
+ * All facts of a batch in one statement, so that they are of one instant; in the order in which they were asked for. Each look-up
+ * is a lateral one of one row, which goes by index also with a plan that was made while the tables were empty.
+ */
+export async function listSendFacts(
+  db: Db,
+  asked: readonly AskedFact[],
+  { window, day }: { window: Window; day: string },
+): Promise<SendFact[]> {
+  const windows = new Map(asked.map(({ inboxId, windowUpTo }) => [inboxId, windowUpTo]));
+  const texts = (of: (each: AskedFact) => string | null) => arrayOf("text", asked.map(of));
+  const rows = await query<FactRow>(
+    db,
+    sql`with sender as materialized (
+          select i.*, used.* from unnest(${arrayOf("text", [...windows.keys()])}, ${arrayOf("int4", [...windows.values()])}) as asked (inbox_id, up_to)
+          cross join lateral (select id, revision, account_id, username, message_count, inbound_count,
+              thread_count, unread_count, last_message_at, last_message_id, sent_on::text as sent_on, sent_count
+            from inboxes where id = asked.inbox_id and deleted_at is null limit 1) i
+          cross join lateral (select count(*) as in_window, min(created_at) as oldest from (
+            select created_at from messages where inbox_id = asked.inbox_id and direction = 'outbound'
+              and created_at > ${window.after} and created_at <= ${window.upTo}
+              order by created_at desc limit asked.up_to) newest) used
+        )
+        select sender.id, sender.revision, sender.account_id as "accountId", sender.username,
+          sender.message_count as "messageCount", sender.inbound_count as "inboundCount",
+          sender.thread_count as "threadCount", sender.unread_count as "unreadCount",
+          sender.last_message_at as "lastMessageAt", sender.last_message_id as "lastMessageId",
+          sender.sent_on as "sentOn", sender.sent_count as "sentCount",
+          sender.in_window as "inWindow", sender.oldest as "oldestInWindowAt",
+          used.fingerprint, used.subject_id as "subjectId", used.created_at as "usedAt",
+          case when asked.recipient is not null then exists (select from correspondents c
+            where c.inbox_id = asked.inbox_id and c.address = asked.recipient and c.answered) end as "isKnown",
+          (select count from cold_sends s where s.inbox_id = asked.inbox_id and s.recipient = asked.recipient
+            and s.sent_on = greatest(${day}::text, sender.sent_on)::date) as "sentToday"
+        from unnest(${texts((each) => each.accountId)}, ${texts((each) => each.key)}, ${texts((each) => each.inboxId)},
+          ${texts((each) => each.recipient)}) with ordinality as asked (account_id, key, inbox_id, recipient, place)
+        left join sender on sender.id = asked.inbox_id
+        left join lateral (select fingerprint, subject_id, created_at from idempotency_keys
+          where account_id = asked.account_id and operation = 'send' and key = asked.key limit 1) used on true
+        order by asked.place`,
+  );
+  return rows.map((row, place) => factOf(row, asked[place]));
+}
+
+interface FactRow extends Nullable<Sender>, Record<string, unknown> {
+  fingerprint: string | null;
+  subjectId: string | null;
+  usedAt: Date | null;
+  isKnown: boolean | null;
+  sentToday: number | null;
+}
+
+type Nullable<Row> = { [Name in keyof Row]: Row[Name] | null };
+
+function factOf(row: FactRow, asked: AskedFact | undefined): SendFact {
+  const { fingerprint, subjectId, usedAt, isKnown, sentToday, ...sender } = row;
+  return {
+    // Of an outer join's row all columns are there or none is.
+    sender: sender.id === null ? undefined : (sender as unknown as Sender),
+    use:
+      fingerprint === null || subjectId === null || usedAt === null || asked === undefined
+        ? undefined
+        : { ...asked, operation: "send", fingerprint, subjectId, createdAt: usedAt },
+    recipient: isKnown === null ? undefined : { isKnown, sentToday: sentToday ?? 0 },
+  };
+}
+
+/**
+ * Sends of the window that are dated behind it, for inboxes whose last message is: a message is dated after the last one, also
+ * while that is in the future since a clock was put back. Their keys tell when they were accepted.
+ */
+export async function listSendsDatedLater(
+  db: Db,
+  inboxIds: readonly string[],
+  window: Window,
+): Promise<{ inboxId: string; count: number; oldestAt: Date }[]> {
+  if (inboxIds.length === 0) return [];
+  return query<{ inboxId: string; count: number; oldestAt: Date }>(
+    db,
+    sql`select m.inbox_id as "inboxId", count(*) as count, min(k.created_at) as "oldestAt"
+        from messages m join idempotency_keys k on k.operation = 'send' and k.subject_id = m.id
+        where m.inbox_id = any(${arrayOf("text", inboxIds)}) and m.direction = 'outbound' and m.created_at > ${window.upTo}
+          and k.created_at > ${window.after} and k.created_at <= ${window.upTo}
+        group by m.inbox_id`,
+  );
+}
+
+/** Which bodies of the replied messages are wanted: a reply without a quote needs none, one in text alone no HTML. */
+export interface QuotedBodies {
+  text: boolean;
+  html: boolean;
+}
+
+/**
+ * The last message that did not fail, of the thread or up to the one that its caller has seen: what a reply answers and
+ * quotes. Of a body no more than a quote reads (mail/quote-html.ts).
+ */
+export async function listRepliedMessages(
+  tx: Db,
+  asked: readonly AskedReply[],
+  bodies: QuotedBodies,
+): Promise<RepliedMessage[]> {
+  if (asked.length === 0) return [];
+  return query<RepliedMessage & Record<string, unknown>>(
+    tx,
+    sql`select ${repliedFields}, m.seq, m.from_addr as "fromAddr", m.from_name as "fromName",
+          case when ${bodies.text}::boolean then left(m.body_text, ${mostQuotedCharacters}::int) else '' end as "bodyText",
+          case when ${bodies.html}::boolean then left(m.body_html, ${mostQuotedCharacters}::int) end as "bodyHtml",
+          m.created_at as "createdAt", m.rfc_message_id as "rfcMessageId"
+        from ${repliesOf(asked)}
+        cross join lateral (select * from messages where thread_id = asked.thread_id and seq <= asked.last_seq
+          and status <> 'failed' order by seq desc limit 1) m`,
+  );
+}
+
+const mostQuotedCharacters = 512 * 1024 + 1;
+
+/** Message-IDs of each thread, or of what its caller has seen of it, oldest first: the first one and the last hundred. */
+export async function listThreadMessageIds(tx: Db, asked: readonly AskedReply[]): Promise<ThreadMessageId[]> {
+  if (asked.length === 0) return [];
+  return query<ThreadMessageId & Record<string, unknown>>(
+    tx,
+    sql`select ${repliedFields}, m.seq, m.rfc_message_id as "rfcMessageId"
+        from ${repliesOf(asked)}
+        cross join lateral (
+          (select seq, rfc_message_id from messages where thread_id = asked.thread_id and seq <= asked.last_seq
+            order by seq limit 1)
+          union (select seq, rfc_message_id from messages where thread_id = asked.thread_id and seq <= asked.last_seq
+            order by seq desc limit 100)) m
+        order by asked.thread_id, m.seq`,
+  );
+}
+
+const repliedFields = sql.raw('asked.thread_id as "threadId", asked.up_to as "upToMessageId"');
+
+/** With the number of the last message that counts. A message that is not there leaves none; the judgement refuses it. */
+function repliesOf(asked: readonly AskedReply[]): SQL {
+  const threadIds = asked.map(({ threadId }) => threadId);
+  const seen = asked.map(({ upToMessageId }) => upToMessageId);
+  return sql`(select thread_id, up_to,
+      case when up_to is null then ${highestSeq}::int else (select seq from messages where id = up_to) end as last_seq
+    from unnest(${arrayOf("text", threadIds)}, ${arrayOf("text", seen)}) as given (thread_id, up_to)) asked`;
+}
+
+/** No message has a greater number. */
+const highestSeq = 2 ** 31 - 1;
+
+export async function listThreadStates(tx: Db, ids: readonly string[]): Promise<ThreadState[]> {
+  if (ids.length === 0) return [];
+  return tx
+    .select()
+    .from(threads)
+    .where(sql`${threads.id} = any(${arrayOf("text", ids)})`);
+}
+
+/** Where messages stand in their threads. */
+export async function listPlaces(tx: Db, ids: readonly string[]): Promise<Place[]> {
+  if (ids.length === 0) return [];
+  return tx
+    .select({ id: messages.id, threadId: messages.threadId, seq: messages.seq })
+    .from(messages)
+    .where(sql`${messages.id} = any(${arrayOf("text", ids)})`);
+}
+
+/** What became of messages that were sent: for replays, and for the answer to a send that waited. */
+export async function listSentMessages(db: Db, ids: readonly string[]): Promise<SentMessage[]> {
+  if (ids.length === 0) return [];
+  return db
+    .select({
+      id: messages.id,
+      inboxId: messages.inboxId,
+      threadId: messages.threadId,
+      status: messages.status,
+      rfcMessageId: messages.rfcMessageId,
+      providerMessageId: messages.providerMessageId,
+    })
+    .from(messages)
+    .where(sql`${messages.id} = any(${arrayOf("text", ids)})`);
+}
+
+/** Which of these usernames are inboxes of which accounts. */
+export async function listOwners(tx: Db, usernames: readonly string[]): Promise<Owner[]> {
+  if (usernames.length === 0) return [];
+  return query<Owner & Record<string, unknown>>(
+    tx,
+    sql`select a.username, i.account_id as "accountId" from unnest(${arrayOf("text", usernames)}) as name (name)
+        join addresses a on a.username = name.name join inboxes i on i.id = a.inbox_id and i.deleted_at is null`,
+  );
+}

@@ -1,0 +1,105 @@
+import { mostConnections, openDatabase, settingNames } from "../../database/db.ts";
+import type { Runner } from "../../database/pool.ts";
+import { refuseSharedSessions, withPoolerCure } from "../../database/pooler.ts";
+import { openPostgresPool } from "../../database/postgres.ts";
+import type { WireValue } from "../../database/wire.ts";
+import { migrations } from "../migrate.ts";
+
+/** What the doctor looks at. Nothing is changed: not even the schema is brought up to date. */
+export interface DatabaseFacts {
+  /** As the server says it, for example `16.4`. */
+  version: string;
+  encoding: string;
+  synchronousCommit: string;
+  fsync: string;
+  fullPageWrites: string;
+  /** What its clock said, and ours half-way between asking and answer. */
+  serverAt: Date;
+  askedAt: Date;
+  /** Read-only: a standby. */
+  isInRecovery: boolean;
+  /** Read-only by a setting of the server, the database or the role. */
+  isReadOnly: boolean;
+  /** Connections that the server has for us and other users. */
+  connections: number;
+  /** Steps of the schema that are to be done, and those that this program does not know. */
+  stepsToDo: string[];
+  unknownSteps: string[];
+  /** Where events go. */
+  webhookUrls: string[];
+}
+
+export const oldestPostgres = 15;
+export { mostConnections };
+
+/** Asks a Postgres. Rejects when it can't be reached, or does not let us in. */
+export async function diagnosePostgres(url: string, now: () => Date): Promise<DatabaseFacts> {
+  const patience = { connectMs: 5_000, acquireMs: 5_000, deadlineMs: 8_000, statementMs: 6_000, lockMs: 6_000 };
+  const open = () => openPostgresPool({ url, size: 1, idleInTransactionMs: 0, ...patience });
+  const [pool, other] = [open(), open()];
+  try {
+    await refuseSharedSessions(pool, other);
+    return await factsFrom(pool, now);
+  } catch (error) {
+    throw withPoolerCure(error, settingNames);
+  } finally {
+    await Promise.all([pool.close(), other.close()]);
+  }
+}
+
+/** Asks the embedded database. Rejects with DataDirectoryInUse while another process holds it. */
+export async function diagnoseEmbedded(dataDir: string, now: () => Date): Promise<DatabaseFacts> {
+  const db = await openDatabase({ dataDir });
+  try {
+    return await db.maintain((runner) => factsFrom(runner, now));
+  } finally {
+    await db.close();
+  }
+}
+
+async function factsFrom(runner: Runner, now: () => Date): Promise<DatabaseFacts> {
+  // Connecting takes its time; the clock is asked on a connection that is there.
+  await runner.run("select 1", [], "arrays");
+  const before = now();
+  const [server] = await ask<Omit<DatabaseFacts, "askedAt" | "stepsToDo" | "unknownSteps" | "webhookUrls">>(
+    runner,
+    `select current_setting('server_version') as version, current_setting('server_encoding') as encoding,
+       current_setting('synchronous_commit') as "synchronousCommit", current_setting('fsync') as fsync,
+       current_setting('full_page_writes') as "fullPageWrites", clock_timestamp() as "serverAt",
+       pg_is_in_recovery() as "isInRecovery", current_setting('default_transaction_read_only')::bool as "isReadOnly",
+       current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as connections`,
+  );
+  if (server === undefined) throw new Error("Cannot diagnose the database: it answers nothing");
+  const askedAt = new Date((before.getTime() + now().getTime()) / 2);
+  const done = (await isThere(runner, "schema_steps"))
+    ? await ask<{ tag: string }>(runner, "select tag from schema_steps order by step")
+    : [];
+  const known = migrations.map(({ tag }) => tag);
+  const doneTags = done.map(({ tag }) => tag);
+  const urls = (await isThere(runner, "webhooks"))
+    ? await ask<{ url: string }>(
+        runner,
+        "select url from webhooks where url is not null and disabled_at is null order by created_at limit $1",
+        [String(mostWebhooks)],
+      )
+    : [];
+  return {
+    ...server,
+    askedAt,
+    stepsToDo: known.slice(doneTags.length),
+    unknownSteps: doneTags.filter((tag, step) => known[step] !== tag),
+    webhookUrls: urls.map(({ url }) => url),
+  };
+}
+
+/** An operator with a thousand accounts asks whether the way out is open, not for each receiver. */
+const mostWebhooks = 10;
+
+async function isThere(runner: Runner, table: string): Promise<boolean> {
+  const [row] = await ask<{ is: boolean }>(runner, "select to_regclass($1) is not null as is", [table]);
+  return row?.is === true;
+}
+
+async function ask<Row extends object>(runner: Runner, text: string, values: WireValue[] = []): Promise<Row[]> {
+  return (await runner.run(text, values, "objects")) as Row[];
+}

@@ -1,0 +1,101 @@
+import { getTableColumns, sql } from "drizzle-orm";
+import { getTableConfig, type PgColumn, type PgTable } from "drizzle-orm/pg-core";
+import { type Database, type Db, query } from "../../database/db.ts";
+import { type ChunkRow, insertNewChunks } from "../mail/sources.ts";
+import { columnName, insertNewRows } from "../rows.ts";
+import * as schema from "../schema.ts";
+
+/**
+ * What moves with the service, in the order in which it is read and written. The search index is left out: it is made
+ * anew. So are recent requests, which count for a minute. Events keep their places in the log.
+ */
+const portable: readonly { table: PgTable; order: string; rowsALine: number }[] = [
+  { table: schema.settings, order: "name", rowsALine: 100 },
+  { table: schema.accounts, order: "id", rowsALine: 100 },
+  { table: schema.apiKeys, order: "id", rowsALine: 100 },
+  { table: schema.webhooks, order: "account_id", rowsALine: 100 },
+  { table: schema.inboxes, order: "id", rowsALine: 100 },
+  { table: schema.addresses, order: "username", rowsALine: 100 },
+  { table: schema.threads, order: "id", rowsALine: 100 },
+  { table: schema.messages, order: "id", rowsALine: 20 },
+  { table: schema.awaitedParents, order: "inbox_id, message_id_hash", rowsALine: 100 },
+  { table: schema.attachments, order: "message_id, filename", rowsALine: 100 },
+  { table: schema.sourceChunks, order: "source_id, part, seq", rowsALine: 4 },
+  { table: schema.unparsedMails, order: "source_id", rowsALine: 20 },
+  { table: schema.correspondents, order: "inbox_id, address", rowsALine: 100 },
+  { table: schema.coldSends, order: "inbox_id, recipient, sent_on", rowsALine: 100 },
+  { table: schema.idempotencyKeys, order: "account_id, operation, key", rowsALine: 100 },
+  { table: schema.events, order: "written_by, id", rowsALine: 100 },
+  { table: schema.deliveries, order: "event_id, attempt", rowsALine: 20 },
+  { table: schema.outbox, order: "subject_id", rowsALine: 100 },
+];
+
+export type PortableRow = Record<string, unknown>;
+
+export interface PortableLine {
+  table: string;
+  rows: PortableRow[];
+}
+
+/**
+ * Every row of the service as of one instant, a line at a time, so that nothing of any size lies in memory. The
+ * embedded database has one connection: others wait while it is read.
+ */
+export async function readEverything(db: Database, onLine: (line: PortableLine) => Promise<void>): Promise<void> {
+  await db.maintain((runner) =>
+    runner.transaction(async (tx) => {
+      await tx.script("set transaction isolation level repeatable read, read only");
+      for (const { table, order, rowsALine } of portable) {
+        const { name } = getTableConfig(table);
+        const selected = columnsOf(table)
+          .map(([field, column]) => `"${columnName(column)}" as "${field}"`)
+          .join(", ");
+        // A name of its own: a prepared FETCH is kept with the columns of the cursor that it met first.
+        const cursor = `portable_${name}`;
+        await tx.script(`declare ${cursor} no scroll cursor for select ${selected} from ${name} order by ${order}`);
+        for (;;) {
+          const rows = (await tx.run(`fetch ${rowsALine} from ${cursor}`, [], "objects")) as PortableRow[];
+          if (rows.length > 0) await onLine({ table: name, rows: rows.map(toPortable) });
+          if (rows.length < rowsALine) break;
+        }
+        await tx.script(`close ${cursor}`);
+      }
+    }),
+  );
+}
+
+/** Passes over rows that are there already, so that a line may be written twice. */
+export async function insertLine(tx: Db, { table: name, rows }: PortableLine): Promise<void> {
+  const entry = portable.find(({ table }) => getTableConfig(table).name === name);
+  if (entry === undefined) throw new Error(`Cannot import: this version knows no table ${name}`);
+  if (entry.table === schema.sourceChunks) return insertNewChunks(tx, rows.map(chunkOf));
+  await insertNewRows(tx, entry.table, rows);
+}
+
+/** The accounts of a database, by which it is told whether it is one's own or another's. */
+export async function listAccountIds(db: Db): Promise<string[]> {
+  const rows = await db.select({ id: schema.accounts.id }).from(schema.accounts);
+  return rows.map(({ id }) => id);
+}
+
+/** Lets the indexer begin again: it has not seen the rows that were moved in. */
+export async function forgetIndexedMail(tx: Db): Promise<void> {
+  await query(tx, sql`update search_indexing set seen_id = ''`);
+}
+
+/** As JSON has it: bytes in base 64, instants as JSON writes them. */
+function toPortable(row: PortableRow): PortableRow {
+  const entries = Object.entries(row).map(([name, value]) => [
+    name,
+    value instanceof Uint8Array ? value.toBase64() : value,
+  ]);
+  return Object.fromEntries(entries);
+}
+
+function chunkOf({ bytes, ...row }: PortableRow): ChunkRow {
+  return { ...(row as unknown as Omit<ChunkRow, "bytes">), bytes: Uint8Array.fromBase64(bytes as string) };
+}
+
+function columnsOf(table: PgTable): [string, PgColumn][] {
+  return Object.entries(getTableColumns(table));
+}

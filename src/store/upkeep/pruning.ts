@@ -1,0 +1,151 @@
+import { type SQL, sql } from "drizzle-orm";
+import { type Db, query, transaction } from "../../database/db.ts";
+import { lockNumber } from "../locks.ts";
+
+/**
+ * One bounded step of tidying up, unless another process is at it: the lock is tried, not waited for, and ends with the
+ * step. Answers how many rows went, or undefined for "not ours now". Unlike what workers ask
+ * otherwise it is planned each time: one plan for tables of any size meets the chosen rows by reading a table whole.
+ */
+export function pruneStep(db: Db, step: (tx: Db) => Promise<number>): Promise<number | undefined> {
+  return transaction(db, async (tx) => {
+    const [lock] = await query<{ ours: boolean }>(
+      tx,
+      sql`select pg_try_advisory_xact_lock(${lockNumber("pruning")}) as ours,
+            set_config('plan_cache_mode', 'force_custom_plan', true)`,
+    );
+    return lock?.ours ? step(tx) : undefined;
+  });
+}
+
+export function removeKeysUsedBefore(tx: Db, instant: Date, limit: number): Promise<number> {
+  return count(
+    tx,
+    sql`with old as materialized (
+          select account_id, operation, key from idempotency_keys where created_at <= ${instant} order by created_at limit ${limit}
+        )
+        delete from idempotency_keys used using old
+        where used.account_id = old.account_id and used.operation = old.operation and used.key = old.key
+          and used.created_at <= ${instant} returning 1`,
+  );
+}
+
+/** Counts of days that are over. */
+export function removeColdSendsBefore(tx: Db, day: string, limit: number): Promise<number> {
+  return count(
+    tx,
+    sql`with old as materialized (
+          select inbox_id, recipient, sent_on from cold_sends where sent_on < ${day}::date order by sent_on limit ${limit}
+        )
+        delete from cold_sends s using old
+        where s.inbox_id = old.inbox_id and s.recipient = old.recipient and s.sent_on = old.sent_on returning 1`,
+  );
+}
+
+/** What was counted of requests a day ago and more: no window is as long. By the clock that counted them. */
+export function removeOldRequests(tx: Db, limit: number): Promise<number> {
+  const isOld = sql`asked_at[cardinality(asked_at)] < now() - interval '1 day'`;
+  const chosen = sql`select account_id from recent_requests where ${isOld} limit ${limit}`;
+  return count(tx, sql`delete from recent_requests where account_id = any(array(${chosen})) and ${isOld} returning 1`);
+}
+
+/** Events and their deliveries; one that is still in line stays. */
+export function removeEventsBefore(tx: Db, instant: Date, limit: number): Promise<number> {
+  return count(
+    tx,
+    sql`with old as materialized (
+          select id from events where occurred_at < ${instant}
+          and not exists (select from outbox where subject_id = events.id)
+          order by occurred_at limit ${limit}
+        ),
+        logged as (delete from deliveries where event_id = any(array(select id from old)))
+        delete from events where id = any(array(select id from old)) returning 1`,
+  );
+}
+
+/** A deleted inbox that still has rows. */
+export async function findInboxToEmpty(tx: Db, deletedBefore: Date, after: string): Promise<string | undefined> {
+  const [inbox] = await query<{ id: string }>(
+    tx,
+    sql`select id from inboxes where deleted_at < ${deletedBefore} and message_count > 0 and id > ${after} order by id limit 1`,
+  );
+  return inbox?.id;
+}
+
+/**
+ * Messages of an inbox with all that hangs on them. A source goes with the last message that shares it; a message that still
+ * waits to be relayed stays, since it was accepted.
+ */
+export function removeMessages(tx: Db, inboxId: string, limit: number): Promise<number> {
+  return count(
+    tx,
+    sql`with gone as materialized (
+          select id, seq, source_id from messages where inbox_id = ${inboxId} and status <> 'pending'
+          order by seq limit ${limit}
+        ),
+        shared as materialized (
+          select c.source_id, c.shares - of_source.messages as shares
+          from (select source_id, count(*) as messages from gone where source_id is not null group by source_id) of_source
+          join source_chunks c on c.source_id = of_source.source_id and c.part = 0 and c.seq = 0
+        ),
+        kept as (
+          update source_chunks c set shares = shared.shares from shared
+          where c.source_id = shared.source_id and c.part = 0 and c.seq = 0 and shared.shares > 0
+        ),
+        unshared as (delete from source_chunks where source_id = any(array(select source_id from shared where shares <= 0))),
+        attached as (delete from attachments where message_id = any(array(select id from gone))),
+        found as (delete from message_search s using gone where s.inbox_id = ${inboxId} and s.seq = gone.seq)
+        delete from messages where id = any(array(select id from gone)) returning 1`,
+  );
+}
+
+/** What else an inbox had, once its messages are gone. */
+export async function removeInboxRows(tx: Db, inboxId: string, limit: number): Promise<number> {
+  let removed = 0;
+  for (const { table, key } of tablesOfInboxes) {
+    if (removed >= limit) return removed;
+    const ofInbox = sql`from ${sql.identifier(table)} where inbox_id = ${inboxId}`;
+    const chosen = sql`select ${sql.identifier(key)} ${ofInbox} limit ${limit}`;
+    removed += await count(tx, sql`delete ${ofInbox} and ${sql.identifier(key)} = any(array(${chosen})) returning 1`);
+  }
+  return removed;
+}
+
+/** With what tells the rows of one inbox apart; cold sends to one recipient, of a few days, go together. */
+const tablesOfInboxes = [
+  { table: "threads", key: "id" },
+  { table: "correspondents", key: "address" },
+  { table: "awaited_parents", key: "message_id_hash" },
+  { table: "cold_sends", key: "recipient" },
+  { table: "message_search", key: "seq" },
+];
+
+/** Nothing of it is left, unless mail of it still waits to be relayed. */
+export async function markInboxEmpty(tx: Db, inboxId: string): Promise<void> {
+  await query(
+    tx,
+    sql`update inboxes set message_count = 0 where id = ${inboxId}
+        and not exists (select from messages where inbox_id = ${inboxId})`,
+  );
+}
+
+/** Empty inboxes whose address is free again, with the row that kept it. */
+export function removeInboxes(tx: Db, now: Date, limit: number): Promise<number> {
+  return count(
+    tx,
+    sql`with gone as materialized (
+          select i.id, i.username from inboxes i left join addresses a on a.username = i.username and a.inbox_id = i.id
+          where i.deleted_at is not null and i.message_count = 0 and (a.username is null or a.held_until <= ${now})
+          order by i.deleted_at limit ${limit}
+        ),
+        freed as (
+          delete from addresses a using gone
+          where a.username = gone.username and a.inbox_id = gone.id and a.held_until <= ${now}
+        )
+        delete from inboxes where id = any(array(select id from gone)) returning 1`,
+  );
+}
+
+async function count(tx: Db, removal: SQL): Promise<number> {
+  return (await query(tx, removal)).length;
+}

@@ -1,0 +1,60 @@
+import type { ClaimedItem } from "../../store/outbox/claims.ts";
+import { renewLeases } from "../../store/outbox/outbox.ts";
+import type { Attempted, Job, OutboxDeps, SettledClaim } from "./job.ts";
+
+/** The rows that this process has claimed and begun, and their leases. */
+export interface InHand<Item, Settlement> {
+  ids(): string[];
+  /** One attempt. The row is in hand until what came of it has been concluded. */
+  attempt<Result>(item: Item, conclude: (attempted: Attempted<Settlement>) => Promise<Result>): Promise<Result>;
+  renewIfTime(): void;
+  /** Aborted when what is in hand has been given up. */
+  cutOff: AbortSignal;
+  /** Ends when `noMore` has, and all that is in hand; after `graceMs` that is cut off. */
+  end(graceMs: number, noMore: Promise<void>): Promise<void>;
+}
+
+export function rowsInHand<Item extends ClaimedItem, Settlement extends SettledClaim>(
+  { db, now, log }: Pick<OutboxDeps, "db" | "now" | "log">,
+  job: Pick<Job<Item, Settlement>, "kind" | "leaseMs" | "attempt" | "failed">,
+): InHand<Item, Settlement> {
+  const kind = job.kind.name;
+  /** With their ends. A row whose claim was held for lost may be here a second time. */
+  const rows = new Map<Item, Promise<unknown>>();
+  const cutOff = new AbortController();
+  let renewedMs = performance.now();
+
+  async function outcomeOf(item: Item): Promise<Attempted<Settlement>> {
+    try {
+      return await job.attempt(item, cutOff.signal);
+    } catch (err) {
+      log.error({ err, kind, subject_id: item.subjectId, attempt: item.attempt }, "attempt failed: unexpected error");
+      return { settlement: job.failed(item), leaving: "unknown" };
+    }
+  }
+
+  return {
+    ids: () => [...rows.keys()].map(({ subjectId }) => subjectId),
+    attempt(item, conclude) {
+      const concluded = outcomeOf(item)
+        .then(conclude)
+        .finally(() => rows.delete(item));
+      rows.set(item, concluded);
+      return concluded;
+    },
+    renewIfTime() {
+      if (performance.now() - renewedMs <= job.leaseMs / 3) return;
+      renewedMs = performance.now();
+      renewLeases(db, [...rows.keys()], new Date(now().getTime() + job.leaseMs)).catch((err: unknown) =>
+        log.warn({ err, kind }, "cannot renew leases"),
+      );
+    },
+    cutOff: cutOff.signal,
+    async end(graceMs, noMore) {
+      const timer = setTimeout(() => cutOff.abort(), graceMs);
+      await noMore;
+      await Promise.all(rows.values());
+      clearTimeout(timer);
+    },
+  };
+}

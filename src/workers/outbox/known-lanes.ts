@@ -1,0 +1,56 @@
+import type { ClaimedItem, KnownLane } from "../../store/outbox/claims.ts";
+
+interface KnownLaneState {
+  inHand: number;
+  lastInboxId: string;
+  /** It had as much as it had room for, so there may be more. */
+  thirsty: boolean;
+}
+
+/** The lanes that something is known of: those with rows in hand, and those with more in line than they had room for. */
+export function laneBook() {
+  const book = new Map<string, KnownLaneState>();
+
+  return {
+    /** A lane gets no more than its share of the claim, the first picks of all coming first. */
+    known(roomOf: (lane: string) => number | undefined, limit: number): KnownLane[] {
+      const share = Math.max(1, Math.ceil((2 * limit) / Math.max(1, book.size)));
+      return [...book].map(([lane, { lastInboxId }]) => ({
+        lane,
+        lastInboxId,
+        room: Math.min(share, roomOf(lane) ?? 1),
+      }));
+    },
+    note(known: readonly KnownLane[], items: readonly ClaimedItem[], wasLimited: boolean): void {
+      const taken = Map.groupBy(items, ({ lane }) => lane);
+      for (const { lane, room } of known) {
+        const state = book.get(lane);
+        if (state !== undefined && room > 0) state.thirsty = wasLimited || (taken.get(lane)?.length ?? 0) >= room;
+      }
+      for (const [lane, rows] of taken) {
+        const state = book.get(lane) ?? { inHand: 0, lastInboxId: "", thirsty: true };
+        state.inHand += rows.length;
+        state.lastInboxId = rows.findLast(({ inTurn }) => inTurn)?.inboxId ?? state.lastInboxId;
+        book.set(lane, state);
+      }
+      for (const { lane } of known) forgetIfIdle(lane);
+    },
+    left(lane: string): void {
+      const state = book.get(lane);
+      if (state !== undefined) state.inHand -= 1;
+      forgetIfIdle(lane);
+    },
+    /** Also a lane that is forgotten since it had nothing that could start. */
+    expectMore(lane: string): void {
+      const state = book.get(lane) ?? { inHand: 0, lastInboxId: "", thirsty: true };
+      state.thirsty = true;
+      book.set(lane, state);
+    },
+    isThirsty: (lane: string) => book.get(lane)?.thirsty ?? false,
+  };
+
+  function forgetIfIdle(lane: string): void {
+    const state = book.get(lane);
+    if (state !== undefined && state.inHand <= 0 && !state.thirsty) book.delete(lane);
+  }
+}

@@ -1,0 +1,20 @@
+import type { Leaving } from "./destinations.ts";
+
+/** Which lanes may have how much started now. Bookkeeping of one kind of work: no clock, no socket, no database. */
+export interface Lanes<Item> {
+  /** How many rows may start now, in all. */
+  free(): number;
+  /** Whether a lane that nothing is known of may start one. */
+  strangers(): boolean;
+  /** How many rows of a lane may start now; undefined for a lane that nothing is known of. */
+  room(lane: string): number | undefined;
+  /** The accounts that have their share of the places: nothing of theirs may start. None where left out. */
+  fullAccounts?(): readonly string[];
+  /** Takes a place, if there is one. */
+  enter(item: Item): Leave | undefined;
+  /** In how many milliseconds to look again, where a place comes free by itself. */
+  roomInMs(): number | undefined;
+}
+
+/** Gives the place back, once. */
+export type Leave = (how: Leaving) => void;

@@ -1,0 +1,65 @@
+import { DatabaseUnavailable } from "../../database/db.ts";
+import { groupCommit } from "../../flows/group-commit.ts";
+import type { ClaimedItem } from "../../store/outbox/claims.ts";
+import { waitingRoom } from "./attempt-waiters.ts";
+import type { Job, OutboxDeps, SettledClaim } from "./job.ts";
+
+/** Where it is written down what came of attempts. */
+export interface Ledger<Settlement> {
+  /**
+   * Answers when the row is due again: null for never, and where another has it now. While the database is away what came of an
+   * attempt is kept; if it never comes back, the row falls due by its lease.
+   */
+  write(settlement: Settlement): Promise<Date | null>;
+  /** Resolves once an attempt of this row has been written down here, or after the time. */
+  written(subjectId: string, timeoutMs: number): Promise<void>;
+}
+
+const againAfterMs = 500;
+
+export function ledgerOf<Item extends ClaimedItem, Settlement extends SettledClaim>(
+  { log }: Pick<OutboxDeps, "log">,
+  job: Pick<Job<Item, Settlement>, "kind" | "settle" | "settled">,
+  cutOff: AbortSignal,
+): Ledger<Settlement> {
+  const waiting = waitingRoom();
+  const commit = groupCommit<Settlement, boolean>({
+    commit: async (settlements) => {
+      const inForce = await job.settle(settlements);
+      return settlements.map(({ subjectId }) => inForce.has(subjectId));
+    },
+    sizeOf: () => 0,
+    isHopeless: (error) => error instanceof DatabaseUnavailable,
+    mostItems: 200,
+  });
+
+  async function commitOrKeep(settlement: Settlement): Promise<Date | null> {
+    const about = { kind: job.kind.name, subject_id: settlement.subjectId, attempt: settlement.attempt };
+    for (;;) {
+      try {
+        if (await commit(settlement)) {
+          job.settled?.(settlement);
+          return settlement.dueAt;
+        }
+        log.warn(about, "claim was lost: another has it");
+        return null;
+      } catch (err) {
+        if (!(err instanceof DatabaseUnavailable)) {
+          log.error({ err, ...about }, "cannot write down an attempt");
+          return null;
+        }
+        if (cutOff.aborted) return null;
+        await new Promise((resolve) => setTimeout(resolve, againAfterMs));
+      }
+    }
+  }
+
+  return {
+    async write(settlement) {
+      const dueAt = await commitOrKeep(settlement);
+      waiting.tell(settlement.subjectId);
+      return dueAt;
+    },
+    written: waiting.until,
+  };
+}

@@ -1,0 +1,110 @@
+import type { Claim, Claimed, ClaimedItem } from "../../store/outbox/claims.ts";
+import type { Kind } from "../../store/outbox/kinds.ts";
+import { laneBook } from "./known-lanes.ts";
+import type { Lanes, Leave } from "./lanes.ts";
+
+/** What a claim asks for. */
+export type Question = Pick<Claim, "limit" | "lanes" | "strangers" | "fullAccounts" | "newest" | "sweepAfter" | "turn">;
+
+/** What this process knows of the line of one kind, and so what it asks for next. No clock, no database. */
+export interface Line<Item extends ClaimedItem> {
+  /** Somebody said that there is new work. */
+  nudge(): void;
+  /** How often somebody did. */
+  nudges(): number;
+  /** There may be rows in lanes of which nothing is known. */
+  sweep(): void;
+  isSweeping(): boolean;
+  /** Undefined when nothing can start now. */
+  ask(): Question | undefined;
+  hear(question: Question, answer: Claimed<Item>): void;
+  /** It was claimed and has found no place. */
+  turnAway(item: Item): void;
+  /** Gives a place back. Answers whether there may be somebody who waits for it. */
+  leave(item: Item, leave: () => void): boolean;
+  /** A row is settled that was claimed after so many nudges. Answers whether its inbox may have more, held back behind it. */
+  isFollowed(item: Item, nudgesBefore: number): boolean;
+}
+
+const rowsPerClaim = 100;
+const newestEvery = 4;
+
+export function lineOf<Item extends ClaimedItem>(kind: Kind, lanes: Lanes<Item>): Line<Item> {
+  const book = laneBook();
+  let turn = 0;
+  let nudges = 0;
+  let isNudged = false;
+  /** The last claim took all that could start: there may be more. */
+  let isFull = false;
+  let sweepAfter: string | undefined;
+
+  const fullAccounts = () => lanes.fullAccounts?.() ?? [];
+  const sweep = () => {
+    sweepAfter ??= "";
+  };
+
+  return {
+    nudge() {
+      isNudged = true;
+      nudges += 1;
+    },
+    nudges: () => nudges,
+    sweep,
+    isSweeping: () => sweepAfter !== undefined,
+    ask() {
+      const limit = Math.min(rowsPerClaim, lanes.free());
+      isFull = limit <= 0;
+      if (isFull) return undefined;
+      turn += 1;
+      // Looking for them costs; while a claim follows on the other they are looked for often enough now and then.
+      const newest = isNudged || turn % newestEvery === 0;
+      isNudged = false;
+      const known = book.known(lanes.room, limit);
+      const whose = { lanes: known, strangers: lanes.strangers(), fullAccounts: fullAccounts() };
+      return { limit, ...whose, newest, sweepAfter, turn };
+    },
+    hear(question, { items, contended, sweptTo }) {
+      isFull = items.length >= question.limit;
+      // A sweep goes on from where it was when the limit or another process has left lanes out.
+      if (!contended && !isFull && sweepAfter === question.sweepAfter) sweepAfter = sweptTo;
+      book.note(question.lanes, items, isFull || contended);
+    },
+    turnAway: ({ lane }) => book.left(lane),
+    leave({ accountId, lane }, leave) {
+      const wasFull = fullAccounts().includes(accountId);
+      leave();
+      book.left(lane);
+      // Sweeps have passed by the lanes in which there is nothing but mail of this account.
+      if (wasFull) sweep();
+      return isFull || wasFull || book.isThirsty(lane);
+    },
+    isFollowed({ lane, hasMore }, nudgesBefore) {
+      if (kind.inboxOrder !== "settled" || (!hasMore && nudges === nudgesBefore)) return false;
+      book.expectMore(lane);
+      return true;
+    },
+  };
+}
+
+/** Those of the claimed rows that find a place. */
+export function placesFor<Item extends ClaimedItem>(items: readonly Item[], lanes: Lanes<Item>): Map<Item, Leave> {
+  const places = new Map<Item, Leave>();
+  const heldBack = new Set<string>();
+  for (const item of items) {
+    // Who is turned away holds back what came later in the inbox, also if there should be room for that.
+    const inbox = `${item.lane} ${item.inboxId}`;
+    const leave = heldBack.has(inbox) ? undefined : lanes.enter(item);
+    if (leave === undefined) heldBack.add(inbox);
+    else places.set(item, leave);
+  }
+  return places;
+}
+
+/** When to ask again where another was in the way: it has the lane for a few milliseconds, or an inbox until it has started what it took. */
+export function pauseMs(
+  { contended, behindAnother }: Pick<Claimed<ClaimedItem>, "contended" | "behindAnother">,
+  random: () => number,
+): number | undefined {
+  if (contended) return 5 + 15 * random();
+  return behindAnother ? 50 + 50 * random() : undefined;
+}

@@ -1,0 +1,128 @@
+import { DatabaseUnavailable, type Db } from "../../database/db.ts";
+import type { ClaimedItem } from "../../store/outbox/claims.ts";
+import { releaseItems } from "../../store/outbox/outbox.ts";
+import { alarm } from "./alarm.ts";
+import { type DueRows, dueRows } from "./due-rows.ts";
+import { type InHand, rowsInHand } from "./in-hand.ts";
+import type { Job, OutboxDeps, SettledClaim } from "./job.ts";
+import type { Lanes, Leave } from "./lanes.ts";
+import { type Ledger, ledgerOf } from "./ledger.ts";
+import { type Line, lineOf, pauseMs, placesFor } from "./line.ts";
+import { type Rounds, roundsOf } from "./rounds.ts";
+
+export interface OutboxWorker {
+  /** There may be something to do. */
+  wake(): void;
+  /** The safety net, called every second: looks for what is due, for what no wake-up told of, and renews leases. */
+  tick(): void;
+  /** Waiting rows of these lanes are worth another try now. */
+  recover(lanes: readonly string[]): void;
+  /** Resolves once an attempt of this row has been written down here, or after the time. */
+  settled(subjectId: string, timeoutMs: number): Promise<void>;
+  /** Claims no more, lets what is in hand end, cuts off what has not ended after `graceMs`. */
+  stop(graceMs: number): Promise<void>;
+}
+
+/** Claim → attempt → settle, for one kind of work. A claimed row is started at once: what can't start isn't claimed. */
+export function outboxWorker<Item extends ClaimedItem, Settlement extends SettledClaim>(
+  deps: OutboxDeps,
+  job: Job<Item, Settlement>,
+): OutboxWorker {
+  const { kind, lanes, leaseMs } = job;
+  const line = lineOf(kind, lanes);
+  const due = dueRows(deps, kind, leaseMs);
+  const inHand = rowsInHand(deps, job);
+  const ledger = ledgerOf(deps, job, inHand.cutOff);
+  const rounds = roundsOf(round, (err) => {
+    const message = "cannot work on the outbox: trying again";
+    if (err instanceof DatabaseUnavailable) deps.log.warn({ err, kind: kind.name }, message);
+    else deps.log.error({ err, kind: kind.name }, message);
+  });
+  const begin = beginnerOf(deps.db, lanes, { line, due, inHand, ledger, rounds });
+  const askAgain = alarm(wake);
+  const roomComes = alarm(rounds.goOn);
+
+  function wake(): void {
+    line.nudge();
+    rounds.goOn();
+  }
+
+  async function round(): Promise<void> {
+    if (due.isDue()) {
+      const { readied, isAll } = await due.readyDue(inHand.ids());
+      if (readied > 0) line.sweep();
+      if (!isAll) rounds.goOn();
+    }
+    while (!rounds.isStopping() && (await claimOnce()));
+    roomComes.clear();
+    const ms = lanes.roomInMs();
+    if (ms !== undefined && ms > 0) roomComes.setIn(ms);
+  }
+
+  /** False when there is nothing more to claim now. */
+  async function claimOnce(): Promise<boolean> {
+    if ((await due.readyRecovered()) > 0) line.sweep();
+    const question = line.ask();
+    if (question === undefined) return false;
+    const nudgesBefore = line.nudges();
+    const leasedUntil = new Date(deps.now().getTime() + leaseMs);
+    const answer = await job.claim({ ...question, kind, claimer: deps.claimer, leasedUntil });
+    const ms = pauseMs(answer, deps.random);
+    if (ms !== undefined) askAgain.setIn(ms);
+    line.hear(question, answer);
+    await begin(answer.items, nudgesBefore);
+    return answer.items.length > 0 || (!answer.contended && line.isSweeping());
+  }
+
+  return {
+    wake,
+    tick() {
+      due.lookAgain();
+      line.sweep();
+      wake();
+      inHand.renewIfTime();
+    },
+    recover(answering) {
+      due.recover(answering);
+      wake();
+    },
+    settled: ledger.written,
+    async stop(graceMs) {
+      await inHand.end(graceMs, rounds.stop());
+      askAgain.clear();
+      roomComes.clear();
+    },
+  };
+}
+
+interface Parts<Item extends ClaimedItem, Settlement> {
+  line: Line<Item>;
+  due: DueRows;
+  inHand: InHand<Item, Settlement>;
+  ledger: Ledger<Settlement>;
+  rounds: Rounds;
+}
+
+/** Begins what was claimed, gives back what finds no place, and sees each attempt through to the ledger. */
+function beginnerOf<Item extends ClaimedItem, Settlement>(
+  db: Db,
+  lanes: Lanes<Item>,
+  { line, due, inHand, ledger, rounds }: Parts<Item, Settlement>,
+): (items: readonly Item[], nudgesBefore: number) => Promise<void> {
+  async function carryOut(item: Item, leave: Leave, nudgesBefore: number): Promise<void> {
+    const dueAt = await inHand.attempt(item, ({ settlement, leaving }) => {
+      if (line.leave(item, () => leave(leaving))) rounds.goOn();
+      return ledger.write(settlement);
+    });
+    const isDueNow = dueAt !== null && due.expect(dueAt);
+    if (line.isFollowed(item, nudgesBefore) || isDueNow) rounds.goOn();
+  }
+
+  return async (items, nudgesBefore) => {
+    const places = placesFor(rounds.isStopping() ? [] : items, lanes);
+    for (const [item, leave] of places) void carryOut(item, leave, nudgesBefore);
+    const turnedAway = items.filter((item) => !places.has(item));
+    for (const item of turnedAway) line.turnAway(item);
+    await releaseItems(db, turnedAway);
+  };
+}

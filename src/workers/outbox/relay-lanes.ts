@@ -1,0 +1,123 @@
+import type { Leaving } from "./destinations.ts";
+import type { Lanes } from "./lanes.ts";
+import { type Pace, twoRooms } from "./two-rooms.ts";
+
+export interface RelayLanesOptions {
+  /** Whom a lane burdens: lanes with the same destination share a cap and a fate. */
+  destinationOf: (lane: string) => string;
+  /** Told when a destination that was down answers again, with the lanes that failed there. */
+  onRecovery: (lanes: string[]) => void;
+  /** Mails in hand that may still turn out quick, in all and of one account. */
+  brisk?: number;
+  ofAccount?: number;
+  /** Mails in hand that have not: an attempt at a host that drips lasts for minutes. */
+  waiting?: number;
+  /** Mails in hand at one destination. */
+  each?: number;
+  slowAfterMs?: number;
+  nowMs?: () => number;
+}
+
+interface RelayRow {
+  lane: string;
+  accountId: string;
+}
+
+interface Destination {
+  inHand: number;
+  /** How many at once: one while it is down, then twice as many with each answer, so that a relay that has just come back isn't run over. */
+  width: number;
+  slow: boolean;
+  /** Lanes that met no answer there since it last gave one. */
+  failedLanes: Set<string>;
+}
+
+interface Attempt {
+  destination: Destination;
+  accountId: string;
+  enteredMs: number;
+}
+
+const mostRemembered = 10_000;
+
+/**
+ * Places for mail on its way out, in two rooms (two-rooms.ts): so many in all, so many at one destination, one at a destination
+ * that is down. Destinations that are slow or down have the waiting room to themselves, and no account has all of the brisk
+ * one: whoever sends to a hundred tarpits holds up himself at most.
+ */
+export function relayLanes(options: RelayLanesOptions): Lanes<RelayRow> {
+  const { destinationOf, onRecovery, each = 20, slowAfterMs = 2000 } = options;
+  const { brisk = 80, ofAccount = 50, waiting = 120, nowMs = performance.now.bind(performance) } = options;
+  const destinations = new Map<string, Destination>();
+  const rooms = twoRooms<Attempt>({
+    ...{ brisk, waiting, slowAfterMs, ofAccount },
+    turnedSlow: ({ destination }) => {
+      destination.slow = true;
+    },
+  });
+
+  function roomAt(destination: Destination | undefined): number {
+    rooms.moveTheSlow(nowMs());
+    const own = destination === undefined ? each : destination.width - destination.inHand;
+    return Math.max(0, Math.min(own, rooms.left(paceOf(destination))));
+  }
+
+  /** Strangers' domains may all lead to one relay: then its room is all there is for them. */
+  const roomOfStrangers = () => roomAt(destinations.get(destinationOf("stranger.example")));
+
+  function learn(destination: Destination, lane: string, how: Leaving, isSlow: boolean): void {
+    const { failedLanes } = destination;
+    if (how === "answered") {
+      destination.slow = isSlow;
+      destination.width = Math.min(each, destination.width * 2);
+      if (failedLanes.size > 0) onRecovery([...failedLanes]);
+      failedLanes.clear();
+    } else if (how !== "unknown") {
+      destination.width = 1;
+      if (failedLanes.size < mostRemembered) failedLanes.add(lane);
+    }
+  }
+
+  return {
+    free() {
+      // With no place left for strangers those who wait anyway may still get one: the rooms of their lanes say so.
+      const places = roomOfStrangers() || Math.max(0, rooms.left("brisk"), rooms.left("slow"));
+      // What is claimed for nothing has to be given back: all of it may be one account's.
+      return Math.min(places, rooms.leastShareLeft());
+    },
+    strangers: () => roomOfStrangers() > 0,
+    room: (lane) => roomAt(destinations.get(destinationOf(lane))),
+    fullAccounts() {
+      rooms.moveTheSlow(nowMs());
+      return rooms.fullAccounts();
+    },
+    enter({ lane, accountId }) {
+      const name = destinationOf(lane);
+      const destination = destinations.get(name) ?? { inHand: 0, width: each, slow: false, failedLanes: new Set() };
+      const attempt: Attempt = { destination, accountId, enteredMs: nowMs() };
+      if (roomAt(destination) === 0 || !rooms.enter(paceOf(destination), attempt)) return undefined;
+      destinations.set(name, destination);
+      destination.inHand += 1;
+      let left = false;
+      return (how) => {
+        if (left) return;
+        left = true;
+        rooms.leave(attempt);
+        destination.inHand -= 1;
+        learn(destination, lane, how, nowMs() - attempt.enteredMs >= slowAfterMs);
+        const isOrdinary = destination.width === each && !destination.slow && destination.failedLanes.size === 0;
+        if (destination.inHand === 0 && (isOrdinary || destinations.size > mostRemembered)) destinations.delete(name);
+      };
+    },
+    roomInMs() {
+      rooms.moveTheSlow(nowMs());
+      return rooms.briskInMs(nowMs());
+    },
+  };
+}
+
+function paceOf(destination: Destination | undefined): Pace {
+  if (destination === undefined) return "brisk";
+  if (destination.failedLanes.size > 0) return "doubtful";
+  return destination.slow ? "slow" : "brisk";
+}

@@ -1,0 +1,99 @@
+import { DatabaseUnavailable } from "../database/db.ts";
+import { nextParseAttemptAt } from "../domain/backoff.ts";
+import type { Deps } from "../flows/deps.ts";
+import type { FilingOutcome } from "../flows/receive/unparsed-mail.ts";
+import {
+  listUnparsedMails,
+  type ParseSettlement,
+  settleParses,
+  type UnparsedMail,
+} from "../store/mail/unparsed-mails.ts";
+import type { ClaimedItem } from "../store/outbox/claims.ts";
+import { kinds } from "../store/outbox/kinds.ts";
+import { claimReady, releaseItems } from "../store/outbox/outbox.ts";
+import type { Job } from "./outbox/job.ts";
+import type { Lanes } from "./outbox/lanes.ts";
+
+export interface ParseMailDeps extends Deps {
+  /** Parses a mail and files it, and the promise is gone with that. */
+  fileUnparsed: (mail: UnparsedMail, claim: ClaimedItem, signal: AbortSignal) => Promise<FilingOutcome>;
+}
+
+/** A claimed promise; its mail is undefined where there is none. */
+export type ParseItem = ClaimedItem & { mail: UnparsedMail | undefined };
+
+type Settlement = ParseSettlement & { isFiled: boolean };
+
+/** Renewed while a mail waits for its turn, so it only says how soon another process may take over from one that died. */
+const leaseMs = 60_000;
+
+/** Each of them lies in memory while it waits for its turn, with what it comes to. */
+const mostInHand = 2;
+
+/** The job that reads mail which was acknowledged before it could be read. */
+export function parseMailJob(deps: ParseMailDeps): Job<ParseItem, Settlement> {
+  const { db, now } = deps;
+
+  async function settlementOf(item: ParseItem, signal: AbortSignal): Promise<Settlement> {
+    if (item.mail === undefined) return { ...putOff(item, now()), dueAt: null };
+    const outcome = await deps.fileUnparsed(item.mail, item, signal).catch(unlessAway);
+    if (outcome === "stored" || outcome === "gone") return { ...putOff(item, now()), dueAt: null, isFiled: true };
+    // Who stops leaves it to another process at once.
+    return putOff(item, signal.aborted ? now() : nextParseAttemptAt(item.attempt, now()));
+  }
+
+  return {
+    kind: kinds.parse,
+    leaseMs,
+    lanes: parseLanes(),
+    async claim(claim) {
+      const { items, ...claimed } = await claimReady(db.work, claim);
+      if (items.length === 0) return { items: [], ...claimed };
+      try {
+        const mails = await listUnparsedMails(
+          db.work,
+          items.map(({ subjectId }) => subjectId),
+        );
+        const byId = new Map(mails.map((mail) => [mail.sourceId, mail]));
+        return { items: items.map((item) => ({ ...item, mail: byId.get(item.subjectId) })), ...claimed };
+      } catch (error) {
+        await releaseItems(db.work, items).catch(() => undefined);
+        throw error;
+      }
+    },
+    attempt: async (item, signal) => ({ settlement: await settlementOf(item, signal), leaving: "unknown" }),
+    failed: (item) => putOff(item, nextParseAttemptAt(item.attempt, now())),
+    /** What was filed has no row any more. */
+    async settle(settlements) {
+      const filed = settlements.filter(({ isFiled }) => isFiled).map(({ subjectId }) => subjectId);
+      const others = settlements.filter(({ isFiled }) => !isFiled);
+      return new Set([...filed, ...(others.length > 0 ? await settleParses(db.work, others) : [])]);
+    },
+  };
+}
+
+function unlessAway(error: unknown): "unserved" {
+  if (error instanceof DatabaseUnavailable) return "unserved";
+  throw error;
+}
+
+function putOff({ subjectId, attempt }: ParseItem, dueAt: Date): Settlement {
+  return { subjectId, attempt, dueAt, isFiled: false };
+}
+
+/** A lane is a sender's network: one of each, so that another's mail is always beside it. */
+function parseLanes(): Lanes<{ lane: string }> {
+  const inHand = new Set<string>();
+  const free = () => mostInHand - inHand.size;
+  return {
+    free,
+    strangers: () => free() > 0,
+    room: (lane) => (inHand.has(lane) ? 0 : Math.min(1, free())),
+    enter({ lane }) {
+      if (free() === 0 || inHand.has(lane)) return undefined;
+      inHand.add(lane);
+      return () => void inHand.delete(lane);
+    },
+    roomInMs: () => undefined,
+  };
+}

@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { runInboxd } from "../support/inboxd.ts";
+
+/** Clears a screen by an escape, by C1's one letter for it, and overwrites what stands before it. */
+const hostile = "safe\u001b[2J\u009b2J\u007f\rworse\u0007";
+const controls = /[\0-\u0008\u000b-\u001f\u007f-\u009f]/;
+
+describe("What strangers wrote reaches no terminal as controls", () => {
+  let server: Bun.Server<undefined>;
+  let env: Record<string, string>;
+
+  beforeAll(() => {
+    const message = { id: "msg_1", threadId: "thr_1", direction: "inbound", status: "received", createdAt: "now" };
+    const inbox = { id: "inb_1", address: "ada@inbox.localhost", externalId: hostile, createdAt: "now" };
+    server = Bun.serve({
+      port: 0,
+      fetch: (request) => {
+        const { pathname } = new URL(request.url);
+        if (pathname === "/v1/inboxes") return Response.json({ data: [inbox], total: 1 });
+        if (!pathname.endsWith("/messages")) return Response.json({ code: "bad", detail: hostile }, { status: 400 });
+        const shown = { ...message, fromAddr: hostile, toAddr: hostile, subject: hostile };
+        return Response.json({ data: [shown], total: 1 });
+      },
+    });
+    env = { INBOXD_URL: server.url.origin, INBOXD_API_KEY: "key" };
+  });
+  afterAll(() => server.stop(true));
+
+  test.each([
+    ["a table", ["inbox", "list"]],
+    ["a table of mail", ["messages", "ada"]],
+    ["JSON", ["inbox", "list", "--json"]],
+    ["JSON of mail", ["messages", "ada", "--json"]],
+    ["an error", ["send", "--from", "ada", "--to", "b@c.example", "--subject", "s", "--body", "b"]],
+  ])("%s", async (_what, words) => {
+    const { stdout, stderr } = await runInboxd(words, { cwd: tmpdir(), env });
+    expect(stdout + stderr).toContain("safe");
+    expect(stdout + stderr).not.toMatch(controls);
+    if (words.includes("--json"))
+      expect(JSON.stringify(JSON.parse(stdout))).toContain(JSON.stringify(hostile).slice(1, -1));
+  });
+
+  test("a log for people", async () => {
+    const program = join(import.meta.dir, "../../src/commands/pretty-log.ts");
+    const line = JSON.stringify({
+      level: 30,
+      time: "",
+      msg: hostile,
+      id: hostile,
+      err: { stack: `Error: ${hostile}` },
+    });
+    const script = `import { prettyStream } from ${JSON.stringify(program)}; prettyStream().write(${JSON.stringify(line)});`;
+    const child = Bun.spawn([process.execPath, "-e", script], { stdout: "pipe", stderr: "inherit" });
+    const printed = await new Response(child.stdout).text();
+    expect(printed.match(/safe/g)).toHaveLength(3);
+    expect(printed).not.toMatch(controls);
+  });
+});

@@ -1,0 +1,61 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { sql } from "drizzle-orm";
+import { checkDatabase } from "../../src/commands/doctor/database.ts";
+import { openDatabase, query, settingNames } from "../../src/database/db.ts";
+import { migrate } from "../../src/store/migrate.ts";
+import { type EmptyDatabase, emptyDatabase } from "../support/database.ts";
+import { enginesHere } from "../support/engines.ts";
+import { failureOf } from "../support/failure.ts";
+import { hasPgBouncer, type PgBouncer, startPgBouncer } from "../support/pgbouncer.ts";
+
+describe.if(enginesHere().includes("postgres") && hasPgBouncer)("A PgBouncer before the database", () => {
+  let made: EmptyDatabase;
+  const ignored = `ignore_startup_parameters = ${settingNames.join(",")}`;
+
+  beforeAll(async () => {
+    made = await emptyDatabase();
+  }, 30_000);
+  afterAll(() => made?.drop());
+
+  async function behind<T>(settings: readonly string[], work: (bouncer: PgBouncer) => Promise<T>): Promise<T> {
+    const bouncer = await startPgBouncer(made.url, settings);
+    return work(bouncer).finally(bouncer.stop);
+  }
+
+  const seenByDoctor = async (databaseUrl: string) => {
+    const question = { databaseUrl, dataDir: "", now: () => new Date(), askServer: () => Promise.reject(new Error()) };
+    return (await checkDatabase(question)).findings;
+  };
+
+  test("that refuses our settings is told of with what to set there", () =>
+    behind(["pool_mode = session"], async ({ url }) => {
+      const refused = String(await failureOf(openDatabase({ url, dataDir: "" })));
+      expect(refused).toContain("unsupported startup parameter: ");
+      const list = /set ignore_startup_parameters = (\S+) and pool_mode = session/.exec(refused)?.[1] ?? "";
+      await behind(["pool_mode = session", `ignore_startup_parameters = ${list}`], async (told) => {
+        const db = await openDatabase({ url: told.url, dataDir: "" });
+        // Each of the pools has settings of its own.
+        for (const each of [db.api, db.mail, db.work])
+          expect(await query(each, sql`select 1 as one`)).toEqual([{ one: 1 }]);
+        await migrate(db);
+        await db.close();
+      });
+      expect(await seenByDoctor(url)).toMatchObject([{ level: "fail", seen: expect.stringContaining(list) }]);
+    }));
+
+  test.each([
+    ["that which came back last", ["pool_mode = transaction"]],
+    ["in turn", ["pool_mode = transaction", "server_round_robin = 1"]],
+    ["of which there is one", ["pool_mode = transaction", "default_pool_size = 1"]],
+    ["swept after each transaction", ["pool_mode = transaction", "server_reset_query_always = 1"]],
+    ["statement by statement", ["pool_mode = statement"]],
+  ])("that gives sessions to several clients is refused at the start: %s", (_how, settings) =>
+    behind([...settings, ignored], async ({ url }) => {
+      for (let start = 0; start < 5; start++) {
+        const refused = String(await failureOf(openDatabase({ url, dataDir: "" })));
+        expect(refused).toContain("gives one session to several clients");
+      }
+      expect(await seenByDoctor(url)).toMatchObject([{ level: "fail", seen: expect.stringContaining("pool_mode") }]);
+    }),
+  );
+});

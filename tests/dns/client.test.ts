@@ -1,0 +1,486 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { readdirSync, readlinkSync } from "node:fs";
+import * as packet from "dns-packet";
+import { type DnsClient, type DnsLimits, dnsClient } from "../../src/dns/client.ts";
+import type { RecordType } from "../../src/dns/records.ts";
+import {
+  type DnsReply,
+  type DnsScript,
+  encoded,
+  type ScriptedDns,
+  scriptedDns,
+  soa,
+  zone,
+} from "../support/scripted-dns.ts";
+import { until } from "../support/until.ts";
+
+const open: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const thing of open.splice(0).reverse()) await thing.close();
+});
+
+async function server(script: DnsScript): Promise<ScriptedDns> {
+  const started = await scriptedDns(script);
+  open.push(started);
+  return started;
+}
+
+/** A client of these servers, whose time moves when told. */
+function clientOf(servers: readonly { address: string; port: number }[], limits?: Partial<DnsLimits>) {
+  let at = new Date("2026-03-21T10:05:00.000Z");
+  const client = dnsClient({
+    servers,
+    now: () => at,
+    randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
+    limits: { tryMs: 2000, ...limits },
+  });
+  open.push(client);
+  const pass = (seconds: number) => {
+    at = new Date(at.getTime() + seconds * 1000);
+  };
+  return { ...client, pass };
+}
+
+const key = { head: `v=DKIM1; k=rsa; p=${"A".repeat(200)}`, tail: "B".repeat(190) };
+
+const works = zone([
+  { name: "works", type: "MX", ttl: 300, data: { preference: 10, exchange: "MX.Works" } },
+  { name: "works", type: "MX", ttl: 200, data: { preference: 20, exchange: "mx2.works" } },
+  { name: "null.works", type: "MX", ttl: 300, data: { preference: 0, exchange: "." } },
+  { name: "mx.works", type: "A", ttl: 300, data: "8.8.4.4" },
+  { name: "mx.works", type: "AAAA", ttl: 300, data: "2a00:0:0:0:0:0:0:5" },
+  { name: "mapped.works", type: "AAAA", ttl: 300, data: "::ffff:127.0.0.2" },
+  { name: "s1._domainkey.works", type: "TXT", ttl: 300, data: [key.head, key.tail] },
+  { name: "works", type: "TXT", ttl: 300, data: ["v=spf1 ", "-all"] },
+  { name: "works", type: "TXT", ttl: 300, data: "löve" },
+  { name: "4.4.8.8.in-addr.arpa", type: "PTR", ttl: 300, data: "mx.works" },
+  { name: "www.works", type: "CNAME", ttl: 120, data: "alias.works" },
+  { name: "alias.works", type: "CNAME", ttl: 300, data: "mx.works" },
+  { name: "gone.works", type: "CNAME", ttl: 30, data: "nowhere.works" },
+]);
+
+describe("of what is there it gives", () => {
+  const rows: [what: string, name: string, type: RecordType, records: unknown[], ttlSeconds: number][] = [
+    ["mail hosts, in lower case", "works", "MX", [mx(10, "mx.works"), mx(20, "mx2.works")], 200],
+    ["a null MX", "null.works", "MX", [mx(0, "")], 300],
+    ["IPv4 addresses", "mx.works", "A", ["8.8.4.4"], 300],
+    ["IPv6 addresses in their one spelling", "mx.works", "AAAA", ["2a00::5"], 300],
+    ["what IPv6 hides", "mapped.works", "AAAA", ["::ffff:7f00:2"], 300],
+    ["a key of 2048 bits as one text", "s1._domainkey.works", "TXT", [key.head + key.tail], 300],
+    ["each text for itself", "works", "TXT", ["v=spf1 -all", "löve"], 300],
+    ["the name of an address", "4.4.8.8.in-addr.arpa", "PTR", ["mx.works"], 300],
+    ["an alias itself", "www.works", "CNAME", ["alias.works"], 120],
+    ["what is at the end of aliases, for as long as all hold", "www.works", "A", ["8.8.4.4"], 120],
+    ["the same for a name in any case, with its dot", "MX.Works.", "A", ["8.8.4.4"], 300],
+  ];
+  test.each(rows)("%s", async (_what, name, type, records, ttlSeconds) => {
+    const { ask } = clientOf([await server(works)]);
+    expect(await ask(name, type)).toEqual({ kind: "found", records, ttlSeconds } as never);
+  });
+});
+
+describe("that there is nothing is an answer of its own:", () => {
+  const rows: [what: string, name: string, type: RecordType, kind: string][] = [
+    ["no such name", "no.works", "A", "no_name"],
+    ["no such record", "mx.works", "TXT", "no_record"],
+    ["an alias, and no such record at its end", "www.works", "TXT", "no_record"],
+    ["an alias of no such name", "gone.works", "A", "no_name"],
+    ["no alias", "mx.works", "CNAME", "no_record"],
+  ];
+  test.each(rows)("%s", async (_what, name, type, kind) => {
+    const { ask } = clientOf([await server(works)]);
+    expect(await ask(name, type)).toMatchObject({ kind } as never);
+  });
+
+  test.each([
+    ["a..works"],
+    [""],
+    ["ä.works"],
+    ["a b.works"],
+    [`${"a".repeat(64)}.works`],
+    [`${"a.".repeat(126)}works`],
+  ])("nobody is asked about %p, which no name can be", async (name) => {
+    const dns = await server(works);
+    expect(await clientOf([dns]).ask(name, "A")).toMatchObject({ kind: "no_name" });
+    expect(dns.questions).toEqual([]);
+  });
+});
+
+describe("that nobody could say is never an answer:", () => {
+  const a = (name: string): packet.Answer => ({ name, type: "A", ttl: 300, data: "8.8.4.4" });
+  const ns: packet.Answer = { name: "works", type: "NS", ttl: 300, data: "ns.works" };
+  const rows: [reason: string, what: string, reply: DnsReply][] = [
+    ["SERVFAIL", "a server that fails", { code: 2 }],
+    ["REFUSED", "a server that refuses", { code: 5 }],
+    ["another error", "an error that we don't know", { code: 9 }],
+    ["no answer in time", "a silent server", "silence"],
+    ["a referral", "a server that knows whom to ask", { authorities: [ns] }],
+    ["unreadable answer", "more records than anybody has", { answers: Array(513).fill(a("x.works")) }],
+    ["unreadable answer", "an address of five bytes", { answers: [{ ...a("x.works"), type: "UNKNOWN_1" } as never] }],
+  ];
+  test.each(rows)("%s for %s", async (reason, what, reply) => {
+    const fiveBytes = { name: "x.works", type: "NULL" as const, ttl: 1, data: Buffer.from([8, 8, 4, 4, 1]) };
+    const dns = await server(({ id }) => {
+      if (what !== "an address of five bytes") return reply;
+      const message = encoded(id, [{ name: "x.works", type: "A" }], { answers: [fiveBytes] });
+      // The type of the record: behind its name, which points at the question's.
+      message.writeUInt16BE(1, message.length - 15);
+      return message;
+    });
+    const { ask } = clientOf([dns], { tryMs: reply === "silence" ? 30 : 4000 });
+    expect(await ask("x.works", "A")).toEqual({ kind: "unknown", reason: reason as never });
+  });
+
+  test("unreachable where nobody listens, which is known at once", async () => {
+    const dns = await scriptedDns(works);
+    await dns.close();
+    const { ask } = clientOf([dns], { tryMs: 60_000, questionMs: 60_000 });
+    expect(await ask("works", "MX")).toEqual({ kind: "unknown", reason: "unreachable" });
+  });
+
+  test("an answer without records from whom the zone belongs to is one", async () => {
+    const dns = await server(() => ({ flags: packet.AUTHORITATIVE_ANSWER, authorities: [ns] }));
+    expect(await clientOf([dns]).ask("works", "TXT")).toMatchObject({ kind: "no_record" });
+  });
+});
+
+describe("aliases", () => {
+  const alias = (from: number): packet.Answer => ({
+    name: `a${from}.works`,
+    type: "CNAME",
+    ttl: 100 + from,
+    data: `a${from + 1}.works`,
+  });
+  const end = (at: number): packet.Answer => ({ name: `a${at}.works`, type: "A", ttl: 300, data: "8.8.4.4" });
+  const chain = (length: number) => [...Array.from({ length }, (_, from) => alias(from)), end(length)];
+  /** Says one alias at a time. */
+  const step: (records: packet.Answer[]) => DnsScript = (records) => (question) => ({
+    answers: records.filter(({ name }) => name === question.name),
+  });
+
+  const rows: [what: string, script: DnsScript, kind: string][] = [
+    ["eight in one answer", zone(chain(8)), "found"],
+    ["eight, each asked for", step(chain(8)), "found"],
+    ["nine in one answer", zone(chain(9)), "unknown"],
+    ["nine, each asked for", step(chain(9)), "unknown"],
+    ["a circle in one answer", () => ({ answers: [alias(0), { ...alias(1), data: "a0.works" } as never] }), "unknown"],
+    ["a circle, each asked for", step([alias(0), { ...alias(1), data: "a0.works" } as never]), "unknown"],
+  ];
+  test.each(rows)("%s", async (_what, script, kind) => {
+    const dns = await server(script);
+    const answer = await clientOf([dns]).ask("a0.works", "A");
+    expect(answer.kind).toBe(kind as never);
+    // For as long as the first of them holds.
+    if (answer.kind === "found") expect(answer.ttlSeconds).toBe(100);
+    expect(dns.questions.length).toBeLessThanOrEqual(9);
+  });
+});
+
+describe("TCP is spoken", () => {
+  const long = Array.from(
+    { length: 40 },
+    (_, index): packet.Answer => ({
+      name: "works",
+      type: "TXT",
+      ttl: 300,
+      data: `${index} ${"x".repeat(200)}`,
+    }),
+  );
+
+  test("where an answer is too long for a datagram", async () => {
+    const dns = await server(zone(long));
+    const answer = await clientOf([dns]).ask("works", "TXT");
+    expect(answer).toMatchObject({ kind: "found" });
+    expect("records" in answer && answer.records).toHaveLength(40);
+    expect(dns.questions.map(({ over }) => over)).toEqual(["udp", "tcp"]);
+    await until(() => dns.connections() === 0);
+  });
+
+  test("where the answer by UDP can't be read", async () => {
+    const dns = await server((question) => {
+      if (question.over === "tcp") return works(question);
+      return encoded(question.id, [], {});
+    });
+    expect(await clientOf([dns]).ask("mx.works", "A")).toMatchObject({ kind: "found" });
+  });
+
+  const unreadable: [what: string, bytes: (id: number) => DnsReply][] = [
+    ["nothing", () => "silence"],
+    ["noise", () => crypto.getRandomValues(new Uint8Array(300))],
+    ["the answer to another question", (id) => encoded(id, [{ name: "other.works", type: "A" }], {})],
+    [
+      "another truncated answer",
+      (id) => encoded(id, [{ name: "mx.works", type: "A" }], { flags: packet.TRUNCATED_RESPONSE }),
+    ],
+    ["a name that leads to itself", (id) => withOwner(id, 0xc0, 26)],
+    ["a name that leads forward", (id) => withOwner(id, 0xc0, 30)],
+    ["a label of a kind that is none", (id) => withOwner(id, 0x80, 12)],
+  ];
+  test.each(unreadable)("and %s there is no answer", async (_what, bytes) => {
+    const dns = await server(({ over, id }) => (over === "udp" ? encoded(id, [], {}) : bytes(id)));
+    expect(await clientOf([dns], { tryMs: 60_000, questionMs: 60_000 }).ask("mx.works", "A")).toMatchObject({
+      kind: "unknown",
+    });
+    await until(() => dns.connections() === 0);
+  });
+});
+
+test("a name that stands further ahead in the answer is read from there", async () => {
+  const dns = await server(({ id }) => withOwner(id, 0xc0, 12));
+  expect(await clientOf([dns]).ask("mx.works", "A")).toMatchObject({ records: ["8.8.4.4"] });
+});
+
+describe("what others send does not count:", () => {
+  const forged = (id: number, name = "mx.works") =>
+    encoded(id, [{ name, type: "A" }], { answers: [{ name, type: "A", ttl: 9, data: "6.6.6.6" }] });
+
+  test("the right answer from another address or port", async () => {
+    const forger = await Bun.udpSocket({ hostname: "127.0.0.1", port: 0, socket: { error: () => {} } });
+    const dns = await server((question) => {
+      forger.send(forged(question.id), question.port, "127.0.0.1");
+      return works(question);
+    });
+    expect(await clientOf([dns]).ask("mx.works", "A")).toMatchObject({ records: ["8.8.4.4"] });
+    forger.close();
+  });
+
+  const rows: [what: string, bytes: (id: number) => Uint8Array][] = [
+    ["another id", (id) => forged((id + 1) % 65_536)],
+    ["another name", (id) => forged(id, "my.works")],
+    ["another type", (id) => encoded(id, [{ name: "mx.works", type: "MX" }], {})],
+    ["a question", (id) => packet.encode({ type: "query", id, questions: [{ name: "mx.works", type: "A" }] })],
+    ["three bytes", () => new Uint8Array(3)],
+  ];
+  test.each(rows)("%s from the server itself", async (_what, bytes) => {
+    const dns = await server(async (question) => [bytes(question.id), (await works(question)) as DnsReply]);
+    expect(await clientOf([dns]).ask("mx.works", "A")).toMatchObject({ records: ["8.8.4.4"] });
+    expect(dns.questions).toHaveLength(1);
+  });
+
+  test("a dot within a label is no dot between labels", async () => {
+    const dns = await server(({ id }) => {
+      const message = encoded(id, [{ name: "works", type: "MX" }], {
+        answers: [{ name: "works", type: "MX", ttl: 9, data: { preference: 1, exchange: "mx_evil.works" } }],
+      });
+      message[message.lastIndexOf("_")] = 0x2e;
+      return message;
+    });
+    expect(await clientOf([dns]).ask("works", "MX")).toMatchObject({ records: [mx(1, "mx\\046evil.works")] });
+  });
+
+  test("ids and ports are drawn anew for each question", async () => {
+    const dns = await server(works);
+    const { ask } = clientOf([dns]);
+    await Promise.all(Array.from({ length: 50 }, (_, index) => ask(`n${index}.works`, "A")));
+    expect(new Set(dns.questions.map(({ id }) => id)).size).toBeGreaterThan(45);
+    expect(new Set(dns.questions.map(({ port }) => port)).size).toBe(50);
+  });
+});
+
+describe("the servers", () => {
+  test.each([
+    ["is silent", "silence" as const],
+    ["fails", { code: 2 }],
+    ["refuses", { code: 5 }],
+  ])("are asked in turn: when the first %s the second answers", async (_what, reply) => {
+    const [bad, good] = [await server(() => reply), await server(works)];
+    expect(await clientOf([bad, good], { tryMs: 30 }).ask("mx.works", "A")).toMatchObject({ kind: "found" });
+    expect([bad.questions.length, good.questions.length]).toEqual([1, 1]);
+  });
+
+  test("are asked once more, then without what older ones can't stand", async () => {
+    const dns = await server((question) => (question.hasEdns ? { code: 1 } : works(question)));
+    expect(await clientOf([dns]).ask("mx.works", "A")).toMatchObject({ kind: "found" });
+    expect(dns.questions.map(({ hasEdns }) => hasEdns)).toEqual([true, false]);
+  });
+
+  test("have a time in all, however many there are", async () => {
+    const silent = await Promise.all(Array.from({ length: 6 }, () => server(() => "silence")));
+    const { ask } = clientOf(silent, { tryMs: 50, questionMs: 120 });
+    const startedMs = performance.now();
+    expect(await ask("works", "A")).toEqual({ kind: "unknown", reason: "no answer in time" });
+    expect(performance.now() - startedMs).toBeGreaterThanOrEqual(119);
+    expect(silent.map(({ questions }) => questions.length).slice(4)).toEqual([0, 0]);
+  });
+});
+
+describe("memory", () => {
+  const ttls: [what: string, reply: DnsReply, seconds: number][] = [
+    ["a record, by its own time", { answers: [{ name: "x.works", type: "A", ttl: 77, data: "8.8.4.4" }] }, 77],
+    [
+      "a record that wants no memory, for a burst",
+      { answers: [{ name: "x.works", type: "A", ttl: 0, data: "8.8.4.4" }] },
+      5,
+    ],
+    [
+      "a record for a year, for an hour",
+      { answers: [{ name: "x.works", type: "A", ttl: 3e7, data: "8.8.4.4" }] },
+      3600,
+    ],
+    ["that there is none, by its zone", { code: 3, authorities: [soa(40)] }, 40],
+    ["that there is none, no longer than the SOA record itself", { code: 3, authorities: [soa(40, 20)] }, 20],
+    ["that there is none, for five minutes at most", { authorities: [soa(86_400)] }, 300],
+    ["that there is none, where no zone says how long", { code: 3 }, 5],
+    ["that nobody could say", { code: 2 }, 5],
+  ];
+  test.each(ttls)("keeps %s", async (_what, reply, seconds) => {
+    const dns = await server(() => reply);
+    const { ask, pass } = clientOf([dns]);
+    const first = await ask("x.works", "A");
+    const { length } = dns.questions;
+    pass(seconds - 0.001);
+    expect(await ask("X.works", "A")).toEqual(first);
+    expect(dns.questions).toHaveLength(length);
+    pass(0.001);
+    await ask("x.works", "A");
+    expect(dns.questions).toHaveLength(2 * length);
+  });
+
+  test("is of one type alone", async () => {
+    const dns = await server(works);
+    const { ask } = clientOf([dns]);
+    expect(await ask("mx.works", "A")).toMatchObject({ kind: "found" });
+    expect(await ask("mx.works", "TXT")).toMatchObject({ kind: "no_record" });
+  });
+
+  const bounds: [what: string, limits: Partial<DnsLimits>][] = [
+    ["answers", { mostAnswers: 3 }],
+    ["characters", { mostCharacters: 3 * 1020 }],
+  ];
+  test.each(bounds)("holds no more %s than it may, and forgets the oldest first", async (_what, limits) => {
+    const dns = await server(({ name }) => ({
+      answers: [{ name, type: "TXT", ttl: 300, data: Array(4).fill("x".repeat(250)) }],
+    }));
+    const { ask } = clientOf([dns], limits);
+    for (const name of ["a", "b", "c", "d"]) await ask(name, "TXT");
+    for (const name of ["b", "c", "d"]) await ask(name, "TXT");
+    expect(dns.questions.map(({ name }) => name)).toEqual(["a", "b", "c", "d"]);
+    await ask("a", "TXT");
+    expect(dns.questions).toHaveLength(5);
+  });
+});
+
+describe("at once", () => {
+  test("who asks for the same shares one question", async () => {
+    const gate = Promise.withResolvers<void>();
+    const dns = await server(async (question) => {
+      await gate.promise;
+      return (await works(question)) as DnsReply;
+    });
+    const { ask } = clientOf([dns]);
+    const answers = Array.from({ length: 100 }, (_, index) => ask(index % 2 ? "mx.works" : "MX.works", "A"));
+    await until(() => dns.questions.length === 1);
+    gate.resolve();
+    for (const answer of await Promise.all(answers)) expect(answer).toMatchObject({ records: ["8.8.4.4"] });
+    expect(dns.questions).toHaveLength(1);
+  });
+
+  test("256 questions are out, and the others wait for one of them to end", async () => {
+    const held: (() => void)[] = [];
+    const dns = await server(async () => {
+      await new Promise<void>((resolve) => held.push(resolve));
+      return { code: 3 };
+    });
+    const { ask } = clientOf([dns], { tryMs: 20_000, questionMs: 20_000 });
+    const answers = Array.from({ length: 300 }, (_, index) => ask(`n${index}.works`, "A"));
+    await until(() => held.length === 256);
+    held.shift()?.();
+    await answers[0];
+    await until(() => dns.questions.length === 257);
+    for (const goOn of held.splice(0)) goOn();
+    await until(() => dns.questions.length === 300);
+    for (const goOn of held.splice(0)) goOn();
+    expect((await Promise.all(answers)).every(({ kind }) => kind === "no_name")).toBe(true);
+  });
+
+  test("who comes when too many wait is told so at once, and it is not remembered", async () => {
+    const gate = Promise.withResolvers<void>();
+    const dns = await server(async () => {
+      await gate.promise;
+      return { code: 3 };
+    });
+    const { ask } = clientOf([dns], { mostInFlight: 1, mostWaiting: 1, tryMs: 60_000, questionMs: 60_000 });
+    const [goesOut, waits, isTooMany] = [ask("a.works", "A"), ask("b.works", "A"), ask("c.works", "A")];
+    expect(await isTooMany).toEqual({ kind: "unknown", reason: "too many questions" });
+    gate.resolve();
+    for (const answer of [goesOut, waits]) expect(await answer).toMatchObject({ kind: "no_name" });
+    expect(await ask("c.works", "A")).toMatchObject({ kind: "no_name" });
+  });
+
+  test("nobody waits for longer than a question may take", async () => {
+    const dns = await server(() => "silence");
+    const { ask } = clientOf([dns], { mostInFlight: 1, questionMs: 50 });
+    const startedMs = performance.now();
+    const answers = await Promise.all(Array.from({ length: 20 }, (_, index) => ask(`n${index}.works`, "A")));
+    for (const answer of answers) expect(answer).toEqual({ kind: "unknown", reason: "no answer in time" });
+    expect(performance.now() - startedMs).toBeLessThan(500);
+  });
+});
+
+describe("in the end", () => {
+  test("who gives up is told at once, and others get the answer", async () => {
+    const gate = Promise.withResolvers<void>();
+    const dns = await server(async () => {
+      await gate.promise;
+      return { code: 3 };
+    });
+    const { ask } = clientOf([dns]);
+    const patience = new AbortController();
+    const [impatient, patient] = [ask("a.works", "A", patience.signal), ask("a.works", "A")];
+    patience.abort();
+    expect(await impatient).toEqual({ kind: "unknown", reason: "given up" });
+    expect(await ask("b.works", "A", patience.signal)).toEqual({ kind: "unknown", reason: "given up" });
+    gate.resolve();
+    expect(await patient).toMatchObject({ kind: "no_name" });
+    expect(dns.questions).toHaveLength(1);
+  });
+
+  test.each(["udp", "tcp"])("closing ends what is out by %s, and what waits", async (over) => {
+    const dns = await server((question) =>
+      question.over === over ? new Promise<never>(() => {}) : encoded(question.id, [], {}),
+    );
+    const client = clientOf([dns], { mostInFlight: 2, tryMs: 60_000, questionMs: 60_000 });
+    const answers = ["a.works", "b.works", "c.works"].map((name) => client.ask(name, "A"));
+    await until(() => dns.questions.filter((question) => question.over === over).length === 2);
+    await client.close();
+    for (const answer of await Promise.all(answers)) expect(answer).toEqual({ kind: "unknown", reason: "closed" });
+    expect(await client.ask("d.works", "A")).toEqual({ kind: "unknown", reason: "closed" });
+    await until(() => dns.connections() === 0);
+  });
+
+  test.skipIf(process.platform !== "linux")("no socket is left, whatever became of a question", async () => {
+    const dns = await server((question) => {
+      const kind = Number(question.name.slice(1, 2));
+      if (kind === 0) return "silence";
+      if (kind === 1) return { code: 2 };
+      return question.over === "tcp" ? "silence" : encoded(question.id, [], {});
+    });
+    const before = sockets();
+    const client: DnsClient = clientOf([dns], { tryMs: 20 });
+    await Promise.all(Array.from({ length: 90 }, (_, index) => client.ask(`n${index % 3}-${index}.works`, "A")));
+    await until(() => dns.connections() === 0 && sockets() <= before);
+  });
+});
+
+function sockets(): number {
+  const links = readdirSync("/proc/self/fd").map((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`);
+    } catch {
+      return ""; // that of the listing itself
+    }
+  });
+  return links.filter((link) => link.startsWith("socket:")).length;
+}
+
+function mx(priority: number, exchange: string) {
+  return { priority, exchange };
+}
+
+/** An answer whose one record, behind the 26 bytes of head and question, bears this name. */
+function withOwner(id: number, ...owner: number[]): Uint8Array {
+  const message = encoded(id, [{ name: "mx.works", type: "A" }], {
+    answers: [{ name: "", type: "A", ttl: 9, data: "8.8.4.4" }],
+  });
+  return Buffer.concat([message.subarray(0, 26), Uint8Array.from(owner), message.subarray(27)]);
+}

@@ -1,0 +1,381 @@
+import { describe, expect, test } from "bun:test";
+import type { ThreadState } from "../../../src/domain/conversation.ts";
+import type { KeyUse } from "../../../src/domain/idempotency.ts";
+import type { Limits } from "../../../src/domain/limits.ts";
+import { type Judging, judgeSend, judgeSends } from "../../../src/domain/send/judge-sends.ts";
+import type { Send, SendRequest, SendResult, SentMessage } from "../../../src/domain/send/send.ts";
+import type { RepliedMessage, Sender, SendFact, SendFacts } from "../../../src/domain/send/send-facts.ts";
+import { sendingState } from "../../../src/domain/send/sending-state.ts";
+
+const at = new Date("2026-03-21T10:05:00.000Z");
+const secondsAgo = (seconds: number) => new Date(at.getTime() - seconds * 1000);
+const hoursAgo = (hours: number) => secondsAgo(hours * 3600);
+
+const limits: Limits = { sendsPerMinute: 3, sendsPerDay: 5, coldRecipientDaily: 2, inboxesPerDay: 0 };
+const judging: Judging = {
+  at,
+  mailDomain: "mail.test",
+  limits: { free: limits, developer: limits, enterprise: { ...limits, sendsPerMinute: 0, sendsPerDay: 0 } },
+  withHtmlQuote: (html, previous) => `${html} [quoting ${previous.bodyText}]`,
+};
+
+/** A send is named by its message; its key is its own unless it says otherwise. */
+function send(name: string, asked: Partial<SendRequest> = {}, key = name): Send {
+  const request: SendRequest = {
+    ...{ account: { id: "account", plan: "free" }, inboxId: "inbox", idempotencyKey: key, to: "jane@example.com" },
+    ...{ subject: undefined, body: `Text of ${name}`, bodyHtml: undefined, threadId: undefined, includeQuote: true },
+    ...{ replyTo: undefined, readUpToMessageId: undefined },
+    ...asked,
+  };
+  return {
+    request,
+    key: { accountId: request.account.id, operation: "send", key, label: `${request.account.id} ${key}` },
+    fingerprint: `${request.inboxId} ${request.to} ${request.subject}`,
+    text: request.body,
+    html: undefined,
+    messageId: name,
+    newThreadId: `thread of ${name}`,
+    rfcMessageId: `${name}@mail.test`,
+    messageIdHash: `hash of ${name}`,
+  };
+}
+
+const inbox: Sender = {
+  ...{ id: "inbox", accountId: "account", username: "ada", revision: 1, sentOn: "2026-03-21", sentCount: 0 },
+  ...{ messageCount: 4, inboundCount: 4, threadCount: 1, unreadCount: 1, lastMessageAt: hoursAgo(1) },
+  ...{ lastMessageId: "a0", inWindow: 0, oldestInWindowAt: null },
+};
+
+const thread: ThreadState = {
+  ...{ id: "thread", inboxId: "inbox", subject: "Lunch", isRead: false, messageCount: 4, createdAt: hoursAgo(9) },
+  ...{ lastMessageAt: hoursAgo(1), lastMessageId: "a0", lastSeq: 4, lastInboundSeq: 4, participants: [] },
+  ...{ preview: "", hasAttachments: false },
+};
+
+const stranger = (sentToday: number) => ({ recipient: { isKnown: false, sentToday } });
+
+type Known = Partial<Omit<SendFacts, "facts">> & { sender?: Partial<Sender> | undefined } & Partial<
+    Pick<SendFact, "recipient">
+  > & { uses?: Record<string, KeyUse> };
+
+function factsOf(sends: readonly Send[], { sender, recipient, uses = {}, ...known }: Known): SendFacts {
+  return {
+    ...{ replays: [], threads: [thread], replied: [], threadMessageIds: [], places: [], owners: [] },
+    ...known,
+    facts: sends.map(({ request, key }) => ({
+      sender: request.inboxId === "inbox" ? { ...inbox, ...sender } : undefined,
+      recipient,
+      use: uses[key.key],
+    })),
+  };
+}
+
+function judged(sends: readonly Send[], known: Known = {}) {
+  const judgement = judgeSends(sends, factsOf(sends, known), judging);
+  return { ...judgement, results: sends.map((each) => judgement.results.get(each)) };
+}
+
+/** A result in a word, or why it was refused and when to come again. */
+function inWords(result: SendResult | undefined): string {
+  if (result?.kind !== "refused") return result?.kind ?? "nothing";
+  const { reason, details } = result.refusal;
+  return details.retryAfterSeconds === undefined ? reason : `${reason}, again in ${details.retryAfterSeconds} s`;
+}
+
+const wordsOf = (sends: readonly Send[], known?: Known) => judged(sends, known).results.map(inWords);
+
+const untilMidnight = "again in 50100 s";
+
+describe("limits at their edges", () => {
+  const three = ["a", "b", "c"].map((name) => send(name));
+  const rows: [string, Send[], Known, string[]][] = [
+    ["the third of a minute is the last", [send("a")], { sender: { inWindow: 2 } }, ["accepted"]],
+    [
+      "the fourth is refused until the oldest is a minute old",
+      [send("a")],
+      { sender: { inWindow: 3, oldestInWindowAt: secondsAgo(45) } },
+      ["rate_limit_exceeded, again in 15 s"],
+    ],
+    [
+      "a batch gets as many places of a minute as there are",
+      [...three, send("d")],
+      {},
+      ["accepted", "accepted", "accepted", "rate_limit_exceeded, again in 60 s"],
+    ],
+    [
+      "the places that are left, where the minute has begun",
+      three,
+      { sender: { inWindow: 1, oldestInWindowAt: secondsAgo(20) } },
+      ["accepted", "accepted", "rate_limit_exceeded, again in 40 s"],
+    ],
+    ["the fifth of a day is the last", [send("a")], { sender: { sentCount: 4 } }, ["accepted"]],
+    [
+      "the sixth is refused until midnight",
+      [send("a"), send("b")],
+      { sender: { sentCount: 4 } },
+      ["accepted", `daily_limit_exceeded, ${untilMidnight}`],
+    ],
+    [
+      "what was sent yesterday counts no more",
+      [send("a")],
+      { sender: { sentOn: "2026-03-20", sentCount: 5 } },
+      ["accepted"],
+    ],
+    [
+      "a day that began by another clock is not over",
+      [send("a")],
+      { sender: { sentOn: "2026-03-22", sentCount: 5 } },
+      ["daily_limit_exceeded, again in 136500 s"],
+    ],
+    ["the second to a stranger is the last", [send("a")], stranger(1), ["accepted"]],
+    ["the third is refused until midnight", [send("a")], stranger(2), [`cold_outreach_limit, ${untilMidnight}`]],
+    [
+      "a batch to one stranger, however his address is written",
+      [send("a"), send("b", { to: "Jane@Example.com" }), send("c")],
+      stranger(0),
+      ["accepted", "accepted", `cold_outreach_limit, ${untilMidnight}`],
+    ],
+    [
+      "each stranger has his own count",
+      [send("a"), send("b", { to: "bob@example.com" }), send("c")],
+      stranger(1),
+      ["accepted", "accepted", `cold_outreach_limit, ${untilMidnight}`],
+    ],
+    [
+      "who has answered is no stranger",
+      three,
+      { recipient: { isKnown: true, sentToday: 2 } },
+      Array(3).fill("accepted"),
+    ],
+    [
+      "over all limits: the minute is named",
+      [send("a")],
+      { sender: { inWindow: 3, oldestInWindowAt: at, sentCount: 5 }, ...stranger(2) },
+      ["rate_limit_exceeded, again in 60 s"],
+    ],
+    [
+      "what is refused uses nothing up",
+      [send("a", { threadId: "unknown" }), ...three],
+      {},
+      ["not_found", "accepted", "accepted", "accepted"],
+    ],
+    [
+      "a plan without limits has none",
+      [..."abcdef"].map((name) => send(name, { account: { id: "account", plan: "enterprise" } })),
+      {},
+      Array(6).fill("accepted"),
+    ],
+  ];
+  test.each(rows)("%s", (_, sends, known, words) => {
+    expect(wordsOf(sends, known)).toEqual(words);
+  });
+
+  test("each send is told what it leaves", () => {
+    const { results, senders, coldSends } = judged(three.slice(0, 2), {
+      sender: { inWindow: 1, oldestInWindowAt: secondsAgo(20), sentCount: 3 },
+      ...stranger(0),
+    });
+    expect(results.map((result) => [result?.usage?.inWindow, result?.usage?.today])).toEqual([
+      [2, 4],
+      [3, 5],
+    ]);
+    expect(senders).toHaveLength(1);
+    expect(senders[0]).toMatchObject({ inWindow: 3, sentCount: 5, oldestInWindowAt: secondsAgo(20) });
+    expect(coldSends).toEqual([{ inboxId: "inbox", recipient: "jane@example.com", sentOn: "2026-03-21", count: 2 }]);
+  });
+});
+
+describe("one key is one email", () => {
+  const first = send("first", {}, "key");
+  const again = send("again", {}, "key");
+  const other = send("other", { subject: "Another" }, "key");
+  const sent: SentMessage = {
+    ...{ id: "sent", inboxId: "inbox", threadId: "thread", status: "sent" },
+    ...{ rfcMessageId: "sent@mail.test", providerMessageId: "<sent@relay.example>" },
+  };
+  const used = (createdAt: Date): Known => ({
+    replays: [sent],
+    uses: {
+      key: {
+        ...{ accountId: "account", operation: "send", key: "key", fingerprint: first.fingerprint },
+        ...{ subjectId: "sent", createdAt },
+      },
+    },
+  });
+  const full = { inWindow: 3, oldestInWindowAt: at, sentCount: 5 };
+  const rows: [string, Send[], Known, string[]][] = [
+    ["the same request again is a replay", [first], used(hoursAgo(1)), ["replayed"]],
+    ["before any limit", [first], { ...used(hoursAgo(1)), sender: full, ...stranger(2) }, ["replayed"]],
+    ["also within one batch", [first, again, again], {}, ["accepted", "replayed", "replayed"]],
+    [
+      "also where the first took the last place",
+      [first, again],
+      { sender: { inWindow: 2, oldestInWindowAt: at } },
+      ["accepted", "replayed"],
+    ],
+    ["another request under a used key is refused", [other], used(hoursAgo(1)), ["idempotency_key_reused"]],
+    ["also within one batch", [first, other], {}, ["accepted", "idempotency_key_reused"]],
+    ["also before any limit", [other], { ...used(hoursAgo(1)), sender: full }, ["idempotency_key_reused"]],
+    ["a key is remembered for less than a day", [other], used(hoursAgo(24)), ["accepted"]],
+    ["to its last millisecond", [other], used(new Date(hoursAgo(24).getTime() + 1)), ["idempotency_key_reused"]],
+    [
+      "what was refused has not used its key",
+      [send("a", { threadId: "unknown" }, "key"), again],
+      {},
+      ["not_found", "accepted"],
+    ],
+    ["a message that is gone is not sent anew", [first], { ...used(hoursAgo(1)), replays: [] }, ["not_found"]],
+  ];
+  test.each(rows)("%s", (_, sends, known, words) => {
+    expect(wordsOf(sends, known)).toEqual(words);
+  });
+
+  test("a replay answers what has become of the first, and writes nothing", () => {
+    const { results, messages, keyUses, senders } = judged([first], used(hoursAgo(1)));
+    expect(results[0]).toMatchObject({ kind: "replayed", message: sent });
+    expect([messages, keyUses, senders]).toEqual([[], [], []]);
+  });
+
+  test("within a batch it answers the message of the first, which is written once", () => {
+    const { results, messages, keyUses } = judged([first, again]);
+    expect(results[1]).toMatchObject({ kind: "replayed", message: { id: "first", status: "pending" } });
+    expect(messages.map(({ id }) => id)).toEqual(["first"]);
+    expect(keyUses.map(({ key, subjectId, inboxId }) => [key, subjectId, inboxId])).toEqual([
+      ["key", "first", "inbox"],
+    ]);
+  });
+});
+
+describe("who may send what", () => {
+  const owners = [
+    { username: "ada", accountId: "account" },
+    { username: "eve", accountId: "another" },
+  ];
+  const answering = (replyTo: string, plan: "free" | "developer" = "free") =>
+    send("a", { replyTo, account: { id: "account", plan } });
+  const seen = (readUpToMessageId: string) => send("a", { threadId: "thread", readUpToMessageId });
+  const places = [
+    { id: "seen", threadId: "thread", seq: 3 },
+    { id: "elsewhere", threadId: "another", seq: 3 },
+  ];
+  const rows: [string, Send, Known, string][] = [
+    ["nobody from an inbox that is gone", send("a", { inboxId: "gone" }), {}, "not_found"],
+    ["nobody into a thread that is not there", send("a", { threadId: "unknown" }), {}, "not_found"],
+    [
+      "nobody into another inbox's",
+      send("a", { threadId: "thread" }),
+      { threads: [{ ...thread, inboxId: "b" }] },
+      "not_found",
+    ],
+    ["nobody who has seen what is not there", seen("unknown"), { places }, "not_found"],
+    ["nor what is in another thread", seen("elsewhere"), { places }, "not_found"],
+    ["who has seen a part", seen("seen"), { places }, "accepted"],
+    ["the free plan with answers to an inbox of its own", answering("ada@mail.test"), { owners }, "accepted"],
+    ["not to another account's", answering("eve@mail.test"), { owners }, "feature_requires_paid_plan"],
+    ["nor to one that is not there", answering("nobody@mail.test"), { owners }, "feature_requires_paid_plan"],
+    ["nor outside", answering("ada@example.com"), { owners }, "feature_requires_paid_plan"],
+    ["another plan with answers to anywhere", answering("ada@example.com", "developer"), { owners }, "accepted"],
+    [
+      "what the plan lacks is said before a limit",
+      answering("ada@example.com"),
+      { sender: { inWindow: 3, oldestInWindowAt: at } },
+      "feature_requires_paid_plan",
+    ],
+  ];
+  test.each(rows)("%s", (_, asked, known, words) => {
+    expect(wordsOf([asked], known)).toEqual([words]);
+  });
+});
+
+describe("a reply", () => {
+  const message = (seq: number, upToMessageId: string | null = null): RepliedMessage => ({
+    ...{ threadId: "thread", upToMessageId, seq, fromAddr: "jane@example.com", fromName: null },
+    ...{ bodyText: `message ${seq}`, bodyHtml: null, createdAt: hoursAgo(1), rfcMessageId: `${seq}@example.com` },
+  });
+  const ids = (upToMessageId: string | null, ...seqs: number[]) =>
+    seqs.map((seq) => ({ threadId: "thread", upToMessageId, seq, rfcMessageId: `${seq}@example.com` }));
+  const known: Known = {
+    replied: [message(4), message(2, "seen")],
+    threadMessageIds: [...ids(null, 1, 2, 3, 4), ...ids("seen", 1, 2, 3)],
+    places: [{ id: "seen", threadId: "thread", seq: 3 }],
+  };
+  const reply = (name: string, asked: Partial<SendRequest> = {}) => send(name, { threadId: "thread", ...asked });
+
+  test("answers and quotes the last message, and marks its thread read", () => {
+    const { messages, threads, results } = judged([reply("a")], known);
+    expect(messages[0]).toMatchObject({
+      ...{ threadId: "thread", seq: 5, directionSeq: 1, subject: "Re: Lunch", inReplyTo: "4@example.com" },
+      referenceIds: ["1@example.com", "2@example.com", "3@example.com", "4@example.com"],
+    });
+    expect(messages[0]?.bodyText).toEndWith("> message 4");
+    expect(threads[0]).toMatchObject({ isRead: true, lastMessageId: "a", lastInboundSeq: 4 });
+    expect(results[0]).toMatchObject({ kind: "accepted", newerInbound: false });
+  });
+
+  test("of who has seen a part answers the last of it that did not fail, and leaves the thread unread", () => {
+    const { messages, threads, results } = judged([reply("a", { readUpToMessageId: "seen" })], known);
+    expect(messages[0]).toMatchObject({
+      inReplyTo: "2@example.com",
+      referenceIds: ["1@example.com", "2@example.com"],
+    });
+    expect(messages[0]?.bodyText).toEndWith("> message 2");
+    expect(threads[0]?.isRead).toBe(false);
+    expect(results[0]).toMatchObject({ kind: "accepted", newerInbound: true });
+  });
+
+  test("in one batch with another answers that one, unless it says what it has seen", () => {
+    const sends = [reply("a"), reply("b"), reply("c", { readUpToMessageId: "seen" })];
+    const { messages, threads } = judged(sends, known);
+    expect(messages.map(({ id, seq, inReplyTo }) => [id, seq, inReplyTo])).toEqual([
+      ["a", 5, "4@example.com"],
+      ["b", 6, "a@mail.test"],
+      ["c", 7, "2@example.com"],
+    ]);
+    expect(messages[1]?.referenceIds.slice(-2)).toEqual(["4@example.com", "a@mail.test"]);
+    expect(messages[1]?.bodyText).toContain("> Text of a");
+    expect(threads.map(({ id, lastMessageId }) => [id, lastMessageId])).toEqual([["thread", "c"]]);
+  });
+});
+
+test("a first mail starts a thread, and is promised to the relay under its recipient's domain", () => {
+  const asked = send("a", { subject: "Hello", replyTo: "ada@mail.test" });
+  const owners = [{ username: "ada", accountId: "account" }];
+  const { messages, threads, outboxItems, senders, keyUses } = judged([asked], { owners });
+  expect(messages).toEqual([
+    {
+      ...{ id: "a", inboxId: "inbox", threadId: "thread of a", seq: 5, directionSeq: 1, createdAt: at },
+      ...{ rfcMessageId: "a@mail.test", messageIdHash: "hash of a", fromAddr: "ada@mail.test" },
+      ...{ toAddr: "jane@example.com", replyTo: "ada@mail.test", subject: "Hello", bodyText: "Text of a" },
+      ...{ bodyHtml: undefined, inReplyTo: undefined, referenceIds: [] },
+    },
+  ]);
+  expect(threads[0]).toMatchObject({
+    id: "thread of a",
+    subject: "Hello",
+    participants: ["ada@mail.test", "jane@example.com"],
+  });
+  expect(outboxItems).toEqual([
+    {
+      ...{ subjectId: "a", accountId: "account", inboxId: "inbox", lane: "example.com" },
+      ...{ dueAt: at, createdAt: at },
+    },
+  ]);
+  expect(senders[0]).toMatchObject({
+    messageCount: 5,
+    threadCount: 2,
+    sentOn: "2026-03-21",
+    sentCount: 1,
+    inWindow: 1,
+  });
+  expect(keyUses[0]).toMatchObject({ accountId: "account", key: "a", subjectId: "a", createdAt: at });
+});
+
+test("one send after the other comes to what all come to at once", () => {
+  const sends = ["a", "b", "c", "d"].map((name) => send(name));
+  const state = sendingState(sends, factsOf(sends, {}), at);
+  const oneByOne = sends.map((each) => judgeSend(state, each, judging));
+  const { results, messages, senders } = judged(sends);
+  expect(oneByOne.map(({ result }) => result)).toEqual(results as SendResult[]);
+  expect(oneByOne.flatMap(({ accepted }) => accepted?.message ?? [])).toEqual([...messages]);
+  expect(state.senders.get("inbox")).toEqual(senders[0]);
+});

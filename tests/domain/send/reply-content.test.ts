@@ -1,0 +1,121 @@
+import { describe, expect, test } from "bun:test";
+import type { QuotedMessage } from "../../../src/domain/quote.ts";
+import {
+  type Content,
+  type Replied,
+  type RepliedThread,
+  replyContent,
+} from "../../../src/domain/send/reply-content.ts";
+import type { SendRequest } from "../../../src/domain/send/send.ts";
+
+const attribution = "On Tue, 3 Mar 2026 at 14:05 UTC, Jane Doe <jane@example.com> wrote:";
+
+const replied: Replied = {
+  ...{ seq: 2, fromAddr: "jane@example.com", fromName: "Jane Doe", createdAt: new Date("2026-03-03T14:05:00Z") },
+  ...{ bodyText: "See you at noon", bodyHtml: "<p>See you at noon</p>", rfcMessageId: "2@example.com" },
+};
+
+const thread: RepliedThread = {
+  subject: "Lunch",
+  messageIds: [{ rfcMessageId: "1@example.com" }, { rfcMessageId: "2@example.com" }],
+  replied,
+};
+
+interface Asked extends Partial<Pick<SendRequest, "subject" | "includeQuote">> {
+  html?: string;
+}
+
+function content(of: RepliedThread | undefined, { html, subject, includeQuote = true }: Asked = {}) {
+  const request: SendRequest = {
+    ...{ account: { id: "account", plan: "free" }, inboxId: "inbox", idempotencyKey: "key", to: "jane@example.com" },
+    ...{ subject, body: "Gladly", bodyHtml: html, threadId: of && "thread", includeQuote },
+    ...{ replyTo: undefined, readUpToMessageId: undefined },
+  };
+  const quotes: QuotedMessage[] = [];
+  const says = replyContent({ request, text: "Gladly", html }, of, (own, previous) => {
+    quotes.push(previous);
+    return `${own}<blockquote>${previous.bodyHtml}</blockquote>`;
+  });
+  return { says, quotes };
+}
+
+const unquoted = { bodyText: "Gladly", bodyHtml: undefined };
+const ofThread = { subject: "Re: Lunch", inReplyTo: "2@example.com", references: ["1@example.com", "2@example.com"] };
+const quotedText = `Gladly\n\n${attribution}\n> See you at noon`;
+const quotedHtml = "<b>Gladly</b><blockquote><p>See you at noon</p></blockquote>";
+
+describe("what a mail says", () => {
+  const rows: [string, RepliedThread | undefined, Asked, Content][] = [
+    [
+      "a first mail answers nothing",
+      undefined,
+      { subject: "Lunch" },
+      { ...unquoted, subject: "Lunch", inReplyTo: undefined, references: [] },
+    ],
+    ["a reply in text quotes text", thread, {}, { ...ofThread, bodyText: quotedText, bodyHtml: undefined }],
+    [
+      "a reply in HTML quotes both",
+      thread,
+      { html: "<b>Gladly</b>" },
+      { ...ofThread, bodyText: quotedText, bodyHtml: quotedHtml },
+    ],
+    [
+      "includeQuote false leaves the quote out, not what it answers",
+      thread,
+      { html: "<b>Gladly</b>", includeQuote: false },
+      { ...ofThread, bodyText: "Gladly", bodyHtml: "<b>Gladly</b>" },
+    ],
+    [
+      "its own subject stays as it is",
+      thread,
+      { subject: "Dinner" },
+      { ...ofThread, subject: "Dinner", bodyText: quotedText, bodyHtml: undefined },
+    ],
+    [
+      "a subject that is an answer's already gets no second Re:",
+      { ...thread, subject: "RE: Lunch" },
+      { includeQuote: false },
+      { ...ofThread, ...unquoted, subject: "RE: Lunch" },
+    ],
+    [
+      "where the last message failed the one before is answered, and both are named",
+      { ...thread, messageIds: [...thread.messageIds, { rfcMessageId: "failed@mail.test" }] },
+      {},
+      {
+        ...{ ...ofThread, references: ["1@example.com", "2@example.com", "failed@mail.test"] },
+        ...{ bodyText: quotedText, bodyHtml: undefined },
+      },
+    ],
+    [
+      "where all have failed nothing is quoted",
+      { ...thread, replied: undefined, messageIds: [{ rfcMessageId: "failed@mail.test" }] },
+      { html: "<b>Gladly</b>" },
+      {
+        ...{ subject: "Re: Lunch", inReplyTo: undefined, references: ["failed@mail.test"] },
+        ...{ bodyText: "Gladly", bodyHtml: "<b>Gladly</b>" },
+      },
+    ],
+  ];
+  test.each(rows)("%s", (_, of, asked, says) => {
+    expect(content(of, asked).says).toEqual(says);
+  });
+});
+
+describe("the HTML of a quote is made of", () => {
+  const rows: [string, Partial<Replied>, Partial<QuotedMessage>][] = [
+    ["the HTML of the message", {}, { bodyHtml: "<p>See you at noon</p>", bodyText: "See you at noon" }],
+    ["its text where it has none", { bodyHtml: null }, { bodyHtml: undefined, bodyText: "See you at noon" }],
+    ["its writer", {}, { from: { address: "jane@example.com", name: "Jane Doe" } }],
+    ["a writer without a name", { fromName: null }, { from: { address: "jane@example.com" } }],
+    ["nobody where it has no sender", { fromAddr: "", fromName: "Jane" }, { from: undefined }],
+  ];
+  test.each(rows)("%s", (_, facts, quote) => {
+    const { quotes } = content({ ...thread, replied: { ...replied, ...facts } }, { html: "<b>Gladly</b>" });
+    expect(quotes).toHaveLength(1);
+    expect(quotes[0]).toMatchObject(quote);
+  });
+
+  test("nothing where the caller wrote text alone", () => {
+    expect(content(thread).quotes).toEqual([]);
+  });
+});

@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { authenticator } from "../../../src/flows/account/authenticate.ts";
+import { createAccount, createKey } from "../../../src/flows/account/manage-accounts.ts";
+import { sha256Hex } from "../../../src/standards/digest.ts";
+import { insertApiKey, markKeyRevoked } from "../../../src/store/account/accounts.ts";
+import { startWorld, type World } from "../../support/world.ts";
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld();
+}, 30_000);
+afterAll(() => world[Symbol.asyncDispose]());
+
+test("a key is remembered while revocations are heard, but not when it was revoked while it was looked up", async () => {
+  const { deps } = world.service;
+  const keys = authenticator(deps);
+  keys.setHearing(true);
+  const { account } = await createAccount(deps, { name: "asked twice", plan: "developer" });
+  const [kept, raced] = await Promise.all([1, 2].map(() => createKey(deps, deps.db.api, account.id)));
+  if (kept === undefined || raced === undefined) throw new Error("No key was made");
+
+  expect(await keys.authenticate(kept.key)).toMatchObject({ id: account.id });
+  const lookedUp = keys.authenticate(raced.key);
+  keys.forget(sha256Hex(raced.key));
+  await lookedUp;
+
+  // Silently, so that only what is remembered can still answer.
+  for (const { id } of [kept, raced]) await markKeyRevoked(deps.db.api, id, deps.now());
+  expect(await keys.authenticate(kept.key)).toMatchObject({ id: account.id });
+  expect(await keys.authenticate(raced.key)).toBeUndefined();
+});
+
+test("what is nobody's key is looked up once in five seconds, and opens at once when it is made one", async () => {
+  const { deps } = world.service;
+  const { account } = await createAccount(deps, { name: "guessed", plan: "developer" });
+  const keys = authenticator(deps);
+  keys.setHearing(true);
+  const silent = "a key that is made silently, as if its notification were lost";
+  expect(await keys.authenticate(silent)).toBeUndefined();
+  const row = { id: "key_1", accountId: account.id, prefix: "", lastFour: "", createdAt: deps.now() };
+  await insertApiKey(deps.db.api, { ...row, hash: sha256Hex(silent) });
+  expect(await keys.authenticate(silent)).toBeUndefined();
+  world.clock.pass(5_000);
+  expect(await keys.authenticate(silent)).toMatchObject({ id: account.id });
+
+  // The clock stands still: only hearing of it can make the service look again.
+  const told = "a-key-that-is-made-and-told-of";
+  expect((await world.api("/v1/inboxes", { apiKey: told })).status).toBe(401);
+  await createKey(deps, deps.db.api, account.id, told);
+  let status = 401;
+  for (const until = performance.now() + 5_000; status === 401 && performance.now() < until; ) {
+    ({ status } = await world.api("/v1/inboxes", { apiKey: told }));
+  }
+  expect(status).toBe(200);
+});

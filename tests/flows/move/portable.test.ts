@@ -1,0 +1,117 @@
+import { beforeAll, describe, expect, test } from "bun:test";
+import type { Database } from "../../../src/database/db.ts";
+import { exportEverything } from "../../../src/flows/move/export-everything.ts";
+import { importEverything } from "../../../src/flows/move/import-everything.ts";
+import { migrate } from "../../../src/store/migrate.ts";
+import { enginesHere, openEngine } from "../../support/engines.ts";
+import { failureOf } from "../../support/failure.ts";
+import { mailOf } from "../../support/mail.ts";
+import { startWorld } from "../../support/world.ts";
+
+/** The lines of an export of a service that has had mail in, mail out, an event and a deleted inbox. */
+async function exportOfUsedService(): Promise<string[]> {
+  await using world = await startWorld();
+  const ada = await world.inbox("ada");
+  const gone = await world.inbox("gone");
+  await world.deliver(
+    mailOf({ messageId: "1@x.example", subject: "One \u2028 line", text: "a line\u2028and another" }),
+    ada.address,
+  );
+  await world.deliver(
+    mailOf({ messageId: "2@x.example", subject: "Re: One", headers: ["In-Reply-To: <1@x.example>"] }),
+    ada.address,
+  );
+  await world.deliver(
+    new Uint8Array([...Buffer.from("Subject: bytes\r\n\r\n"), 0xff, 0x00, 0xfe, 13, 10]),
+    ada.address,
+  );
+  await world.api(`/v1/inboxes/${ada.id}/send`, {
+    method: "POST",
+    headers: { "idempotency-key": "k", prefer: "respond-async" },
+    body: { to: "jane@example.com", subject: "Out", body: "Hello" },
+  });
+  await world.api(`/v1/inboxes/${gone.id}`, { method: "DELETE" });
+  return await exported(world.service.deps.db);
+}
+
+async function exported(db: Database, id = "one"): Promise<string[]> {
+  let text = "";
+  await exportEverything(db, { id, version: "0.1.0", now: new Date(0) }, async (line) => {
+    text += line;
+  });
+  return text.trimEnd().split("\n");
+}
+
+const reader = (lines: readonly string[]) =>
+  async function* () {
+    yield* lines;
+  };
+
+/** The rows alone, in any order: what the outbox has done since is no loss. */
+function rowsOf(lines: readonly string[], leaveOut: readonly string[] = ["outbox", "settings"]): string[] {
+  return lines
+    .map((line) => JSON.parse(line))
+    .filter((line) => line.table !== undefined && !leaveOut.includes(line.table))
+    .flatMap((line) => line.rows.map((row: unknown) => `${line.table} ${JSON.stringify(row)}`));
+}
+
+for (const engine of enginesHere()) {
+  describe(`An export, read into ${engine}`, () => {
+    let lines: string[];
+    beforeAll(async () => {
+      lines = await exportOfUsedService();
+    });
+
+    /** A migrated database that has nothing in it. */
+    async function emptyTarget(): Promise<Database & AsyncDisposable> {
+      const { db, remove } = await openEngine(engine);
+      await migrate(db);
+      return { ...db, [Symbol.asyncDispose]: remove };
+    }
+
+    test("comes out again as it went in", async () => {
+      await using target = await emptyTarget();
+      const { rows } = await importEverything(target, reader(lines));
+      expect(rows).toBe(JSON.parse(lines.at(-1) ?? "").rows);
+      expect(rowsOf(await exported(target))).toEqual(rowsOf(lines));
+    });
+
+    test("goes on after an import that was cut off, and twice is once", async () => {
+      await using target = await emptyTarget();
+      // The file is read whole twice before the first row is written; the third reading ends early.
+      let readings = 0;
+      const cutOff = async function* () {
+        readings += 1;
+        const end = readings < 3 ? lines.length : lines.findIndex((line) => line.startsWith('{"table":"messages"')) + 1;
+        yield* lines.slice(0, end);
+        if (readings === 3) throw new Error("cut off");
+      };
+      expect(String(await failureOf(importEverything(target, cutOff)))).toContain("cut off");
+      const resumed = await importEverything(target, reader(lines));
+      expect(resumed.resumedAfter).toBeGreaterThan(0);
+      await importEverything(target, reader(lines));
+      expect(rowsOf(await exported(target))).toEqual(rowsOf(lines));
+    });
+
+    test("is refused when it is damaged, and nothing of it is written", async () => {
+      await using target = await emptyTarget();
+      const faults: [string, string[]][] = [
+        ["its end is missing", lines.slice(0, -1)],
+        ["its checksum does not fit", lines.map((line) => line.replace("Hello", "Hallo"))],
+        ["a line is not JSON", [...lines.slice(0, 3), "{", ...lines.slice(3)]],
+        ["it is no export of inboxd", lines.slice(1)],
+      ];
+      for (const [why, damaged] of faults) {
+        expect(String(await failureOf(importEverything(target, reader(damaged))))).toContain(why);
+      }
+      expect(rowsOf(await exported(target), [])).toEqual([]);
+    });
+
+    test("is refused by a database that has accounts of its own", async () => {
+      await using other = await startWorld({ database: "embedded" });
+      expect(String(await failureOf(importEverything(other.service.deps.db, reader(lines))))).toContain(
+        "accounts of its own",
+      );
+    });
+  });
+}

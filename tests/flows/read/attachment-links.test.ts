@@ -1,0 +1,38 @@
+import { expect, test } from "bun:test";
+import { attachmentLinks } from "../../../src/flows/read/attachment-links.ts";
+
+const links = await attachmentLinks({ signingKey: "k".repeat(32), ttlSeconds: 900, baseUrl: () => "http://localhost" });
+const at = (ms: number) => new Date(Date.parse("2026-03-21T10:05:00.001Z") + ms);
+const signatureOf = async (messageId: string, filename: string, now: Date) => {
+  const { url } = await links.attachmentUrl(messageId, filename, now);
+  const { searchParams } = new URL(url);
+  return { expires: searchParams.get("expires"), signature: searchParams.get("signature") ?? "" };
+};
+
+test("Links that are good until the same second are the same, and each other has a signature of its own", async () => {
+  const first = await signatureOf("msg_1", "a b.pdf", at(0));
+  expect(await signatureOf("msg_1", "a b.pdf", at(999))).toEqual(first);
+  const others = await Promise.all([
+    signatureOf("msg_1", "b.pdf", at(0)),
+    signatureOf("msg_1 a", "b.pdf", at(0)),
+    signatureOf("msg_2", "a b.pdf", at(0)),
+    signatureOf("msg_1", "a b.pdf", at(1000)),
+  ]);
+  expect(new Set([first, ...others].map(({ signature }) => signature)).size).toBe(5);
+  for (const [index, [messageId, filename]] of [
+    ["msg_1", "b.pdf"],
+    ["msg_1 a", "b.pdf"],
+    ["msg_2", "a b.pdf"],
+    ["msg_1", "a b.pdf"],
+  ].entries()) {
+    const link = { messageId: messageId ?? "", filename: filename ?? "", expires: "", signature: "", ...others[index] };
+    expect(await links.judge(link, at(0))).toBe("valid");
+  }
+});
+
+test("A link that is asked for when the second has turned back is still signed for its own second", async () => {
+  const later = await signatureOf("msg_1", "a.pdf", at(1000));
+  const earlier = await signatureOf("msg_1", "a.pdf", at(0));
+  expect(earlier.signature).not.toBe(later.signature);
+  expect(await links.judge({ messageId: "msg_1", filename: "a.pdf", ...earlier }, at(0))).toBe("valid");
+});

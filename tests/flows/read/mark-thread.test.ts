@@ -1,0 +1,239 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { sql } from "drizzle-orm";
+import fc from "fast-check";
+import { query } from "../../../src/database/db.ts";
+import { Refusal } from "../../../src/domain/errors.ts";
+import { deleteInbox } from "../../../src/flows/account/delete-inbox.ts";
+import { markThread } from "../../../src/flows/read/mark-thread.ts";
+import { mailReceiver } from "../../../src/flows/receive/receive-email.ts";
+import { emailSender } from "../../../src/flows/send/send-email.ts";
+import { findInboxTotals, listMessagesBetween } from "../../../src/store/mail/message-pages.ts";
+import { listThreads } from "../../../src/store/mail/thread-pages.ts";
+import { migrate } from "../../../src/store/migrate.ts";
+import { parsedMail } from "../../support/arrivals.ts";
+import { type EngineUnderTest, enginesHere, openEngine } from "../../support/engines.ts";
+import { outboxWorld } from "../../support/outbox-world.ts";
+
+/** One thing that happens; numbers choose among what is there by then. */
+type Step =
+  | { do: "receive"; inbox: number; parent: number | undefined; files: boolean; copies: number }
+  | { do: "send"; inbox: number; thread: number | undefined; upTo: number | undefined }
+  | { do: "mark"; thread: number; isRead: boolean; upTo: number | undefined }
+  | { do: "delete"; inbox: number };
+
+const pick = fc.nat(1_000);
+const maybe = fc.option(pick, { nil: undefined });
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      do: fc.constant("receive" as const),
+      inbox: pick,
+      parent: maybe,
+      files: fc.boolean(),
+      copies: fc.integer({ min: 1, max: 3 }),
+    }),
+  },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant("send" as const), inbox: pick, thread: maybe, upTo: maybe }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({ do: fc.constant("mark" as const), thread: pick, isRead: fc.boolean(), upTo: maybe }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("delete" as const), inbox: pick }) },
+);
+/** The steps of a round happen at the same time. */
+const rounds = fc.array(fc.array(step, { minLength: 1, maxLength: 8 }), { minLength: 1, maxLength: 6 });
+
+for (const engine of enginesHere()) {
+  describe(`The totals on ${engine}`, () => {
+    let under: EngineUnderTest;
+    beforeAll(async () => {
+      under = await openEngine(engine);
+      await migrate(under.db);
+    }, 30_000);
+    afterAll(() => under?.remove());
+
+    test("are what counting gives, whatever happens at the same time", async () => {
+      const world = await outboxWorld(under.db);
+      // Each other mail fails for good while the rounds go on.
+      let handed = 0;
+      world.relay.answer = () => {
+        handed += 1;
+        const failure = { code: 550, enhancedCode: "5.1.1", message: "No such user" };
+        return handed % 2 ? { kind: "failed", failure } : { kind: "sent", reply: "250 Ok", providerMessageId: "Q1" };
+      };
+      await world.start();
+      try {
+        await fc.assert(
+          fc.asyncProperty(rounds, async (planned) => {
+            const service = await servedWorld(world);
+            for (const steps of planned) {
+              await Promise.all(steps.map(service.carryOut));
+              await service.check();
+            }
+            await service.end();
+          }),
+          { numRuns: engine === "postgres" ? 15 : 6 },
+        );
+      } finally {
+        await world.stop();
+      }
+    }, 120_000);
+  });
+
+  type World = Awaited<ReturnType<typeof outboxWorld>>;
+
+  /** Two inboxes of one account, served by two processes as far as flows are concerned. */
+  async function servedWorld({ deps, newInbox }: World) {
+    const first = await newInbox();
+    const { accountId } = first;
+    const inboxes = [first, await newInbox(accountId)];
+    const doors = [deps, deps].map((each) => ({ receive: mailReceiver(each), send: emailSender(each) }));
+    const rfcIds: string[] = [];
+    let turn = 0;
+
+    const one = <Item>(items: readonly Item[], choice: number): Item | undefined => items[choice % items.length];
+    const door = () => one(doors, turn++) ?? { receive: mailReceiver(deps), send: emailSender(deps) };
+    const rowsOf = (table: "threads" | "messages") =>
+      query<{ id: string; inboxId: string; threadId: string }>(
+        deps.db.api,
+        table === "threads"
+          ? sql`select t.id, t.inbox_id as "inboxId", t.id as "threadId" from threads t join inboxes i on i.id = inbox_id where account_id = ${accountId} order by t.id`
+          : sql`select m.id, m.inbox_id as "inboxId", thread_id as "threadId" from messages m join inboxes i on i.id = inbox_id where account_id = ${accountId} order by m.id`,
+      );
+    /** A message to name as the last one seen: mostly of the thread, at times of another. */
+    const seen = async (choice: number | undefined, threadId: string | undefined) => {
+      if (choice === undefined) return undefined;
+      const messages = await rowsOf("messages");
+      const own = messages.filter((message) => message.threadId === threadId);
+      return one(choice % 9 === 0 ? messages : own, choice)?.id;
+    };
+
+    async function carryOut(planned: Step): Promise<void> {
+      try {
+        await happen(planned);
+      } catch (error) {
+        // An inbox that is gone, a message of another thread: refused, and nothing may have changed.
+        if (!(error instanceof Refusal && error.reason === "not_found")) throw error;
+      }
+    }
+
+    async function happen(planned: Step): Promise<void> {
+      if (planned.do === "receive") {
+        const parent = planned.parent === undefined ? undefined : one(rfcIds, planned.parent);
+        const bytes = new Uint8Array(3);
+        const file = { filename: "a.txt", contentType: "text/plain", contentId: undefined, inline: false, bytes };
+        const mail = parsedMail({
+          inReplyTo: parent === undefined ? [] : [parent],
+          attachments: planned.files ? [file] : [],
+        });
+        rfcIds.push(mail.messageId);
+        const raw = Buffer.from(`Message-ID: <${mail.messageId}>\r\n\r\n`);
+        const inbox = one(inboxes, planned.inbox) ?? first;
+        const recipients = (planned.inbox % 5 === 0 ? inboxes : [inbox]).map(({ id }) => ({
+          inboxId: id,
+          toAddr: "a@b",
+        }));
+        await Promise.all(
+          Array.from({ length: planned.copies }, () =>
+            door().receive({ envelopeFrom: "jane@example.com", mail, raw, recipients }),
+          ),
+        );
+      } else if (planned.do === "send") {
+        const inbox = one(inboxes, planned.inbox) ?? first;
+        const threads = (await rowsOf("threads")).filter(({ inboxId }) => inboxId === inbox.id);
+        const threadId = planned.thread === undefined ? undefined : one(threads, planned.thread)?.id;
+        const result = await door().send({
+          account: { id: accountId, plan: "developer" },
+          inboxId: inbox.id,
+          idempotencyKey: deps.newId("key", deps.now()),
+          to: "jane@example.com",
+          subject: "Hello",
+          body: "Hello",
+          bodyHtml: undefined,
+          threadId,
+          includeQuote: true,
+          replyTo: undefined,
+          readUpToMessageId: threadId === undefined ? undefined : await seen(planned.upTo, threadId),
+        });
+        if (result.kind === "refused") throw result.refusal;
+      } else if (planned.do === "mark") {
+        const thread = one(await rowsOf("threads"), planned.thread);
+        if (thread === undefined) return;
+        const upToMessageId = await seen(planned.upTo, thread.id);
+        await markThread(deps, { accountId, threadId: thread.id, isRead: planned.isRead, upToMessageId });
+      } else {
+        const at = planned.inbox % inboxes.length;
+        const inbox = inboxes[at] ?? first;
+        inboxes[at] = await newInbox(accountId);
+        await deleteInbox(deps, accountId, inbox.id);
+      }
+    }
+
+    async function check(): Promise<void> {
+      for (const { id } of inboxes) {
+        const totals = await findInboxTotals(deps.db.api, accountId, id);
+        expect<unknown>(totals).toEqual({ id, ...(await counted(id)) });
+        expect(await wrongThreads(id)).toEqual([]);
+        await checkLists(id, totals?.messageCount ?? -1, totals?.threadCount ?? -1, totals?.unreadCount ?? -1);
+      }
+    }
+
+    /** What is counted must also be what the lists find by their numbers. */
+    async function checkLists(id: string, messages: number, threadCount: number, unread: number): Promise<void> {
+      const all = await listMessagesBetween(deps.db.api, id, "all", 1, 1_000);
+      expect(all.map(({ position }) => position)).toEqual(
+        Array.from({ length: messages }, (_, index) => messages - index),
+      );
+      const newestFirst = all.toSorted(
+        (a, b) => Date.parse(b.createdAt) - Date.parse(a.createdAt) || (a.id < b.id ? 1 : -1),
+      );
+      expect(all.map((message) => message.id)).toEqual(newestFirst.map((message) => message.id));
+      for (const direction of ["inbound", "outbound"] as const) {
+        const own = all.filter((message) => message.direction === direction).map((message) => message.id);
+        const listed = await listMessagesBetween(deps.db.api, id, direction, 1, own.length);
+        expect(listed.map((message) => message.id)).toEqual(own);
+      }
+      for (const [isRead, total] of [
+        [undefined, threadCount],
+        [false, unread],
+        [true, threadCount - unread],
+      ] as const) {
+        const page = { inboxId: id, isRead, total, limit: 3 };
+        const pages = [];
+        for (let offset = 0; offset < total; offset += 3)
+          pages.push(...(await listThreads(deps.db.api, { ...page, offset })));
+        expect(pages).toHaveLength(total);
+        expect(pages.every((thread) => isRead === undefined || thread.isRead === isRead)).toBe(true);
+        expect(pages).toEqual(pages.toSorted((a, b) => b.lastSeq - a.lastSeq));
+      }
+    }
+
+    async function counted(id: string) {
+      const [row] = await query<Record<string, number>>(
+        deps.db.api,
+        sql`select (select count(*) from messages where inbox_id = ${id}) as "messageCount",
+              (select count(*) from messages where inbox_id = ${id} and direction = 'inbound') as "inboundCount",
+              (select count(*) from threads where inbox_id = ${id}) as "threadCount",
+              (select count(*) from threads where inbox_id = ${id} and not is_read) as "unreadCount"`,
+      );
+      return row;
+    }
+
+    /** Threads that don't say what their messages say. */
+    const wrongThreads = (id: string) =>
+      query(
+        deps.db.api,
+        sql`select t.id from threads t left join (select thread_id, count(*) as count, max(seq) as last, max(id) as last_id,
+                coalesce(max(seq) filter (where direction = 'inbound'), 0) as last_inbound, bool_or(attachment_count > 0) as files
+              from messages where inbox_id = ${id} group by thread_id) m on m.thread_id = t.id
+            where t.inbox_id = ${id} and (t.message_count, t.last_seq, t.last_inbound_seq, t.has_attachments)
+              is distinct from (m.count, m.last, m.last_inbound, m.files)`,
+      );
+
+    const end = async () => {
+      for (const { id } of inboxes) await deleteInbox(deps, accountId, id);
+    };
+    return { carryOut, check, end };
+  }
+}

@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { sql } from "drizzle-orm";
+import { type Database, openDatabase, query } from "../../src/database/db.ts";
+import { readiness } from "../../src/flows/readiness.ts";
+import { migrate } from "../../src/store/migrate.ts";
+import { tryToWrite } from "../../src/store/upkeep/readiness.ts";
+import { type EngineUnderTest, enginesHere, openEngine } from "../support/engines.ts";
+
+for (const engine of enginesHere()) {
+  describe(`Readiness (${engine})`, () => {
+    let under: EngineUnderTest;
+
+    beforeAll(async () => {
+      under = await openEngine(engine);
+      await migrate(under.db);
+    }, 30_000);
+    afterAll(() => under?.remove());
+
+    const look = (db: Database = under.db) => readiness(db)();
+
+    test("is looked at once for all who ask within a second", async () => {
+      let looks = 0;
+      const counted: Database = {
+        ...under.db,
+        promptly(work) {
+          looks += 1;
+          return under.db.promptly(work);
+        },
+      };
+      const isReady = readiness(counted);
+      expect(await Promise.all(Array.from({ length: 50 }, isReady))).toContainEqual({ ready: true });
+      await isReady();
+      expect(looks).toBe(1);
+    });
+
+    test("is a write that reaches the log and leaves nothing behind", async () => {
+      const state = async () => {
+        const [row] = await query<{ row: string; log: string }>(
+          under.db.api,
+          sql`select xmin::text || ctid::text as row, pg_current_wal_insert_lsn()::text as log from schema_steps where step = 0`,
+        );
+        return row;
+      };
+      const before = await state();
+      for (let write = 0; write < 3; write++) await under.db.promptly(tryToWrite);
+      const after = await state();
+      expect(after?.row).toBe(before?.row ?? "");
+      expect(after?.log).not.toBe(before?.log ?? "");
+    });
+
+    // Last, since each of them leaves the database unfit.
+    test.if(engine === "postgres")("is refused by a server that is read-only, as a standby is", async () => {
+      const [row] = await query<{ name: string }>(under.db.api, sql`select current_database() as name`);
+      const settings = sql`alter database ${sql.identifier(row?.name ?? "")}`;
+      await query(under.db.api, sql`${settings} set default_transaction_read_only = on`);
+      // In force for new connections: the one that looks hasn't looked yet.
+      const readOnly = await openDatabase(under.options);
+      expect(await look(readOnly)).toEqual({
+        ready: false,
+        reason: "the database is read-only: a standby, or set so",
+      });
+      await readOnly.close();
+      await query(under.db.api, sql`${settings} reset default_transaction_read_only`);
+    });
+
+    test("is refused by a database that is not migrated", async () => {
+      await query(under.db.api, sql`drop schema public cascade`);
+      await query(under.db.api, sql`create schema public`);
+      expect(await look()).toEqual({ ready: false, reason: "the database is not migrated" });
+    });
+  });
+}

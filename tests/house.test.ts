@@ -1,0 +1,48 @@
+import { expect, test } from "bun:test";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+const root = join(import.meta.dir, "..");
+const textOf = (path: string) => readFileSync(join(root, path), "utf8");
+
+/** `src` and `tests`, every file of ours that may cite a rule. */
+const sources = ["src", "tests", "bench", "scripts"].flatMap((folder) =>
+  [...new Bun.Glob("**/*.ts").scanSync(join(root, folder))].map((path) => join(folder, path)),
+);
+
+test("each rule of the contract that a comment cites is there", () => {
+  const contract = textOf("docs/contract.md");
+  const sections = new Set(Array.from(contract.matchAll(/^#+ §([\d.]+)/gm), ([, number]) => number));
+  const points = Array.from(contract.matchAll(/^## §(\d+)|^(\d+)\. /gm)).reduce<{ section: string; all: string[] }>(
+    ({ section, all }, [, begun, point]) => ({
+      section: begun ?? section,
+      all: point === undefined ? all : [...all, `${section}.${point}`],
+    }),
+    { section: "", all: [] },
+  ).all;
+  const known = new Set([...sections, ...points]);
+  const cited = sources.flatMap((path) =>
+    Array.from(textOf(path).matchAll(/contract §(\d+(?:\.\d+)?)/g), ([, number]) => `${path} §${number}`),
+  );
+  expect(cited.length).toBeGreaterThan(30);
+  expect(cited.filter((citation) => !known.has(citation.split("§")[1] ?? ""))).toEqual([]);
+});
+
+test("each file that the pages of the house name is there", () => {
+  const named = ["docs/house.md", "docs/outbox.md"].flatMap((page) =>
+    Array.from(textOf(page).matchAll(/`((?:[a-z-]+\/)+[a-z-]+\.(?:ts|grit))`/g), ([, path = ""]) => path),
+  );
+  expect(named.length).toBeGreaterThan(20);
+  expect(named.filter((path) => !existsSync(join(root, "src", path)) && !existsSync(join(root, path)))).toEqual([]);
+});
+
+test("a folder of src has about twenty files at most", () => {
+  const folders = Map.groupBy(
+    sources.filter((path) => path.startsWith("src/")),
+    (path) => path.slice(0, path.lastIndexOf("/")),
+  );
+  const full = [...folders]
+    .filter(([, files]) => files.length > 24)
+    .map(([folder, { length }]) => `${folder}: ${length}`);
+  expect(full).toEqual([]);
+});

@@ -1,0 +1,82 @@
+import { expect, test } from "bun:test";
+import { enginesHere } from "../../support/engines.ts";
+import { mailOf } from "../../support/mail.ts";
+import { startReceiver } from "../../support/receiver.ts";
+import { type DocumentedSchema, mismatches } from "../../support/schema-check.ts";
+import { send } from "../../support/sends.ts";
+import { worldsOn } from "../../support/world-on.ts";
+
+const [engine = "embedded"] = enginesHere();
+const startWorld = worldsOn(engine);
+
+interface Documented {
+  paths: Record<string, { get?: Operation }>;
+}
+
+interface Operation {
+  parameters: { name: string }[];
+  responses: Record<string, { content: Record<string, { schema: DocumentedSchema }> }>;
+}
+
+test("Every list has what is documented of it, field by field, and nothing else", async () => {
+  await using world = await startWorld();
+  const inbox = await world.inbox("ada");
+  const receiver = await startReceiver();
+  await world.api("/v1/webhook", { method: "PUT", body: { url: receiver.url } });
+  const headers = ["Reply-To: team@example.com", "Cc: joe@example.com"];
+  await world.deliver(mailOf({ subject: "Your order", headers }), inbox.address);
+  await world.deliver(withAttachment, inbox.address);
+  await send(world, inbox.id, { to: "jane@example.com" });
+
+  const document: Documented = await (await world.fetch("/openapi.json")).json();
+  const lists = Object.entries(document.paths).flatMap(([path, { get }]) =>
+    get?.parameters.some(({ name }) => name === "limit") ? [[path, get] as const] : [],
+  );
+  const threads = (await world.api(`/v1/inboxes/${inbox.id}/threads`)).body.data;
+  const events = (await world.api("/v1/events")).body.data;
+  const idOf = [
+    ["/v1/threads", threads[0].id],
+    ["/v1/events", events[0].event_id],
+  ] as const;
+  await receiver.request(1);
+  while ((await world.api(`/v1/events/${events[0].event_id}/deliveries`)).body.data.length === 0);
+  expect(lists.map(([path]) => path).sort()).toEqual([
+    "/v1/events",
+    "/v1/events/{id}/deliveries",
+    "/v1/inboxes",
+    "/v1/inboxes/{id}/messages",
+    "/v1/inboxes/{id}/threads",
+    "/v1/threads/{id}/messages",
+  ]);
+  for (const [path, { responses }] of lists) {
+    const id = idOf.find(([start]) => path.startsWith(start))?.[1] ?? inbox.id;
+    const { body, status } = await world.api(path.replace("{id}", id));
+    expect([path, status, body.data.length > 0]).toEqual([path, 200, true]);
+    const schema = responses["200"]?.content["application/json"]?.schema ?? {};
+    expect([path, mismatches(schema, body)]).toEqual([path, []]);
+    const [first] = body.data;
+    expect(mismatches(schema, { ...body, data: [{ ...first, secret: "canary" }] })).toEqual([
+      "/data/0/secret is not documented",
+    ]);
+  }
+  await receiver.close();
+});
+
+const withAttachment = [
+  "From: Jane <jane@example.com>",
+  "Subject: A file",
+  "Message-ID: <file@example.com>",
+  "MIME-Version: 1.0",
+  "Content-Type: multipart/mixed; boundary=b",
+  "",
+  "--b",
+  "",
+  "Here it is",
+  "--b",
+  "Content-Type: application/pdf; name=a.pdf",
+  "Content-Disposition: attachment; filename=a.pdf",
+  "",
+  "%PDF",
+  "--b--",
+  "",
+].join("\r\n");

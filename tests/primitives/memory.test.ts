@@ -1,0 +1,35 @@
+import { expect, test } from "bun:test";
+import { boundedMemory, passingMemory } from "../../src/primitives/memory.ts";
+
+test("what was set longest ago is forgotten first, whatever was asked for since", () => {
+  const memory = boundedMemory<string, number>(2);
+  memory.set("a", 1);
+  memory.set("b", 2);
+  memory.set("a", 3);
+  memory.get("b");
+  memory.set("c", 4);
+  expect(["a", "b", "c"].map(memory.get)).toEqual([3, undefined, 4]);
+});
+
+test("there are never more than its bound, and never less than seven eighths of it once it was full", () => {
+  const memory = boundedMemory<number, number>(80);
+  for (let key = 0; key < 1000; key++) {
+    memory.set(key, key);
+    const kept = Array.from({ length: key + 1 }, (_, each) => each).filter((each) => memory.get(each) !== undefined);
+    expect(kept.length).toBeLessThanOrEqual(80);
+    expect(kept.length).toBeGreaterThanOrEqual(Math.min(key + 1, 70));
+    expect(kept.at(0)).toBe(key + 1 - kept.length);
+  }
+});
+
+test("what is good until an instant is not any more at that instant", () => {
+  const memory = passingMemory<string, string>(2);
+  memory.set("a", "here", 1000);
+  expect([memory.get("a", 999), memory.get("a", 1000)]).toEqual(["here", undefined]);
+  memory.set("a", "again", 2000);
+  memory.delete("a");
+  expect(memory.get("a", 0)).toBeUndefined();
+  memory.set("b", "here", 1000);
+  memory.clear();
+  expect(memory.get("b", 0)).toBeUndefined();
+});

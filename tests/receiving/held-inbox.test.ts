@@ -1,0 +1,88 @@
+import { describe, expect, test } from "bun:test";
+import { sql } from "drizzle-orm";
+import { query, transaction } from "../../src/database/db.ts";
+import { databaseApart } from "../support/database.ts";
+import { enginesHere } from "../support/engines.ts";
+import { mailOf } from "../support/mail.ts";
+import { storedMessages } from "../support/stored.ts";
+import { startWorld, type World, type WorldInbox } from "../support/world.ts";
+
+describe.skipIf(!enginesHere().includes("postgres"))("an inbox whose row somebody has locked", () => {
+  test("has its own mail wait, and be refused in the end, while that of others goes by as ever", async () => {
+    await using world = await startWorld({ database: await databaseApart() });
+    const [held, ...others] = await Promise.all(Array.from({ length: 5 }, () => world.inbox()));
+    if (held === undefined) throw new Error("Cannot test: there is no inbox");
+    for (const inbox of [held, ...others]) await world.deliver(mailOf({ messageId: "first@x.example" }), inbox.address);
+
+    const release = await hold(world, held);
+    let isOver = false;
+    const early = mailTo(world, held, "early").finally(() => {
+      isOver = true;
+    });
+    // One that is greater than a batch, and one that is for another inbox as well.
+    const great = world.deliver(
+      mailOf({ messageId: "great@x.example", text: "0123456789\r\n".repeat(100_000) }),
+      held.address,
+    );
+    const both = world.deliver(mailOf({ messageId: "both@x.example" }), [held.address, others[0]?.address ?? ""]);
+    const late: Promise<string>[] = [];
+    const took: number[] = [];
+    const senders = others.map(async (inbox, sender) => {
+      for (let number = 0; !isOver; number += 1) {
+        const startedMs = performance.now();
+        expect(await mailTo(world, inbox, `${sender}.${number}`)).toStartWith("250");
+        took.push(performance.now() - startedMs);
+        if (sender === 0 && number % 20 === 0 && late.length < 12) late.push(mailTo(world, held, `late.${number}`));
+      }
+    });
+    expect(await early).toStartWith("451");
+    await Promise.all(senders);
+    expect(took.length).toBeGreaterThan(100);
+    expect(took.toSorted((left, right) => left - right)[Math.floor(took.length * 0.99)]).toBeLessThan(1_000);
+
+    await release();
+    for (const reply of await Promise.all([...late, great, both])) expect(reply).toMatch(/^(250|451)/);
+    expect(await mailTo(world, held, "last")).toStartWith("250");
+    const taken = (await Promise.all(late)).filter((reply) => reply.startsWith("250")).length;
+    const ids = (await storedMessages(world.service.deps.db.api, held.id)).map(({ rfcMessageId }) => rfcMessageId);
+    expect(ids).not.toContain("early@x.example");
+    expect(ids.filter((id) => id.startsWith("late"))).toHaveLength(taken);
+    expect(ids.at(-1)).toBe("last@x.example");
+  }, 30_000);
+
+  test("gets what has waited as soon as it is let go, once", async () => {
+    await using world = await startWorld({ database: await databaseApart() });
+    const inbox = await world.inbox();
+    const release = await hold(world, inbox);
+    const waiting = Array.from({ length: 10 }, (_, number) => mailTo(world, inbox, `waiting.${number}`));
+    const great = world.deliver(
+      mailOf({ messageId: "great@x.example", text: "0123456789\r\n".repeat(100_000) }),
+      inbox.address,
+    );
+    expect(await mailTo(world, await world.inbox(), "other")).toStartWith("250");
+    await release();
+    for (const reply of await Promise.all([...waiting, great])) expect(reply).toStartWith("250");
+    const stored = await storedMessages(world.service.deps.db.api, inbox.id);
+    expect(stored.map(({ seq }) => seq)).toEqual(Array.from({ length: 11 }, (_, index) => index + 1));
+  }, 30_000);
+});
+
+/** As somebody in psql does; resolves once it is locked, with what lets it go. */
+async function hold(world: World, { id }: WorldInbox): Promise<() => Promise<void>> {
+  const locked = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  const holding = transaction(world.service.deps.db.work, async (tx) => {
+    await query(tx, sql`select from inboxes where id = ${id} for update`);
+    locked.resolve();
+    await released.promise;
+  });
+  await locked.promise;
+  return async () => {
+    released.resolve();
+    await holding;
+  };
+}
+
+function mailTo(world: World, { address }: WorldInbox, name: string): Promise<string> {
+  return world.deliver(mailOf({ messageId: `${name}@x.example` }), address);
+}

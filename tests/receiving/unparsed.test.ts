@@ -1,0 +1,330 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { sql } from "drizzle-orm";
+import { openDatabase, query } from "../../src/database/db.ts";
+import { deleteInbox } from "../../src/flows/account/delete-inbox.ts";
+import { exportEverything } from "../../src/flows/move/export-everything.ts";
+import { importEverything } from "../../src/flows/move/import-everything.ts";
+import { migrate } from "../../src/store/migrate.ts";
+import { emptyDatabase } from "../support/database.ts";
+import { type EngineUnderTest, enginesHere, openEngine } from "../support/engines.ts";
+import { startInboxd } from "../support/inboxd.ts";
+import { mailOf } from "../support/mail.ts";
+import { type ReceptionOptions, reception, spinning } from "../support/reception.ts";
+import { countRows, storedAttachments, storedBytes, storedMessages } from "../support/stored.ts";
+import { deliver } from "../support/world.ts";
+
+/** Big enough for the parser apart. */
+const padding = `${"Lorem ipsum dolor sit amet ".repeat(2)}\r\n`.repeat(5200);
+const bomb = (number: number) =>
+  mailOf({ messageId: `bomb${number}@x.example`, headers: [spinning], text: `${number}\r\n${padding}` });
+const letter = (messageId = "letter@x.example") => mailOf({ messageId, text: padding });
+
+const pdf = Buffer.from(Array.from({ length: 300_000 }, (_, index) => (index * index + (index >> 8)) % 256));
+const withPdf = mailOf({
+  messageId: "pdf@x.example",
+  headers: ["MIME-Version: 1.0", "Content-Type: multipart/mixed; boundary=b"],
+  text: `--b\r\n\r\nSee file\r\n--b\r\nContent-Type: application/pdf; name=file.pdf\r\nContent-Transfer-Encoding: base64\r\n\r\n${pdf
+    .toString("base64")
+    .replace(/.{76}/g, "$&\r\n")}\r\n--b--\r\n`,
+});
+
+/** Nobody has a turn while his mail comes in, only later. */
+const fullAtTheDoor: ReceptionOptions = {
+  parse: (parse) => async (raw, turn) => (turn.signal === undefined ? undefined : parse(raw, turn)),
+};
+
+for (const engine of enginesHere()) {
+  describe(`Mail that others' mail keeps from the parser (${engine})`, () => {
+    let under: EngineUnderTest;
+    beforeEach(async () => {
+      under = await openEngine(engine);
+      await migrate(under.db);
+    });
+    afterEach(() => under.remove());
+
+    const rows = (table: string) => countRows(under.db.api, table);
+    const addressOf = ({ username }: { username: string }) => `${username}@inbox.localhost`;
+
+    async function promises() {
+      return query(
+        under.db.api,
+        sql`select kind, lane, state, attempt, account_id as "accountId", inbox_id as "inboxId" from outbox`,
+      );
+    }
+
+    test("80 bombs are queued, and another's PDF arrives whole", async () => {
+      await using world = await reception(under.db, { parser: { timeoutMs: 800, queueMs: 3000 } });
+      const ada = await world.newInbox();
+      const eve = await world.newInbox();
+      let answered = 0;
+      const bombs = Array.from({ length: 80 }, async (_, number) => {
+        const reply = await deliver(world.port, bomb(number), addressOf(eve));
+        answered += 1;
+        return reply;
+      });
+      expect(await Promise.race(bombs)).toStartWith("250");
+      const reply = await deliver(world.port, withPdf, addressOf(ada), "jane@example.com", "127.0.0.2");
+      expect(reply).toStartWith("250 2.0.0");
+      expect(answered).toBeLessThan(10);
+      const [message, ...more] = await storedMessages(under.db.api, ada.id);
+      expect(more).toEqual([]);
+      expect(message).toMatchObject({ rfcMessageId: "pdf@x.example", bodyText: "See file", attachmentCount: 1 });
+      const [file] = await storedAttachments(under.db.api, message?.id ?? "");
+      expect(file).toMatchObject({ filename: "file.pdf", sizeBytes: pdf.length });
+      expect((await storedBytes(under.db.api, file?.sourceId ?? "", file?.part)).equals(pdf)).toBe(true);
+      // Whose own mail was ended has it listed by its head; what had no turn yet is kept.
+      for (const answer of await Promise.all(bombs)) expect(answer).toStartWith("250 2.0.0");
+      const listed = await rows("messages");
+      expect(listed).toBeGreaterThan(1);
+      expect(await rows("unparsed_mails")).toBe(81 - listed);
+      const told = world.log.filter(({ msg }) => msg === "mail received");
+      expect(told.filter(({ truncated }) => truncated === true)).toHaveLength(listed - 1);
+    }, 30_000);
+
+    test("is acknowledged once it is kept, shown to nobody, and then filed for all whom it is for", async () => {
+      await using world = await reception(under.db, fullAtTheDoor);
+      const [ada, bob] = [await world.newInbox(), await world.newInbox()];
+      const to = [addressOf(ada), `${bob.username}+x@inbox.localhost`, addressOf(bob)];
+      expect(await deliver(world.port, withPdf, to)).toStartWith("250 2.0.0");
+      for (const table of ["messages", "threads", "events"]) expect(await rows(table)).toBe(0);
+      const [promise, ...more] = await promises();
+      expect(more).toEqual([]);
+      expect(promise).toMatchObject({ kind: "parse", lane: "127.0.0.1", state: "ready", attempt: 0 });
+      expect([ada, bob]).toContainEqual(
+        expect.objectContaining({ id: promise?.inboxId, accountId: promise?.accountId }),
+      );
+      const [kept] = await query(under.db.api, sql`select * from unparsed_mails`);
+      expect(kept).toMatchObject({
+        envelope_from: "jane@example.com",
+        size_bytes: withPdf.length,
+        recipients: [
+          { inboxId: ada.id, toAddr: to[0] },
+          { inboxId: bob.id, toAddr: to[1] },
+        ],
+      });
+
+      await world.parseKept();
+      await world.emptied();
+      expect(await rows("unparsed_mails")).toBe(0);
+      for (const [inbox, toAddr] of [[ada, to[0]] as const, [bob, to[1]] as const]) {
+        const [message, ...others] = await storedMessages(under.db.api, inbox.id);
+        expect(others).toEqual([]);
+        expect(message).toMatchObject({ toAddr, bodyText: "See file", sourceId: kept?.source_id });
+        expect((await storedBytes(under.db.api, message?.sourceId ?? "")).toString()).toBe(withPdf);
+        const [file] = await storedAttachments(under.db.api, message?.id ?? "");
+        expect((await storedBytes(under.db.api, file?.sourceId ?? "", file?.part)).equals(pdf)).toBe(true);
+        expect(await countRows(under.db.api, "events", inbox.id)).toBe(1);
+      }
+      const [{ shares } = {}] = await query(
+        under.db.api,
+        sql`select shares from source_chunks where shares is not null`,
+      );
+      expect(shares).toBe(2);
+      expect(world.warnings()).toEqual([]);
+    }, 20_000);
+
+    test("is one message when its sender sends it again meanwhile", async () => {
+      await using world = await reception(under.db, fullAtTheDoor);
+      const ada = await world.newInbox();
+      for (let copy = 0; copy < 3; copy += 1) {
+        expect(await deliver(world.port, letter(), addressOf(ada))).toStartWith("250");
+      }
+      await world.parseKept();
+      await world.emptied();
+      expect(await rows("unparsed_mails")).toBe(0);
+      expect(await rows("messages")).toBe(1);
+      expect(await rows("events")).toBe(1);
+      expect(await rows("source_chunks")).toBe(1);
+    });
+
+    test("is for those that still live, and gone when none does", async () => {
+      await using world = await reception(under.db, fullAtTheDoor);
+      const [ada, bob] = [await world.newInbox(), await world.newInbox()];
+      await deliver(world.port, letter("both@x.example"), [addressOf(ada), addressOf(bob)]);
+      await deliver(world.port, letter("bob@x.example"), addressOf(bob));
+      await deleteInbox(world.deps, bob.accountId, bob.id);
+      await world.parseKept();
+      await world.emptied();
+      expect((await storedMessages(under.db.api, ada.id)).map(({ rfcMessageId }) => rfcMessageId)).toEqual([
+        "both@x.example",
+      ]);
+      for (const table of ["messages", "events", "source_chunks"]) expect(await rows(table)).toBe(1);
+      expect(await rows("unparsed_mails")).toBe(0);
+      const [{ shares } = {}] = await query(under.db.api, sql`select shares from source_chunks`);
+      expect(shares).toBe(1);
+    });
+
+    test("moves with an export, and is filed where it was read in", async () => {
+      let lines = "";
+      {
+        await using world = await reception(under.db, fullAtTheDoor);
+        await deliver(world.port, withPdf, addressOf(await world.newInbox()));
+        await exportEverything(under.db, { id: "one", version: "0.1.0", now: new Date(0) }, async (line) => {
+          lines += line;
+        });
+      }
+      const target = await openEngine(engine);
+      try {
+        await migrate(target.db);
+        await importEverything(target.db, async function* () {
+          yield* lines.trimEnd().split("\n");
+        });
+        await using world = await reception(target.db);
+        await world.parseKept();
+        await world.emptied();
+        const [message, ...more] = await query(target.db.api, sql`select body_text, attachment_count from messages`);
+        expect(more).toEqual([]);
+        expect(message).toEqual({ body_text: "See file", attachment_count: 1 });
+        expect(await countRows(target.db.api, "unparsed_mails")).toBe(0);
+      } finally {
+        await target.remove();
+      }
+    });
+
+    test("stays with its sender when it can't be kept", async () => {
+      await using world = await reception(under.db, fullAtTheDoor);
+      const ada = await world.newInbox();
+      await query(under.db.api, sql`alter table unparsed_mails rename to away`);
+      expect(await deliver(world.port, letter(), addressOf(ada))).toStartWith("451 4.3.0");
+      expect(await rows("source_chunks")).toBe(0);
+      expect(await promises()).toEqual([]);
+    });
+
+    test("is left to others at once by a process that stops", async () => {
+      const waits = Promise.withResolvers<void>();
+      await using world = await reception(under.db, {
+        parse:
+          () =>
+          (_raw, { signal }) => {
+            if (signal === undefined) return Promise.resolve(undefined);
+            waits.resolve();
+            return new Promise((resolve) => signal.addEventListener("abort", () => resolve(undefined)));
+          },
+      });
+      const ada = await world.newInbox();
+      await deliver(world.port, letter(), addressOf(ada));
+      await world.parseKept();
+      await waits.promise;
+      await world.stop(0);
+      const [promise] = await world.waiting();
+      expect(promise).toMatchObject({ state: "waiting", attempt: 1, dueAt: world.clock.now() });
+      expect(await rows("unparsed_mails")).toBe(1);
+    });
+
+    test("is tried again later where no parser can be started, and by its head after twenty attempts", async () => {
+      await using world = await reception(under.db, { parser: { command: ["/no/such/program"] } });
+      const ada = await world.newInbox();
+      expect(await deliver(world.port, letter(), addressOf(ada))).toStartWith("250");
+      await world.parseKept();
+      await world.rested();
+      const [promise] = await world.waiting();
+      expect(promise).toMatchObject({ state: "waiting", attempt: 1 });
+      expect(promise?.dueAt.getTime()).toBe(world.clock.now().getTime() + 2000);
+      await query(under.db.api, sql`update outbox set attempt = 20`);
+      world.clock.pass(2000);
+      world.deps.nudge("parse");
+      await world.emptied();
+      const [message] = await storedMessages(under.db.api, ada.id);
+      expect(message).toMatchObject({ subject: "Hello", bodyText: "" });
+    });
+  });
+
+  describe(`Kill -9 of a process that has acknowledged a mail which is not parsed yet (${engine})`, () => {
+    test.each(["kept", "parsed", "filed"])(
+      "when it is %s: the next one has it, once",
+      async (moment) => {
+        const database = engine === "embedded" ? undefined : await emptyDatabase();
+        const dataDir = mkdtempSync(join(tmpdir(), "ibx-unparsed-"));
+        const env = {
+          DATA_DIR: dataDir,
+          API_KEY: "key-of-the-first-account",
+          ...(database && { DATABASE_URL: database.url }),
+        };
+        try {
+          const before = await startInboxd({ env });
+          const ada = (await (await before.request("POST", "/v1/inboxes", {})).json()) as {
+            id: string;
+            address: string;
+          };
+          await before.stop();
+          const dying = Bun.spawn([process.execPath, join(import.meta.dir, "../support/dying-parser.ts"), moment], {
+            env: { PATH: process.env.PATH ?? "", ...env },
+            stdout: "pipe",
+            stderr: "inherit",
+          });
+          const { value } = await dying.stdout.getReader().read();
+          const port = Number(new TextDecoder().decode(value));
+          expect(await deliver(port, withPdf, ada.address)).toStartWith("250");
+          if (moment === "kept") dying.kill("SIGKILL");
+          await dying.exited;
+          const db = await openDatabase({ url: database?.url, dataDir });
+          expect(await countRows(db.api, "messages")).toBe(moment === "filed" ? 1 : 0);
+          expect(await countRows(db.api, "unparsed_mails")).toBe(moment === "filed" ? 0 : 1);
+          await db.close();
+
+          const after = await startInboxd({ env });
+          const messages = async () => {
+            const answer = await after.request("GET", `/v1/inboxes/${ada.id}/messages`);
+            return ((await answer.json()) as { data: { id: string; bodyText: string; attachments: object[] }[] }).data;
+          };
+          while ((await messages()).length === 0) await Bun.sleep(20);
+          const [message, ...more] = await messages();
+          expect(more).toEqual([]);
+          expect(message).toMatchObject({ bodyText: "See file", attachments: [{ filename: "file.pdf" }] });
+          const raw = await after.request("GET", `/v1/messages/${message?.id}/raw`);
+          expect(await raw.text()).toBe(withPdf);
+          const events = async () =>
+            ((await (await after.request("GET", "/v1/events")).json()) as { data: object[] }).data;
+          // The log shows nothing newer than the oldest transaction of the server, and other tests have theirs.
+          while ((await events()).length === 0) await Bun.sleep(20);
+          expect(await events()).toHaveLength(1);
+          await after.stop();
+        } finally {
+          await database?.drop();
+          rmSync(dataDir, { recursive: true, force: true });
+        }
+      },
+      60_000,
+    );
+  });
+
+  test.skipIf(engine === "embedded")("Two processes on one Postgres parse each mail once", async () => {
+    const under = await openEngine(engine);
+    const besides = await openDatabase(under.options);
+    try {
+      await migrate(under.db);
+      let parsed = 0;
+      const counting: ReceptionOptions = {
+        parse: (parse) => async (raw, turn) => {
+          if (turn.signal === undefined) return undefined;
+          parsed += 1;
+          return parse(raw, turn);
+        },
+      };
+      await using one = await reception(under.db, counting);
+      await using other = await reception(besides, counting);
+      const ada = await one.newInbox();
+      for (let number = 0; number < 20; number += 1) {
+        const from = `127.0.0.${1 + (number % 5)}`;
+        await deliver(
+          one.port,
+          letter(`${number}@x.example`),
+          `${ada.username}@inbox.localhost`,
+          "jane@x.example",
+          from,
+        );
+      }
+      await Promise.all([one.parseKept(), other.parseKept()]);
+      await one.emptied();
+      expect(parsed).toBe(20);
+      expect(await storedMessages(under.db.api, ada.id)).toHaveLength(20);
+      expect(await countRows(under.db.api, "source_chunks")).toBe(20);
+    } finally {
+      await besides.close();
+      await under.remove();
+    }
+  });
+}

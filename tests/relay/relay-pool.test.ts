@@ -1,0 +1,211 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { type Relay, type SmtpRelayOptions, smtpRelay } from "../../src/relay/relay.ts";
+import { type Script, type ScriptedSmtp, scriptedSmtp } from "../support/scripted-smtp.ts";
+
+const open: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const thing of open.splice(0).reverse()) await thing.close();
+});
+
+async function world(script: Script, options: Partial<SmtpRelayOptions> = {}) {
+  const server: ScriptedSmtp = await scriptedSmtp(script);
+  const relay: Relay = smtpRelay(
+    { kind: "smtp", host: "127.0.0.1", port: server.port, tls: "off", login: undefined },
+    {
+      hostname: "inbox.test",
+      timings: { connectMs: 5000, greetingMs: 5000, commandMs: 5000, dataMs: 5000 },
+      ...options,
+    },
+  );
+  open.push(server, relay);
+  const send = (to = "jane@example.com") =>
+    relay.send({ envelopeFrom: "bot@inbox.test", to, raw: Buffer.from(`To: ${to}\r\n\r\nHi\r\n`), smtpUtf8: false });
+  return { server, relay, send };
+}
+
+const sent = { kind: "sent" };
+
+test("one mail after the other goes over one connection", async () => {
+  const { server, send } = await world({ extensions: ["PIPELINING"] });
+  for (let number = 1; number <= 3; number += 1) {
+    expect(await send(`r${number}@example.com`)).toMatchObject({ ...sent, providerMessageId: `1A${number}` });
+  }
+  expect(server.mails.map(({ to }) => to)).toEqual(["r1@example.com", "r2@example.com", "r3@example.com"]);
+  expect(server.connections()).toBe(1);
+});
+
+test("many mails at once share a few connections, and each arrives once with its own answer", async () => {
+  const { server, send } = await world({}, { maxConnections: 3 });
+  const names = Array.from({ length: 40 }, (_, index) => `r${index}@example.com`);
+  const outcomes = await Promise.all(names.map(send));
+  expect(server.mails.map(({ to }) => to).toSorted()).toEqual(names.toSorted());
+  expect(server.connections()).toBe(3);
+  const ids = outcomes.map((outcome) => outcome.kind === "sent" && outcome.providerMessageId);
+  expect(new Set(ids).size).toBe(40);
+});
+
+describe("a connection that died at rest", () => {
+  test("is replaced when we saw it die", async () => {
+    const { server, send } = await world({});
+    await send();
+    server.cut();
+    await server.openIs(0);
+    expect(await send()).toMatchObject(sent);
+    expect(server.connections()).toBe(2);
+  });
+
+  const deaths: [what: string, move: NonNullable<ReturnType<NonNullable<Script["answer"]>>>][] = [
+    ["is reset", "reset"],
+    ["is closed", "hang up"],
+    ["says 421", { lastWords: "421 4.4.2 Timeout exceeded" }],
+  ];
+  test.each(deaths)("and that %s only when it hears of the next mail costs nothing", async (_what, move) => {
+    const { server, send } = await world({
+      answer: (line, { mails, connection }) =>
+        connection === 1 && mails === 1 && line.startsWith("MAIL") ? move : undefined,
+    });
+    expect(await send()).toMatchObject(sent);
+    expect(await send()).toMatchObject({ ...sent, providerMessageId: "2A1" });
+    expect(server.mails).toHaveLength(2);
+  });
+
+  test("but never repeats a mail whose content had gone out", async () => {
+    const { server, send } = await world({
+      answer: (line, { mails }) => (mails === 2 && line === "." ? "reset" : undefined),
+    });
+    await send();
+    expect(await send()).toMatchObject({ kind: "retry", maybeAccepted: true });
+    expect(server.mails).toHaveLength(2);
+    expect(server.connections()).toBe(1);
+  });
+
+  test("and a relay that hangs up on every mail gets no third try", async () => {
+    const { server, send } = await world({
+      answer: (line, { mails, connection }) =>
+        line.startsWith("MAIL") && (connection > 1 || mails > 0) ? "hang up" : undefined,
+    });
+    await send();
+    expect(await send()).toMatchObject({ kind: "retry", maybeAccepted: false });
+    expect(server.connections()).toBe(2);
+  });
+});
+
+test("a refusal leaves the connection fit for the next mail", async () => {
+  const { server, send } = await world({
+    answer: (line) => (line.includes("nobody") ? "550 5.1.1 No such user" : undefined),
+  });
+  expect(await send("nobody@example.com")).toMatchObject({ kind: "failed" });
+  expect(await send()).toMatchObject(sent);
+  expect(server.connections()).toBe(1);
+  expect(server.commands.slice(1)).toEqual([
+    "MAIL FROM:<bot@inbox.test>",
+    "RCPT TO:<nobody@example.com>",
+    "RSET",
+    "MAIL FROM:<bot@inbox.test>",
+    "RCPT TO:<jane@example.com>",
+    "DATA",
+    ".",
+  ]);
+});
+
+test("a relay that refuses RSET gets the next mail over another connection", async () => {
+  const { server, send } = await world({
+    answer: (line) =>
+      line.includes("nobody") ? "550 5.1.1 No such user" : line === "RSET" ? "502 5.5.1 What?" : undefined,
+  });
+  expect(await send("nobody@example.com")).toMatchObject({ kind: "failed" });
+  expect(await send()).toMatchObject(sent);
+  expect(server.connections()).toBe(2);
+});
+
+test("a connection that talks garbage is used no more: nobody knows which answer is whose", async () => {
+  const { send } = await world({
+    answer: (line, { connection }) => (connection === 1 && line.startsWith("RCPT") ? "banana" : undefined),
+  });
+  expect(await send()).toMatchObject({ kind: "retry" });
+  expect(await send()).toMatchObject({ ...sent, providerMessageId: "2A1" });
+});
+
+test("a relay that takes DATA without a recipient gets no content", async () => {
+  const { server, send } = await world({
+    extensions: ["PIPELINING"],
+    answer: (line) => (line.includes("nobody") ? "550 5.1.1 No such user" : line === "DATA" ? "354 Go on" : undefined),
+  });
+  expect(await send("nobody@example.com")).toMatchObject({ kind: "failed", failure: { code: 550 } });
+  expect(await send()).toMatchObject(sent);
+  expect(server.mails.map(({ to, raw }) => [to, raw.length])).toEqual([
+    ["", 0],
+    ["jane@example.com", "To: jane@example.com\r\n\r\nHi\r\n".length],
+  ]);
+});
+
+test("a connection at rest says QUIT after a while", async () => {
+  const { server, send } = await world({}, { idleMs: 20 });
+  await send();
+  await server.seen("QUIT");
+  await server.openIs(0);
+  expect(await send()).toMatchObject(sent);
+  expect(server.connections()).toBe(2);
+});
+
+test("a connection ends after its number of mails", async () => {
+  const { server, send } = await world({}, { maxMailsPerConnection: 2 });
+  for (let number = 0; number < 5; number += 1) expect(await send()).toMatchObject(sent);
+  expect(server.connections()).toBe(3);
+});
+
+test("when the relay is down all who wait hear it at once, and it isn't hammered", async () => {
+  const { server, send } = await world({ greeting: { lastWords: "421 4.3.2 Down" } }, { maxConnections: 2 });
+  const outcomes = await Promise.all(Array.from({ length: 30 }, () => send()));
+  expect(outcomes).toHaveLength(30);
+  for (const outcome of outcomes) expect(outcome).toMatchObject({ kind: "retry", failure: { code: 421 } });
+  expect(server.connections()).toBe(2);
+});
+
+test("a relay that wants one connection only gets all mail over that one", async () => {
+  const { server, send } = await world({
+    answer: (line, { connection }) =>
+      connection > 1 && line.startsWith("EHLO") ? { lastWords: "421 4.7.0 Too many connections" } : undefined,
+  });
+  await send();
+  const outcomes = await Promise.all(Array.from({ length: 50 }, () => send()));
+  for (const outcome of outcomes) expect(outcome).toMatchObject({ ...sent });
+  expect(new Set(server.mails.map(({ connection }) => connection))).toEqual(new Set([1]));
+  expect(server.connections()).toBeLessThanOrEqual(10);
+});
+
+test("a mail waits for a busy connection, but not for ever", async () => {
+  const { server, send } = await world(
+    { answer: (line) => (line === "." ? "silence" : undefined) },
+    { maxConnections: 1, waitMs: 30 },
+  );
+  const first = send();
+  await server.seen(".");
+  expect(await send()).toMatchObject({
+    kind: "retry",
+    failure: { message: "Cannot relay now: all connections to the relay are busy" },
+  });
+  server.cut();
+  expect(await first).toMatchObject({ kind: "retry", maybeAccepted: true });
+});
+
+test("closing lets the mail in hand end, says QUIT, and takes no more", async () => {
+  const { server, relay, send } = await world({});
+  const inHand = send();
+  await server.seen("DATA");
+  await Promise.all([relay.close(), inHand]);
+  expect(await inHand).toMatchObject(sent);
+  expect(server.commands.at(-1)).toBe("QUIT");
+  await server.openIs(0);
+  expect(await send()).toMatchObject({ kind: "retry" });
+  expect(server.connections()).toBe(1);
+});
+
+test("closing doesn't wait for a connection that is only being opened", async () => {
+  const { server, relay, send } = await world({ greeting: "silence" });
+  const waiting = send();
+  await server.openIs(1);
+  await relay.close();
+  expect(await waiting).toMatchObject({ kind: "retry" });
+  await server.openIs(0);
+});

@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { type SQL, sql } from "drizzle-orm";
+import { query, transaction } from "../../../src/database/db.ts";
+import type { ReadInbox } from "../../../src/domain/receive/known-of-mails.ts";
+import { findKnownOfMails, insertMails } from "../../../src/store/mail/receiving.ts";
+import { migrate } from "../../../src/store/migrate.ts";
+import { type EngineUnderTest, enginesHere, openEngine } from "../../support/engines.ts";
+
+const at = new Date("2026-03-21T10:00:00Z");
+const thread = {
+  ...{
+    id: "thr_1",
+    inboxId: "ibx_1",
+    subject: "Hello",
+    isRead: false,
+    messageCount: 1,
+    createdAt: at,
+    lastMessageAt: at,
+  },
+  ...{ lastMessageId: "msg_1", lastSeq: 1, lastInboundSeq: 1, participants: [], preview: "", hasAttachments: false },
+};
+const message = {
+  ...{
+    accountId: "acc",
+    inboxId: "ibx_1",
+    threadId: "thr_1",
+    directionSeq: 1,
+    createdAt: at,
+    body: 1,
+    truncated: false,
+  },
+  ...{
+    rfcMessageId: "1@example.com",
+    messageIdHash: crypto.randomUUID(),
+    contentHash: undefined,
+    inReplyTo: undefined,
+  },
+  ...{ envelopeFrom: "joe@example.com", fromAddr: "joe@example.com", fromName: undefined, replyTo: undefined, cc: [] },
+  ...{ toAddr: "jane@example.com", subject: "Hello", attachmentCount: 0, sourceId: "src_1", sizeBytes: 5 },
+};
+let filed = 0;
+
+for (const engine of enginesHere()) {
+  describe(`Filing in an inbox as it was read, with the ${engine} database`, () => {
+    let under: EngineUnderTest;
+    beforeAll(async () => {
+      under = await openEngine(engine);
+      await migrate(under.db);
+    });
+    beforeEach(async () => {
+      await query(under.db.api, sql`delete from inboxes`);
+      await query(
+        under.db.api,
+        sql`insert into inboxes (id, account_id, username, created_at) values ('ibx_1', 'acc', 'jane', now())`,
+      );
+    });
+    afterAll(() => under?.remove());
+
+    async function readInbox(): Promise<ReadInbox> {
+      const asked = { inboxIds: ["ibx_1"], copies: [], named: [], notBefore: new Date(0) };
+      const [inbox] = (await findKnownOfMails(under.db.mail, asked)).inboxes;
+      if (inbox === undefined) throw new Error("no inbox");
+      return inbox;
+    }
+
+    function file(inbox: ReadInbox): Promise<ReadInbox[] | undefined> {
+      const seq = inbox.messageCount + 1;
+      const inboxes = [{ ...inbox, messageCount: seq }];
+      const none = { attachments: [], sources: [], outboxItems: [], correspondents: [], awaitedParents: [] };
+      const rows = {
+        threads: [thread],
+        messages: [{ ...message, id: `msg_${++filed}`, eventId: `evt_${filed}`, seq }],
+      };
+      return insertMails(under.db.mail, { ...none, ...rows, bodies: [{ text: "Hello", html: undefined }], inboxes });
+    }
+
+    const asOlderProcess = (changes: SQL) => sql`update inboxes set ${changes} where id = 'ibx_1'`;
+
+    test("answers the inbox as it is behind it, and takes each state once", async () => {
+      const read = await readInbox();
+      const [left] = (await file(read)) ?? [];
+      expect(left).toEqual(await readInbox());
+      expect(left).toMatchObject({ messageCount: 1, revision: read.revision + 1 });
+      expect(await file(read)).toBeUndefined();
+    });
+
+    test("is outrun by one who writes without counting, also where the row says the same again", async () => {
+      const read = await readInbox();
+      await query(under.db.api, asOlderProcess(sql`unread_count = unread_count`));
+      expect(await file(read)).toBeUndefined();
+      expect(await readInbox()).toEqual({ ...read, revision: read.revision + 1 });
+    });
+
+    test("is outrun by each of two writes of one transaction", async () => {
+      const between = await transaction(under.db.api, async (tx) => {
+        await query(tx, asOlderProcess(sql`unread_count = 1`));
+        const [row] = await query<{ revision: number }>(tx, sql`select revision from inboxes`);
+        await query(tx, asOlderProcess(sql`unread_count = 0`));
+        return row?.revision;
+      });
+      const after = await readInbox();
+      expect(after.revision).toBe((between ?? 0) + 1);
+      expect(await file({ ...after, revision: after.revision - 1 })).toBeUndefined();
+      expect(await file(after)).toBeDefined();
+    });
+  });
+}

@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { sql } from "drizzle-orm";
+import fc from "fast-check";
+import { query } from "../../../src/database/db.ts";
+import { plainQuestion, plainWords, type Searchable, searchRow } from "../../../src/domain/search.ts";
+import { insertSearchRows, type SearchTerms, searchMessages } from "../../../src/store/mail/search.ts";
+import { migrate } from "../../../src/store/migrate.ts";
+import { messages } from "../../../src/store/schema.ts";
+import { type EngineUnderTest, enginesHere, openEngine } from "../../support/engines.ts";
+
+const anything: SearchTerms = {
+  words: undefined,
+  from: undefined,
+  to: undefined,
+  subject: undefined,
+  direction: undefined,
+  threadId: undefined,
+  hasAttachment: undefined,
+};
+
+/** Numbers all over a large inbox, dense at its end and in its middle: a search meets each of its steps. */
+const numbers = [
+  ...Array.from({ length: 150 }, (_, index) => 1 + index * 1_000),
+  ...Array.from({ length: 200 }, (_, index) => 160_001 + index),
+  ...Array.from({ length: 150 }, (_, index) => 240_000 + index * 350),
+  ...Array.from({ length: 200 }, (_, index) => 299_801 + index),
+];
+const frequencies = { everywhere: 1, often: 2, seldom: 17, hardly: 160 };
+
+for (const engine of enginesHere()) {
+  describe(`The search index on ${engine}`, () => {
+    let under: EngineUnderTest;
+    beforeAll(async () => {
+      under = await openEngine(engine);
+      await migrate(under.db);
+      for (const inboxId of ["inb_a", "inb_b"]) {
+        const searchables = numbers.map((seq, index) => message(inboxId, seq, wordsOf(index)));
+        await insertSearchRows(under.db.api, searchables.map(searchRow));
+        await under.db.api.insert(messages).values(searchables.map(rowOf));
+      }
+      await query(under.db.api, sql`analyze message_search`);
+    }, 30_000);
+    afterAll(() => under?.remove());
+
+    const wordsOf = (index: number) =>
+      Object.entries(frequencies).flatMap(([word, every]) => (index % every === 0 ? [word] : []));
+
+    test("gives the newest matches in a range, however many there are", async () => {
+      const asked = fc.record({
+        word: fc.constantFrom(...(Object.keys(frequencies) as (keyof typeof frequencies)[])),
+        bounds: fc.tuple(fc.integer({ min: 1, max: 300_000 }), fc.integer({ min: 1, max: 300_000 })),
+        limit: fc.integer({ min: 0, max: 120 }),
+        offset: fc.integer({ min: 0, max: 400 }),
+        counted: fc.constantFrom(0, 10, 100, 10_000),
+      });
+      await fc.assert(
+        fc.asyncProperty(asked, async ({ word, bounds, limit, offset, counted }) => {
+          const [first, last] = bounds.toSorted((a, b) => a - b) as [number, number];
+          const matches = numbers
+            .filter((seq, index) => wordsOf(index).includes(word) && seq >= first && seq <= last)
+            .reverse();
+          const page = { inboxId: "inb_a", terms: { ...anything, words: word }, first, last, limit, offset, counted };
+          const found = await searchMessages(under.db.api, page);
+          expect(found.messages.map(({ position }) => position)).toEqual(matches.slice(offset, offset + limit));
+          expect(found.total).toBe(Math.min(matches.length, Math.max(counted, offset + limit)));
+          expect(found.indexedSeq).toBe(300_000);
+        }),
+        { numRuns: 150, examples: [[{ word: "hardly", bounds: [1, 300_000], limit: 50, offset: 0, counted: 10_000 }]] },
+      );
+    }, 60_000);
+
+    test("finds each word of a text by that word, and no other text by it, in any script", async () => {
+      const letter = fc.constantFrom(
+        ..."abzABZ019éßøİıſΣςЖжאبदंहिกา漢字かナ가ﬁ①Ⅳ́_-'’.@/\\|&!<>:*()\" \t\n\u{1f389}\u{10400}",
+      );
+      const text = fc.string({ unit: letter, minLength: 1, maxLength: 40 });
+      await fc.assert(
+        fc.asyncProperty(text, async (written) => {
+          const words = plainWords(written);
+          // Plain words are plain: what is folded twice is folded once.
+          expect(plainWords(words).split(/ +/)).toEqual(words.split(/ +/));
+          const question = plainQuestion(written.replace(/["-]/g, " "));
+          if (question === undefined || /\bor\b/.test(question)) return;
+          const [row] = await query<{ own: boolean; other: boolean }>(
+            under.db.api,
+            sql`select to_tsvector('simple', ${words}) @@ websearch_to_tsquery('simple', ${question}) as own,
+                  to_tsvector('simple', 'quite another text') @@ websearch_to_tsquery('simple', ${question}) as other`,
+          );
+          expect([written, row]).toEqual([written, { own: true, other: false }]);
+        }),
+        { numRuns: 300 },
+      );
+    }, 60_000);
+  });
+}
+
+function message(inboxId: string, seq: number, words: readonly string[]): Searchable {
+  return {
+    inboxId,
+    seq,
+    threadId: `thr_${seq}`,
+    direction: "inbound",
+    fromAddr: "jane@example.com",
+    fromName: null,
+    toAddr: "ada@inbox.localhost",
+    cc: [],
+    subject: words.join(" "),
+    bodyText: "",
+    attachmentCount: 0,
+  };
+}
+
+function rowOf(searchable: Searchable) {
+  const { seq, inboxId, cc, ...rest } = searchable;
+  return {
+    ...rest,
+    inboxId,
+    seq,
+    cc: [...cc],
+    id: `${inboxId}_${seq}`,
+    directionSeq: seq,
+    status: "received" as const,
+    createdAt: new Date(1_770_000_000_000 + seq * 1000),
+    rfcMessageId: `${seq}@example.com`,
+    messageIdHash: "00000000-0000-0000-0000-000000000000",
+  };
+}

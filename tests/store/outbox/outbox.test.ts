@@ -1,0 +1,349 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { sql } from "drizzle-orm";
+import { openDatabase, query } from "../../../src/database/db.ts";
+import { findActivity } from "../../../src/store/mail/search.ts";
+import { migrate } from "../../../src/store/migrate.ts";
+import type { Claim } from "../../../src/store/outbox/claims.ts";
+import { settleDeliveries } from "../../../src/store/outbox/deliveries.ts";
+import type { NewOutboxItem } from "../../../src/store/outbox/items.ts";
+import { kinds } from "../../../src/store/outbox/kinds.ts";
+import {
+  claimReady,
+  insertOutboxItems,
+  markDueReady,
+  markLanesReady,
+  releaseItems,
+  renewLeases,
+} from "../../../src/store/outbox/outbox.ts";
+import { settleRelays } from "../../../src/store/send/relaying.ts";
+import { type EngineUnderTest, enginesHere, openEngine } from "../../support/engines.ts";
+
+const start = new Date("2026-03-21T10:05:00.000Z");
+const after = (ms: number) => new Date(start.getTime() + ms);
+const leaseMs = 30_000;
+
+for (const engine of enginesHere()) {
+  describe(`The line of the outbox, with the ${engine} database`, () => {
+    let under: EngineUnderTest;
+    let rows = 0;
+    beforeAll(async () => {
+      under = await openEngine(engine);
+      await migrate(under.db);
+    });
+    beforeEach(async () => {
+      await query(under.db.work, sql`truncate outbox, deliveries`);
+    });
+    afterAll(() => under?.remove());
+
+    /** Rows one millisecond apart: `"A1 A1 B2"` are two of lane A, inbox 1, and one of lane B, inbox 2. */
+    async function line(places: string, kind: NewOutboxItem["kind"] = "webhook"): Promise<string[]> {
+      const items = places.split(" ").map((place) => {
+        rows += 1;
+        return {
+          subjectId: `${kinds[kind].idPrefix}${String(rows).padStart(8, "0")}`,
+          kind,
+          accountId: place.slice(0, 1),
+          inboxId: place.slice(1),
+          lane: place.slice(0, 1),
+          dueAt: start,
+          createdAt: after(rows),
+        };
+      });
+      await insertOutboxItems(under.db.work, items);
+      return items.map(({ subjectId }) => subjectId);
+    }
+
+    let turn = 0;
+    async function claim(own: Partial<Claim> = {}, db = under.db.work) {
+      turn += 1;
+      const usual: Claim = {
+        kind: kinds.webhook,
+        claimer: 1,
+        limit: 100,
+        leasedUntil: after(leaseMs),
+        lanes: [],
+        strangers: true,
+        newest: true,
+        sweepAfter: "",
+        turn,
+      };
+      return (await claimReady(db, { ...usual, ...own })).items;
+    }
+
+    const known = (lane: string, room: number, lastInboxId = "") => ({ lane, room, lastInboxId });
+    const placesOf = (items: { lane: string; inboxId: string }[]) => items.map(({ lane, inboxId }) => lane + inboxId);
+    const idsOf = (items: { subjectId: string }[]) => items.map(({ subjectId }) => subjectId);
+    const states = () =>
+      query<{ id: string; state: string; attempt: number; dueAt: Date }>(
+        under.db.work,
+        sql`select subject_id as id, state, attempt, due_at as "dueAt" from outbox order by subject_id`,
+      );
+
+    test("gives each row to one claim, with its attempt counted and a lease", async () => {
+      const [id = ""] = await line("A1");
+      const [item] = await claim();
+      expect(item).toMatchObject({ subjectId: id, attempt: 1, lane: "A", inboxId: "1", forgivenAttempts: 0 });
+      expect(await claim()).toEqual([]);
+      expect(await states()).toEqual([{ id, state: "running", attempt: 1, dueAt: after(leaseMs) }]);
+    });
+
+    test("gives the rows of an inbox in the order of arrival", async () => {
+      const ids = await line(Array(30).fill("A1").join(" "));
+      const taken: string[] = [];
+      for (let count = 0; count < 6; count += 1) taken.push(...idsOf(await claim({ lanes: [known("A", 5)] })));
+      expect(taken).toEqual(ids);
+    });
+
+    test("gives a lane no more than its room, a stranger one row, and a blocked lane none", async () => {
+      await line("A1 A2 A3 B1 B2 C1 C2");
+      const items = await claim({ lanes: [known("A", 2), known("B", 0)] });
+      expect(items.map(({ lane }) => lane).sort()).toEqual(["A", "A", "C"]);
+      expect(await claim({ lanes: [known("A", 0), known("B", 0)], strangers: false })).toEqual([]);
+    });
+
+    test("passes by the accounts that have their share, whether their rows are old or new, and gives the others theirs", async () => {
+      await query(
+        under.db.work,
+        sql`insert into inboxes (id, account_id, username, created_at) values ('1', 'full', 'a', now()), ('2', 'other', 'b', now())`,
+      );
+      await line("A1 A2 B1 C1 C2", "relay");
+      const lanes = [known("A", 5), known("B", 5)];
+      const passingBy = await claim({ kind: kinds.relay, lanes, fullAccounts: ["full"] });
+      expect(placesOf(passingBy).sort()).toEqual(["A2", "C2"]);
+      expect(await claim({ kind: kinds.relay, lanes, newest: false, fullAccounts: ["full"] })).toEqual([]);
+      expect(placesOf(await claim({ kind: kinds.relay, lanes })).sort()).toEqual(["A1", "B1", "C1"]);
+      await query(under.db.work, sql`delete from inboxes where id in ('1', '2')`);
+    });
+
+    test("gives no more than asked for, and each lane its first before any its second", async () => {
+      await line("A1 A1 A1 B1 B1 B1 C1 C1 C1");
+      const lanes = [known("A", 3), known("B", 3), known("C", 3)];
+      expect(placesOf(await claim({ limit: 3, lanes })).sort()).toEqual(["A1", "B1", "C1"]);
+    });
+
+    test("lets the inboxes of a lane take turns", async () => {
+      await line(`${Array(200).fill("A1").join(" ")} A2 A3 A4`);
+      const taken: string[] = [];
+      let last = "";
+      for (let count = 0; count < 8; count += 1) {
+        const items = await claim({ lanes: [known("A", 1, last)] });
+        last = items.findLast(({ inTurn }) => inTurn)?.inboxId ?? last;
+        taken.push(...placesOf(items));
+      }
+      expect(new Set(taken)).toEqual(new Set(["A1", "A2", "A3", "A4"]));
+    });
+
+    test("lets new mail pass an old crowd of other inboxes, but not what its own inbox has before it", async () => {
+      const crowd = Array.from({ length: 300 }, (_, number) => `A${String(number).padStart(4, "0")}`).join(" ");
+      await line(crowd);
+      const fresh = await line("A9998 A9999 A9999");
+      const taken: string[] = [];
+      for (let count = 0; count < 4; count += 1) taken.push(...idsOf(await claim({ lanes: [known("A", 2, "0100")] })));
+      expect(taken).toContain(fresh[0] ?? "");
+      expect(taken.indexOf(fresh[1] ?? "")).not.toBe(-1);
+      expect(taken.indexOf(fresh[1] ?? "")).toBeLessThan(
+        taken.includes(fresh[2] ?? "") ? taken.indexOf(fresh[2] ?? "") : 99,
+      );
+    });
+
+    test("is walked along lane by lane by a sweep, past any number of blocked ones", async () => {
+      const lanes = Array.from({ length: 200 }, (_, number) => String.fromCodePoint(0x100 + number));
+      await line(lanes.map((lane) => `${lane}1`).join(" "));
+      // Of the newest rows all are blocked too: only the walk can find the one that is not.
+      const blocked = lanes.filter((_, number) => number !== 150).map((lane) => known(lane, 0));
+      let sweepAfter: string | undefined = "";
+      const taken: string[] = [];
+      while (sweepAfter !== undefined) {
+        const claimed = await claimReady(under.db.work, {
+          kind: kinds.webhook,
+          claimer: 1,
+          limit: 10,
+          leasedUntil: after(leaseMs),
+          lanes: blocked,
+          strangers: true,
+          newest: true,
+          sweepAfter,
+          turn: 1,
+        });
+        sweepAfter = claimed.sweptTo;
+        taken.push(...placesOf(claimed.items));
+      }
+      expect(taken).toEqual([`${lanes[150]}1`]);
+    });
+
+    test("gives mail to parse to whoever asks, also beside more of its inbox that is in hand, and to nobody else", async () => {
+      const ids = await line("A1 A1 B1", "parse");
+      expect(await claim()).toEqual([]);
+      const unswept = { kind: kinds.parse, sweepAfter: undefined };
+      expect(idsOf(await claim(unswept))).toEqual([String(ids[0]), String(ids[2])]);
+      expect(idsOf(await claim({ ...unswept, claimer: 2 }))).toEqual([String(ids[1])]);
+    });
+
+    test("gives mail of one inbox to one place one by one", async () => {
+      const ids = await line("A1 A1 A2 B1", "relay");
+      const lanes = [known("A", 9), known("B", 9)];
+      const first = await claim({ kind: kinds.relay, lanes });
+      expect(idsOf(first).sort()).toEqual([ids[0], ids[2], ids[3]].map(String).sort());
+      expect(idsOf(first.filter(({ hasMore }) => hasMore))).toEqual([String(ids[0])]);
+      expect(await claim({ kind: kinds.relay, lanes })).toEqual([]);
+      const [sent] = first.filter(({ subjectId }) => subjectId === ids[0]);
+      if (sent === undefined) throw new Error("Not claimed");
+      const nothing = { dueAt: null, status: null, providerMessageId: null, failure: null };
+      await settleRelays(under.db.work, [{ subjectId: sent.subjectId, attempt: 1, ...nothing }]);
+      expect(idsOf(await claim({ kind: kinds.relay, lanes }))).toEqual([String(ids[1])]);
+    });
+
+    test("gives what comes later in an inbox to whoever is just starting what was before it, for two seconds", async () => {
+      const ids = await line("A1");
+      expect(idsOf(await claim())).toEqual(ids);
+      const [later = "", elsewhere = ""] = await line("A1 A2");
+      const lanes = [known("A", 9)];
+      const asked = { kind: kinds.webhook, limit: 9, leasedUntil: after(leaseMs), strangers: true, newest: true };
+      const other = await claimReady(under.db.work, { ...asked, claimer: 2, lanes, sweepAfter: undefined, turn: 1 });
+      expect(other).toMatchObject({ items: [{ subjectId: elsewhere }], behindAnother: true, contended: false });
+      expect(idsOf(await claim({ lanes }))).toEqual([later]);
+
+      const [last = ""] = await line("A1");
+      expect(await claim({ lanes, claimer: 2 })).toEqual([]);
+      await query(under.db.work, sql`update outbox set claimed_at = claimed_at - interval '2001 ms'`);
+      expect(idsOf(await claim({ lanes, claimer: 2 }))).toEqual([last]);
+    });
+
+    test("says whether somebody has just taken something, to those whose work can wait", async () => {
+      const isCarryingOut = async () => (await findActivity(under.db.work, 1000)).isCarryingOut;
+      await line("A1");
+      expect(await isCarryingOut()).toBe(false);
+      await claim();
+      expect(await isCarryingOut()).toBe(true);
+      await query(under.db.work, sql`update outbox set claimed_at = claimed_at - interval '1001 ms'`);
+      expect(await isCarryingOut()).toBe(false);
+    });
+
+    test("lets any number of inboxes that are being started elsewhere be passed by", async () => {
+      const inboxes = Array.from({ length: 100 }, (_, number) => String(number).padStart(3, "0"));
+      await line(inboxes.map((inbox) => `A${inbox}`).join(" "));
+      expect(await claim({ lanes: [known("A", 100)] })).toHaveLength(100);
+      const [fresh = ""] = await line("A999");
+      await line(inboxes.map((inbox) => `A${inbox}`).join(" "));
+      expect(idsOf(await claim({ lanes: [known("A", 1)], claimer: 2, newest: false }))).toEqual([fresh]);
+    });
+
+    test("gives nothing of an inbox behind a row that another is taking at that moment", async () => {
+      if (under.db.engine === "embedded") return; // It belongs to one process.
+      const [first = "", , elsewhere = ""] = await line("A1 A1 A2");
+      const lanes = [known("A", 9)];
+      const taking = Promise.withResolvers<void>();
+      const taken = Promise.withResolvers<void>();
+      const other = under.db.work.transaction(async (tx) => {
+        await query(tx, sql`select from outbox where subject_id = ${first} for update`);
+        taken.resolve();
+        await taking.promise;
+      });
+      await taken.promise;
+      expect(idsOf(await claim({ lanes }))).toEqual([elsewhere]);
+      taking.resolve();
+      await other;
+      expect(idsOf(await claim({ lanes }))).toHaveLength(2);
+    });
+
+    test("gives no row twice to many who ask at once", async () => {
+      if (under.db.engine === "embedded") return; // It belongs to one process.
+      const ids = await line(
+        Array.from({ length: 600 }, (_, number) => `${"ABCDEF"[number % 6]}${number % 7}`).join(" "),
+      );
+      const other = await openDatabase(under.options);
+      const taken: string[] = [];
+      const lanes = [..."ABCDEF"].map((lane) => known(lane, 20));
+      for (let empty = 0; empty < 3; ) {
+        const claims = await Promise.all(
+          [under.db.work, other.work, under.db.work, other.work].map((db) => claim({ lanes }, db)),
+        );
+        taken.push(...claims.flat().map(({ subjectId }) => subjectId));
+        empty = claims.flat().length === 0 ? empty + 1 : 0;
+      }
+      await other.close();
+      expect(taken.toSorted()).toEqual(ids.toSorted());
+    });
+
+    describe("A claim", () => {
+      const settle = {
+        webhook: (subjectId: string, attempt: number, dueAt: Date | null) =>
+          settleDeliveries(under.db.work, [
+            { subjectId, attempt, dueAt, isForgiven: false, logged: null, disables: null },
+          ]),
+        relay: (subjectId: string, attempt: number, dueAt: Date | null) => {
+          const outcome = { status: null, providerMessageId: null, failure: null };
+          return settleRelays(under.db.work, [{ subjectId, attempt, dueAt, ...outcome }]);
+        },
+      };
+
+      test.each(["webhook", "relay"] as const)("that was lost can change nothing any more: %s", async (kind) => {
+        const [id = ""] = await line("A1", kind);
+        await claim({ kind: kinds[kind] });
+        await markDueReady(under.db.work, { kind: kinds[kind], now: after(leaseMs), inHand: [], leaseMs, limit: 10 });
+        await claim({ kind: kinds[kind], leasedUntil: after(2 * leaseMs) });
+        expect(await settle[kind](id, 1, null)).toEqual(new Set());
+        expect(await settle[kind](id, 1, after(9 * leaseMs))).toEqual(new Set());
+        await releaseItems(under.db.work, [{ subjectId: id, attempt: 1 }]);
+        await renewLeases(under.db.work, [{ subjectId: id, attempt: 1 }], after(9 * leaseMs));
+        expect(await states()).toEqual([{ id, state: "running", attempt: 2, dueAt: after(2 * leaseMs) }]);
+        expect(await settle[kind](id, 2, null)).toEqual(new Set([id]));
+        expect(await states()).toEqual([]);
+      });
+
+      test("of a process that died falls due at the end of its lease, and the log has the attempt", async () => {
+        const [id = ""] = await line("A1");
+        await claim();
+        const promotion = { kind: kinds.webhook, inHand: [], leaseMs, limit: 10 };
+        expect(await markDueReady(under.db.work, { ...promotion, now: after(leaseMs - 1) })).toBe(0);
+        expect(await markDueReady(under.db.work, { ...promotion, now: after(leaseMs) })).toBe(1);
+        expect((await states())[0]).toMatchObject({ state: "ready", attempt: 1 });
+        const log = await query(
+          under.db.work,
+          sql`select attempt, attempted_at, status, error from deliveries where event_id = ${id}`,
+        );
+        expect(log).toEqual([
+          {
+            attempt: 1,
+            attempted_at: start,
+            status: null,
+            error: "no outcome was recorded: the process ended during the attempt",
+          },
+        ]);
+      });
+
+      test("that is still in hand here is not taken away by a clock that jumps", async () => {
+        const [id = ""] = await line("A1");
+        await claim();
+        const jumped = { kind: kinds.webhook, now: after(3_600_000), inHand: [id], leaseMs, limit: 10 };
+        expect(await markDueReady(under.db.work, jumped)).toBe(0);
+      });
+
+      test("that is renewed holds on, and one that is released is as if it had never been", async () => {
+        const [id = ""] = await line("A1");
+        await claim();
+        await renewLeases(under.db.work, [{ subjectId: id, attempt: 1 }], after(5 * leaseMs));
+        expect((await states())[0]).toMatchObject({ dueAt: after(5 * leaseMs) });
+        await releaseItems(under.db.work, [{ subjectId: id, attempt: 1 }]);
+        expect((await states())[0]).toMatchObject({ state: "ready", attempt: 0 });
+      });
+    });
+
+    test("takes back what waits in lanes that answer again, the oldest first", async () => {
+      const ids = await line("A1 A2 A3 B1");
+      const items = await claim({ lanes: [known("A", 9), known("B", 9)] });
+      const later = items.map(({ subjectId, attempt }) => ({
+        subjectId,
+        attempt,
+        dueAt: after(1_800_000),
+        isForgiven: false,
+        logged: null,
+        disables: null,
+      }));
+      await settleDeliveries(under.db.work, later);
+      expect(await markLanesReady(under.db.work, "webhook", ["A"], 2)).toBe(2);
+      const ready = (await states()).filter(({ state }) => state === "ready").map(({ id }) => id);
+      expect(ready).toEqual(ids.slice(0, 2));
+    });
+  });
+}

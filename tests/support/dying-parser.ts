@@ -1,0 +1,33 @@
+/**
+ * The way in as a process that dies by kill -9, with the service's database in its environment: `bun dying-parser.ts MOMENT`, where the
+ * moment is `kept` (a mail was acknowledged and waits to be parsed), `parsed` or `filed`. Prints its port once it listens.
+ */
+import { readConfig } from "../../src/config.ts";
+import { openDatabase } from "../../src/database/db.ts";
+import { reception } from "./reception.ts";
+
+const moment = process.argv[2];
+const { databaseUrl, dataDir } = readConfig(process.env);
+let turns = 0;
+const world = await reception(await openDatabase({ url: databaseUrl, dataDir }), {
+  // Nobody has a turn while his mail comes in.
+  parse: (parse) => async (raw, turn) => {
+    turns += 1;
+    if (turns === 1) return undefined;
+    const mail = await parse(raw, turn);
+    if (moment === "parsed") die();
+    return mail;
+  },
+});
+const { fileUnparsed } = world.deps;
+world.deps.fileUnparsed = async (...asked) => {
+  const outcome = await fileUnparsed(...asked);
+  if (moment === "filed") die();
+  return outcome;
+};
+if (moment !== "kept") await world.parseKept();
+console.log(world.port);
+
+function die(): void {
+  process.kill(process.pid, "SIGKILL");
+}

@@ -1,0 +1,21 @@
+import { sql } from "drizzle-orm";
+import { type Db, query } from "../../src/database/db.ts";
+
+/**
+ * Resolves once the log shows all that is committed. It shows nothing newer than the oldest transaction that runs on the
+ * server, and other tests have theirs there.
+ */
+export async function untilLogShowsAll(db: Db): Promise<void> {
+  for (;;) {
+    const [row] = await query<{ isBehind: boolean }>(
+      db,
+      sql`select exists (select from events where written_by >= event_log_horizon()) as "isBehind"`,
+    );
+    if (!row?.isBehind) return;
+  }
+}
+
+/** Whether a request reads the log itself. */
+export function readsLog(method: string, path: string): boolean {
+  return method === "GET" && /^\/v1\/events(?:\?|$)/.test(path);
+}

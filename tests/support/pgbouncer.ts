@@ -1,0 +1,53 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { until } from "./until.ts";
+
+/** A PgBouncer of one's own before a Postgres, on a unix socket in a temporary directory. */
+export interface PgBouncer {
+  url: string;
+  stop(): Promise<void>;
+}
+
+const program = "/usr/sbin/pgbouncer";
+
+/** Whether this machine has it. */
+export const hasPgBouncer = existsSync(program);
+if (!hasPgBouncer) console.log("Skipped: PgBouncer, since its program is not here");
+
+/** `settings` are lines of its `[pgbouncer]` section. */
+export async function startPgBouncer(databaseUrl: string, settings: readonly string[]): Promise<PgBouncer> {
+  const { pathname, searchParams, hostname, port, username } = new URL(databaseUrl);
+  const name = pathname.slice(1);
+  const directory = mkdtempSync(join(tmpdir(), "ibx-bouncer-"));
+  const own = [
+    ...["listen_addr =", "listen_port = 6432", `unix_socket_dir = ${directory}`, "auth_type = any"],
+    ...[`logfile = ${directory}/log`, `pidfile = ${directory}/pid`],
+  ];
+  writeFileSync(
+    join(directory, "pgbouncer.ini"),
+    [
+      "[databases]",
+      `${name} = host=${searchParams.get("host") ?? hostname} port=${port || 5432} dbname=${name} user=${username}`,
+      "[pgbouncer]",
+      ...own,
+      ...settings,
+      "",
+    ].join("\n"),
+  );
+  await Bun.$`chown -R nobody ${directory}`.quiet().nothrow();
+  // It refuses to run as root.
+  const account = process.getuid?.() === 0 ? ["-u", "nobody"] : [];
+  const child = Bun.spawn([program, "-q", ...account, join(directory, "pgbouncer.ini")], {
+    stdio: ["ignore", "ignore", "ignore"],
+  });
+  await until(() => existsSync(join(directory, ".s.PGSQL.6432")) || child.exitCode !== null);
+  return {
+    url: `postgres://${username}@localhost:6432/${name}?host=${directory}`,
+    async stop() {
+      child.kill("SIGKILL");
+      await child.exited;
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,59 @@
+import { join } from "node:path";
+import type { Database } from "../../src/database/db.ts";
+import { mailEntrance } from "../../src/flows/receive/accept-mail.ts";
+import { mailReceiver } from "../../src/flows/receive/receive-email.ts";
+import { type FilingDeps, fileUnparsed } from "../../src/flows/receive/unparsed-mail.ts";
+import { type MailParserOptions, mailParser } from "../../src/mail/read/parse.ts";
+import { defaultLimits } from "../../src/smtp/limits.ts";
+import { startSmtp } from "../../src/smtp/listener.ts";
+import { originOf } from "../../src/standards/ip.ts";
+import { testCertificate } from "./mail-door.ts";
+import { type OutboxWorldOptions, outboxWorld } from "./outbox-world.ts";
+
+export interface ReceptionOptions extends OutboxWorldOptions {
+  parser?: Partial<MailParserOptions>;
+  /** Stands around the parser: what of it a test wants to be otherwise. */
+  parse?: (parse: FilingDeps["parse"]) => FilingDeps["parse"];
+}
+
+/** A mail that the parser of these tests never comes to an end with. */
+export const spinning = "X-Parser: spin";
+
+/** How mail comes in, from the listener to the workers, over a database; the workers begin when they are told to. */
+export async function reception(db: Database, options: ReceptionOptions = {}) {
+  const outbox = await outboxWorld(db, options);
+  const { deps } = outbox;
+  const parser = mailParser({
+    mailDomain: deps.mailDomain,
+    command: [process.execPath, join(import.meta.dir, "../mail/read/fixtures/obedient-parser.ts")],
+    ...options.parser,
+  });
+  const parse = options.parse?.(parser.parseInTurn) ?? parser.parseInTurn;
+  const receiving = { ...deps, parse, receive: mailReceiver(deps) };
+  deps.fileUnparsed = (...asked) => fileUnparsed(receiving, ...asked);
+  const maxBytes = 25 << 20;
+  const smtp = await startSmtp(mailEntrance({ ...receiving, operatorInbox: undefined }), {
+    host: "127.0.0.1",
+    port: 0,
+    hostname: "inbox.localhost",
+    maxBytes,
+    certificate: await testCertificate(),
+    originOf,
+    limits: { ...defaultLimits(maxBytes), maxConnectionsPerAddress: 200 },
+    observe: {},
+  });
+  return {
+    ...outbox,
+    port: smtp.port,
+    /** Lets the workers begin with what was kept. */
+    async parseKept(): Promise<void> {
+      await outbox.start();
+      deps.nudge("parse");
+    },
+    async [Symbol.asyncDispose]() {
+      await smtp.stop(0);
+      await outbox.stop(0);
+      parser.close();
+    },
+  };
+}

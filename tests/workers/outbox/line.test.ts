@@ -1,0 +1,158 @@
+import { describe, expect, test } from "bun:test";
+import type { Claimed, ClaimedItem } from "../../../src/store/outbox/claims.ts";
+import { type Kind, kinds } from "../../../src/store/outbox/kinds.ts";
+import type { Lanes } from "../../../src/workers/outbox/lanes.ts";
+import { lineOf, pauseMs, placesFor } from "../../../src/workers/outbox/line.ts";
+
+const roomy: Lanes<ClaimedItem> = {
+  free: () => 10,
+  strangers: () => true,
+  room: () => 5,
+  enter: () => () => undefined,
+  roomInMs: () => undefined,
+};
+
+/** `"A1"` is a row of lane A, inbox 1; its account is the lane's. */
+function row(place: string, own: Partial<ClaimedItem> = {}): ClaimedItem {
+  const [lane = "", inboxId = ""] = place;
+  const counted = { attempt: 1, forgivenAttempts: 0, inTurn: true, hasMore: false };
+  return { subjectId: place, accountId: lane, inboxId, lane, createdAt: new Date(0), ...counted, ...own };
+}
+
+const answered = (places: string, own: Partial<Claimed<ClaimedItem>> = {}): Claimed<ClaimedItem> => ({
+  ...{ items: places.split(" ").flatMap((place) => (place === "" ? [] : [row(place)])), sweptTo: undefined },
+  ...{ contended: false, behindAnother: false, ...own },
+});
+
+function lineWith(own: Partial<Lanes<ClaimedItem>> = {}, kind: Kind = kinds.webhook) {
+  const line = lineOf(kind, { ...roomy, ...own });
+  /** Asks, and hears this. */
+  const claim = (places: string, answer: Partial<Claimed<ClaimedItem>> = {}) => {
+    const question = line.ask();
+    if (question !== undefined) line.hear(question, answered(places, answer));
+    return question;
+  };
+  return { line, claim };
+}
+
+describe("The line, as a process knows it", () => {
+  test("is asked for no more than can start, for a hundred at most, and for nothing where nothing can", () => {
+    expect(lineWith({ free: () => 7 }).claim("")?.limit).toBe(7);
+    expect(lineWith({ free: () => 500 }).claim("")?.limit).toBe(100);
+    expect(lineWith({ free: () => 0 }).claim("")).toBeUndefined();
+  });
+
+  test("is asked for its newest rows after a nudge, and in every fourth claim", () => {
+    const { line, claim } = lineWith();
+    line.nudge();
+    expect(Array.from({ length: 8 }, () => claim("")?.newest)).toEqual([
+      ...[true, false, false, true],
+      ...[false, false, false, true],
+    ]);
+  });
+
+  test("is swept from its beginning, on from where a claim came to, and to its end", () => {
+    const { line, claim } = lineWith();
+    expect(claim("")?.sweepAfter).toBeUndefined();
+    line.sweep();
+    expect(claim("A1", { sweptTo: "m" })?.sweepAfter).toBe("");
+    line.sweep();
+    expect(claim("")?.sweepAfter).toBe("m");
+    expect(line.isSweeping()).toBe(false);
+  });
+
+  test("is swept from the same place again where the limit or another process left lanes out", () => {
+    const { line, claim } = lineWith({ free: () => 2 });
+    line.sweep();
+    claim("A1 B1", { sweptTo: "m" });
+    expect(claim("A1", { sweptTo: "m", contended: true })?.sweepAfter).toBe("");
+    expect(claim("", { sweptTo: "m" })?.sweepAfter).toBe("");
+    expect(claim("")?.sweepAfter).toBe("m");
+  });
+
+  test("keeps a sweep that was asked for while a claim without one was under way", () => {
+    const { line } = lineWith();
+    const question = line.ask();
+    line.sweep();
+    if (question !== undefined) line.hear(question, answered("A1"));
+    expect(line.ask()?.sweepAfter).toBe("");
+  });
+
+  test("knows the lanes with rows in hand, and the inbox of each that had its turn last", () => {
+    const { line, claim } = lineWith({ free: () => 10 });
+    claim("A1 A2 B1");
+    expect(claim("")?.lanes).toEqual([
+      { lane: "A", room: 5, lastInboxId: "2" },
+      { lane: "B", room: 5, lastInboxId: "1" },
+    ]);
+    for (const place of ["A1", "A2"]) line.leave(row(place), () => undefined);
+    expect(claim("")?.lanes).toEqual([{ lane: "B", room: 5, lastInboxId: "1" }]);
+    line.turnAway(row("B1"));
+    expect(claim("")?.lanes).toEqual([]);
+  });
+
+  test("has nobody waiting for a place, unless the claim was full, the lane had more, or the account its share", () => {
+    const leave = () => undefined;
+    const idle = lineWith();
+    idle.claim("A1");
+    idle.claim("");
+    expect(idle.line.leave(row("A1"), leave)).toBe(false);
+
+    const full = lineWith({ free: () => 1 });
+    full.claim("A1");
+    expect(full.line.leave(row("A1"), leave)).toBe(true);
+
+    const thirsty = lineWith({ room: () => 1 });
+    thirsty.claim("A1");
+    thirsty.claim("A2");
+    thirsty.claim("", { contended: false });
+    expect(thirsty.line.leave(row("A1"), leave)).toBe(false);
+    thirsty.claim("A3");
+    expect(thirsty.line.leave(row("A2"), leave)).toBe(true);
+  });
+
+  test("is swept when a place of an account comes free that had its share: claims have passed by its rows", () => {
+    let fullAccounts = ["A"];
+    const { line, claim } = lineWith({ fullAccounts: () => fullAccounts });
+    expect(claim("A1")?.fullAccounts).toEqual(["A"]);
+    claim("");
+    const isWaitedFor = line.leave(row("A1"), () => {
+      fullAccounts = [];
+    });
+    expect(isWaitedFor).toBe(true);
+    expect(line.isSweeping()).toBe(true);
+  });
+
+  test("may have more behind mail that is settled: where there was some, and where some came meanwhile", () => {
+    const { line, claim } = lineWith({}, kinds.relay);
+    expect(line.isFollowed(row("A1"), line.nudges())).toBe(false);
+    expect(line.isFollowed(row("A1", { hasMore: true }), line.nudges())).toBe(true);
+    expect(claim("")?.lanes).toEqual([{ lane: "A", room: 5, lastInboxId: "" }]);
+    const nudgesBefore = line.nudges();
+    line.nudge();
+    expect(line.isFollowed(row("A1"), nudgesBefore)).toBe(true);
+  });
+
+  test("has nothing held back behind work whose rows go side by side", () => {
+    for (const kind of [kinds.webhook, kinds.parse]) {
+      const { line } = lineWith({}, kind);
+      line.nudge();
+      expect(line.isFollowed(row("A1", { hasMore: true }), 0)).toBe(false);
+    }
+  });
+});
+
+test("a row that finds no place holds back what came after it in its inbox, and nothing else", () => {
+  const items = ["A1", "A1", "A2", "B1"].map((place) => row(place));
+  const [first] = items;
+  const lanes = { ...roomy, enter: (item: ClaimedItem) => (item === first ? undefined : () => undefined) };
+  expect([...placesFor(items, lanes).keys()]).toEqual(items.slice(2));
+});
+
+test("a claim is made again soon where another has the lane, later where it is just starting earlier rows, else not", () => {
+  const pause = (contended: boolean, behindAnother: boolean, chance: number) =>
+    pauseMs({ contended, behindAnother }, () => chance);
+  expect([pause(true, true, 0), pause(true, false, 1)]).toEqual([5, 20]);
+  expect([pause(false, true, 0), pause(false, true, 1)]).toEqual([50, 100]);
+  expect(pause(false, false, 0.5)).toBeUndefined();
+});
