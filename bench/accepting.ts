@@ -13,7 +13,7 @@ import { inboxes } from "../src/http/routes/inboxes.ts";
 import { send } from "../src/http/routes/send.ts";
 import { httpApp } from "../src/http/shell/app.ts";
 import { serveHttp } from "../src/http/shell/server.ts";
-import { realWorld } from "../src/service.ts";
+import { realWorld } from "../src/service/time-and-chance.ts";
 import { migrate } from "../src/store/migrate.ts";
 import { benchKey } from "./support/service.ts";
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pino from "pino";
 import { readConfig } from "../src/config.ts";
-import { realWorld, type Service, startService } from "../src/service.ts";
+import { type Service, startService } from "../src/service/start.ts";
 import { answer, type Receiver, startReceiver } from "./support/receiver.ts";
 import { type ScriptedSmtp, scriptedSmtp } from "./support/scripted-smtp.ts";
 import { deliver } from "./support/world.ts";
@@ -74,7 +74,7 @@ describe("A day on which everything goes wrong once", () => {
       SEND_WAIT_MS: "30000",
     });
     const log = pino({ level: "debug" }, { write: (line: string) => void lines.push(line) });
-    service = await startService(config, log, realWorld);
+    service = await startService(config, log);
     await theDay();
   }, 60_000);
 

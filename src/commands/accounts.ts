@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { AdminOperation } from "../flows/account/administer.ts";
+import type { AdminOperation } from "../control/administer.ts";
 import { admin } from "./admin.ts";
 import { reporting } from "./cli.ts";
 

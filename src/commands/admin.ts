@@ -1,11 +1,10 @@
 import pino from "pino";
 import { readConfig } from "../config.ts";
-import { openDatabase } from "../database/db.ts";
-import { askHolder, DataDirectoryInUse } from "../database/directory-lock.ts";
-import { Refusal } from "../domain/errors.ts";
+import { type AdminRequest, administer } from "../control/administer.ts";
+import { askService, NobodyListens } from "../control/client.ts";
+import { DataDirectoryInUse, openDatabase } from "../database/db.ts";
 import { idMaker } from "../domain/ids.ts";
-import { type AdminRequest, administer } from "../flows/account/administer.ts";
-import { realWorld } from "../service.ts";
+import { realWorld } from "../service/time-and-chance.ts";
 import { migrate } from "../store/migrate.ts";
 
 /**
@@ -44,10 +43,10 @@ async function here(request: AdminRequest): Promise<object> {
 
 async function askServer(request: AdminRequest, inUse: DataDirectoryInUse): Promise<object> {
   const { dataDir } = readConfig(process.env);
-  const response = await askHolder(dataDir, "/admin", { method: "POST", body: JSON.stringify(request) }).catch(() => {
-    throw inUse;
-  });
-  const answer = (await response.json()) as { result: object } | { refused: string };
-  if ("refused" in answer) throw new Refusal("forbidden", answer.refused);
-  return answer.result;
+  try {
+    return await askService(dataDir, request);
+  } catch (error) {
+    // No service: it is another command that has the directory.
+    throw error instanceof NobodyListens ? inUse : error;
+  }
 }

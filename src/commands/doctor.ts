@@ -1,8 +1,7 @@
 import type { Command } from "commander";
-import { askHolder } from "../database/directory-lock.ts";
+import { askService } from "../control/client.ts";
 import { dnsClient } from "../dns/client.ts";
-import type { AdminRequest } from "../flows/account/administer.ts";
-import { realWorld } from "../service.ts";
+import { realWorld } from "../service/time-and-chance.ts";
 import { diagnose } from "./doctor/diagnose.ts";
 import { hasFailure, shownFindings } from "./doctor/finding.ts";
 import { jsonOf, tell } from "./terminal.ts";
@@ -17,21 +16,10 @@ export function doctorCommand(program: Command): void {
       const findings = await diagnose(process.env, {
         now: realWorld.now,
         openDns: (servers) => dnsClient({ ...realWorld, servers }),
-        askServer,
+        askServer: (dataDir, request) => askService(dataDir, request, AbortSignal.timeout(5_000)),
       });
       const isWell = !hasFailure(findings);
       tell(json ? jsonOf({ ok: isWell, findings }, 2) : shownFindings(findings));
       if (!isWell) process.exitCode = 1;
     });
-}
-
-async function askServer(dataDir: string, request: AdminRequest): Promise<object> {
-  const response = await askHolder(dataDir, "/admin", {
-    method: "POST",
-    body: JSON.stringify(request),
-    signal: AbortSignal.timeout(5_000),
-  });
-  const answer = (await response.json()) as { result: object } | { refused: string };
-  if ("refused" in answer) throw new Error(answer.refused);
-  return answer.result;
 }

@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { realWorld } from "../service.ts";
+import { realWorld } from "../service/time-and-chance.ts";
 import { webhookSigner } from "../standards/signature.ts";
 import { oneLine } from "../standards/text.ts";
 import { type ApiClient, apiClient, ofServer, type ServerOptions, seenByOthers } from "./api-client.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { realWorld } from "../service.ts";
+import { realWorld } from "../service/time-and-chance.ts";
 import { oneLine } from "../standards/text.ts";
 import { type ApiClient, apiClient, ofServer, type ServerOptions } from "./api-client.ts";
 import { reporting } from "./cli.ts";

@@ -1,15 +1,13 @@
 import { lstatSync } from "node:fs";
 import { open, rename, rm } from "node:fs/promises";
-import { join } from "node:path";
 import type { Command } from "commander";
-import type { Logger } from "pino";
 import { readConfig } from "../config.ts";
-import { type Database, openDatabase } from "../database/db.ts";
-import { askHolder, DataDirectoryInUse } from "../database/directory-lock.ts";
+import { NobodyListens, readFromService } from "../control/client.ts";
+import { type Database, DataDirectoryInUse, openDatabase } from "../database/db.ts";
+import { Refusal } from "../domain/errors.ts";
 import { exportEverything } from "../flows/move/export-everything.ts";
 import { importEverything } from "../flows/move/import-everything.ts";
-import { realWorld } from "../service.ts";
-import { spooled } from "../store/mail/spool.ts";
+import { realWorld } from "../service/time-and-chance.ts";
 import { migrate } from "../store/migrate.ts";
 import { version } from "../version.ts";
 import { reporting } from "./cli.ts";
@@ -65,31 +63,6 @@ async function importFrom(path: string): Promise<object> {
   }
 }
 
-/**
- * The answer of the process that holds the embedded database, to `inboxd export` of another. The database has one session
- * and everybody waits while it is read, so it is read as fast as the disk writes, never as fast as somebody reads.
- */
-export async function exportDoor(
-  { db, dataDir, log }: { db: Database; dataDir: string; log: Logger },
-  { signal }: Request,
-): Promise<Response> {
-  const encoder = new TextEncoder();
-  try {
-    const whole = await spooled(join(dataDir, `.export-${realWorld.randomBytes(16).toHex()}`), (write) =>
-      exportEverything(db, exportName(), (text) => {
-        signal.throwIfAborted();
-        return write(encoder.encode(text));
-      }),
-    );
-    return new Response(whole);
-  } catch (error) {
-    log.warn({ err: error }, "export failed");
-    return new Response(error instanceof Error ? error.message : String(error), { status: 503 });
-  }
-}
-
-export const exportPath = "/export";
-
 function exportName() {
   return { id: realWorld.randomBytes(16).toHex(), version, now: realWorld.now() };
 }
@@ -112,17 +85,14 @@ async function readOut(write: (piece: string | Uint8Array) => Promise<void>): Pr
   }
 }
 
-/** What the process that holds the embedded database reads out, which takes its time before the first byte. */
+/** What the service that has the embedded database reads out. */
 async function* readByHolder(dataDir: string, inUse: DataDirectoryInUse): AsyncGenerator<Uint8Array> {
-  const answer = await askHolder(dataDir, exportPath, { timeout: false }).catch((error: unknown) => {
-    // Without a socket it is no service that has the directory, but another command.
-    throw error instanceof Error && "code" in error && error.code === "ENOENT" ? inUse : wentAway(error);
-  });
-  if (!answer.ok) throw new Error(`Cannot export: the running service answered: ${await answer.text()}`);
   try {
-    yield* answer.body ?? [];
+    yield* readFromService(dataDir);
   } catch (error) {
-    throw wentAway(error);
+    // Without a socket it is no service that has the directory, but another command.
+    if (error instanceof NobodyListens) throw inUse;
+    throw error instanceof Refusal ? error : wentAway(error);
   }
 }
 

@@ -2,10 +2,8 @@ import type { Command } from "commander";
 import { type Logger, pino } from "pino";
 import { type Config, readConfig } from "../config.ts";
 import { describeOutbound } from "../domain/outbound.ts";
-import { adminDoor } from "../flows/account/administer.ts";
-import { type Service, startService } from "../service.ts";
+import { type Service, startService } from "../service/start.ts";
 import { version } from "../version.ts";
-import { exportDoor, exportPath } from "./portable.ts";
 import { prettyStream } from "./pretty-log.ts";
 
 export function serveCommand(program: Command): void {
@@ -22,11 +20,6 @@ async function serve(): Promise<number> {
   const config = readConfig(process.env, process.stdout.isTTY);
   const log = loggerOf(config);
   const service = await startService(config, log);
-  const admin = adminDoor({ ...service.deps, allowPrivateWebhooks: config.allowPrivateWebhooks });
-  const exporting = { ...service.deps, dataDir: config.dataDir };
-  service.control?.serve((request) =>
-    new URL(request.url).pathname === exportPath ? exportDoor(exporting, request) : admin(request),
-  );
   process.stdout.write(banner(config, service));
   log.info({ version, engine: service.engine, api: service.apiUrl.href, smtp_port: service.smtp.port }, "started");
   return untilStopped(service, log);

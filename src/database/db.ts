@@ -11,7 +11,7 @@ import { openPostgresPool, type PostgresOptions, sessionSettings } from "./postg
 import { type Db, drizzleOver, query } from "./session.ts";
 import { DatabaseUnavailable } from "./unavailable.ts";
 
-export { askHolder, DataDirectoryInUse } from "./directory-lock.ts";
+export { DataDirectoryInUse } from "./directory-lock.ts";
 export { type Db, query, statement, transaction } from "./session.ts";
 export {
   askedTooMuch,
@@ -39,8 +39,6 @@ export interface Database {
   ): Promise<() => Promise<void>>;
   /** Work on a connection of its own that is done within two seconds, or throws. */
   promptly(work: (runner: Runner) => Promise<unknown>): Promise<void>;
-  /** The command line's way to the process that has the embedded database; a Postgres needs none. */
-  control?: Pick<DirectoryLock, "serve">;
   /** Work without time-outs, on a connection of its own: migrations. */
   maintain<T>(work: (runner: Runner) => Promise<T>): Promise<T>;
   /** Of each pool by its name; the embedded database has one for all. */
@@ -134,8 +132,8 @@ async function openEmbeddedDatabase(options: DatabaseOptions): Promise<Database>
   const timeouts = { ...usualTimeouts, ...options.timeouts };
   const lock = await takeDirectory(options.dataDir);
   const onFlush = careFor(() => pool);
-  const embedded = await openEmbedded(options.dataDir, { onFlush }).catch(async (error) => {
-    await lock.release();
+  const embedded = await openEmbedded(options.dataDir, { onFlush }).catch((error) => {
+    lock.release();
     throw error;
   });
   const pool = openPool({
@@ -150,7 +148,6 @@ async function openEmbeddedDatabase(options: DatabaseOptions): Promise<Database>
     api: db,
     mail: db,
     work: db,
-    control: lock,
     async listen(channel, onNotify, onState) {
       const stop = await embedded.listen(channel, onNotify);
       onState?.(true);
@@ -171,7 +168,7 @@ async function takeDirectory(dataDir: string): Promise<DirectoryLock> {
     const found = await reservePlace(dataDir);
     const lock = lockDirectory(dataDir);
     if (found !== "lost") return lock;
-    await lock.release();
+    lock.release();
     // To make another database there would look like a start that went well, and like the loss of all mail.
     throw new Error(
       `Cannot open ${placeIn(dataDir)}: it is gone, though ${dataDir} was in use before; put it back from a backup, or set DATA_DIR to an empty directory to begin anew`,

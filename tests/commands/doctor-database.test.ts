@@ -89,7 +89,7 @@ describe("The embedded database", () => {
 
   test("is missed where it was, and not made anew", async () => {
     const dataDir = join(directory, "lost");
-    await lockDirectory(dataDir).release();
+    lockDirectory(dataDir).release();
     const { findings } = await checkDatabase({ databaseUrl: undefined, dataDir, now: () => at, askServer: nobody });
     expect(findings).toMatchObject([{ level: "fail", seen: expect.stringContaining("is gone from") }]);
     expect(existsSync(join(dataDir, "pg"))).toBe(false);
@@ -125,7 +125,7 @@ describe("The embedded database", () => {
       const { findings } = await checkDatabase({ databaseUrl: undefined, dataDir, now: () => at, askServer: nobody });
       expect(findings).toMatchObject([{ level: "warn", seen: expect.stringContaining("another process") }]);
     } finally {
-      await lock.release();
+      lock.release();
     }
   });
 });

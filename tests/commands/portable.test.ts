@@ -15,7 +15,8 @@ import {
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type DirectoryLock, lockDirectory } from "../../src/database/directory-lock.ts";
+import { type ControlListener, listenAt } from "../../src/control/socket.ts";
+import { lockDirectory } from "../../src/database/directory-lock.ts";
 import { makeDatabase } from "../support/database.ts";
 import { inboxdHere, runInboxd, startInboxd } from "../support/inboxd.ts";
 import { greeted, inData } from "../support/raw-smtp.ts";
@@ -260,27 +261,35 @@ const wentAway = "Cannot export: the running service went away before the end\n"
 const failures: [
   why: string,
   stderr: string,
-  answer: (lock: DirectoryLock, unfinished: string) => Response | Promise<Response>,
+  answer: (service: () => ControlListener, unfinished: string) => Response | Promise<Response>,
 ][] = [
   [
     "is refused",
     "Cannot export: the running service answered: No room\n",
     () => new Response("No room", { status: 503 }),
   ],
-  ["is cut off", wentAway, (lock, unfinished) => new Response(cutOff(lock, unfinished))],
+  ["is cut off", wentAway, (service, unfinished) => new Response(cutOff(service, unfinished))],
   ["ends too early", wentAway, () => new Response(half)],
   ["is empty", wentAway, () => new Response()],
-  ["never begins", wentAway, (lock) => lock.release().then(() => new Response())],
+  [
+    "never begins",
+    wentAway,
+    (service) =>
+      service()
+        .close()
+        .then(() => new Response()),
+  ],
 ];
 
 test.each(failures)("an export that %s says so, and leaves no file", async (_, stderr, answer) => {
   const dataDir = mkdtempSync(join(directory, "held-"));
   const lock = lockDirectory(dataDir);
   const file = join(dataDir, "export.jsonl");
-  lock.serve(() => answer(lock, `${file}.unfinished`));
+  const service = listenAt(dataDir, () => answer(() => service, `${file}.unfinished`));
   expect(await runInboxd(["export", file], { env: { DATA_DIR: dataDir } })).toEqual({ code: 1, stdout: "", stderr });
   expect(readdirSync(dataDir).filter((name) => name.startsWith("export."))).toEqual([]);
-  await lock.release();
+  await service.close();
+  lock.release();
 });
 
 test("an export of a database that another command has in hand is refused with code 3, and leaves no file", async () => {
@@ -289,16 +298,16 @@ test("an export of a database that another command has in hand is refused with c
   const refused = await runInboxd(["export", join(dataDir, "export.jsonl")], { env: { DATA_DIR: dataDir } });
   expect(refused).toMatchObject({ code: 3, stderr: `Cannot open ${dataDir}: another process is using it\n` });
   expect(readdirSync(dataDir).filter((name) => name.startsWith("export."))).toEqual([]);
-  await lock.release();
+  lock.release();
 });
 
 /** Once the half that it says has been written down. */
-function cutOff(lock: DirectoryLock, unfinished: string): ReadableStream {
+function cutOff(service: () => ControlListener, unfinished: string): ReadableStream {
   return new ReadableStream({
     start: (controller) => controller.enqueue(new TextEncoder().encode(half)),
     async pull() {
       await until(() => Bun.file(unfinished).size === half.length);
-      await lock.release();
+      await service().close();
     },
   });
 }

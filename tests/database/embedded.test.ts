@@ -1,10 +1,10 @@
 import { heapStats } from "bun:jsc";
 import { afterEach, describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sql } from "drizzle-orm";
-import { askHolder, DatabaseUnavailable, DataDirectoryInUse, openDatabase, query } from "../../src/database/db.ts";
+import { DatabaseUnavailable, DataDirectoryInUse, openDatabase, query } from "../../src/database/db.ts";
 import { lockDirectory } from "../../src/database/directory-lock.ts";
 import { openEmbedded } from "../../src/database/embedded.ts";
 import { careFor } from "../../src/database/embedded-care.ts";
@@ -245,27 +245,20 @@ describe("A data directory that can't be used", () => {
 });
 
 describe("The data directory", () => {
-  test("belongs to one process, which can be asked", async () => {
+  test("belongs to one process, until that lets go of it", async () => {
     const directory = newDirectory();
     const db = await openDatabase({ dataDir: directory });
-    db.control?.serve((request) => new Response(`heard ${new URL(request.url).pathname}`));
-    expect(statSync(join(directory, "control.sock")).mode & 0o777).toBe(0o600);
     expect(await failureOf(openDatabase({ dataDir: directory }))).toBeInstanceOf(DataDirectoryInUse);
-    expect(await inAnotherProcess(directory)).toEqual({ opened: "DataDirectoryInUse", answer: "heard /ask" });
+    expect(await inAnotherProcess(directory)).toEqual({ opened: "DataDirectoryInUse" });
     await db.close();
-    expect(existsSync(join(directory, "control.sock"))).toBe(false);
-    expect(await inAnotherProcess(directory)).toMatchObject({ opened: "yes" });
+    expect(await inAnotherProcess(directory)).toEqual({ opened: "yes" });
   });
 
-  test("is free again after kill -9 of its owner, whose socket is left", async () => {
+  test("is free again after kill -9 of its owner", async () => {
     const directory = newDirectory();
     const writer = startWriter(directory, 0);
     for await (const _ of writer.ids) writer.kill();
-    expect(existsSync(join(directory, "control.sock"))).toBe(true);
-    const lock = lockDirectory(directory);
-    lock.serve(() => new Response("mine"));
-    expect(await (await askHolder(directory, "/")).text()).toBe("mine");
-    await lock.release();
+    lockDirectory(directory).release();
   });
 
   test("goes to exactly one of several that start at once", async () => {
@@ -276,29 +269,6 @@ describe("The data directory", () => {
     expect(outcomes.map(({ opened }) => opened).toSorted()).toEqual([
       ...["DataDirectoryInUse", "DataDirectoryInUse", "DataDirectoryInUse", "yes"],
     ]);
-  });
-
-  test("may have a path that is too long for a socket", async () => {
-    const directory = join(newDirectory(), "long".repeat(40));
-    const lock = lockDirectory(directory);
-    lock.serve(() => new Response("reached"));
-    expect(await (await askHolder(directory, "/")).text()).toBe("reached");
-    await lock.release();
-  });
-
-  test("is asked for as long as the answer takes, beyond the 10 s after which Bun gives up", async () => {
-    const directory = newDirectory();
-    const lock = lockDirectory(directory);
-    lock.serve(async () => {
-      await Bun.sleep(13_000);
-      return new Response("at last");
-    });
-    expect(await (await askHolder(directory, "/")).text()).toBe("at last");
-    await lock.release();
-  }, 30_000);
-
-  test("answers nobody when it has no owner", async () => {
-    expect(await failureOf(askHolder(newDirectory(), "/"))).toBeInstanceOf(Error);
   });
 });
 

@@ -6,7 +6,7 @@ import { sql } from "drizzle-orm";
 import pino from "pino";
 import { readConfig } from "../../src/config.ts";
 import { type Db, query } from "../../src/database/db.ts";
-import { startService } from "../../src/service.ts";
+import { startService } from "../../src/service/start.ts";
 
 const moment = process.argv[2];
 const service = await startService(readConfig(process.env), pino({ level: "silent" }));

@@ -1,6 +1,6 @@
 /** Another process on a data directory: `bun embedded-process.ts write|open|hold DIRECTORY [FIRST_ID]`. */
 import { sql } from "drizzle-orm";
-import { askHolder, type Database, DataDirectoryInUse, openDatabase, query } from "../../src/database/db.ts";
+import { type Database, DataDirectoryInUse, openDatabase, query } from "../../src/database/db.ts";
 
 const [task = "", dataDir = "", firstId = "0"] = process.argv.slice(2);
 
@@ -8,7 +8,6 @@ if (task === "write") await write(await openDatabase({ dataDir }));
 else await tryToOpen();
 
 async function write(db: Database): Promise<never> {
-  db.control?.serve(() => new Response("writing"));
   await query(db.api, sql`create table if not exists kept (id int)`);
   for (let id = Number(firstId); ; id++) {
     await query(db.api, sql`insert into kept values (${id})`);
@@ -25,10 +24,6 @@ async function tryToOpen(): Promise<void> {
     await db.close();
   } catch (error) {
     if (!(error instanceof DataDirectoryInUse)) throw error;
-    const answer = await askHolder(dataDir, "/ask").then(
-      (response) => response.text(),
-      () => "",
-    );
-    console.log(JSON.stringify({ opened: error.name, answer }));
+    console.log(JSON.stringify({ opened: error.name }));
   }
 }

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pino from "pino";
 import { type Environment, readConfig } from "../../src/config.ts";
-import { type Service, startService } from "../../src/service.ts";
+import { type Service, startService } from "../../src/service/start.ts";
 import { type Clock, machineClock, settable } from "./clock.ts";
 import { makeDatabase } from "./database.ts";
 import { readsLog, untilLogShowsAll } from "./log-horizon.ts";

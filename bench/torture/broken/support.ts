@@ -1,8 +1,7 @@
 import { pino } from "pino";
 import type { Config } from "../../../src/config.ts";
 import { readConfig } from "../../../src/config.ts";
-import { adminDoor } from "../../../src/flows/account/administer.ts";
-import { type Service, startService } from "../../../src/service.ts";
+import { type Service, startService } from "../../../src/service/start.ts";
 
 /** Runs the service as `serve` does, with a hand on it: `before` may change its settings, `after` what has started. */
 export async function serveBroken(
@@ -12,7 +11,6 @@ export async function serveBroken(
   const config = await before(readConfig(process.env));
   const service = await startService(config, pino({ level: "silent" }));
   const { smtpPort } = await after(service, config);
-  service.control?.serve(adminDoor({ ...service.deps, allowPrivateWebhooks: config.allowPrivateWebhooks }));
   process.stdout.write(`  API        ${service.apiUrl.origin}/v1\n  SMTP       127.0.0.1:${smtpPort}, broken\n`);
   process.on("SIGTERM", () => void service.stop().then(() => process.exit(0)));
 }

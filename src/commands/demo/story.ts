@@ -1,6 +1,6 @@
 import { composeMail } from "../../mail/write/compose.ts";
 import { smtpRelay } from "../../relay/relay.ts";
-import type { World } from "../../service.ts";
+import type { TimeAndChance } from "../../service/time-and-chance.ts";
 import type { ApiClient } from "../api-client.ts";
 import type { ReceivedEvent } from "./receiver.ts";
 import { type Hearing, hear } from "./webhook.ts";
@@ -38,7 +38,7 @@ interface Sent {
 }
 
 /** Two people write to each other by every way that there is; the conversation as one of them sees it in the end. */
-export async function tellStory(server: DemoServer, step: Step, world: World): Promise<Conversation> {
+export async function tellStory(server: DemoServer, step: Step, world: TimeAndChance): Promise<Conversation> {
   const { api } = server;
   const [ada, grace] = await step("two inboxes", async () => {
     const made = await Promise.all(["ada", "grace"].map((name) => makeInbox(server, name, world)));
@@ -72,7 +72,7 @@ interface Cast {
   grace: Inbox;
   hearing: Hearing;
   step: Step;
-  world: World;
+  world: TimeAndChance;
 }
 
 async function converse(server: DemoServer, { ada, grace, hearing, step, world }: Cast): Promise<Conversation> {
@@ -119,7 +119,7 @@ async function converse(server: DemoServer, { ada, grace, hearing, step, world }
   return conversation;
 }
 
-function makeInbox({ api, isOurs }: DemoServer, name: string, world: World): Promise<Inbox> {
+function makeInbox({ api, isOurs }: DemoServer, name: string, world: TimeAndChance): Promise<Inbox> {
   const username = isOurs ? name : `${name}-${world.randomBytes(4).toHex()}`;
   return api.ask<Inbox>("POST", "/v1/inboxes", { body: { username, externalId: "inboxd-demo" } });
 }
@@ -128,7 +128,7 @@ async function removeInboxes(api: ApiClient, inboxes: readonly Inbox[]): Promise
   await Promise.all(inboxes.map(({ id }) => api.ask("DELETE", `/v1/inboxes/${id}`)));
 }
 
-async function writeBySmtp({ smtp }: DemoServer, from: Inbox, to: Inbox, world: World): Promise<string> {
+async function writeBySmtp({ smtp }: DemoServer, from: Inbox, to: Inbox, world: TimeAndChance): Promise<string> {
   const way = { kind: "smtp", ...smtp, tls: "opportunistic", login: undefined } as const;
   const relay = smtpRelay(way, { hostname: "demo.localhost" });
   const raw = composeMail({
@@ -152,7 +152,7 @@ async function writeBySmtp({ smtp }: DemoServer, from: Inbox, to: Inbox, world: 
   }
 }
 
-async function send(api: ApiClient, from: Inbox, body: object, world: World): Promise<string> {
+async function send(api: ApiClient, from: Inbox, body: object, world: TimeAndChance): Promise<string> {
   const headers = { "idempotency-key": `demo-${world.randomBytes(16).toHex()}` };
   const { status, threadId } = await api.ask<Sent>("POST", `/v1/inboxes/${from.id}/send`, { body, headers });
   expect(status !== "failed", "it could not be delivered");

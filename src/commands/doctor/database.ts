@@ -1,6 +1,6 @@
+import type { AdminRequest } from "../../control/administer.ts";
 import { DataDirectoryInUse } from "../../database/db.ts";
 import { findCluster } from "../../database/embedded-cluster.ts";
-import type { AdminRequest } from "../../flows/account/administer.ts";
 import {
   type DatabaseFacts,
   diagnoseEmbedded,

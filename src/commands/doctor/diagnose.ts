@@ -1,6 +1,6 @@
 import type { Environment } from "../../config.ts";
+import type { AdminRequest } from "../../control/administer.ts";
 import type { DnsClient } from "../../dns/client.ts";
-import type { AdminRequest } from "../../flows/account/administer.ts";
 import { publicKeyRecord } from "../../mail/write/dkim.ts";
 import type { NameServer } from "../../standards/name-server.ts";
 import type { Lookup } from "../../webhook/resolve.ts";

@@ -1,10 +1,10 @@
-import { Refusal } from "../../domain/errors.ts";
-import { type Plan, plans } from "../../domain/limits.ts";
-import { listAccounts, listApiKeys } from "../../store/account/accounts.ts";
-import { findWebhook } from "../../store/account/webhooks.ts";
-import type { Deps } from "../deps.ts";
-import { rotateWebhookSecret, setWebhookUrl } from "../events/manage-webhook.ts";
-import { accountNamed, createAccount, createKey, revokeKey } from "./manage-accounts.ts";
+import { Refusal } from "../domain/errors.ts";
+import { type Plan, plans } from "../domain/limits.ts";
+import { accountNamed, createAccount, createKey, revokeKey } from "../flows/account/manage-accounts.ts";
+import type { Deps } from "../flows/deps.ts";
+import { rotateWebhookSecret, setWebhookUrl } from "../flows/events/manage-webhook.ts";
+import { listAccounts, listApiKeys } from "../store/account/accounts.ts";
+import { findWebhook } from "../store/account/webhooks.ts";
 
 export interface AdminDeps extends Deps {
   allowPrivateWebhooks: boolean;
@@ -79,23 +79,14 @@ export interface AdminRequest {
   arguments: Arguments;
 }
 
+/** Does it in this process: in the service that has the database, or in a command that could open it. */
 export function administer(deps: AdminDeps, request: AdminRequest): Promise<object> {
+  if (!Object.hasOwn(operations, request.operation)) throw anotherVersion();
   const operation = operations[request.operation];
   return operation(deps, request.arguments);
 }
 
-/** Answers the same over the control socket of the process that holds the embedded database. */
-export function adminDoor(deps: AdminDeps): (request: Request) => Promise<Response> {
-  return async (request) => {
-    const asked = (await request.json()) as AdminRequest;
-    if (!Object.hasOwn(operations, asked.operation))
-      return Response.json({ refused: "Cannot do this: the running server is of another version" });
-    try {
-      return Response.json({ result: await administer(deps, asked) });
-    } catch (error) {
-      if (error instanceof Refusal) return Response.json({ refused: error.message });
-      deps.log.error({ err: error, operation: asked.operation }, "admin request failed");
-      return Response.json({ refused: "Cannot do this: something went wrong, see the server's log" });
-    }
-  };
+/** To a command that is newer or older than the service which it asks. */
+export function anotherVersion(): Refusal {
+  return new Refusal("forbidden", "Cannot do this: the running server is of another version");
 }

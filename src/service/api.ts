@@ -1,0 +1,101 @@
+import type { Authenticator } from "../flows/account/authenticate.ts";
+import type { AttachmentLinks } from "../flows/read/attachment-links.ts";
+import { readiness } from "../flows/readiness.ts";
+import { emailSender } from "../flows/send/send-email.ts";
+import { attachments } from "../http/routes/attachments.ts";
+import { events } from "../http/routes/events.ts";
+import { guides } from "../http/routes/guides.ts";
+import { inboxes } from "../http/routes/inboxes.ts";
+import { messages } from "../http/routes/messages.ts";
+import { type MetricsDeps, metrics, metricsPort } from "../http/routes/metrics.ts";
+import { send } from "../http/routes/send.ts";
+import { threads } from "../http/routes/threads.ts";
+import { webhook } from "../http/routes/webhook.ts";
+import { httpApp } from "../http/shell/app.ts";
+import { serveHttp } from "../http/shell/server.ts";
+import { measured } from "../http/shell/timed-app.ts";
+import { answerFiles } from "../store/mail/answer-files.ts";
+import { version } from "../version.ts";
+import type { WebhookClient } from "../webhook/client.ts";
+import type { Workers } from "../workers/scheduler.ts";
+import type { Opening } from "./opening.ts";
+
+interface ApiParts {
+  keys: Authenticator;
+  links: AttachmentLinks;
+  webhooks: WebhookClient;
+  workers: Workers;
+  /** What is served of the metrics, if anybody wants them. */
+  numbers: Omit<MetricsDeps, "token"> | undefined;
+  baseUrl: () => string;
+  /** Whether what the service listens at is open, and has not begun to close. */
+  doors: { areOpen: boolean; areClosing: boolean };
+}
+
+export interface OpenApi {
+  url: URL;
+  /** Where metrics are read, if they are. */
+  metricsUrl: URL | undefined;
+  /** Lets requests in flight end. */
+  stop(graceMs: number): Promise<void>;
+}
+
+/** Listens for requests; what asks whether the service is ready is told "not yet" until the other doors are open too. */
+export async function openApi(opening: Opening, parts: ApiParts): Promise<OpenApi> {
+  const { config, deps, watch, opened } = opening;
+  const numbers = parts.numbers && { ...parts.numbers, token: config.metricsToken };
+  const app = await appOf(opening, parts, config.metricsPort === undefined ? numbers : undefined);
+  const timed = watch.request === undefined ? app : measured(app, watch.request);
+  const http = serveHttp(timed, { hostname: config.host, port: config.port }, deps.log);
+  opened.push(() => http.stop(0));
+  if (http.url === undefined) throw new Error("Cannot start: the API has no address");
+  if (numbers === undefined) return { url: http.url, metricsUrl: undefined, stop: http.stop };
+
+  const ownPort =
+    config.metricsPort === undefined
+      ? undefined
+      : serveHttp(metricsPort(numbers), { hostname: config.host, port: config.metricsPort }, deps.log);
+  opened.push(() => ownPort?.stop(0));
+  return { url: http.url, metricsUrl: new URL("/metrics", ownPort?.url ?? http.url), stop: http.stop };
+}
+
+/** `numbers`: what is served of them by this port. */
+async function appOf(
+  { config, deps, watch, opened }: Opening,
+  { keys, links, webhooks, workers, baseUrl, doors }: ApiParts,
+  numbers: MetricsDeps | undefined,
+) {
+  const files = await answerFiles({ directory: config.dataDir, randomBytes: deps.randomBytes });
+  opened.push(files.close);
+  const reading = { ...deps, links, answerFiles: files };
+  const sendEmail = watch.send(emailSender(deps));
+  const isReady = readiness(deps.db);
+  return httpApp(
+    {
+      authenticate: keys.authenticate,
+      health: async () => (doors.areOpen ? await isReady() : { ready: false, reason: "the listeners are not up yet" }),
+      isDraining: () => doors.areClosing,
+      newRequestId: () => deps.randomBytes(12).toHex(),
+      log: deps.log,
+      version,
+      get baseUrl() {
+        return baseUrl();
+      },
+    },
+    {
+      guarded: [
+        inboxes(deps),
+        send({ ...deps, sendEmail, settled: workers.settled, sendWaitMs: config.sendWaitMs }),
+        messages(reading),
+        threads(reading),
+        events({ ...deps, links }),
+        webhook({ ...deps, webhooks, allowPrivateWebhooks: config.allowPrivateWebhooks }),
+      ],
+      open: [
+        guides(baseUrl),
+        attachments({ ...reading, authenticate: keys.authenticate }),
+        ...(numbers === undefined ? [] : [metrics(numbers)]),
+      ],
+    },
+  );
+}

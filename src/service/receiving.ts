@@ -1,0 +1,61 @@
+import { type MailEntrance, mailEntrance } from "../flows/receive/accept-mail.ts";
+import { mailReceiver } from "../flows/receive/receive-email.ts";
+import { fileUnparsed } from "../flows/receive/unparsed-mail.ts";
+import { mailParser } from "../mail/read/parse.ts";
+import { loadCertificate, selfSigned } from "../smtp/certificate.ts";
+import { type SmtpListener, startSmtp } from "../smtp/listener.ts";
+import type { Certificate } from "../smtp/self-signed.ts";
+import { originOf } from "../standards/ip.ts";
+import type { WorkerDeps } from "../workers/scheduler.ts";
+import type { Opening } from "./opening.ts";
+
+/** The way in of a mail, behind the listener and behind our own sends to our own domain. */
+export interface Receiving {
+  entrance: MailEntrance;
+  fileUnparsed: WorkerDeps["fileUnparsed"];
+}
+
+export function openReceiving({ config, deps, opened }: Opening): Receiving {
+  const parser = mailParser({
+    mailDomain: config.mailDomain,
+    onFault: (fault) => deps.log.warn({ fault }, "parser failed"),
+  });
+  opened.push(parser.close);
+  const receiving = { ...deps, parse: parser.parseInTurn, receive: mailReceiver(deps) };
+  return {
+    entrance: mailEntrance({ ...receiving, operatorInbox: config.operatorInbox }),
+    fileUnparsed: (mail, claim, signal) => fileUnparsed(receiving, mail, claim, signal),
+  };
+}
+
+export async function openSmtp(opening: Opening, { entrance }: Receiving): Promise<SmtpListener> {
+  const { config, deps, watch, opened } = opening;
+  const door = { ...entrance, accept: watch.accept("smtp", entrance.accept) };
+  const smtp = await startSmtp(door, {
+    host: config.smtpHost,
+    port: config.smtpPort,
+    hostname: config.smtpHostname,
+    maxBytes: config.smtpMaxBytes,
+    limits: {
+      maxConnectionsPerAddress: config.smtpMaxConnectionsPerAddress,
+      uncountedAddresses: config.trustedProxies,
+    },
+    certificate: await certificateOf(opening),
+    originOf,
+    observe: {
+      ...watch.smtp,
+      fault(err, during) {
+        watch.smtp.fault?.(err, during);
+        deps.log.warn({ err, during }, "smtp fault");
+      },
+    },
+  });
+  opened.push(() => smtp.stop(0));
+  return smtp;
+}
+
+/** The operator's, or one that this directory keeps. */
+export function certificateOf({ config, deps }: Opening): Promise<Certificate> {
+  if (config.smtpTls !== undefined) return loadCertificate(config.smtpTls);
+  return selfSigned({ ...deps, dataDir: config.dataDir, hostname: config.smtpHostname });
+}

@@ -1,0 +1,54 @@
+import { join } from "node:path";
+import type { Config } from "../config.ts";
+import { type DnsClient, dnsClient } from "../dns/client.ts";
+import type { RecordType, RecordValues } from "../dns/records.ts";
+import { directRelay } from "../relay/direct.ts";
+import type { MailResolver } from "../relay/mx.ts";
+import { type Relay, smtpRelay, withinTime } from "../relay/relay.ts";
+import { sandboxRelay } from "../relay/sandbox.ts";
+import { version } from "../version.ts";
+import { type WebhookClient, webhookClient } from "../webhook/client.ts";
+import type { Opening } from "./opening.ts";
+import type { TimeAndChance } from "./time-and-chance.ts";
+
+export function openWebhooks({ config, opened }: Opening): WebhookClient {
+  const webhooks = webhookClient({
+    allowPrivate: config.allowPrivateWebhooks,
+    timeoutMs: config.webhookTimeoutMs,
+    version,
+  });
+  opened.push(webhooks.close);
+  return webhooks;
+}
+
+export function openRelay({ config, deps, opened }: Opening): Relay {
+  const { now, randomBytes } = deps;
+  const dns = dnsClient({ now, randomBytes, servers: config.dnsServers });
+  const relay = wayOut(config, deps, dns);
+  opened.push(relay.close);
+  // Closed before the relay, which waits for what it has in hand: that must not wait for a name server.
+  opened.push(dns.close);
+  return relay;
+}
+
+/** The one way out that the configuration chose. */
+function wayOut(config: Config, { now, random }: Pick<TimeAndChance, "now" | "random">, dns: DnsClient): Relay {
+  const { outbound, smtpHostname: hostname } = config;
+  if (outbound.kind === "smtp") return withinTime(smtpRelay(outbound, { hostname }));
+  if (outbound.kind === "direct") return withinTime(directRelay({ hostname, resolver: mailResolver(dns), random }));
+  return sandboxRelay({ directory: join(config.dataDir, "sandbox"), now });
+}
+
+/** No records where there are none; rejects where nobody could say, and only there. */
+function mailResolver({ ask }: DnsClient): MailResolver {
+  async function recordsOf<Type extends RecordType>(name: string, type: Type): Promise<RecordValues[Type][]> {
+    const answer = await ask(name, type);
+    if (answer.kind === "unknown") throw new Error(answer.reason);
+    return answer.kind === "found" ? [...answer.records] : [];
+  }
+  return {
+    resolveMx: (domain) => recordsOf(domain, "MX"),
+    resolve4: (name) => recordsOf(name, "A"),
+    resolve6: (name) => recordsOf(name, "AAAA"),
+  };
+}

@@ -1,0 +1,129 @@
+import type { Logger } from "pino";
+import type { Config } from "../config.ts";
+import { serveControl } from "../control/server.ts";
+import { type Database, openDatabase } from "../database/db.ts";
+import { idMaker } from "../domain/ids.ts";
+import { authenticator } from "../flows/account/authenticate.ts";
+import { type FirstStart, seedFirstAccount } from "../flows/account/manage-accounts.ts";
+import type { Deps } from "../flows/deps.ts";
+import { attachmentLinks } from "../flows/read/attachment-links.ts";
+import { serviceMetrics } from "../metrics/service.ts";
+import { migrate } from "../store/migrate.ts";
+import { alignEventLog } from "../store/outbox/event-log.ts";
+import { findOrInsertSetting } from "../store/upkeep/settings.ts";
+import { version } from "../version.ts";
+import type { Workers } from "../workers/scheduler.ts";
+import { openApi } from "./api.ts";
+import { type Closers, closers } from "./closers.ts";
+import { hearChanges } from "./hearing.ts";
+import type { Opening } from "./opening.ts";
+import { certificateOf, openReceiving, openSmtp } from "./receiving.ts";
+import { openWebhooks } from "./sending.ts";
+import { bySharedClock, realWorld, type TimeAndChance } from "./time-and-chance.ts";
+import { openWorkers } from "./working.ts";
+
+export interface Service {
+  apiUrl: URL;
+  smtp: { address: string; port: number };
+  /** Where metrics are read, if they are. */
+  metricsUrl: URL | undefined;
+  engine: Database["engine"];
+  /** What a first start made, to be shown once. */
+  firstStart: FirstStart;
+  deps: Deps;
+  /** Reads the certificate again; the old one stays in force when the new one is wrong. */
+  reloadCertificate(): Promise<void>;
+  /** Takes nothing new, lets what is in hand end, and releases what is claimed (contract §11). */
+  stop(): Promise<void>;
+}
+
+/** Opens all that there is, in the order in which one part needs the other; what was opened is closed again if the rest can't be. */
+export async function startService(
+  config: Config,
+  log: Logger,
+  timeAndChance: TimeAndChance = realWorld,
+): Promise<Service> {
+  const opened = closers();
+  try {
+    return await start(config, log, timeAndChance, opened);
+  } catch (error) {
+    await opened.closeAll();
+    throw error;
+  }
+}
+
+async function start(config: Config, log: Logger, own: TimeAndChance, opened: Closers): Promise<Service> {
+  const db = await openDatabase({
+    url: config.databaseUrl,
+    dataDir: config.dataDir,
+    onWarning: (warning) => log.warn(warning),
+  });
+  opened.push(db.close);
+  const timeAndChance = await bySharedClock(own, { db, log, opened });
+  await migrate(db);
+  await alignEventLog(db);
+
+  let nudge: Workers["nudge"] = () => undefined;
+  const deps: Deps = {
+    ...timeAndChance,
+    db,
+    log,
+    newId: idMaker(timeAndChance.randomBytes),
+    mailDomain: config.mailDomain,
+    limits: config.limits,
+    nudge: (kind) => nudge(kind),
+  };
+  const isWanted = config.metricsPort !== undefined || config.metricsToken !== undefined;
+  const { watch, served, ...numbers } = serviceMetrics({ isWanted, db, version, now: deps.now });
+  opened.push(numbers.stop);
+  const opening: Opening = { config, deps, watch, opened };
+
+  const firstStart = await seedFirstAccount(deps, config);
+  const keys = authenticator(deps);
+  const receiving = openReceiving(opening);
+  opened.push(await hearChanges(db, keys, receiving.entrance.forget));
+
+  let baseUrl = config.baseUrl ?? "";
+  const links = await attachmentLinks({
+    signingKey: config.signingKey ?? (await findOrInsertSetting(db.api, "signing_key", deps.randomBytes(32).toHex())),
+    ttlSeconds: config.attachmentUrlTtlSeconds,
+    baseUrl: () => baseUrl,
+  });
+  const webhooks = openWebhooks(opening);
+  const workers = await openWorkers(opening, { receiving, webhooks, links });
+  nudge = workers.nudge;
+
+  const doors = { areOpen: false, areClosing: false };
+  const api = await openApi(opening, {
+    ...{ keys, links, webhooks, workers, doors },
+    numbers: served,
+    baseUrl: () => baseUrl,
+  });
+  baseUrl ||= api.url.origin;
+  const smtp = await openSmtp(opening, receiving);
+  numbers.listener(smtp);
+  if (db.engine === "embedded") {
+    const { dataDir, allowPrivateWebhooks } = config;
+    opened.push(serveControl({ ...deps, dataDir, allowPrivateWebhooks, version }).close);
+  }
+  doors.areOpen = true;
+
+  return {
+    apiUrl: api.url,
+    smtp: { address: smtp.address, port: smtp.port },
+    metricsUrl: api.metricsUrl,
+    engine: db.engine,
+    firstStart,
+    deps,
+    reloadCertificate: async () => smtp.reloadCertificate(await certificateOf(opening)),
+    async stop() {
+      doors.areClosing = true;
+      const endMs = performance.now() + config.shutdownTimeoutMs;
+      await Promise.all([smtp.stop(config.shutdownTimeoutMs), api.stop(config.shutdownTimeoutMs)]);
+      // Last, since a send in flight waits for its first attempt.
+      await workers.stop(Math.max(0, endMs - performance.now()));
+      await keys.flush().catch((err: unknown) => log.warn({ err }, "last use of keys not written"));
+      await opened.closeAll();
+    },
+  };
+}

@@ -1,0 +1,38 @@
+import type { AttachmentLinks } from "../flows/read/attachment-links.ts";
+import { dkimSigner } from "../mail/write/dkim.ts";
+import type { WebhookClient } from "../webhook/client.ts";
+import { startSearchIndexer } from "../workers/index-search.ts";
+import { startWorkers, type Workers } from "../workers/scheduler.ts";
+import type { Opening } from "./opening.ts";
+import type { Receiving } from "./receiving.ts";
+import { openRelay } from "./sending.ts";
+
+interface WorkedWith {
+  receiving: Receiving;
+  webhooks: WebhookClient;
+  links: AttachmentLinks;
+}
+
+/** Begins what the service does by itself. */
+export async function openWorkers(opening: Opening, { receiving, webhooks, links }: WorkedWith): Promise<Workers> {
+  const { config, deps, watch, opened } = opening;
+  const relay = openRelay(opening);
+  const workers = await startWorkers({
+    ...deps,
+    relay: watch.relay(relay),
+    signMail: config.dkim && (await dkimSigner({ domain: config.mailDomain, ...config.dkim })),
+    acceptMail: watch.accept("internal", receiving.entrance.accept),
+    maxQueueHours: config.maxQueueHours,
+    relayRetrySeconds: config.relayRetrySeconds,
+    fileUnparsed: receiving.fileUnparsed,
+    webhooks: watch.webhooks(webhooks),
+    links,
+    webhookTimeoutMs: config.webhookTimeoutMs,
+    webhookRetrySeconds: config.webhookRetrySeconds,
+    eventRetentionDays: config.eventRetentionDays,
+    observe: watch.workers,
+  });
+  opened.push(() => workers.stop(0));
+  opened.push(startSearchIndexer(deps).stop);
+  return workers;
+}
