@@ -130,11 +130,11 @@ function noteLine(ledger: Ledger, line: string): void {
     return;
   }
   const entry = JSON.parse(line) as {
-    level: number | string;
+    level: string;
     msg?: string;
     err?: { message?: string; stack?: string };
   };
-  const isError = typeof entry.level === "number" ? entry.level >= 50 : entry.level === "error";
+  const isError = entry.level === "error" || entry.level === "fatal";
   if (isError) ledger.violation("log", `${entry.msg}: ${(entry.err?.stack ?? "").slice(0, 600)}`);
   else ledger.count(`log: ${entry.msg}`);
 }

@@ -1,7 +1,7 @@
 import { oneLine } from "../standards/text.ts";
 import { tell } from "./terminal.ts";
 
-const levels: Readonly<Record<number, string>> = { 20: "debug", 30: "info ", 40: "WARN ", 50: "ERROR", 60: "FATAL" };
+const urgent: readonly unknown[] = ["warn", "error", "fatal"];
 
 /** One line for a person instead of JSON, without another process or package. */
 export function prettyStream(): { write: (line: string) => void } {
@@ -12,7 +12,8 @@ export function prettyStream(): { write: (line: string) => void } {
         ([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`,
       );
       const at = String(time).slice(11, 23);
-      tell(`${at} ${levels[Number(level)] ?? level} ${oneLine([msg, ...fields].join(" "))}\n`);
+      const shown = urgent.includes(level) ? String(level).toUpperCase() : String(level);
+      tell(`${at} ${shown.padEnd(5)} ${oneLine([msg, ...fields].join(" "))}\n`);
       const stack = (err as { stack?: string } | undefined)?.stack;
       if (stack !== undefined) tell(`${stack}\n`);
     },

@@ -56,7 +56,12 @@ function untilStopped(service: Service, log: Logger): Promise<number> {
 }
 
 function loggerOf({ logLevel, logFormat }: Config): Logger {
-  const options = { level: logLevel, base: { service: "inboxd" }, timestamp: pino.stdTimeFunctions.isoTime };
+  const options = {
+    level: logLevel,
+    formatters: { level: (level: string) => ({ level }) },
+    base: { service: "inboxd" },
+    timestamp: pino.stdTimeFunctions.isoTime,
+  };
   return logFormat === "pretty" ? pino(options, prettyStream()) : pino(options, process.stdout);
 }
 

@@ -127,7 +127,11 @@ test("the log is JSON and holds no key and no secret", () => {
     .printed()
     .split("\n")
     .filter((line) => line.startsWith("{"));
-  for (const line of lines) expect(JSON.parse(line)).toMatchObject({ service: "inboxd", msg: expect.any(String) });
+  for (const line of lines) {
+    const level = expect.stringMatching(/^(?:info|warn)$/);
+    const told = { service: "inboxd", level, msg: expect.any(String), time: expect.stringMatching(/Z$/) };
+    expect(JSON.parse(line)).toMatchObject(told);
+  }
   expect(lines.join("\n")).not.toMatch(/ibx_|whsec_/);
 });
 

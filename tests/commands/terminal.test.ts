@@ -45,7 +45,7 @@ describe("What strangers wrote reaches no terminal as controls", () => {
   test("a log for people", async () => {
     const program = join(import.meta.dir, "../../src/commands/pretty-log.ts");
     const line = JSON.stringify({
-      level: 30,
+      level: "info",
       time: "",
       msg: hostile,
       id: hostile,
@@ -54,6 +54,7 @@ describe("What strangers wrote reaches no terminal as controls", () => {
     const script = `import { prettyStream } from ${JSON.stringify(program)}; prettyStream().write(${JSON.stringify(line)});`;
     const child = Bun.spawn([process.execPath, "-e", script], { stdout: "pipe", stderr: "inherit" });
     const printed = await new Response(child.stdout).text();
+    expect(printed).toStartWith(" info  ");
     expect(printed.match(/safe/g)).toHaveLength(3);
     expect(printed).not.toMatch(controls);
   });
