@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { describeConfig, readConfig } from "../src/config.ts";
 
 const house = join(import.meta.dir, "..");
 const linesOf = (file: string) => readFileSync(join(house, file), "utf8").split("\n");
@@ -39,4 +40,29 @@ test("and that is all that the binary needs", async () => {
   } finally {
     rmSync(directory, { recursive: true });
   }
+});
+
+interface Compose {
+  services: Record<"inboxd" | "database", { environment: Record<string, string | number>; env_file?: unknown }>;
+}
+
+const compose = linesOf("compose.yaml").join("\n");
+const { inboxd, database } = (Bun.YAML.parse(compose) as Compose).services;
+
+test("beside it in compose, .env has a way in for each setting but for those that the container decides", () => {
+  expect(inboxd.env_file).toEqual([{ path: ".env", required: false }]);
+  const { BASE_URL, ...decided } = inboxd.environment;
+  expect(BASE_URL).toMatch(/^\$\{BASE_URL:-/);
+  expect(Object.keys(decided)).toEqual(["DATABASE_URL", "DATA_DIR", "HOST", "PORT", "SMTP_HOST", "SMTP_PORT"]);
+  const environment = Object.fromEntries(Object.entries(decided).map(([name, value]) => [name, String(value)]));
+  const settings = describeConfig(readConfig({ ...environment, DATABASE_URL: "postgres://inboxd@database/inboxd" }));
+  expect(settings).toMatchObject({ DATA_DIR: "/data", HOST: "0.0.0.0", SMTP_HOST: "0.0.0.0" });
+});
+
+test("and no password stands there: it does not start without one of its operator", () => {
+  expect(inboxd.environment.DATABASE_URL).toMatch(
+    /^postgres:\/\/inboxd:\$\{POSTGRES_PASSWORD:\?[^}]+\}@database\/inboxd$/,
+  );
+  expect(database.environment.POSTGRES_PASSWORD).toMatch(/^\$\{POSTGRES_PASSWORD\}$/);
+  expect(compose).not.toContain("POSTGRES_PASSWORD:-");
 });
