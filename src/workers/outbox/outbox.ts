@@ -1,7 +1,7 @@
 import { DatabaseUnavailable, type Db } from "../../database/db.ts";
 import type { ClaimedItem } from "../../store/outbox/claims.ts";
 import { releaseItems } from "../../store/outbox/outbox.ts";
-import { alarm } from "./alarm.ts";
+import { type Alarm, alarm } from "./alarm.ts";
 import { type DueRows, dueRows } from "./due-rows.ts";
 import { type InHand, rowsInHand } from "./in-hand.ts";
 import type { Job, OutboxDeps, SettledClaim } from "./job.ts";
@@ -33,13 +33,9 @@ export function outboxWorker<Item extends ClaimedItem, Settlement extends Settle
   const due = dueRows(deps, kind, leaseMs);
   const inHand = rowsInHand(deps, job);
   const ledger = ledgerOf(deps, job, inHand.cutOff);
-  const rounds = roundsOf(round, (err) => {
-    const message = "cannot work on the outbox: trying again";
-    if (err instanceof DatabaseUnavailable) deps.log.warn({ err, kind: kind.name }, message);
-    else deps.log.error({ err, kind: kind.name }, message);
-  });
-  const begin = beginnerOf(deps.db, lanes, { line, due, inHand, ledger, rounds });
+  const rounds = roundsOf(round, (err) => tellOfFailure(deps.log, kind.name, err));
   const askAgain = alarm(wake);
+  const claimOnce = claimerOf(deps, job, { line, due, inHand, ledger, rounds }, askAgain);
   const roomComes = alarm(rounds.goOn);
 
   function wake(): void {
@@ -57,21 +53,6 @@ export function outboxWorker<Item extends ClaimedItem, Settlement extends Settle
     roomComes.clear();
     const ms = lanes.roomInMs();
     if (ms !== undefined && ms > 0) roomComes.setIn(ms);
-  }
-
-  /** False when there is nothing more to claim now. */
-  async function claimOnce(): Promise<boolean> {
-    if ((await due.readyRecovered()) > 0) line.sweep();
-    const question = line.ask();
-    if (question === undefined) return false;
-    const nudgesBefore = line.nudges();
-    const leasedUntil = new Date(deps.now().getTime() + leaseMs);
-    const answer = await job.claim({ ...question, kind, claimer: deps.claimer, leasedUntil });
-    const ms = pauseMs(answer, deps.random);
-    if (ms !== undefined) askAgain.setIn(ms);
-    line.hear(question, answer);
-    await begin(answer.items, nudgesBefore);
-    return answer.items.length > 0 || (!answer.contended && line.isSweeping());
   }
 
   return {
@@ -95,12 +76,42 @@ export function outboxWorker<Item extends ClaimedItem, Settlement extends Settle
   };
 }
 
+/** An outage is the database's affair; anything else that ends a round is a bug. */
+function tellOfFailure(log: OutboxDeps["log"], kind: string, err: unknown): void {
+  const level = err instanceof DatabaseUnavailable ? "warn" : "error";
+  log[level]({ err, kind }, "cannot work on the outbox: trying again");
+}
+
 interface Parts<Item extends ClaimedItem, Settlement> {
   line: Line<Item>;
   due: DueRows;
   inHand: InHand<Item, Settlement>;
   ledger: Ledger<Settlement>;
   rounds: Rounds;
+}
+
+/** Claims what the line asks for and begins it; false when there is nothing more to claim now. */
+function claimerOf<Item extends ClaimedItem, Settlement extends SettledClaim>(
+  { db, now, random, claimer }: OutboxDeps,
+  { kind, lanes, leaseMs, claim }: Job<Item, Settlement>,
+  parts: Parts<Item, Settlement>,
+  askAgain: Alarm,
+): () => Promise<boolean> {
+  const { line, due } = parts;
+  const begin = beginnerOf(db, lanes, parts);
+  return async () => {
+    if ((await due.readyRecovered()) > 0) line.sweep();
+    const question = line.ask();
+    if (question === undefined) return false;
+    const nudgesBefore = line.nudges();
+    const leasedUntil = new Date(now().getTime() + leaseMs);
+    const answer = await claim({ ...question, kind, claimer, leasedUntil });
+    const ms = pauseMs(answer, random);
+    if (ms !== undefined) askAgain.setIn(ms);
+    line.hear(question, answer);
+    await begin(answer.items, nudgesBefore);
+    return answer.items.length > 0 || (!answer.contended && line.isSweeping());
+  };
 }
 
 /** Begins what was claimed, gives back what finds no place, and sees each attempt through to the ledger. */

@@ -1,0 +1,168 @@
+import { closeSync, fdatasyncSync, fsyncSync, openSync } from "node:fs";
+import { PGlite } from "@electric-sql/pglite";
+import { NodeFS } from "@electric-sql/pglite/nodefs";
+import fileSystem from "../../node_modules/@electric-sql/pglite/dist/pglite.data" with { type: "file" };
+import program from "../../node_modules/@electric-sql/pglite/dist/pglite.wasm" with { type: "file" };
+import { DatabaseUnavailable, diskFull } from "./unavailable.ts";
+import { readers } from "./wire.ts";
+
+/** As it comes, each start asks the catalogue for all array types, which are read here by `readers` alone. */
+export class Engine extends PGlite {
+  override async _initArrayTypes(): Promise<void> {}
+}
+
+/** The engine can't be started on its directory: for what reason, in its own words. */
+export class EngineNotStarted extends DatabaseUnavailable {
+  readonly words: string;
+
+  constructor(words: string) {
+    super(`the embedded engine does not start: ${words}`, meansFullDisk(words) ? diskFull : undefined);
+    this.name = "EngineNotStarted";
+    this.words = words;
+  }
+}
+
+function meansFullDisk(words: string): boolean {
+  return /No space left|quota exceeded/i.test(words);
+}
+
+/** What is wrong with its directory, and what its owner can do about it. */
+export function cureOf(words: string): string {
+  if (meansFullDisk(words)) return `its disk is full (${words}); make room, then start again`;
+  if (/Permission denied|Operation not permitted/i.test(words)) {
+    return `it can't be read and written (${words}); let the user that runs inboxd own it`;
+  }
+  return `it is damaged, or another program's (${words}); put a backup in its place, or set DATA_DIR to an empty directory`;
+}
+
+/** Starts an engine on its directory; throws EngineNotStarted, and keeps nothing, where that does not do. */
+export async function startEngine(directory: string, onFlush: () => void): Promise<Engine> {
+  const said: string[] = [];
+  let isStarting = true;
+  const engine = new Engine({
+    fs: filesThatReachTheDisk(directory, onFlush),
+    // As it comes, the engine is told never to flush (-F).
+    startParams: [
+      ...PGlite.defaultStartParams.filter((param) => param !== "-F"),
+      ...["wal_sync_method=fsync", "shared_buffers=64MB", shortPendingList].flatMap((setting) => ["-c", setting]),
+    ],
+    pgliteWasmModule: await compiled(),
+    fsBundle: Bun.file(fileSystem),
+    // Never used, since the cluster is there; but without one the engine looks for the real one beside its source.
+    initdbWasmModule: new WebAssembly.Module(emptyModule),
+    parsers: readers,
+    serializers: { 17: (bytes) => bytes },
+    onStderr: (line) => isStarting && said.push(line) > 0,
+  });
+  try {
+    await engine.waitReady;
+  } catch (error) {
+    abandon(engine);
+    // Its file system throws what is no Error, and has no words.
+    throw new EngineNotStarted(lastWords(said) ?? (error instanceof Error ? error.message : "a file can't be used"));
+  } finally {
+    isStarting = false;
+  }
+  return engine;
+}
+
+/**
+ * Whoever fills the list of words that wait for their place in the search index puts all of them there, while everybody waits: up to
+ * a second for the usual 4 MB, a tenth of one for this. It takes no longer in all.
+ */
+const shortPendingList = "gin_pending_list_limit=512kB";
+
+/** Why the engine ended: what it complained of last, and in detail. `2026-11-22 13:44:04.989 UTC [42] FATAL:  …` */
+function lastWords(said: readonly string[]): string | undefined {
+  const complaint = said.findLastIndex((line) => /(?:FATAL|PANIC): |^postgres: /.test(line));
+  if (complaint === -1) return undefined;
+  const words = said.slice(complaint, complaint + 2).filter((line, at) => at === 0 || line.includes(" DETAIL: "));
+  return words.map((line) => line.replace(/^.*?\b(?:[A-Z]+|postgres): +/, "").replace(/\.$/, "")).join("; ");
+}
+
+/**
+ * The engine's file system has no flush: it must have one before the engine starts, since a start may recover and checkpoint.
+ * On the way the engine's alarm is got hold of.
+ */
+function filesThatReachTheDisk(directory: string, onFlush: () => void): NodeFS {
+  const files = new NodeFS(directory);
+  const init = files.init.bind(files);
+  files.init = async (engine, options) => {
+    const { emscriptenOpts } = await init(engine, options);
+    const addFlush = ({ NODEFS }: { NODEFS: unknown }) => {
+      const { stream_ops, realPath } = NODEFS as NodeFiles;
+      stream_ops.fsync = ({ nfd, node }) => {
+        if (nfd === undefined) flushDirectory(realPath(node));
+        else fdatasyncSync(nfd);
+        onFlush();
+        return 0;
+      };
+    };
+    const instantiateWasm = (imports: EngineImports, done: unknown) => {
+      alarms.set(engine, () => imports.env._setitimer_js(realTime, 0));
+      return emscriptenOpts.instantiateWasm(imports, done);
+    };
+    const preRun = [...(emscriptenOpts.preRun ?? []), addFlush];
+    return { emscriptenOpts: { ...emscriptenOpts, preRun, instantiateWasm } };
+  };
+  return files;
+}
+
+function flushDirectory(path: string): void {
+  const directory = openSync(path, "r");
+  try {
+    fsyncSync(directory);
+  } finally {
+    closeSync(directory);
+  }
+}
+
+let compiledProgram: Promise<WebAssembly.Module> | undefined;
+
+/** Compiled once, however often an engine is started. */
+export function compiled(): Promise<WebAssembly.Module> {
+  compiledProgram ??= Bun.file(program).arrayBuffer().then(WebAssembly.compile);
+  return compiledProgram;
+}
+
+const emptyModule = new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]);
+
+/** Takes away the alarm that an engine has set for itself, which would keep all of its memory until it rings. */
+const alarms = new WeakMap<object, () => void>();
+
+/** What the engine's program is given of the outside, as far as it is used here: setitimer(2). */
+interface EngineImports {
+  env: { _setitimer_js: (which: number, ms: number) => number };
+}
+
+const realTime = 0;
+
+/** An engine that has failed can't be closed: only its files can, and its alarm be taken away. */
+export function abandon(engine: Engine): void {
+  if (engine.closed) return;
+  alarms.get(engine)?.();
+  for (const file of openFilesOf(engine)) {
+    try {
+      if (file?.nfd !== undefined) closeSync(file.nfd);
+    } catch {
+      // It was closed already.
+    }
+  }
+}
+
+/** An open file of the engine; a directory has no descriptor of the host's. */
+interface OpenFile {
+  nfd?: number;
+  node: object;
+}
+
+/** The part of Emscripten's NODEFS that is used here. */
+interface NodeFiles {
+  stream_ops: { fsync?: (file: OpenFile) => number };
+  realPath(node: object): string;
+}
+
+/** None where it ended before it had a file system. */
+function openFilesOf({ Module }: { Module?: PGlite["Module"] }): readonly (OpenFile | null | undefined)[] {
+  return (Module?.FS as unknown as { streams: (OpenFile | null)[] } | undefined)?.streams ?? [];
+}
