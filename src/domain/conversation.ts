@@ -1,4 +1,7 @@
-/** How one message changes what an inbox and a thread know of themselves. Decided under the lock on the inbox. */
+/**
+ * How one message changes what an inbox and a thread know of themselves. What is decided from a read of the inbox is
+ * written only while the inbox is as it was read.
+ */
 
 export interface InboxState {
   id: string;

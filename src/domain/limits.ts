@@ -37,7 +37,7 @@ export function parsePlanLimit(text: string, fallback: number): { value: Record<
 
 export const burstWindowMs = 60_000;
 
-/** What an inbox has sent before this send, read under the lock on it. */
+/** What an inbox has sent before this send, which is written only while that is so. */
 export interface SendUsage {
   /** Accepted sends of the last 60 seconds, and the oldest of them. */
   inWindow: number;

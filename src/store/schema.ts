@@ -92,7 +92,10 @@ export const inboxes = pgTable(
     externalId: text(),
     createdAt: instant().notNull(),
     deletedAt: instant(),
-    /** Also the last number given: messages of an inbox are numbered without gaps, under the lock on this row. */
+    /**
+     * Also the last number given: messages of an inbox are numbered without gaps, since what is numbered from a read of
+     * this row is written only while the row is as it was read.
+     */
     messageCount: integer().notNull().default(0),
     inboundCount: integer().notNull().default(0),
     threadCount: integer().notNull().default(0),
