@@ -8,7 +8,7 @@ import { listenPostgres } from "./notifications.ts";
 import { openPool, type PoolUsage, type Runner } from "./pool.ts";
 import { refuseSharedSessions, withPoolerCure } from "./pooler.ts";
 import { openPostgresPool, type PostgresOptions, sessionSettings } from "./postgres.ts";
-import { type Db, drizzleOver, query } from "./session.ts";
+import { type Db, query } from "./session.ts";
 import { DatabaseUnavailable } from "./unavailable.ts";
 
 export { DataDirectoryInUse } from "./directory-lock.ts";
@@ -101,20 +101,19 @@ async function openPostgresDatabase(url: string, options: DatabaseOptions): Prom
   const quick = { connectMs: timeouts.promptlyMs, deadlineMs: timeouts.promptlyMs, acquireMs: timeouts.promptlyMs };
   const prompt = openPostgresPool({ url, size: 1, ...timeouts, ...quick });
   const unhurried = { ...timeouts, deadlineMs: 0, statementMs: 0, lockMs: 0, idleInTransactionMs: 0 };
-  const api = drizzleOver(pools.api);
   const close = () => Promise.all([...Object.values(pools), prompt].map((each) => each.close()));
   try {
     await refuseSharedSessions(pools.api, pools.work);
-    await judgeServer(api, options.onWarning);
+    await judgeServer(pools.api, options.onWarning);
   } catch (error) {
     await close();
     throw withPoolerCure(error, settingNames);
   }
   return {
     engine: "postgres",
-    api,
-    mail: drizzleOver(pools.mail),
-    work: drizzleOver(pools.work),
+    api: pools.api,
+    mail: pools.mail,
+    work: pools.work,
     listen: (channel, onNotify, onState) => listenPostgres({ url, ...timeouts }, channel, onNotify, onState),
     promptly: (work) => promptly(timeouts.promptlyMs, work(prompt)),
     async maintain(work) {
@@ -142,12 +141,11 @@ async function openEmbeddedDatabase(options: DatabaseOptions): Promise<Database>
     acquireMs: timeouts.acquireMs,
     lifetimeMs: Number.POSITIVE_INFINITY,
   });
-  const db = drizzleOver(pool);
   return {
     engine: "embedded",
-    api: db,
-    mail: db,
-    work: db,
+    api: pool,
+    mail: pool,
+    work: pool,
     async listen(channel, onNotify, onState) {
       const stop = await embedded.listen(channel, onNotify);
       onState?.(true);

@@ -1,6 +1,7 @@
 import { getTableColumns, type SQL, sql } from "drizzle-orm";
 import { getTableConfig, type PgColumn, type PgTable } from "drizzle-orm/pg-core";
 import { arrayOf, type Db, query } from "../database/db.ts";
+import { columnName } from "./columns.ts";
 
 /**
  * Many rows in one statement with one parameter, or a few. The text of the statement depends on the table alone, so it is
@@ -24,6 +25,12 @@ export function insertion<T extends PgTable>(table: T, rows: readonly T["$inferI
 /** The same, passing over rows whose key is there already. */
 export function insertNewRows<T extends PgTable>(db: Db, table: T, rows: readonly T["$inferInsert"][]): Promise<void> {
   return insertRows(db, table, rows, sql` on conflict do nothing`);
+}
+
+/** False, and nothing is written, where its key is there already. */
+export async function insertRow<T extends PgTable>(db: Db, table: T, row: T["$inferInsert"]): Promise<boolean> {
+  const made = await query(db, insertion(table, [row], sql` on conflict do nothing returning 1`));
+  return made.length === 1;
 }
 
 /** Values as a set of rows called `row`, with the names of `names` and the types that `table` gives them. */
@@ -107,9 +114,4 @@ export function recordsWith(columns: Record<string, PgColumn>): Records {
 
 function list(columns: [string, PgColumn][], each: (name: string, column: PgColumn) => string): string {
   return columns.map(([name, column]) => each(name, column)).join(", ");
-}
-
-/** As `casing: "snake_case"` names it. */
-export function columnName(column: PgColumn): string {
-  return column.name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

@@ -11,28 +11,22 @@ import { startService } from "../../src/service/start.ts";
 const moment = process.argv[2];
 const service = await startService(readConfig(process.env), pino({ level: "silent" }));
 const { mail } = service.deps.db;
-const session = mail._.session;
-const prepareQuery = session.prepareQuery.bind(session);
+const { run } = mail;
 
 // Mail is written by one statement, which is its own transaction. One that is begun here, and not yet committed, is what the
 // server has in hand when the process dies in the middle of it.
-session.prepareQuery = ((...[asked, ...rest]: Parameters<typeof prepareQuery>) => {
-  const prepared = prepareQuery(asked, ...rest);
-  if (!asked.sql.includes("insert into messages")) return prepared;
-  return Object.assign(Object.create(prepared), {
-    async execute() {
-      if (moment === "before") {
-        await mail.transaction(async (tx) => {
-          await tx._.session.prepareQuery(asked, ...rest).execute();
-          if (await hasMail(tx)) die();
-        });
-      }
-      const written = await prepared.execute();
-      if (moment === "after" && (await hasMail(mail))) die();
-      return written;
-    },
-  });
-}) as typeof session.prepareQuery;
+mail.run = async (text, values, shape) => {
+  if (!text.includes("insert into messages")) return run(text, values, shape);
+  if (moment === "before") {
+    await mail.transaction(async (tx) => {
+      await tx.run(text, values, shape);
+      if (await hasMail(tx)) die();
+    });
+  }
+  const written = await run(text, values, shape);
+  if (moment === "after" && (await hasMail(mail))) die();
+  return written;
+};
 
 console.log(JSON.stringify({ smtpPort: service.smtp.port, apiUrl: service.apiUrl.href }));
 

@@ -1,18 +1,13 @@
-import { and, asc, desc, eq, isNull, sql } from "drizzle-orm";
+import { sql } from "drizzle-orm";
 import { type Db, query } from "../../database/db.ts";
-import type { Plan } from "../../domain/limits.ts";
+import { type Selected, selected } from "../columns.ts";
 import { lockNumber } from "../locks.ts";
-import { recordSet } from "../rows.ts";
+import { insertNewRows, insertRow, recordSet } from "../rows.ts";
 import { accounts, apiKeys } from "../schema.ts";
 
-export interface Account {
-  id: string;
-  name: string;
-  plan: Plan;
-  createdAt: Date;
-}
+const accountFields = selected(accounts, "a", ["id", "name", "plan", "createdAt"]);
 
-const accountFields = { id: accounts.id, name: accounts.name, plan: accounts.plan, createdAt: accounts.createdAt };
+export type Account = Selected<typeof accountFields>;
 
 /** Held to the end of the transaction, so that of many first starts at once one makes the first account. */
 export async function lockFirstStart(tx: Db): Promise<void> {
@@ -20,83 +15,58 @@ export async function lockFirstStart(tx: Db): Promise<void> {
 }
 
 export async function findFirstAccount(db: Db): Promise<Account | undefined> {
-  const [account] = await db.select(accountFields).from(accounts).orderBy(asc(accounts.id)).limit(1);
+  const [account] = await query<Account>(db, sql`select ${accountFields} from accounts a order by a.id limit 1`);
   return account;
 }
 
 export async function findAccountByName(db: Db, name: string): Promise<Account | undefined> {
-  const [account] = await db.select(accountFields).from(accounts).where(eq(accounts.name, name));
+  const [account] = await query<Account>(db, sql`select ${accountFields} from accounts a where a.name = ${name}`);
   return account;
 }
 
 export async function listAccounts(db: Db): Promise<(Account & { inboxCount: number })[]> {
-  return db
-    .select({ ...accountFields, inboxCount: accounts.inboxCount })
-    .from(accounts)
-    .orderBy(asc(accounts.id));
+  return query(db, sql`select ${accountFields}, a.inbox_count as "inboxCount" from accounts a order by a.id`);
 }
 
 /** False when the name is taken. */
 export async function insertAccount(db: Db, account: Account): Promise<boolean> {
-  const made = await db.insert(accounts).values(account).onConflictDoNothing().returning({ id: accounts.id });
-  return made.length === 1;
+  return insertRow(db, accounts, account);
 }
 
-export interface ApiKey {
-  id: string;
-  accountId: string;
-  hash: string;
-  prefix: string;
-  lastFour: string;
-  createdAt: Date;
-}
+export type ApiKey = Pick<
+  typeof apiKeys.$inferSelect,
+  "id" | "accountId" | "hash" | "prefix" | "lastFour" | "createdAt"
+>;
 
 /** Passes over a key that is known already. */
-export async function insertApiKey(db: Db, key: ApiKey): Promise<void> {
-  await db.insert(apiKeys).values(key).onConflictDoNothing();
+export function insertApiKey(db: Db, key: ApiKey): Promise<void> {
+  return insertNewRows(db, apiKeys, [key]);
 }
 
 /** The account that a key opens, with the key's id; a revoked key opens nothing. */
 export async function findAccountOfKey(db: Db, hash: string): Promise<(Account & { keyId: string }) | undefined> {
-  const [account] = await db
-    .select({ ...accountFields, keyId: apiKeys.id })
-    .from(apiKeys)
-    .innerJoin(accounts, eq(accounts.id, apiKeys.accountId))
-    .where(and(eq(apiKeys.hash, hash), isNull(apiKeys.revokedAt)));
+  const [account] = await query<Account & { keyId: string }>(
+    db,
+    sql`select ${accountFields}, k.id as "keyId" from api_keys k join accounts a on a.id = k.account_id
+        where k.hash = ${hash} and k.revoked_at is null`,
+  );
   return account;
 }
 
-export interface ApiKeyInfo {
-  id: string;
-  prefix: string;
-  lastFour: string;
-  createdAt: Date;
-  lastUsedAt: Date | null;
-  revokedAt: Date | null;
-}
+const shownKeyFields = selected(apiKeys, "k", ["id", "prefix", "lastFour", "createdAt", "lastUsedAt", "revokedAt"]);
 
-export async function listApiKeys(db: Db, accountId: string): Promise<ApiKeyInfo[]> {
-  return db
-    .select({
-      id: apiKeys.id,
-      prefix: apiKeys.prefix,
-      lastFour: apiKeys.lastFour,
-      createdAt: apiKeys.createdAt,
-      lastUsedAt: apiKeys.lastUsedAt,
-      revokedAt: apiKeys.revokedAt,
-    })
-    .from(apiKeys)
-    .where(eq(apiKeys.accountId, accountId))
-    .orderBy(desc(apiKeys.id));
+export type ApiKeyInfo = Selected<typeof shownKeyFields>;
+
+export function listApiKeys(db: Db, accountId: string): Promise<ApiKeyInfo[]> {
+  return query(db, sql`select ${shownKeyFields} from api_keys k where k.account_id = ${accountId} order by k.id desc`);
 }
 
 /** The hash of the key that was revoked now; undefined when there is none with this id or it was revoked before. */
 export async function markKeyRevoked(db: Db, id: string, revokedAt: Date): Promise<string | undefined> {
-  const [key] = await db
-    .update(apiKeys)
-    .set({ revokedAt })
-    .where(and(eq(apiKeys.id, id), isNull(apiKeys.revokedAt)))
-    .returning({ hash: apiKeys.hash });
+  const [key] = await query<{ hash: string }>(
+    db,
+    sql`update api_keys set revoked_at = ${revokedAt} where id = ${id} and revoked_at is null returning hash`,
+  );
   return key?.hash;
 }
 
@@ -109,37 +79,26 @@ export async function markKeysUsed(db: Db, used: readonly { id: string; lastUsed
   );
 }
 
+const madeFields = selected(accounts, "a", ["inboxCount", "inboxesMadeOn", "inboxesMade"]);
+
 /** What an account has made today, read under the lock that also guards its number of inboxes. */
-export async function lockAccount(
-  tx: Db,
-  id: string,
-): Promise<{ inboxCount: number; inboxesMadeOn: string | null; inboxesMade: number } | undefined> {
-  const [account] = await tx
-    .select({
-      inboxCount: accounts.inboxCount,
-      inboxesMadeOn: accounts.inboxesMadeOn,
-      inboxesMade: accounts.inboxesMade,
-    })
-    .from(accounts)
-    .where(eq(accounts.id, id))
-    .for("update");
+export async function lockAccount(tx: Db, id: string): Promise<Selected<typeof madeFields> | undefined> {
+  const [account] = await query<Selected<typeof madeFields>>(
+    tx,
+    sql`select ${madeFields} from accounts a where a.id = ${id} for update`,
+  );
   return account;
 }
 
 export async function markInboxMade(tx: Db, id: string, day: string): Promise<void> {
-  await tx
-    .update(accounts)
-    .set({
-      inboxCount: sql`${accounts.inboxCount} + 1`,
-      inboxesMade: sql`case when ${accounts.inboxesMadeOn} = ${day}::date then ${accounts.inboxesMade} + 1 else 1 end`,
-      inboxesMadeOn: day,
-    })
-    .where(eq(accounts.id, id));
+  await query(
+    tx,
+    sql`update accounts set inbox_count = inbox_count + 1, inboxes_made_on = ${day}::date,
+          inboxes_made = case when inboxes_made_on = ${day}::date then inboxes_made + 1 else 1 end
+        where id = ${id}`,
+  );
 }
 
 export async function markInboxGone(tx: Db, id: string): Promise<void> {
-  await tx
-    .update(accounts)
-    .set({ inboxCount: sql`${accounts.inboxCount} - 1` })
-    .where(eq(accounts.id, id));
+  await query(tx, sql`update accounts set inbox_count = inbox_count - 1 where id = ${id}`);
 }

@@ -1,58 +1,34 @@
-import { and, desc, eq, isNull, type SQL, sql } from "drizzle-orm";
-import { type Db, query } from "../../database/db.ts";
-import { prepared } from "../../database/prepared.ts";
+import { type SQL, sql } from "drizzle-orm";
+import { type Db, query, statement } from "../../database/db.ts";
 import type { InboxTotals } from "../../domain/conversation.ts";
-import { recordSet } from "../rows.ts";
-import { accounts, addresses, inboxes } from "../schema.ts";
+import { assigned, type Selected, selected } from "../columns.ts";
+import { insertRows, recordSet } from "../rows.ts";
+import { inboxes } from "../schema.ts";
+import { inboxTotals, totalsOf, webhookOf } from "./inbox-totals.ts";
 
-export interface Inbox {
-  id: string;
-  accountId: string;
-  username: string;
-  externalId: string | null;
-  createdAt: Date;
-}
+const inboxFields = selected(inboxes, "i", ["id", "accountId", "username", "externalId", "createdAt"]);
 
-const inboxFields = {
-  id: inboxes.id,
-  accountId: inboxes.accountId,
-  username: inboxes.username,
-  externalId: inboxes.externalId,
-  createdAt: inboxes.createdAt,
-};
-
-const inboxOfAccount = prepared((db) =>
-  db
-    .select(inboxFields)
-    .from(inboxes)
-    .where(
-      and(
-        eq(inboxes.id, sql.placeholder("id")),
-        eq(inboxes.accountId, sql.placeholder("accountId")),
-        isNull(inboxes.deletedAt),
-      ),
-    )
-    .prepare("find_inbox"),
-);
+export type Inbox = Selected<typeof inboxFields>;
 
 export async function findInbox(db: Db, accountId: string, id: string): Promise<Inbox | undefined> {
-  const [inbox] = await inboxOfAccount(db).execute({ id, accountId });
+  const [inbox] = await inboxOfAccount(db, { id, accountId });
   return inbox;
 }
+
+const inboxOfAccount = statement<Inbox>(
+  sql`select ${inboxFields} from inboxes i
+      where i.id = ${sql.placeholder("id")} and i.account_id = ${sql.placeholder("accountId")} and i.deleted_at is null`,
+);
 
 /** The living inbox that takes mail for a name. */
 export async function findInboxByUsername(db: Db, username: string): Promise<Inbox | undefined> {
-  const [inbox] = await inboxOfUsername(db).execute({ username });
+  const [inbox] = await inboxOfUsername(db, { username });
   return inbox;
 }
 
-const inboxOfUsername = prepared((db) =>
-  db
-    .select(inboxFields)
-    .from(addresses)
-    .innerJoin(inboxes, eq(inboxes.id, addresses.inboxId))
-    .where(and(eq(addresses.username, sql.placeholder("username")), isNull(inboxes.deletedAt)))
-    .prepare("find_inbox_by_username"),
+const inboxOfUsername = statement<Inbox>(
+  sql`select ${inboxFields} from addresses a join inboxes i on i.id = a.inbox_id
+      where a.username = ${sql.placeholder("username")} and i.deleted_at is null`,
 );
 
 export interface InboxPage {
@@ -62,32 +38,28 @@ export interface InboxPage {
   offset: number;
 }
 
-export async function listInboxes(db: Db, page: InboxPage): Promise<Inbox[]> {
-  return db
-    .select(inboxFields)
-    .from(inboxes)
-    .where(livingOf(page))
-    .orderBy(desc(inboxes.id))
-    .limit(page.limit)
-    .offset(page.offset);
+export function listInboxes(db: Db, page: InboxPage): Promise<Inbox[]> {
+  return query(
+    db,
+    sql`select ${inboxFields} from inboxes i where ${livingOf(page)} order by i.id desc
+        limit ${page.limit} offset ${page.offset}`,
+  );
 }
 
 /** The kept number of an account's inboxes; those of one `externalId` are few and are counted. */
 export async function countInboxes(db: Db, page: InboxPage): Promise<number> {
-  if (page.externalId === undefined) {
-    const [account] = await db
-      .select({ total: accounts.inboxCount })
-      .from(accounts)
-      .where(eq(accounts.id, page.accountId));
-    return account?.total ?? 0;
-  }
-  const [counted] = await db.select({ total: sql<number>`count(*)` }).from(inboxes).where(livingOf(page));
+  const [counted] = await query<{ total: number }>(
+    db,
+    page.externalId === undefined
+      ? sql`select inbox_count as total from accounts where id = ${page.accountId}`
+      : sql`select count(*) as total from inboxes i where ${livingOf(page)}`,
+  );
   return counted?.total ?? 0;
 }
 
-function livingOf({ accountId, externalId }: InboxPage): SQL | undefined {
-  const ofAccount = and(eq(inboxes.accountId, accountId), isNull(inboxes.deletedAt));
-  return externalId === undefined ? ofAccount : and(ofAccount, eq(inboxes.externalId, externalId));
+function livingOf({ accountId, externalId }: InboxPage): SQL {
+  const ofAccount = sql`i.account_id = ${accountId} and i.deleted_at is null`;
+  return externalId === undefined ? ofAccount : sql`${ofAccount} and i.external_id = ${externalId}`;
 }
 
 /**
@@ -104,37 +76,33 @@ export async function insertAddress(tx: Db, username: string, inboxId: string, n
   return taken.length === 1;
 }
 
-export async function insertInbox(tx: Db, inbox: Inbox): Promise<void> {
-  await tx.insert(inboxes).values(inbox);
+export function insertInbox(tx: Db, inbox: Inbox): Promise<void> {
+  return insertRows(tx, inboxes, [inbox]);
 }
 
 /** False when it is gone already. */
 export async function markInboxDeleted(tx: Db, accountId: string, id: string, deletedAt: Date): Promise<boolean> {
-  const deleted = await tx
-    .update(inboxes)
-    .set({ deletedAt })
-    .where(and(eq(inboxes.id, id), eq(inboxes.accountId, accountId), isNull(inboxes.deletedAt)))
-    .returning({ id: inboxes.id });
+  const deleted = await query(
+    tx,
+    sql`update inboxes set deleted_at = ${deletedAt}
+        where id = ${id} and account_id = ${accountId} and deleted_at is null returning 1`,
+  );
   return deleted.length === 1;
 }
 
 export async function markAddressHeld(tx: Db, inboxId: string, username: string, heldUntil: Date): Promise<void> {
-  await tx
-    .update(addresses)
-    .set({ heldUntil })
-    .where(and(eq(addresses.username, username), eq(addresses.inboxId, inboxId)));
+  await query(
+    tx,
+    sql`update addresses set held_until = ${heldUntil} where username = ${username} and inbox_id = ${inboxId}`,
+  );
 }
 
 /** Locks in the order of ids, so that two batches that share inboxes wait for each other instead of dying. */
-export async function lockInboxes(tx: Db, ids: readonly string[]): Promise<InboxTotals[]> {
-  return query<InboxTotals & Record<string, unknown>>(
+export function lockInboxes(tx: Db, ids: readonly string[]): Promise<InboxTotals[]> {
+  return query(
     tx,
-    sql`select id, account_id as "accountId", username, message_count as "messageCount", inbound_count as "inboundCount",
-          thread_count as "threadCount", unread_count as "unreadCount", last_message_at as "lastMessageAt",
-          last_message_id as "lastMessageId", sent_on::text as "sentOn", sent_count as "sentCount",
-          exists (select from webhooks where webhooks.account_id = inboxes.account_id and url is not null
-            and disabled_at is null) as "hasWebhook"
-        from inboxes where id in (select json_array_elements_text(${JSON.stringify(ids)}::json)) and deleted_at is null
+    sql`select ${totalsOf("i")}, ${webhookOf("i")} as "hasWebhook"
+        from inboxes i where id in (select json_array_elements_text(${JSON.stringify(ids)}::json)) and deleted_at is null
         order by id for update`,
   );
 }
@@ -151,26 +119,12 @@ export async function lockFreeInboxes(db: Db, ids: readonly string[]): Promise<s
   return held.map(({ id }) => id);
 }
 
-const totals = [
-  "id",
-  "messageCount",
-  "inboundCount",
-  "threadCount",
-  "unreadCount",
-  "lastMessageAt",
-  "lastMessageId",
-  "sentOn",
-  "sentCount",
-];
-
 /** Writes what was decided under the lock. */
 export async function markInboxTotals(tx: Db, states: readonly InboxTotals[]): Promise<void> {
   if (states.length === 0) return;
   await query(
     tx,
-    sql`update inboxes set message_count = row."messageCount", inbound_count = row."inboundCount",
-          thread_count = row."threadCount", unread_count = row."unreadCount", last_message_at = row."lastMessageAt",
-          last_message_id = row."lastMessageId", sent_on = row."sentOn", sent_count = row."sentCount"
-        from ${recordSet(inboxes, states, totals)} where inboxes.id = row.id`,
+    sql`update inboxes set ${assigned(inboxes, inboxTotals)}
+        from ${recordSet(inboxes, states, ["id", ...inboxTotals])} where inboxes.id = row.id`,
   );
 }

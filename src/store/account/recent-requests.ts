@@ -30,7 +30,7 @@ export async function insertRecentRequest(db: Db, request: PacedRequest): Promis
   const inWindow = sql`at > clock_timestamp() - ${request.windowMs} * interval '1 ms' and at <= clock_timestamp()`;
   // The column would round up, to an instant that is yet to come.
   const asked = sql`date_trunc('milliseconds', clock_timestamp())`;
-  const [pace] = await query<RequestPace & Record<string, unknown>>(
+  const [pace] = await query<RequestPace>(
     db,
     sql`with counted as (
           insert into recent_requests as r (account_id, action, asked_at)

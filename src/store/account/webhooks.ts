@@ -1,52 +1,54 @@
-import { and, eq, isNull, sql } from "drizzle-orm";
-import type { Db } from "../../database/db.ts";
+import { sql } from "drizzle-orm";
+import { type Db, query } from "../../database/db.ts";
+import { type Selected, selected } from "../columns.ts";
+import { insertRow } from "../rows.ts";
 import { webhooks } from "../schema.ts";
 
-export type Webhook = typeof webhooks.$inferSelect;
+const webhookFields = selected(webhooks, "w");
+
+export type Webhook = Selected<typeof webhookFields>;
 
 export async function findWebhook(db: Db, accountId: string): Promise<Webhook | undefined> {
-  const [webhook] = await db.select().from(webhooks).where(eq(webhooks.accountId, accountId));
+  const [webhook] = await query<Webhook>(
+    db,
+    sql`select ${webhookFields} from webhooks w where w.account_id = ${accountId}`,
+  );
   return webhook;
 }
 
 /** Passes over an account that has one already; true when this one was made. */
-export async function insertWebhook(
+export function insertWebhook(
   db: Db,
   webhook: Omit<Webhook, "previousSecret" | "previousSecretUntil" | "disabledAt">,
 ): Promise<boolean> {
-  const made = await db.insert(webhooks).values(webhook).onConflictDoNothing().returning({ id: webhooks.accountId });
-  return made.length === 1;
+  return insertRow(db, webhooks, webhook);
 }
 
 export async function lockWebhook(tx: Db, accountId: string): Promise<Webhook | undefined> {
-  const [webhook] = await tx.select().from(webhooks).where(eq(webhooks.accountId, accountId)).for("update");
+  const [webhook] = await query<Webhook>(
+    tx,
+    sql`select ${webhookFields} from webhooks w where w.account_id = ${accountId} for update`,
+  );
   return webhook;
 }
 
 /** A new address is also a new chance: it is enabled. */
 export async function markWebhookUrl(db: Db, accountId: string, url: string): Promise<Webhook | undefined> {
-  const [webhook] = await db
-    .update(webhooks)
-    .set({ url, disabledAt: null })
-    .where(eq(webhooks.accountId, accountId))
-    .returning();
+  const [webhook] = await query<Webhook>(
+    db,
+    sql`update webhooks w set url = ${url}, disabled_at = null where w.account_id = ${accountId} returning ${webhookFields}`,
+  );
   return webhook;
 }
 
 /** Sets the address where there is none yet. */
 export async function markFirstWebhookUrl(db: Db, accountId: string, url: string): Promise<void> {
-  await db
-    .update(webhooks)
-    .set({ url })
-    .where(and(eq(webhooks.accountId, accountId), isNull(webhooks.url)));
+  await query(db, sql`update webhooks set url = ${url} where account_id = ${accountId} and url is null`);
 }
 
 /** The secret goes with the address: the next one set gets a new secret, shown once. */
 export async function removeWebhook(db: Db, accountId: string): Promise<boolean> {
-  const removed = await db
-    .delete(webhooks)
-    .where(eq(webhooks.accountId, accountId))
-    .returning({ id: webhooks.accountId });
+  const removed = await query(db, sql`delete from webhooks where account_id = ${accountId} returning 1`);
   return removed.length === 1;
 }
 
@@ -57,10 +59,10 @@ export async function markSecretRotated(
   secret: string,
   previousSecretUntil: Date,
 ): Promise<boolean> {
-  const rotated = await db
-    .update(webhooks)
-    .set({ previousSecret: sql`${webhooks.secret}`, previousSecretUntil, secret })
-    .where(eq(webhooks.accountId, accountId))
-    .returning({ id: webhooks.accountId });
+  const rotated = await query(
+    db,
+    sql`update webhooks set previous_secret = secret, previous_secret_until = ${previousSecretUntil}, secret = ${secret}
+        where account_id = ${accountId} returning 1`,
+  );
   return rotated.length === 1;
 }

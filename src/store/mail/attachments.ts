@@ -1,14 +1,16 @@
 import { sql } from "drizzle-orm";
 import { arrayOf, type Db, query } from "../../database/db.ts";
-import type { AttachmentRow } from "./messages.ts";
+import { asJson, type Selected, selected } from "../columns.ts";
+import { attachments } from "../schema.ts";
+
+const shownOfAttachment = ["id", "filename", "contentType", "sizeBytes", "contentId", "inline"] as const;
+const shownFields = selected(attachments, "a", ["messageId", ...shownOfAttachment]);
 
 /** What is shown of an attachment. */
-export type ShownAttachment = Pick<
-  AttachmentRow,
-  "messageId" | "id" | "filename" | "contentType" | "sizeBytes" | "contentId" | "inline"
->;
+export type ShownAttachment = Selected<typeof shownFields>;
 
-/** The same, beside its message. */
+/** The same of an attachment `a` beside its message, as JSON. */
+export const listedAttachment = asJson(attachments, "a", shownOfAttachment);
 export type ListedAttachment = Omit<ShownAttachment, "messageId">;
 
 /**
@@ -17,20 +19,25 @@ export type ListedAttachment = Omit<ShownAttachment, "messageId">;
  */
 export async function listAttachments(db: Db, messageIds: readonly string[]): Promise<ShownAttachment[]> {
   if (messageIds.length === 0) return [];
-  return query<ShownAttachment & Record<string, unknown>>(
+  return query(
     db,
-    sql`select message_id as "messageId", id, filename, content_type as "contentType", size_bytes as "sizeBytes",
-          content_id as "contentId", inline
-        from attachments where message_id = any(${arrayOf("text", messageIds)})
-        order by message_id, position`,
+    sql`select ${shownFields} from attachments a where a.message_id = any(${arrayOf("text", messageIds)})
+        order by a.message_id, a.position`,
   );
 }
 
+const storedFields = selected(attachments, "a", [
+  "messageId",
+  "filename",
+  "contentType",
+  "sizeBytes",
+  "sourceId",
+  "part",
+  "digest",
+]);
+
 /** What a download needs of an attachment: where its bytes lie, and whose they are. */
-export type StoredAttachment = Pick<
-  AttachmentRow,
-  "messageId" | "filename" | "contentType" | "sizeBytes" | "sourceId" | "part" | "digest"
-> & { accountId: string };
+export type StoredAttachment = Selected<typeof storedFields> & { accountId: string };
 
 /** An attachment of an inbox that lives. */
 export async function findAttachment(
@@ -38,10 +45,9 @@ export async function findAttachment(
   messageId: string,
   filename: string,
 ): Promise<StoredAttachment | undefined> {
-  const [attachment] = await query<StoredAttachment & Record<string, unknown>>(
+  const [attachment] = await query<StoredAttachment>(
     db,
-    sql`select a.message_id as "messageId", a.filename, a.content_type as "contentType", a.size_bytes as "sizeBytes",
-          a.source_id as "sourceId", a.part, a.digest, i.account_id as "accountId"
+    sql`select ${storedFields}, i.account_id as "accountId"
         from attachments a join messages m on m.id = a.message_id join inboxes i on i.id = m.inbox_id
         where a.message_id = ${messageId} and a.filename = ${filename} and i.deleted_at is null`,
   );

@@ -17,9 +17,11 @@ const bodiesSize = "octet_length(m.body_text) + coalesce(octet_length(m.body_htm
 const textSize = "octet_length(m.body_text)";
 
 /** Of a message `m` in a list: its bodies where they are short, else the size of each. */
-export const listedBodies = `case when ${bodiesSize} <= ${shortBodyBytes} then m.body_text end as "bodyText",
+export const listedBodies = sql.raw(
+  `case when ${bodiesSize} <= ${shortBodyBytes} then m.body_text end as "bodyText",
    case when ${bodiesSize} <= ${shortBodyBytes} then m.body_html end as "bodyHtml",
-   case when ${bodiesSize} > ${shortBodyBytes} then array[octet_length(m.body_text), coalesce(octet_length(m.body_html), 0)] end as "longBodies"`;
+   case when ${bodiesSize} > ${shortBodyBytes} then array[octet_length(m.body_text), coalesce(octet_length(m.body_html), 0)] end as "longBodies"`,
+);
 
 /** Of a message `m` of which an event tells: its text where that is short, else the size. */
 export const eventBody = sql.raw(
@@ -29,7 +31,7 @@ export const eventBody = sql.raw(
 
 /** The bodies of these messages as far as a list shows them, of which no more than that is read. */
 export async function listListedBodies(db: Db, ids: readonly string[]): Promise<ListedBodies[]> {
-  return query<ListedBodies & Record<string, unknown>>(
+  return query<ListedBodies>(
     db,
     sql`select m.id, ${cut("m.body_text")} as "bodyText", ${cut("m.body_html")} as "bodyHtml"
         from messages m where m.id = any(${arrayOf("text", ids)})`,

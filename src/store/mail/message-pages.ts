@@ -1,35 +1,25 @@
 import { type SQL, sql } from "drizzle-orm";
 import { type Db, query, shownInstant, statement } from "../../database/db.ts";
-import type { ListedAttachment } from "./attachments.ts";
+import { type Selected, selected } from "../columns.ts";
+import { inboxes, messages } from "../schema.ts";
+import { type ListedAttachment, listedAttachment } from "./attachments.ts";
 import { listedBodies } from "./bodies.ts";
 
+const ofMessage = selected(messages, "m", [
+  ...(["id", "threadId", "inboxId", "direction", "status", "fromAddr", "fromName", "toAddr", "cc", "replyTo"] as const),
+  ...(["subject", "rfcMessageId", "providerMessageId", "failure", "envelopeFrom", "truncated"] as const),
+]);
+
 /** A message as it is shown: what lists read, and nothing more. */
-export interface ShownMessage {
-  id: string;
-  threadId: string;
-  inboxId: string;
+export interface ShownMessage extends Selected<typeof ofMessage> {
   /** Its number: among all messages of its inbox, or in a list of one direction among those. */
   position: number;
-  direction: "inbound" | "outbound";
-  status: "received" | "pending" | "sent" | "failed";
-  fromAddr: string;
-  fromName: string | null;
-  toAddr: string;
-  cc: string[];
-  replyTo: string | null;
-  subject: string;
   bodyText: string;
   bodyHtml: string | null;
   /** In their order, in a list the first of them; null where there are none. */
   attachments: ListedAttachment[] | null;
-  rfcMessageId: string;
-  providerMessageId: string | null;
-  failure: { code: number | null; enhancedCode: string | null; message: string } | null;
   /** As it is shown: `2026-03-21T10:05:00.123Z`. A page spent a tenth of its time on dates. */
   createdAt: string;
-  envelopeFrom: string | null;
-  /** The mail was not read whole; in a list also: a body is cut. */
-  truncated: boolean;
 }
 
 /** As a list finds it: bodies come with it where they are short, else their sizes alone, in octets. */
@@ -37,28 +27,22 @@ export type ListedMessage =
   | (ShownMessage & { longBodies: null })
   | (Omit<ShownMessage, "bodyText" | "bodyHtml"> & { longBodies: [text: number, html: number] });
 
-type Row = ListedMessage & Record<string, unknown>;
-
-const shownFields = fieldsWith(`m.body_text as "bodyText", m.body_html as "bodyHtml"`, "a.message_id = m.id");
+const shownFields = fieldsWith(selected(messages, "m", ["bodyText", "bodyHtml"]), sql`a.message_id = m.id`);
 
 const mostListedAttachments = 50;
 
-export const listedFields = fieldsWith(listedBodies, `a.message_id = m.id and a.position < ${mostListedAttachments}`);
+/** Of a message `m` in a list. */
+export const listedFields = fieldsWith(
+  listedBodies,
+  sql`a.message_id = m.id and a.position < ${sql.raw(String(mostListedAttachments))}`,
+);
 
 /** With the attachments as JSON, since few messages have any, and another statement for a page costs more than they do. */
-function fieldsWith(bodies: string, attachments: string): SQL {
-  return sql.raw(
-    `m.id, m.thread_id as "threadId", m.inbox_id as "inboxId", m.direction,
-     m.status, m.from_addr as "fromAddr", m.from_name as "fromName", m.to_addr as "toAddr", m.cc, m.reply_to as "replyTo",
-     m.subject, ${bodies},
-     m.rfc_message_id as "rfcMessageId", m.provider_message_id as "providerMessageId", m.failure, m.created_at::text as "createdAt",
-     m.envelope_from as "envelopeFrom", m.truncated,
+function fieldsWith(bodies: SQL, attachments: SQL): SQL {
+  return sql`${ofMessage}, ${bodies}, m.created_at::text as "createdAt",
      case when m.attachment_count > 0 then (
-       select json_agg(json_build_object('id', a.id, 'filename', a.filename, 'contentType', a.content_type, 'sizeBytes', a.size_bytes,
-         'contentId', a.content_id, 'inline', a.inline) order by a.position)
-       from attachments a where ${attachments}
-     ) end as attachments`,
-  );
+       select json_agg(${listedAttachment} order by a.position) from attachments a where ${attachments}
+     ) end as attachments`;
 }
 
 /** Puts the instants of rows that were just read into the form in which they are shown. */
@@ -67,23 +51,17 @@ export function shownRows<Shown extends Pick<ShownMessage, "createdAt">>(rows: S
   return rows;
 }
 
-/** The inbox of an account, with the totals that are kept in its row. */
-export interface InboxTotals {
-  id: string;
-  messageCount: number;
-  inboundCount: number;
-  threadCount: number;
-  unreadCount: number;
-}
+const totals = selected(inboxes, "i", ["id", "messageCount", "inboundCount", "threadCount", "unreadCount"]);
+
+/** An inbox with the totals that are kept in its row. */
+export type InboxTotals = Selected<typeof totals>;
 
 export async function findInboxTotals(db: Db, accountId: string, id: string): Promise<InboxTotals | undefined> {
-  const [totals] = await query<InboxTotals & Record<string, unknown>>(
+  const [inbox] = await query<InboxTotals>(
     db,
-    sql`select id, message_count as "messageCount", inbound_count as "inboundCount", thread_count as "threadCount",
-          unread_count as "unreadCount"
-        from inboxes where id = ${id} and account_id = ${accountId} and deleted_at is null`,
+    sql`select ${totals} from inboxes i where i.id = ${id} and i.account_id = ${accountId} and i.deleted_at is null`,
   );
-  return totals;
+  return inbox;
 }
 
 /** In which numbers a list is paged: all messages of an inbox, or those of one direction. Both are dense. */
@@ -119,7 +97,7 @@ const pageBefore = pages(sql`least(i.total, ${sql.placeholder("before")}::int8 -
 function pages(last: SQL) {
   const on = (total: string, number: string, ofAxis: string) =>
     // The first row alone has the total: each value of each row takes its time to be read.
-    statement<Row & { total: number }>(sql`
+    statement<ListedMessage & { total: number }>(sql`
       select case when m.position is null or m.position = ${last} then i.total end as total, m.* from (
         select ${sql.raw(total)} as total from inboxes
         where id = ${sql.placeholder("inboxId")} and account_id = ${sql.placeholder("accountId")} and deleted_at is null
@@ -150,7 +128,7 @@ export async function listMessagesBetween(
       : sql`select m.direction_seq as position, ${listedFields} from messages m where m.inbox_id = ${inboxId} and m.direction = ${axis}
               and m.direction_seq between ${first} and ${last}
             order by m.direction_seq desc`;
-  return shownRows(await query<Row>(db, statement));
+  return shownRows(await query<ListedMessage>(db, statement));
 }
 
 /**
@@ -195,7 +173,7 @@ export async function listThreadMessages(db: Db, page: ThreadPage): Promise<List
     offset <= fromEnd
       ? sql`select seq from messages where thread_id = ${threadId} order by seq limit ${limit} offset ${offset}`
       : sql`select seq from messages where thread_id = ${threadId} order by seq desc limit ${limit} offset ${fromEnd}`;
-  const rows = await query<Row>(
+  const rows = await query<ListedMessage>(
     db,
     sql`select m.seq as position, ${listedFields}
         from (${places}) place join messages m on m.thread_id = ${threadId} and m.seq = place.seq order by m.seq`,
@@ -210,7 +188,7 @@ export async function listThreadMessagesBefore(
   beforeSeq: number,
   limit: number,
 ): Promise<ListedMessage[]> {
-  const rows = await query<Row>(
+  const rows = await query<ListedMessage>(
     db,
     sql`select m.seq as position, ${listedFields} from messages m where m.thread_id = ${threadId} and m.seq < ${beforeSeq}
         order by m.seq desc limit ${limit}`,
@@ -218,19 +196,15 @@ export async function listThreadMessagesBefore(
   return shownRows(rows);
 }
 
+const ofSource = selected(messages, "m", ["sourceId", "sizeBytes", "inReplyTo", "referenceIds"]);
+
 /** A message of an account, with where its raw source lies. */
-export type StoredMessage = ShownMessage & {
-  sourceId: string | null;
-  sizeBytes: number | null;
-  inReplyTo: string | null;
-  referenceIds: string[] | null;
-};
+export type StoredMessage = ShownMessage & Selected<typeof ofSource>;
 
 export async function findMessage(db: Db, accountId: string, id: string): Promise<StoredMessage | undefined> {
-  const rows = await query<StoredMessage & Record<string, unknown>>(
+  const rows = await query<StoredMessage>(
     db,
-    sql`select m.seq as position, ${shownFields}, m.source_id as "sourceId", m.size_bytes as "sizeBytes", m.in_reply_to as "inReplyTo",
-          m.reference_ids as "referenceIds"
+    sql`select m.seq as position, ${shownFields}, ${ofSource}
         from messages m join inboxes i on i.id = m.inbox_id
         where m.id = ${id} and i.account_id = ${accountId} and i.deleted_at is null`,
   );

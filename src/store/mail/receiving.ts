@@ -3,10 +3,12 @@ import { arrayOf, type Db, query } from "../../database/db.ts";
 import type { ThreadState } from "../../domain/conversation.ts";
 import type { Body, FiledMails } from "../../domain/receive/filed-mails.ts";
 import type { Copy, KnownOfMails, NamedMessage, Parent, ReadInbox } from "../../domain/receive/known-of-mails.ts";
+import { mailTotals, webhookOf } from "../account/inbox-totals.ts";
+import { assigned, columnNames, columnsOf, fieldsOf, replaced, selected } from "../columns.ts";
 import { insertion, recordSet, recordsOf, recordsWith } from "../rows.ts";
-import { attachments, awaitedParents, correspondents, events, messages, outbox, threads } from "../schema.ts";
+import { attachments, awaitedParents, correspondents, events, inboxes, messages, outbox, threads } from "../schema.ts";
 import { sourcesInserted } from "./sources.ts";
-import { threadFields } from "./threads.ts";
+import { threadChanges, threadFields } from "./threads.ts";
 
 export interface AskedOfMails {
   inboxIds: readonly string[];
@@ -34,7 +36,7 @@ type InboxColumns = Omit<ReadInbox, "id" | keyof ThreadState> & {
  * others may have sent under its id.
  */
 export async function findKnownOfMails(db: Db, asked: AskedOfMails): Promise<KnownOfMails> {
-  const rows = await query<Known & Record<string, unknown>>(
+  const rows = await query<Known>(
     db,
     sql`with named as materialized (select * from ${recordSet(messages, asked.named, ["inboxId", "messageIdHash"])})
         select known.kind, known."messageIdHash", known."contentHash", known.sent_to as "sentTo", ${threadFields}, ${inboxColumns},
@@ -63,9 +65,7 @@ export async function findKnownOfMails(db: Db, asked: AskedOfMails): Promise<Kno
   return { inboxes: living.map(inboxOf), copies: of("copy"), parents: of("parent"), awaiting: of("awaiting") };
 }
 
-const webhookOfInbox =
-  "exists (select from webhooks where webhooks.account_id = i.account_id and url is not null and disabled_at is null)";
-const webhookAsAsked = sql.raw(` and ${webhookOfInbox} = asked."hasWebhook"`);
+const webhookAsAsked = sql` and ${webhookOf("i")} = asked."hasWebhook"`;
 const nothing = sql``;
 
 /** One of the messages that bear the id of this row. */
@@ -80,12 +80,20 @@ function threadAwaiting(named: SQL): SQL {
     where inbox_id = ${named}."inboxId" and message_id_hash = ${named}."messageIdHash" limit 1`;
 }
 
-const inboxColumns = sql.raw(
-  `i.revision, i.account_id as "accountId", i.username, i.message_count as "inboxMessageCount", i.inbound_count as "inboundCount",
-   i.thread_count as "threadCount", i.unread_count as "unreadCount", i.last_message_at as "inboxLastMessageAt",
-   i.last_message_id as "inboxLastMessageId", i.sent_on::text as "sentOn", i.sent_count as "sentCount",
-   i.id is not null and ${webhookOfInbox} as "hasWebhook"`,
-);
+/** Under names of their own where a thread has such a column too. */
+const inboxColumns = sql`${selected(inboxes, "i", [
+  ...([
+    "revision",
+    "accountId",
+    "username",
+    "inboundCount",
+    "threadCount",
+    "unreadCount",
+    "sentOn",
+    "sentCount",
+  ] as const),
+])}, i.message_count as "inboxMessageCount", i.last_message_at as "inboxLastMessageAt", i.last_message_id as "inboxLastMessageId",
+  i.id is not null and ${webhookOf("i")} as "hasWebhook"`;
 
 function inboxOf(row: Known): ReadInbox {
   const { revision, accountId, username, inboundCount, threadCount, unreadCount, sentOn, sentCount, hasWebhook } = row;
@@ -137,7 +145,7 @@ export async function insertMails(
   const [written] = await query(
     db,
     sql`with asked as materialized (
-          select * from json_to_recordset(${JSON.stringify(mails.inboxes)}::json) as row (${inboxTotals})
+          select * from ${recordsOf(readInboxes, mails.inboxes)}
         ),
         locked as materialized (select i.id from inboxes i join asked on i.id = asked.id
           where i.revision = asked.revision and i.deleted_at is null${isGuess ? webhookAsAsked : nothing} for update of i skip locked),
@@ -145,9 +153,7 @@ export async function insertMails(
         unchanged as materialized (select (select count(*) from locked) = (select count(*) from asked)
           ${isGuess ? noneKnown : nothing} as are_all),
         ${sql.join(parts, sql`, `)}
-        update inboxes set message_count = row."messageCount", inbound_count = row."inboundCount",
-          thread_count = row."threadCount", unread_count = row."unreadCount", last_message_at = row."lastMessageAt",
-          last_message_id = row."lastMessageId", revision = row.revision + 1
+        update inboxes set ${assigned(inboxes, mailTotals)}, revision = row.revision + 1
         from asked row where inboxes.id = row.id and (select are_all from unchanged) returning 1`,
   );
   return written && mails.inboxes.map((inbox) => ({ ...inbox, revision: inbox.revision + 1 }));
@@ -165,6 +171,7 @@ export interface MailsWriting {
 
 const { direction, status, bodyText, bodyHtml, referenceIds, providerMessageId, failure, ...ofInbound } =
   getTableColumns(messages);
+const inboundFields = Object.keys(ofInbound) as (keyof typeof ofInbound)[];
 const inboundMessages = recordsWith({
   ...ofInbound,
   eventId: events.id,
@@ -172,14 +179,8 @@ const inboundMessages = recordsWith({
   body: messages.seq,
 });
 
-const messageInto = sql.raw(
-  `insert into messages (id, inbox_id, thread_id, seq, direction_seq, created_at, rfc_message_id, message_id_hash,
-      content_hash, envelope_from, from_addr, from_name, to_addr, cc, reply_to, subject, truncated, attachment_count, source_id,
-      size_bytes, in_reply_to, direction, status, body_text, body_html)
-    select id, "inboxId", "threadId", seq, "directionSeq", "createdAt", "rfcMessageId", "messageIdHash", "contentHash",
-      "envelopeFrom", "fromAddr", "fromName", "toAddr", cc, "replyTo", subject, truncated, "attachmentCount", "sourceId",
-      "sizeBytes", "inReplyTo", 'inbound', 'received', `,
-);
+const messageInto = sql`insert into messages (${columnNames(messages, inboundFields)}, direction, status, body_text, body_html)
+  select ${fieldsOf("mail", inboundFields)}, 'inbound', 'received', `;
 
 /** Arrays that are looked into, since a join would copy the texts before it writes them. */
 function bodiesGiven(bodies: readonly Body[]): SQL {
@@ -204,12 +205,9 @@ const eventOfMail = sql.raw(
 );
 
 const { messageId, ...ofAttachment } = getTableColumns(attachments);
-const attachmentFields = Object.keys(ofAttachment);
-const attachmentInto = sql.raw(
-  `insert into attachments (message_id, filename, id, position, content_type, size_bytes, content_id, inline, source_id, part, digest)
-   select mail.id, row.filename, row.id, row.position, row."contentType", row."sizeBytes", row."contentId", row.inline, row."sourceId",
-     row.part, row.digest from `,
-);
+const attachmentFields = Object.keys(ofAttachment) as (keyof typeof ofAttachment)[];
+const attachmentInto = sql`insert into attachments (message_id, ${columnNames(attachments, attachmentFields)})
+  select mail.id, ${fieldsOf("row", attachmentFields)} from `;
 
 const ofMail = sql.raw("mail");
 const noneKnown = sql`and not exists (select from mail cross join lateral (${messageUnder(ofMail)}) known)
@@ -221,12 +219,9 @@ const ifNotAwaited = sql`${ifUnchanged} on conflict do nothing`;
 const hasAnswered = sql`${ifUnchanged} on conflict (inbox_id, address) do update set answered = true where not correspondents.answered`;
 
 /** A thread that is there already is met by its key: an update that joins may be planned to read the table whole. */
-const threadChanged = sql`${ifUnchanged} on conflict (id) do update set is_read = excluded.is_read,
-  message_count = excluded.message_count, last_message_at = excluded.last_message_at,
-  last_message_id = excluded.last_message_id, last_seq = excluded.last_seq, last_inbound_seq = excluded.last_inbound_seq,
-  participants = excluded.participants, preview = excluded.preview, has_attachments = excluded.has_attachments`;
+const threadChanged = sql`${ifUnchanged} on conflict (id) do update set ${replaced(threads, threadChanges)}`;
 
-const inboxTotals = sql.raw(
-  `id text collate "C", revision bigint, "messageCount" int, "inboundCount" int, "threadCount" int, "unreadCount" int,
-   "lastMessageAt" timestamptz, "lastMessageId" text collate "C", "hasWebhook" boolean`,
-);
+const readInboxes = recordsWith({
+  ...columnsOf(inboxes, ["id", "revision", ...mailTotals]),
+  hasWebhook: messages.truncated,
+});

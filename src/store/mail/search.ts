@@ -14,6 +14,8 @@ import {
   searchedCharacters,
   threadMark,
 } from "../../domain/search.ts";
+import { selected } from "../columns.ts";
+import { messages } from "../schema.ts";
 import { type ListedMessage, listedFields, shownRows } from "./message-pages.ts";
 
 /** What is searched for; the four texts are plain questions (domain/search.ts). */
@@ -66,7 +68,7 @@ export async function searchMessages(db: Db, page: SearchPage): Promise<Found> {
     select s.seq from message_search s
     where s.words @@ (select ${anyOf(marks)} && ${terms})
       and s.inbox_id || '' = ${inboxId} and s.seq + 0 between ${from} and ${to}`;
-  const rows = await query<Record<string, unknown> & ListedMessage & { total: number; indexedSeq: number }>(
+  const rows = await query<ListedMessage & { total: number; indexedSeq: number }>(
     db,
     sql`with newest as materialized (
           ${step(lastBlocks(inboxId, "near", last), near, sql`${last}`)} order by seq desc limit ${needed}
@@ -156,14 +158,17 @@ export async function findIndexedSeq(db: Db, inboxId: string): Promise<number> {
   return found?.seq ?? 0;
 }
 
+const searchedFields = selected(messages, "m", [
+  ...(["inboxId", "seq", "threadId", "direction", "fromAddr", "fromName", "toAddr", "subject"] as const),
+  "attachmentCount",
+]);
+
 /** What is to be indexed of an inbox behind a number, in order. */
-export async function listSearchables(db: Db, inboxId: string, afterSeq: number, limit: number): Promise<Searchable[]> {
-  return query<Searchable & Record<string, unknown>>(
+export function listSearchables(db: Db, inboxId: string, afterSeq: number, limit: number): Promise<Searchable[]> {
+  return query(
     db,
-    sql`select inbox_id as "inboxId", seq, thread_id as "threadId", direction, from_addr as "fromAddr",
-          from_name as "fromName", to_addr as "toAddr", cc[1:${searchedAddresses}] as cc, subject, left(body_text, ${searchedCharacters}) as "bodyText",
-          attachment_count as "attachmentCount"
-        from messages where inbox_id = ${inboxId} and seq > ${afterSeq} order by seq limit ${limit}`,
+    sql`select ${searchedFields}, m.cc[1:${searchedAddresses}] as cc, left(m.body_text, ${searchedCharacters}) as "bodyText"
+        from messages m where m.inbox_id = ${inboxId} and m.seq > ${afterSeq} order by m.seq limit ${limit}`,
   );
 }
 
@@ -229,7 +234,7 @@ export interface Activity {
 
 /** Ids of messages begin with the time at which they were made. */
 export async function findActivity(db: Db, withinMs: number): Promise<Activity> {
-  const [activity] = await query<Activity & Record<string, unknown>>(
+  const [activity] = await query<Activity>(
     db,
     sql`select (select created_at from messages order by id desc limit 1) as "newestMessageAt",
           exists (select from outbox
@@ -243,7 +248,7 @@ export async function findRecentMessages(
   db: Db,
   { afterId, settledBefore, limit }: { afterId: string; settledBefore: Date; limit: number },
 ): Promise<RecentMessages> {
-  const rows = await query<Record<string, unknown> & Omit<RecentMessages, "behind"> & RecentMessages["behind"][number]>(
+  const rows = await query<Omit<RecentMessages, "behind"> & RecentMessages["behind"][number]>(
     db,
     sql`with recent as materialized (
           select id, inbox_id, created_at from messages where id > ${afterId} order by id limit ${limit}

@@ -1,8 +1,7 @@
 import { type SQL, sql } from "drizzle-orm";
 import { type Db, query } from "../../database/db.ts";
 import type { ThreadState } from "../../domain/conversation.ts";
-
-type Row = ThreadState & Record<string, unknown>;
+import { threadFields } from "./threads.ts";
 
 export interface ThreadsPage {
   inboxId: string;
@@ -33,7 +32,7 @@ export async function listThreads(db: Db, page: ThreadsPage): Promise<ThreadStat
     isRead === undefined
       ? sql`select * from (${stopping(false)} union all ${stopping(true)}) halves ${order}`
       : half(isRead);
-  return query<Row>(
+  return query<ThreadState>(
     db,
     sql`select ${threadFields} from (${places} limit ${limit} offset ${passed}) place
         join threads t on t.inbox_id = ${inboxId} and t.is_read = place.is_read and t.last_seq = place.last_seq
@@ -43,17 +42,10 @@ export async function listThreads(db: Db, page: ThreadsPage): Promise<ThreadStat
 
 /** A thread of an account, in an inbox that lives. */
 export async function findThread(db: Db, accountId: string, id: string): Promise<ThreadState | undefined> {
-  const [thread] = await query<Row>(
+  const [thread] = await query<ThreadState>(
     db,
     sql`select ${threadFields} from threads t join inboxes i on i.id = t.inbox_id
         where t.id = ${id} and i.account_id = ${accountId} and i.deleted_at is null`,
   );
   return thread;
 }
-
-const threadFields = sql.raw(
-  `t.id, t.inbox_id as "inboxId", t.subject, t.is_read as "isRead", t.message_count as "messageCount",
-   t.created_at as "createdAt", t.last_message_at as "lastMessageAt", t.last_message_id as "lastMessageId",
-   t.last_seq as "lastSeq", t.last_inbound_seq as "lastInboundSeq", t.participants, t.preview,
-   t.has_attachments as "hasAttachments"`,
-);

@@ -1,9 +1,12 @@
 import { sql } from "drizzle-orm";
 import { type Db, query } from "../../database/db.ts";
+import { type Selected, selected } from "../columns.ts";
 import type { ClaimKey } from "../outbox/outbox.ts";
-import type { unparsedMails } from "../schema.ts";
+import { unparsedMails } from "../schema.ts";
 
-export type UnparsedMail = typeof unparsedMails.$inferSelect;
+const unparsedFields = selected(unparsedMails, "u");
+
+export type UnparsedMail = Selected<typeof unparsedFields>;
 
 /**
  * Writes the promise to parse a mail and file it, for whichever process has time. False, and nothing is written, where no inbox
@@ -30,9 +33,8 @@ export async function insertUnparsedMail(tx: Db, mail: UnparsedMail, lane: strin
 export function listUnparsedMails(db: Db, sourceIds: readonly string[]): Promise<UnparsedMail[]> {
   return query<UnparsedMail>(
     db,
-    sql`select source_id as "sourceId", received_at as "receivedAt", envelope_from as "envelopeFrom", recipients,
-          size_bytes as "sizeBytes"
-        from unparsed_mails where source_id = any(array(select json_array_elements_text(${JSON.stringify(sourceIds)}::json)))`,
+    sql`select ${unparsedFields} from unparsed_mails u
+        where u.source_id = any(array(select json_array_elements_text(${JSON.stringify(sourceIds)}::json)))`,
   );
 }
 

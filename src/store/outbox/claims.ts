@@ -1,4 +1,6 @@
 import { sql } from "drizzle-orm";
+import { selected } from "../columns.ts";
+import { outbox } from "../schema.ts";
 import type { Kind } from "./kinds.ts";
 
 /** What a process asks of the line: it takes no more than it can start at once. */
@@ -64,11 +66,9 @@ export interface Claimed<Item extends ClaimedItem> {
 }
 
 /** Each row of `claimed`, as a `ClaimedItem`. */
-export const claimedFields = sql.raw(
-  `claimed.subject_id as "subjectId", claimed.account_id as "accountId", claimed.inbox_id as "inboxId", claimed.lane,
-   claimed.attempt, claimed.forgiven_attempts as "forgivenAttempts", claimed.created_at as "createdAt",
-   claimed.in_turn as "inTurn", claimed.has_more as "hasMore"`,
-);
+export const claimedFields = sql`${selected(outbox, "claimed", [
+  ...(["subjectId", "accountId", "inboxId", "lane", "attempt", "forgivenAttempts", "createdAt"] as const),
+])}, claimed.in_turn as "inTurn", claimed.has_more as "hasMore"`;
 
 export function claimedOf<Item extends ClaimedItem>(rows: readonly (Item & ClaimedRow)[]): Claimed<Item> {
   const items = rows.filter(({ subjectId }) => subjectId !== null);

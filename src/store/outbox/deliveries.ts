@@ -1,30 +1,25 @@
 import { sql } from "drizzle-orm";
 import { type Db, query } from "../../database/db.ts";
+import { columnNames, fieldsOf, replaced, type Selected, selected } from "../columns.ts";
 import { eventBody } from "../mail/bodies.ts";
-import type { deliveries, events, inboxes, messages, webhooks } from "../schema.ts";
+import { deliveries, events, inboxes, webhooks } from "../schema.ts";
 import { claimStatement } from "./claim-statement.ts";
 import { type Claim, type Claimed, type ClaimedItem, type ClaimedRow, claimedFields, claimedOf } from "./claims.ts";
+import { type ToldMessage, toldMessage } from "./events.ts";
 
-type Fields<Table, Name extends keyof Table> = Pick<Table, Name>;
-type EventFields = Fields<typeof events.$inferSelect, "occurredAt" | "threadId" | "messageId">;
-type InboxFields = Fields<typeof inboxes.$inferSelect, "externalId">;
-type WebhookFields = Fields<
-  typeof webhooks.$inferSelect,
-  "url" | "secret" | "previousSecret" | "previousSecretUntil" | "disabledAt"
->;
-type MessageFields = Fields<
-  typeof messages.$inferSelect,
-  "rfcMessageId" | "fromAddr" | "toAddr" | "cc" | "subject" | "bodyText" | "attachmentCount" | "createdAt"
->;
+const ofEvent = selected(events, "e", ["occurredAt", "threadId"]);
+const ofInbox = selected(inboxes, "i", ["externalId"]);
+const ofWebhook = selected(webhooks, "w", ["url", "secret", "previousSecret", "previousSecretUntil", "disabledAt"]);
+
 /** In octets, of a text that is too long to come with a claim. */
 type BodySize = { longBody: number };
 
 /** A claimed event with all that a delivery says. Fields are null where what they tell of is gone. */
 export type ClaimedDelivery = ClaimedItem &
-  Nullable<EventFields> &
-  Nullable<InboxFields> &
-  Nullable<WebhookFields> &
-  Nullable<Omit<MessageFields, "createdAt"> & BodySize & { receivedAt: Date }>;
+  Nullable<Selected<typeof ofEvent>> &
+  Nullable<Selected<typeof ofInbox>> &
+  Nullable<Selected<typeof ofWebhook>> &
+  Nullable<ToldMessage & BodySize & { messageId: string; bodyText: string }>;
 
 type Nullable<Fields> = { [Name in keyof Fields]: Fields[Name] | null };
 
@@ -33,15 +28,11 @@ type Nullable<Fields> = { [Name in keyof Fields]: Fields[Name] | null };
  * counted the attempt or is about to write it on the wire, and receivers see no gap in their numbers.
  */
 export async function claimDeliveries(db: Db, claim: Claim): Promise<Claimed<ClaimedDelivery>> {
-  const rows = await query<ClaimedDelivery & ClaimedRow & Record<string, unknown>>(
+  const rows = await query<ClaimedDelivery & ClaimedRow>(
     db,
     claimStatement(
       claim,
-      sql`select ${claimedFields}, e.occurred_at as "occurredAt", e.thread_id as "threadId", m.id as "messageId",
-            i.external_id as "externalId", w.url, w.secret, w.previous_secret as "previousSecret",
-            w.previous_secret_until as "previousSecretUntil", w.disabled_at as "disabledAt",
-            m.rfc_message_id as "rfcMessageId", m.from_addr as "fromAddr", m.to_addr as "toAddr", m.cc, m.subject,
-            ${eventBody}, m.attachment_count as "attachmentCount", m.created_at as "receivedAt"
+      sql`select ${claimedFields}, ${ofEvent}, m.id as "messageId", ${ofInbox}, ${ofWebhook}, ${toldMessage}, ${eventBody}
           from claimed
           left join events e on e.id = claimed.subject_id
           left join inboxes i on i.id = claimed.inbox_id and i.deleted_at is null
@@ -56,6 +47,8 @@ export async function claimDeliveries(db: Db, claim: Claim): Promise<Claimed<Cla
 const keptAttempts = 100;
 
 export type DeliveryRow = typeof deliveries.$inferSelect;
+
+const attemptFields = ["attemptedAt", "status", "latencyMs", "error", "response"] as const;
 
 /** What an attempt to deliver an event came to. */
 export interface DeliverySettlement {
@@ -104,11 +97,9 @@ export async function settleDeliveries(db: Db, settlements: readonly DeliverySet
           returning o.subject_id
         ),
         logged as (
-          insert into deliveries (event_id, attempt, attempted_at, status, latency_ms, error, response)
-          select "subjectId", attempt, "attemptedAt", status, "latencyMs", error, response
-          from settled where "attemptedAt" is not null
-          on conflict (event_id, attempt) do update set attempted_at = excluded.attempted_at, status = excluded.status,
-            latency_ms = excluded.latency_ms, error = excluded.error, response = excluded.response
+          insert into deliveries (event_id, attempt, ${columnNames(deliveries, attemptFields)})
+          select "subjectId", attempt, ${fieldsOf("settled", attemptFields)} from settled where "attemptedAt" is not null
+          on conflict (event_id, attempt) do update set ${replaced(deliveries, attemptFields)}
         ),
         forgotten as (
           delete from deliveries d using settled
@@ -123,14 +114,16 @@ export async function settleDeliveries(db: Db, settlements: readonly DeliverySet
   return new Set(rows.map(({ subjectId }) => subjectId));
 }
 
+const loggedFields = selected(deliveries, "d", ["attempt", ...attemptFields]);
+
 /** The attempts at an event behind one, the first first. */
-export async function listDeliveries(
+export function listDeliveries(
   db: Db,
   { eventId, after, limit }: { eventId: string; after: number; limit: number },
 ): Promise<Omit<DeliveryRow, "eventId">[]> {
-  return query<Omit<DeliveryRow, "eventId"> & Record<string, unknown>>(
+  return query(
     db,
-    sql`select attempt, attempted_at as "attemptedAt", status, latency_ms as "latencyMs", error, response
-        from deliveries where event_id = ${eventId} and attempt > ${after} order by attempt limit ${limit}`,
+    sql`select ${loggedFields} from deliveries d
+        where d.event_id = ${eventId} and d.attempt > ${after} order by d.attempt limit ${limit}`,
   );
 }

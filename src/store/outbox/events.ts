@@ -1,17 +1,22 @@
 import { sql } from "drizzle-orm";
 import { type Db, query, transaction } from "../../database/db.ts";
+import { type Selected, selected } from "../columns.ts";
 import { eventBody } from "../mail/bodies.ts";
-import type { events, inboxes, messages } from "../schema.ts";
+import { events, type inboxes, messages } from "../schema.ts";
 
 type EventRow = typeof events.$inferSelect;
 
+const ofEvent = selected(events, "e", ["id", "inboxId", "threadId", "messageId", "occurredAt"]);
+const ofMessage = selected(messages, "m", ["rfcMessageId", "fromAddr", "toAddr", "cc", "subject", "attachmentCount"]);
+
+/** What an event tells of a message `m`, beside its text. */
+export const toldMessage = sql`${ofMessage}, m.created_at as "receivedAt"`;
+export type ToldMessage = Selected<typeof ofMessage> & { receivedAt: Date };
+
 /** An event with what it tells of, and how often it was tried. */
-export type ShownEvent = Pick<EventRow, "id" | "inboxId" | "threadId" | "messageId" | "occurredAt"> &
+export type ShownEvent = Selected<typeof ofEvent> &
   Pick<typeof inboxes.$inferSelect, "externalId"> &
-  Pick<
-    typeof messages.$inferSelect,
-    "rfcMessageId" | "fromAddr" | "toAddr" | "cc" | "subject" | "bodyText" | "attachmentCount"
-  > & { receivedAt: Date; attempts: number };
+  ToldMessage & { bodyText: string; attempts: number };
 
 /** As the log finds it: a text comes with it where it is short, else its size alone, in octets. */
 export type ListedEvent = (ShownEvent & { longBody: null }) | (Omit<ShownEvent, "bodyText"> & { longBody: number });
@@ -57,12 +62,9 @@ export async function findEventPlace(db: Db, accountId: string, id: string): Pro
  */
 export async function listEvents(db: Db, page: EventPage): Promise<ListedEvent[]> {
   const mine = page.inboxId === undefined ? sql`e.account_id = ${page.accountId}` : sql`e.inbox_id = ${page.inboxId}`;
-  return query<ListedEvent & Record<string, unknown>>(
+  return query<ListedEvent>(
     db,
-    sql`select e.id, e.inbox_id as "inboxId", e.thread_id as "threadId", e.message_id as "messageId",
-          e.occurred_at as "occurredAt", e.external_id as "externalId", m.rfc_message_id as "rfcMessageId",
-          m.from_addr as "fromAddr", m.to_addr as "toAddr", m.cc, m.subject, ${eventBody},
-          m.attachment_count as "attachmentCount", m.created_at as "receivedAt",
+    sql`select ${ofEvent}, e.external_id as "externalId", ${toldMessage}, ${eventBody},
           greatest((select max(attempt) from deliveries d where d.event_id = e.id),
             (select attempt from outbox o where o.subject_id = e.id), 0) as attempts
         from (

@@ -17,7 +17,7 @@ export function insertEvents(tx: Db, rows: readonly EventRow[]): Promise<void> {
 
 /** Takes rows from the line; see claim-statement.ts. */
 export async function claimReady(db: Db, claim: Claim): Promise<Claimed<ClaimedItem>> {
-  const rows = await query<ClaimedItem & ClaimedRow & Record<string, unknown>>(
+  const rows = await query<ClaimedItem & ClaimedRow>(
     db,
     claimStatement(claim, sql`select ${claimedFields} from claimed`),
   );

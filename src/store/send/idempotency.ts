@@ -1,13 +1,15 @@
 import { sql } from "drizzle-orm";
 import { type Db, query, violates } from "../../database/db.ts";
 import type { KeyUse } from "../../domain/idempotency.ts";
+import { columnNames, fieldsOf, replaced, selected } from "../columns.ts";
 import { recordSet } from "../rows.ts";
 import { idempotencyKeys } from "../schema.ts";
 
 export type KeyName = Pick<KeyUse, "accountId" | "operation" | "key">;
 
-const nameFields = ["accountId", "operation", "key"];
-const useFields = [...nameFields, "fingerprint", "subjectId", "createdAt"];
+const nameFields = ["accountId", "operation", "key"] as const;
+const valueFields = ["fingerprint", "subjectId", "createdAt"] as const;
+export const useFields = [...nameFields, ...valueFields];
 
 /** Forgets uses of keys that have run out, so that the keys can be used anew. */
 export async function removeExpiredKeyUses(db: Db, names: readonly KeyName[], expiredBefore: Date): Promise<void> {
@@ -34,11 +36,9 @@ export async function insertKeyUses(tx: Db, uses: readonly KeyUse[], expiredBefo
   if (uses.length === 0) return new Set();
   const taken = await query<{ subjectId: string }>(
     tx,
-    sql`insert into idempotency_keys (account_id, operation, key, fingerprint, subject_id, created_at)
-        select row."accountId", row.operation, row.key, row.fingerprint, row."subjectId", row."createdAt"
-        from ${recordSet(idempotencyKeys, uses, useFields)} order by row."accountId", row.operation, row.key
-        on conflict (account_id, operation, key) do update
-        set fingerprint = excluded.fingerprint, subject_id = excluded.subject_id, created_at = excluded.created_at
+    sql`insert into idempotency_keys (${columnNames(idempotencyKeys, useFields)}) select ${fieldsOf("row", useFields)}
+        from ${recordSet(idempotencyKeys, uses, useFields)} order by ${fieldsOf("row", nameFields)}
+        on conflict (account_id, operation, key) do update set ${replaced(idempotencyKeys, valueFields)}
         where idempotency_keys.created_at <= ${expiredBefore} returning subject_id as "subjectId"`,
   );
   return new Set(taken.map((use) => use.subjectId));
@@ -47,11 +47,9 @@ export async function insertKeyUses(tx: Db, uses: readonly KeyUse[], expiredBefo
 /** The lateral look-up keeps to the index, also with a plan that was made while the table was empty. */
 export async function listKeyUses(db: Db, names: readonly KeyName[]): Promise<KeyUse[]> {
   if (names.length === 0) return [];
-  return query<KeyUse & Record<string, unknown>>(
+  return query(
     db,
-    sql`select used.account_id as "accountId", used.operation, used.key, used.fingerprint,
-          used.subject_id as "subjectId", used.created_at as "createdAt"
-        from ${recordSet(idempotencyKeys, names, nameFields)}
+    sql`select ${selected(idempotencyKeys, "used", useFields)} from ${recordSet(idempotencyKeys, names, nameFields)}
         cross join lateral (select * from idempotency_keys used where used.account_id = row."accountId"
           and used.operation = row.operation and used.key = row.key limit 1) used`,
   );

@@ -1,33 +1,22 @@
 import { sql } from "drizzle-orm";
 import { type Db, query } from "../../database/db.ts";
 import type { Failure } from "../../domain/outcome.ts";
-import type { messages } from "../schema.ts";
+import { type Selected, selected } from "../columns.ts";
+import { messages } from "../schema.ts";
+
+const relayedFields = selected(messages, "m", [
+  ...(["id", "status", "createdAt", "rfcMessageId", "fromAddr", "fromName", "toAddr", "replyTo", "subject"] as const),
+  ...(["bodyText", "bodyHtml", "inReplyTo", "referenceIds"] as const),
+]);
 
 /** What a mail is composed of. */
-export type RelayedMessage = Pick<
-  typeof messages.$inferSelect,
-  | "id"
-  | "status"
-  | "createdAt"
-  | "rfcMessageId"
-  | "fromAddr"
-  | "fromName"
-  | "toAddr"
-  | "replyTo"
-  | "subject"
-  | "bodyText"
-  | "bodyHtml"
-  | "inReplyTo"
-  | "referenceIds"
->;
+export type RelayedMessage = Selected<typeof relayedFields>;
 
-export async function listRelayedMessages(db: Db, ids: readonly string[]): Promise<RelayedMessage[]> {
-  return query<RelayedMessage & Record<string, unknown>>(
+export function listRelayedMessages(db: Db, ids: readonly string[]): Promise<RelayedMessage[]> {
+  return query(
     db,
-    sql`select id, status, created_at as "createdAt", rfc_message_id as "rfcMessageId", from_addr as "fromAddr",
-          from_name as "fromName", to_addr as "toAddr", reply_to as "replyTo", subject, body_text as "bodyText",
-          body_html as "bodyHtml", in_reply_to as "inReplyTo", reference_ids as "referenceIds"
-        from messages where id = any(array(select json_array_elements_text(${JSON.stringify(ids)}::json)))`,
+    sql`select ${relayedFields} from messages m
+        where m.id = any(array(select json_array_elements_text(${JSON.stringify(ids)}::json)))`,
   );
 }
 

@@ -12,7 +12,10 @@ import type {
   SendFact,
   ThreadMessageId,
 } from "../../domain/send/send-facts.ts";
-import { messages, threads } from "../schema.ts";
+import { totalsOf } from "../account/inbox-totals.ts";
+import { selected } from "../columns.ts";
+import { threadFields } from "../mail/threads.ts";
+import { messages } from "../schema.ts";
 
 export interface AskedFact {
   accountId: string;
@@ -39,25 +42,19 @@ export async function listSendFacts(
     db,
     sql`with sender as materialized (
           select i.*, used.* from unnest(${arrayOf("text", [...windows.keys()])}, ${arrayOf("int4", [...windows.values()])}) as asked (inbox_id, up_to)
-          cross join lateral (select id, revision, account_id, username, message_count, inbound_count,
-              thread_count, unread_count, last_message_at, last_message_id, sent_on::text as sent_on, sent_count
-            from inboxes where id = asked.inbox_id and deleted_at is null limit 1) i
+          cross join lateral (select * from inboxes where id = asked.inbox_id and deleted_at is null limit 1) i
           cross join lateral (select count(*) as in_window, min(created_at) as oldest from (
             select created_at from messages where inbox_id = asked.inbox_id and direction = 'outbound'
               and created_at > ${window.after} and created_at <= ${window.upTo}
               order by created_at desc limit asked.up_to) newest) used
         )
-        select sender.id, sender.revision, sender.account_id as "accountId", sender.username,
-          sender.message_count as "messageCount", sender.inbound_count as "inboundCount",
-          sender.thread_count as "threadCount", sender.unread_count as "unreadCount",
-          sender.last_message_at as "lastMessageAt", sender.last_message_id as "lastMessageId",
-          sender.sent_on as "sentOn", sender.sent_count as "sentCount",
+        select ${totalsOf("sender")}, sender.revision,
           sender.in_window as "inWindow", sender.oldest as "oldestInWindowAt",
           used.fingerprint, used.subject_id as "subjectId", used.created_at as "usedAt",
           case when asked.recipient is not null then exists (select from correspondents c
             where c.inbox_id = asked.inbox_id and c.address = asked.recipient and c.answered) end as "isKnown",
           (select count from cold_sends s where s.inbox_id = asked.inbox_id and s.recipient = asked.recipient
-            and s.sent_on = greatest(${day}::text, sender.sent_on)::date) as "sentToday"
+            and s.sent_on = greatest(${day}::date, sender.sent_on)) as "sentToday"
         from unnest(${texts((each) => each.accountId)}, ${texts((each) => each.key)}, ${texts((each) => each.inboxId)},
           ${texts((each) => each.recipient)}) with ordinality as asked (account_id, key, inbox_id, recipient, place)
         left join sender on sender.id = asked.inbox_id
@@ -68,7 +65,7 @@ export async function listSendFacts(
   return rows.map((row, place) => factOf(row, asked[place]));
 }
 
-interface FactRow extends Nullable<Sender>, Record<string, unknown> {
+interface FactRow extends Nullable<Sender> {
   fingerprint: string | null;
   subjectId: string | null;
   usedAt: Date | null;
@@ -127,24 +124,25 @@ export async function listRepliedMessages(
   bodies: QuotedBodies,
 ): Promise<RepliedMessage[]> {
   if (asked.length === 0) return [];
-  return query<RepliedMessage & Record<string, unknown>>(
+  return query<RepliedMessage>(
     tx,
-    sql`select ${repliedFields}, m.seq, m.from_addr as "fromAddr", m.from_name as "fromName",
+    sql`select ${repliedFields}, ${repliedMessage},
           case when ${bodies.text}::boolean then left(m.body_text, ${mostQuotedCharacters}::int) else '' end as "bodyText",
-          case when ${bodies.html}::boolean then left(m.body_html, ${mostQuotedCharacters}::int) end as "bodyHtml",
-          m.created_at as "createdAt", m.rfc_message_id as "rfcMessageId"
+          case when ${bodies.html}::boolean then left(m.body_html, ${mostQuotedCharacters}::int) end as "bodyHtml"
         from ${repliesOf(asked)}
         cross join lateral (select * from messages where thread_id = asked.thread_id and seq <= asked.last_seq
           and status <> 'failed' order by seq desc limit 1) m`,
   );
 }
 
+const repliedMessage = selected(messages, "m", ["seq", "fromAddr", "fromName", "createdAt", "rfcMessageId"]);
+
 const mostQuotedCharacters = 512 * 1024 + 1;
 
 /** Message-IDs of each thread, or of what its caller has seen of it, oldest first: the first one and the last hundred. */
 export async function listThreadMessageIds(tx: Db, asked: readonly AskedReply[]): Promise<ThreadMessageId[]> {
   if (asked.length === 0) return [];
-  return query<ThreadMessageId & Record<string, unknown>>(
+  return query<ThreadMessageId>(
     tx,
     sql`select ${repliedFields}, m.seq, m.rfc_message_id as "rfcMessageId"
         from ${repliesOf(asked)}
@@ -173,41 +171,31 @@ const highestSeq = 2 ** 31 - 1;
 
 export async function listThreadStates(tx: Db, ids: readonly string[]): Promise<ThreadState[]> {
   if (ids.length === 0) return [];
-  return tx
-    .select()
-    .from(threads)
-    .where(sql`${threads.id} = any(${arrayOf("text", ids)})`);
+  return query(tx, sql`select ${threadFields} from threads t where t.id = any(${arrayOf("text", ids)})`);
 }
 
 /** Where messages stand in their threads. */
 export async function listPlaces(tx: Db, ids: readonly string[]): Promise<Place[]> {
   if (ids.length === 0) return [];
-  return tx
-    .select({ id: messages.id, threadId: messages.threadId, seq: messages.seq })
-    .from(messages)
-    .where(sql`${messages.id} = any(${arrayOf("text", ids)})`);
+  return query(tx, sql`select ${placeFields} from messages m where m.id = any(${arrayOf("text", ids)})`);
 }
+
+const placeFields = selected(messages, "m", ["id", "threadId", "seq"]);
 
 /** What became of messages that were sent: for replays, and for the answer to a send that waited. */
 export async function listSentMessages(db: Db, ids: readonly string[]): Promise<SentMessage[]> {
   if (ids.length === 0) return [];
-  return db
-    .select({
-      id: messages.id,
-      inboxId: messages.inboxId,
-      threadId: messages.threadId,
-      status: messages.status,
-      rfcMessageId: messages.rfcMessageId,
-      providerMessageId: messages.providerMessageId,
-    })
-    .from(messages)
-    .where(sql`${messages.id} = any(${arrayOf("text", ids)})`);
+  return query(db, sql`select ${sentFields} from messages m where m.id = any(${arrayOf("text", ids)})`);
 }
+
+const sentFields = selected(messages, "m", [
+  ...(["id", "inboxId", "threadId", "status", "rfcMessageId", "providerMessageId"] as const),
+]);
 
 /** Which of these usernames are inboxes of which accounts. */
 export async function listOwners(tx: Db, usernames: readonly string[]): Promise<Owner[]> {
   if (usernames.length === 0) return [];
-  return query<Owner & Record<string, unknown>>(
+  return query<Owner>(
     tx,
     sql`select a.username, i.account_id as "accountId" from unnest(${arrayOf("text", usernames)}) as name (name)
         join addresses a on a.username = name.name join inboxes i on i.id = a.inbox_id and i.deleted_at is null`,

@@ -1,8 +1,9 @@
-import { getTableColumns, sql } from "drizzle-orm";
-import { getTableConfig, type PgColumn, type PgTable } from "drizzle-orm/pg-core";
+import { sql } from "drizzle-orm";
+import { getTableConfig, type PgTable } from "drizzle-orm/pg-core";
 import { type Database, type Db, query } from "../../database/db.ts";
+import { selected } from "../columns.ts";
 import { type ChunkRow, insertNewChunks } from "../mail/sources.ts";
-import { columnName, insertNewRows } from "../rows.ts";
+import { insertNewRows } from "../rows.ts";
 import * as schema from "../schema.ts";
 
 /**
@@ -47,18 +48,16 @@ export async function readEverything(db: Database, onLine: (line: PortableLine) 
       await tx.script("set transaction isolation level repeatable read, read only");
       for (const { table, order, rowsALine } of portable) {
         const { name } = getTableConfig(table);
-        const selected = columnsOf(table)
-          .map(([field, column]) => `"${columnName(column)}" as "${field}"`)
-          .join(", ");
         // A name of its own: a prepared FETCH is kept with the columns of the cursor that it met first.
-        const cursor = `portable_${name}`;
-        await tx.script(`declare ${cursor} no scroll cursor for select ${selected} from ${name} order by ${order}`);
+        const cursor = sql.raw(`portable_${name}`);
+        const rowsInOrder = sql`select ${selected(table, "t")} from ${sql.identifier(name)} t order by ${sql.raw(order)}`;
+        await query(tx, sql`declare ${cursor} no scroll cursor for ${rowsInOrder}`);
         for (;;) {
-          const rows = (await tx.run(`fetch ${rowsALine} from ${cursor}`, [], "objects")) as PortableRow[];
+          const rows = await query<PortableRow>(tx, sql`fetch ${sql.raw(String(rowsALine))} from ${cursor}`);
           if (rows.length > 0) await onLine({ table: name, rows: rows.map(toPortable) });
           if (rows.length < rowsALine) break;
         }
-        await tx.script(`close ${cursor}`);
+        await query(tx, sql`close ${cursor}`);
       }
     }),
   );
@@ -74,7 +73,7 @@ export async function insertLine(tx: Db, { table: name, rows }: PortableLine): P
 
 /** The accounts of a database, by which it is told whether it is one's own or another's. */
 export async function listAccountIds(db: Db): Promise<string[]> {
-  const rows = await db.select({ id: schema.accounts.id }).from(schema.accounts);
+  const rows = await query<{ id: string }>(db, sql`select id from accounts`);
   return rows.map(({ id }) => id);
 }
 
@@ -94,8 +93,4 @@ function toPortable(row: PortableRow): PortableRow {
 
 function chunkOf({ bytes, ...row }: PortableRow): ChunkRow {
   return { ...(row as unknown as Omit<ChunkRow, "bytes">), bytes: Uint8Array.fromBase64(bytes as string) };
-}
-
-function columnsOf(table: PgTable): [string, PgColumn][] {
-  return Object.entries(getTableColumns(table));
 }

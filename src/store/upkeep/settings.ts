@@ -1,19 +1,21 @@
-import { eq } from "drizzle-orm";
-import type { Db } from "../../database/db.ts";
-import { settings } from "../schema.ts";
+import { sql } from "drizzle-orm";
+import { type Db, query } from "../../database/db.ts";
 
 /** The kept value of a setting, or `proposed` when it is the first: of two processes that propose, both get one value. */
 export async function findOrInsertSetting(db: Db, name: string, proposed: string): Promise<string> {
-  await db.insert(settings).values({ name, value: proposed }).onConflictDoNothing();
-  const [row] = await db.select({ value: settings.value }).from(settings).where(eq(settings.name, name));
-  return row?.value ?? proposed;
+  await query(db, sql`insert into settings (name, value) values (${name}, ${proposed}) on conflict do nothing`);
+  return (await findSetting(db, name)) ?? proposed;
 }
 
 export async function findSetting(db: Db, name: string): Promise<string | undefined> {
-  const [row] = await db.select({ value: settings.value }).from(settings).where(eq(settings.name, name));
-  return row?.value;
+  const [setting] = await query<{ value: string }>(db, sql`select value from settings where name = ${name}`);
+  return setting?.value;
 }
 
 export async function insertOrChangeSetting(db: Db, name: string, value: string): Promise<void> {
-  await db.insert(settings).values({ name, value }).onConflictDoUpdate({ target: settings.name, set: { value } });
+  await query(
+    db,
+    sql`insert into settings (name, value) values (${name}, ${value})
+        on conflict (name) do update set value = excluded.value`,
+  );
 }

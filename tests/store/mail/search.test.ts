@@ -5,6 +5,7 @@ import { query } from "../../../src/database/db.ts";
 import { plainQuestion, plainWords, type Searchable, searchRow } from "../../../src/domain/search.ts";
 import { insertSearchRows, type SearchTerms, searchMessages } from "../../../src/store/mail/search.ts";
 import { migrate } from "../../../src/store/migrate.ts";
+import { insertRows } from "../../../src/store/rows.ts";
 import { messages } from "../../../src/store/schema.ts";
 import { type EngineUnderTest, enginesHere, openEngine } from "../../support/engines.ts";
 
@@ -36,7 +37,7 @@ for (const engine of enginesHere()) {
       for (const inboxId of ["inb_a", "inb_b"]) {
         const searchables = numbers.map((seq, index) => message(inboxId, seq, wordsOf(index)));
         await insertSearchRows(under.db.api, searchables.map(searchRow));
-        await under.db.api.insert(messages).values(searchables.map(rowOf));
+        await insertRows(under.db.api, messages, searchables.map(rowOf));
       }
       await query(under.db.api, sql`analyze message_search`);
     }, 30_000);

@@ -1,0 +1,77 @@
+import { getTableColumns, type SQL, sql } from "drizzle-orm";
+import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
+
+/*
+ * Columns as statements name them, from the schema: no statement spells out a list of them for itself. What is made here is made once, when
+ * a file is read.
+ */
+
+/** The names that the schema gives to the columns of a table: those of the fields of its rows. */
+export type FieldOf<Table extends PgTable> = keyof Table["$inferSelect"] & string;
+
+/** What a select list of `selected` comes to. */
+export type Selected<Fields extends SQL> = Fields extends SQL<infer Row> ? Row : never;
+
+/** A select list: `t.id, t.inbox_id as "inboxId"`. All columns of the table where none are named. */
+export function selected<Table extends PgTable, Field extends FieldOf<Table> = FieldOf<Table>>(
+  table: Table,
+  of: string,
+  fields: readonly Field[] = allFields(table) as Field[],
+): SQL<Pick<Table["$inferSelect"], Field>> {
+  return listed(table, fields, (field, column) => {
+    const shown = column === field ? "" : ` as "${field}"`;
+    return `${of}.${column}${shown}`;
+  }) as SQL<Pick<Table["$inferSelect"], Field>>;
+}
+
+/** The same as one object of JSON: `json_build_object('id', a.id)`. */
+export function asJson<Table extends PgTable>(table: Table, of: string, fields: readonly FieldOf<Table>[]): SQL {
+  const pairs = listed(table, fields, (field, column) => `'${field}', ${of}.${column}`);
+  return sql`json_build_object(${pairs})`;
+}
+
+/** Where an insert writes: `id, inbox_id`. */
+export function columnNames<Table extends PgTable>(table: Table, fields: readonly FieldOf<Table>[]): SQL {
+  return listed(table, fields, (_, column) => column);
+}
+
+/** What it writes there, of a set of rows: `row."id", row."inboxId"`. */
+export function fieldsOf(row: string, fields: readonly string[]): SQL {
+  return sql.raw(fields.map((field) => `${row}."${field}"`).join(", "));
+}
+
+/** What an update sets, of a set of rows called `row`: `is_read = row."isRead"`. */
+export function assigned<Table extends PgTable>(table: Table, fields: readonly FieldOf<Table>[]): SQL {
+  return listed(table, fields, (field, column) => `${column} = row."${field}"`);
+}
+
+/** What an insert sets where its key is there already: `is_read = excluded.is_read`. */
+export function replaced<Table extends PgTable>(table: Table, fields: readonly FieldOf<Table>[]): SQL {
+  return listed(table, fields, (_, column) => `${column} = excluded.${column}`);
+}
+
+/** As `casing: "snake_case"` names it. */
+export function columnName(column: PgColumn): string {
+  return column.name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+export function allFields<Table extends PgTable>(table: Table): FieldOf<Table>[] {
+  return Object.keys(getTableColumns(table)) as FieldOf<Table>[];
+}
+
+/** The columns themselves, by the names of the fields. */
+export function columnsOf(table: PgTable, fields: readonly string[]): Record<string, PgColumn> {
+  const columns: Record<string, PgColumn> = getTableColumns(table);
+  return Object.fromEntries(
+    fields.map((field) => {
+      const column = columns[field];
+      if (column === undefined) throw new Error(`Cannot name a column: the table has none for ${field}`);
+      return [field, column];
+    }),
+  );
+}
+
+function listed(table: PgTable, fields: readonly string[], each: (field: string, column: string) => string): SQL {
+  const texts = Object.entries(columnsOf(table, fields)).map(([field, column]) => each(field, columnName(column)));
+  return sql.raw(texts.join(", "));
+}

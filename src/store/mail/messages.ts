@@ -1,3 +1,0 @@
-import type { attachments } from "../schema.ts";
-
-export type AttachmentRow = typeof attachments.$inferSelect;
