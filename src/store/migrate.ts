@@ -1,3 +1,4 @@
+import { sql } from "drizzle-orm";
 import house from "../../drizzle/0000_house.sql" with { type: "text" };
 import storage from "../../drizzle/0001_storage.sql" with { type: "text" };
 import eventLog from "../../drizzle/0002_event_log.sql" with { type: "text" };
@@ -5,9 +6,8 @@ import claimers from "../../drizzle/0003_claimers.sql" with { type: "text" };
 import beyondCore from "../../drizzle/0004_beyond_core.sql" with { type: "text" };
 import inboxRevision from "../../drizzle/0005_inbox_revision.sql" with { type: "text" };
 import journal from "../../drizzle/meta/_journal.json" with { type: "json" };
-import type { Database } from "../database/db.ts";
-import type { Runner } from "../database/pool.ts";
-import { locks } from "./locks.ts";
+import { type Database, type Db, query, transaction } from "../database/db.ts";
+import { lockNumber } from "./locks.ts";
 
 /** One step of the schema: the name of its file in `drizzle/`, and its text. */
 export interface Migration {
@@ -37,32 +37,32 @@ export const migrations: readonly Migration[] = journal.entries.map(({ tag }) =>
  * way leaves a step either done or untouched.
  */
 export async function migrate(db: Database, steps: readonly Migration[] = migrations): Promise<void> {
-  await db.maintain(async (runner) => {
-    for (let done = await countDone(runner, steps); done < steps.length; ) {
-      done = await takeNextStep(runner, steps);
+  await db.maintain(async (own) => {
+    for (let done = await countDone(own, steps); done < steps.length; ) {
+      done = await takeNextStep(own, steps);
     }
   });
 }
 
-async function takeNextStep(runner: Runner, steps: readonly Migration[]): Promise<number> {
-  return runner.transaction(async (tx) => {
-    await tx.script(`select pg_advisory_xact_lock(${locks.migrating})`);
-    await tx.script(makeLedger);
+async function takeNextStep(db: Db, steps: readonly Migration[]): Promise<number> {
+  return transaction(db, async (tx) => {
+    await query(tx, sql`select pg_advisory_xact_lock(${lockNumber("migrating")})`);
+    await query(tx, makeLedger);
     const done = await countDone(tx, steps);
     const step = steps[done];
     if (!step) return done;
     await tx.script(step.text);
-    await tx.run("insert into schema_steps (step, tag) values ($1, $2)", [String(done), step.tag], "objects");
+    await query(tx, sql`insert into schema_steps (step, tag) values (${done}, ${step.tag})`);
     return done + 1;
   });
 }
 
 /** How many steps the database has taken. Throws when they are not the first of ours. */
-async function countDone(runner: Runner, steps: readonly Migration[]): Promise<number> {
-  const [exists] = await runner.run("select to_regclass('schema_steps') is not null", [], "arrays");
-  if (!(exists as [boolean])[0]) return 0;
-  const rows = await runner.run("select tag from schema_steps order by step", [], "arrays");
-  const tags = (rows as [string][]).map(([tag]) => tag);
+async function countDone(db: Db, steps: readonly Migration[]): Promise<number> {
+  const [ledger] = await query<{ exists: boolean }>(db, sql`select to_regclass('schema_steps') is not null as exists`);
+  if (ledger?.exists !== true) return 0;
+  const rows = await query<{ tag: string }>(db, sql`select tag from schema_steps order by step`);
+  const tags = rows.map(({ tag }) => tag);
   const unknown = tags.find((tag, step) => steps[step]?.tag !== tag);
   if (unknown !== undefined) {
     throw new Error(
@@ -72,7 +72,7 @@ async function countDone(runner: Runner, steps: readonly Migration[]): Promise<n
   return tags.length;
 }
 
-const makeLedger = `create table if not exists schema_steps (
+const makeLedger = sql`create table if not exists schema_steps (
   step integer primary key,
   tag text not null,
   done_at timestamptz not null default now()

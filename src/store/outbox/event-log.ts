@@ -1,4 +1,5 @@
-import type { Database } from "../../database/db.ts";
+import { sql } from "drizzle-orm";
+import { type Database, type Db, query, transaction } from "../../database/db.ts";
 
 /**
  * An event's place in the log is the id of the transaction that wrote it, plus a shift that is 0 until the database moves.
@@ -8,25 +9,32 @@ import type { Database } from "../../database/db.ts";
  * are, for readers who stand at one, and all that is written from now on comes behind them.
  */
 export async function alignEventLog(db: Database): Promise<void> {
-  await db.maintain(async (runner) => {
-    if ((await runner.run(lastImpossiblePlace, [], "arrays")).length === 0) return;
-    await runner.transaction(async (tx) => {
+  await db.maintain(async (own) => {
+    if ((await findImpossiblePlace(own)) === undefined) return;
+    await transaction(own, async (tx) => {
       // Who writes an event now does so by the old shift, and has to end first. Of two processes the second finds nothing to do.
-      await tx.script("lock table events in share row exclusive mode");
-      const [row] = (await tx.run(lastImpossiblePlace, [], "arrays")) as [string][];
-      if (row === undefined) return;
-      await tx.script(
-        `create or replace function event_log_shift() returns bigint language sql stable return ${BigInt(row[0])}::bigint`,
+      await query(tx, sql`lock table events in share row exclusive mode`);
+      const last = await findImpossiblePlace(tx);
+      if (last === undefined) return;
+      await query(
+        tx,
+        sql`create or replace function event_log_shift() returns bigint language sql stable
+            return ${sql.raw(String(BigInt(last)))}::bigint`,
       );
     });
   });
 }
 
-/** A look at the index for each account: the log itself may be long. */
-const lastImpossiblePlace = `
-  select last.written_by::text from accounts
-  cross join lateral (
-    select written_by from events where account_id = accounts.id order by written_by desc limit 1
-  ) last
-  where last.written_by >= ((pg_snapshot_xmax(pg_current_snapshot())::text::bigint + event_log_shift())::text)::xid8
-  order by last.written_by desc limit 1`;
+/** The last place that lies past all transactions. A look at the index for each account: the log itself may be long. */
+async function findImpossiblePlace(db: Db): Promise<string | undefined> {
+  const [last] = await query<{ place: string }>(
+    db,
+    sql`select last.written_by as place from accounts
+        cross join lateral (
+          select written_by from events where account_id = accounts.id order by written_by desc limit 1
+        ) last
+        where last.written_by >= ((pg_snapshot_xmax(pg_current_snapshot())::text::bigint + event_log_shift())::text)::xid8
+        order by last.written_by desc limit 1`,
+  );
+  return last?.place;
+}

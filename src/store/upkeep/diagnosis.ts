@@ -1,8 +1,7 @@
-import { mostConnections, openDatabase, settingNames } from "../../database/db.ts";
-import type { Runner } from "../../database/pool.ts";
+import { sql } from "drizzle-orm";
+import { type Db, mostConnections, openDatabase, query, settingNames } from "../../database/db.ts";
 import { refuseSharedSessions, withPoolerCure } from "../../database/pooler.ts";
 import { openPostgresPool } from "../../database/postgres.ts";
-import type { WireValue } from "../../database/wire.ts";
 import { migrations } from "../migrate.ts";
 
 /** What the doctor looks at. Nothing is changed: not even the schema is brought up to date. */
@@ -51,19 +50,19 @@ export async function diagnosePostgres(url: string, now: () => Date): Promise<Da
 export async function diagnoseEmbedded(dataDir: string, now: () => Date): Promise<DatabaseFacts> {
   const db = await openDatabase({ dataDir });
   try {
-    return await db.maintain((runner) => factsFrom(runner, now));
+    return await db.maintain((own) => factsFrom(own, now));
   } finally {
     await db.close();
   }
 }
 
-async function factsFrom(runner: Runner, now: () => Date): Promise<DatabaseFacts> {
+async function factsFrom(db: Db, now: () => Date): Promise<DatabaseFacts> {
   // Connecting takes its time; the clock is asked on a connection that is there.
-  await runner.run("select 1", [], "arrays");
+  await query(db, sql`select 1`);
   const before = now();
-  const [server] = await ask<Omit<DatabaseFacts, "askedAt" | "stepsToDo" | "unknownSteps" | "webhookUrls">>(
-    runner,
-    `select current_setting('server_version') as version, current_setting('server_encoding') as encoding,
+  const [server] = await query<Omit<DatabaseFacts, "askedAt" | "stepsToDo" | "unknownSteps" | "webhookUrls">>(
+    db,
+    sql`select current_setting('server_version') as version, current_setting('server_encoding') as encoding,
        current_setting('synchronous_commit') as "synchronousCommit", current_setting('fsync') as fsync,
        current_setting('full_page_writes') as "fullPageWrites", clock_timestamp() as "serverAt",
        pg_is_in_recovery() as "isInRecovery", current_setting('default_transaction_read_only')::bool as "isReadOnly",
@@ -71,16 +70,15 @@ async function factsFrom(runner: Runner, now: () => Date): Promise<DatabaseFacts
   );
   if (server === undefined) throw new Error("Cannot diagnose the database: it answers nothing");
   const askedAt = new Date((before.getTime() + now().getTime()) / 2);
-  const done = (await isThere(runner, "schema_steps"))
-    ? await ask<{ tag: string }>(runner, "select tag from schema_steps order by step")
+  const done = (await isThere(db, "schema_steps"))
+    ? await query<{ tag: string }>(db, sql`select tag from schema_steps order by step`)
     : [];
   const known = migrations.map(({ tag }) => tag);
   const doneTags = done.map(({ tag }) => tag);
-  const urls = (await isThere(runner, "webhooks"))
-    ? await ask<{ url: string }>(
-        runner,
-        "select url from webhooks where url is not null and disabled_at is null order by created_at limit $1",
-        [String(mostWebhooks)],
+  const urls = (await isThere(db, "webhooks"))
+    ? await query<{ url: string }>(
+        db,
+        sql`select url from webhooks where url is not null and disabled_at is null order by created_at limit ${mostWebhooks}`,
       )
     : [];
   return {
@@ -95,11 +93,7 @@ async function factsFrom(runner: Runner, now: () => Date): Promise<DatabaseFacts
 /** An operator with a thousand accounts asks whether the way out is open, not for each receiver. */
 const mostWebhooks = 10;
 
-async function isThere(runner: Runner, table: string): Promise<boolean> {
-  const [row] = await ask<{ is: boolean }>(runner, "select to_regclass($1) is not null as is", [table]);
+async function isThere(db: Db, table: string): Promise<boolean> {
+  const [row] = await query<{ is: boolean }>(db, sql`select to_regclass(${table}) is not null as is`);
   return row?.is === true;
-}
-
-async function ask<Row extends object>(runner: Runner, text: string, values: WireValue[] = []): Promise<Row[]> {
-  return (await runner.run(text, values, "objects")) as Row[];
 }

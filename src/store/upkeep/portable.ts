@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { getTableConfig, type PgTable } from "drizzle-orm/pg-core";
-import { type Database, type Db, query } from "../../database/db.ts";
+import { type Database, type Db, query, transaction } from "../../database/db.ts";
 import { selected } from "../columns.ts";
 import { type ChunkRow, insertNewChunks } from "../mail/sources.ts";
 import { insertNewRows } from "../rows.ts";
@@ -43,9 +43,9 @@ export interface PortableLine {
  * embedded database has one connection: others wait while it is read.
  */
 export async function readEverything(db: Database, onLine: (line: PortableLine) => Promise<void>): Promise<void> {
-  await db.maintain((runner) =>
-    runner.transaction(async (tx) => {
-      await tx.script("set transaction isolation level repeatable read, read only");
+  await db.maintain((own) =>
+    transaction(own, async (tx) => {
+      await query(tx, sql`set transaction isolation level repeatable read, read only`);
       for (const { table, order, rowsALine } of portable) {
         const { name } = getTableConfig(table);
         // A name of its own: a prepared FETCH is kept with the columns of the cursor that it met first.
