@@ -87,10 +87,10 @@ async function seeded() {
   const db = await openDatabase({ url, dataDir });
   try {
     return await db.maintain(async (runner) => {
-      const [account] = (await runner.run("select id from accounts", [], "arrays")) as [string][];
+      const [account] = (await runner.run("select id from accounts", [])) as { id: string }[];
       const seed = async (number: number, messages: number) => {
         const startedMs = performance.now();
-        const inbox = await seedInbox(runner.script, { accountId: account?.[0] ?? "", number, messages });
+        const inbox = await seedInbox(runner.script, { accountId: account?.id ?? "", number, messages });
         print(`${messages} messages seeded in ${((performance.now() - startedMs) / 1000).toFixed(0)} s`);
         return inbox;
       };

@@ -263,7 +263,7 @@ async function recordedClaims(url: string): Promise<RecordedClaims> {
   return {
     async list() {
       const text = 'select event_id as "eventId", transaction from test_claims order by place';
-      return (await database.run(text, [], "objects")) as { eventId: string; transaction: string }[];
+      return (await database.run(text, [])) as { eventId: string; transaction: string }[];
     },
     async [Symbol.asyncDispose]() {
       await database.script("drop table test_claims; drop function test_claimed() cascade");

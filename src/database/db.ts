@@ -5,7 +5,7 @@ import { openEmbedded } from "./embedded.ts";
 import { careFor } from "./embedded-care.ts";
 import { placeIn, reservePlace } from "./embedded-cluster.ts";
 import { listenPostgres } from "./notifications.ts";
-import { openPool, type PoolUsage, type Runner } from "./pool.ts";
+import { openPool, type PoolUsage } from "./pool.ts";
 import { refuseSharedSessions, withPoolerCure } from "./pooler.ts";
 import { openPostgresPool, type PostgresOptions, sessionSettings } from "./postgres.ts";
 import { type Db, query } from "./session.ts";
@@ -38,9 +38,9 @@ export interface Database {
     onState?: (connected: boolean) => void,
   ): Promise<() => Promise<void>>;
   /** Work on a connection of its own that is done within two seconds, or throws. */
-  promptly(work: (runner: Runner) => Promise<unknown>): Promise<void>;
+  promptly(work: (own: Db) => Promise<unknown>): Promise<void>;
   /** Work without time-outs, on a connection of its own: migrations. */
-  maintain<T>(work: (runner: Runner) => Promise<T>): Promise<T>;
+  maintain<T>(work: (own: Db) => Promise<T>): Promise<T>;
   /** Of each pool by its name; the embedded database has one for all. */
   usage(): Readonly<Record<string, PoolUsage>>;
   close(): Promise<void>;

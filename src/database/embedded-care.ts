@@ -1,4 +1,5 @@
-import type { Runner } from "./pool.ts";
+import { sql } from "drizzle-orm";
+import { type Db, query } from "./session.ts";
 
 interface Care {
   /** How often to look. */
@@ -15,31 +16,26 @@ const usualCare: Care = { flushesBetweenLooks: 256, mostUncheckpointedBytes: 32 
  * its log of changes grows for ever, and without vacuum its tables do. Driven by the flushes that commits make,
  * so that an idle database is left in peace. Gives the function to call at each flush.
  */
-export function careFor(runner: () => Runner, care: Care = usualCare): () => void {
+export function careFor(db: () => Db, care: Care = usualCare): () => void {
   let flushes = 0;
   let busy = false;
 
   async function look(): Promise<void> {
-    const grown = await first<number>(
-      "select (pg_current_wal_insert_lsn() - redo_lsn)::int8 from pg_control_checkpoint()",
+    const [log] = await query<{ grownBytes: number }>(
+      db(),
+      sql`select (pg_current_wal_insert_lsn() - redo_lsn)::int8 as "grownBytes" from pg_control_checkpoint()`,
     );
-    if (grown === undefined || grown < care.mostUncheckpointedBytes) return;
-    await runner().script("checkpoint");
+    if (log === undefined || log.grownBytes < care.mostUncheckpointedBytes) return;
+    await db().script("checkpoint");
     // Statistics are otherwise a second late.
-    await runner().run("select pg_stat_force_next_flush()", [], "arrays");
+    await query(db(), sql`select pg_stat_force_next_flush()`);
     // As autovacuum judges by default, but for small tables that change all the time, such as the outbox.
-    const worn = await runner().run(
-      `select quote_ident(relname) from pg_stat_user_tables
-       where greatest(n_dead_tup, n_mod_since_analyze) > 500 + 0.2 * n_live_tup`,
-      [],
-      "arrays",
+    const worn = await query<{ table: string }>(
+      db(),
+      sql`select quote_ident(relname) as table from pg_stat_user_tables
+          where greatest(n_dead_tup, n_mod_since_analyze) > 500 + 0.2 * n_live_tup`,
     );
-    for (const [table] of worn as [string][]) await runner().script(`vacuum (analyze) ${table}`);
-  }
-
-  async function first<Value>(text: string): Promise<Value | undefined> {
-    const [row] = await runner().run(text, [], "arrays");
-    return (row as [Value] | undefined)?.[0];
+    for (const { table } of worn) await db().script(`vacuum (analyze) ${table}`);
   }
 
   return () => {

@@ -1,4 +1,3 @@
-import type { Shape } from "./pool.ts";
 import { readers, type WireValue } from "./wire.ts";
 
 /**
@@ -7,7 +6,7 @@ import { readers, type WireValue } from "./wire.ts";
  * (PostgreSQL, chapter 55.2.3): Parse once, then Bind, Describe, Execute and Sync in one round trip.
  */
 export interface PreparedStatements {
-  run(text: string, values: readonly WireValue[], shape: Shape): Promise<unknown[]>;
+  run(text: string, values: readonly WireValue[]): Promise<object[]>;
 }
 
 /** More than there are texts in the service: a text that grows with its parameters must not fill the engine's memory. */
@@ -31,7 +30,7 @@ export function preparedStatements(engine: Engine): PreparedStatements {
   }
 
   return {
-    run(text, values, shape) {
+    run(text, values) {
       return engine.runExclusive(async () => {
         const known = names.get(text);
         const [oldest] = names;
@@ -46,7 +45,7 @@ export function preparedStatements(engine: Engine): PreparedStatements {
             Buffer.concat([...closing, ...parse, bind(name, values), describePortal, execute, sync]),
           );
           names.set(text, name);
-          return rowsOf(answer.messages as readonly ServerMessage[], shape);
+          return rowsOf(answer.messages as readonly ServerMessage[]);
         } catch (error) {
           // Whether it was parsed is not known; and a change of the schema may have spoilt the plan that was kept.
           forget(text, name);
@@ -62,9 +61,9 @@ type ServerMessage =
   | { name: "dataRow"; fields: readonly (string | null)[] }
   | { name: "" };
 
-function rowsOf(messages: readonly ServerMessage[], shape: Shape): unknown[] {
+function rowsOf(messages: readonly ServerMessage[]): object[] {
   let columns: readonly { name: string; read: ((text: string) => unknown) | undefined }[] = [];
-  const rows: unknown[] = [];
+  const rows: object[] = [];
   for (const each of messages) {
     if (each.name === "rowDescription") {
       columns = each.fields.map((field) => ({ name: field.name, read: readers[field.dataTypeID] }));
@@ -73,9 +72,7 @@ function rowsOf(messages: readonly ServerMessage[], shape: Shape): unknown[] {
         const read = columns[index]?.read;
         return text === null || read === undefined ? text : read(text);
       });
-      rows.push(
-        shape === "arrays" ? values : Object.fromEntries(columns.map(({ name }, index) => [name, values[index]])),
-      );
+      rows.push(Object.fromEntries(columns.map(({ name }, index) => [name, values[index]])));
     }
   }
   return rows;

@@ -77,12 +77,12 @@ export async function openEmbedded(
         return isOpen;
       },
       hasAnswered: true,
-      async run(text, values, shape) {
+      async run(text, values) {
         await letOthersRun();
         const opened = await mine;
         const prepared = statements.get(opened) ?? preparedStatements(opened);
         statements.set(opened, prepared);
-        return prepared.run(text, values, shape);
+        return prepared.run(text, values);
       },
       async script(text) {
         await letOthersRun();

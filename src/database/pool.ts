@@ -2,14 +2,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { asStoreError, DatabaseUnavailable, leavesConnectionWhole } from "./unavailable.ts";
 import type { WireValue } from "./wire.ts";
 
-export type Shape = "objects" | "arrays";
-
 /** One session with an engine, which answers in the order of asking. Once it is not open it never is again. */
 export interface Connection {
   readonly isOpen: boolean;
   /** Whether it has answered before, so that it is there and not yet to be made. */
   readonly hasAnswered: boolean;
-  run(text: string, values: WireValue[], shape: Shape): Promise<unknown[]>;
+  /** Answers the rows, as objects. */
+  run(text: string, values: WireValue[]): Promise<object[]>;
   /** Runs statements without parameters, several if need be; gives the command tag of the last. */
   script(text: string): Promise<string>;
   /** Ends it at once: what it is doing fails, and the server rolls back. */
@@ -19,7 +18,8 @@ export interface Connection {
 
 /** Where statements can be run: a pool, or a transaction on one of its connections. */
 export interface Runner {
-  run(text: string, values: WireValue[], shape: Shape): Promise<unknown[]>;
+  /** Answers the rows, as objects. */
+  run(text: string, values: WireValue[]): Promise<object[]>;
   script(text: string): Promise<string>;
   transaction<T>(work: (runner: Runner) => Promise<T>): Promise<T>;
 }
@@ -160,8 +160,8 @@ export function openPool({ size, connect, acquireMs, lifetimeMs, sharedBy = 1 }:
   }
 
   return {
-    run: (text, values, shape) =>
-      withConnection(false, (connection) => attempt(connection, () => connection.run(text, values, shape))),
+    run: (text, values) =>
+      withConnection(false, (connection) => attempt(connection, () => connection.run(text, values))),
     script: (text) => withConnection(true, (connection) => attempt(connection, () => connection.script(text))),
     transaction: (work) => withConnection(true, (connection) => inTransaction(connection, work)),
     usage: () => ({ size, taken, waiting: waiting.length }),
@@ -200,7 +200,7 @@ async function inTransaction<T>(connection: Connection, work: (runner: Runner) =
   }
 
   const runner: Runner = {
-    run: (text, values, shape) => next(() => connection.run(text, values, shape)),
+    run: (text, values) => next(() => connection.run(text, values)),
     script: (text) => next(() => connection.script(text)),
     async transaction(inner) {
       const name = `nested_${++savepoints}`;

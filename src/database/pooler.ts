@@ -1,4 +1,5 @@
-import type { Runner } from "./pool.ts";
+import { type SQL, sql } from "drizzle-orm";
+import { type Db, query } from "./session.ts";
 import { DatabaseUnavailable, StatementFailed } from "./unavailable.ts";
 
 /**
@@ -7,12 +8,12 @@ import { DatabaseUnavailable, StatementFailed } from "./unavailable.ts";
  * leaves in its session must stay there, and not be found by the other. A pooler gives the session that came back last to who
  * asks next, so one look nearly always shows it; where they go round, it depends on how often is asked, and others may come between.
  */
-export async function refuseSharedSessions(one: Runner, other: Runner): Promise<void> {
+export async function refuseSharedSessions(one: Db, other: Db): Promise<void> {
   try {
     for (const times of [1, 2, 3]) {
       const mark = await answer(
         one,
-        "select set_config('inboxd.session', clock_timestamp() || ' ' || random(), false)",
+        sql`select set_config('inboxd.session', clock_timestamp() || ' ' || random(), false) as mark`,
       );
       // One by one: asked at once, they would get a session each.
       for (let time = 0; time < times; time++) {
@@ -27,14 +28,14 @@ export async function refuseSharedSessions(one: Runner, other: Runner): Promise<
   }
 }
 
-const findMark = "select current_setting('inboxd.session', true)";
+const findMark = sql`select current_setting('inboxd.session', true) as mark`;
 
 const refusal =
   "Cannot use this database: what stands before it gives one session to several clients, as PgBouncer does with pool_mode = transaction; set pool_mode = session, or connect to Postgres itself";
 
-async function answer(runner: Runner, text: string): Promise<string | null> {
-  const [row] = await runner.run(text, [], "arrays");
-  return (row as [string | null])[0];
+async function answer(db: Db, text: SQL): Promise<string | null> {
+  const [row] = await query<{ mark: string | null }>(db, text);
+  return row?.mark ?? null;
 }
 
 /** With what to do, where a pooler refused one of the settings that sessions begin with: it names the first and does not help. */

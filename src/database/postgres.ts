@@ -93,11 +93,9 @@ export function connectPostgres(options: PostgresOptions, { onClose, onNotify }:
     get hasAnswered() {
       return hasAnswered;
     },
-    async run(text, values, shape) {
+    async run(text, values) {
       // Always prepared: the driver otherwise has the server parse and plan the text anew for each call.
-      const pending = driver.unsafe(text, values.map(untyped), prepared);
-      const result = await beforeDeadline<unknown[]>(shape === "arrays" ? pending.values() : pending);
-      return Array.from(result);
+      return Array.from(await beforeDeadline<object[]>(driver.unsafe(text, values.map(untyped), prepared)));
     },
     async script(text) {
       const results = await beforeDeadline<postgres.RowList<postgres.Row[]>>(driver.unsafe(text).simple());

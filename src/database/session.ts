@@ -13,7 +13,7 @@ export type Db = Runner;
 /** Carries out a statement; answers its rows. */
 export async function query<Row extends object = Record<string, unknown>>(db: Db, statement: SQL): Promise<Row[]> {
   const { text, params } = rendered(statement);
-  return (await db.run(text, params.map(toWire), "objects")) as Row[];
+  return (await db.run(text, params.map(toWire))) as Row[];
 }
 
 /**
@@ -24,7 +24,7 @@ export function statement<Row extends object>(
   template: SQL,
 ): (db: Db, values: Record<string, unknown>) => Promise<Row[]> {
   const { text, params } = rendered(template);
-  return async (db, values) => (await db.run(text, fillPlaceholders(params, values).map(toWire), "objects")) as Row[];
+  return async (db, values) => (await db.run(text, fillPlaceholders(params, values).map(toWire))) as Row[];
 }
 
 /** All or nothing. Inside another transaction it is a savepoint. */

@@ -241,7 +241,7 @@ for (const engine of enginesHere()) {
     });
 
     test("does at once what must be prompt, or throws", async () => {
-      await under.db.promptly((runner) => runner.run("select 1", [], "arrays"));
+      await under.db.promptly((runner) => runner.run("select 1", []));
       expect(await failureOf(under.db.promptly(() => new Promise(() => undefined)))).toBeInstanceOf(
         DatabaseUnavailable,
       );

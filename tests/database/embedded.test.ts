@@ -32,10 +32,10 @@ describe("The embedded database", () => {
     const connection = embedded.connect();
     await connection.script("create table kept (id int)");
     const before = flushes;
-    for (let id = 0; id < 50; id++) await connection.run("insert into kept values ($1)", [String(id)], "arrays");
+    for (let id = 0; id < 50; id++) await connection.run("insert into kept values ($1)", [String(id)]);
     expect(flushes - before).toBeGreaterThanOrEqual(50);
     const afterWrites = flushes;
-    for (let id = 0; id < 50; id++) await connection.run("select $1::int", [String(id)], "arrays");
+    for (let id = 0; id < 50; id++) await connection.run("select $1::int", [String(id)]);
     expect(flushes).toBe(afterWrites);
     await embedded.close();
   });
@@ -86,12 +86,8 @@ describe("The embedded database", () => {
     care = careFor(() => watched, { flushesBetweenLooks: 16, mostUncheckpointedBytes: 4 * 1024 * 1024 });
     await pool.script("create table busy (id int, body text); alter table busy alter body set storage external");
     for (let round = 0; round < 10; round++) {
-      await pool.run(
-        "insert into busy select n, repeat(md5(n::text), 60) from generate_series(1, 1000) n",
-        [],
-        "arrays",
-      );
-      await pool.run("delete from busy where id % 2 = 0", [], "arrays");
+      await pool.run("insert into busy select n, repeat(md5(n::text), 60) from generate_series(1, 1000) n", []);
+      await pool.run("delete from busy where id % 2 = 0", []);
     }
     expect(swept).toContain("checkpoint");
     expect(swept).toContain("vacuum (analyze) busy");
@@ -108,13 +104,13 @@ describe("The embedded database", () => {
     const failedAt = performance.now();
     for (let refusals = 0; refusals < 5; refusals++) {
       const refused = embedded.connect();
-      expect(String(await failureOf(refused.run("select id from kept", [], "arrays")))).toContain("just failed");
+      expect(String(await failureOf(refused.run("select id from kept", [])))).toContain("just failed");
       // As a pool does with a connection that has failed.
       refused.sever();
     }
     await until(() => performance.now() >= failedAt + 200);
     const next = embedded.connect();
-    expect(await next.run("select id from kept", [], "arrays")).toEqual([[1]]);
+    expect(await next.run("select id from kept", [])).toEqual([{ id: 1 }]);
     next.sever();
     await embedded.close();
   });
@@ -125,7 +121,7 @@ describe("The embedded database", () => {
     for (let failure = 0; failure < 4; failure++) {
       const connection = embedded.connect();
       // Ten seconds after a write it counts it.
-      await connection.run(`create table t${failure} ()`, [], "arrays");
+      await connection.run(`create table t${failure} ()`, []);
       connection.sever();
     }
     expect(memories() - before).toBeLessThan(3);
@@ -149,7 +145,7 @@ describe("The embedded database", () => {
       const connection = embedded.connect();
       connection.sever();
       const again = embedded.connect();
-      expect(await failureOf(again.run("select 1", [], "arrays"))).toBeInstanceOf(DatabaseUnavailable);
+      expect(await failureOf(again.run("select 1", []))).toBeInstanceOf(DatabaseUnavailable);
       again.sever();
     }
     expect(openFiles()).toBeLessThanOrEqual(before);
@@ -220,7 +216,7 @@ describe("A data directory that can't be used", () => {
     const directory = newDirectory();
     left(directory);
     const db = await openDatabase({ dataDir: directory });
-    await db.promptly((runner) => runner.run("select 1", [], "arrays"));
+    await db.promptly((runner) => runner.run("select 1", []));
     await db.close();
     expect(readdirSync(directory).toSorted()).toEqual(["lock", "pg"]);
   });

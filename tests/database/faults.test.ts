@@ -159,7 +159,7 @@ describe.if(breaksPostgres)("A Postgres that comes and goes", () => {
     await expectConnectionsWithin(connections.api + 1);
   });
 
-  const answer = () => db.promptly((runner) => runner.run("select 1", [], "arrays"));
+  const answer = () => db.promptly((runner) => runner.run("select 1", []));
 
   async function expectNothingTorn(kept: readonly number[]): Promise<void> {
     const torn = await query<{ id: number }>(

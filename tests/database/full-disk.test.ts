@@ -76,9 +76,7 @@ for (const engine of enginesHere().filter((name) => name === "embedded" || break
         const { db } = world.service.deps;
         // Nothing but the log.
         const message = () =>
-          db.maintain((runner) =>
-            runner.run("select pg_logical_emit_message(true, 'ibx', repeat('y', 200000))", [], "arrays"),
-          );
+          db.maintain((runner) => runner.run("select pg_logical_emit_message(true, 'ibx', repeat('y', 200000))", []));
         await untilSo(() =>
           message().then(
             () => false,

@@ -20,8 +20,8 @@ test("a pool tells how many connections are taken and how many callers wait", as
   const pool = openPool({ size: 1, connect: () => connection, acquireMs: 5_000, lifetimeMs: 60_000 });
   expect(pool.usage()).toEqual({ size: 1, taken: 0, waiting: 0 });
 
-  const first = pool.run("select 1", [], "arrays");
-  const second = pool.run("select 2", [], "arrays");
+  const first = pool.run("select 1", []);
+  const second = pool.run("select 2", []);
   await Promise.resolve();
   expect(pool.usage()).toEqual({ size: 1, taken: 1, waiting: 1 });
 

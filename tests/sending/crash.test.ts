@@ -253,7 +253,7 @@ function livesOn(engine: EngineName): () => Promise<Life> {
 
 /** Once nothing waits in the outbox any more. */
 async function emptied({ service: { deps } }: World): Promise<void> {
-  const left = () => deps.db.maintain((runner) => runner.run("select 1 from outbox limit 1", [], "arrays"));
+  const left = () => deps.db.maintain((runner) => runner.run("select 1 from outbox limit 1", []));
   while ((await left()).length > 0) await Bun.sleep(10);
 }
 

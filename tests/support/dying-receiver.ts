@@ -15,15 +15,15 @@ const { run } = mail;
 
 // Mail is written by one statement, which is its own transaction. One that is begun here, and not yet committed, is what the
 // server has in hand when the process dies in the middle of it.
-mail.run = async (text, values, shape) => {
-  if (!text.includes("insert into messages")) return run(text, values, shape);
+mail.run = async (text, values) => {
+  if (!text.includes("insert into messages")) return run(text, values);
   if (moment === "before") {
     await mail.transaction(async (tx) => {
-      await tx.run(text, values, shape);
+      await tx.run(text, values);
       if (await hasMail(tx)) die();
     });
   }
-  const written = await run(text, values, shape);
+  const written = await run(text, values);
   if (moment === "after" && (await hasMail(mail))) die();
   return written;
 };

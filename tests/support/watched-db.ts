@@ -10,9 +10,9 @@ export interface SeenStatement {
 /** The same database, told of each statement beforehand, those of transactions too. */
 export function watchedDb(db: Db, onStatement: (statement: SeenStatement) => void): Db {
   return {
-    run(text, values, shape) {
+    run(text, values) {
       onStatement({ text, sizeBytes: values.reduce((sum, value) => sum + (value?.length ?? 0), 0) });
-      return db.run(text, values, shape);
+      return db.run(text, values);
     },
     script: (text) => db.script(text),
     transaction: (work) => db.transaction((inner) => work(watchedDb(inner, onStatement))),
