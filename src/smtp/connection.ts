@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import type { SMTPServer } from "smtp-server";
 import type { SMTPConnectionOptions } from "smtp-server/lib/smtp-connection.js";
 import { parseRecipient, parseSender } from "./address-command.ts";
-import type { MailDoor, Origin, SmtpObserver } from "./door.ts";
+import type { AcceptedRecipient, InboundMail, MailDoor, Origin, SmtpObserver } from "./door.ts";
 import type { SmtpLimits } from "./limits.ts";
 import type { MemoryBudget } from "./memory-budget.ts";
 import { type Reply, reply, replyToMail, replyToRecipient, tooBig } from "./replies.ts";
@@ -29,7 +29,7 @@ export interface Shared {
 /** One mail transaction, from MAIL to the reply to its final dot (RFC 5321 §3.3). */
 interface Transaction {
   readonly from: string;
-  readonly recipients: string[];
+  readonly recipients: AcceptedRecipient[];
   /** Lower-cased, so that an address given twice gets the mail once. */
   readonly known: Set<string>;
   readonly startedAtMs: number;
@@ -101,7 +101,7 @@ export class DoorConnection extends ReplyingConnection {
     } else {
       const ask = () => door.recipient(recipient);
       this.#ask("recipient", ask, limits.recipientMs, (decision) => {
-        if (decision.kind === "accept") addRecipient(mail, recipient);
+        if (decision.kind === "accept") addRecipient(mail, { toAddr: recipient, inboxId: decision.inboxId });
         this.#answerRecipient(replyToRecipient(decision));
         callback();
       });
@@ -149,15 +149,14 @@ export class DoorConnection extends ReplyingConnection {
       else this.#endMail(resume);
       return;
     }
-    const inbound = {
-      envelopeFrom: mail.from,
-      recipients: mail.recipients,
-      raw: result.raw,
-      remoteAddress: this.remoteAddress,
-      remoteNetwork: this.origin.network,
+    const client = {
+      address: this.remoteAddress,
+      network: this.origin.network,
       heloName: this.hostNameAppearsAs === false ? "" : this.hostNameAppearsAs,
       secure: this.secure,
     };
+    const envelope = { from: mail.from, recipients: mail.recipients, client };
+    const inbound: InboundMail = { envelope, raw: result.raw };
     const ask = () => door.accept(inbound);
     this.#ask("accept", ask, limits.acceptMs, (decision) => {
       if (decision.kind === "stored") observe.accepted?.(inbound.raw.length);
@@ -271,7 +270,8 @@ export class DoorConnection extends ReplyingConnection {
   }
 }
 
-function addRecipient({ recipients, known }: Transaction, address: string): void {
-  if (!known.has(address.toLowerCase())) recipients.push(address);
-  known.add(address.toLowerCase());
+function addRecipient({ recipients, known }: Transaction, recipient: AcceptedRecipient): void {
+  const name = recipient.toAddr.toLowerCase();
+  if (!known.has(name)) recipients.push(recipient);
+  known.add(name);
 }

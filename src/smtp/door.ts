@@ -19,7 +19,8 @@ export interface Origin {
 }
 
 export type RecipientDecision =
-  | { kind: "accept" }
+  /** The listener gives the inbox back with the mail, and makes nothing of it. */
+  | { kind: "accept"; inboxId: string }
   /** Our domain, but no such inbox: 550 5.1.1. */
   | { kind: "unknown" }
   /** Not our domain: 550 5.7.1. */
@@ -34,20 +35,32 @@ export type AcceptDecision =
   | { kind: "gone" }
   | { kind: "rejected"; code: number; enhancedCode: string; message: string };
 
+/** A mail that came whole, with all that its transaction said. */
 export interface InboundMail {
-  /** The reverse-path, "" for the null sender of a bounce (RFC 5321 §4.5.5). */
-  envelopeFrom: string;
-  /** The accepted recipients as given, without `<>`, in order, each address once without regard to case. */
-  recipients: readonly string[];
+  envelope: {
+    /** The reverse-path, "" for the null sender of a bounce (RFC 5321 §4.5.5). */
+    from: string;
+    /** Those that were accepted, in order, each address once without regard to case. */
+    recipients: readonly AcceptedRecipient[];
+    client: {
+      address: string;
+      /** `network` of the address's origin. */
+      network: string;
+      /** The argument of EHLO or HELO, lower-cased. */
+      heloName: string;
+      /** Whether the mail came over TLS. */
+      secure: boolean;
+    };
+  };
   /** The mail, octet for octet as sent: stuffed dots taken out (RFC 5321 §4.5.2), no header added. */
   raw: Uint8Array;
-  remoteAddress: string;
-  /** `network` of the address's origin. */
-  remoteNetwork: string;
-  /** The argument of EHLO or HELO, lower-cased. */
-  heloName: string;
-  /** Whether the mail came over TLS. */
-  secure: boolean;
+}
+
+export interface AcceptedRecipient {
+  /** As given, without `<>`. */
+  toAddr: string;
+  /** What the door found. */
+  inboxId: string;
 }
 
 /** Told what happens at the listener, for counters and logs. All of it is optional. */

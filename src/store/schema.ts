@@ -15,6 +15,7 @@ import {
   timestamp,
   uuid,
 } from "drizzle-orm/pg-core";
+import type { FoundRecipient } from "../domain/receive/inbound-mail.ts";
 
 /**
  * Ids compare by their bytes, whatever the database's language: their text order is their time order,
@@ -277,7 +278,7 @@ export const unparsedMails = pgTable("unparsed_mails", {
   sourceId: id().primaryKey(),
   receivedAt: instant().notNull(),
   envelopeFrom: text().notNull(),
-  recipients: jsonb().$type<{ inboxId: string; toAddr: string }[]>().notNull(),
+  recipients: jsonb().$type<FoundRecipient[]>().notNull(),
   sizeBytes: integer().notNull(),
 });
 

@@ -1,8 +1,9 @@
 import { DatabaseUnavailable } from "../database/db.ts";
 import { nextRelayAttemptAt } from "../domain/backoff.ts";
+import type { OutgoingMail } from "../domain/message.ts";
 import type { Failure, RelayOutcome } from "../domain/outcome.ts";
 import type { Deps } from "../flows/deps.ts";
-import type { IncomingMail } from "../flows/receive/accept-mail.ts";
+import type { MailEntrance } from "../flows/receive/accept-mail.ts";
 import { outgoingMail } from "../flows/send/outgoing-mail.ts";
 import { composeMail, needsSmtpUtf8 } from "../mail/write/compose.ts";
 import type { DkimSigner } from "../mail/write/dkim.ts";
@@ -26,7 +27,7 @@ export interface RelayEmailDeps extends Deps {
   /** Undefined: mail goes out unsigned. */
   signMail: DkimSigner | undefined;
   /** The door that mail to our own domain goes in by. */
-  acceptMail: (mail: IncomingMail) => Promise<{ kind: "stored" | "gone" }>;
+  entrance: Pick<MailEntrance, "recipient" | "accept">;
   maxQueueHours: number;
   /** The contract's schedule where left out. */
   relayRetrySeconds?: readonly number[];
@@ -56,12 +57,7 @@ export function relayEmailJob(
     const mail = outgoingMail(message);
     const raw = composeMail(mail);
     const outcome = isOwn(splitAddress(mail.to)?.domain ?? "")
-      ? await deliverHere(deps, {
-          envelopeFrom: mail.from.address,
-          recipients: [mail.to],
-          raw,
-          remoteNetwork: ownNetwork,
-        })
+      ? await deliverHere(deps, mail, raw)
       : await relay.send(
           {
             envelopeFrom: mail.from.address,
@@ -146,14 +142,23 @@ function loggableFailure({ code, enhancedCode, message }: Failure) {
   return code === null ? { code, enhancedCode, message } : { code, enhancedCode };
 }
 
-/** All our own mail to ourselves waits as one sender. */
-const ownNetwork = "local";
-
 /** By the same door as everybody's mail: what is for nobody here is refused as it would be there. */
-async function deliverHere({ acceptMail, log }: RelayEmailDeps, mail: IncomingMail): Promise<RelayOutcome> {
+async function deliverHere(
+  { entrance, log }: RelayEmailDeps,
+  { from, to }: OutgoingMail,
+  raw: Uint8Array,
+): Promise<RelayOutcome> {
   try {
-    const { kind } = await acceptMail(mail);
-    if (kind === "stored") return { kind: "sent", reply: "250 2.0.0 Stored", providerMessageId: undefined };
+    const found = await entrance.recipient(to);
+    const isStored =
+      found.kind === "accept" &&
+      (
+        await entrance.accept({
+          envelope: { from: from.address, recipients: [{ toAddr: to, inboxId: found.inboxId }], client: undefined },
+          raw,
+        })
+      ).kind === "stored";
+    if (isStored) return { kind: "sent", reply: "250 2.0.0 Stored", providerMessageId: undefined };
     const message = "550 5.1.1 No such inbox here";
     return { kind: "failed", failure: { code: 550, enhancedCode: "5.1.1", message } };
   } catch (err) {

@@ -1,4 +1,6 @@
 import { describe, expect, test } from "bun:test";
+import { sql } from "drizzle-orm";
+import { query } from "../../src/database/db.ts";
 import { enginesHere } from "../support/engines.ts";
 import { mailOf } from "../support/mail.ts";
 import { greeted, inData } from "../support/raw-smtp.ts";
@@ -107,6 +109,34 @@ for (const engine of enginesHere()) {
         expect(await client.reply()).toStartWith("550 5.1.1");
         client.destroy();
         expect(await deliver(mailOf(), brief.address)).toStartWith("550 5.1.1");
+      });
+
+      test("is for those inboxes that RCPT found, as far as they live when it is stored", async () => {
+        const [stays, goes] = [await world().inbox(), await world().inbox()];
+        const client = await greeted(world().smtpPort);
+        await client.ask("MAIL FROM:<jane@example.com>");
+        for (const { address } of [goes, stays]) expect(await client.ask(`RCPT TO:<${address}>`)).toStartWith("250");
+        await client.ask("DATA");
+        await world().api(`/v1/inboxes/${goes.id}`, { method: "DELETE" });
+        client.send(`${mailOf()}\r\n.\r\n`);
+        expect(await client.reply()).toStartWith("250 2.0.0");
+        client.destroy();
+        expect((await messages(stays)).map(({ toAddr }) => toAddr)).toEqual([stays.address]);
+        expect(await messages(goes)).toEqual([]);
+      });
+
+      test("is never for another inbox that has got the name since RCPT", async () => {
+        const before = await world().inbox("handed-on");
+        const client = await inData(world().smtpPort, before.address);
+        await world().api(`/v1/inboxes/${before.id}`, { method: "DELETE" });
+        await query(db(), sql`update addresses set held_until = '2000-01-01' where username = 'handed-on'`);
+        const after = await world().inbox("handed-on");
+        client.send("Subject: for the one before\r\n\r\n.\r\n");
+        expect(await client.reply()).toStartWith("550 5.1.1");
+        client.destroy();
+        expect(await messages(after)).toEqual([]);
+        expect(await deliver(mailOf(), after.address)).toStartWith("250");
+        expect(await messages(after)).toHaveLength(1);
       });
     });
 

@@ -78,7 +78,7 @@ describe("a session", () => {
     for (const [command] of rows) replies.push([command, start(await client.ask(command))]);
     expect(replies).toEqual(rows);
     await client.closed;
-    expect(smtp.mails.map((mail) => mail.envelopeFrom)).toEqual([""]);
+    expect(smtp.mails.map(({ envelope }) => envelope.from)).toEqual([""]);
   });
 
   test("that asks for pages, or for ten things unknown, is ended", async () => {
@@ -100,7 +100,7 @@ describe("a session", () => {
     const asked: string[] = [];
     smtp.door.recipient = async (address) => {
       asked.push(address);
-      return { kind: "accept" };
+      return { kind: "accept", inboxId: "inb_1" };
     };
     const client = await greeted(smtp.port);
     client.socket.end("MAIL FROM:<>\r\nRCPT TO:<ada@inbox.localhost>\r\nRCPT TO:<ada@inbox.localhost>");
@@ -133,13 +133,15 @@ describe("a mail", () => {
     const [mail, ...more] = smtp.mails;
     expect(more).toEqual([]);
     expect({ ...mail, raw: Buffer.from(mail?.raw ?? []).toString() }).toEqual({
-      envelopeFrom: "jane@example.com",
-      recipients: ["ada+x@inbox.localhost", "n1@Inbox.Localhost"],
+      envelope: {
+        from: "jane@example.com",
+        recipients: [
+          { toAddr: "ada+x@inbox.localhost", inboxId: "inbox of ada+x@inbox.localhost" },
+          { toAddr: "n1@Inbox.Localhost", inboxId: "inbox of n1@Inbox.Localhost" },
+        ],
+        client: { address: "127.0.0.1", network: "127.0.0.1", heloName: "client.example", secure: false },
+      },
       raw: "Subject: hi\r\n\r\n.stuffed\r\nbare\nLF \xe9\r\n",
-      remoteAddress: "127.0.0.1",
-      remoteNetwork: "127.0.0.1",
-      heloName: "client.example",
-      secure: false,
     });
   });
 
@@ -244,7 +246,7 @@ describe("a mail", () => {
     expect(start(await client.ask("RCPT TO:<N5@inbox.localhost>"))).toBe("250 2.1.5");
     await client.ask("DATA");
     await client.ask("x\r\n.");
-    expect(smtp.mails[0]?.recipients).toHaveLength(100);
+    expect(smtp.mails[0]?.envelope.recipients).toHaveLength(100);
   });
 });
 

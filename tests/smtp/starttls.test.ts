@@ -22,8 +22,8 @@ describe("STARTTLS", () => {
     client.send("MAIL FROM:<jane@example.com>\r\nRCPT TO:<ada@inbox.localhost>\r\nDATA\r\n");
     await client.replies(3);
     expect(start(await client.ask("x\r\n."))).toBe("250 2.0.0");
-    expect(smtp.mails.map(({ secure, heloName, envelopeFrom }) => [secure, heloName, envelopeFrom])).toEqual([
-      [true, "again.example", "jane@example.com"],
+    expect(smtp.mails.map(({ envelope }) => [envelope.from, envelope.client])).toEqual([
+      ["jane@example.com", { address: "127.0.0.1", network: "127.0.0.1", heloName: "again.example", secure: true }],
     ]);
     client.send("QUIT\r\n");
     expect(start(await client.reply())).toBe("221 2.0.0");
@@ -84,7 +84,8 @@ describe("real clients", () => {
     expect(sent.response).toBe("250 2.0.0 Ok: queued");
     expect(smtp.mails).toHaveLength(1);
     expect(Buffer.from(smtp.mails[0]?.raw ?? []).toString()).toBe(raw);
-    expect([smtp.mails[0]?.secure, smtp.mails[0]?.recipients]).toEqual([true, envelope.to]);
+    const came = smtp.mails[0]?.envelope;
+    expect([came?.client.secure, came?.recipients.map(({ toAddr }) => toAddr)]).toEqual([true, envelope.to]);
   });
 
   const python = Bun.which("python3");
@@ -111,7 +112,7 @@ with smtplib.SMTP("127.0.0.1", int(sys.argv[1]), timeout=10) as s:
       "550\n",
     ]);
     expect(
-      smtp.mails.map(({ raw, secure, envelopeFrom }) => [Buffer.from(raw).toString(), secure, envelopeFrom]),
+      smtp.mails.map(({ raw, envelope }) => [Buffer.from(raw).toString(), envelope.client.secure, envelope.from]),
     ).toEqual([
       ["Subject: plain\r\n\r\n.dot\r\nend\r\n", false, "jane@example.com"],
       ["Subject: secure\r\n\r\nhi\r\n", true, "jane@example.com"],

@@ -1,4 +1,5 @@
 import type { ParsedMail } from "../../src/domain/message.ts";
+import type { Envelope, FoundRecipient } from "../../src/domain/receive/inbound-mail.ts";
 import type { Deps } from "../../src/flows/deps.ts";
 import { mailReceiver } from "../../src/flows/receive/receive-email.ts";
 import type { WorldInbox } from "./world.ts";
@@ -25,6 +26,12 @@ export function parsedMail(fields: Partial<ParsedMail> = {}): ParsedMail {
   };
 }
 
+/** What is said of a mail when it is handed over. */
+export function envelopeTo(recipients: readonly FoundRecipient[]): Envelope {
+  const client = { address: "192.0.2.1", network: "192.0.2.1", heloName: "mail.example.com", secure: false };
+  return { from: "jane@example.com", recipients, client };
+}
+
 /** Takes mails in behind the door, many at a time: where a test needs many and the way in is not its subject. */
 export async function takeIn(deps: Deps, inbox: WorldInbox, mails: readonly Partial<ParsedMail>[]): Promise<void> {
   const receive = mailReceiver(deps);
@@ -32,12 +39,7 @@ export async function takeIn(deps: Deps, inbox: WorldInbox, mails: readonly Part
     mails.map((fields) => {
       const mail = parsedMail(fields);
       const raw = Buffer.from(`Message-ID: <${mail.messageId}>\r\n\r\n${mail.bodyText}`);
-      return receive({
-        envelopeFrom: "jane@example.com",
-        mail,
-        raw,
-        recipients: [{ inboxId: inbox.id, toAddr: inbox.address }],
-      });
+      return receive({ envelope: envelopeTo([{ inboxId: inbox.id, toAddr: inbox.address }]), raw, mail });
     }),
   );
 }

@@ -40,7 +40,9 @@ export async function testListener({
   const door: TestListener["door"] = {
     async recipient(address) {
       if (!/@inbox\.localhost$/i.test(address)) return { kind: "other_domain" };
-      return /^(?:ada|n\d+)(?:\+.*)?@/i.test(address) ? { kind: "accept" } : { kind: "unknown" };
+      return /^(?:ada|n\d+)(?:\+.*)?@/i.test(address)
+        ? { kind: "accept", inboxId: `inbox of ${address}` }
+        : { kind: "unknown" };
     },
     async accept(mail) {
       mails.push(mail);

@@ -20,6 +20,7 @@ import { listDeliveries } from "../../src/store/outbox/deliveries.ts";
 import { listSentMessages } from "../../src/store/send/send-facts.ts";
 import { webhookClient } from "../../src/webhook/client.ts";
 import { startWorkers, type WorkerDeps, type Workers } from "../../src/workers/scheduler.ts";
+import { envelopeTo } from "./arrivals.ts";
 import { type Clock, settable } from "./clock.ts";
 
 export interface OutboxWorldOptions {
@@ -46,7 +47,7 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
     nudge: (kind) => workers?.nudge(kind),
     relay,
     signMail: undefined,
-    acceptMail: async () => ({ kind: "gone" }),
+    entrance: { recipient: async () => ({ kind: "unknown" }), accept: async () => ({ kind: "gone" }) },
     fileUnparsed: async () => "unserved",
     maxQueueHours: 48,
     webhooks: webhookClient({ allowPrivate: true, version: "0.0.0" }),
@@ -113,7 +114,7 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
       const arriving = { ...emptyMail, messageId, subject: `Mail ${arrivals}`, ...mail };
       const raw = new TextEncoder().encode(`Message-ID: <${messageId}>\r\n\r\nHello\r\n`);
       const recipients = [inbox, ...alsoTo].map(({ id }) => ({ inboxId: id, toAddr: "bot@inbox.localhost" }));
-      await receiveMail({ envelopeFrom: "jane@example.com", mail: arriving, raw, recipients });
+      await receiveMail({ envelope: envelopeTo(recipients), raw, mail: arriving });
     },
     async events(inboxId: string): Promise<{ id: string }[]> {
       return query(db.api, sql`select id from events where inbox_id = ${inboxId} order by occurred_at, id`);

@@ -8,6 +8,7 @@ import type { RelayedMail } from "../../src/relay/smtp-session.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { kinds } from "../../src/store/outbox/kinds.ts";
 import { markDueReady } from "../../src/store/outbox/outbox.ts";
+import type { WorkerDeps } from "../../src/workers/scheduler.ts";
 import { type EngineUnderTest, enginesHere, openEngine } from "../support/engines.ts";
 import { accepted, nobodyAnswers, type OutboxWorldOptions, outboxWorld } from "../support/outbox-world.ts";
 import { scriptedSmtp } from "../support/scripted-smtp.ts";
@@ -122,28 +123,36 @@ for (const engine of enginesHere()) {
 
     test("to our own domain goes in by the door, whatever the relay", async () => {
       const taken: string[] = [];
-      const acceptMail = async ({ recipients, raw }: { recipients: readonly string[]; raw: Uint8Array }) => {
-        const [to = ""] = recipients;
-        taken.push(`${to} ${/^Subject: .*$/m.exec(new TextDecoder().decode(raw))?.[0]}`);
-        if (to.startsWith("away")) throw new DatabaseUnavailable("test");
-        return { kind: to.startsWith("ada") ? ("stored" as const) : ("gone" as const) };
+      const entrance: WorkerDeps["entrance"] = {
+        recipient: async (address) =>
+          address.startsWith("nobody") ? { kind: "unknown" } : { kind: "accept", inboxId: `inbox of ${address}` },
+        async accept({ envelope, raw }) {
+          const [{ toAddr, inboxId } = { toAddr: "", inboxId: "" }] = envelope.recipients;
+          taken.push(`${inboxId} ${/^Subject: .*$/m.exec(new TextDecoder().decode(raw))?.[0]}`);
+          expect(envelope).toMatchObject({ from: `${inbox.username}@inbox.localhost`, client: undefined });
+          if (toAddr.startsWith("away")) throw new DatabaseUnavailable("test");
+          return { kind: toAddr.startsWith("ada") ? "stored" : "gone" };
+        },
       };
-      const { world, inbox, workers } = await begin({ deps: { acceptMail } });
-      const [stored, gone, away] = [
+      const { world, inbox, workers } = await begin({ deps: { entrance } });
+      const [stored, unknown, gone, away] = [
         await world.send(inbox, "ada@inbox.localhost"),
         await world.send(inbox, "nobody@inbox.localhost"),
+        await world.send(inbox, "gone@inbox.localhost"),
         await world.send(inbox, "away@inbox.localhost"),
       ];
-      for (const id of [stored, gone, away]) await workers.settled(id, 5000);
+      for (const id of [stored, unknown, gone, away]) await workers.settled(id, 5000);
       expect(world.relay.mails).toEqual([]);
       expect(taken).toEqual([
-        "ada@inbox.localhost Subject: Mail 1",
-        "nobody@inbox.localhost Subject: Mail 2",
-        "away@inbox.localhost Subject: Mail 3",
+        "inbox of ada@inbox.localhost Subject: Mail 1",
+        "inbox of gone@inbox.localhost Subject: Mail 3",
+        "inbox of away@inbox.localhost Subject: Mail 4",
       ]);
       expect(await world.message(stored)).toMatchObject({ status: "sent" });
-      expect(await world.message(gone)).toMatchObject({ status: "failed" });
-      expect(await failureOf(gone)).toMatchObject({ code: 550, enhancedCode: "5.1.1" });
+      for (const id of [unknown, gone]) {
+        expect(await world.message(id)).toMatchObject({ status: "failed" });
+        expect(await failureOf(id)).toMatchObject({ code: 550, enhancedCode: "5.1.1" });
+      }
       expect(await world.message(away)).toMatchObject({ status: "pending" });
     });
 

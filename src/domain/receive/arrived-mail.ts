@@ -1,11 +1,12 @@
 import type { ParsedMail } from "../message.ts";
 import type { Chunk } from "./filed-mails.ts";
+import type { Envelope } from "./inbound-mail.ts";
 
 /** A mail with all that is uncertain settled before the decision: ids, instants, digests, bytes. */
 export interface ArrivedMail {
   mail: ParsedMail;
   sourceId: string;
-  envelopeFrom: string;
+  envelope: Envelope;
   sizeBytes: number;
   /** Undefined for a mail that is never taken for a copy. */
   contentHash: string | undefined;

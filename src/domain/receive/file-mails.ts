@@ -168,7 +168,7 @@ function inboundMessage(
     rfcMessageId: mail.messageId,
     messageIdHash: arrival.messageIdHash,
     contentHash: arrival.contentHash,
-    envelopeFrom: arrival.envelopeFrom,
+    envelopeFrom: arrival.envelope.from,
     fromAddr: mail.from?.address ?? "",
     fromName: mail.from?.name,
     toAddr: copy.toAddr,

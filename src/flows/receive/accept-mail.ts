@@ -1,12 +1,13 @@
 import type { ParsedMail } from "../../domain/message.ts";
 import type { Receipt } from "../../domain/receive/file-mails.ts";
+import { type InboundMail, senderInLine } from "../../domain/receive/inbound-mail.ts";
 import type { Turn } from "../../mail/read/process-pool.ts";
 import { passingMemory } from "../../primitives/memory.ts";
 import { recipientOf } from "../../standards/address.ts";
 import { findInboxByUsername } from "../../store/account/inboxes.ts";
 import type { Deps } from "../deps.ts";
 import { turns } from "../turns.ts";
-import { aboutMail, greatBytes, type ReceivedMail, type Recipient } from "./arrival.ts";
+import { aboutMail, largeBytes, type ReceivedMail } from "./arrival.ts";
 import { keepUnparsed } from "./unparsed-mail.ts";
 
 export interface AcceptDeps extends Deps {
@@ -17,35 +18,28 @@ export interface AcceptDeps extends Deps {
   operatorInbox: string | undefined;
 }
 
-export interface IncomingMail {
-  /** The reverse-path, "" for a bounce. */
-  envelopeFrom: string;
-  /** Accepted addresses, as their sender wrote them. */
-  recipients: readonly string[];
-  raw: Uint8Array;
-  /** Whose turn it is when it has to wait: what of the network one sender may have to himself. */
-  remoteNetwork: string;
-}
-
 /** The way in: of the SMTP listener, and of our own mail to our own domain. */
 export interface MailEntrance {
-  recipient: (address: string) => Promise<{ kind: "accept" | "unknown" | "other_domain" }>;
+  /** Whether mail for an address is taken, and the inbox that it means. */
+  recipient: (address: string) => Promise<RecipientFound>;
   /** Resolves when the mail is on disk, or is for nobody any more. */
-  accept: (mail: IncomingMail) => Promise<{ kind: Receipt }>;
+  accept: (mail: InboundMail) => Promise<{ kind: Receipt }>;
   /** Forgets a name whose inbox was deleted. */
   forget: (username: string) => void;
 }
 
-/** A name that is remembered too long does no harm: a mail is filed behind a lock that sees the inbox as it is. */
+export type RecipientFound = { kind: "accept"; inboxId: string } | { kind: "unknown" } | { kind: "other_domain" };
+
+/** A name that is remembered too long does no harm: a mail is stored only where its inbox lives. */
 const rememberedMs = 30_000;
 const mostRemembered = 50_000;
 
-/** So few great mails are at it together. */
-const greatBytesAtOnce = 24 << 20;
+/** So few large mails are at it together. */
+const largeBytesAtOnce = 24 << 20;
 
 export function mailEntrance(deps: AcceptDeps): MailEntrance {
   const remembered = passingMemory<string, string>(mostRemembered);
-  const inTurn = turns(greatBytesAtOnce);
+  const inTurn = turns(largeBytesAtOnce);
 
   /** Never remembers an unknown name: the inbox may be made the moment after. */
   async function inboxIdOf(username: string): Promise<string | undefined> {
@@ -58,40 +52,24 @@ export function mailEntrance(deps: AcceptDeps): MailEntrance {
     return inbox?.id;
   }
 
-  async function find(address: string): Promise<string | "unknown" | "other_domain"> {
-    const recipient = recipientOf(address, deps.mailDomain);
-    if (recipient.kind === "other_domain" || recipient.kind === "unknown") return recipient.kind;
-    const username = recipient.kind === "role" ? deps.operatorInbox : recipient.username;
-    return (username !== undefined && (await inboxIdOf(username))) || "unknown";
-  }
-
   return {
     async recipient(address) {
-      const found = await find(address);
-      return { kind: found === "unknown" || found === "other_domain" ? found : "accept" };
+      const recipient = recipientOf(address, deps.mailDomain);
+      if (recipient.kind === "other_domain" || recipient.kind === "unknown") return { kind: recipient.kind };
+      const username = recipient.kind === "role" ? deps.operatorInbox : recipient.username;
+      const inboxId = username === undefined ? undefined : await inboxIdOf(username);
+      return inboxId === undefined ? { kind: "unknown" } : { kind: "accept", inboxId };
     },
-    async accept(incoming) {
-      const { raw, remoteNetwork: sender } = incoming;
-      const [mail, recipients] = await Promise.all([deps.parse(raw, { sender }), inboxesOf(incoming.recipients)]);
-      if (recipients.length === 0) return { kind: "gone" };
-      const store = () =>
-        mail === undefined
-          ? keepUnparsed(deps, { ...incoming, recipients })
-          : file({ envelopeFrom: incoming.envelopeFrom, mail, raw, recipients });
-      return { kind: await (raw.length > greatBytes ? inTurn(raw.length, () => collected(store)) : store()) };
+    async accept(inbound) {
+      const { raw, envelope } = inbound;
+      const mail = await deps.parse(raw, { sender: senderInLine(envelope) });
+      const store = () => (mail === undefined ? keepUnparsed(deps, inbound) : storeParsed({ ...inbound, mail }));
+      return { kind: await (raw.length > largeBytes ? inTurn(raw.length, () => collected(store)) : store()) };
     },
     forget: (username) => void remembered.delete(username),
   };
 
-  async function inboxesOf(addresses: readonly string[]): Promise<Recipient[]> {
-    const found = await Promise.all(addresses.map(find));
-    return addresses.flatMap((toAddr, index) => {
-      const inboxId = found[index];
-      return inboxId === undefined || inboxId === "unknown" || inboxId === "other_domain" ? [] : [{ inboxId, toAddr }];
-    });
-  }
-
-  async function file(received: ReceivedMail): Promise<Receipt> {
+  async function storeParsed(received: ReceivedMail): Promise<Receipt> {
     const receipt = await deps.receive(received);
     deps.log.info({ ...aboutMail(received), outcome: receipt }, "mail received");
     return receipt;

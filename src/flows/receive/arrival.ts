@@ -1,5 +1,6 @@
 import type { ParsedMail } from "../../domain/message.ts";
 import type { ArrivedMail } from "../../domain/receive/arrived-mail.ts";
+import type { Envelope, FoundRecipient, InboundMail } from "../../domain/receive/inbound-mail.ts";
 import { namedAncestors } from "../../domain/threading.ts";
 import { contentOf, isMarked, sha256Hex, shortDigest } from "../../standards/digest.ts";
 import { canonicalMessageId } from "../../standards/message-id.ts";
@@ -7,20 +8,11 @@ import { chunksOf } from "../../store/mail/sources.ts";
 import type { ClaimKey } from "../../store/outbox/outbox.ts";
 import type { Deps } from "../deps.ts";
 
-export interface ReceivedMail {
-  /** The reverse-path of its SMTP transaction, "" for a bounce. */
-  envelopeFrom: string;
+/** An inbound mail that was read. */
+export interface ReceivedMail extends InboundMail {
   mail: ParsedMail;
-  raw: Uint8Array;
-  /** The inboxes that the mail is for, each with the address that its sender used. */
-  recipients: readonly Recipient[];
   /** The claim on the promise to file it, under whose id the raw source is stored already. It is kept by the filing itself. */
   promise?: ClaimKey;
-}
-
-export interface Recipient {
-  inboxId: string;
-  toAddr: string;
 }
 
 /** The mail as it waits its turn. */
@@ -31,18 +23,15 @@ export interface Arrival extends ArrivedMail {
 }
 
 /** What a mail takes while it is parsed and stored is several times its size: from here on that counts. */
-export const greatBytes = 1 << 20;
+export const largeBytes = 1 << 20;
 
 /** A row of an attachment, or a mail that is named and must be looked for. */
 const rowBytes = 256;
 
-export async function arrivalOf(
-  deps: Deps,
-  { mail, raw, envelopeFrom, recipients, promise }: ReceivedMail,
-): Promise<Arrival> {
+export async function arrivalOf(deps: Deps, { envelope, raw, mail, promise }: ReceivedMail): Promise<Arrival> {
   const receivedAt = deps.now();
   const sourceId = promise?.subjectId ?? deps.newId("src", receivedAt);
-  const deliveries = oncePerInbox(recipients).map((recipient) => ({
+  const deliveries = oncePerInbox(envelope).map((recipient) => ({
     ...recipient,
     messageId: deps.newId("msg", receivedAt),
     newThreadId: deps.newId("thr", receivedAt),
@@ -59,7 +48,7 @@ export async function arrivalOf(
   return {
     mail,
     sourceId,
-    envelopeFrom,
+    envelope,
     sizeBytes: raw.length,
     weightBytes: deliveries.length * (raw.length + (attachments.length + ancestorHashes.length) * rowBytes),
     contentHash: isMarked(raw) ? shortDigest(contentOf(raw)) : undefined,
@@ -85,17 +74,18 @@ export function* slicesOf(arrival: Arrival): Generator<Arrival> {
 /** The embedded engine stands still for its statements: one of this weight takes a fraction of a second. */
 const sliceBytes = 1 << 20;
 
-export function oncePerInbox(recipients: readonly Recipient[]): Recipient[] {
-  const first = new Map<string, Recipient>();
+/** Whoever has two addresses among them gets the mail by the first. */
+export function oncePerInbox({ recipients }: Envelope): FoundRecipient[] {
+  const first = new Map<string, FoundRecipient>();
   for (const recipient of recipients) if (!first.has(recipient.inboxId)) first.set(recipient.inboxId, recipient);
   return [...first.values()];
 }
 
 /** What the log says of a mail. */
-export function aboutMail({ mail, raw, recipients }: ReceivedMail) {
+export function aboutMail({ envelope, raw, mail }: ReceivedMail) {
   return {
     rfc_message_id: mail.messageId,
-    inboxes: recipients.map(({ inboxId }) => inboxId),
+    inboxes: envelope.recipients.map(({ inboxId }) => inboxId),
     size_bytes: raw.length,
     ...(!mail.complete && { truncated: true }),
   };

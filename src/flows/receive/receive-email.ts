@@ -8,7 +8,7 @@ import { removeUnparsedMail } from "../../store/mail/unparsed-mails.ts";
 import { lockSenders } from "../../store/send/sending.ts";
 import type { Deps } from "../deps.ts";
 import { groupCommit } from "../group-commit.ts";
-import { type Arrival, arrivalOf, greatBytes, type ReceivedMail, slicesOf } from "./arrival.ts";
+import { type Arrival, arrivalOf, largeBytes, type ReceivedMail, slicesOf } from "./arrival.ts";
 import { type InboxMemory, inboxMemory } from "./inbox-memory.ts";
 
 /** The same mail again within this time is the same mail (contract §6). */
@@ -37,16 +37,16 @@ export function mailReceiver(deps: Deps): (mail: ReceivedMail) => Promise<Receip
     commit: (arrivals) => storeUnheld(deps, memory, arrivals),
     inFlight: 1,
   });
-  // Nobody waits behind a great mail.
-  const commitGreat = groupCommit<Arrival, Attempt>({
+  // A large mail is committed alone: nobody waits behind it.
+  const commitLarge = groupCommit<Arrival, Attempt>({
     ...line,
-    commit: async ([arrival]) => (arrival === undefined ? [] : [await storeGreatMail(deps, arrival)]),
+    commit: async ([arrival]) => (arrival === undefined ? [] : [await storeLargeMail(deps, arrival)]),
     mostItems: 1,
   });
   return async (received) => {
     const arrival = await arrivalOf(deps, received);
-    const isAlone = arrival.weightBytes > greatBytes || arrival.promise !== undefined;
-    if (isAlone) return untilNotHeld(commitGreat(arrival), () => commitGreat(arrival));
+    const isAlone = arrival.weightBytes > largeBytes || arrival.promise !== undefined;
+    if (isAlone) return untilNotHeld(commitLarge(arrival), () => commitLarge(arrival));
     return untilNotHeld(commit(arrival), () => commitHeld(arrival));
   };
 }
@@ -133,7 +133,7 @@ async function fileFromMemory(db: Db, memory: InboxMemory, arrivals: readonly Ar
  * inboxes at a time, for all of them or none. A promise to file it goes by the same transaction, so that it is kept once, whoever
  * dies when.
  */
-async function storeGreatMail(deps: Deps, arrival: Arrival): Promise<Attempt> {
+async function storeLargeMail(deps: Deps, arrival: Arrival): Promise<Attempt> {
   const { sourceId: id, chunks, deliveries, promise } = arrival;
   const inboxIds = inboxIdsOf(arrival);
   const held = await lockFreeInboxes(deps.db.mail, inboxIds);

@@ -1,36 +1,28 @@
 import { transaction } from "../../database/db.ts";
 import type { ParsedMail } from "../../domain/message.ts";
 import type { Receipt } from "../../domain/receive/file-mails.ts";
+import { type InboundMail, senderInLine } from "../../domain/receive/inbound-mail.ts";
 import { parseHead } from "../../mail/read/parse.ts";
 import type { Turn } from "../../mail/read/process-pool.ts";
 import { chunksOf, findChunk, insertSources } from "../../store/mail/sources.ts";
 import { insertUnparsedMail, type UnparsedMail } from "../../store/mail/unparsed-mails.ts";
 import type { ClaimedItem } from "../../store/outbox/claims.ts";
 import type { Deps } from "../deps.ts";
-import { aboutMail, oncePerInbox, type ReceivedMail, type Recipient } from "./arrival.ts";
+import { aboutMail, oncePerInbox, type ReceivedMail } from "./arrival.ts";
 import { PromiseTaken } from "./receive-email.ts";
-
-/** What a mail is before it was parsed, and which network it came from. */
-export interface UnreadMail {
-  envelopeFrom: string;
-  raw: Uint8Array;
-  recipients: readonly Recipient[];
-  remoteNetwork: string;
-}
 
 /**
  * Keeps a mail that could not be parsed in time, since others fill the parser: its raw source and the promise to parse and file it
  * for all recipients are one transaction. Nobody is shown anything of it before that was done.
  */
-export async function keepUnparsed(deps: Deps, mail: UnreadMail): Promise<Receipt> {
-  const { envelopeFrom, raw, remoteNetwork } = mail;
+export async function keepUnparsed(deps: Deps, { envelope, raw }: InboundMail): Promise<Receipt> {
   const receivedAt = deps.now();
   const sourceId = deps.newId("src", receivedAt);
-  const recipients = oncePerInbox(mail.recipients);
+  const recipients = oncePerInbox(envelope);
   const chunks = await chunksOf(0, raw);
-  const unparsed = { sourceId, receivedAt, envelopeFrom, recipients, sizeBytes: raw.length };
+  const unparsed = { sourceId, receivedAt, envelope: { ...envelope, recipients }, sizeBytes: raw.length };
   const isKept = await transaction(deps.db.mail, async (tx) => {
-    if (!(await insertUnparsedMail(tx, unparsed, remoteNetwork))) return false;
+    if (!(await insertUnparsedMail(tx, unparsed, senderInLine(envelope)))) return false;
     await insertSources(tx, [{ id: sourceId, shares: recipients.length, chunks }]);
     return true;
   });
@@ -61,11 +53,11 @@ export async function fileUnparsed(
   { subjectId, attempt, lane }: ClaimedItem,
   signal: AbortSignal,
 ): Promise<FilingOutcome> {
-  const { envelopeFrom, recipients } = unparsed;
+  const { envelope } = unparsed;
   const raw = await rawOf(deps, unparsed);
   const mail = attempt > mostAttempts ? await parseHead(raw, deps) : await deps.parse(raw, { sender: lane, signal });
   if (mail === undefined) return "unserved";
-  const received = { envelopeFrom, mail, raw, recipients, promise: { subjectId, attempt } };
+  const received = { envelope, raw, mail, promise: { subjectId, attempt } };
   try {
     const receipt = await deps.receive(received);
     deps.log.info({ ...aboutMail(received), source_id: subjectId, outcome: receipt }, "mail received");

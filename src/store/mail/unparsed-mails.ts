@@ -1,41 +1,60 @@
 import { sql } from "drizzle-orm";
-import { type Db, query } from "../../database/db.ts";
-import { type Selected, selected } from "../columns.ts";
+import { arrayOf, type Db, query } from "../../database/db.ts";
+import type { Envelope } from "../../domain/receive/inbound-mail.ts";
+import { allFields, columnNames, fieldsOf, selected } from "../columns.ts";
 import type { ClaimKey } from "../outbox/outbox.ts";
+import { recordSet } from "../rows.ts";
 import { unparsedMails } from "../schema.ts";
 
-const unparsedFields = selected(unparsedMails, "u");
+/** A mail that waits to be read, with its envelope but for the client. */
+export interface UnparsedMail {
+  sourceId: string;
+  receivedAt: Date;
+  envelope: Envelope;
+  sizeBytes: number;
+}
 
-export type UnparsedMail = Selected<typeof unparsedFields>;
+type Row = typeof unparsedMails.$inferSelect;
 
 /**
  * Writes the promise to parse a mail and file it, for whichever process has time. False, and nothing is written, where no inbox
  * that it is for lives any more.
  */
-export async function insertUnparsedMail(tx: Db, mail: UnparsedMail, lane: string): Promise<boolean> {
-  const recipients = JSON.stringify(mail.recipients);
+export async function insertUnparsedMail(
+  tx: Db,
+  { sourceId, receivedAt, envelope, sizeBytes }: UnparsedMail,
+  lane: string,
+): Promise<boolean> {
+  const { from: envelopeFrom } = envelope;
+  const row: Row = { sourceId, receivedAt, envelopeFrom, recipients: [...envelope.recipients], sizeBytes };
+  const inboxIds = envelope.recipients.map(({ inboxId }) => inboxId);
   const written = await query(
     tx,
     sql`with promised as (
           insert into outbox (subject_id, kind, account_id, inbox_id, lane, due_at, created_at)
-          select ${mail.sourceId}, 'parse', i.account_id, i.id, ${lane}, ${mail.receivedAt}, ${mail.receivedAt}
-          from json_to_recordset(${recipients}::json) as recipient ("inboxId" text)
-          join inboxes i on i.id = recipient."inboxId" and i.deleted_at is null limit 1
+          select ${sourceId}, 'parse', i.account_id, i.id, ${lane}, ${receivedAt}, ${receivedAt}
+          from unnest(${arrayOf("text", inboxIds)}) as recipient (inbox_id)
+          join inboxes i on i.id = recipient.inbox_id and i.deleted_at is null limit 1
           returning 1
         )
-        insert into unparsed_mails (source_id, received_at, envelope_from, recipients, size_bytes)
-        select ${mail.sourceId}, ${mail.receivedAt}, ${mail.envelopeFrom}, ${recipients}::jsonb, ${mail.sizeBytes}::int
-        from promised returning 1`,
+        insert into unparsed_mails (${columnNames(unparsedMails, fields)}) select ${fieldsOf("row", fields)}
+        from ${recordSet(unparsedMails, [row], fields)} where exists (select from promised) returning 1`,
   );
   return written.length > 0;
 }
 
-export function listUnparsedMails(db: Db, sourceIds: readonly string[]): Promise<UnparsedMail[]> {
-  return query<UnparsedMail>(
+const fields = allFields(unparsedMails);
+
+export async function listUnparsedMails(db: Db, sourceIds: readonly string[]): Promise<UnparsedMail[]> {
+  const rows = await query<Row>(
     db,
-    sql`select ${unparsedFields} from unparsed_mails u
+    sql`select ${selected(unparsedMails, "u", fields)} from unparsed_mails u
         where u.source_id = any(array(select json_array_elements_text(${JSON.stringify(sourceIds)}::json)))`,
   );
+  return rows.map(({ envelopeFrom: from, recipients, ...mail }) => ({
+    ...mail,
+    envelope: { from, recipients, client: undefined },
+  }));
 }
 
 /** The mail is filed by this transaction. False where the claim is no longer in force: then it must not be. */

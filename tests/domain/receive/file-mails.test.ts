@@ -37,7 +37,7 @@ function mail(name: string, { id = name, answers = [], content = name, from, to 
   return {
     mail: parsed,
     sourceId: `source of ${name}`,
-    envelopeFrom: "bounces@example.com",
+    envelope: { from: "bounces@example.com", recipients: [], client: undefined },
     sizeBytes: 1000,
     contentHash: content === "" ? undefined : content,
     messageIdHash: id,

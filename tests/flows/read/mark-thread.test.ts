@@ -10,7 +10,7 @@ import { emailSender } from "../../../src/flows/send/send-email.ts";
 import { findInboxTotals, listMessagesBetween } from "../../../src/store/mail/message-pages.ts";
 import { listThreads } from "../../../src/store/mail/thread-pages.ts";
 import { migrate } from "../../../src/store/migrate.ts";
-import { parsedMail } from "../../support/arrivals.ts";
+import { envelopeTo, parsedMail } from "../../support/arrivals.ts";
 import { type EngineUnderTest, enginesHere, openEngine } from "../../support/engines.ts";
 import { outboxWorld } from "../../support/outbox-world.ts";
 
@@ -135,9 +135,7 @@ for (const engine of enginesHere()) {
           toAddr: "a@b",
         }));
         await Promise.all(
-          Array.from({ length: planned.copies }, () =>
-            door().receive({ envelopeFrom: "jane@example.com", mail, raw, recipients }),
-          ),
+          Array.from({ length: planned.copies }, () => door().receive({ envelope: envelopeTo(recipients), raw, mail })),
         );
       } else if (planned.do === "send") {
         const inbox = one(inboxes, planned.inbox) ?? first;

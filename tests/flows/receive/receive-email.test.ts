@@ -5,6 +5,7 @@ import type { ParsedMail } from "../../../src/domain/message.ts";
 import type { Deps } from "../../../src/flows/deps.ts";
 import { mailReceiver } from "../../../src/flows/receive/receive-email.ts";
 import { parseMail } from "../../../src/mail/read/parse.ts";
+import { envelopeTo } from "../../support/arrivals.ts";
 import { enginesHere } from "../../support/engines.ts";
 import { type MailFields, mailOf } from "../../support/mail.ts";
 import { mailingList, shuffled } from "../../support/mailing-list.ts";
@@ -741,7 +742,7 @@ function receiverOf(deps: Deps) {
 
 function arriving(inboxes: readonly WorldInbox[]) {
   const recipients = inboxes.map(({ id, address }) => ({ inboxId: id, toAddr: address }));
-  return { envelopeFrom: "jane@example.com", recipients };
+  return { envelope: envelopeTo(recipients) };
 }
 
 /** Counts how often it is asked what is known of mails. */
