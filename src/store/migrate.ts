@@ -5,6 +5,7 @@ import eventLog from "../../drizzle/0002_event_log.sql" with { type: "text" };
 import claimers from "../../drizzle/0003_claimers.sql" with { type: "text" };
 import beyondCore from "../../drizzle/0004_beyond_core.sql" with { type: "text" };
 import inboxRevision from "../../drizzle/0005_inbox_revision.sql" with { type: "text" };
+import mailClient from "../../drizzle/0006_mail_client.sql" with { type: "text" };
 import journal from "../../drizzle/meta/_journal.json" with { type: "json" };
 import { type Database, type Db, query, transaction } from "../database/db.ts";
 import { lockNumber } from "./locks.ts";
@@ -23,6 +24,7 @@ const texts: Readonly<Record<string, string>> = {
   "0003_claimers": claimers,
   "0004_beyond_core": beyondCore,
   "0005_inbox_revision": inboxRevision,
+  "0006_mail_client": mailClient,
 };
 
 export const migrations: readonly Migration[] = journal.entries.map(({ tag }) => {

@@ -15,7 +15,7 @@ import {
   timestamp,
   uuid,
 } from "drizzle-orm/pg-core";
-import type { FoundRecipient } from "../domain/receive/inbound-mail.ts";
+import type { FoundRecipient, MailClient } from "../domain/receive/inbound-mail.ts";
 
 /**
  * Ids compare by their bytes, whatever the database's language: their text order is their time order,
@@ -279,6 +279,8 @@ export const unparsedMails = pgTable("unparsed_mails", {
   receivedAt: instant().notNull(),
   envelopeFrom: text().notNull(),
   recipients: jsonb().$type<FoundRecipient[]>().notNull(),
+  /** Null of our own mail to ourselves, and of what an older process kept. */
+  client: jsonb().$type<MailClient>(),
   sizeBytes: integer().notNull(),
 });
 

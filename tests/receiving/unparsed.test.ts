@@ -104,6 +104,7 @@ for (const engine of enginesHere()) {
           { inboxId: ada.id, toAddr: to[0] },
           { inboxId: bob.id, toAddr: to[1] },
         ],
+        client: { address: "127.0.0.1", network: "127.0.0.1", heloName: "client.example", secure: false },
       });
 
       await world.parseKept();

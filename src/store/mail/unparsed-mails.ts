@@ -6,7 +6,7 @@ import type { ClaimKey } from "../outbox/outbox.ts";
 import { recordSet } from "../rows.ts";
 import { unparsedMails } from "../schema.ts";
 
-/** A mail that waits to be read, with its envelope but for the client. */
+/** A mail that waits to be read, with its envelope whole. */
 export interface UnparsedMail {
   sourceId: string;
   receivedAt: Date;
@@ -25,8 +25,8 @@ export async function insertUnparsedMail(
   { sourceId, receivedAt, envelope, sizeBytes }: UnparsedMail,
   lane: string,
 ): Promise<boolean> {
-  const { from: envelopeFrom } = envelope;
-  const row: Row = { sourceId, receivedAt, envelopeFrom, recipients: [...envelope.recipients], sizeBytes };
+  const { from: envelopeFrom, client = null } = envelope;
+  const row: Row = { sourceId, receivedAt, envelopeFrom, recipients: [...envelope.recipients], client, sizeBytes };
   const inboxIds = envelope.recipients.map(({ inboxId }) => inboxId);
   const written = await query(
     tx,
@@ -51,9 +51,9 @@ export async function listUnparsedMails(db: Db, sourceIds: readonly string[]): P
     sql`select ${selected(unparsedMails, "u", fields)} from unparsed_mails u
         where u.source_id = any(array(select json_array_elements_text(${JSON.stringify(sourceIds)}::json)))`,
   );
-  return rows.map(({ envelopeFrom: from, recipients, ...mail }) => ({
+  return rows.map(({ envelopeFrom: from, recipients, client, ...mail }) => ({
     ...mail,
-    envelope: { from, recipients, client: undefined },
+    envelope: { from, recipients, client: client ?? undefined },
   }));
 }
 

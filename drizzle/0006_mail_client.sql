@@ -1,0 +1,1 @@
+ALTER TABLE "unparsed_mails" ADD COLUMN "client" jsonb;

@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { sql } from "drizzle-orm";
+import { query } from "../../../src/database/db.ts";
+import type { Envelope, MailClient } from "../../../src/domain/receive/inbound-mail.ts";
+import { insertUnparsedMail, listUnparsedMails, type UnparsedMail } from "../../../src/store/mail/unparsed-mails.ts";
+import { migrate } from "../../../src/store/migrate.ts";
+import { type EngineUnderTest, enginesHere, openEngine } from "../../support/engines.ts";
+import { countRows } from "../../support/stored.ts";
+
+const client: MailClient = { address: "2001:db8::1", network: "2001:db8::/64", heloName: "mail.example", secure: true };
+
+for (const engine of enginesHere()) {
+  describe(`A mail that waits to be read, with the ${engine} database`, () => {
+    let under: EngineUnderTest;
+    beforeAll(async () => {
+      under = await openEngine(engine);
+      await migrate(under.db);
+      for (const [id, deletedAt] of [
+        ["inb_ada", null],
+        ["inb_bob", null],
+        ["inb_gone", new Date(0)],
+      ] as const) {
+        await query(
+          under.db.api,
+          sql`insert into inboxes (id, account_id, username, created_at, deleted_at)
+              values (${id}, 'acc', ${id.slice(4)}, now(), ${deletedAt})`,
+        );
+      }
+    });
+    afterAll(() => under?.remove());
+
+    const to = (...names: string[]) =>
+      names.map((name) => ({ inboxId: `inb_${name}`, toAddr: `"${name}\\'é"+x@inbox.localhost` }));
+    const mailWith = (sourceId: string, envelope: Envelope): UnparsedMail => ({
+      sourceId,
+      receivedAt: new Date("2026-03-21T10:05:00.123Z"),
+      envelope,
+      sizeBytes: 25 << 20,
+    });
+
+    const envelopes: [what: string, envelope: Envelope][] = [
+      ["of a client over TLS", { from: "jane@example.com", recipients: to("ada", "bob"), client }],
+      ["of a bounce", { from: "", recipients: to("ada"), client: { ...client, heloName: "", secure: false } }],
+      [
+        "of our own, which no client brought",
+        { from: "ada@inbox.localhost", recipients: to("bob"), client: undefined },
+      ],
+      ["of which one inbox is gone", { from: "jane@example.com", recipients: to("gone", "ada"), client }],
+    ];
+    test.each(envelopes)("keeps its envelope whole: %s", async (what, envelope) => {
+      const mail = mailWith(`src_${what}`, envelope);
+      expect(await insertUnparsedMail(under.db.mail, mail, "network")).toBe(true);
+      expect(await listUnparsedMails(under.db.work, [mail.sourceId])).toEqual([mail]);
+    });
+
+    test("is read also where an older process kept it, without its client", async () => {
+      await query(
+        under.db.mail,
+        sql`insert into unparsed_mails (source_id, received_at, envelope_from, recipients, size_bytes)
+            values ('src_older', now(), 'jane@example.com', ${JSON.stringify(to("ada"))}::jsonb, 5)`,
+      );
+      const [mail] = await listUnparsedMails(under.db.work, ["src_older"]);
+      expect(mail?.envelope).toEqual({ from: "jane@example.com", recipients: to("ada"), client: undefined });
+    });
+
+    test("is not kept where no inbox of it lives", async () => {
+      const before = await countRows(under.db.api, "unparsed_mails");
+      const mail = mailWith("src_none", { from: "jane@example.com", recipients: to("gone", "nobody"), client });
+      expect(await insertUnparsedMail(under.db.mail, mail, "network")).toBe(false);
+      expect(await countRows(under.db.api, "unparsed_mails")).toBe(before);
+      expect(await query(under.db.api, sql`select from outbox where subject_id = 'src_none'`)).toEqual([]);
+    });
+  });
+}
