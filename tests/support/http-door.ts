@@ -2,6 +2,7 @@ import { Type } from "@sinclair/typebox";
 import pino from "pino";
 import { DatabaseUnavailable } from "../../src/database/db.ts";
 import { notFound, Refusal } from "../../src/domain/errors.ts";
+import { alsoNamed } from "../../src/http/shell/also-named.ts";
 import { api, type HttpDeps, httpApp } from "../../src/http/shell/app.ts";
 import { nothing, oneOf, pageQuery, text } from "../../src/http/shell/models.ts";
 import { operation } from "../../src/http/shell/operation.ts";
@@ -73,6 +74,9 @@ const NewBox = Type.Object({
   kind: Type.Optional(oneOf(["flat", "tall"])),
   fragile: Type.Optional(Type.Boolean({ default: true })),
   parts: Type.Optional(Type.Array(text({ max: 3 }), { maxItems: 2 })),
+  lids: Type.Optional(
+    Type.Array(Type.Object({ is_open: alsoNamed("isOpen", Type.Optional(Type.Boolean())) }), { maxItems: 2 }),
+  ),
 });
 
 function boxes(slow: { arrived: () => void; mayEnd: Promise<void> }) {
@@ -117,7 +121,7 @@ function boxes(slow: { arrived: () => void; mayEnd: Promise<void> }) {
         ...shown,
         query: Type.Object({
           ...pageQuery(),
-          fragile: Type.Optional(Type.Boolean({ description: "Only fragile ones" })),
+          fragile: alsoNamed("is_fragile", Type.Optional(Type.Boolean({ description: "Only fragile ones" }))),
           q: Type.Optional(text({ min: 1, max: 3, description: "What to look for" })),
         }),
       }),

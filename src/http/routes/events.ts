@@ -10,7 +10,9 @@ import { pageEvents } from "../../flows/read/page-events.ts";
 import { listAttachments } from "../../store/mail/attachments.ts";
 import { listDeliveries } from "../../store/outbox/deliveries.ts";
 import { type EventPlace, findEvent, findEventPlace, type ShownEvent } from "../../store/outbox/events.ts";
+import { alsoNamed } from "../shell/also-named.ts";
 import { api } from "../shell/app.ts";
+import { whetherThere } from "../shell/described-operation.ts";
 import { instant, nullable, oneOf, pageQuery, text } from "../shell/models.ts";
 import { operation } from "../shell/operation.ts";
 import { cursorParameter, cursorPosition } from "../shell/parameters.ts";
@@ -90,8 +92,11 @@ export function events(deps: EventDeps) {
             text({ description: "Id of the last event that you have", examples: ["evt_01jpw7z1x2e9a8r5k3m0t6vqhd"] }),
           ),
           limit: pageQuery().limit,
-          inbox_id: Type.Optional(
-            text({ description: "Only events of this inbox", examples: ["inb_01jpw7z1x2e9a8r5k3m0t6vqhc"] }),
+          inbox_id: alsoNamed(
+            "inboxId",
+            Type.Optional(
+              text({ description: "Only events of this inbox", examples: ["inb_01jpw7z1x2e9a8r5k3m0t6vqhc"] }),
+            ),
           ),
         }),
         answers: {
@@ -122,6 +127,7 @@ export function events(deps: EventDeps) {
         summary: "List deliveries",
         description: "The attempts to deliver the event, the first first. The last 100 attempts are kept.",
         path: eventPath,
+        whenRefused: whetherThere(ownedEvent),
         query: Type.Object({ limit: pageQuery(100).limit, cursor: Type.Optional(cursorParameter()) }),
         answers: {
           200: Type.Object(
@@ -151,6 +157,7 @@ export function events(deps: EventDeps) {
         description:
           "Delivers the event again, soon: with the same `event_id` and the next `attempt`. An account may ask for it 60 times in 60 seconds.",
         path: eventPath,
+        whenRefused: whetherThere(ownedEvent),
         answers: {
           202: Type.Object(
             { event_id: Type.String({ examples: ["evt_01jpw7z1x2e9a8r5k3m0t6vqhd"] }), status: oneOf(["queued"]) },

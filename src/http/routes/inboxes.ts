@@ -6,7 +6,9 @@ import { createInbox } from "../../flows/account/create-inbox.ts";
 import { deleteInbox } from "../../flows/account/delete-inbox.ts";
 import type { Deps } from "../../flows/deps.ts";
 import { countInboxes, findInbox, type Inbox, listInboxes } from "../../store/account/inboxes.ts";
+import { alsoNamed } from "../shell/also-named.ts";
 import { api } from "../shell/app.ts";
+import { whetherThere } from "../shell/described-operation.ts";
 import { idempotencyKeyOf } from "../shell/idempotency-key.ts";
 import { instant, nothing, nullable, pageQuery, text } from "../shell/models.ts";
 import { operation } from "../shell/operation.ts";
@@ -57,13 +59,16 @@ export function inboxes(deps: Deps) {
           "Makes an address that receives at once. Without `username` one is drawn. A name is lower-cased; the name of a deleted inbox is kept for 30 days.",
         idempotencyKey: "optional",
         body: Type.Object({
-          externalId: Type.Optional(
-            text({
-              min: 1,
-              max: 255,
-              description: "Your own id of its owner, echoed in events as `external_id`; need not be unique",
-              examples: ["user-7"],
-            }),
+          externalId: alsoNamed(
+            "external_id",
+            Type.Optional(
+              text({
+                min: 1,
+                max: 255,
+                description: "Your own id of its owner, echoed in events as `external_id`; need not be unique",
+                examples: ["user-7"],
+              }),
+            ),
           ),
           username: Type.Optional(
             text({
@@ -105,7 +110,10 @@ export function inboxes(deps: Deps) {
         description: "Newest first.",
         query: Type.Object({
           ...pageQuery(),
-          externalId: Type.Optional(text({ min: 1, max: 255, description: "Only inboxes with this `externalId`" })),
+          externalId: alsoNamed(
+            "external_id",
+            Type.Optional(text({ min: 1, max: 255, description: "Only inboxes with this `externalId`" })),
+          ),
         }),
         answers: {
           200: Type.Object(
@@ -122,6 +130,7 @@ export function inboxes(deps: Deps) {
         summary: "Get inbox",
         description: "One inbox of the account.",
         path: inboxPath,
+        whenRefused: whetherThere((accountId, id) => ownedInbox(deps, accountId, id)),
         answers: { 200: Type.Object(InboxShape, { description: "The inbox" }) },
       }),
     )
@@ -137,6 +146,7 @@ export function inboxes(deps: Deps) {
         description:
           "Its mail is refused and its messages are out of reach from now on. The address is kept from others for 30 days.",
         path: inboxPath,
+        whenRefused: whetherThere((accountId, id) => ownedInbox(deps, accountId, id)),
         answers: { 204: nothing("Deleted") },
       }),
     );

@@ -19,7 +19,9 @@ import { attachmentDisposition } from "../../standards/content-disposition.ts";
 import { parseInstant } from "../../standards/instant.ts";
 import { findInboxTotals, findMessage, type InboxTotals, type StoredMessage } from "../../store/mail/message-pages.ts";
 import type { SearchTerms } from "../../store/mail/search.ts";
+import { alsoNamed } from "../shell/also-named.ts";
 import { api } from "../shell/app.ts";
+import { whetherThere } from "../shell/described-operation.ts";
 import { idPath, nullable, oneOf, pageQuery, text } from "../shell/models.ts";
 import { operation } from "../shell/operation.ts";
 import {
@@ -56,7 +58,7 @@ const MessagesParameters = Type.Object({
   ),
   since: Type.Optional(instantParameter("Not older than this")),
   until: Type.Optional(instantParameter("Older than this")),
-  thread_id: Type.Optional(text({ description: "Only messages of this thread" })),
+  thread_id: alsoNamed("threadId", Type.Optional(text({ description: "Only messages of this thread" }))),
   cursor: Type.Optional(cursorParameter()),
 });
 
@@ -83,6 +85,7 @@ export function messages(deps: MessagesDeps) {
         summary: "Get message",
         description: "One message, with fresh addresses for its attachments.",
         path: idPath("msg", "message"),
+        whenRefused: whetherThere((accountId, id) => ownedMessage(deps, accountId, id)),
         answers: { 200: Type.Object(Message.properties, { description: "The message" }) },
       }),
     )
@@ -95,6 +98,7 @@ export function messages(deps: MessagesDeps) {
         description:
           "The mail itself. Of inbound mail the bytes that came in; of outbound mail those that are handed to the relay, without a DKIM signature, which is put on top on the way out.",
         path: idPath("msg", "message"),
+        whenRefused: whetherThere((accountId, id) => ownedMessage(deps, accountId, id)),
         answers: {
           200: Type.String({
             description: "The mail",
@@ -127,11 +131,7 @@ export function messages(deps: MessagesDeps) {
           "Newest first. A page costs the same at any `offset`; `cursor` goes on where a page ended and neither skips nor repeats a message while mail arrives. A page ends early where its bodies are more than about 8 MiB. A body over 256 KiB is cut (`truncated`) and at most 50 attachments of a message are shown: the single message has all. Filters all apply at once. Of a search `total` is exact up to 10,000, which stands for that many or more.",
         path: inboxPath,
         query: MessagesParameters,
-        // Whether there is such an inbox is asked with its page, and comes first here too (contract §2).
-        whenRefused: async ({ account, params }, refusal) => {
-          await ownedTotals(deps, account.id, params.id ?? "");
-          return refusal;
-        },
+        whenRefused: whetherThere((accountId, id) => ownedTotals(deps, accountId, id)),
         answers: {
           200: Type.Object(
             {

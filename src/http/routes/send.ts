@@ -7,6 +7,7 @@ import type { Deps } from "../../flows/deps.ts";
 import { sendUsage } from "../../flows/send/send-usage.ts";
 import { parseSendAddress } from "../../standards/address.ts";
 import { listSentMessages } from "../../store/send/send-facts.ts";
+import { alsoNamed } from "../shell/also-named.ts";
 import { api } from "../shell/app.ts";
 import type { Refused } from "../shell/described-operation.ts";
 import { idempotencyKeyOf } from "../shell/idempotency-key.ts";
@@ -72,8 +73,11 @@ const sendBody = (mailDomain: string) =>
         examples: ["<p>It is on its way.</p>"],
       }),
     ),
-    threadId: Type.Optional(
-      text({ description: "Thread of this inbox to reply in", examples: ["thr_01jpw7z1x2e9a8r5k3m0t6vqhe"] }),
+    threadId: alsoNamed(
+      "thread_id",
+      Type.Optional(
+        text({ description: "Thread of this inbox to reply in", examples: ["thr_01jpw7z1x2e9a8r5k3m0t6vqhe"] }),
+      ),
     ),
     includeQuote: Type.Optional(
       Type.Boolean({

@@ -1,12 +1,13 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import type { ThreadState } from "../../domain/conversation.ts";
-import { notFound, Refusal } from "../../domain/errors.ts";
+import { notFound } from "../../domain/errors.ts";
 import { isId } from "../../domain/ids.ts";
 import { listedPage } from "../../flows/read/listed-page.ts";
 import { markThread } from "../../flows/read/mark-thread.ts";
 import { listThreadMessages } from "../../store/mail/message-pages.ts";
 import { findThread, listThreads } from "../../store/mail/thread-pages.ts";
+import { alsoNamed } from "../shell/also-named.ts";
 import { api } from "../shell/app.ts";
 import { idPath, instant, oneOf, pageQuery, text } from "../shell/models.ts";
 import { operation } from "../shell/operation.ts";
@@ -30,12 +31,15 @@ const ThreadShape = {
 };
 
 const MarkBody = Type.Object({
-  is_read: Type.Boolean({ description: "The flag to set", examples: [true] }),
-  up_to_message_id: Type.Optional(
-    text({
-      description: "The last message that you have seen: when newer mail has come in, the thread stays unread",
-      examples: ["msg_01jpw7z1x2e9a8r5k3m0t6vqhd"],
-    }),
+  is_read: alsoNamed("isRead", Type.Boolean({ description: "The flag to set", examples: [true] })),
+  up_to_message_id: alsoNamed(
+    "upToMessageId",
+    Type.Optional(
+      text({
+        description: "The last message that you have seen: when newer mail has come in, the thread stays unread",
+        examples: ["msg_01jpw7z1x2e9a8r5k3m0t6vqhd"],
+      }),
+    ),
   ),
 });
 
@@ -112,7 +116,7 @@ export function threads(deps: ReadingDeps) {
     .get(
       "",
       async ({ totals, query }) => {
-        const isRead = wantedFlag(query.is_read, query.isRead);
+        const isRead = query.is_read;
         const { threadCount, unreadCount } = totals;
         const total = isRead === undefined ? threadCount : isRead ? threadCount - unreadCount : unreadCount;
         const page = { inboxId: totals.id, isRead, total, limit: query.limit, offset: query.offset };
@@ -124,8 +128,10 @@ export function threads(deps: ReadingDeps) {
         path: inboxPath,
         query: Type.Object({
           ...pageQuery(),
-          is_read: Type.Optional(Type.Boolean({ description: "Only read threads (`true`) or unread ones (`false`)" })),
-          isRead: Type.Optional(Type.Boolean({ description: "Another name for `is_read`" })),
+          is_read: alsoNamed(
+            "isRead",
+            Type.Optional(Type.Boolean({ description: "Only read threads (`true`) or unread ones (`false`)" })),
+          ),
         }),
         answers: {
           200: Type.Object(
@@ -143,17 +149,6 @@ async function ownedThread(deps: ReadingDeps, accountId: string, id: string): Pr
   const thread = isId("thr", id) ? await findThread(deps.db.api, accountId, id) : undefined;
   if (thread === undefined) throw notFound("thread");
   return thread;
-}
-
-/** The two names are one parameter, so it is given once. */
-function wantedFlag(isRead: boolean | undefined, alias: boolean | undefined): boolean | undefined {
-  if (isRead !== undefined && alias !== undefined && isRead !== alias) {
-    const detail = "must be given once, as is_read or as isRead";
-    throw new Refusal("invalid_query", `Cannot list threads: "is_read" ${detail}`, {
-      faults: [{ parameter: "is_read", detail }],
-    });
-  }
-  return isRead ?? alias;
 }
 
 function toThread(thread: ThreadState) {

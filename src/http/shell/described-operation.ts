@@ -30,6 +30,19 @@ export interface Operation<Body extends TSchema, Query extends TObject, Answers 
   refuses?: readonly Reason[];
 }
 
+/**
+ * For an operation whose handler looks its resource up: that there is none comes before what else is wrong with the request
+ * (contract §2.2).
+ */
+export function whetherThere(
+  lookUp: (accountId: string, id: string) => Promise<unknown>,
+): (context: Refused, refusal: Refusal) => Promise<Refusal> {
+  return async ({ account, params }, refusal) => {
+    await lookUp(account.id, params.id ?? "");
+    return refusal;
+  };
+}
+
 /** What a refused request is known by: the guard and the look-up of its resource have let it pass. */
 export interface Refused {
   account: Account;

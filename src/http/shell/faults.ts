@@ -1,10 +1,11 @@
 import type { Static, TObject, TSchema } from "@sinclair/typebox";
 import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
 import { type ValueError, ValueErrorType } from "@sinclair/typebox/value";
-import { type Fault, Refusal } from "../../domain/errors.ts";
+import { type Fault, type Reason, Refusal } from "../../domain/errors.ts";
+import { knownFields, type PlacedFault } from "./known-fields.ts";
 
 /**
- * Judges a parsed body: unknown fields are dropped, defaults filled in, nothing is converted. All faults are told at
+ * Judges a parsed body: unknown fields are refused, defaults filled in, nothing is converted. All faults are told at
  * once and none repeats a value. `doing` says what is refused: "create inbox".
  */
 export function bodyJudge<Schema extends TSchema>(
@@ -13,55 +14,63 @@ export function bodyJudge<Schema extends TSchema>(
   alsoWrong: (fields: Readonly<Record<string, unknown>>) => Fault[] = () => [],
 ): (body: unknown) => Static<Schema> {
   const check = TypeCompiler.Compile(schema);
+  const fault = (path: string, detail: string): Fault => ({ pointer: `#${fragment(path)}`, detail });
   return (body) => {
-    const value = known(schema, body);
-    const faults = faultsOf(check, value, (path, detail) => ({ pointer: `#${path}`, detail }));
-    if (isFields(value)) faults.push(...alsoWrong(value));
-    if (faults.length > 0) throw new Refusal("validation_error", sentence(doing, faults), { faults });
-    return value as Static<Schema>;
-  };
-}
-
-/** Judges the text of a query: each parameter at most once, converted to the type that its schema names. */
-export function queryJudge<Schema extends TObject>(schema: Schema, doing: string): (query: string) => Static<Schema> {
-  const check = TypeCompiler.Compile(schema);
-  const properties = Object.entries(schema.properties);
-  return (query) => {
-    const parameters = new URLSearchParams(query);
-    const doubles: Fault[] = [];
-    const given: Record<string, unknown> = {};
-    for (const [name, property] of properties) {
-      const [text, ...others] = parameters.getAll(name);
-      if (text === undefined) continue;
-      if (others.length > 0) doubles.push({ parameter: name, detail: "must be given once" });
-      given[name] = converted(property, text);
-    }
-    const value = known(schema, given);
-    const faults = [...doubles, ...faultsOf(check, value, (path, detail) => ({ parameter: path.slice(1), detail }))];
-    if (faults.length > 0) throw new Refusal("invalid_query", sentence(doing, faults), { faults });
+    const { value, misplaced, spelt } = knownFields(schema, body);
+    // A name that nobody knows comes first: where a field is missing, that is most often why.
+    const faults = [
+      ...misplaced.map(({ path, detail }) => fault(path, detail)),
+      ...faultsOf(check, value).map(({ path, detail }) => fault(spelt(path), detail)),
+      ...(isFields(value) ? alsoWrong(value) : []),
+    ];
+    refuseFaulty("validation_error", doing, faults);
     return value as Static<Schema>;
   };
 }
 
 /**
- * The fields that the schema names, with the defaults of those that are left out. TypeBox's own Clean lets `__proto__`
- * and `constructor` through, as it asks whether a name is *in* the properties. An array keeps one item more than it
- * may have: enough to be refused for it, without a look at a million others.
+ * Judges the text of a query: each parameter at most once and of a name that is known, converted to the type that its schema
+ * names.
  */
-function known(schema: TSchema, value: unknown): unknown {
-  if (Array.isArray(value)) {
-    if (schema.type !== "array") return value;
-    const kept = schema.maxItems === undefined ? value : value.slice(0, schema.maxItems + 1);
-    return kept.map((item) => known(schema.items, item));
-  }
-  if (typeof value !== "object" || value === null || schema.properties === undefined) return value;
-  const given = value as Record<string, unknown>;
-  const fields: Record<string, unknown> = {};
-  for (const [name, property] of Object.entries((schema as TObject).properties)) {
-    if (Object.hasOwn(given, name)) fields[name] = known(property, given[name]);
-    else if (property.default !== undefined) fields[name] = property.default;
-  }
-  return fields;
+export function queryJudge<Schema extends TObject>(schema: Schema, doing: string): (query: string) => Static<Schema> {
+  const check = TypeCompiler.Compile(schema);
+  const properties = Object.entries(schema.properties);
+  return (query) => {
+    // Without a prototype, since a parameter may be called `__proto__`.
+    const given: Record<string, unknown> = Object.create(null);
+    const doubles = new Set<string>();
+    for (const [name, text] of new URLSearchParams(query)) {
+      if (name in given) doubles.add(name);
+      else given[name] = text;
+    }
+    const { value, misplaced, spelt } = knownFields(schema, given);
+    const parameters = value as Record<string, unknown>;
+    for (const [name, property] of properties) {
+      const text = parameters[name];
+      if (typeof text === "string") parameters[name] = converted(property, text);
+      const spelling = spelt(`/${name}`).slice(1);
+      if (doubles.has(spelling)) misplaced.push({ path: `/${spelling}`, detail: "must be given once" });
+    }
+    const wrong = faultsOf(check, parameters).map(({ path, detail }) => ({ path: spelt(path), detail }));
+    const faults = [...misplaced, ...wrong].map(({ path, detail }) => ({ parameter: nameIn(path), detail }));
+    refuseFaulty("invalid_query", doing, faults);
+    return parameters as Static<Schema>;
+  };
+}
+
+/** The path as the fragment of a URI (RFC 6901 §6). */
+function fragment(path: string): string {
+  return path.split("/").map(encodeURIComponent).join("/");
+}
+
+function nameIn(path: string): string {
+  return path.slice(1).replaceAll("~1", "/").replaceAll("~0", "~");
+}
+
+function refuseFaulty(reason: Reason, doing: string, found: Fault[]): void {
+  if (found.length === 0) return;
+  const faults = found.slice(0, maxFaults);
+  throw new Refusal(reason, sentence(doing, faults), { faults });
 }
 
 function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -78,7 +87,7 @@ function converted(property: TSchema, text: string): unknown {
 /** As many as one answer tells. */
 const maxFaults = 100;
 
-function faultsOf(check: TypeCheck<TSchema>, value: unknown, fault: (path: string, detail: string) => Fault): Fault[] {
+function faultsOf(check: TypeCheck<TSchema>, value: unknown): PlacedFault[] {
   const details = new Map<string, string>();
   for (const path of unsafeStrings(value)) details.set(path, "must be valid Unicode without NUL");
   if (!check.Check(value)) {
@@ -88,7 +97,7 @@ function faultsOf(check: TypeCheck<TSchema>, value: unknown, fault: (path: strin
       if (!details.has(error.path)) details.set(error.path, explained(error));
     }
   }
-  return Array.from(details, ([path, detail]) => fault(path, detail));
+  return Array.from(details, ([path, detail]) => ({ path, detail }));
 }
 
 /**
@@ -147,8 +156,10 @@ function within(what: string, min: number | undefined, max: number | undefined, 
 
 function sentence(doing: string, [first, ...others]: Fault[]): string {
   if (first === undefined) return `Cannot ${doing}`;
-  const name = "pointer" in first ? first.pointer.slice(2) : first.parameter;
-  const more =
-    others.length === 0 ? "" : others.length === 1 ? ", and 1 more fault" : `, and ${others.length} more faults`;
-  return `Cannot ${doing}: ${name === "" ? "the body" : `"${name}"`} ${first.detail}${more}`;
+  const name = "pointer" in first ? nameIn(decodeURIComponent(first.pointer.slice(1))) : first.parameter;
+  const what = name === "" && "pointer" in first && first.pointer === "#" ? "the body" : `"${name}"`;
+  const more = others.length === 0 ? "" : others.length === 1 ? "1 more fault" : `${others.length} more faults`;
+  // Behind a question, as "did you mean …?", a comma would not do.
+  const added = more === "" ? "" : first.detail.endsWith("?") ? ` (and ${more})` : `, and ${more}`;
+  return `Cannot ${doing}: ${what} ${first.detail}${added}`;
 }

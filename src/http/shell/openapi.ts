@@ -66,9 +66,19 @@ export function documented(of: Operation<TSchema, TObject, Record<number, TSchem
         }),
       ),
     ],
-    ...(of.body && { requestBody: { required: !of.bodyMayBeEmpty, content: json("application/json", of.body) } }),
+    ...(of.body && {
+      requestBody: { required: !of.bodyMayBeEmpty, content: json("application/json", closed(of.body)) },
+    }),
     responses: { ...answers(of), ...refusals(of) },
   };
+}
+
+/** A body as it is judged: what its schema does not name is refused. */
+function closed(schema: TSchema): TSchema {
+  if (schema.type === "array") return { ...schema, items: closed(schema.items) };
+  if (schema.type !== "object" || schema.properties === undefined) return schema;
+  const fields = Object.entries((schema as TObject).properties).map(([name, field]) => [name, closed(field)]);
+  return { ...schema, properties: Object.fromEntries(fields), additionalProperties: false };
 }
 
 /** An example of a schema: its own, else one put together from those of its fields. */
@@ -104,7 +114,7 @@ function refusals(of: Operation<TSchema, TObject, Record<number, TSchema>>) {
   const reasons = new Set<Reason>([
     ...(of.open ? [] : (["unauthorized"] as const)),
     ...(of.path ? (["not_found"] as const) : []),
-    ...(of.query ? (["invalid_query"] as const) : []),
+    ...(of.open ? [] : (["invalid_query"] as const)),
     ...(of.body ? (["invalid_json", "validation_error", "payload_too_large", "unsupported_media_type"] as const) : []),
     ...(of.idempotencyKey === "required" ? (["missing_idempotency_key"] as const) : []),
     ...(of.idempotencyKey
@@ -164,9 +174,9 @@ function keyHeader({ idempotencyKey }: { idempotencyKey?: "required" | "optional
 
 const meanings: Record<Reason, string> = {
   invalid_json: "the body is not JSON in UTF-8, or is missing",
-  validation_error: "fields of the body are missing or wrong",
+  validation_error: "fields of the body are missing, wrong or not known",
   invalid_username: "the name is not one that an address can have",
-  invalid_query: "query parameters are wrong",
+  invalid_query: "query parameters are wrong or not known",
   missing_idempotency_key: "the header Idempotency-Key is required",
   invalid_idempotency_key: "the header Idempotency-Key is not 1 to 255 visible ASCII characters",
   no_webhook_url: "no webhook URL is set",

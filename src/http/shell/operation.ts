@@ -1,4 +1,4 @@
-import type { TObject, TSchema } from "@sinclair/typebox";
+import { type TObject, type TSchema, Type } from "@sinclair/typebox";
 import { Refusal } from "../../domain/errors.ts";
 import { missingIdempotencyKey } from "../../domain/idempotency.ts";
 import { type BodyLimits, invalidJson, parseJson, readBody } from "./body.ts";
@@ -51,7 +51,13 @@ function takes(of: Operation<TSchema, TObject, Record<number, TSchema>>): ((cont
   if (query !== undefined) {
     const judge = queryJudge(query, doing);
     steps.push((context) => {
-      context.query = judge(context.qi === -1 ? "" : context.url.slice(context.qi + 1));
+      context.query = judge(queryOf(context));
+    });
+  } else if (!of.open) {
+    // An open address is a link, and links are given parameters on their way: by campaigns, by those who break caches.
+    const judge = queryJudge(Type.Object({}), doing);
+    steps.push((context) => {
+      if (context.qi !== -1) judge(queryOf(context));
     });
   }
   if (body !== undefined) {
@@ -71,6 +77,10 @@ function takes(of: Operation<TSchema, TObject, Record<number, TSchema>>): ((cont
       throw error instanceof Refusal ? await whenRefused(context as unknown as Refused, error) : error;
     }
   });
+}
+
+function queryOf({ url, qi }: Taken): string {
+  return qi === -1 ? "" : url.slice(qi + 1);
 }
 
 interface Taken {

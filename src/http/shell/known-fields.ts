@@ -1,0 +1,106 @@
+import type { TObject, TSchema } from "@sinclair/typebox";
+import { nearestName } from "../../primitives/nearest-name.ts";
+import { truncateCodePoints } from "../../standards/text.ts";
+import { aliasOf } from "./also-named.ts";
+
+/** What is wrong at a place, which is a JSON Pointer in the caller's own spelling. */
+export interface PlacedFault {
+  path: string;
+  detail: string;
+}
+
+export interface KnownFields {
+  /** The fields that the schema names, under their first names, with the defaults of those that are left out. */
+  value: unknown;
+  /** Names that nobody knows, and names that were given in both spellings. */
+  misplaced: PlacedFault[];
+  /** A place in `value` as the caller spelt it. */
+  spelt(path: string): string;
+}
+
+/**
+ * What a schema knows of a value. TypeBox's own Clean lets `__proto__` and `constructor` through, as it asks whether a name is
+ * *in* the properties. An array keeps one item more than it may have: enough to be refused for it, without a look at a million others.
+ */
+export function knownFields(schema: TSchema, given: unknown): KnownFields {
+  const misplaced: PlacedFault[] = [];
+  const aliases = new Map<string, string>();
+
+  /** `path` is the place in the result, `speltPath` the same in the caller's spelling. */
+  function known(part: TSchema, value: unknown, path: string, speltPath: string): unknown {
+    if (Array.isArray(value)) {
+      if (part.type !== "array") return value;
+      const kept = part.maxItems === undefined ? value : value.slice(0, part.maxItems + 1);
+      return kept.map((item, index) => known(part.items, item, `${path}/${index}`, `${speltPath}/${index}`));
+    }
+    if (typeof value !== "object" || value === null || part.properties === undefined) return value;
+    return fieldsOf(part as TObject, value as Record<string, unknown>, path, speltPath);
+  }
+
+  function fieldsOf({ properties }: TObject, value: Record<string, unknown>, path: string, speltPath: string) {
+    const fields: Record<string, unknown> = {};
+    let taken = 0;
+    for (const [name, property] of Object.entries(properties)) {
+      const alias = aliasOf(property);
+      const hasAlias = alias !== undefined && Object.hasOwn(value, alias);
+      const hasName = Object.hasOwn(value, name);
+      taken += Number(hasName) + Number(hasAlias);
+      if (hasName && hasAlias) {
+        misplaced.push({ path: `${speltPath}/${name}`, detail: `must be given once, as ${name} or as ${alias}` });
+      }
+      const spelling = hasAlias && !hasName ? alias : name;
+      if (spelling !== name) aliases.set(`${path}/${name}`, spelling);
+      if (Object.hasOwn(value, spelling)) {
+        fields[name] = known(property, value[spelling], `${path}/${name}`, `${speltPath}/${spelling}`);
+      } else if (property.default !== undefined) fields[name] = property.default;
+    }
+    tellUnknown(properties, value, taken, speltPath);
+    return fields;
+  }
+
+  function tellUnknown(properties: TObject["properties"], value: object, taken: number, speltPath: string): void {
+    const all = Object.keys(value);
+    if (all.length === taken) return;
+    const names = Object.keys(properties);
+    const spellings = new Set([...names, ...Object.values(properties).map(aliasOf)]);
+    for (const name of all) {
+      if (misplaced.length >= mostMisplaced) return;
+      if (spellings.has(name)) continue;
+      const meant = nearestName(name, names);
+      const hint = meant === undefined ? "" : `; did you mean "${meant}"?`;
+      misplaced.push({ path: `${speltPath}/${pointerToken(shownName(name))}`, detail: `is not known here${hint}` });
+    }
+  }
+
+  const value = known(schema, given, "", "");
+  return { value, misplaced, spelt: (path) => (aliases.size === 0 ? path : speltBy(aliases, path)) };
+}
+
+/** Half of what one answer tells: the rest is for faults of fields that are known. */
+const mostMisplaced = 50;
+
+/** A stranger's name in an answer: cut, and without what could hide or turn the text around it. */
+function shownName(name: string): string {
+  const cut = truncateCodePoints(name, longestShown);
+  return (cut.length < name.length ? `${cut}…` : cut).toWellFormed().replace(unshowable, "\ufffd");
+}
+
+const longestShown = 64;
+
+/** Controls, marks of direction, what joins or has no glyph, and Unicode's own line breaks. */
+const unshowable = /[\p{C}\p{Zl}\p{Zp}]/gu;
+
+/** RFC 6901 §3. */
+function pointerToken(name: string): string {
+  return name.replaceAll("~", "~0").replaceAll("/", "~1");
+}
+
+function speltBy(aliases: ReadonlyMap<string, string>, path: string): string {
+  let at = "";
+  let spelt = "";
+  for (const token of path.split("/").slice(1)) {
+    at += `/${token}`;
+    spelt += `/${aliases.get(at) ?? token}`;
+  }
+  return spelt;
+}
