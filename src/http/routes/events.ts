@@ -10,7 +10,7 @@ import { pageEvents } from "../../flows/read/page-events.ts";
 import { listAttachments } from "../../store/mail/attachments.ts";
 import { listDeliveries } from "../../store/outbox/deliveries.ts";
 import { type EventPlace, findEvent, findEventPlace, type ShownEvent } from "../../store/outbox/events.ts";
-import { alsoNamed } from "../shell/also-named.ts";
+import { alsoNamed } from "../judging/also-named.ts";
 import { api } from "../shell/app.ts";
 import { whetherThere } from "../shell/described-operation.ts";
 import { instant, nullable, oneOf, pageQuery, text } from "../shell/models.ts";

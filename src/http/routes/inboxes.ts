@@ -6,7 +6,7 @@ import { createInbox } from "../../flows/account/create-inbox.ts";
 import { deleteInbox } from "../../flows/account/delete-inbox.ts";
 import type { Deps } from "../../flows/deps.ts";
 import { countInboxes, findInbox, type Inbox, listInboxes } from "../../store/account/inboxes.ts";
-import { alsoNamed } from "../shell/also-named.ts";
+import { alsoNamed } from "../judging/also-named.ts";
 import { api } from "../shell/app.ts";
 import { whetherThere } from "../shell/described-operation.ts";
 import { idempotencyKeyOf } from "../shell/idempotency-key.ts";

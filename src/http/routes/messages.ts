@@ -19,7 +19,7 @@ import { attachmentDisposition } from "../../standards/content-disposition.ts";
 import { parseInstant } from "../../standards/instant.ts";
 import { findInboxTotals, findMessage, type InboxTotals, type StoredMessage } from "../../store/mail/message-pages.ts";
 import type { SearchTerms } from "../../store/mail/search.ts";
-import { alsoNamed } from "../shell/also-named.ts";
+import { alsoNamed } from "../judging/also-named.ts";
 import { api } from "../shell/app.ts";
 import { whetherThere } from "../shell/described-operation.ts";
 import { idPath, nullable, oneOf, pageQuery, text } from "../shell/models.ts";

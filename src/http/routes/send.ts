@@ -7,7 +7,7 @@ import type { Deps } from "../../flows/deps.ts";
 import { sendUsage } from "../../flows/send/send-usage.ts";
 import { parseSendAddress } from "../../standards/address.ts";
 import { listSentMessages } from "../../store/send/send-facts.ts";
-import { alsoNamed } from "../shell/also-named.ts";
+import { alsoNamed } from "../judging/also-named.ts";
 import { api } from "../shell/app.ts";
 import type { Refused } from "../shell/described-operation.ts";
 import { idempotencyKeyOf } from "../shell/idempotency-key.ts";

@@ -7,7 +7,7 @@ import { listedPage } from "../../flows/read/listed-page.ts";
 import { markThread } from "../../flows/read/mark-thread.ts";
 import { listThreadMessages } from "../../store/mail/message-pages.ts";
 import { findThread, listThreads } from "../../store/mail/thread-pages.ts";
-import { alsoNamed } from "../shell/also-named.ts";
+import { alsoNamed } from "../judging/also-named.ts";
 import { api } from "../shell/app.ts";
 import { idPath, instant, oneOf, pageQuery, text } from "../shell/models.ts";
 import { operation } from "../shell/operation.ts";

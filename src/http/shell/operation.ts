@@ -1,9 +1,9 @@
 import { type TObject, type TSchema, Type } from "@sinclair/typebox";
 import { Refusal } from "../../domain/errors.ts";
 import { missingIdempotencyKey } from "../../domain/idempotency.ts";
+import { bodyJudge, queryJudge } from "../judging/faults.ts";
 import { type BodyLimits, invalidJson, parseJson, readBody } from "./body.ts";
 import type { Operation, Refused } from "./described-operation.ts";
-import { bodyJudge, queryJudge } from "./faults.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { longAnswer } from "./long-answer.ts";
 import { documented } from "./openapi.ts";
