@@ -37,7 +37,7 @@ export function httpApp(deps: HttpDeps, { guarded, open = [] }: Plugins): AnyEly
     .onError({ as: "global" }, ({ error, request, path, set }) => {
       const id = String(set.headers[requestIdHeader]);
       const refusal = refusalOf({ error, method: request.method, path, request_id: id }, deps.log);
-      const { status, headers, body } = problemOf(refusal, path, id);
+      const { status, headers, body } = problemOf(refusal, path, id, request.headers.get("accept"));
       set.status = status;
       Object.assign(set.headers, headers);
       return body;

@@ -2,6 +2,7 @@ import { NotFoundError, ValidationError } from "elysia";
 import type { Logger } from "pino";
 import { DatabaseUnavailable } from "../../database/db.ts";
 import { type Fault, notFound, Refusal, statusOf } from "../../domain/errors.ts";
+import { acceptedQuality } from "../../standards/accept.ts";
 import { loggable, loggablePath } from "./loggable.ts";
 
 /** The body of every failure (RFC 9457), with `error` and `message` for clients that read those names. */
@@ -25,8 +26,16 @@ export interface ProblemAnswer {
   body: Problem;
 }
 
-/** What the door says to a refusal. `path` is the path alone: a query may carry what should not be repeated. */
-export function problemOf(refusal: Refusal, path: string, requestId: string): ProblemAnswer {
+/**
+ * What the door says to a refusal. `path` is the path alone: a query may carry what should not be repeated. `accept` is what the
+ * client asks for: one that takes plain JSON and no problems gets the same bytes under that name.
+ */
+export function problemOf(
+  refusal: Refusal,
+  path: string,
+  requestId: string,
+  accept: string | null = null,
+): ProblemAnswer {
   const { extra, faults, retryAfterSeconds, headers } = refusal.details;
   const status = statusOf[refusal.reason];
   return {
@@ -34,7 +43,8 @@ export function problemOf(refusal: Refusal, path: string, requestId: string): Pr
     headers: {
       ...headers,
       ...(retryAfterSeconds !== undefined && { "retry-after": String(Math.max(1, Math.ceil(retryAfterSeconds))) }),
-      "content-type": "application/problem+json",
+      "content-type": takesOnlyJson(accept) ? "application/json" : "application/problem+json",
+      vary: "Accept",
     },
     body: {
       type: "about:blank",
@@ -50,6 +60,10 @@ export function problemOf(refusal: Refusal, path: string, requestId: string): Pr
       ...(faults !== undefined && faults.length > 0 && { errors: faults }),
     },
   };
+}
+
+function takesOnlyJson(accept: string | null): boolean {
+  return acceptedQuality(accept, "application/problem+json") === 0 && acceptedQuality(accept, "application/json") > 0;
 }
 
 export interface Failure {

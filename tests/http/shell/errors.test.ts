@@ -59,7 +59,6 @@ const failures: Row[] = [
     title: "Not Found",
     fields: { resource: "route" },
   },
-  { when: "the root is asked for", ask: ["GET", "/"], answers: [404, "not_found"], title: "Not Found" },
   {
     when: "a path ends in a slash too many",
     ask: ["GET", "/v1/boxes/"],
@@ -326,6 +325,53 @@ describe("A failure is told as a problem when", () => {
     ]);
     for (const [name, value] of Object.entries(row.headers ?? {})) expect(answer.headers.get(name)).toBe(value);
     expect(text).not.toContain("canary");
+  });
+});
+
+describe("A failure is told as application/json, in the same bytes,", () => {
+  const everywhere: Row["ask"][] = [
+    ["GET", "/v1/boxes/1", noKey],
+    ["GET", "/v1/boxes/2"],
+    ["GET", "/v1/nothing"],
+    ["GET", "/nothing", noKey],
+    ["PUT", "/v1/boxes/1"],
+    ["GET", "/v1/boxes?limit=x"],
+    ["POST", "/v1/boxes", json, "{"],
+    ["POST", "/v1/boxes", { "content-type": "text/plain" }, "{}"],
+    ["POST", "/v1/boxes", large, "x".repeat(2_000_001)],
+    ["GET", "/v1/boxes/%ff"],
+    ["GET", "/v1/boxes/1/bug"],
+    ["GET", "/v1/boxes/1/away"],
+  ];
+  const rows = everywhere.map((ask, at) => [`${at + 1}. ${ask[0]} ${ask[1]}`, ask] as const);
+  test.each(rows)("to a client that takes nothing else: %s", async (_, [method, path, headers, body]) => {
+    const ask = async (accept: string) => {
+      const init = { headers: { "x-request-id": "same", ...headers, accept }, ...(body !== undefined && { body }) };
+      const answer = await door.ask(method, path, init);
+      const [type, vary] = ["content-type", "vary"].map((name) => answer.headers.get(name));
+      return { status: answer.status, type, vary, text: await answer.text() };
+    };
+    const usual = await ask("*/*");
+    expect(usual.status).toBeGreaterThanOrEqual(400);
+    expect(usual).toMatchObject({ type: "application/problem+json", vary: "Accept" });
+    expect(await ask("application/json")).toEqual({ ...usual, type: "application/json" });
+  });
+
+  test.each([
+    ["application/json", "application/json"],
+    ["text/html, application/json;q=0.1", "application/json"],
+    ["application/json; charset=utf-8, text/plain", "application/json"],
+    ["application/json, */*;q=0", "application/json"],
+    ["application/json, application/problem+json;q=0, */*", "application/json"],
+    ["application/json, */*;q=0.1", "application/problem+json"],
+    ["application/json, application/problem+json;q=0.1", "application/problem+json"],
+    ["application/json, application/*", "application/problem+json"],
+    ["application/json;q=0", "application/problem+json"],
+    ["text/html", "application/problem+json"],
+    ["", "application/problem+json"],
+  ])("and to no other: %p gets %s", async (accept, type) => {
+    const answer = await door.ask("GET", "/v1/nothing", { headers: { accept } });
+    expect(answer.headers.get("content-type")).toBe(type);
   });
 });
 
