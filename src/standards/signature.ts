@@ -39,6 +39,7 @@ export async function webhookHeaders(delivery: SignedDelivery): Promise<Record<s
     "content-type": "application/json",
     "x-timestamp": String(timestamp),
     "x-signature": xSignature,
+    "x-event-id": eventId,
     "webhook-id": eventId,
     "webhook-timestamp": String(timestamp),
     "webhook-signature": older === undefined ? newer : `${newer} ${older}`,

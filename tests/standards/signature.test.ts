@@ -52,6 +52,7 @@ describe("a delivery is signed as every receiver expects", () => {
       "content-type": "application/json",
       "x-timestamp": String(timestamp),
       "x-signature": x,
+      "x-event-id": id,
       "webhook-id": id,
       "webhook-timestamp": String(timestamp),
       "webhook-signature": standard,

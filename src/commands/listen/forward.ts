@@ -30,7 +30,7 @@ export async function forward(
   const body = JSON.stringify({ ...event, delivered_at: sentAt.toISOString() });
   const signed =
     signer === undefined
-      ? { "content-type": "application/json", "webhook-id": event.event_id }
+      ? { "content-type": "application/json", "x-event-id": event.event_id, "webhook-id": event.event_id }
       : await webhookHeaders({ eventId: event.event_id, sentAt, body, signer });
   const headers = { ...signed, "user-agent": `inboxd-listen/${version}` };
   const beganAt = performance.now();

@@ -94,6 +94,10 @@ for (const engine of enginesHere()) {
         delivered_at: "2026-03-21T10:05:00.000Z",
         attempt: 1,
       });
+      expect([headers["x-event-id"], headers["webhook-id"]]).toEqual([
+        JSON.parse(body).event_id,
+        headers["x-event-id"],
+      ]);
       expect(await webhookFault({ headers, body, secret: set.secret, now: door.clock.now() })).toBe(undefined);
 
       receiver.behave(answer(500));
