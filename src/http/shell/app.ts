@@ -1,6 +1,8 @@
 import { type AnyElysia, Elysia } from "elysia";
 import type { Logger } from "pino";
 import { notFound, Refusal } from "../../domain/errors.ts";
+import { docsRedirects } from "../pages/docs-redirects.ts";
+import { favicon } from "../pages/favicon.ts";
 import { accessLog } from "./access-log.ts";
 import { type Account, type Authenticate, authenticated } from "./auth.ts";
 import { type BodyLimits, defaultBodyLimits, refuseDeclaredTooLarge } from "./body.ts";
@@ -47,7 +49,9 @@ export function httpApp(deps: HttpDeps, { guarded, open = [] }: Plugins): AnyEly
       refuseDeclaredTooLarge(request, bodyLimits);
     })
     .use(accessLog(deps.log))
-    .use(docs(described, deps));
+    .use(docs(described, deps))
+    .use(docsRedirects())
+    .use(favicon());
 
   const app: AnyElysia = shell;
   const routes = () => app.routes;

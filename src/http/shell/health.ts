@@ -12,13 +12,16 @@ export interface HealthDeps {
 
 /** For whoever watches the process: both answer without a key (contract §11). */
 export function health(deps: HealthDeps) {
+  const alive = () => ({ status: "ok" as const });
   return new Elysia({ tags: ["Health"] })
+    .get("/health", alive, { detail: { hide: true } })
     .get(
       "/healthz",
-      () => ({ status: "ok" as const }),
+      alive,
       operation({
         summary: "Check health",
-        description: "Answers as long as the process does. Restart the process when it does not.",
+        description:
+          "Answers as long as the process does. Restart the process when it does not. `/health` is the same.",
         open: true,
         answers: { 200: Type.Object({ status: oneOf(["ok"]) }, { description: "The process answers" }) },
       }),

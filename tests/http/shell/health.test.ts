@@ -6,8 +6,10 @@ describe("Health", () => {
   test("is the process alone: it answers while nothing else does", async () => {
     await using door = openDoor({ health: () => Promise.reject(new DatabaseUnavailable("gone")) });
     door.drain();
-    const answer = await door.ask("GET", "/healthz");
-    expect([answer.status, await answer.json()]).toEqual([200, { status: "ok" }]);
+    for (const path of ["/healthz", "/health"]) {
+      const answer = await door.ask("GET", path, { headers: { authorization: "" } });
+      expect([path, answer.status, await answer.json()]).toEqual([path, 200, { status: "ok" }]);
+    }
   });
 });
 
