@@ -19,22 +19,20 @@ export interface EventFacts {
   };
 }
 
-/** What is new at each attempt. */
-export interface DeliveryFacts<Attachment> {
+/** What belongs to one attempt to deliver an event, and to nothing else (contract §10.7). */
+export interface DeliveryFacts {
   deliveredAt: Date;
+  /** From 1. */
   attempt: number;
-  attachments: Attachment[];
 }
 
-/** The fields in the order of the contract: receivers that serialise again must get the same bytes. */
-export function messageReceived<Attachment>(event: EventFacts, delivery: DeliveryFacts<Attachment>) {
+/** An event as the log tells it, which knows of no delivery. `attachments` have links that are fresh each time. */
+export function messageReceived<Attachment>(event: EventFacts, attachments: Attachment[]) {
   const { message } = event;
   return {
     event: "message.received" as const,
     event_id: event.id,
     occurred_at: event.occurredAt.toISOString(),
-    delivered_at: delivery.deliveredAt.toISOString(),
-    attempt: delivery.attempt,
     inbox_id: event.inboxId,
     external_id: event.externalId,
     thread_id: event.threadId,
@@ -46,7 +44,7 @@ export function messageReceived<Attachment>(event: EventFacts, delivery: Deliver
       cc: message.cc,
       subject: message.subject,
       body_text: message.bodyText,
-      attachments: delivery.attachments,
+      attachments,
       received_at: message.createdAt.toISOString(),
     },
   };
@@ -54,6 +52,20 @@ export function messageReceived<Attachment>(event: EventFacts, delivery: Deliver
 
 /** An event that tells of nothing: it shows that a receiver is there and checks signatures. */
 export function webhookTest(id: string, at: Date) {
-  const instant = at.toISOString();
-  return { event: "webhook.test" as const, event_id: id, occurred_at: instant, delivered_at: instant, attempt: 1 };
+  return delivered(
+    { event: "webhook.test" as const, event_id: id, occurred_at: at.toISOString() },
+    { deliveredAt: at, attempt: 1 },
+  );
+}
+
+interface Told {
+  event: string;
+  event_id: string;
+  occurred_at: string;
+}
+
+/** An event as one attempt delivers it. The fields in the order of the contract: receivers that serialise again must get the same bytes. */
+export function delivered<Event extends Told>(told: Event, { deliveredAt, attempt }: DeliveryFacts) {
+  const { event, event_id, occurred_at, ...matter } = told;
+  return { event, event_id, occurred_at, delivered_at: deliveredAt.toISOString(), attempt, ...matter };
 }

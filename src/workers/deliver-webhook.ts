@@ -1,6 +1,6 @@
 import { DatabaseUnavailable } from "../database/db.ts";
 import { nextWebhookAttemptAt } from "../domain/backoff.ts";
-import { messageReceived } from "../domain/events.ts";
+import { delivered, messageReceived } from "../domain/events.ts";
 import type { Deps } from "../flows/deps.ts";
 import { type AttachmentLinks, linkedAttachments } from "../flows/read/attachment-links.ts";
 import { signerCache, webhookHeaders } from "../standards/signature.ts";
@@ -95,10 +95,8 @@ export function deliverWebhookJob(deps: DeliverWebhookDeps): Job<DeliveryItem, D
   async function payloadOf(item: Deliverable, content: DeliveryContent, deliveredAt: Date) {
     const attachments = await linkedAttachments(links, item.messageId, content.attachments, deliveredAt);
     const message = { ...item, id: item.messageId, bodyText: content.bodyText, createdAt: item.receivedAt };
-    return messageReceived(
-      { ...item, id: item.subjectId, message },
-      { deliveredAt, attempt: item.attempt, attachments },
-    );
+    const event = messageReceived({ ...item, id: item.subjectId, message }, attachments);
+    return delivered(event, { deliveredAt, attempt: item.attempt });
   }
 
   function replacedSigner({ previousSecret, previousSecretUntil }: Deliverable, at: Date) {

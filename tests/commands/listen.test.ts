@@ -60,6 +60,14 @@ test("nothing is lost and nothing comes out of order while the target is down or
   await target.close();
 
   expect(target.requests.map(subjectOf)).toEqual(["one", "two", "two", "three", "four"]);
+  // In the order of the webhook, since a receiver may serialise it again before it checks the signature.
+  const bodies = target.requests.map(({ body }) => JSON.parse(body));
+  expect(Object.keys(bodies[0]).slice(0, 5)).toEqual(["event", "event_id", "occurred_at", "delivered_at", "attempt"]);
+  const downTries = tries.indexOf(200);
+  expect(bodies.map(({ attempt }) => attempt)).toEqual([downTries + 1, 1, 2, 1, 1]);
+  expect(target.requests.map(({ headers }) => headers["x-timestamp"])).toEqual(
+    bodies.map(({ delivered_at }) => String(Math.floor(Date.parse(delivered_at) / 1000))),
+  );
   expect(tries[0]).toBeNull();
   expect(tries.filter((status) => status !== null)).toEqual([200, 500, 200, 200, 200]);
   const ids = target.requests.map(({ headers }) => headers["webhook-id"]);

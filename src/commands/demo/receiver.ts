@@ -3,6 +3,7 @@ import { within } from "../../primitives/within.ts";
 import { webhookFault } from "../../standards/signature.ts";
 import type { ApiClient } from "../api-client.ts";
 
+/** What a webhook and the log tell alike. */
 export type ReceivedEvent = ReturnType<typeof messageReceived<{ filename: string }>>;
 
 /** Where the demo hears of mail: a webhook of its own, or the event log where the account's webhook is in use. */

@@ -35,6 +35,7 @@ export async function follow(following: Following): Promise<void> {
   const { api, from, keep, tell, warn, signal } = following;
   let { after } = from;
   let failures = 0;
+  let tried = { id: "", attempts: 0 };
   while (!signal.aborted) {
     const page = await nextPage(api, following.inboxId, after).catch((error: unknown) => {
       // What the server refuses it will refuse again; what it or the way to it can't do may pass.
@@ -45,7 +46,8 @@ export async function follow(following: Following): Promise<void> {
     let failed = page === undefined;
     for (const event of page?.data ?? []) {
       if (signal.aborted) return;
-      const forwarded = await forward(event, following);
+      tried = { id: event.event_id, attempts: event.event_id === tried.id ? tried.attempts + 1 : 1 };
+      const forwarded = await forward(event, { ...following, attempt: tried.attempts });
       tell(event, forwarded);
       failed = !forwarded.ok;
       if (failed) break;

@@ -1,3 +1,4 @@
+import { delivered } from "../../domain/events.ts";
 import { type WebhookSigner, webhookHeaders } from "../../standards/signature.ts";
 import { version } from "../../version.ts";
 import { exchange } from "../exchange.ts";
@@ -6,7 +7,7 @@ import { exchange } from "../exchange.ts";
 export interface LoggedEvent {
   event: string;
   event_id: string;
-  delivered_at: string;
+  occurred_at: string;
   message?: { from: string; to: string; subject: string };
 }
 
@@ -21,13 +22,18 @@ export interface Forwarded {
 /** As patient as the service itself is with a receiver (contract §10.3). */
 const timeoutMs = 15_000;
 
+export interface Forwarding {
+  target: URL;
+  signer: WebhookSigner | undefined;
+  now: () => Date;
+  /** Of this listener, from 1: the service knows nothing of it. */
+  attempt: number;
+}
+
 /** One delivery, as the service would make it now: a new instant, and signatures over it where there is a secret. */
-export async function forward(
-  event: LoggedEvent,
-  { target, signer, now }: { target: URL; signer: WebhookSigner | undefined; now: () => Date },
-): Promise<Forwarded> {
+export async function forward(event: LoggedEvent, { target, signer, now, attempt }: Forwarding): Promise<Forwarded> {
   const sentAt = now();
-  const body = JSON.stringify({ ...event, delivered_at: sentAt.toISOString() });
+  const body = JSON.stringify(delivered(event, { deliveredAt: sentAt, attempt }));
   const signed =
     signer === undefined
       ? { "content-type": "application/json", "x-event-id": event.event_id, "webhook-id": event.event_id }

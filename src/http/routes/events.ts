@@ -23,13 +23,11 @@ export interface EventDeps extends Deps {
   links: Pick<AttachmentLinks, "attachmentUrl">;
 }
 
-/** As it goes to receivers, so with their names of fields (contract §10). */
+/** As it goes to receivers, so with their names of fields, but for what belongs to a delivery (contract §10.7). */
 const Event = Type.Object({
   event: oneOf(["message.received"], { examples: ["message.received"] }),
   event_id: Type.String({ examples: ["evt_01jpw7z1x2e9a8r5k3m0t6vqhd"] }),
   occurred_at: instant(),
-  delivered_at: instant(),
-  attempt: Type.Integer({ description: "The number of the next attempt", examples: [1] }),
   inbox_id: Type.String({ examples: ["inb_01jpw7z1x2e9a8r5k3m0t6vqhc"] }),
   external_id: nullable(Type.String({ examples: ["user-7"] })),
   thread_id: Type.String({ examples: ["thr_01jpw7z1x2e9a8r5k3m0t6vqhe"] }),
@@ -86,7 +84,7 @@ export function events(deps: EventDeps) {
       operation({
         summary: "List events",
         description:
-          "In the order in which they were written, none ever appearing before one that you have seen: pass the last `event_id` as `after` to get what is new. Each is shown as it would be delivered now. A page ends early where it is more than about 8 MiB.",
+          "In the order in which they were written, none ever appearing before one that you have seen: pass the last `event_id` as `after` to get what is new. Each is shown as a delivery would tell it, with fresh links, but without `delivered_at` and `attempt`: what was tried stands in the list of its deliveries. A page ends early where it is more than about 8 MiB.",
         query: Type.Object({
           after: Type.Optional(
             text({ description: "Id of the last event that you have", examples: ["evt_01jpw7z1x2e9a8r5k3m0t6vqhd"] }),
@@ -170,7 +168,7 @@ export function events(deps: EventDeps) {
 }
 
 async function toEvents({ db, links, now }: EventDeps, found: readonly ShownEvent[]) {
-  const deliveredAt = now();
+  const shownAt = now();
   const withAttachments = found.filter(({ attachmentCount }) => attachmentCount > 0);
   const attachments = Map.groupBy(
     await listAttachments(
@@ -182,17 +180,8 @@ async function toEvents({ db, links, now }: EventDeps, found: readonly ShownEven
   return Promise.all(
     found.map(async (event) => {
       const message = { ...event, id: event.messageId, createdAt: event.receivedAt };
-      const delivery = {
-        deliveredAt,
-        attempt: event.attempts + 1,
-        attachments: await linkedAttachments(
-          links,
-          event.messageId,
-          attachments.get(event.messageId) ?? [],
-          deliveredAt,
-        ),
-      };
-      return messageReceived({ ...event, message }, delivery);
+      const own = attachments.get(event.messageId) ?? [];
+      return messageReceived({ ...event, message }, await linkedAttachments(links, event.messageId, own, shownAt));
     }),
   );
 }

@@ -13,10 +13,10 @@ const ofMessage = selected(messages, "m", ["rfcMessageId", "fromAddr", "toAddr",
 export const toldMessage = sql`${ofMessage}, m.created_at as "receivedAt"`;
 export type ToldMessage = Selected<typeof ofMessage> & { receivedAt: Date };
 
-/** An event with what it tells of, and how often it was tried. */
+/** An event with what it tells of. */
 export type ShownEvent = Selected<typeof ofEvent> &
   Pick<typeof inboxes.$inferSelect, "externalId"> &
-  ToldMessage & { bodyText: string; attempts: number };
+  ToldMessage & { bodyText: string };
 
 /** As the log finds it: a text comes with it where it is short, else its size alone, in octets. */
 export type ListedEvent = (ShownEvent & { longBody: null }) | (Omit<ShownEvent, "bodyText"> & { longBody: number });
@@ -64,9 +64,7 @@ export async function listEvents(db: Db, page: EventPage): Promise<ListedEvent[]
   const mine = page.inboxId === undefined ? sql`e.account_id = ${page.accountId}` : sql`e.inbox_id = ${page.inboxId}`;
   return query<ListedEvent>(
     db,
-    sql`select ${ofEvent}, e.external_id as "externalId", ${toldMessage}, ${eventBody},
-          greatest((select max(attempt) from deliveries d where d.event_id = e.id),
-            (select attempt from outbox o where o.subject_id = e.id), 0) as attempts
+    sql`select ${ofEvent}, e.external_id as "externalId", ${toldMessage}, ${eventBody}
         from (
           select e.*, i.external_id from events e join inboxes i on i.id = e.inbox_id and i.deleted_at is null
           where ${mine} and e.written_by < event_log_horizon()
