@@ -36,6 +36,8 @@ export function lineOf<Item extends ClaimedItem>(kind: Kind, lanes: Lanes<Item>)
   let isNudged = false;
   /** The last claim took all that could start: there may be more. */
   let isFull = false;
+  /** The last look at the newest rows found lanes that are new here, and perhaps more of them than could start. */
+  let newestLeft = false;
   let sweepAfter: string | undefined;
 
   const fullAccounts = () => lanes.fullAccounts?.() ?? [];
@@ -57,7 +59,7 @@ export function lineOf<Item extends ClaimedItem>(kind: Kind, lanes: Lanes<Item>)
       if (isFull) return undefined;
       turn += 1;
       // Looking for them costs; while a claim follows on the other they are looked for often enough now and then.
-      const newest = isNudged || turn % newestEvery === 0;
+      const newest = isNudged || newestLeft || turn % newestEvery === 0;
       isNudged = false;
       const known = book.known(lanes.room, limit);
       const whose = { lanes: known, strangers: lanes.strangers(), fullAccounts: fullAccounts() };
@@ -65,6 +67,7 @@ export function lineOf<Item extends ClaimedItem>(kind: Kind, lanes: Lanes<Item>)
     },
     hear(question, { items, contended, sweptTo }) {
       isFull = items.length >= question.limit;
+      if (question.newest) newestLeft = isFull && isOneOfEach(items) && items.some(isStrangeTo(question));
       // A sweep goes on from where it was when the limit or another process has left lanes out.
       if (!contended && !isFull && sweepAfter === question.sweepAfter) sweepAfter = sweptTo;
       book.note(question.lanes, items, isFull || contended);
@@ -84,6 +87,16 @@ export function lineOf<Item extends ClaimedItem>(kind: Kind, lanes: Lanes<Item>)
       return true;
     },
   };
+}
+
+/** A claim takes a row of each lane before it takes a second of any, so only such an answer may have left lanes out. */
+function isOneOfEach(items: readonly ClaimedItem[]): boolean {
+  return new Set(items.map(({ lane }) => lane)).size === items.length;
+}
+
+function isStrangeTo({ lanes }: Question): (item: ClaimedItem) => boolean {
+  const known = new Set(lanes.map(({ lane }) => lane));
+  return ({ lane }) => !known.has(lane);
 }
 
 /** Those of the claimed rows that find a place. */

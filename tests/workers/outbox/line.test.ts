@@ -51,6 +51,27 @@ describe("The line, as a process knows it", () => {
     ]);
   });
 
+  test("is asked for its newest rows once more where so many lanes have come anew that some may be left out", () => {
+    const newestAfter = (first: string, second: string) => {
+      const { line, claim } = lineWith({ free: () => 2 });
+      claim(first);
+      line.nudge();
+      claim(second);
+      return claim("")?.newest;
+    };
+    expect(newestAfter("", "A1 B1")).toBe(true);
+    // Not all that could start was taken; a second row of a lane was taken, so no lane was left; nobody new has come.
+    expect(newestAfter("", "A1")).toBe(false);
+    expect(newestAfter("", "A1 A2")).toBe(false);
+    expect(newestAfter("A1 B1", "A2 B2")).toBe(false);
+  });
+
+  test("is asked for no newest rows any more once a look at them has left none out", () => {
+    const { line, claim } = lineWith({ free: () => 2 });
+    line.nudge();
+    expect(["A1 B1", "C1", ""].map((places) => claim(places)?.newest)).toEqual([true, true, false]);
+  });
+
   test("is swept from its beginning, on from where a claim came to, and to its end", () => {
     const { line, claim } = lineWith();
     expect(claim("")?.sweepAfter).toBeUndefined();
