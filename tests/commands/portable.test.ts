@@ -215,9 +215,7 @@ describe.skipIf(server !== undefined)("An export of a running service", () => {
     }).length;
   }
 
-  async function untilNoSpoolIsOpen(): Promise<void> {
-    while (openSpools() > 0) await Bun.sleep(10);
-  }
+  const untilNoSpoolIsOpen = () => until(() => openSpools() === 0);
 });
 
 /** Of bytes that can't be compressed, so that no buffer on the way takes the export whole. */

@@ -14,6 +14,7 @@ import { startInboxd } from "../support/inboxd.ts";
 import { mailOf } from "../support/mail.ts";
 import { type ReceptionOptions, reception, spinning } from "../support/reception.ts";
 import { countRows, storedAttachments, storedBytes, storedMessages } from "../support/stored.ts";
+import { untilAnswered } from "../support/until.ts";
 import { deliver } from "../support/world.ts";
 
 /** Big enough for the parser apart. */
@@ -267,21 +268,17 @@ for (const engine of enginesHere()) {
           await db.close();
 
           const after = await startInboxd({ env });
-          const messages = async () => {
-            const answer = await after.request("GET", `/v1/inboxes/${ada.id}/messages`);
-            return ((await answer.json()) as { data: { id: string; bodyText: string; attachments: object[] }[] }).data;
+          const rowsAt = async (path: string) => {
+            const { data } = (await (await after.request("GET", path)).json()) as { data: { id?: string }[] };
+            return data.length === 0 ? undefined : data;
           };
-          while ((await messages()).length === 0) await Bun.sleep(20);
-          const [message, ...more] = await messages();
+          const [message, ...more] = await untilAnswered(() => rowsAt(`/v1/inboxes/${ada.id}/messages`));
           expect(more).toEqual([]);
           expect(message).toMatchObject({ bodyText: "See file", attachments: [{ filename: "file.pdf" }] });
           const raw = await after.request("GET", `/v1/messages/${message?.id}/raw`);
           expect(await raw.text()).toBe(withPdf);
-          const events = async () =>
-            ((await (await after.request("GET", "/v1/events")).json()) as { data: object[] }).data;
           // The log shows nothing newer than the oldest transaction of the server, and other tests have theirs.
-          while ((await events()).length === 0) await Bun.sleep(20);
-          expect(await events()).toHaveLength(1);
+          expect(await untilAnswered(() => rowsAt("/v1/events"))).toHaveLength(1);
           await after.stop();
         } finally {
           await database?.drop();
