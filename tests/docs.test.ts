@@ -4,7 +4,18 @@ import { tmpdir } from "node:os";
 import { dirname, join, normalize } from "node:path";
 import { statusOf } from "../src/domain/errors.ts";
 import { webhookHeaders, webhookSigner } from "../src/standards/signature.ts";
-import { blocksOf, runPage, shapeFaults } from "./support/documentation.ts";
+import { makeDatabase } from "./support/database.ts";
+import {
+  answerFaults,
+  blocksOf,
+  callsServer,
+  inWords,
+  type KnownIds,
+  type Pasted,
+  pasteBlocks,
+  shells,
+} from "./support/documentation.ts";
+import { inboxdHere, startInboxd } from "./support/inboxd.ts";
 import { startReceiver } from "./support/receiver.ts";
 import { startWorld } from "./support/world.ts";
 
@@ -15,49 +26,120 @@ const written = readdirSync(join(house, "docs")).filter((name) => name.endsWith(
 const forEngineers: ReadonlySet<string> = new Set(["house.md", "outbox.md"]);
 const guides = written.filter((name) => !forEngineers.has(name));
 const pages = ["README.md", ...written.map((name) => `docs/${name}`)];
+const guideOf = (name: string) => `docs/${name}.md`;
 const textOf = (page: string) => readFileSync(join(house, page), "utf8");
-const withCurl = pages.filter((page) => blocksOf(textOf(page)).some(({ text }) => /\bcurl /.test(text)));
-
 const hasCurl = Bun.which("curl") !== null;
 if (!hasCurl) console.log("Skipped: the curls of the documentation, since this machine has no curl");
+for (const name of Object.keys(shells))
+  if (Bun.which(name) === null) console.log(`Skipped: the README in ${name}, which is not installed here`);
 
-describe.skipIf(!hasCurl)("Every curl", () => {
-  test.each(withCurl)("of %s works as printed, and answers what the page says", async (page) => {
-    await using world = await startWorld();
-    const receiver = await startReceiver();
-    const blocks = blocksOf(textOf(page));
-    const ran = await runPage(blocks, {
-      env: { INBOXD_API_KEY: world.apiKey },
-      instead: {
-        "http://127.0.0.1:3000": world.service.apiUrl.origin,
-        "smtp://127.0.0.1:2525": `smtp://127.0.0.1:${world.smtpPort}`,
-        "127.0.0.1:8080": `127.0.0.1:${receiver.port}`,
+/** In the order in which a newcomer reads them. */
+const followed = ["README.md", ...["quickstart", "receiving", "sending", "threads", "webhooks", "errors"].map(guideOf)];
+
+describe.skipIf(!hasCurl)("On one server that has just been started for the first time", () => {
+  test("the guides are all that have a curl", () => {
+    const withCurl = pages.filter((page) => blocksOf(textOf(page)).some(({ text }) => /\bcurl /.test(text)));
+    expect(withCurl.toSorted()).toEqual(followed.toSorted());
+  });
+
+  test.each([
+    ["from the first to the last", followed],
+    ["from the last to the first", followed.toReversed()],
+  ])(
+    "the guides can be followed %s, and each answer is what they say",
+    async (_, order) => {
+      await using server = await startForReaders();
+      for (const page of order) expectAsSaid(page, await server.paste(page));
+    },
+    60_000,
+  );
+
+  for (const name of Object.keys(shells))
+    test.skipIf(Bun.which(name) === null)(
+      `the README's lines can be pasted into ${name}`,
+      async () => {
+        await using server = await startForReaders();
+        const pasted = await server.paste("README.md", name);
+        expectAsSaid("README.md", pasted);
+        expect(pasted.calls).toHaveLength(10);
       },
-    });
-    await receiver.close();
-    expect(ran.length).toBeGreaterThan(0);
-    for (const [number, { block, command, status, answer, errors }] of ran.entries()) {
-      const isLast = ran[number + 1]?.block !== block;
-      const next = blocks[blocks.indexOf(block) + 1];
-      const said = isLast && next?.language === "json" ? next : undefined;
-      const place = `${page}:${block.line}: ${command}\n${answer}${errors}`;
-      if (said?.note) expect([place, status]).toEqual([place, Number(said.note)]);
-      else expect([place, Math.floor(status / 100)]).toEqual([place, 2]);
-      if (said) expect([place, shapeFaults(JSON.parse(said.text), JSON.parse(answer))]).toEqual([place, []]);
-    }
+      60_000,
+    );
+
+  test("the start names the documentation, for people and for language models", async () => {
+    await using server = await startForReaders();
+    const [, page = "", index = ""] = /^ {2}Docs +(\S+), for language models (\S+)$/m.exec(server.printed()) ?? [];
+    for (const address of [page, index]) expect([address, (await fetch(address)).status]).toEqual([address, 200]);
   });
 });
 
-test("an answer of another shape is seen", () => {
-  const said = { id: "a", rows: [{ n: 1, at: null }] };
-  expect(shapeFaults(said, { id: "b", rows: [{ n: 2, at: null }] })).toEqual([]);
-  expect(shapeFaults(said, { id: 1, rows: [{ n: 2, at: "x" }, { n: 1 }], more: 0 })).toEqual([
-    "#/id is number, the page says string",
-    "#/rows/0/at is string, the page says null",
-    "#/rows/1/at is missing",
-    "#/more is not on the page",
+/** The service as a process of its own, as its first start leaves it, beside a receiver of its webhooks. */
+async function startForReaders() {
+  const dataDir = mkdtempSync(join(tmpdir(), "ibx-docs-"));
+  const postgres = process.env.TEST_DATABASE_URL;
+  const database = postgres === undefined ? undefined : await makeDatabase(postgres);
+  const receiver = await startReceiver();
+  // However slow this machine is just now, an answer to a send waits until the mail has gone out.
+  const env = { DATA_DIR: dataDir, SEND_WAIT_MS: "30000", ...(database && { DATABASE_URL: database.url }) };
+  const running = await startInboxd({ env });
+  const instead = {
+    "http://127.0.0.1:3000": running.api.replace(/\/$/, ""),
+    "smtp://127.0.0.1:2525": `smtp://127.0.0.1:${running.smtpPort}`,
+    "127.0.0.1:8080": `127.0.0.1:${receiver.port}`,
+  };
+  return {
+    async paste(page: string, shell = "bash") {
+      const blocks = blocksOf(inWords(textOf(page), instead));
+      const env = { INBOXD_API_KEY: running.apiKey ?? "", INBOXD_URL: running.api };
+      return pasteBlocks(blocks, { shell: shells[shell] ?? [], env, inboxd: inboxdHere });
+    },
+    printed: running.printed,
+    async [Symbol.asyncDispose]() {
+      await running.stop();
+      await receiver.close();
+      await database?.drop();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Every call succeeds, and the last one of a block is answered with the JSON that follows it on the page. */
+function expectAsSaid(page: string, { blocks, calls }: Pasted): void {
+  const known: KnownIds = new Map();
+  expect(calls.length).toBeGreaterThan(0);
+  for (const [number, { block, program, asked, status, answer, errors }] of calls.entries()) {
+    const isLast = calls[number + 1]?.block !== block;
+    const next = blocks[blocks.indexOf(block) + 1];
+    const said = isLast && next?.language === "json" ? next : undefined;
+    const place = `${page}:${block.line}: ${program} ${asked}\n${answer}${errors}`;
+    if (program === "inboxd") expect([place, status]).toEqual([place, 0]);
+    else if (said?.note) expect([place, status]).toEqual([place, Number(said.note)]);
+    else expect([place, Math.floor(status / 100)]).toEqual([place, 2]);
+    if (said) expect([place, answerFaults(JSON.parse(said.text), JSON.parse(answer), known)]).toEqual([place, []]);
+  }
+  const called = new Set(calls.map(({ block }) => block));
+  expect(blocks.filter((block) => callsServer(block) && !called.has(block))).toEqual([]);
+}
+
+test("an answer that is not what the page says is seen", () => {
+  const [one, two] = ["msg_01jpw7z1x2e9a8r5k3m0t6vqhd", "msg_01jpw7z1x2e9a8r5k3m0t6vqhe"];
+  const said = {
+    id: one,
+    at: "2026-03-21T10:05:00.000Z",
+    url: `/m/${one}?expires=1774088700&by=9f…`,
+    rows: [{ n: 1 }],
+  };
+  const came = { id: two, at: "2027-01-01T00:00:00.001Z", url: `/m/${two}?expires=1800000000&by=ab`, rows: [{ n: 1 }] };
+  expect(answerFaults(said, came)).toEqual([]);
+  expect(answerFaults(said, { ...came, id: one })).toEqual([`#/url is "${came.url}", the page says "${said.url}"`]);
+  expect(answerFaults([one, two], [two, two])).toEqual([`#/1 is "${two}", the page says "${two}"`]);
+  expect(answerFaults({ n: 1, at: null, rows: [] }, { n: 2, at: "x", rows: [1] })).toEqual([
+    "#/n is 2, the page says 1",
+    "#/at is string, the page says null",
+    "#/rows has 1 entries, the page says 0",
   ]);
-  expect(shapeFaults(said, { id: "b", rows: [] })).toEqual(["#/rows is empty"]);
+  expect(answerFaults({ a: 1, b: 2 }, { b: 2, a: 1 })).toEqual(["# has the fields b, a; the page says a, b"]);
+  expect(answerFaults("2026-03-21T10:05:00.000Z", "today")).toHaveLength(1);
 });
 
 test("the table of errors has each code of the service once, with its status, when it comes, and its cure", () => {
@@ -72,6 +154,20 @@ test.each(pages)("the links of %s lead somewhere", (page) => {
   const targets = Array.from(textOf(page).matchAll(/\]\(([^)#\s]+)\)/g), ([, target = ""]) => target);
   const files = targets.filter((target) => !/^https?:/.test(target));
   expect(files.filter((target) => !existsSync(join(house, normalize(join(dirname(page), target)))))).toEqual([]);
+});
+
+test("the event that the receivers' guide shows is the one that comes", async () => {
+  const said = JSON.parse(blocksOf(textOf("docs/events.md")).find(({ language }) => language === "json")?.text ?? "{}");
+  await using world = await startWorld({ env: { MAIL_DOMAIN: said.message.to.split("@")[1] } });
+  const receiver = await startReceiver();
+  await world.api("/v1/webhook", { method: "PUT", body: { url: receiver.url } });
+  const username = said.message.to.split("@")[0];
+  await world.api("/v1/inboxes", { method: "POST", body: { username, externalId: said.external_id } });
+  const { rfc_message_id: id, from, to, subject, body_text: text } = said.message;
+  await world.deliver(`Message-ID: ${id}\r\nFrom: ${from}\r\nTo: ${to}\r\nSubject: ${subject}\r\n\r\n${text}\r\n`, to);
+  const { body } = await receiver.request(1);
+  await receiver.close();
+  expect(answerFaults(said, JSON.parse(body))).toEqual([]);
 });
 
 test("the JavaScript that verifies a delivery takes ours and no other", async () => {

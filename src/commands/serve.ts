@@ -78,7 +78,7 @@ function banner(config: Config, { apiUrl, smtp, metricsUrl, engine, firstStart }
     `inboxd ${version}`,
     "",
     `  API        ${base}/v1`,
-    `  Docs       ${base}/docs`,
+    `  Docs       ${base}/docs, for language models ${base}/llms.txt`,
     `  SMTP       ${smtp.address}:${smtp.port}, for addresses at ${config.mailDomain}`,
     `  Outbound   ${way}`,
     `  Database   ${engine === "embedded" ? `embedded Postgres in ${config.dataDir}` : "Postgres"}`,

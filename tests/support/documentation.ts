@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -20,118 +20,180 @@ export function blocksOf(page: string): Block[] {
   }));
 }
 
-/** One command of a page, run as a reader would. */
-export interface Ran {
+/** One call of a program that was made by a block of a page. */
+export interface Call {
   block: Block;
-  command: string;
-  /** Of its last curl. */
+  program: "curl" | "inboxd";
+  /** The words behind the program's name. */
+  asked: string;
+  /** Of curl the status of the answer, of `inboxd` the exit code. */
   status: number;
   answer: string;
   errors: string;
 }
 
+/** What came of the blocks of a page. */
+export interface Pasted {
+  blocks: Block[];
+  calls: Call[];
+}
+
 export interface Shell {
+  /** How an interactive shell is started here. */
+  shell: readonly string[];
   env: Record<string, string>;
-  /** Addresses that the page names, and the ones that stand for them here. */
-  instead: Readonly<Record<string, string>>;
+  /** How `inboxd` is run here. */
+  inboxd: readonly string[];
+}
+
+/** Those that a reader may have. zsh, which is what macOS gives him, takes no comments in what is pasted. */
+export const shells: Readonly<Record<string, readonly string[]>> = {
+  bash: ["bash", "--norc", "--noprofile", "-i"],
+  sh: ["sh", "-i"],
+  zsh: ["zsh", "-f", "-i"],
+};
+
+/** The page as it reads where these addresses stand for its own. */
+export function inWords(page: string, instead: Readonly<Record<string, string>>): string {
+  return Object.entries(instead).reduce((text, [from, to]) => text.replaceAll(from, to), page);
+}
+
+export function callsServer({ language, text }: Block): boolean {
+  return language === "sh" && /\bcurl |^inboxd (?:inbox|messages|send) /m.test(text);
 }
 
 /**
- * Runs the shell blocks of a page that have a curl or set a variable, in order, in one bash. A line such as
- * `INBOX=inb_…` means what it means to a reader: take the id from the last answer. INBOX, THREAD, MESSAGE and EVENT are
- * taken from each answer on a page that has no such line for them.
+ * Pastes the blocks that call a server into one interactive shell, as they stand, in order. What stands for curl and `inboxd` there
+ * does as they do, and writes down what was asked and answered.
  */
-export async function runPage(blocks: readonly Block[], { env, instead }: Shell): Promise<Ran[]> {
+export async function pasteBlocks(blocks: Block[], { shell, env, inboxd }: Shell): Promise<Pasted> {
   const directory = mkdtempSync(join(tmpdir(), "ibx-docs-"));
-  const shells = blocks.filter(({ language, text }) => language === "sh" && isToRun(text));
-  const steps = shells.flatMap((block) => commandsOf(block.text).map((command) => ({ block, command })));
-  const explicit = new Set(steps.map(({ command }) => idLine.exec(command)?.[1]));
-  const learn = Object.entries(idsByName)
-    .filter(([name]) => !explicit.has(name))
-    .map(([name, prefix]) => `take ${name} ${prefix}`);
-  const lines = steps.map(({ command }, number) => {
-    const wanted = idLine.exec(command);
-    if (wanted) return `take ${wanted[1]} ${wanted[2]}`;
-    const here = Object.entries(instead).reduce((text, [from, to]) => text.replaceAll(from, to), command);
-    return `last=${directory}/${number}\n{\n${here}\n} >$last 2>$last.err\n${learn.join("\n")}`;
-  });
+  const calls = join(directory, "calls");
+  const programs = join(directory, "bin");
+  for (const made of [calls, programs]) mkdirSync(made);
+  const pasted = blocks.flatMap((block, number) =>
+    callsServer(block) ? [`export DOCS_BLOCK=${number}\n${block.text}`] : [],
+  );
   try {
-    const script = join(directory, "script");
-    await Bun.write(script, `${prelude}\n${lines.join("\n")}\n`);
-    const { PATH = "" } = process.env;
-    const bash = Bun.spawn(["bash", script], {
-      env: { PATH, HOME: directory, ...env },
-      stdin: "ignore",
-      stderr: "pipe",
+    const bodies = { curl: curlBody(Bun.which("curl") ?? ""), inboxd: inboxdBody(inboxd) };
+    for (const [program, body] of Object.entries(bodies))
+      writeFileSync(join(programs, program), standIn(program, body), { mode: 0o755 });
+    const child = Bun.spawn([...shell], {
+      cwd: directory,
+      env: { PATH: `${programs}:${process.env.PATH}`, HOME: directory, DOCS_CALLS: calls, ...env },
+      stdin: new Blob([...pasted, "exit 0\n"]),
+      stdout: "ignore",
+      // A file, which can be opened by the name /dev/stderr as a terminal can.
+      stderr: Bun.file(join(directory, "errors")),
+      // Away from the terminal of this run, which an interactive shell would take.
+      detached: true,
     });
-    const [faults, code] = await Promise.all([new Response(bash.stderr).text(), bash.exited]);
-    if (faults !== "" || code !== 0) throw new Error(`bash ended with ${code}: ${faults}`);
-    const ran = steps.map(async ({ block, command }, number): Promise<Ran | undefined> => {
-      const output = Bun.file(join(directory, String(number)));
-      if (!(await output.exists())) return undefined;
-      const text = await output.text();
-      const [, answer = "", status = "0"] = /^([\s\S]*)\nstatus (\d+)\n$/.exec(text) ?? [];
-      const errors = await Bun.file(join(directory, `${number}.err`)).text();
-      return { block, command, status: Number(status), answer, errors };
-    });
-    return (await Promise.all(ran)).filter((one) => one?.command.match(/^(?!\w+\(\)).*(?:\bcurl |^api )/s)) as Ran[];
+    const code = await child.exited;
+    if (code !== 0)
+      throw new Error(`${shell[0]} ended with ${code}: ${readFileSync(join(directory, "errors"), "utf8")}`);
+    const names = readdirSync(calls).toSorted();
+    return { blocks, calls: names.map((name) => callIn(join(calls, name), blocks)) };
   } finally {
     rmSync(directory, { recursive: true });
   }
 }
 
-function isToRun(text: string): boolean {
-  return /\bcurl /.test(text) || text.split("\n").some((line) => idLine.test(line));
+function callIn(directory: string, blocks: readonly Block[]): Call {
+  const read = (name: string) => {
+    const file = join(directory, name);
+    return existsSync(file) ? readFileSync(file, "utf8") : "";
+  };
+  const block = blocks[Number(read("block"))];
+  if (block === undefined) throw new Error(`A call of no block: ${read("asked")}`);
+  const [program, asked] = [read("program").trim() as Call["program"], read("asked").trim()];
+  return { block, program, asked, status: Number(read("status")), answer: read("answer"), errors: read("errors") };
 }
 
-const idLine = /^(?:export )?(\w+)=([a-z]+_)…/;
+const standIn = (program: string, body: string) => `#!/usr/bin/env bash
+call=$(printf '%s/%04d' "$DOCS_CALLS" "$(ls "$DOCS_CALLS" | wc -l)")
+mkdir "$call"
+echo ${program} >"$call/program"
+echo "$DOCS_BLOCK" >"$call/block"
+echo "$*" >"$call/asked"
+${body}
+cat "$call/answer"
+exit $code
+`;
 
-const idsByName = { INBOX: "inb_", THREAD: "thr_", MESSAGE: "msg_", EVENT: "evt_" };
-
-/** Lines that belong together: an open pipe, a line that goes on. */
-function commandsOf(text: string): string[] {
-  const commands: string[] = [];
-  let open = false;
-  for (const line of text.split("\n")) {
-    const code = line.replace(/ {2,}#.*$/, "").trimEnd();
-    if (open) commands.push(`${commands.pop()}\n${code}`);
-    else if (code !== "") commands.push(code);
-    open = /[\\|]$/.test(code);
-  }
-  return commands;
+// The log shows nothing newer than the oldest transaction of the database's server, and other tests have theirs there.
+const curlBody = (curl: string) => `ask() {
+  : >"$call/answer"
+  ${curl} --noproxy '*' --max-time 30 "$@" -o "$call/answer" -w '%{http_code}' >"$call/status" 2>"$call/errors"
+  code=$?
 }
+ask "$@"
+case "$*" in
+  *after=* | */v1/events/*) ;;
+  */v1/events*) until grep -q evt_ "$call/answer"; do ask "$@"; done ;;
+esac`;
 
-const prelude = `
-ask() { command curl --noproxy '*' --max-time 30 -w '\\nstatus %{http_code}\\n' "$@"; }
-# The log shows nothing newer than the oldest transaction of the server, and other tests have theirs.
-curl() {
-  case "$*" in
-    *after=*|*/v1/events/*) ask "$@" ;;
-    */v1/events*) for _ in {1..50}; do ask "$@" >"$last.log"; grep -q evt_ "$last.log" && break; sleep 0.2; done; cat "$last.log" ;;
-    *) ask "$@" ;;
-  esac
-}
-take() {
-  local found
-  found=$(grep -ohE "$2[0-9a-zA-Z]+" "$last" 2>/dev/null | head -n 1)
-  [ -z "$found" ] || export "$1=$found"
-}`;
+const inboxdBody = (inboxd: readonly string[]) => `${inboxd.join(" ")} "$@" >"$call/answer" 2>"$call/errors"
+code=$?
+echo $code >"$call/status"`;
 
-/** Where an answer is of another shape than the page says: other keys, other kinds of values. */
-export function shapeFaults(said: unknown, came: unknown, at = "#"): string[] {
+/** Which id of a server stands for which id of a page, throughout that page. */
+export type KnownIds = Map<string, string>;
+
+/**
+ * Where an answer is not what the page says. All is compared to the letter, the order of fields too, but for what is drawn or
+ * goes by the clock: ids, which stand for one and the same throughout a page, instants, `…`, and the fields of `drawn`.
+ */
+export function answerFaults(said: unknown, came: unknown, known: KnownIds = new Map(), at = "#"): string[] {
   if (kindOf(said) !== kindOf(came)) return [`${at} is ${kindOf(came)}, the page says ${kindOf(said)}`];
   if (Array.isArray(said) && Array.isArray(came)) {
-    if (said.length > 0 && came.length === 0) return [`${at} is empty`];
-    return said.length === 0 ? [] : came.flatMap((one, index) => shapeFaults(said[0], one, `${at}/${index}`));
+    if (said.length !== came.length) return [`${at} has ${came.length} entries, the page says ${said.length}`];
+    return said.flatMap((one, index) => answerFaults(one, came[index], known, `${at}/${index}`));
   }
-  if (kindOf(said) !== "object") return [];
+  if (typeof said === "string" && typeof came === "string")
+    return isAsSaid(said, came, known) ? [] : differs(at, said, came);
+  if (kindOf(said) !== "object") return said === came ? [] : differs(at, said, came);
   const [there, here] = [said as Record<string, unknown>, came as Record<string, unknown>];
-  const names = new Set([...Object.keys(there), ...Object.keys(here)]);
-  return [...names].flatMap((name) => {
-    if (!(name in here)) return [`${at}/${name} is missing`];
-    if (!(name in there)) return [`${at}/${name} is not on the page`];
-    return shapeFaults(there[name], here[name], `${at}/${name}`);
-  });
+  const [names, found] = [Object.keys(there).join(", "), Object.keys(here).join(", ")];
+  if (names !== found) return [`${at} has the fields ${found}; the page says ${names}`];
+  return Object.keys(there)
+    .filter((name) => !drawn.has(name))
+    .flatMap((name) => answerFaults(there[name], here[name], known, `${at}/${name}`));
+}
+
+/** Fields whose values say nothing about themselves. */
+const drawn: ReadonlySet<string> = new Set(["attempt", "latencyMs", "secretLast4"]);
+
+const differs = (at: string, said: unknown, came: unknown) => [
+  `${at} is ${JSON.stringify(came)}, the page says ${JSON.stringify(said)}`,
+];
+
+const varying =
+  /(?<id>(?:inb|thr|msg|evt|att)_[0-9a-z]{26})|(?<instant>\d{4}-\d\d-\d\dT[\d:.]+Z)|(?<seconds>\b\d{10}\b)|[\w+/-]*…/g;
+
+function isAsSaid(said: string, came: string, known: KnownIds): boolean {
+  const ids: string[] = [];
+  let pattern = "";
+  let end = 0;
+  for (const match of said.matchAll(varying)) {
+    const { id, instant, seconds } = match.groups ?? {};
+    if (id !== undefined) ids.push(id);
+    pattern += RegExp.escape(said.slice(end, match.index));
+    if (id !== undefined) pattern += `(${id.slice(0, 4)}[0-9a-z]{26})`;
+    else if (instant !== undefined) pattern += "\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z";
+    else pattern += seconds === undefined ? "[\\w+/=.-]+" : "\\d{10}";
+    end = match.index + match[0].length;
+  }
+  const found = new RegExp(`^${pattern}${RegExp.escape(said.slice(end))}$`).exec(came);
+  return found?.slice(1).every((id, index) => standsFor(ids[index] ?? "", id, known)) ?? false;
+}
+
+/** One for one: neither stands for two. */
+function standsFor(said: string, came: string, known: KnownIds): boolean {
+  const before = known.get(said);
+  if (before !== undefined) return before === came;
+  if ([...known.values()].includes(came)) return false;
+  known.set(said, came);
+  return true;
 }
 
 function kindOf(value: unknown): string {
