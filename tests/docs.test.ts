@@ -51,7 +51,7 @@ describe.skipIf(!hasCurl)("On one server that has just been started for the firs
       await using server = await startForReaders();
       for (const page of order) expectAsSaid(page, await server.paste(page));
     },
-    60_000,
+    120_000,
   );
 
   for (const name of Object.keys(shells))
@@ -63,7 +63,7 @@ describe.skipIf(!hasCurl)("On one server that has just been started for the firs
         expectAsSaid("README.md", pasted);
         expect(pasted.calls).toHaveLength(10);
       },
-      60_000,
+      120_000,
     );
 
   test("the start names the documentation, for people and for language models", async () => {

@@ -93,7 +93,7 @@ function banner(config: Config, { apiUrl, smtp, metricsUrl, engine, firstStart }
   const key = firstStart.apiKey ?? "$INBOXD_API_KEY";
   lines.push(
     "  Make your first inbox:",
-    `    curl -s ${base}/v1/inboxes -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '{"username":"ada"}'`.replace(
+    `    curl -s ${base}/v1/inboxes -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '{"username":"first"}'`.replace(
       /'Authorization: Bearer \$INBOXD_API_KEY'/,
       '"Authorization: Bearer $INBOXD_API_KEY"',
     ),

@@ -43,7 +43,7 @@ if (!hasCurl) console.log("Skipped: the curl of the first start, since this mach
 test.skipIf(!hasCurl)("the curl that it prints works as printed", async () => {
   const line = /^ +(curl .*)$/m.exec(inboxd.printed())?.[1] ?? "";
   const curl = Bun.spawn(["sh", "-c", `${line} --noproxy '*'`], { stdout: "pipe" });
-  expect(await new Response(curl.stdout).json()).toMatchObject({ address: "ada@inbox.localhost" });
+  expect(await new Response(curl.stdout).json()).toMatchObject({ address: "first@inbox.localhost" });
 });
 
 test("accounts and keys are made beside the running service", async () => {

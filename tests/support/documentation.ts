@@ -91,16 +91,16 @@ export async function pasteBlocks(blocks: Block[], { shell, env, inboxd }: Shell
     const code = await child.exited;
     if (code !== 0)
       throw new Error(`${shell[0]} ended with ${code}: ${readFileSync(join(directory, "errors"), "utf8")}`);
-    const names = readdirSync(calls).toSorted();
-    return { blocks, calls: names.map((name) => callIn(join(calls, name), blocks)) };
+    const asked = readdirSync(calls).filter((name) => name.endsWith(".asked"));
+    return { blocks, calls: asked.toSorted().map((name) => callAt(join(calls, name.slice(0, -6)), blocks)) };
   } finally {
     rmSync(directory, { recursive: true });
   }
 }
 
-function callIn(directory: string, blocks: readonly Block[]): Call {
+function callAt(place: string, blocks: readonly Block[]): Call {
   const read = (name: string) => {
-    const file = join(directory, name);
+    const file = `${place}.${name}`;
     return existsSync(file) ? readFileSync(file, "utf8") : "";
   };
   const block = blocks[Number(read("block"))];
@@ -110,31 +110,32 @@ function callIn(directory: string, blocks: readonly Block[]): Call {
 }
 
 const standIn = (program: string, body: string) => `#!/usr/bin/env bash
-call=$(printf '%s/%04d' "$DOCS_CALLS" "$(ls "$DOCS_CALLS" | wc -l)")
-mkdir "$call"
-echo ${program} >"$call/program"
-echo "$DOCS_BLOCK" >"$call/block"
-echo "$*" >"$call/asked"
+shopt -s nullglob
+earlier=("$DOCS_CALLS"/*.asked)
+printf -v call '%s/%04d' "$DOCS_CALLS" \${#earlier[@]}
+echo ${program} >"$call.program"
+echo "$DOCS_BLOCK" >"$call.block"
+echo "$*" >"$call.asked"
 ${body}
-cat "$call/answer"
+cat "$call.answer"
 exit $code
 `;
 
 // The log shows nothing newer than the oldest transaction of the database's server, and other tests have theirs there.
 const curlBody = (curl: string) => `ask() {
-  : >"$call/answer"
-  ${curl} --noproxy '*' --max-time 30 "$@" -o "$call/answer" -w '%{http_code}' >"$call/status" 2>"$call/errors"
+  : >"$call.answer"
+  ${curl} --noproxy '*' --max-time 30 "$@" -o "$call.answer" -w '%{http_code}' >"$call.status" 2>"$call.errors"
   code=$?
 }
 ask "$@"
 case "$*" in
   *after=* | */v1/events/*) ;;
-  */v1/events*) until grep -q evt_ "$call/answer"; do ask "$@"; done ;;
+  */v1/events*) until grep -q evt_ "$call.answer"; do ask "$@"; done ;;
 esac`;
 
-const inboxdBody = (inboxd: readonly string[]) => `${inboxd.join(" ")} "$@" >"$call/answer" 2>"$call/errors"
+const inboxdBody = (inboxd: readonly string[]) => `${inboxd.join(" ")} "$@" >"$call.answer" 2>"$call.errors"
 code=$?
-echo $code >"$call/status"`;
+echo $code >"$call.status"`;
 
 /** Which id of a server stands for which id of a page, throughout that page. */
 export type KnownIds = Map<string, string>;
