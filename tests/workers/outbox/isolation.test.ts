@@ -59,6 +59,11 @@ for (const engine of enginesHere()) {
       }
       const mine = await world.newInbox();
       await world.setWebhook(mine.accountId, healthy.url);
+      // The first claim of an engine is planned and compiled, which is no waiting for anybody.
+      await world.receive(mine);
+      await world.start();
+      await healthy.request(1);
+      await world.stop();
       for (let from = 0; from < bad; from += 100) {
         const [first, ...others] = inboxes.slice(from, from + 100);
         if (first !== undefined) await world.receive(first, {}, others);
@@ -69,7 +74,7 @@ for (const engine of enginesHere()) {
       for (let count = 1; count <= 50; count += 1) {
         await world.receive(mine);
         const storedMs = performance.now();
-        await healthy.request(count);
+        await healthy.request(1 + count);
         tookMs.push(performance.now() - storedMs);
       }
       expect(Math.max(...tookMs)).toBeLessThan(1_000);
