@@ -1,14 +1,17 @@
 #!/usr/bin/env bun
 import { Command, CommanderError } from "commander";
 import { accountCommands } from "./commands/accounts.ts";
+import { ApiProblem } from "./commands/api-client.ts";
 import type { Register } from "./commands/cli.ts";
 import { demoCommand } from "./commands/demo.ts";
 import { dnsCommand } from "./commands/dns.ts";
 import { doctorCommand } from "./commands/doctor.ts";
+import { isSystemTrouble, reasonOf, UsageError } from "./commands/failure.ts";
 import { healthcheckCommand } from "./commands/healthcheck.ts";
 import { listenCommand } from "./commands/listen.ts";
 import { mailCommands } from "./commands/mail.ts";
 import { portableCommands } from "./commands/portable.ts";
+import { sendCommand } from "./commands/send.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { systemdCommand } from "./commands/systemd.ts";
 import { tell } from "./commands/terminal.ts";
@@ -24,6 +27,7 @@ const commands: readonly Register[] = [
   upkeepCommands,
   accountCommands,
   mailCommands,
+  sendCommand,
   portableCommands,
   demoCommand,
   listenCommand,
@@ -48,8 +52,20 @@ async function run(): Promise<number> {
   } catch (error) {
     // Commander has said what was wrong with the words; help and version are no failures.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
-    tell(`${error instanceof Error ? error.message : String(error)}\n`, process.stderr);
-    if (error instanceof ConfigError) return exitCodes.usage;
-    return error instanceof DataDirectoryInUse ? exitCodes.inUse : exitCodes.failed;
+    tell(`${wordsOf(error)}\n`, process.stderr);
+    if (error instanceof DataDirectoryInUse) return exitCodes.inUse;
+    return isWrongUsage(error) ? exitCodes.usage : exitCodes.failed;
   }
+}
+
+function isWrongUsage(error: unknown): boolean {
+  if (error instanceof ApiProblem) return error.isWrongUsage;
+  return error instanceof ConfigError || error instanceof UsageError;
+}
+
+/** What a command didn't put in words of its own, the system says. */
+function wordsOf(error: unknown): string {
+  if (!isSystemTrouble(error)) return error instanceof Error ? error.message : String(error);
+  const { path } = error as NodeJS.ErrnoException;
+  return `Cannot go on: ${path === undefined ? "" : `${path}: `}${reasonOf(error)} (${error.code})`;
 }

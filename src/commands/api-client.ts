@@ -1,11 +1,14 @@
 import { type Command, Option } from "commander";
 import { exchange } from "./exchange.ts";
+import { reasonOf, UsageError } from "./failure.ts";
 
 /** The HTTP API, as the commands for scripts use it. */
 export interface ApiClient {
   readonly url: string;
   /** The body of an answer of 2xx; throws an `ApiProblem` for any other. */
   ask<Answer>(method: string, path: string, question?: Question): Promise<Answer>;
+  /** The same, with the answer's headers. */
+  askWhole<Answer>(method: string, path: string, question?: Question): Promise<{ body: Answer; headers: Headers }>;
 }
 
 export interface Question {
@@ -18,11 +21,26 @@ export interface Question {
 /** What the server refused, in its own words. */
 export class ApiProblem extends Error {
   readonly status: number;
+  readonly code: string;
 
   constructor(status: number, code: string, detail: string) {
     super(`${code}: ${detail}`);
     this.name = "ApiProblem";
     this.status = status;
+    this.code = code;
+  }
+
+  /** Whether what was asked for can't be meant, by anybody at any time. */
+  get isWrongUsage(): boolean {
+    return this.code === "validation_error" || this.code.startsWith("invalid_");
+  }
+}
+
+/** Something else answered. */
+class ForeignAnswer extends ApiProblem {
+  constructor(status: number, url: string) {
+    super(status, "", "");
+    this.message = `Cannot ask ${url}: what answers there is no inboxd (it answered ${status})`;
   }
 }
 
@@ -40,42 +58,57 @@ export const seenByOthers = "(others on this machine can see arguments: better s
 export function ofServer(command: Command): Command {
   return command
     .addOption(new Option("--url <url>", `address of the server (default: ${defaultUrl})`).env("INBOXD_URL"))
-    .addOption(new Option("--api-key <key>", `key of the account ${seenByOthers}`).env("INBOXD_API_KEY"));
+    .addOption(apiKeyOption());
+}
+
+export function apiKeyOption(): Option {
+  return new Option("--api-key <key>", `key of the account ${seenByOthers}`).env("INBOXD_API_KEY");
 }
 
 export function apiClient(options: ServerOptions): ApiClient {
   // An empty variable counts as not set, as everywhere.
   const url = (options.url || defaultUrl).replace(/(?<!\/)\/+$/, "").replace(/\/v1$/, "");
   const apiKey = options.apiKey;
-  if (!apiKey) throw new Error("Cannot ask the server: no API key: set INBOXD_API_KEY, or give --api-key");
-  if (!/^https?:\/\//.test(url) || !URL.canParse(url)) {
-    throw new Error("Cannot ask the server: its address must begin with http:// or https://");
+  if (!apiKey) throw new UsageError("Cannot ask the server: no API key: set INBOXD_API_KEY, or give --api-key");
+  if (!/^https?:\/\//.test(url)) {
+    throw new UsageError("Cannot ask the server: its address must begin with http:// or https://");
+  }
+  if (!URL.canParse(url)) {
+    throw new UsageError(`Cannot ask the server: ${url} is no address of one; a port is a number up to 65535`);
+  }
+
+  async function askWhole<Answer>(method: string, path: string, { query = {}, body, headers = {} }: Question = {}) {
+    const address = new URL(`${url}${path}`);
+    for (const [name, value] of Object.entries(query)) {
+      if (value !== undefined) address.searchParams.set(name, String(value));
+    }
+    const exchanged = await exchange({
+      method,
+      url: address,
+      headers: {
+        authorization: `Bearer ${apiKey}`,
+        ...(body !== undefined && { "content-type": "application/json" }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      timeoutMs,
+    }).catch((error: unknown) => {
+      throw new Error(`Cannot reach ${url}: ${reasonOf(error)}`);
+    });
+    const { status, text } = exchanged;
+    const answer = parsed(text);
+    const isOurs = text === "" || (typeof answer === "object" && answer !== null);
+    if (status >= 200 && status < 300 && isOurs) return { body: answer as Answer, headers: exchanged.headers };
+    const { code, detail } = (answer ?? {}) as { code?: unknown; detail?: unknown };
+    if (typeof code !== "string") throw new ForeignAnswer(status, url);
+    throw new ApiProblem(status, code, String(detail));
   }
 
   return {
     url,
-    async ask<Answer>(method: string, path: string, { query = {}, body, headers = {} }: Question = {}) {
-      const address = new URL(`${url}${path}`);
-      for (const [name, value] of Object.entries(query)) {
-        if (value !== undefined) address.searchParams.set(name, String(value));
-      }
-      const { status, text } = await exchange({
-        method,
-        url: address,
-        headers: {
-          authorization: `Bearer ${apiKey}`,
-          ...(body !== undefined && { "content-type": "application/json" }),
-          ...headers,
-        },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-        timeoutMs,
-      }).catch((error: unknown) => {
-        throw new Error(`Cannot reach ${url}: ${error instanceof Error ? error.message : String(error)}`);
-      });
-      const answer = parsed(text);
-      if (status >= 200 && status < 300) return answer as Answer;
-      const { code, detail } = (answer ?? {}) as { code?: string; detail?: string };
-      throw new ApiProblem(status, code ?? String(status), detail ?? `${address.origin} is no inboxd`);
+    askWhole,
+    async ask<Answer>(method: string, path: string, question?: Question) {
+      return (await askWhole<Answer>(method, path, question)).body;
     },
   };
 }

@@ -7,8 +7,9 @@ import { readConfig } from "../config.ts";
 import { startService } from "../service/start.ts";
 import { realWorld } from "../service/time-and-chance.ts";
 import { oneLine } from "../standards/text.ts";
-import { apiClient, ofServer, type ServerOptions, seenByOthers } from "./api-client.ts";
+import { apiClient, apiKeyOption, type ServerOptions, seenByOthers } from "./api-client.ts";
 import { type Conversation, type DemoServer, type Step, tellStory } from "./demo/story.ts";
+import { UsageError } from "./failure.ts";
 import { jsonOf, tell } from "./terminal.ts";
 
 interface DemoOptions extends ServerOptions {
@@ -25,9 +26,13 @@ interface StepReport {
 }
 
 export function demoCommand(program: Command): void {
-  ofServer(program.command("demo"))
+  program
+    .command("demo")
     .description("send, receive and reply before your eyes; on a server of its own, unless given one")
-    .option("--smtp <host:port>", "SMTP listener of the server (default: its host, port 2525)")
+    // Not from INBOXD_URL: who has set it for other commands gets a look at inboxd, and no inboxes in a server that is in use.
+    .option("--url <url>", "do it on this running server, and tidy up")
+    .addOption(apiKeyOption())
+    .option("--smtp <host:port>", "SMTP listener of that server (default: its host, port 2525)")
     .addOption(
       new Option("--secret <secret>", `the account's webhook secret, if it has one ${seenByOthers}`).env(
         "INBOXD_WEBHOOK_SECRET",
@@ -40,6 +45,9 @@ export function demoCommand(program: Command): void {
 }
 
 async function demo({ json = false, ...options }: DemoOptions): Promise<boolean> {
+  if (options.url === undefined && options.smtp !== undefined) {
+    throw new UsageError("Cannot use --smtp: it belongs to a running server, which --url names");
+  }
   const startedAt = performance.now();
   const steps: StepReport[] = [];
   let conversation: Conversation | undefined;
@@ -63,7 +71,7 @@ async function demo({ json = false, ...options }: DemoOptions): Promise<boolean>
 
   try {
     const story = (server: DemoServer) => tellStory(server, step, realWorld);
-    conversation = options.apiKey || options.url ? await story(running(options)) : await onOwnServer(step, story);
+    conversation = options.url === undefined ? await onOwnServer(step, story) : await story(running(options));
   } catch (error) {
     if (!(error instanceof StepFailed)) throw error;
   }
@@ -80,8 +88,8 @@ function running({ smtp, secret, ...server }: DemoOptions): DemoServer {
   const api = apiClient(server);
   const { hostname } = new URL(api.url);
   const [, host = hostname, port = "2525"] = /^(?:(.+):)?(\d+)$/.exec(smtp ?? "2525") ?? [];
-  if (smtp !== undefined && !/^(?:.+:)?\d{1,5}$/.test(smtp))
-    throw new Error("Cannot read --smtp: it must be HOST:PORT");
+  if (smtp !== undefined && (!/^(?:.+:)?\d{1,5}$/.test(smtp) || Number(port) > 65_535))
+    throw new UsageError("Cannot read --smtp: it must be HOST:PORT, with a port up to 65535");
   return {
     api,
     smtp: { host: host.replace(/^\[|\]$/g, ""), port: Number(port) },

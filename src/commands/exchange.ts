@@ -11,6 +11,7 @@ export interface Exchange {
 
 export interface Exchanged {
   status: number;
+  headers: Headers;
   text: string;
 }
 
@@ -28,7 +29,7 @@ export function isLoopback({ hostname }: URL): boolean {
 
 async function byFetch({ url, timeoutMs, ...init }: Exchange): Promise<Exchanged> {
   const response = await fetch(url, { ...init, redirect: "manual", signal: AbortSignal.timeout(timeoutMs) });
-  return { status: response.status, text: await response.text() };
+  return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
 function directly({ method, url, headers = {}, body = "", timeoutMs }: Exchange): Promise<Exchanged> {
@@ -39,7 +40,8 @@ function directly({ method, url, headers = {}, body = "", timeoutMs }: Exchange)
     const request = open(url, { method, headers: sized, agent: false }, async (response) => {
       try {
         const text = Buffer.concat(await response.toArray()).toString();
-        resolve({ status: response.statusCode ?? 0, text });
+        const told = Object.entries(response.headers).map(([name, value]): [string, string] => [name, String(value)]);
+        resolve({ status: response.statusCode ?? 0, headers: new Headers(told), text });
       } catch (error) {
         reject(error);
       } finally {

@@ -1,15 +1,17 @@
 import { type Command, Option } from "commander";
 import { realWorld } from "../service/time-and-chance.ts";
-import { webhookSigner } from "../standards/signature.ts";
+import { webhookSecretFault, webhookSigner } from "../standards/signature.ts";
 import { oneLine } from "../standards/text.ts";
 import { type ApiClient, apiClient, ofServer, type ServerOptions, seenByOthers } from "./api-client.ts";
-import { follow, lastPosition } from "./listen/follow.ts";
-import type { Forwarded, LoggedEvent } from "./listen/forward.ts";
+import { reasonOf, UsageError } from "./failure.ts";
+import { type Following, follow, lastPosition } from "./listen/follow.ts";
+import { type Forwarded, forward, type LoggedEvent } from "./listen/forward.ts";
 import { type Position, positionFile, readPosition, writePosition } from "./listen/position.ts";
+import { printer, shownMail } from "./listen/print.ts";
 import { jsonOf, tell } from "./terminal.ts";
 
 interface ListenOptions extends ServerOptions {
-  forwardTo: string;
+  forwardTo?: string;
   secret?: string;
   inbox?: string;
   after?: string;
@@ -20,8 +22,10 @@ interface ListenOptions extends ServerOptions {
 /** Events for a developer's machine, which has no public address: fetched from the log, handed on as the webhook would. */
 export function listenCommand(program: Command): void {
   ofServer(program.command("listen"))
-    .description("forward events of a running server to an address, in order, going on where it ended last")
-    .requiredOption("--forward-to <url>", "address that gets each event by POST")
+    .description(
+      "show events of a running server as they come; or forward them, in order, going on where it ended last",
+    )
+    .option("--forward-to <url>", "address that gets each event by POST; without it they are printed")
     .addOption(
       new Option("--secret <secret>", `sign them with this webhook secret ${seenByOthers}`).env(
         "INBOXD_WEBHOOK_SECRET",
@@ -29,36 +33,65 @@ export function listenCommand(program: Command): void {
     )
     .option("--inbox <id>", "only events of this inbox")
     .option("--after <position>", "an event's id, or start (all that the log has), or now")
-    .option("--no-state", "do not remember the position in a file")
-    .option("--json", "print a line of JSON for each try")
+    .option("--no-state", "do not remember in a file how far it has forwarded")
+    .option("--json", "print a line of JSON for each event; with --forward-to, for each try")
     .action(listen);
 }
 
 async function listen(options: ListenOptions): Promise<void> {
   const api = apiClient(options);
-  const target = URL.parse(options.forwardTo);
-  if (target === null || !/^https?:$/.test(target.protocol)) {
-    throw new Error("Cannot forward: --forward-to must begin with http:// or https://");
-  }
+  const forwarding = options.forwardTo === undefined ? undefined : await forwarder(options.forwardTo, options);
   const { inbox: inboxId, json = false } = options;
-  const signer = options.secret ? await webhookSigner(options.secret) : undefined;
-  const file = options.state
-    ? positionFile(process.env, [api.url, options.apiKey ?? "", inboxId ?? "", target.href])
-    : undefined;
+  // What was printed need not have been dealt with, so only what was forwarded is remembered.
+  const file =
+    forwarding !== undefined && options.state
+      ? positionFile(process.env, [api.url, options.apiKey ?? "", inboxId ?? "", forwarding.target.href])
+      : undefined;
   const keep = async (position: Position) => (file === undefined ? undefined : writePosition(file, position));
   const warn = (text: string) => tell(`${text}\n`, process.stderr);
 
-  const { signal, end } = untilSignal();
+  const { signal, end, stop } = untilSignal();
   try {
     const { from, words } = await startOf(api, options, file);
-    await keep(from);
-    warn(`Forwarding events of ${api.url} to ${target.href}, ${words}`);
-    if (signer === undefined) warn("Unsigned: give --secret or INBOXD_WEBHOOK_SECRET to sign them");
-    const told = json ? tellScript : tellPerson;
-    await follow({ api, target, signer, inboxId, from, keep, tell: told, warn, now: realWorld.now, signal });
+    await keep(from).catch((error: unknown) => {
+      throw new Error(`Cannot remember the position in ${file}: ${reasonOf(error)}; --no-state does without`);
+    });
+    if (forwarding === undefined) warn(`Printing events of ${api.url}, ${words}`);
+    else {
+      warn(`Forwarding events of ${api.url} to ${forwarding.target.href}, ${words}`);
+      if (!forwarding.isSigned) warn("Unsigned: give --secret or INBOXD_WEBHOOK_SECRET to sign them");
+    }
+    const hand = forwarding?.hand ?? printer({ json, whenUnread: stop });
+    await follow({ api, inboxId, from, hand, keep, warn, signal });
   } finally {
     end();
   }
+}
+
+interface Forwarding {
+  target: URL;
+  isSigned: boolean;
+  hand: Following["hand"];
+}
+
+async function forwarder(forwardTo: string, { secret, json = false }: ListenOptions): Promise<Forwarding> {
+  const target = URL.parse(forwardTo);
+  if (target === null || !/^https?:$/.test(target.protocol)) {
+    throw new UsageError("Cannot forward: --forward-to must be an address that begins with http:// or https://");
+  }
+  const fault = secret ? webhookSecretFault(secret) : undefined;
+  if (fault !== undefined) throw new UsageError(`Cannot sign what is forwarded: --secret ${fault}`);
+  const signer = secret ? await webhookSigner(secret) : undefined;
+  const report = json ? tellScript : tellPerson;
+  return {
+    target,
+    isSigned: signer !== undefined,
+    async hand(event, attempt) {
+      const forwarded = await forward(event, { target, signer, now: realWorld.now, attempt });
+      report(event, forwarded);
+      return forwarded.ok;
+    },
+  };
 }
 
 /**
@@ -78,7 +111,7 @@ async function startOf(
 }
 
 /** The first signal lets the delivery in hand end; a second one ends the process at once. */
-function untilSignal(): { signal: AbortSignal; end: () => void } {
+function untilSignal(): { signal: AbortSignal; stop: () => void; end: () => void } {
   const controller = new AbortController();
   const stop = () => {
     end();
@@ -86,13 +119,12 @@ function untilSignal(): { signal: AbortSignal; end: () => void } {
   };
   const end = () => void process.off("SIGINT", stop).off("SIGTERM", stop);
   process.on("SIGINT", stop).on("SIGTERM", stop);
-  return { signal: controller.signal, end };
+  return { signal: controller.signal, stop, end };
 }
 
-function tellPerson({ event, event_id, message }: LoggedEvent, { ok, ms, error }: Forwarded): void {
-  const mail = message && ` ${message.from} → ${message.to} ${JSON.stringify(message.subject)}`;
+function tellPerson(event: LoggedEvent, { ok, ms, error }: Forwarded): void {
   const came = ok ? `✓ ${ms} ms` : `✗ ${error}, trying again`;
-  tell(`${oneLine(`${came}  ${event_id} ${event}${mail ?? ""}`)}\n`);
+  tell(`${oneLine(`${came}  ${event.event_id} ${event.event}${shownMail(event)}`)}\n`);
 }
 
 function tellScript({ event, event_id }: LoggedEvent, forwarded: Forwarded): void {

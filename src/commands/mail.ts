@@ -1,8 +1,8 @@
 import type { Command } from "commander";
-import { realWorld } from "../service/time-and-chance.ts";
 import { oneLine } from "../standards/text.ts";
-import { type ApiClient, apiClient, ofServer, type ServerOptions } from "./api-client.ts";
+import { apiClient, ofServer, type ServerOptions } from "./api-client.ts";
 import { reporting } from "./cli.ts";
+import { inboxIdOf } from "./find-inbox.ts";
 
 interface Inbox {
   id: string;
@@ -48,18 +48,6 @@ export function mailCommands(program: Command): void {
   );
 
   reporting(
-    ofServer(program.command("send"))
-      .description("send one email from an inbox of a running server")
-      .requiredOption("--from <inbox>", "id or address of the inbox")
-      .requiredOption("--to <address>", "recipient")
-      .option("--subject <text>", "may be left out with --thread")
-      .requiredOption("--body <text>", "plain text or HTML; - reads it from stdin")
-      .option("--thread <id>", "thread to reply in")
-      .option("--key <key>", "idempotency key: the same key sends once; made where left out"),
-    send,
-  );
-
-  reporting(
     ofServer(program.command("messages <inbox>"))
       .description("list messages of an inbox (its id or address), newest first")
       .option("--limit <number>", "how many, 1 to 100", "50")
@@ -71,42 +59,6 @@ export function mailCommands(program: Command): void {
     },
     ({ data }) => data.map(row),
   );
-}
-
-interface SendOptions extends ServerOptions {
-  from: string;
-  to: string;
-  subject?: string;
-  body: string;
-  thread?: string;
-  key?: string;
-}
-
-async function send({ from, to, subject, body, thread, key, ...server }: SendOptions): Promise<object> {
-  const api = apiClient(server);
-  const id = await inboxIdOf(api, from);
-  const idempotencyKey = key ?? realWorld.randomBytes(16).toHex();
-  const sent = await api.ask<{ status: string }>("POST", `/v1/inboxes/${encodeURIComponent(id)}/send`, {
-    headers: { "idempotency-key": idempotencyKey },
-    body: { to, subject, body: body === "-" ? await Bun.stdin.text() : body, threadId: thread },
-  });
-  // It is recorded, so it is printed; a script that looks at the exit code alone shall know as well.
-  if (sent.status === "failed") process.exitCode = 1;
-  return { ...sent, idempotencyKey };
-}
-
-/** The API knows inboxes by id; people know them by address, or by what stands before its @. */
-async function inboxIdOf(api: ApiClient, inbox: string): Promise<string> {
-  if (/^inb_[0-9a-z]{26}$/.test(inbox)) return inbox;
-  const wanted = inbox.toLowerCase();
-  const limit = 100;
-  for (let offset = 0; ; offset += limit) {
-    const { data, total } = await api.ask<Page<Inbox>>("GET", "/v1/inboxes", { query: { limit, offset } });
-    const found = data.find(({ address }) => address === wanted || address.split("@", 1)[0] === wanted);
-    if (found !== undefined) return found.id;
-    if (offset + data.length >= total || data.length === 0) break;
-  }
-  throw new Error(`Cannot find inbox: the account has no inbox ${JSON.stringify(inbox)}`);
 }
 
 function row({ createdAt, direction, status, fromAddr, toAddr, subject, id, threadId }: Message) {

@@ -24,7 +24,9 @@ describe("On a server of its own, the demo", () => {
     "goes all the way, verifies each webhook, and leaves nothing behind",
     async () => {
       // Whatever the environment says of a service, the demo's is another one.
-      const env = { TMPDIR: directory, DATABASE_URL: "postgres://127.0.0.1:9/none", PORT: "1", OUTBOUND: "direct" };
+      const service = { DATABASE_URL: "postgres://127.0.0.1:9/none", PORT: "1", OUTBOUND: "direct" };
+      const client = { INBOXD_URL: "http://127.0.0.1:9", INBOXD_API_KEY: "of-another-server" };
+      const env = { TMPDIR: directory, ...service, ...client };
       const { code, stdout, stderr } = await runInboxd(["demo"], { env, cwd: directory });
       expect([code, stderr]).toEqual([0, ""]);
       const steps = stdout.split("\n").filter((line) => /^[✓✗]/.test(line));
@@ -59,9 +61,10 @@ describe("On a running server, the demo", () => {
   afterAll(() => world[Symbol.asyncDispose]());
 
   async function demo(words: readonly string[] = []): Promise<{ code: number; report: Report }> {
-    const env = { INBOXD_URL: world.service.apiUrl.origin, INBOXD_API_KEY: world.apiKey };
-    const smtp = `127.0.0.1:${world.smtpPort}`;
-    const { code, stdout } = await runInboxd(["demo", "--json", "--smtp", smtp, ...words], { env });
+    const server = ["--url", world.service.apiUrl.origin, "--smtp", `127.0.0.1:${world.smtpPort}`];
+    const { code, stdout } = await runInboxd(["demo", "--json", ...server, ...words], {
+      env: { INBOXD_API_KEY: world.apiKey },
+    });
     return { code, report: JSON.parse(stdout) };
   }
 

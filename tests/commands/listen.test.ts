@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { apiClient } from "../../src/commands/api-client.ts";
 import { follow, lastPosition } from "../../src/commands/listen/follow.ts";
+import { forward } from "../../src/commands/listen/forward.ts";
 import { webhookFault, webhookSigner } from "../../src/standards/signature.ts";
 import { inboxdHere, runInboxd } from "../support/inboxd.ts";
 import { answer, type ReceivedRequest, startReceiver } from "../support/receiver.ts";
@@ -34,19 +35,19 @@ test("nothing is lost and nothing comes out of order while the target is down or
   const tries: (number | null)[] = [];
   const kept: (string | null)[] = [];
   const firstTry = Promise.withResolvers<void>();
+  const way = { target: new URL(down.url), signer: await webhookSigner(secret), now: () => new Date() };
   const following = follow({
     api: api(),
-    target: new URL(down.url),
-    signer: await webhookSigner(secret),
     inboxId: inbox.id,
     from: { after: null },
-    keep: async ({ after }) => void kept.push(after),
-    tell: (_event, { status }) => {
+    hand: async (event, attempt) => {
+      const { ok, status } = await forward(event, { ...way, attempt });
       tries.push(status);
       firstTry.resolve();
+      return ok;
     },
+    keep: async ({ after }) => void kept.push(after),
     warn: () => undefined,
-    now: () => new Date(),
     signal: end.signal,
   });
   await firstTry.promise;
@@ -138,6 +139,68 @@ test("a listener goes on where it ended, and ends with code 0 when asked", async
   // Nobody gave a secret, so nothing pretends to be signed.
   expect(target.requests[0]?.headers["x-signature"]).toBeUndefined();
   await target.close();
+});
+
+/** A listener without a target, and the lines that it prints. */
+function printing(inbox: WorldInbox, ...words: string[]) {
+  const env = {
+    PATH: process.env.PATH,
+    TZ: "UTC",
+    XDG_STATE_HOME: join(directory, "unused"),
+    INBOXD_URL: world.service.apiUrl.origin,
+    INBOXD_API_KEY: world.apiKey,
+  };
+  const child = Bun.spawn([...inboxdHere, "listen", "--inbox", inbox.id, "--after", "start", ...words], {
+    env,
+    stdout: "pipe",
+    stderr: "pipe",
+    stdin: "ignore",
+  });
+  const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  return {
+    child,
+    reader,
+    /** The first lines, as soon as there are so many. */
+    async lines(count: number): Promise<string[]> {
+      while (text.split("\n").length <= count) {
+        const { value, done } = await reader.read();
+        if (done) throw new Error(`It ended with ${await new Response(child.stderr).text()}`);
+        text += value;
+      }
+      return text.split("\n").slice(0, count);
+    },
+  };
+}
+
+test("without a target events are printed as they come, whole for a script, and nothing is remembered", async () => {
+  const inbox = await world.inbox();
+  const [person, script] = [printing(inbox), printing(inbox, "--json")];
+  await mailTo(inbox, "one");
+  await person.lines(1);
+  await mailTo(inbox, "two");
+  const shown = await person.lines(2);
+  const events = (await script.lines(2)).map((line) => JSON.parse(line));
+  for (const [index, subject] of ["one", "two"].entries()) {
+    const { event_id, occurred_at, message } = events[index];
+    expect(message).toMatchObject({ subject, body_text: subject });
+    const at = occurred_at.slice(11, 19);
+    const mail = `message.received jane@example.com → ${inbox.address} "${subject}"`;
+    expect(shown[index]).toBe(`${at}  ${mail}  ${event_id}`);
+  }
+  for (const { child } of [person, script]) child.kill("SIGINT");
+  expect(await Promise.all([person.child.exited, script.child.exited])).toEqual([0, 0]);
+  expect(readdirSync(directory)).not.toContain("unused");
+});
+
+test("printing ends well when whoever reads has what he wanted, as head does", async () => {
+  const inbox = await world.inbox();
+  const listener = printing(inbox, "--json");
+  await mailTo(inbox, "one");
+  await listener.lines(1);
+  await listener.reader.cancel();
+  await mailTo(inbox, "two");
+  expect(await listener.child.exited).toBe(0);
 });
 
 test("what the server refuses ends it with code 1", async () => {

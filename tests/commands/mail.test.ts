@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { inboxdHere, runInboxd } from "../support/inboxd.ts";
+import { runInboxd } from "../support/inboxd.ts";
 import { startWorld, type World } from "../support/world.ts";
 
 /** The commands for scripts, each a process that knows the server by its address and a key alone. */
@@ -28,42 +28,6 @@ test("an inbox is made, listed, and refused the second time with code and detail
   expect(table.stdout).toMatch(/^id +address +externalId +createdAt\ninb_\w+ +ada@inbox\.localhost +user-7 /);
 });
 
-test("a send by address, with its body from stdin, is one email however often it runs", async () => {
-  await world.inbox("sender");
-  const words = ["send", "--from", "sender", "--to", "bob@example.com", "--subject", "Hi", "--body", "-", "--json"];
-  const send = async () => {
-    const child = Bun.spawn([...inboxdHere, ...words, "--key", "once"], {
-      env: { PATH: process.env.PATH, ...env() },
-      stdin: new Blob(["Hello Bob\n"]),
-      stdout: "pipe",
-    });
-    return JSON.parse(await new Response(child.stdout).text());
-  };
-  const first = await send();
-  expect(first).toMatchObject({ status: "sent", idempotencyKey: "once" });
-  expect((await send()).messageId).toBe(first.messageId);
-
-  const [listed, table] = await Promise.all([
-    run("messages", "sender@inbox.localhost", "--json"),
-    run("messages", "sender", "--limit", "1"),
-  ]);
-  expect(JSON.parse(listed.stdout)).toMatchObject({
-    data: [{ id: first.messageId, bodyText: "Hello Bob\n" }],
-    total: 1,
-  });
-  expect(table.stdout).toMatch(/\n\S+ +outbound +sent +sender@inbox\.localhost +bob@example\.com +Hi +msg_/);
-});
-
-test("a reply goes into its thread", async () => {
-  const inbox = await world.inbox("replying");
-  await world.deliver("From: jane@example.com\r\nSubject: Order\r\n\r\nWhere is it?\r\n", inbox.address);
-  const { body } = await world.api(`/v1/inboxes/${inbox.id}/threads`);
-  const [{ threadId }] = body.data;
-  const to = ["--to", "jane@example.com", "--thread", threadId, "--body", "On its way"];
-  const sent = JSON.parse((await run("send", "--from", inbox.id, ...to, "--json")).stdout);
-  expect(sent).toMatchObject({ threadId, status: "sent" });
-});
-
 test("what a list is asked for reaches the server", async () => {
   const asked: string[] = [];
   const server = Bun.serve({
@@ -81,18 +45,42 @@ test("what a list is asked for reaches the server", async () => {
   await server.stop(true);
 });
 
-const faults: readonly [what: string, words: string[], env: Record<string, string>, says: RegExp][] = [
-  ["no key", ["inbox", "list"], { INBOXD_API_KEY: "" }, /^Cannot ask the server: no API key: /],
-  ["a wrong key", ["inbox", "list"], { INBOXD_API_KEY: "wrong" }, /^unauthorized: /],
-  ["no server", ["inbox", "list"], { INBOXD_URL: "http://127.0.0.1:9" }, /^Cannot reach http:\/\/127\.0\.0\.1:9: /],
-  ["no URL", ["inbox", "list"], { INBOXD_URL: "localhost:3000" }, /^Cannot ask the server: its address must begin /],
-  ["an unknown inbox", ["messages", "nobody"], {}, /^Cannot find inbox: the account has no inbox "nobody"\n$/],
-  ["a wrong limit", ["inbox", "list", "--limit", "0"], {}, /^invalid_query: Cannot list inboxes: "limit" /],
+const faults: readonly [what: string, words: string[], env: Record<string, string>, code: number, says: RegExp][] = [
+  ["no key", ["inbox", "list"], { INBOXD_API_KEY: "" }, 2, /^Cannot ask the server: no API key: /],
+  ["a wrong key", ["inbox", "list"], { INBOXD_API_KEY: "wrong" }, 1, /^unauthorized: /],
+  [
+    "no server",
+    ["inbox", "list"],
+    { INBOXD_URL: "http://127.0.0.1:9" },
+    1,
+    /^Cannot reach http:\/\/127\.0\.0\.1:9: nothing listens there\n$/,
+  ],
+  ["no URL", ["inbox", "list"], { INBOXD_URL: "localhost:3000" }, 2, /^Cannot ask the server: its address must begin /],
+  ["no port", ["inbox", "list"], { INBOXD_URL: "http://127.0.0.1:99999" }, 2, /a port is a number up to 65535\n$/],
+  ["an unknown inbox", ["messages", "nobody"], {}, 1, /^Cannot find inbox: the account has no inbox "nobody"\n$/],
+  ["a wrong limit", ["inbox", "list", "--limit", "0"], {}, 2, /^invalid_query: Cannot list inboxes: "limit" /],
 ];
 
-test.concurrent.each(faults)("%s ends a command with code 1 and one line", async (_what, words, more, says) => {
-  const { code, stdout, stderr } = await runInboxd(words, { env: { ...env(), ...more } });
-  expect(stderr).toMatch(says);
-  expect(stderr.trimEnd()).not.toContain("\n");
-  expect([code, stdout]).toEqual([1, ""]);
+test.concurrent.each(faults)(
+  "%s ends a command with its code and one line",
+  async (_what, words, more, exits, says) => {
+    const { code, stdout, stderr } = await runInboxd(words, { env: { ...env(), ...more } });
+    expect(stderr).toMatch(says);
+    expect(stderr.trimEnd()).not.toContain("\n");
+    expect([code, stdout]).toEqual([exits, ""]);
+  },
+);
+
+test("what answers and is no inboxd is called that, and so is the port of SMTP", async () => {
+  const page = Bun.serve({ port: 0, fetch: () => new Response("<h1>Welcome</h1>") });
+  const at = (url: string) => runInboxd(["inbox", "list"], { env: { ...env(), INBOXD_URL: url } });
+  const [other, smtp] = await Promise.all([at(page.url.origin), at(`http://127.0.0.1:${world.smtpPort}`)]);
+  expect([other.code, other.stdout, other.stderr]).toEqual([
+    1,
+    "",
+    `Cannot ask ${page.url.origin}: what answers there is no inboxd (it answered 200)\n`,
+  ]);
+  expect([smtp.code, smtp.stdout]).toEqual([1, ""]);
+  expect(smtp.stderr).toContain("doesn't speak HTTP");
+  await page.stop(true);
 });

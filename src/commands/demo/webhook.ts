@@ -43,7 +43,7 @@ export async function hear(api: ApiClient, now: () => Date, knownSecret: string 
     receiver.setSecret(secret);
   } catch (error) {
     await receiver.stop();
-    if (error instanceof ApiProblem && error.message.startsWith("invalid_webhook_url")) {
+    if (error instanceof ApiProblem && error.code === "invalid_webhook_url") {
       return byLog(api, "the server takes no webhook on this machine");
     }
     if (isSet) await api.ask("DELETE", "/v1/webhook");

@@ -1,20 +1,20 @@
-import type { WebhookSigner } from "../../standards/signature.ts";
 import { type ApiClient, ApiProblem } from "../api-client.ts";
-import { type Forwarded, forward, type LoggedEvent } from "./forward.ts";
+import type { LoggedEvent } from "./forward.ts";
 import type { Position } from "./position.ts";
 
+/** Who has the event log. */
+export type EventLog = Pick<ApiClient, "ask">;
+
 export interface Following {
-  api: ApiClient;
-  target: URL;
-  signer: WebhookSigner | undefined;
+  api: EventLog;
   inboxId: string | undefined;
   from: Position;
+  /** Hands an event on, for the n-th time counted from 1; whether it has arrived. */
+  hand(event: LoggedEvent, attempt: number): Promise<boolean>;
   /** After each event that has arrived, before the next one goes out. */
   keep(position: Position): Promise<void>;
-  tell(event: LoggedEvent, forwarded: Forwarded): void;
   /** What is in the way, when it is not an event. */
   warn(text: string): void;
-  now: () => Date;
   signal: AbortSignal;
 }
 
@@ -27,12 +27,12 @@ const pauseMs = 500;
 const longestPauseMs = 5000;
 
 /**
- * Forwards the log from a position on, until the signal. An event has arrived when it is answered with 2xx; until then it
- * is tried again and the ones behind it wait, so that nothing is lost and nothing comes out of order. Each try reads
- * the log anew: addresses of attachments in an event expire.
+ * Hands on the log from a position on, until the signal. An event that has not arrived is tried again and the ones behind
+ * it wait, so that nothing is lost and nothing comes out of order. Each try reads the log anew: addresses of
+ * attachments in an event expire.
  */
 export async function follow(following: Following): Promise<void> {
-  const { api, from, keep, tell, warn, signal } = following;
+  const { api, from, hand, keep, warn, signal } = following;
   let { after } = from;
   let failures = 0;
   let tried = { id: "", attempts: 0 };
@@ -47,9 +47,7 @@ export async function follow(following: Following): Promise<void> {
     for (const event of page?.data ?? []) {
       if (signal.aborted) return;
       tried = { id: event.event_id, attempts: event.event_id === tried.id ? tried.attempts + 1 : 1 };
-      const forwarded = await forward(event, { ...following, attempt: tried.attempts });
-      tell(event, forwarded);
-      failed = !forwarded.ok;
+      failed = !(await hand(event, tried.attempts));
       if (failed) break;
       after = event.event_id;
       await keep({ after });
@@ -61,7 +59,7 @@ export async function follow(following: Following): Promise<void> {
 }
 
 /** The last event that is in the log now. */
-export async function lastPosition(api: ApiClient, inboxId: string | undefined): Promise<Position> {
+export async function lastPosition(api: EventLog, inboxId: string | undefined): Promise<Position> {
   let after: string | null = null;
   for (;;) {
     const page: Page = await nextPage(api, inboxId, after);
@@ -70,7 +68,7 @@ export async function lastPosition(api: ApiClient, inboxId: string | undefined):
   }
 }
 
-function nextPage(api: ApiClient, inboxId: string | undefined, after: string | null): Promise<Page> {
+function nextPage(api: EventLog, inboxId: string | undefined, after: string | null): Promise<Page> {
   const query = { after: after ?? undefined, inbox_id: inboxId, limit: 100 };
   return api.ask<Page>("GET", "/v1/events", { query });
 }

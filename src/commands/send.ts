@@ -1,0 +1,118 @@
+import { type Command, Option } from "commander";
+import { realWorld } from "../service/time-and-chance.ts";
+import { type ApiClient, apiClient, ofServer, type ServerOptions } from "./api-client.ts";
+import { reporting } from "./cli.ts";
+import { reasonOf, UsageError } from "./failure.ts";
+import { inboxIdOf } from "./find-inbox.ts";
+
+interface SendOptions extends ServerOptions {
+  from: string;
+  to: string;
+  subject?: string;
+  body?: string;
+  bodyFile?: string;
+  html?: string;
+  replyTo?: string;
+  thread?: string;
+  quote: boolean;
+  key?: string;
+  async?: boolean;
+}
+
+/** What the API answers, and what a caller would ask next. */
+interface Sent {
+  messageId: string;
+  threadId: string;
+  providerMessageId: string;
+  status: "pending" | "sent" | "failed";
+  /** Whether an earlier call with this key sent it, and this one nothing. */
+  replayed: boolean;
+  failure?: Failure | null;
+  idempotencyKey: string;
+}
+
+interface Failure {
+  code: number | null;
+  enhancedCode: string | null;
+  message: string;
+}
+
+/** One email from a script. */
+export function sendCommand(program: Command): void {
+  reporting(
+    ofServer(program.command("send"))
+      .description("send one email from an inbox of a running server")
+      .requiredOption("--from <inbox>", "id or address of the inbox")
+      .requiredOption("--to <address>", "recipient")
+      .option("--subject <text>", "may be left out with --thread")
+      .option("--body <text>", "plain text or HTML; - reads it from stdin")
+      .addOption(new Option("--body-file <path>", "the same from a file; - is stdin").conflicts("body"))
+      .option("--html <html>", "the HTML version; --body is then the text version, which is made from it if left out")
+      .option("--reply-to <address>", "where answers shall go instead of to the inbox")
+      .option("--thread <id>", "thread to reply in")
+      .option("--no-quote", "reply without a copy of what is replied to")
+      .option("--key <key>", "idempotency key: the same key sends once; made where left out")
+      .option("--async", "don't wait for the first attempt to deliver it"),
+    send,
+    shownSent,
+  );
+}
+
+async function send(options: SendOptions): Promise<Sent> {
+  const { from, to, subject, replyTo, thread, quote, key, async: isAsync = false, ...rest } = options;
+  if (!quote && thread === undefined) throw new UsageError("Cannot send: --no-quote is for replies, with --thread");
+  const api = apiClient(rest);
+  const bodies = await bodiesOf(rest);
+  const id = await inboxIdOf(api, from);
+  const idempotencyKey = key ?? realWorld.randomBytes(16).toHex();
+  const { body: sent, headers } = await api.askWhole<Omit<Sent, "replayed">>("POST", `/v1/inboxes/${id}/send`, {
+    headers: { "idempotency-key": idempotencyKey, ...(isAsync && { prefer: "respond-async" }) },
+    body: { to, subject, ...bodies, replyTo, threadId: thread, ...(!quote && { includeQuote: false }) },
+  });
+  const replayed = headers.get("idempotent-replayed") === "true";
+  if (sent.status !== "failed") return { ...sent, replayed, idempotencyKey };
+  // It is recorded, so it is printed; a script that looks at the exit code alone shall know as well.
+  process.exitCode = 1;
+  return { ...sent, replayed, failure: await failureOf(api, sent.messageId), idempotencyKey };
+}
+
+/** The API's two fields. HTML alone is its `body`, begun in the way by which the API knows a page from text that has tags. */
+async function bodiesOf({ body, bodyFile, html }: Pick<SendOptions, "body" | "bodyFile" | "html">) {
+  const text = bodyFile === undefined && body !== "-" ? body : await contentOf(bodyFile ?? "-");
+  if (text === undefined && html === undefined) {
+    throw new UsageError("Cannot send: there is nothing to say: give --body, --body-file or --html");
+  }
+  if (text !== undefined) return { body: text, bodyHtml: html };
+  const isPage = html !== undefined && /^\s*<(?:!doctype html|html)\b/i.test(html);
+  return { body: isPage ? html : `<!doctype html>\n${html}` };
+}
+
+async function contentOf(path: string): Promise<string> {
+  try {
+    return path === "-" ? await Bun.stdin.text() : await Bun.file(path).text();
+  } catch (error) {
+    throw new Error(`Cannot read ${path === "-" ? "stdin" : path}: ${reasonOf(error)}`);
+  }
+}
+
+/** Why it failed is the message's own to tell; that it failed stays told where this can't be had. */
+async function failureOf(api: ApiClient, messageId: string): Promise<Failure | null> {
+  const message = await api
+    .ask<{ failure: Failure | null }>("GET", `/v1/messages/${messageId}`)
+    .catch(() => ({ failure: null }));
+  return message.failure;
+}
+
+function shownSent({ replayed, failure, ...sent }: Sent): object {
+  return {
+    ...sent,
+    ...(failure && { failure: shownFailure(failure) }),
+    ...(replayed && { replayed: "yes: an earlier call with this key sent it, this one sent nothing" }),
+  };
+}
+
+/** As the server said it: some texts begin with the codes themselves. */
+function shownFailure({ code, enhancedCode, message }: Failure): string {
+  if (code === null || message.startsWith(String(code))) return message;
+  return enhancedCode === null ? `${code} ${message}` : `${code} ${enhancedCode} ${message}`;
+}

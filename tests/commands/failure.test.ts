@@ -1,0 +1,25 @@
+import { expect, test } from "bun:test";
+import { isSystemTrouble, reasonOf } from "../../src/commands/failure.ts";
+
+const failed = (code: string) => Object.assign(new Error(`${code}: as the system says it`), { code });
+
+const reasons: readonly [what: string, error: unknown, reason: string][] = [
+  ["a file that is not there", failed("ENOENT"), "there is no such file or directory"],
+  ["a port without a listener", failed("ECONNREFUSED"), "nothing listens there"],
+  ["the same by fetch", failed("ConnectionRefused"), "nothing listens there"],
+  ["what we have no better words for", failed("EXDEV"), "EXDEV: as the system says it"],
+  ["our own words", new Error("Cannot go: the way is closed"), "Cannot go: the way is closed"],
+  ["what is no error", "nothing", "nothing"],
+];
+
+test.each(reasons)("%s is said in plain words", (_what, error, reason) => {
+  expect(reasonOf(error)).toBe(reason);
+});
+
+test("the system's troubles are told from ours", () => {
+  expect([failed("ENOENT"), failed("no_such_code"), new Error("ours")].map(isSystemTrouble)).toEqual([
+    true,
+    false,
+    false,
+  ]);
+});

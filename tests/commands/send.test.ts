@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { inboxdHere, runInboxd } from "../support/inboxd.ts";
+import { startWorld, type World } from "../support/world.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "ibx-send-"));
+let world: World;
+beforeAll(async () => {
+  world = await startWorld();
+});
+afterAll(async () => {
+  await world[Symbol.asyncDispose]();
+  rmSync(directory, { recursive: true });
+});
+
+const env = () => ({ INBOXD_URL: world.service.apiUrl.origin, INBOXD_API_KEY: world.apiKey });
+const run = (...words: string[]) => runInboxd(["send", ...words], { env: env(), cwd: directory });
+const toBob = ["--to", "bob@example.com", "--subject", "Hi"];
+
+/** The message that a send with `--json` has made. */
+async function made(...words: string[]) {
+  const { code, stdout, stderr } = await run(...words, "--json");
+  expect([code, stderr]).toEqual([0, ""]);
+  const sent = JSON.parse(stdout);
+  return { sent, message: (await world.api(`/v1/messages/${sent.messageId}`)).body };
+}
+
+test("a send by address, with its body from stdin, is one email however often it runs, and says so", async () => {
+  await world.inbox("sender");
+  const words = ["send", "--from", "sender", ...toBob, "--body", "-", "--key", "once"];
+  const send = async (...more: string[]) => {
+    const child = Bun.spawn([...inboxdHere, ...words, ...more], {
+      env: { PATH: process.env.PATH, ...env() },
+      stdin: new Blob(["Hello Bob\n"]),
+      stdout: "pipe",
+    });
+    return new Response(child.stdout).text();
+  };
+  const first = JSON.parse(await send("--json"));
+  expect(first).toMatchObject({ status: "sent", replayed: false, idempotencyKey: "once" });
+  expect(JSON.parse(await send("--json"))).toMatchObject({ messageId: first.messageId, replayed: true });
+  expect(await send()).toMatch(/^replayed +yes: an earlier call with this key sent it, this one sent nothing$/m);
+});
+
+test("a reply goes into its thread, with a copy of what it answers or without", async () => {
+  const inbox = await world.inbox("replying");
+  await world.deliver("From: jane@example.com\r\nSubject: Order\r\n\r\nWhere is it?\r\n", inbox.address);
+  const { body } = await world.api(`/v1/inboxes/${inbox.id}/threads`);
+  const [{ threadId }] = body.data;
+  const words = ["--from", inbox.id, "--to", "jane@example.com", "--thread", threadId, "--body", "On its way"];
+  const bare = await made(...words, "--no-quote");
+  expect(bare.sent).toMatchObject({ threadId, status: "sent" });
+  expect(bare.message.bodyText).toBe("On its way");
+  expect((await made(...words)).message.bodyText).toContain("> ");
+});
+
+test("a body comes from a file, HTML from the line, and answers go where they shall", async () => {
+  const { id } = await world.inbox("writer");
+  writeFileSync(join(directory, "body.txt"), "From a file");
+  const both = ["--body-file", "body.txt", "--html", "<b>From the line</b>"];
+  const { message } = await made("--from", id, ...toBob, ...both, "--reply-to", "team@example.com");
+  expect(message).toMatchObject({ bodyText: "From a file", replyTo: "team@example.com" });
+  expect(message.bodyHtml).toContain("<b>From the line</b>");
+});
+
+test("HTML alone is HTML whatever tags it has, and gets a text", async () => {
+  const { id } = await world.inbox("designer");
+  const { message } = await made("--from", id, ...toBob, "--html", "<section>Hello</section>");
+  expect(message.bodyHtml).toContain("<section>Hello</section>");
+  expect(message.bodyText.trim()).toBe("Hello");
+});
+
+test("a send need not wait for its first attempt", async () => {
+  const asked: (string | null)[] = [];
+  const server = Bun.serve({
+    port: 0,
+    fetch(request) {
+      asked.push(request.headers.get("prefer"));
+      return Response.json({ messageId: "msg_1", status: "pending" });
+    },
+  });
+  const there = { INBOXD_URL: server.url.origin, INBOXD_API_KEY: "k" };
+  const words = ["send", "--from", "inb_01jpw7z1x2e9a8r5k3m0t6vqhd", ...toBob, "--body", "Hi"];
+  for (const more of [[], ["--async"]]) await runInboxd([...words, ...more], { env: there });
+  expect(asked).toEqual([null, "respond-async"]);
+  await server.stop(true);
+});
+
+test("a send that failed ends with code 1 and the reason", async () => {
+  const { id } = await world.inbox("hopeful");
+  const words = ["--from", id, "--to", "nobody@inbox.localhost", "--subject", "Hi", "--body", "Anybody?"];
+  const person = await run(...words);
+  expect([person.code, person.stderr]).toEqual([1, ""]);
+  expect(person.stdout).toMatch(/^status +failed$/m);
+  expect(person.stdout).toMatch(/^failure +550 5\.1\.1 No such inbox here$/m);
+  const script = await run(...words, "--json");
+  expect(JSON.parse(script.stdout)).toMatchObject({ status: "failed", failure: { code: 550, enhancedCode: "5.1.1" } });
+});
+
+const wrong: readonly [what: string, words: string[], code: number, says: RegExp][] = [
+  ["nothing to say", [], 2, /^Cannot send: there is nothing to say/],
+  ["two bodies", ["--body", "a", "--body-file", "b"], 2, /cannot be used with option '--body <text>'/],
+  ["no quote of nothing", ["--body", "a", "--no-quote"], 2, /^Cannot send: --no-quote is for replies/],
+  ["a file that is not there", ["--body-file", "none.txt"], 1, /^Cannot read none\.txt: there is no such file/],
+  ["an address that is none", ["--body", "a", "--reply-to", "x"], 2, /^validation_error: /],
+];
+
+test.each(wrong)("%s is refused", async (_what, words, code, says) => {
+  await world.api("/v1/inboxes", { method: "POST", body: { username: "careless" } });
+  const finished = await run("--from", "careless", ...toBob, ...words);
+  expect([finished.code, finished.stdout]).toEqual([code, ""]);
+  expect(finished.stderr).toMatch(says);
+});
