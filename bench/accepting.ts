@@ -37,6 +37,7 @@ const app = httpApp(
     authenticate: keys.authenticate,
     health: async () => ({ ready: true }),
     isDraining: () => false,
+    serviceId: "service-of-bench",
     newRequestId: () => realWorld.randomBytes(12).toHex(),
     log,
     version: "0.0.0",

@@ -5,6 +5,7 @@ import { describeOutbound } from "../domain/outbound.ts";
 import { type Service, startService } from "../service/start.ts";
 import { version } from "../version.ts";
 import { prettyStream } from "./pretty-log.ts";
+import { checkListeners } from "./serve/before-start.ts";
 
 export function serveCommand(program: Command): void {
   program
@@ -19,6 +20,7 @@ export function serveCommand(program: Command): void {
 async function serve(): Promise<number> {
   const config = readConfig(process.env, process.stdout.isTTY);
   const log = loggerOf(config);
+  await checkListeners(config);
   const service = await startService(config, log);
   process.stdout.write(banner(config, service));
   log.info({ version, engine: service.engine, api: service.apiUrl.href, smtp_port: service.smtp.port }, "started");

@@ -5,6 +5,7 @@ import type { Deps } from "../flows/deps.ts";
 import { rotateWebhookSecret, setWebhookUrl } from "../flows/events/manage-webhook.ts";
 import { listAccounts, listApiKeys } from "../store/account/accounts.ts";
 import { findWebhook } from "../store/account/webhooks.ts";
+import { findSetting, serviceIdSetting } from "../store/upkeep/settings.ts";
 
 export interface AdminDeps extends Deps {
   allowPrivateWebhooks: boolean;
@@ -60,15 +61,19 @@ const operations = {
   async "webhook set"(deps: AdminDeps, { account, url = "" }: Arguments) {
     const { id } = await accountNamed(deps, account);
     const { webhook, secret } = await setWebhookUrl(deps, id, url);
-    return { url: webhook.url, ...(secret !== undefined && { secret }) };
+    return { url: webhook.url, secretLast4: webhook.secret.slice(-4), ...(secret !== undefined && { secret }) };
   },
-  async "webhook rotate"(deps: AdminDeps, { account, overlapSeconds = "0" }: Arguments) {
+  async "webhook rotate"(deps: AdminDeps, { account, overlapSeconds = "86400" }: Arguments) {
     const seconds = /^\d{1,6}$/.test(overlapSeconds) ? Number(overlapSeconds) : Number.NaN;
     if (!(seconds <= 604_800)) {
       throw new Refusal("validation_error", "Cannot rotate secret: the overlap must be 0 to 604800 whole seconds");
     }
     const { id } = await accountNamed(deps, account);
     return { secret: await rotateWebhookSecret(deps, id, seconds) };
+  },
+  /** For `inboxd doctor`, which holds it against who answers at the port. */
+  async "service id"(deps: Deps) {
+    return { id: (await findSetting(deps.db.api, serviceIdSetting)) ?? null };
   },
 } satisfies Record<string, (deps: AdminDeps, given: Arguments) => Promise<object>>;
 

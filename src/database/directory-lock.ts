@@ -20,6 +20,18 @@ export function hasLock(dataDir: string): boolean {
   return existsSync(join(dataDir, lockName));
 }
 
+/** Whether a process has the data directory now. Nothing is made or taken. */
+export function isHeld(dataDir: string): boolean {
+  if (!hasLock(dataDir)) return false;
+  try {
+    using file = new LockFile(join(dataDir, lockName), { readwrite: true });
+    file.run("begin exclusive");
+    return false;
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "SQLITE_BUSY";
+  }
+}
+
 /**
  * Takes the data directory, or throws DataDirectoryInUse. The lock is the kernel's (a lock on a file, by way of SQLite): it
  * ends with its process, also by kill -9, so there is none that is stale and no moment in which two processes

@@ -27,6 +27,7 @@ interface ApiParts {
   workers: Workers;
   /** What is served of the metrics, if anybody wants them. */
   numbers: Omit<MetricsDeps, "token"> | undefined;
+  serviceId: string;
   baseUrl: () => string;
   /** Whether what the service listens at is open, and has not begun to close. */
   doors: { areOpen: boolean; areClosing: boolean };
@@ -62,7 +63,7 @@ export async function openApi(opening: Opening, parts: ApiParts): Promise<OpenAp
 /** `numbers`: what is served of them by this port. */
 async function appOf(
   { config, deps, watch, opened }: Opening,
-  { keys, links, webhooks, workers, baseUrl, doors }: ApiParts,
+  { keys, links, webhooks, workers, serviceId, baseUrl, doors }: ApiParts,
   numbers: MetricsDeps | undefined,
 ) {
   const files = await answerFiles({ directory: config.dataDir, randomBytes: deps.randomBytes });
@@ -75,6 +76,7 @@ async function appOf(
       authenticate: keys.authenticate,
       health: async () => (doors.areOpen ? await isReady() : { ready: false, reason: "the listeners are not up yet" }),
       isDraining: () => doors.areClosing,
+      serviceId,
       newRequestId: () => deps.randomBytes(12).toHex(),
       log: deps.log,
       version,

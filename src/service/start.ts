@@ -8,9 +8,10 @@ import { type FirstStart, seedFirstAccount } from "../flows/account/manage-accou
 import type { Deps } from "../flows/deps.ts";
 import { attachmentLinks } from "../flows/read/attachment-links.ts";
 import { serviceMetrics } from "../metrics/service.ts";
+import { loadCertificate } from "../smtp/certificate.ts";
 import { migrate } from "../store/migrate.ts";
 import { alignEventLog } from "../store/outbox/event-log.ts";
-import { findOrInsertSetting } from "../store/upkeep/settings.ts";
+import { findOrInsertSetting, serviceIdSetting } from "../store/upkeep/settings.ts";
 import { version } from "../version.ts";
 import type { Workers } from "../workers/scheduler.ts";
 import { openApi } from "./api.ts";
@@ -53,6 +54,8 @@ export async function startService(
 }
 
 async function start(config: Config, log: Logger, own: TimeAndChance, opened: Closers): Promise<Service> {
+  // A first start that failed at its certificate would have made a key that nobody ever saw.
+  if (config.smtpTls !== undefined) await loadCertificate(config.smtpTls);
   const db = await openDatabase({
     url: config.databaseUrl,
     dataDir: config.dataDir,
@@ -97,6 +100,7 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
   const api = await openApi(opening, {
     ...{ keys, links, webhooks, workers, doors },
     numbers: served,
+    serviceId: await findOrInsertSetting(db.api, serviceIdSetting, deps.randomBytes(8).toHex()),
     baseUrl: () => baseUrl,
   });
   baseUrl ||= api.url.origin;

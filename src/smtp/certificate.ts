@@ -79,9 +79,9 @@ async function readPem(path: string): Promise<string> {
   try {
     return await readFile(path, "utf8");
   } catch (error) {
-    throw new Error(`Cannot read "${path}": ${error instanceof Error ? error.message : String(error)}`, {
-      cause: error,
-    });
+    const { code, message } = error as NodeJS.ErrnoException;
+    const why = code === "ENOENT" ? "there is no such file" : message;
+    throw new Error(`Cannot read "${path}": ${why}`, { cause: error });
   }
 }
 

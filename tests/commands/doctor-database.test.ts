@@ -39,6 +39,7 @@ const right: DatabaseFacts = {
   stepsToDo: [],
   unknownSteps: [],
   webhookUrls: [],
+  serviceId: undefined,
 };
 
 type Check = (facts: DatabaseFacts) => Finding;

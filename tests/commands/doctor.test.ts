@@ -1,14 +1,14 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { generateKeyPairSync } from "node:crypto";
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { checkCertificate } from "../../src/commands/doctor/certificate.ts";
 import { checkDataDir } from "../../src/commands/doctor/data-dir.ts";
 import { type Consultation, diagnose } from "../../src/commands/doctor/diagnose.ts";
 import { type Finding, hasFailure, shownFindings } from "../../src/commands/doctor/finding.ts";
-import { checkPorts } from "../../src/commands/doctor/ports.ts";
+import { checkPorts, type Identity } from "../../src/commands/doctor/ports.ts";
 import { checkRelay } from "../../src/commands/doctor/relay.ts";
 import { checkWebhooks } from "../../src/commands/doctor/webhook.ts";
 import { parseOutbound } from "../../src/domain/outbound.ts";
@@ -281,7 +281,35 @@ describe("A webhook", () => {
 });
 
 describe("The ports", () => {
-  const places = { host: "127.0.0.1", smtpHost: "127.0.0.1", smtpHostname: "mx.ada.works", metricsPort: undefined };
+  const places = {
+    host: "127.0.0.1",
+    smtpHost: "127.0.0.1",
+    smtpHostname: "mx.ada.works",
+    metricsPort: undefined,
+    identity: { id: "ours" } as Identity,
+  };
+
+  const owners: readonly [what: string, found: string, identity: Identity, seen: string, level: Finding["level"]][] = [
+    ["the service of this database", "ours", { id: "ours" }, "by a running inboxd", "ok"],
+    ["the service of another one", "theirs", { id: "ours" }, "by another inboxd, not the one of this database", "fail"],
+    ["any service before the first start", "theirs", "not started yet", "by another inboxd, not the", "fail"],
+    ["a service, whose database can't be asked", "theirs", "unknown", "by a running inboxd", "ok"],
+  ];
+  test.each(owners)("are told to be those of %s", async (_what, found, identity, seen, level) => {
+    const api = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch: () => Response.json({ status: "ok" }, { headers: { "x-inboxd-service": found } }),
+    });
+    const smtp = createServer((socket) => socket.resume().end("220 mx.ada.works ESMTP\r\n"));
+    await new Promise<void>((resolve) => smtp.listen(0, "127.0.0.1", resolve));
+    const { port: smtpPort } = smtp.address() as AddressInfo;
+    const findings = await checkPorts({ ...places, port: api.port ?? 0, smtpPort, identity });
+    expect(findings.map((finding) => finding.level)).toEqual([level, level]);
+    for (const finding of findings) expect(finding.seen).toContain(`is in use ${seen}`);
+    await api.stop(true);
+    await new Promise((resolve) => smtp.close(resolve));
+  });
 
   test("are free, or in use by another program", async () => {
     const server = createServer((socket) => socket.resume().end("nothing that we know\r\n"));
@@ -342,6 +370,15 @@ describe("inboxd doctor", () => {
       expect(seen.get("port of metrics")).toEndWith("in use by a running inboxd");
       expect(seen.get("webhook")).toBe(`ok http://127.0.0.1:${receiver.port} takes connections`);
       expect({ ok, code, stderr }).toEqual({ ok: true, code: 0, stderr: "" });
+
+      const elsewhere = { ...ports, DATA_DIR: join(directory, "elsewhere") };
+      const stranger = await runInboxd(["doctor", "--json"], { cwd: directory, env: elsewhere });
+      const ofPorts = (JSON.parse(stranger.stdout).findings as Finding[]).filter(({ check }) =>
+        check.startsWith("port"),
+      );
+      expect(ofPorts.map(({ level }) => level)).toEqual(["fail", "fail", "fail"]);
+      for (const finding of ofPorts) expect(finding.seen).toEndWith("by another inboxd, not the one of this database");
+      expect(stranger.code).toBe(1);
     } finally {
       await server.stop();
     }

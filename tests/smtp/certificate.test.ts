@@ -135,6 +135,8 @@ describe("the operator's certificate", () => {
     expect(await said({ certPath, keyPath: certPath })).toBe(
       'Cannot use "/smtp-cert.pem": it holds no readable PEM private key',
     );
-    expect(await said({ certPath: join(dir, "none"), keyPath: other })).toStartWith('Cannot read "/none": ENOENT');
+    expect(await said({ certPath: join(dir, "none"), keyPath: other })).toStartWith(
+      'Cannot read "/none": there is no such file',
+    );
   });
 });

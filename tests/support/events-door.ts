@@ -13,6 +13,7 @@ export async function eventsDoor(db: Database, options: OutboxWorldOptions & { a
     {
       authenticate: (key) => (key.startsWith("acc_") ? { id: key, plan: "developer" } : undefined),
       health: async () => ({ ready: true }),
+      serviceId: "service-of-tests",
       isDraining: () => false,
       newRequestId: () => "request",
       log: deps.log,

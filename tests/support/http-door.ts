@@ -25,6 +25,7 @@ export function openDoor(own: Partial<HttpDeps> = {}, address: HttpAddress = { h
       return key === goodKey ? { id: "acc_1", plan: "free" } : undefined;
     },
     health: async () => ({ ready: true }),
+    serviceId: "service-of-tests",
     isDraining: () => draining,
     newRequestId: () => {
       ids += 1;

@@ -9,6 +9,7 @@ import {
   oldestPostgres,
 } from "../../store/upkeep/diagnosis.ts";
 import { type Finding, findingsOf } from "./finding.ts";
+import type { Identity } from "./ports.ts";
 
 export interface DatabaseQuestion {
   databaseUrl: string | undefined;
@@ -21,6 +22,7 @@ export interface DatabaseQuestion {
 export interface DatabaseDiagnosis {
   findings: Finding[];
   webhookUrls: string[];
+  identity: Identity;
 }
 
 /** Whether the database is there, new enough, and keeps what it was given. */
@@ -29,11 +31,14 @@ export async function checkDatabase(question: DatabaseQuestion): Promise<Databas
   try {
     if (databaseUrl !== undefined) return judged(await diagnosePostgres(databaseUrl, now), "postgres");
     const found = findCluster(dataDir);
-    if (found !== "there") return { findings: [missing(found, dataDir)], webhookUrls: [] };
+    if (found !== "there") {
+      return { findings: [missing(found, dataDir)], webhookUrls: [], identity: "not started yet" };
+    }
     return judged(await diagnoseEmbedded(dataDir, now), "embedded");
   } catch (error) {
     if (error instanceof DataDirectoryInUse) return heldByServer(question);
-    return { findings: [unusable(error, databaseUrl === undefined ? "embedded" : "postgres")], webhookUrls: [] };
+    const finding = unusable(error, databaseUrl === undefined ? "embedded" : "postgres");
+    return { findings: [finding], webhookUrls: [], identity: "unknown" };
   }
 }
 
@@ -45,20 +50,31 @@ async function heldByServer({ dataDir, askServer }: DatabaseQuestion): Promise<D
   const { ok, warn } = findingsOf("database");
   try {
     const { url } = (await askServer({ operation: "webhook show", arguments: {} })) as { url: string | null };
+    // One of an older version doesn't know it.
+    const { id } = (await askServer({ operation: "service id", arguments: {} }).catch(() => ({ id: null }))) as {
+      id: string | null;
+    };
     return {
       findings: [ok(`embedded in ${dataDir}, held by a running inboxd that answers`)],
       webhookUrls: url === null ? [] : [url],
+      identity: id === null ? "unknown" : { id },
     };
   } catch {
     const seen = `embedded in ${dataDir}, held by another process that doesn't answer`;
-    return { findings: [warn(seen, "Wait until it has started or stopped, then ask again")], webhookUrls: [] };
+    const finding = warn(seen, "Wait until it has started or stopped, then ask again");
+    return { findings: [finding], webhookUrls: [], identity: "unknown" };
   }
 }
 
 function judged(facts: DatabaseFacts, engine: "postgres" | "embedded"): DatabaseDiagnosis {
   const checks = [checkServer, checkDurability, checkSchema];
   if (engine === "postgres") checks.push(checkClock, checkConnections);
-  return { findings: checks.map((check) => check(facts)), webhookUrls: facts.webhookUrls };
+  const { webhookUrls, serviceId } = facts;
+  return {
+    findings: checks.map((check) => check(facts)),
+    webhookUrls,
+    identity: serviceId === undefined ? "not started yet" : { id: serviceId },
+  };
 }
 
 export function checkServer({ version, encoding, isInRecovery, isReadOnly }: DatabaseFacts): Finding {

@@ -44,7 +44,7 @@ export async function diagnose(env: Environment, consultation: Consultation): Pr
   const checks: [check: string, findings: Promise<Finding[]>][] = [
     ["database", database.then((diagnosis) => diagnosis.findings)],
     ["data directory", checkDataDir(config)],
-    ["ports", checkPorts(config)],
+    ["ports", database.then(({ identity }) => checkPorts({ ...config, identity }))],
     ["certificate", checkCertificate({ ...config, now: now() })],
     ["dns", "wrong" in dkim ? Promise.resolve([dkim.wrong]) : checkDns({ ...config, ...dkim }, dns.ask)],
     ["relay", checkRelay({ ...config, ca })],

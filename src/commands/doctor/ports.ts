@@ -1,6 +1,5 @@
-import { get } from "node:http";
-import { connect, createServer } from "node:net";
 import { type Finding, findingsOf } from "./finding.ts";
+import { answerAt, greetingAt, hostVariable, listeningTrouble, serviceIdAt } from "./port-probe.ts";
 
 export interface PortsQuestion {
   host: string;
@@ -9,19 +8,31 @@ export interface PortsQuestion {
   smtpPort: number;
   smtpHostname: string;
   metricsPort: number | undefined;
+  identity: Identity;
 }
 
-/** Whether the ports can be listened on, or are by a running inboxd. */
+/** By what the service of this database is known at its port. */
+export type Identity = { id: string } | "not started yet" | "unknown";
+
+/** Whether the ports can be listened on, or are by the inboxd of this database. */
 export async function checkPorts(question: PortsQuestion): Promise<Finding[]> {
-  const { host, port, smtpHost, smtpPort, smtpHostname, metricsPort } = question;
+  const { host, port, smtpHost, smtpPort, smtpHostname, metricsPort, identity } = question;
+  const whose = whoseAt(host, port, identity);
+  // Mail and metrics say that they are an inboxd's; which one's is told by who has the port of the API beside them.
+  const neighbour = async () => {
+    const owner = await whose;
+    if (owner === "ours" || identity === "unknown" || port === 0) return "ours";
+    return "another inboxd";
+  };
   return Promise.all([
-    checkPort({ check: "port of the API", name: "PORT", host, port, isOurs: () => answersHealth(host, port) }),
+    checkPort({ check: "port of the API", name: "PORT", host, port, whose: () => whose }),
     checkPort({
       check: "port of SMTP",
       name: "SMTP_PORT",
       host: smtpHost,
       port: smtpPort,
-      isOurs: async () => (await greetingOf(smtpHost, smtpPort)).startsWith(`220 ${smtpHostname} `),
+      whose: async () =>
+        (await greetingAt(smtpHost, smtpPort)).startsWith(`220 ${smtpHostname} `) ? neighbour() : "another program",
     }),
     ...(metricsPort === undefined
       ? []
@@ -31,10 +42,19 @@ export async function checkPorts(question: PortsQuestion): Promise<Finding[]> {
             name: "METRICS_PORT",
             host,
             port: metricsPort,
-            isOurs: () => answersMetrics(host, metricsPort),
+            whose: async () => ((await answersMetrics(host, metricsPort)) ? neighbour() : "another program"),
           }),
         ]),
   ]);
+}
+
+type Owner = "ours" | "another inboxd" | "another program";
+
+async function whoseAt(host: string, port: number, identity: Identity): Promise<Owner> {
+  const found = port === 0 ? undefined : await serviceIdAt(host, port);
+  if (found === undefined) return "another program";
+  if (identity === "unknown") return "ours";
+  return identity !== "not started yet" && identity.id === found ? "ours" : "another inboxd";
 }
 
 interface PortQuestion {
@@ -43,19 +63,22 @@ interface PortQuestion {
   name: string;
   host: string;
   port: number;
-  isOurs: () => Promise<boolean>;
+  /** Who has the port, when it is in use. */
+  whose: () => Promise<Owner>;
 }
 
-async function checkPort({ check, name, host, port, isOurs }: PortQuestion): Promise<Finding> {
+async function checkPort({ check, name, host, port, whose }: PortQuestion): Promise<Finding> {
   const { ok, fail } = findingsOf(check);
   const place = `${host}:${port}`;
   if (port === 0) return ok("a free one is taken at each start");
-  const trouble = await listenAndClose(host, port);
+  const trouble = await listeningTrouble(host, port);
   if (trouble === undefined) return ok(`${place} is free`);
   if (trouble === "EADDRINUSE") {
-    const seen = `${place} is in use`;
-    if (await isOurs().catch(() => false)) return ok(`${seen} by a running inboxd`);
-    return fail(`${seen} by another program`, `Stop that program, or set ${name} to another port`);
+    const owner = await whose().catch((): Owner => "another program");
+    if (owner === "ours") return ok(`${place} is in use by a running inboxd`);
+    const that = owner === "another program" ? "that program" : "that one";
+    const which = owner === "another program" ? owner : `${owner}, not the one of this database`;
+    return fail(`${place} is in use by ${which}`, `Stop ${that}, or set ${name} to another port`);
   }
   if (trouble === "EACCES") {
     return fail(
@@ -66,64 +89,7 @@ async function checkPort({ check, name, host, port, isOurs }: PortQuestion): Pro
   return fail(`${place} can't be listened on (${trouble})`, `Set ${hostVariable(name)} to an address of this machine`);
 }
 
-function hostVariable(name: string): string {
-  return name === "SMTP_PORT" ? "SMTP_HOST" : "HOST";
-}
-
-/** Why it can't be, by its code; undefined when it can. */
-function listenAndClose(host: string, port: number): Promise<string | undefined> {
-  const { promise, resolve } = Promise.withResolvers<string | undefined>();
-  const server = createServer();
-  server.once("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
-  server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(undefined)));
-  return promise;
-}
-
-async function answersHealth(host: string, port: number): Promise<boolean> {
-  const { body, requestId } = await answerOf(host, port, "/healthz");
-  return requestId !== undefined && (JSON.parse(body) as { status?: unknown }).status === "ok";
-}
-
 async function answersMetrics(host: string, port: number): Promise<boolean> {
-  const { status, body } = await answerOf(host, port, "/metrics");
+  const { status, body } = await answerAt(host, port, "/metrics");
   return body.includes("inboxd_build_info") || (status === 401 && body.includes("/metrics"));
-}
-
-/** By node:http, because `fetch` would go to a proxy of the environment even for loopback. */
-function answerOf(host: string, port: number, path: string) {
-  const { promise, resolve, reject } = Promise.withResolvers<{
-    status: number | undefined;
-    requestId: string | undefined;
-    body: string;
-  }>();
-  const request = get({ host: reachable(host), port, path, timeout: waitMs }, async (response) => {
-    const body = (await response.toArray()).join("");
-    resolve({ status: response.statusCode, requestId: response.headers["x-request-id"]?.toString(), body });
-  });
-  request.on("timeout", () => request.destroy(new Error("no answer in time")));
-  request.on("error", reject);
-  return promise;
-}
-
-/** What whoever listens there says first. */
-function greetingOf(host: string, port: number): Promise<string> {
-  const { promise, resolve, reject } = Promise.withResolvers<string>();
-  const socket = connect({ host: reachable(host), port });
-  socket.setTimeout(waitMs, () => socket.destroy(new Error("no greeting in time")));
-  socket.once("data", (bytes) => {
-    resolve(bytes.toString("latin1"));
-    socket.write("QUIT\r\n");
-    socket.destroySoon();
-  });
-  socket.once("error", reject);
-  socket.once("close", () => reject(new Error("closed without a greeting")));
-  return promise;
-}
-
-const waitMs = 3_000;
-
-/** Who listens on all addresses is asked on the nearest. */
-function reachable(host: string): string {
-  if (host === "0.0.0.0") return "127.0.0.1";
-  return host === "::" ? "::1" : host;
 }

@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import type { Readiness } from "../../flows/readiness.ts";
+import { serviceIdHeader } from "../../standards/service-id.ts";
 import { unavailable } from "./errors.ts";
 import { oneOf } from "./models.ts";
 import { operation } from "./operation.ts";
@@ -8,11 +9,16 @@ import { operation } from "./operation.ts";
 export interface HealthDeps {
   health(): Promise<Readiness>;
   isDraining(): boolean;
+  /** By which it is told from others on this machine. */
+  serviceId: string;
 }
 
 /** For whoever watches the process: both answer without a key (contract §11). */
 export function health(deps: HealthDeps) {
-  const alive = () => ({ status: "ok" as const });
+  const alive = ({ set }: { set: { headers: Record<string, string | number> } }) => {
+    set.headers[serviceIdHeader] = deps.serviceId;
+    return { status: "ok" as const };
+  };
   return new Elysia({ tags: ["Health"] })
     .get("/health", alive, { detail: { hide: true } })
     .get(
@@ -24,6 +30,9 @@ export function health(deps: HealthDeps) {
           "Answers as long as the process does. Restart the process when it does not. `/health` is the same.",
         open: true,
         answers: { 200: Type.Object({ status: oneOf(["ok"]) }, { description: "The process answers" }) },
+        answerHeaders: {
+          200: { "X-Inboxd-Service": "Which service it is: the same for all processes on one database" },
+        },
       }),
     )
     .get(

@@ -3,6 +3,7 @@ import { type Db, mostConnections, openDatabase, query, settingNames } from "../
 import { refuseSharedSessions, withPoolerCure } from "../../database/pooler.ts";
 import { openPostgresPool } from "../../database/postgres.ts";
 import { migrations } from "../migrate.ts";
+import { serviceIdSetting } from "./settings.ts";
 
 /** What the doctor looks at. Nothing is changed: not even the schema is brought up to date. */
 export interface DatabaseFacts {
@@ -26,6 +27,8 @@ export interface DatabaseFacts {
   unknownSteps: string[];
   /** Where events go. */
   webhookUrls: string[];
+  /** By which the service answers at its port; undefined before its first start. */
+  serviceId: string | undefined;
 }
 
 export const oldestPostgres = 15;
@@ -56,11 +59,13 @@ export async function diagnoseEmbedded(dataDir: string, now: () => Date): Promis
   }
 }
 
+type AskedApart = "askedAt" | "stepsToDo" | "unknownSteps" | "webhookUrls" | "serviceId";
+
 async function factsFrom(db: Db, now: () => Date): Promise<DatabaseFacts> {
   // Connecting takes its time; the clock is asked on a connection that is there.
   await query(db, sql`select 1`);
   const before = now();
-  const [server] = await query<Omit<DatabaseFacts, "askedAt" | "stepsToDo" | "unknownSteps" | "webhookUrls">>(
+  const [server] = await query<Omit<DatabaseFacts, AskedApart>>(
     db,
     sql`select current_setting('server_version') as version, current_setting('server_encoding') as encoding,
        current_setting('synchronous_commit') as "synchronousCommit", current_setting('fsync') as fsync,
@@ -81,12 +86,16 @@ async function factsFrom(db: Db, now: () => Date): Promise<DatabaseFacts> {
         sql`select url from webhooks where url is not null and disabled_at is null order by created_at limit ${mostWebhooks}`,
       )
     : [];
+  const [service] = (await isThere(db, "settings"))
+    ? await query<{ value: string }>(db, sql`select value from settings where name = ${serviceIdSetting}`)
+    : [];
   return {
     ...server,
     askedAt,
     stepsToDo: known.slice(doneTags.length),
     unknownSteps: doneTags.filter((tag, step) => known[step] !== tag),
     webhookUrls: urls.map(({ url }) => url),
+    serviceId: service?.value,
   };
 }
 

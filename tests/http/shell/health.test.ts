@@ -9,6 +9,7 @@ describe("Health", () => {
     for (const path of ["/healthz", "/health"]) {
       const answer = await door.ask("GET", path, { headers: { authorization: "" } });
       expect([path, answer.status, await answer.json()]).toEqual([path, 200, { status: "ok" }]);
+      expect(answer.headers.get("x-inboxd-service")).toBe("service-of-tests");
     }
   });
 });
