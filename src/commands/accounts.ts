@@ -1,5 +1,7 @@
-import type { Command } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import type { AdminOperation } from "../control/administer.ts";
+import { plans } from "../domain/limits.ts";
+import { checkWebhookUrl } from "../domain/webhook-url.ts";
 import { admin } from "./admin.ts";
 import { reporting } from "./cli.ts";
 
@@ -10,7 +12,7 @@ export function accountCommands(program: Command): void {
     account
       .command("create <name>")
       .description("make an account and its first API key")
-      .option("--plan <plan>", "free, developer or enterprise", "developer"),
+      .addOption(new Option("--plan <plan>", "what its limits go by").choices(plans).default("developer")),
     (name: string, { plan }: { plan: string }) => admin({ operation: "account create", arguments: { name, plan } }),
   );
   reporting(account.command("list").description("list the accounts"), () =>
@@ -28,21 +30,54 @@ export function accountCommands(program: Command): void {
   ofAccount(webhook.command("show").description("print the address"), "webhook show");
   reporting(
     webhook
-      .command("set <url>")
-      .description("send events to this address; the first time, its secret is shown")
+      .command("set")
+      .argument("<url>", "https, or http too where ALLOW_PRIVATE_WEBHOOKS is 1", webhookUrl)
+      .description("send events to this address; where none was set, the secret is shown, later ones keep it")
       .option("--account <name>", "the first account where left out"),
     (url: string, { account }: { account?: string }) =>
-      admin({ operation: "webhook set", arguments: { url, account } }),
+      admin({ operation: "webhook set", arguments: { url, account } }) as Promise<SetWebhook>,
+    shownWebhook,
   );
   reporting(
     webhook
       .command("rotate")
-      .description("make a new secret; it is shown this once")
-      .option("--overlap-seconds <seconds>", "how long the old one stays valid beside it", "0")
+      .description("make a new secret; it is shown this once, and the old one stays valid beside it for a day")
+      .option("--overlap-seconds <seconds>", "that long instead; 0 when the old one has leaked", overlap, "86400")
       .option("--account <name>", "the first account where left out"),
-    ({ account, overlapSeconds }: { account?: string; overlapSeconds: string }) =>
-      admin({ operation: "webhook rotate", arguments: { account, overlapSeconds } }),
+    async ({ account, overlapSeconds }: { account?: string; overlapSeconds: string }) => {
+      const made = await admin({ operation: "webhook rotate", arguments: { account, overlapSeconds } });
+      return { ...(made as { secret: string }), overlapSeconds: Number(overlapSeconds) };
+    },
+    ({ secret, overlapSeconds }) => ({
+      secret,
+      before: overlapSeconds === 0 ? "signs nothing from now on" : `signs beside it for ${overlapSeconds} s more`,
+    }),
   );
+}
+
+interface SetWebhook {
+  url: string;
+  secretLast4: string;
+  /** Shown where there was no address before. */
+  secret?: string;
+}
+
+function shownWebhook({ url, secret, secretLast4 }: SetWebhook): object {
+  const kept = `as before, it ends in ${secretLast4}; inboxd webhook rotate makes a new one`;
+  return { url, secret: secret ?? kept };
+}
+
+/** What can't be one anywhere. Whether it may be this one is for the service to say, whose setting it is. */
+function webhookUrl(text: string): string {
+  const url = checkWebhookUrl(text, { allowPrivate: true });
+  if (typeof url === "string") throw new InvalidArgumentError(`It ${url}.`);
+  return text;
+}
+
+/** As the API takes it. */
+function overlap(text: string): string {
+  if (/^\d{1,6}$/.test(text) && Number(text) <= 604_800) return text;
+  throw new InvalidArgumentError("It must be 0 to 604800 whole seconds.");
 }
 
 function ofAccount(command: Command, operation: AdminOperation): void {

@@ -6,6 +6,7 @@ import { DataDirectoryInUse, openDatabase } from "../database/db.ts";
 import { idMaker } from "../domain/ids.ts";
 import { realWorld } from "../service/time-and-chance.ts";
 import { migrate } from "../store/migrate.ts";
+import { refuseWithoutDatabase } from "./database-there.ts";
 
 /**
  * Does it here, on the same database as the server. The embedded database belongs to one process: while a server
@@ -22,6 +23,8 @@ export async function admin(request: AdminRequest): Promise<object> {
 
 async function here(request: AdminRequest): Promise<object> {
   const config = readConfig(process.env);
+  // The first account may be made by hand; all else is about what is there.
+  if (request.operation !== "account create") refuseWithoutDatabase(request.operation, config);
   const db = await openDatabase({ url: config.databaseUrl, dataDir: config.dataDir });
   try {
     await migrate(db);

@@ -1,5 +1,3 @@
-import { lstatSync } from "node:fs";
-import { open, rename, rm } from "node:fs/promises";
 import type { Command } from "commander";
 import { readConfig } from "../config.ts";
 import { NobodyListens, readFromService } from "../control/client.ts";
@@ -11,55 +9,50 @@ import { realWorld } from "../service/time-and-chance.ts";
 import { migrate } from "../store/migrate.ts";
 import { version } from "../version.ts";
 import { reporting } from "./cli.ts";
-import { linesOf } from "./lines.ts";
+import { refuseWithoutDatabase } from "./database-there.ts";
+import { exportToFile, exportToStdout, wentAway } from "./move/export-target.ts";
+import { openImport } from "./move/import-source.ts";
+import { printed } from "./print.ts";
+import { tell } from "./terminal.ts";
 
 /** Moving the service: from the embedded database to Postgres, or into a backup. */
 export function portableCommands(program: Command): void {
-  reporting(
-    program
-      .command("export <file>")
-      .description("write everything to a file, ids and secrets included; the service may run"),
-    exportTo,
-  );
+  program
+    .command("export <file>")
+    .description("write everything to a new file, or to stdout (-), ids and secrets included; the service may run")
+    .option("--json", "print JSON")
+    .action(exportAs);
   reporting(
     program
       .command("import <file>")
-      .description("read an export into an empty database; goes on where it was interrupted"),
+      .description(
+        "read an export, from a file or stdin (-), into an empty database; goes on where it was interrupted",
+      ),
     importFrom,
   );
 }
 
-/** The file gets its name when it is whole. It holds secrets: nobody else may read it, and half of one is not left behind. */
-async function exportTo(path: string): Promise<object> {
-  const unfinished = `${path}.unfinished`;
-  if (lstatSync(path, { throwIfNoEntry: false })) throw new Error(`Cannot export: ${path} is there already`);
-  // Nothing that is there is written into: it may be a link, and lead to where the secrets in it can be read.
-  const file = await open(unfinished, "wx", 0o600).catch((error: unknown) => {
-    const isThere = error instanceof Error && "code" in error && error.code === "EEXIST";
-    throw isThere ? new Error(`Cannot export: ${unfinished} is there, of an export that runs or was killed`) : error;
-  });
-  try {
-    await readOut((piece) => file.writeFile(piece));
-    await file.sync();
-    const end = await lastLine(unfinished);
-    await rename(unfinished, path);
-    return { file: path, ...end };
-  } catch (error) {
-    await rm(unfinished, { force: true });
-    throw error;
-  } finally {
-    await file.close();
-  }
+/** On stdout stands the export alone, so what came of it is said on stderr. */
+async function exportAs(path: string, { json = false }: { json?: boolean }): Promise<void> {
+  const end = await (path === "-" ? exportToStdout(readOut) : exportToFile(path, readOut));
+  const { rows, sha256 } = end;
+  const made = path === "-" ? { rows, sha256 } : { file: path, rows, sha256 };
+  tell(printed(made, json), path === "-" ? process.stderr : process.stdout);
 }
 
 async function importFrom(path: string): Promise<object> {
   const { databaseUrl, dataDir } = readConfig(process.env);
-  const db = await openDatabase({ url: databaseUrl, dataDir });
+  const source = await openImport(path);
   try {
-    await migrate(db);
-    return { file: path, ...(await importEverything(db, () => linesOf(path))) };
+    const db = await openDatabase({ url: databaseUrl, dataDir });
+    try {
+      await migrate(db);
+      return { file: path === "-" ? "stdin" : path, ...(await importEverything(db, source.lines)) };
+    } finally {
+      await db.close();
+    }
   } finally {
-    await db.close();
+    await source.close();
   }
 }
 
@@ -69,6 +62,7 @@ function exportName() {
 
 async function readOut(write: (piece: string | Uint8Array) => Promise<void>): Promise<void> {
   const { databaseUrl, dataDir } = readConfig(process.env);
+  refuseWithoutDatabase("export", { databaseUrl, dataDir });
   let db: Database;
   try {
     db = await openDatabase({ url: databaseUrl, dataDir });
@@ -94,16 +88,4 @@ async function* readByHolder(dataDir: string, inUse: DataDirectoryInUse): AsyncG
     if (error instanceof NobodyListens) throw inUse;
     throw error instanceof Refusal ? error : wentAway(error);
   }
-}
-
-function wentAway(cause?: unknown): Error {
-  return new Error("Cannot export: the running service went away before the end", { cause });
-}
-
-async function lastLine(path: string): Promise<object> {
-  let last = "";
-  for await (const line of linesOf(path)) last = line;
-  if (!/^\{"end":true,.*\}$/.test(last)) throw wentAway();
-  const { rows, sha256 } = JSON.parse(last) as { rows: number; sha256: string };
-  return { rows, sha256 };
 }

@@ -11,8 +11,9 @@ export function checkWebhookUrl(text: string, { allowPrivate }: { allowPrivate: 
   if (/[\s\\\p{Cc}]/u.test(text)) return "must not have white space, backslashes or control characters";
   const url = URL.parse(text);
   if (!url) return "must be an absolute URL";
-  if (url.protocol !== "https:" && url.protocol !== "http:") return "must start with https://";
-  if (url.protocol === "http:" && !allowPrivate) return "must start with https://";
+  if (url.protocol !== "https:" && !(url.protocol === "http:" && allowPrivate)) {
+    return allowPrivate ? "must start with https:// or http://" : "must start with https://";
+  }
   if (url.href.length > 2048) return "must have at most 2048 characters";
   if (url.username !== "" || url.password !== "") return "must not have a user name or password";
   if (text.includes("#")) return "must not have a fragment";

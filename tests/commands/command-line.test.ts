@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import manifest from "../../package.json" with { type: "json" };
@@ -7,6 +7,8 @@ import { runInboxd } from "../support/inboxd.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "ibx-cli-"));
 afterAll(() => rmSync(directory, { recursive: true }));
+
+const listening = (...words: string[]) => ["listen", "--api-key", "k", "--forward-to", "http://127.0.0.1:9/", ...words];
 
 const usage: readonly [what: string, words: string[], code: number, says: RegExp][] = [
   ["help", ["help"], 0, /serve.*\n(?:.*\n)*.*account/],
@@ -18,6 +20,23 @@ const usage: readonly [what: string, words: string[], code: number, says: RegExp
   ["an unknown option", ["serve", "--port", "3"], 2, /unknown option '--port'/],
   ["a missing argument", ["account", "create"], 2, /missing required argument 'name'/],
   ["an argument too many", ["version", "please"], 2, /too many arguments/],
+  ["a plan that there is not", ["account", "create", "b", "--plan", "gold"], 2, /choices are free, developer, enter/],
+  ["an overlap that is none", ["webhook", "rotate", "--overlap-seconds", "-1"], 2, /must be 0 to 604800 whole seconds/],
+  ["a webhook that is none", ["webhook", "set", "ftp://x.example"], 2, /It must start with https:\/\/ or http:\/\//],
+  [
+    "a target that is none",
+    ["listen", "--api-key", "k", "--forward-to", "x"],
+    2,
+    /must be an address that begins with/,
+  ],
+  ["a short secret", listening("--secret", "short"), 2, /^Cannot sign what is forwarded: --secret must have at least/],
+  ["a listener of no server", ["demo", "--smtp", "127.0.0.1:25"], 2, /--smtp: it belongs to a running server/],
+  [
+    "a listener at no port",
+    ["demo", "--url", "http://127.0.0.1:9", "--api-key", "k", "--smtp", "x:99999"],
+    2,
+    /HOST:PORT/,
+  ],
 ];
 
 test.concurrent.each(usage)("%s", async (_what, words, code, says) => {
@@ -38,6 +57,34 @@ test.each([
   for (const option of options) {
     expect(told).toMatch(new RegExp(`${option} <\\w+> [^<]*others on this machine can see arguments[^<]*env: INBOXD_`));
   }
+});
+
+const readers: readonly string[][] = [
+  ["account", "list"],
+  ["key", "create"],
+  ["key", "list"],
+  ["key", "revoke", "key_0"],
+  ["webhook", "show"],
+  ["webhook", "set", "https://hooks.example/"],
+  ["webhook", "rotate"],
+  ["export", "everything.jsonl"],
+  ["export", "-"],
+];
+
+test("commands about what is there say before the first start that nothing is, and make nothing", async () => {
+  const empty = mkdtempSync(join(directory, "empty-"));
+  for (const words of readers) {
+    const { code, stdout, stderr } = await runInboxd(words, { cwd: empty });
+    expect([code, stdout]).toEqual([1, ""]);
+    const command = words.slice(0, words[0] === "export" ? 1 : 2).join(" ");
+    expect(stderr).toStartWith(
+      `Cannot run "${command}": there is no database in ${join(empty, "data")}; the first start of`,
+    );
+  }
+  for (const words of [["doctor"], ["config"], ["healthcheck"], ["import", "nothing.jsonl"]]) {
+    await runInboxd(words, { cwd: empty, env: { PORT: "0", SMTP_PORT: "0" } });
+  }
+  expect(readdirSync(empty)).toEqual([]);
 });
 
 test("wrong settings are named all at once, by every command that reads them", async () => {
@@ -72,7 +119,7 @@ test("a health check fails where nothing listens", async () => {
   const env = { PORT: String(unused.port) };
   await unused.stop(true);
   const { code, stderr } = await runInboxd(["healthcheck"], { cwd: directory, env });
-  expect([code, stderr]).toEqual([1, expect.stringContaining("Not ready: ")]);
+  expect([code, stderr]).toEqual([1, `Not ready: 127.0.0.1:${env.PORT}: nothing listens there\n`]);
 });
 
 test("a health check says why the service is not ready", async () => {

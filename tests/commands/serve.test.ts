@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { makeDatabase } from "../support/database.ts";
@@ -69,7 +69,6 @@ test("a key works as soon as it is made, and no longer once it is revoked", asyn
 
 const refused: readonly [what: string, words: string[], says: RegExp][] = [
   ["a name that is taken", ["account", "create", "default"], /^Cannot create account: the name "default" is taken\n$/],
-  ["a plan that there is not", ["account", "create", "b", "--plan", "gold"], /^Cannot create account: its plan must /],
   ["a key that there is not", ["key", "revoke", "key_0"], /^Cannot revoke key: there is no key key_0 in force\n$/],
   [
     "an account that there is not",
@@ -87,6 +86,51 @@ test.each(refused)("%s is refused with code 1 and a reason", async (_what, words
 test("the running service is healthy", async () => {
   const env = { ...here.env, PORT: new URL(inboxd.api).port };
   expect(await runInboxd(["healthcheck"], { ...here, env })).toMatchObject({ code: 0, stdout: "status  ready\n" });
+});
+
+test("a taken port is named with the setting to change, before anything is made", async () => {
+  const cwd = mkdtempSync(join(directory, "late-"));
+  const taken = { PORT: new URL(inboxd.api).port, SMTP_PORT: String(inboxd.smtpPort) };
+  const refused = await runInboxd(["serve"], { cwd, env: taken });
+  expect([refused.code, refused.stdout]).toEqual([1, ""]);
+  expect(refused.stderr).toBe(
+    `Cannot start:
+  127.0.0.1:${taken.PORT} is in use by another inboxd; stop what has it, or set PORT to another port (0 takes a free one)
+  127.0.0.1:${taken.SMTP_PORT} is in use; stop what has it, or set SMTP_PORT to another port (0 takes a free one)
+`,
+  );
+  const unreadable = { PORT: "0", SMTP_PORT: "0", SMTP_TLS_CERT: "none.pem", SMTP_TLS_KEY: "none.pem" };
+  const { code, stderr } = await runInboxd(["serve"], { cwd, env: unreadable });
+  expect([code, stderr]).toEqual([1, 'Cannot read "none.pem": there is no such file\n']);
+  expect(readdirSync(cwd)).toEqual([]);
+});
+
+test.if(server === undefined)(
+  "a service that is started twice is told that, and not that its ports are taken",
+  async () => {
+    const env = { PORT: new URL(inboxd.api).port, SMTP_PORT: String(inboxd.smtpPort) };
+    const { code, stderr } = await runInboxd(["serve"], { ...here, env });
+    expect([code, stderr]).toEqual([3, "Cannot open ./data: another process is using it\n"]);
+  },
+);
+
+test("a webhook's secret is shown with the first address, kept by the next, and valid for a day beside a new one", async () => {
+  const asked = (...words: string[]) => runInboxd(["webhook", ...words, "--account", "acme"], here);
+  const first = await asked("set", "https://hooks.example/one");
+  const [, secret = ""] = /^secret +(whsec_\S+)$/m.exec(first.stdout) ?? [];
+  expect([first.code, secret]).toEqual([0, expect.stringMatching(/^whsec_/)]);
+  const second = await asked("set", "https://hooks.example/two");
+  expect(second.stdout).toContain(`as before, it ends in ${secret.slice(-4)}; inboxd webhook rotate makes a new one`);
+  const rotated = await asked("rotate");
+  expect(rotated.stdout).toMatch(/^before +signs beside it for 86400 s more$/m);
+  const leaked = await asked("rotate", "--overlap-seconds", "0");
+  expect(leaked.stdout).toMatch(/^before +signs nothing from now on$/m);
+  const forbidden = await runInboxd(["webhook", "set", "http://10.0.0.1/"], {
+    ...here,
+    env: { ...here.env, ALLOW_PRIVATE_WEBHOOKS: "0" },
+  });
+  // Where a server holds the embedded database it is the server's setting that counts, and its sandbox allows it.
+  expect(forbidden.code).toBe(server === undefined ? 0 : 1);
 });
 
 test.if(server === undefined)("a second service on the same data directory ends with code 3", async () => {

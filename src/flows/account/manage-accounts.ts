@@ -62,9 +62,12 @@ export async function revokeKey(deps: Deps, keyId: string): Promise<string | und
 /** The account of a name, or the first one where none is named. */
 export async function accountNamed(deps: Deps, name: string | undefined): Promise<Account> {
   const account = name === undefined ? await findFirstAccount(deps.db.api) : await findAccountByName(deps.db.api, name);
-  if (account === undefined)
-    throw new Refusal("not_found", `Cannot find account: there is none named "${name ?? "default"}"`);
-  return account;
+  if (account !== undefined) return account;
+  const why =
+    name === undefined
+      ? 'there is none yet: the first start of "inboxd serve" makes one, and so does "inboxd account create <name>"'
+      : `there is none named "${name}"`;
+  throw new Refusal("not_found", `Cannot find account: ${why}`);
 }
 
 export interface Seeds {

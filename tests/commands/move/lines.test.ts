@@ -2,7 +2,7 @@ import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { linesOf } from "../../src/commands/lines.ts";
+import { linesOf } from "../../../src/commands/move/lines.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "ibx-lines-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));

@@ -1,0 +1,97 @@
+import { lstatSync } from "node:fs";
+import { type FileHandle, open, rename, rm } from "node:fs/promises";
+import type { ExportEnd } from "../../flows/move/export-everything.ts";
+import { reasonOf, UsageError } from "../failure.ts";
+
+/** Writes a whole export, piece by piece. */
+export type ReadOut = (write: (piece: string | Uint8Array) => Promise<void>) => Promise<void>;
+
+/** The file gets its name when it is whole. It holds secrets: nobody else may read it, and half of one is not left behind. */
+export async function exportToFile(path: string, readOut: ReadOut): Promise<ExportEnd> {
+  const unfinished = `${path}.unfinished`;
+  const whenThere = `${path} is there already`;
+  if (lstatSync(path, { throwIfNoEntry: false })) throw new Error(`Cannot export: ${whenThere}`);
+  // Nothing that is there is written into: it may be a link, and lead to where the secrets in it can be read.
+  const file = await openNew(unfinished, `${unfinished} is there, of an export that runs or was killed`);
+  try {
+    const seen = endWatch();
+    await readOut(async (piece) => {
+      seen.pass(piece);
+      await file.writeFile(piece);
+    });
+    const end = seen.end();
+    await file.sync();
+    // A name that came up meanwhile is somebody's, and `rename` would take it.
+    await (await openNew(path, whenThere)).close();
+    await rename(unfinished, path).catch(async (error: unknown) => {
+      await rm(path, { force: true });
+      throw error;
+    });
+    return end;
+  } catch (error) {
+    await rm(unfinished, { force: true });
+    throw error;
+  } finally {
+    await file.close();
+  }
+}
+
+/** For a pipe, into `gzip` or over `ssh`: as fast as whoever reads it does. */
+export async function exportToStdout(readOut: ReadOut): Promise<ExportEnd> {
+  if (process.stdout.isTTY) {
+    throw new UsageError("Cannot export to a terminal: it holds secrets; pipe it into a program, or name a file");
+  }
+  const seen = endWatch();
+  const unread = Promise.withResolvers<never>();
+  unread.promise.catch(() => undefined);
+  process.stdout.on("error", (error) => unread.reject(new Error(`Cannot export: ${whyUnread(error)}`)));
+  await readOut(async (piece) => {
+    seen.pass(piece);
+    await Promise.race([written(piece), unread.promise]);
+  });
+  return seen.end();
+}
+
+function written(piece: string | Uint8Array): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  process.stdout.write(piece, (error) => {
+    if (error) reject(new Error(`Cannot export: ${whyUnread(error)}`));
+    else resolve();
+  });
+  return promise;
+}
+
+function whyUnread(error: Error): string {
+  return "code" in error && error.code === "EPIPE" ? "who reads it ended before it was whole" : reasonOf(error);
+}
+
+async function openNew(path: string, whenThere: string): Promise<FileHandle> {
+  return open(path, "wx", 0o600).catch((error: unknown) => {
+    const taken = error instanceof Error && "code" in error && error.code === "EEXIST";
+    throw new Error(`Cannot export: ${taken ? whenThere : `${path}: ${reasonOf(error)}`}`);
+  });
+}
+
+/** More than the last line ever has. */
+const endBytes = 256;
+
+/** Keeps the end of what passes: its last line alone tells that it is whole. */
+function endWatch() {
+  let kept = "";
+  return {
+    pass(piece: string | Uint8Array): void {
+      const end =
+        typeof piece === "string" ? piece.slice(-endBytes) : Buffer.from(piece.subarray(-endBytes)).toString();
+      kept = (kept + end).slice(-endBytes);
+    },
+    end(): ExportEnd {
+      const last = kept.trimEnd().split("\n").at(-1) ?? "";
+      if (!kept.endsWith("\n") || !/^\{"end":true,.*\}$/.test(last)) throw wentAway();
+      return JSON.parse(last) as ExportEnd;
+    },
+  };
+}
+
+export function wentAway(cause?: unknown): Error {
+  return new Error("Cannot export: the running service went away before the end", { cause });
+}
