@@ -88,6 +88,16 @@ test("the running service is healthy", async () => {
   expect(await runInboxd(["healthcheck"], { ...here, env })).toMatchObject({ code: 0, stdout: "status  ready\n" });
 });
 
+test("the doctor knows the running service by its database", async () => {
+  const env = { ...here.env, PORT: new URL(inboxd.api).port, SMTP_PORT: String(inboxd.smtpPort) };
+  const { stdout } = await runInboxd(["doctor", "--json"], { ...here, env });
+  const findings = JSON.parse(stdout).findings as { check: string; level: string; seen: string }[];
+  for (const check of ["port of the API", "port of SMTP"]) {
+    const seen = expect.stringMatching(/ is in use by a running inboxd$/);
+    expect(findings).toContainEqual(expect.objectContaining({ check, level: "ok", seen }));
+  }
+});
+
 test("a taken port is named with the setting to change, before anything is made", async () => {
   const cwd = mkdtempSync(join(directory, "late-"));
   const taken = { PORT: new URL(inboxd.api).port, SMTP_PORT: String(inboxd.smtpPort) };
