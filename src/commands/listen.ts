@@ -40,12 +40,12 @@ export function listenCommand(program: Command): void {
 
 async function listen(options: ListenOptions): Promise<void> {
   const api = apiClient(options);
-  const forwarding = options.forwardTo === undefined ? undefined : await forwarder(options.forwardTo, options);
+  const forwarder = options.forwardTo === undefined ? undefined : await openForwarder(options.forwardTo, options);
   const { inbox: inboxId, json = false } = options;
   // What was printed need not have been dealt with, so only what was forwarded is remembered.
   const file =
-    forwarding !== undefined && options.state
-      ? positionFile(process.env, [api.url, options.apiKey ?? "", inboxId ?? "", forwarding.target.href])
+    forwarder !== undefined && options.state
+      ? positionFile(process.env, [api.url, options.apiKey ?? "", inboxId ?? "", forwarder.target.href])
       : undefined;
   const keep = async (position: Position) => (file === undefined ? undefined : writePosition(file, position));
   const warn = (text: string) => tell(`${text}\n`, process.stderr);
@@ -56,25 +56,25 @@ async function listen(options: ListenOptions): Promise<void> {
     await keep(from).catch((error: unknown) => {
       throw new Error(`Cannot remember the position in ${file}: ${reasonOf(error)}; --no-state does without`);
     });
-    if (forwarding === undefined) warn(`Printing events of ${api.url}, ${words}`);
+    if (forwarder === undefined) warn(`Printing events of ${api.url}, ${words}`);
     else {
-      warn(`Forwarding events of ${api.url} to ${forwarding.target.href}, ${words}`);
-      if (!forwarding.isSigned) warn("Unsigned: give --secret or INBOXD_WEBHOOK_SECRET to sign them");
+      warn(`Forwarding events of ${api.url} to ${forwarder.target.href}, ${words}`);
+      if (!forwarder.isSigned) warn("Unsigned: give --secret or INBOXD_WEBHOOK_SECRET to sign them");
     }
-    const hand = forwarding?.hand ?? printer({ json, whenUnread: stop });
+    const hand = forwarder?.hand ?? printer({ json, whenUnread: stop });
     await follow({ api, inboxId, from, hand, keep, warn, signal });
   } finally {
     end();
   }
 }
 
-interface Forwarding {
+interface Forwarder {
   target: URL;
   isSigned: boolean;
   hand: Following["hand"];
 }
 
-async function forwarder(forwardTo: string, { secret, json = false }: ListenOptions): Promise<Forwarding> {
+async function openForwarder(forwardTo: string, { secret, json = false }: ListenOptions): Promise<Forwarder> {
   const target = URL.parse(forwardTo);
   if (target === null || !/^https?:$/.test(target.protocol)) {
     throw new UsageError("Cannot forward: --forward-to must be an address that begins with http:// or https://");

@@ -87,6 +87,16 @@ test("commands about what is there say before the first start that nothing is, a
   expect(readdirSync(empty)).toEqual([]);
 });
 
+test("a database before its first start has no account, and it is said who makes one", async () => {
+  const env = { DATA_DIR: mkdtempSync(join(directory, "migrated-")) };
+  expect(await runInboxd(["migrate"], { env })).toMatchObject({ code: 0, stderr: "" });
+  const { code, stdout, stderr } = await runInboxd(["key", "create"], { env });
+  expect([code, stdout]).toEqual([1, ""]);
+  expect(stderr).toBe(
+    'Cannot find account: there is none yet: the first start of "inboxd serve" makes one, and so does "inboxd account create <name>"\n',
+  );
+});
+
 test("wrong settings are named all at once, by every command that reads them", async () => {
   const env = { PORT: "http", DATABASE_URL: "mysql://hunter2@db.example", PLAN: "gold" };
   const commands = [["serve"], ["config"], ["migrate"], ["account", "list"], ["healthcheck"]];
