@@ -1,4 +1,4 @@
-import { transaction } from "../../database/db.ts";
+import { type Db, transaction } from "../../database/db.ts";
 import { Refusal } from "../../domain/errors.ts";
 import { checkWebhookUrl } from "../../domain/webhook-url.ts";
 import { newWebhookSecret } from "../../standards/signature.ts";
@@ -31,12 +31,20 @@ export async function setWebhookUrl(
   }
   const made = { accountId, url, secret: newWebhookSecret(deps.randomBytes), createdAt: deps.now() };
   return transaction(deps.db.api, async (tx) => {
-    await insertWebhook(tx, { ...made, url: null });
-    const before = await lockWebhook(tx, accountId);
+    const before = await insertedOrLocked(tx, { ...made, url: null });
     const webhook = await markWebhookUrl(tx, accountId, url);
     if (webhook === undefined) throw new Error("Cannot set webhook: it went away behind its lock");
-    return { webhook, secret: before?.url === null ? webhook.secret : undefined };
+    return { webhook, secret: before.url === null ? webhook.secret : undefined };
   });
+}
+
+/** The account's webhook, which nobody else changes until the end of the transaction. Who deletes it between the two steps has it made anew. */
+async function insertedOrLocked(tx: Db, made: Parameters<typeof insertWebhook>[1]): Promise<Webhook> {
+  for (;;) {
+    await insertWebhook(tx, made);
+    const webhook = await lockWebhook(tx, made.accountId);
+    if (webhook !== undefined) return webhook;
+  }
 }
 
 /** No more events are delivered. Nothing happens where there is none. */
