@@ -3,6 +3,7 @@ import type { AttachmentLinks } from "../flows/read/attachment-links.ts";
 import { readiness } from "../flows/readiness.ts";
 import { emailSender } from "../flows/send/send-email.ts";
 import { attachments } from "../http/routes/attachments.ts";
+import { eventKinds } from "../http/routes/event-shapes.ts";
 import { events } from "../http/routes/events.ts";
 import { guides } from "../http/routes/guides.ts";
 import { inboxes } from "../http/routes/inboxes.ts";
@@ -80,6 +81,7 @@ async function appOf(
       newRequestId: () => deps.randomBytes(12).toHex(),
       log: deps.log,
       version,
+      tells: eventKinds,
       get baseUrl() {
         return baseUrl();
       },

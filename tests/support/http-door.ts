@@ -73,7 +73,7 @@ const NewBox = Type.Object({
     text({ pattern: "^[a-z]+@[a-z]+$", error: "must be one email address", examples: ["ada@example"] }),
   ),
   kind: Type.Optional(oneOf(["flat", "tall"])),
-  fragile: Type.Optional(Type.Boolean({ default: true })),
+  fragile: Type.Optional(Type.Boolean({ description: "Whether it breaks", default: true })),
   parts: Type.Optional(Type.Array(text({ max: 3 }), { maxItems: 2 })),
   lids: Type.Optional(
     Type.Array(Type.Object({ is_open: alsoNamed("isOpen", Type.Optional(Type.Boolean())) }), { maxItems: 2 }),

@@ -5,15 +5,18 @@ export interface DocumentedSchema {
   required?: string[];
   items?: DocumentedSchema;
   anyOf?: DocumentedSchema[];
+  oneOf?: DocumentedSchema[];
   enum?: unknown[];
+  additionalProperties?: boolean;
   const?: unknown;
   format?: string;
 }
 
 /** Where a value is not what is documented, with fields that nobody documented among it. */
 export function mismatches(schema: DocumentedSchema, value: unknown, path = ""): string[] {
-  if (schema.anyOf !== undefined) {
-    const tries = schema.anyOf.map((each) => mismatches(each, value, path));
+  const either = schema.anyOf ?? schema.oneOf;
+  if (either !== undefined) {
+    const tries = either.map((each) => mismatches(each, value, path));
     return tries.some((found) => found.length === 0) ? [] : (tries[0] ?? []);
   }
   if (schema.const !== undefined && value !== schema.const) return [`${path} is not ${schema.const}`];
@@ -24,11 +27,12 @@ export function mismatches(schema: DocumentedSchema, value: unknown, path = ""):
   }
   if (Array.isArray(value)) return value.flatMap((item, at) => mismatches(schema.items ?? {}, item, `${path}/${at}`));
   if (typeof value !== "object" || value === null) return [];
-  const { properties = {}, required = [] } = schema;
+  const { properties = {}, required = [], additionalProperties = false } = schema;
   return [
     ...required.filter((name) => !(name in value)).map((name) => `${path}/${name} is missing`),
     ...Object.entries(value).flatMap(([name, field]) => {
       const documented = properties[name];
+      if (documented === undefined && additionalProperties) return [];
       return documented === undefined
         ? [`${path}/${name} is not documented`]
         : mismatches(documented, field, `${path}/${name}`);

@@ -79,7 +79,7 @@ function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
 
 /** A text that is no number stays a text, and so the schema refuses it. `1e1`, ` 1` and `0x1` are no numbers here. */
 function converted(property: TSchema, text: string): unknown {
-  if (property.type === "integer") return /^-?[0-9]{1,15}$/.test(text) ? Number(text) : text;
+  if (property.type === "integer") return /^-?[0-9]{1,16}$/.test(text) ? Number(text) : text;
   if (property.type === "boolean") return text === "true" ? true : text === "false" ? false : text;
   return text;
 }

@@ -6,6 +6,7 @@ import type { Deps } from "../../flows/deps.ts";
 import { matchesEntityTag, parseRange } from "../../standards/byte-range.ts";
 import { attachmentDisposition, harmlessType } from "../../standards/content-disposition.ts";
 import { findAttachment, type StoredAttachment } from "../../store/mail/attachments.ts";
+import { examples } from "../document/examples.ts";
 import { type Authenticate, authenticated } from "../shell/auth.ts";
 import { operation } from "../shell/operation.ts";
 import type { ReadingDeps } from "./messages.ts";
@@ -30,23 +31,41 @@ export function attachments(deps: AttachmentDeps) {
         "The address comes with each message and holds for `ATTACHMENT_URL_TTL` seconds for whoever has it. Without `signature` the key of the attachment's account is needed. One byte range is served. HTML, SVG, XML and JavaScript come as `application/octet-stream`.",
       open: true,
       path: {
-        message_id: { description: "Id of the message", example: "msg_01jpw7z1x2e9a8r5k3m0t6vqhd" },
-        filename: { description: "Name of the attachment", example: "invoice.pdf" },
+        message_id: { description: "Id of the message", example: examples.messageId },
+        filename: { description: "Name of the attachment", example: examples.filename },
+      },
+      link: {
+        expires: { description: "Unix seconds until which the address holds", example: examples.linkExpires },
+        signature: { description: "Signature of the address, in place of a key", example: examples.signature },
       },
       headers: {
         Range: { description: "One range of bytes", example: "bytes=0-1023" },
-        "If-None-Match": { description: "Entity tags that you have", example: '"9f2c…"' },
+        "If-None-Match": { description: "Entity tags that you have", example: '"9f2c01a4e7b8d360"' },
+        "If-Range": {
+          description: "Entity tag of what you have a part of: else all of it comes",
+          example: '"9f2c01a4e7b8d360"',
+        },
       },
       refuses: ["unauthorized", "invalid_signature", "link_expired"],
       answers: {
-        200: Type.String({ description: "The bytes", mediaType: "application/octet-stream", examples: ["%PDF-1.7"] }),
-        206: Type.String({ description: "The range", mediaType: "application/octet-stream", examples: ["%PDF"] }),
+        200: Type.String({
+          description: "The bytes",
+          contentMediaType: "*/*",
+          examples: ["%PDF-1.7"],
+        }),
+        206: Type.String({
+          description: "The range",
+          contentMediaType: "*/*",
+          examples: ["%PDF"],
+        }),
         304: Type.Void({ description: "You have it already" }),
         416: Type.Void({ description: "No byte lies in the range; `Content-Range` tells the size" }),
       },
       answerHeaders: {
         200: { ETag: "Entity tag of the bytes", "Content-Disposition": "`attachment` with the name" },
         206: { ETag: "Entity tag of the bytes", "Content-Range": "Which bytes, of how many" },
+        304: { ETag: "Entity tag of the bytes" },
+        416: { "Content-Range": "Of how many bytes" },
       },
     }),
   );

@@ -10,50 +10,53 @@ import { pageEvents } from "../../flows/read/page-events.ts";
 import { listAttachments } from "../../store/mail/attachments.ts";
 import { listDeliveries } from "../../store/outbox/deliveries.ts";
 import { type EventPlace, findEvent, findEventPlace, type ShownEvent } from "../../store/outbox/events.ts";
+import { examples } from "../document/examples.ts";
+import { named } from "../document/schema.ts";
 import { alsoNamed } from "../judging/also-named.ts";
 import { api } from "../shell/app.ts";
 import { whetherThere } from "../shell/described-operation.ts";
-import { instant, nullable, oneOf, pageQuery, text } from "../shell/models.ts";
+import { idPath, instant, nextCursor, nullable, oneOf, pageQuery, text } from "../shell/models.ts";
 import { operation } from "../shell/operation.ts";
 import { cursorParameter, cursorPosition } from "../shell/parameters.ts";
+import { Event } from "./event-shapes.ts";
 import { ownedInbox } from "./inboxes.ts";
-import { Attachment } from "./message-shape.ts";
 
 export interface EventDeps extends Deps {
   links: Pick<AttachmentLinks, "attachmentUrl">;
 }
 
-/** As it goes to receivers, so with their names of fields, but for what belongs to a delivery (contract §10.7). */
-const Event = Type.Object({
-  event: oneOf(["message.received"], { examples: ["message.received"] }),
-  event_id: Type.String({ examples: ["evt_01jpw7z1x2e9a8r5k3m0t6vqhd"] }),
-  occurred_at: instant(),
-  inbox_id: Type.String({ examples: ["inb_01jpw7z1x2e9a8r5k3m0t6vqhc"] }),
-  external_id: nullable(Type.String({ examples: ["user-7"] })),
-  thread_id: Type.String({ examples: ["thr_01jpw7z1x2e9a8r5k3m0t6vqhe"] }),
-  message: Type.Object({
-    id: Type.String({ examples: ["msg_01jpw7z1x2e9a8r5k3m0t6vqhd"] }),
-    rfc_message_id: Type.String({ examples: ["<a@b.example>"] }),
-    from: Type.String({ examples: ["jane@example.com"] }),
-    to: Type.String({ examples: ["ada@inbox.localhost"] }),
-    cc: Type.Array(Type.String({ examples: ["joe@example.com"] })),
-    subject: Type.String({ examples: ["Hi"] }),
-    body_text: Type.String({ examples: ["Where is my order?"] }),
-    attachments: Type.Array(Attachment),
-    received_at: instant(),
-  }),
-});
+const Delivery = named(
+  "Delivery",
+  Type.Object(
+    {
+      attempt: Type.Integer({ minimum: 1, description: "The number of the attempt", examples: [1] }),
+      attemptedAt: instant({ description: "When it was made", examples: ["2026-03-21T10:05:01.000Z"] }),
+      status: nullable(Type.Integer({ examples: [200] }), { description: "Null when nobody answered" }),
+      latencyMs: nullable(Type.Integer({ examples: [42] }), {
+        description: "How long it took; null while it is not known",
+      }),
+      error: nullable(Type.String({ examples: ["answered 500"] }), {
+        description: "Null when it was delivered",
+        examples: [null],
+      }),
+      response: nullable(Type.String({ examples: ["ok"] }), { description: "At most 4 KiB of the answer" }),
+    },
+    { description: "One attempt to deliver an event" },
+  ),
+);
 
-const Delivery = Type.Object({
-  attempt: Type.Integer({ examples: [1] }),
-  attemptedAt: instant(),
-  status: nullable(Type.Integer({ examples: [200] }), { description: "Null when nobody answered" }),
-  latencyMs: nullable(Type.Integer({ examples: [42] })),
-  error: nullable(Type.String({ examples: ["answered 500"] }), { description: "Null when it was delivered" }),
-  response: nullable(Type.String({ examples: ["ok"] }), { description: "At most 4 KiB of the answer" }),
-});
+const Redelivery = named(
+  "Redelivery",
+  Type.Object(
+    {
+      event_id: Type.String({ description: "Id of the event", examples: [examples.eventId] }),
+      status: oneOf(["queued"], { description: "It goes out soon" }),
+    },
+    { description: "It is in line" },
+  ),
+);
 
-const eventPath = { id: { description: "Id of the event", example: "evt_01jpw7z1x2e9a8r5k3m0t6vqhd" } };
+const eventPath = idPath("event");
 
 /** The log of events, for those who missed a delivery or would rather ask (contract §10.7). */
 export function events(deps: EventDeps) {
@@ -87,20 +90,24 @@ export function events(deps: EventDeps) {
           "In the order in which they were written, none ever appearing before one that you have seen: pass the last `event_id` as `after` to get what is new. Each is shown as a delivery would tell it, with fresh links, but without `delivered_at` and `attempt`: what was tried stands in the list of its deliveries. A page ends early where it is more than about 8 MiB.",
         query: Type.Object({
           after: Type.Optional(
-            text({ description: "Id of the last event that you have", examples: ["evt_01jpw7z1x2e9a8r5k3m0t6vqhd"] }),
+            text({ description: "Id of the last event that you have", examples: [examples.eventId] }),
           ),
           limit: pageQuery().limit,
           inbox_id: alsoNamed(
             "inboxId",
-            Type.Optional(
-              text({ description: "Only events of this inbox", examples: ["inb_01jpw7z1x2e9a8r5k3m0t6vqhc"] }),
-            ),
+            Type.Optional(text({ description: "Only events of this inbox", examples: [examples.inboxId] })),
           ),
         }),
         answers: {
-          200: Type.Object(
-            { data: Type.Array(Event), hasMore: Type.Boolean({ examples: [false] }) },
-            { description: "A page of events, and whether there are more behind it" },
+          200: named(
+            "EventPage",
+            Type.Object(
+              {
+                data: Type.Array(Event, { description: "Events, oldest first" }),
+                hasMore: Type.Boolean({ description: "Whether there are more behind this page", examples: [false] }),
+              },
+              { description: "A page of events, and whether there are more behind it" },
+            ),
           ),
         },
         refuses: ["not_found"],
@@ -128,17 +135,12 @@ export function events(deps: EventDeps) {
         whenRefused: whetherThere(ownedEvent),
         query: Type.Object({ limit: pageQuery(100).limit, cursor: Type.Optional(cursorParameter()) }),
         answers: {
-          200: Type.Object(
-            {
-              data: Type.Array(Delivery),
-              nextCursor: nullable(
-                Type.String({
-                  description: "For the next page; null at the end",
-                  examples: ["MS45NTEuOWYyYzAxYTRlN2I4ZDM2MA"],
-                }),
-              ),
-            },
-            { description: "A page of the attempts" },
+          200: named(
+            "DeliveryPage",
+            Type.Object(
+              { data: Type.Array(Delivery, { description: "Attempts, the first first" }), nextCursor: nextCursor() },
+              { description: "A page of the attempts" },
+            ),
           ),
         },
       }),
@@ -157,10 +159,7 @@ export function events(deps: EventDeps) {
         path: eventPath,
         whenRefused: whetherThere(ownedEvent),
         answers: {
-          202: Type.Object(
-            { event_id: Type.String({ examples: ["evt_01jpw7z1x2e9a8r5k3m0t6vqhd"] }), status: oneOf(["queued"]) },
-            { description: "It is in line" },
-          ),
+          202: Redelivery,
         },
         refuses: ["no_webhook_url", "rate_limit_exceeded"],
       }),

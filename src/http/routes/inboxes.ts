@@ -6,21 +6,64 @@ import { createInbox } from "../../flows/account/create-inbox.ts";
 import { deleteInbox } from "../../flows/account/delete-inbox.ts";
 import type { Deps } from "../../flows/deps.ts";
 import { countInboxes, findInbox, type Inbox, listInboxes } from "../../store/account/inboxes.ts";
+import { examples } from "../document/examples.ts";
+import { named } from "../document/schema.ts";
 import { alsoNamed } from "../judging/also-named.ts";
 import { api } from "../shell/app.ts";
 import { whetherThere } from "../shell/described-operation.ts";
 import { idempotencyKeyOf } from "../shell/idempotency-key.ts";
-import { instant, nothing, nullable, pageQuery, text } from "../shell/models.ts";
+import { idPath, instant, nothing, nullable, pageQuery, text, totalCount } from "../shell/models.ts";
 import { operation } from "../shell/operation.ts";
 
-const InboxShape = {
-  id: Type.String({ examples: ["inb_01jpw7z1x2e9a8r5k3m0t6vqhd"] }),
-  address: Type.String({ examples: ["ada@inbox.localhost"] }),
-  externalId: nullable(Type.String({ examples: ["user-7"] })),
-  createdAt: instant(),
-};
+const InboxShape = named(
+  "Inbox",
+  Type.Object(
+    {
+      id: Type.String({ description: "Id of the inbox", examples: [examples.inboxId] }),
+      address: Type.String({ description: "Its email address", examples: [examples.address] }),
+      externalId: nullable(Type.String({ examples: [examples.externalId] }), {
+        description: "Your own id of its owner, where you gave one",
+      }),
+      createdAt: instant({ description: "When it was made", examples: [examples.inboxCreatedAt] }),
+    },
+    { description: "An inbox: an email address that sends and receives" },
+  ),
+);
 
-export const inboxPath = { id: { description: "Id of the inbox", example: "inb_01jpw7z1x2e9a8r5k3m0t6vqhd" } };
+const NewInbox = named(
+  "NewInbox",
+  Type.Object(
+    {
+      externalId: alsoNamed(
+        "external_id",
+        Type.Optional(
+          text({
+            min: 1,
+            max: 255,
+            description: "Your own id of its owner, echoed in events as `external_id`; need not be unique",
+            examples: [examples.externalId],
+          }),
+        ),
+      ),
+      username: Type.Optional(
+        text({
+          max: 255,
+          description: "3 to 30 of a-z, 0-9, dot and hyphen: the address before the @",
+          examples: ["ada"],
+        }),
+      ),
+      mailboxName: Type.Optional(
+        text({ max: 255, description: "Another name for `username`: give one of them", examples: ["ada"] }),
+      ),
+    },
+    {
+      description: "What an inbox shall be: all of it may be left out",
+      examples: [{ username: "ada", externalId: examples.externalId }],
+    },
+  ),
+);
+
+export const inboxPath = idPath("inbox");
 
 /** The caller's inbox of that id. Another account's answers like one that never was. */
 export async function ownedInbox(deps: Deps, accountId: string, id: string): Promise<Inbox> {
@@ -58,29 +101,9 @@ export function inboxes(deps: Deps) {
         description:
           "Makes an address that receives at once. Without `username` one is drawn. A name is lower-cased; the name of a deleted inbox is kept for 30 days.",
         idempotencyKey: "optional",
-        body: Type.Object({
-          externalId: alsoNamed(
-            "external_id",
-            Type.Optional(
-              text({
-                min: 1,
-                max: 255,
-                description: "Your own id of its owner, echoed in events as `external_id`; need not be unique",
-                examples: ["user-7"],
-              }),
-            ),
-          ),
-          username: Type.Optional(
-            text({
-              max: 255,
-              description: "3 to 30 of a-z, 0-9, dot and hyphen: the address before the @",
-              examples: ["ada"],
-            }),
-          ),
-          mailboxName: Type.Optional(text({ max: 255, description: "Another name for `username`", examples: ["ada"] })),
-        }),
+        body: NewInbox,
         bodyMayBeEmpty: true,
-        answers: { 201: Type.Object(InboxShape, { description: "The inbox" }) },
+        answers: { 201: InboxShape },
         answerHeaders: {
           201: {
             Location: "Path of the inbox",
@@ -88,6 +111,8 @@ export function inboxes(deps: Deps) {
           },
         },
         refuses: [
+          // Of a replay, where the inbox that the first request made is deleted.
+          "not_found",
           "invalid_username",
           "invalid_idempotency_key",
           "address_taken",
@@ -112,13 +137,26 @@ export function inboxes(deps: Deps) {
           ...pageQuery(),
           externalId: alsoNamed(
             "external_id",
-            Type.Optional(text({ min: 1, max: 255, description: "Only inboxes with this `externalId`" })),
+            Type.Optional(
+              text({
+                min: 1,
+                max: 255,
+                description: "Only inboxes with this `externalId`",
+                examples: [examples.externalId],
+              }),
+            ),
           ),
         }),
         answers: {
-          200: Type.Object(
-            { data: Type.Array(Type.Object(InboxShape)), total: Type.Integer({ examples: [1] }) },
-            { description: "A page of inboxes, and how many there are in all" },
+          200: named(
+            "InboxPage",
+            Type.Object(
+              {
+                data: Type.Array(InboxShape, { description: "Inboxes, newest first" }),
+                total: totalCount("How many inboxes there are in all"),
+              },
+              { description: "A page of inboxes, and how many there are in all" },
+            ),
           ),
         },
       }),
@@ -131,7 +169,7 @@ export function inboxes(deps: Deps) {
         description: "One inbox of the account.",
         path: inboxPath,
         whenRefused: whetherThere((accountId, id) => ownedInbox(deps, accountId, id)),
-        answers: { 200: Type.Object(InboxShape, { description: "The inbox" }) },
+        answers: { 200: InboxShape },
       }),
     )
     .delete(

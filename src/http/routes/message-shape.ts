@@ -1,68 +1,108 @@
 import { Type } from "@sinclair/typebox";
 import { type AttachmentLinks, type LinkedAttachment, linkedAttachments } from "../../flows/read/attachment-links.ts";
 import type { ShownMessage } from "../../store/mail/message-pages.ts";
+import { examples } from "../document/examples.ts";
+import { named } from "../document/schema.ts";
 import { instant, nullable, oneOf } from "../shell/models.ts";
 
-export const Attachment = Type.Object({
-  filename: Type.String({ examples: ["invoice.pdf"] }),
-  contentType: Type.String({ examples: ["application/pdf"] }),
-  sizeBytes: Type.Integer({ examples: [48213] }),
-  url: Type.String({
-    description: "Fetches the bytes without a key until `expiresAt`",
-    examples: [
-      "http://localhost:3000/v1/attachments/msg_01jpw7z1x2e9a8r5k3m0t6vqhd/invoice.pdf?expires=1774088700&signature=9f2c…",
-    ],
-  }),
-  id: Type.String({ examples: ["att_01jpw7z1x2e9a8r5k3m0t6vqhf"] }),
-  contentId: nullable(Type.String({ examples: ["logo@example.com"] })),
-  inline: Type.Boolean({ examples: [false] }),
-  expiresAt: instant({ examples: ["2026-03-21T10:20:00.000Z"] }),
-});
+export const Attachment = named(
+  "Attachment",
+  Type.Object(
+    {
+      filename: Type.String({ description: "Its name, safe to store", examples: [examples.filename] }),
+      contentType: Type.String({ description: "Its kind, as the mail says", examples: ["application/pdf"] }),
+      sizeBytes: Type.Integer({ minimum: 0, description: "Its size", examples: [48213] }),
+      url: Type.String({
+        description: "Fetches the bytes without a key until `expiresAt`",
+        examples: [
+          `http://127.0.0.1:3000/v1/attachments/${examples.messageId}/${examples.filename}?expires=${examples.linkExpires}&signature=${examples.signature}`,
+        ],
+      }),
+      id: Type.String({ description: "Id of the attachment", examples: [examples.attachmentId] }),
+      contentId: nullable(Type.String({ examples: ["logo@example.com"] }), {
+        description: "By which HTML refers to it, as `cid:`",
+        examples: [null],
+      }),
+      inline: Type.Boolean({ description: "Whether it is shown within the text", examples: [false] }),
+      expiresAt: instant({ description: "Until when `url` holds", examples: [examples.linkExpiresAt] }),
+    },
+    { description: "A file of a message" },
+  ),
+);
 
-export const Message = Type.Object({
-  id: Type.String({ examples: ["msg_01jpw7z1x2e9a8r5k3m0t6vqhd"] }),
-  threadId: Type.String({ examples: ["thr_01jpw7z1x2e9a8r5k3m0t6vqhe"] }),
-  inboxId: Type.String({ examples: ["inb_01jpw7z1x2e9a8r5k3m0t6vqhc"] }),
-  direction: oneOf(["inbound", "outbound"], { examples: ["inbound"] }),
-  status: oneOf(["received", "pending", "sent", "failed"], { examples: ["received"] }),
-  fromAddr: Type.String({ examples: ["jane@example.com"] }),
-  fromName: nullable(Type.String({ examples: ["Jane Doe"] })),
-  toAddr: Type.String({ examples: ["ada@inbox.localhost"] }),
-  cc: Type.Array(Type.String({ examples: ["joe@example.com"] })),
-  replyTo: nullable(Type.String({ examples: ["team@example.com"] })),
-  subject: Type.String({ examples: ["Your order"] }),
-  bodyText: Type.String({ description: "Made from the HTML where only HTML came", examples: ["Where is it?"] }),
-  bodyHtml: nullable(Type.String({ examples: ["<p>Where is it?</p>"] })),
-  attachments: Type.Array(Attachment),
-  rfcMessageId: Type.String({ examples: ["<CAF1@mail.example.com>"] }),
-  providerMessageId: nullable(
-    Type.String({
-      description: "Of outbound mail: the relay's own id, until it is known our `Message-ID`",
-      examples: ["4F5xQ21zT9"],
-    }),
+const Failure = named(
+  "Failure",
+  Type.Object(
+    {
+      code: nullable(Type.Integer({ examples: [550] }), { description: "The SMTP reply, where a server gave one" }),
+      enhancedCode: nullable(Type.String({ examples: ["5.1.1"] }), {
+        description: "The enhanced status code in it (RFC 3463)",
+      }),
+      message: Type.String({ description: "What was said", examples: ["No such user"] }),
+    },
+    { description: "Why a message could not be delivered" },
   ),
-  failure: nullable(
-    Type.Object({
-      code: nullable(Type.Integer({ examples: [550] })),
-      enhancedCode: nullable(Type.String({ examples: ["5.1.1"] })),
-      message: Type.String({ examples: ["No such user"] }),
-    }),
-    { description: "Why it could not be delivered, when `status` is `failed`" },
+);
+
+export const Message = named(
+  "Message",
+  Type.Object(
+    {
+      id: Type.String({ description: "Id of the message", examples: [examples.messageId] }),
+      threadId: Type.String({ description: "Thread that it is in", examples: [examples.threadId] }),
+      inboxId: Type.String({ description: "Inbox that it is in", examples: [examples.inboxId] }),
+      direction: oneOf(["inbound", "outbound"], {
+        description: "Whether it came in or went out",
+        examples: ["inbound"],
+      }),
+      status: oneOf(["received", "pending", "sent", "failed"], {
+        description: "`received` of inbound mail; what has become of outbound mail so far",
+        examples: ["received"],
+      }),
+      fromAddr: Type.String({ description: "Address of the sender", examples: [examples.sender] }),
+      fromName: nullable(Type.String({ examples: [examples.senderName] }), {
+        description: "Name of the sender, where the mail has one",
+      }),
+      toAddr: Type.String({ description: "Address of the recipient", examples: [examples.address] }),
+      cc: Type.Array(Type.String({ examples: ["joe@example.com"] }), {
+        description: "Addresses of further recipients, as the mail says",
+      }),
+      replyTo: nullable(Type.String({ examples: ["team@example.com"] }), {
+        description: "Where answers go, if elsewhere",
+        examples: [null],
+      }),
+      subject: Type.String({ description: "Empty where it has none", examples: [examples.subject] }),
+      bodyText: Type.String({
+        description: "Made from the HTML where only HTML came",
+        examples: [examples.question],
+      }),
+      bodyHtml: nullable(Type.String({ examples: [`<p>${examples.question}</p>`] }), {
+        description: "Null where no HTML came. As a stranger wrote it: make it harmless before you show it",
+      }),
+      attachments: Type.Array(Attachment, { description: "Its files, with fresh addresses" }),
+      rfcMessageId: Type.String({ description: "Its `Message-ID`", examples: [examples.rfcMessageId] }),
+      providerMessageId: nullable(Type.String({ examples: [examples.providerMessageId] }), {
+        description: "Of outbound mail: the relay's own id, until it is known our `Message-ID`",
+        examples: [null],
+      }),
+      failure: nullable(Failure, {
+        description: "Why it could not be delivered, when `status` is `failed`",
+        examples: [null],
+      }),
+      createdAt: instant({ description: "When it was taken in or accepted for sending" }),
+      envelopeFrom: nullable(Type.String({ examples: [examples.sender] }), {
+        description:
+          'The sender that the delivering server named (`MAIL FROM`), `""` for a bounce; null for outbound and older mail',
+      }),
+      truncated: Type.Boolean({
+        description:
+          "True where the mail could not be read whole (the raw source has all of it), and in a list where a body is cut at 256 KiB",
+        examples: [false],
+      }),
+    },
+    { description: "An email, as it came in or goes out" },
   ),
-  createdAt: instant(),
-  envelopeFrom: nullable(
-    Type.String({
-      description:
-        'The sender that the delivering server named (`MAIL FROM`), `""` for a bounce; null for outbound and older mail',
-      examples: ["bounces@example.com"],
-    }),
-  ),
-  truncated: Type.Boolean({
-    description:
-      "True where the mail could not be read whole (the raw source has all of it), and in a list where a body is cut at 256 KiB",
-    examples: [false],
-  }),
-});
+);
 
 /** Messages as they are shown, with fresh addresses for their attachments. */
 export async function toMessages(links: AttachmentLinks, now: Date, messages: readonly ShownMessage[]) {

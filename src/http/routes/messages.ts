@@ -19,10 +19,12 @@ import { attachmentDisposition } from "../../standards/content-disposition.ts";
 import { parseInstant } from "../../standards/instant.ts";
 import { findInboxTotals, findMessage, type InboxTotals, type StoredMessage } from "../../store/mail/message-pages.ts";
 import type { SearchTerms } from "../../store/mail/search.ts";
+import { examples } from "../document/examples.ts";
+import { named } from "../document/schema.ts";
 import { alsoNamed } from "../judging/also-named.ts";
 import { api } from "../shell/app.ts";
 import { whetherThere } from "../shell/described-operation.ts";
-import { idPath, nullable, oneOf, pageQuery, text } from "../shell/models.ts";
+import { idPath, nextCursor, oneOf, pageQuery, text, totalCount } from "../shell/models.ts";
 import { operation } from "../shell/operation.ts";
 import {
   cursorParameter,
@@ -50,15 +52,18 @@ const MessagesParameters = Type.Object({
       'invoice "order 4711" -draft',
     ),
   ),
-  from: Type.Optional(wordsParameter("The same, in the sender's address and name alone", "jane@example.com")),
-  to: Type.Optional(wordsParameter("The same, in the recipients' addresses alone", "ada@inbox.localhost")),
+  from: Type.Optional(wordsParameter("The same, in the sender's address and name alone", examples.sender)),
+  to: Type.Optional(wordsParameter("The same, in the recipients' addresses alone", examples.address)),
   subject: Type.Optional(wordsParameter("The same, in the subject alone", "invoice")),
   has_attachment: Type.Optional(
     Type.Boolean({ description: "Only messages with attachments (`true`) or without (`false`)" }),
   ),
   since: Type.Optional(instantParameter("Not older than this")),
   until: Type.Optional(instantParameter("Older than this")),
-  thread_id: alsoNamed("threadId", Type.Optional(text({ description: "Only messages of this thread" }))),
+  thread_id: alsoNamed(
+    "threadId",
+    Type.Optional(text({ description: "Only messages of this thread", examples: [examples.threadId] })),
+  ),
   cursor: Type.Optional(cursorParameter()),
 });
 
@@ -84,9 +89,9 @@ export function messages(deps: MessagesDeps) {
       operation({
         summary: "Get message",
         description: "One message, with fresh addresses for its attachments.",
-        path: idPath("msg", "message"),
+        path: idPath("message"),
         whenRefused: whetherThere((accountId, id) => ownedMessage(deps, accountId, id)),
-        answers: { 200: Type.Object(Message.properties, { description: "The message" }) },
+        answers: { 200: Message },
       }),
     )
     .get(
@@ -97,12 +102,12 @@ export function messages(deps: MessagesDeps) {
         summary: "Download raw message",
         description:
           "The mail itself. Of inbound mail the bytes that came in; of outbound mail those that are handed to the relay, without a DKIM signature, which is put on top on the way out.",
-        path: idPath("msg", "message"),
+        path: idPath("message"),
         whenRefused: whetherThere((accountId, id) => ownedMessage(deps, accountId, id)),
         answers: {
           200: Type.String({
             description: "The mail",
-            mediaType: "message/rfc822",
+            contentMediaType: "message/rfc822",
             examples: ["Subject: Your order\r\n\r\nWhere is it?\r\n"],
           }),
         },
@@ -133,18 +138,18 @@ export function messages(deps: MessagesDeps) {
         query: MessagesParameters,
         whenRefused: whetherThere((accountId, id) => ownedTotals(deps, accountId, id)),
         answers: {
-          200: Type.Object(
-            {
-              data: Type.Array(Message),
-              total: Type.Integer({ examples: [1] }),
-              nextCursor: nullable(
-                Type.String({
-                  description: "For the next page; null at the end",
-                  examples: ["MS45NTEuOWYyYzAxYTRlN2I4ZDM2MA"],
-                }),
-              ),
-            },
-            { description: "A page of messages, and how many there are in all" },
+          200: named(
+            "MessagePage",
+            Type.Object(
+              {
+                data: Type.Array(Message, { description: "Messages, newest first" }),
+                total: totalCount(
+                  "How many messages there are in all; of a search 10,000 stands for that many or more",
+                ),
+                nextCursor: nextCursor(),
+              },
+              { description: "A page of messages, and how many there are in all" },
+            ),
           ),
         },
       }),

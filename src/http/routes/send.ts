@@ -7,6 +7,8 @@ import type { Deps } from "../../flows/deps.ts";
 import { sendUsage } from "../../flows/send/send-usage.ts";
 import { parseSendAddress } from "../../standards/address.ts";
 import { listSentMessages } from "../../store/send/send-facts.ts";
+import { examples } from "../document/examples.ts";
+import { named } from "../document/schema.ts";
 import { alsoNamed } from "../judging/also-named.ts";
 import { api } from "../shell/app.ts";
 import type { Refused } from "../shell/described-operation.ts";
@@ -26,76 +28,105 @@ export interface SendDeps extends Deps {
   sendWaitMs: number;
 }
 
-const Sent = Type.Object(
-  {
-    messageId: Type.String({ examples: ["msg_01jpw7z1x2e9a8r5k3m0t6vqhd"] }),
-    threadId: Type.String({ examples: ["thr_01jpw7z1x2e9a8r5k3m0t6vqhe"] }),
-    providerMessageId: Type.String({
-      description: "The relay's own id once it has taken the mail; until then our `Message-ID`",
-      examples: ["4F5xQ21zT9"],
-    }),
-    status: oneOf(["pending", "sent", "failed"], { examples: ["sent"] }),
-    isRead: Type.Optional(Type.Boolean({ description: "`false` when the thread stayed unread; see `reason`" })),
-    reason: Type.Optional(
-      oneOf(["newer_inbound"], { description: "Mail newer than `readUpToMessageId` is in the thread" }),
-    ),
-  },
-  { description: "On disk with its place in the outbox, and what has become of it so far" },
+const Sent = named(
+  "SendResult",
+  Type.Object(
+    {
+      messageId: Type.String({ description: "Id of the message", examples: [examples.answerId] }),
+      threadId: Type.String({ description: "Thread that it is in", examples: [examples.threadId] }),
+      providerMessageId: Type.String({
+        description: "The relay's own id once it has taken the mail; until then our `Message-ID`",
+        examples: [examples.providerMessageId],
+      }),
+      status: oneOf(["pending", "sent", "failed"], {
+        description: "`pending` while it is still to be delivered",
+        examples: ["sent"],
+      }),
+      isRead: Type.Optional(Type.Boolean({ description: "`false` when the thread stayed unread; see `reason`" })),
+      reason: Type.Optional(
+        oneOf(["newer_inbound"], { description: "Mail newer than `readUpToMessageId` is in the thread" }),
+      ),
+    },
+    {
+      description: "On disk with its place in the outbox, and what has become of it so far",
+      examples: [
+        {
+          messageId: examples.answerId,
+          threadId: examples.threadId,
+          providerMessageId: examples.providerMessageId,
+          status: "sent",
+        },
+      ],
+    },
+  ),
 );
 
-const sendBody = (mailDomain: string) =>
-  Type.Object({
-    to: emailAddress(mailDomain, {
-      description: "One bare address, at most 254 octets",
-      examples: ["jane@example.com"],
-    }),
-    subject: Type.Optional(
-      text({
-        min: 1,
-        max: 998,
-        pattern: "^[^\\r\\n]*$",
-        error: "must be 1 to 998 characters without line breaks",
-        description: "May be left out with `threadId`: `Re: ` and the thread's subject",
-        examples: ["Your order"],
-      }),
+const newEmail = (mailDomain: string) =>
+  named(
+    "NewEmail",
+    Type.Object(
+      {
+        to: emailAddress(mailDomain, {
+          description: "One bare address, at most 254 octets",
+          examples: [examples.sender],
+        }),
+        subject: Type.Optional(
+          text({
+            min: 1,
+            max: 998,
+            pattern: "^[^\\r\\n]*$",
+            error: "must be 1 to 998 characters without line breaks",
+            description: "Required without `threadId`; with it, `Re: ` and the thread's subject unless given",
+            examples: [examples.subject],
+          }),
+        ),
+        body: text({
+          min: 1,
+          max: 100_000,
+          description: "Plain text or HTML: which of them is detected",
+          examples: [examples.answer],
+        }),
+        bodyHtml: Type.Optional(
+          text({
+            min: 1,
+            max: 500_000,
+            description: "Only when the two versions must differ; `body` is then plain text",
+            examples: [`<p>${examples.answer}</p>`],
+          }),
+        ),
+        threadId: alsoNamed(
+          "thread_id",
+          Type.Optional(text({ description: "Thread of this inbox to reply in", examples: [examples.threadId] })),
+        ),
+        includeQuote: Type.Optional(
+          Type.Boolean({
+            default: true,
+            description: "With `threadId`: append a quoted copy of the message that is answered",
+          }),
+        ),
+        replyTo: Type.Optional(
+          emailAddress(mailDomain, {
+            description: "Where answers go. On the free plan one of your own inboxes",
+            examples: [examples.address],
+          }),
+        ),
+        readUpToMessageId: Type.Optional(
+          text({
+            description:
+              "With `threadId`: the last message that you have seen. It is answered and quoted, else the last of the thread; newer inbound mail keeps the thread unread",
+            examples: [examples.messageId],
+          }),
+        ),
+      },
+      {
+        description: "An email to send: a new one, or with `threadId` a reply",
+        examples: [
+          { to: examples.sender, subject: examples.subject, body: examples.answer },
+          { to: examples.sender, threadId: examples.threadId, body: examples.answer },
+        ],
+      },
     ),
-    body: text({
-      min: 1,
-      max: 100_000,
-      description: "Plain text or HTML: which of them is detected",
-      examples: ["It is on its way."],
-    }),
-    bodyHtml: Type.Optional(
-      text({
-        min: 1,
-        max: 500_000,
-        description: "Only when the two versions must differ; `body` is then plain text",
-        examples: ["<p>It is on its way.</p>"],
-      }),
-    ),
-    threadId: alsoNamed(
-      "thread_id",
-      Type.Optional(
-        text({ description: "Thread of this inbox to reply in", examples: ["thr_01jpw7z1x2e9a8r5k3m0t6vqhe"] }),
-      ),
-    ),
-    includeQuote: Type.Optional(
-      Type.Boolean({
-        default: true,
-        description: "With `threadId`: append a quoted copy of the message that is answered",
-      }),
-    ),
-    replyTo: Type.Optional(
-      emailAddress(mailDomain, { description: "Where answers go", examples: ["help@example.com"] }),
-    ),
-    readUpToMessageId: Type.Optional(
-      text({
-        description:
-          "With `threadId`: the last message that you have seen. It is answered and quoted, else the last of the thread; newer inbound mail keeps the thread unread",
-        examples: ["msg_01jpw7z1x2e9a8r5k3m0t6vqhd"],
-      }),
-    ),
-  });
+  );
 
 export function send(deps: SendDeps) {
   const owners = inboxOwners(deps);
@@ -159,7 +190,7 @@ export function send(deps: SendDeps) {
         headers: {
           Prefer: { description: "`respond-async` answers at once with `pending`", example: "respond-async" },
         },
-        body: sendBody(deps.mailDomain),
+        body: newEmail(deps.mailDomain),
         alsoWrong: ({ subject, threadId }) =>
           subject === undefined && threadId === undefined
             ? [{ pointer: "#/subject", detail: 'is required without "threadId"' }]
@@ -169,9 +200,9 @@ export function send(deps: SendDeps) {
         answerHeaders: {
           200: {
             "Idempotent-Replayed": "`true` when an earlier request with this key sent it",
-            RateLimit: "What is left of each limit",
-            "RateLimit-Policy": "The limits of the inbox",
+            ...limitHeaders,
           },
+          429: limitHeaders,
         },
         refuses: [
           "feature_requires_paid_plan",
@@ -184,6 +215,8 @@ export function send(deps: SendDeps) {
       }),
     );
 }
+
+const limitHeaders = { RateLimit: "What is left of each limit", "RateLimit-Policy": "The limits of the inbox" };
 
 /** RFC 7240: preferences are a list, and each may carry parameters. */
 function prefersNoWait(request: Request): boolean {

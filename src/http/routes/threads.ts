@@ -7,41 +7,86 @@ import { listedPage } from "../../flows/read/listed-page.ts";
 import { markThread } from "../../flows/read/mark-thread.ts";
 import { listThreadMessages } from "../../store/mail/message-pages.ts";
 import { findThread, listThreads } from "../../store/mail/thread-pages.ts";
+import { examples } from "../document/examples.ts";
+import { named } from "../document/schema.ts";
 import { alsoNamed } from "../judging/also-named.ts";
 import { api } from "../shell/app.ts";
-import { idPath, instant, oneOf, pageQuery, text } from "../shell/models.ts";
+import { idPath, instant, oneOf, pageQuery, text, totalCount } from "../shell/models.ts";
 import { operation } from "../shell/operation.ts";
 import { inboxPath } from "./inboxes.ts";
 import { Message, toMessages } from "./message-shape.ts";
 import { ownedTotals, type ReadingDeps } from "./messages.ts";
 
-const ThreadShape = {
-  threadId: Type.String({ examples: ["thr_01jpw7z1x2e9a8r5k3m0t6vqhe"] }),
-  id: Type.String({ description: "The same as `threadId`", examples: ["thr_01jpw7z1x2e9a8r5k3m0t6vqhe"] }),
-  inboxId: Type.String({ examples: ["inb_01jpw7z1x2e9a8r5k3m0t6vqhc"] }),
-  subject: Type.String({ examples: ["Your order"] }),
-  isRead: Type.Boolean({ examples: [false] }),
-  messageCount: Type.Integer({ examples: [2] }),
-  lastMessageAt: instant(),
-  lastMessageId: Type.String({ examples: ["msg_01jpw7z1x2e9a8r5k3m0t6vqhd"] }),
-  createdAt: instant(),
-  participants: Type.Array(Type.String({ examples: ["jane@example.com"] })),
-  preview: Type.String({ description: "Up to 200 characters of the last message", examples: ["Where is it?"] }),
-  hasAttachments: Type.Boolean({ examples: [false] }),
+const threadFields = {
+  threadId: Type.String({ description: "Id of the thread", examples: [examples.threadId] }),
+  id: Type.String({ description: "The same as `threadId`", examples: [examples.threadId] }),
+  inboxId: Type.String({ description: "Inbox that it is in", examples: [examples.inboxId] }),
+  subject: Type.String({ description: "Subject of the mail that began it", examples: [examples.subject] }),
+  isRead: Type.Boolean({ description: "False while there is something to do in it", examples: [false] }),
+  messageCount: Type.Integer({ minimum: 1, description: "How many messages it has", examples: [1] }),
+  lastMessageAt: instant({ description: "When its last message came or went" }),
+  lastMessageId: Type.String({ description: "Id of its last message", examples: [examples.messageId] }),
+  createdAt: instant({ description: "When it began" }),
+  participants: Type.Array(Type.String({ examples: [examples.sender] }), {
+    description: "Addresses of those who write in it",
+  }),
+  preview: Type.String({
+    description: "Up to 200 characters of the last message",
+    examples: [examples.question],
+  }),
+  hasAttachments: Type.Boolean({ description: "Whether any message of it has files", examples: [true] }),
 };
 
-const MarkBody = Type.Object({
-  is_read: alsoNamed("isRead", Type.Boolean({ description: "The flag to set", examples: [true] })),
-  up_to_message_id: alsoNamed(
-    "upToMessageId",
-    Type.Optional(
-      text({
-        description: "The last message that you have seen: when newer mail has come in, the thread stays unread",
-        examples: ["msg_01jpw7z1x2e9a8r5k3m0t6vqhd"],
-      }),
-    ),
+const Thread = named("Thread", Type.Object(threadFields, { description: "A conversation in an inbox" }));
+
+const ThreadMark = named(
+  "ThreadMark",
+  Type.Object(
+    {
+      is_read: alsoNamed("isRead", Type.Boolean({ description: "The flag to set", examples: [true] })),
+      up_to_message_id: alsoNamed(
+        "upToMessageId",
+        Type.Optional(
+          text({
+            description: "The last message that you have seen: when newer mail has come in, the thread stays unread",
+            examples: [examples.messageId],
+          }),
+        ),
+      ),
+    },
+    {
+      description: "How to mark a thread",
+      examples: [{ is_read: true }, { is_read: true, up_to_message_id: examples.messageId }],
+    },
   ),
-});
+);
+
+const MarkedThread = named(
+  "MarkedThread",
+  Type.Object(
+    {
+      ok: Type.Boolean({ description: "Always true", examples: [true] }),
+      ...threadFields,
+      isRead: { ...threadFields.isRead, examples: [true] },
+      reason: Type.Optional(oneOf(["newer_inbound"], { description: "Why the thread stayed unread, where it did" })),
+    },
+    { description: "The thread as it is now" },
+  ),
+);
+
+const ThreadMessages = named(
+  "ThreadMessages",
+  Type.Object(
+    {
+      threadId: threadFields.threadId,
+      subject: threadFields.subject,
+      isRead: threadFields.isRead,
+      data: Type.Array(Message, { description: "Messages, oldest first" }),
+      total: totalCount("How many messages the thread has"),
+    },
+    { description: "A page of the thread's messages, and how many there are in all" },
+  ),
+);
 
 export function threads(deps: ReadingDeps) {
   const ofThread = api("/v1/threads/:id", "Threads")
@@ -61,19 +106,10 @@ export function threads(deps: ReadingDeps) {
         summary: "List messages of thread",
         description:
           "Oldest first. Reading a thread does not mark it as read. A page ends early where its bodies are more than about 8 MiB: go on at `offset` and as many as came. A body over 256 KiB is cut there (`truncated`) and at most 50 attachments of a message are shown: the single message has all.",
-        path: idPath("thr", "thread"),
+        path: idPath("thread"),
         query: Type.Object(pageQuery(100)),
         answers: {
-          200: Type.Object(
-            {
-              threadId: ThreadShape.threadId,
-              subject: ThreadShape.subject,
-              isRead: ThreadShape.isRead,
-              data: Type.Array(Message),
-              total: Type.Integer({ examples: [1] }),
-            },
-            { description: "A page of the thread's messages, and how many there are in all" },
-          ),
+          200: ThreadMessages,
         },
       }),
     )
@@ -92,19 +128,10 @@ export function threads(deps: ReadingDeps) {
         summary: "Mark thread",
         description:
           "Marks the thread as read or unread. With `up_to_message_id` mail that came in behind that message is not missed: the thread then stays unread, and the answer says `newer_inbound`.",
-        path: idPath("thr", "thread"),
-        body: MarkBody,
+        path: idPath("thread"),
+        body: ThreadMark,
         answers: {
-          200: Type.Object(
-            {
-              ok: Type.Boolean({ examples: [true] }),
-              ...ThreadShape,
-              reason: Type.Optional(
-                oneOf(["newer_inbound"], { description: "Why the thread stayed unread, where it did" }),
-              ),
-            },
-            { description: "The thread as it is now" },
-          ),
+          200: MarkedThread,
         },
       }),
     );
@@ -134,9 +161,15 @@ export function threads(deps: ReadingDeps) {
           ),
         }),
         answers: {
-          200: Type.Object(
-            { data: Type.Array(Type.Object(ThreadShape)), total: Type.Integer({ examples: [1] }) },
-            { description: "A page of threads, and how many there are in all" },
+          200: named(
+            "ThreadPage",
+            Type.Object(
+              {
+                data: Type.Array(Thread, { description: "Threads, the one with the latest message first" }),
+                total: totalCount("How many threads there are in all"),
+              },
+              { description: "A page of threads, and how many there are in all" },
+            ),
           ),
         },
       }),

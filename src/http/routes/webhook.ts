@@ -8,6 +8,8 @@ import {
 import { testWebhook } from "../../flows/events/test-webhook.ts";
 import { findWebhook, type Webhook } from "../../store/account/webhooks.ts";
 import type { WebhookClient } from "../../webhook/client.ts";
+import { examples } from "../document/examples.ts";
+import { named } from "../document/schema.ts";
 import { api } from "../shell/app.ts";
 import { instant, nothing, nullable, text } from "../shell/models.ts";
 import { operation } from "../shell/operation.ts";
@@ -16,32 +18,96 @@ export interface WebhookDeps extends WebhookSettingsDeps {
   webhooks: WebhookClient;
 }
 
-const WebhookShape = {
-  url: nullable(Type.String({ examples: ["https://example.com/hooks/inboxd"] })),
-  secretLast4: nullable(Type.String({ examples: ["Kx8="] }), { description: "To tell secrets apart" }),
-  createdAt: nullable(instant()),
+const daySeconds = 86_400;
+
+const webhookFields = {
+  url: nullable(Type.String({ examples: [examples.webhookUrl] }), { description: "Where events go" }),
+  secretLast4: nullable(Type.String({ examples: [examples.secret.slice(-4)] }), {
+    description: "The end of the secret, to tell secrets apart",
+  }),
+  createdAt: nullable(instant({ examples: [examples.inboxCreatedAt] }), { description: "When it was first set" }),
   disabledAt: nullable(instant(), {
     description: "Since when nothing is delivered, because the receiver answered 410",
+    examples: [null],
   }),
 };
 
 const secret = Type.String({
   description: "Keys the signatures. Shown once: keep it",
-  examples: ["whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD4VOGAZ0ExAm="],
+  examples: [examples.secret],
 });
 
-const daySeconds = 86_400;
+const WebhookShape = named(
+  "Webhook",
+  Type.Object(webhookFields, { description: "Where the account's events go: all null where nothing was ever set" }),
+);
+
+const WebhookWithSecret = named(
+  "WebhookWithSecret",
+  Type.Object(
+    { ...webhookFields, secret: Type.Optional(secret) },
+    { description: "The webhook, and its secret where it was made just now" },
+  ),
+);
+
+const WebhookAddress = named(
+  "WebhookAddress",
+  Type.Object(
+    {
+      url: text({
+        min: 1,
+        max: 2048,
+        description: "https, unless private webhooks are allowed",
+        examples: [examples.webhookUrl],
+      }),
+    },
+    { description: "Where events shall go" },
+  ),
+);
+
+const SecretRotation = named(
+  "SecretRotation",
+  Type.Object(
+    {
+      overlapSeconds: Type.Optional(
+        Type.Integer({
+          minimum: 0,
+          maximum: 7 * daySeconds,
+          default: daySeconds,
+          description: "For how long the old secret signs too: 0 when it has leaked",
+        }),
+      ),
+    },
+    { description: "How the secret is replaced" },
+  ),
+);
+
+const TestResult = named(
+  "WebhookTestResult",
+  Type.Object(
+    {
+      delivered: Type.Boolean({ description: "Whether it was answered with 2xx", examples: [true] }),
+      status: nullable(Type.Integer({ examples: [200] }), { description: "Null when nobody answered" }),
+      latencyMs: Type.Integer({ minimum: 0, description: "How long it took", examples: [42] }),
+      error: nullable(Type.String({ examples: ["connection refused"] }), {
+        description: "Null when it was delivered",
+        examples: [null],
+      }),
+    },
+    { description: "What came of the test" },
+  ),
+);
 
 /** An account's own webhook (contract §3.5). */
 export function webhook(deps: WebhookDeps) {
-  return api("/v1/webhook", "Webhook")
+  return api("/v1/webhook", "Webhooks")
     .get(
       "",
       async ({ account }) => toWebhook(await findWebhook(deps.db.api, account.id)),
       operation({
         summary: "Get webhook",
         description: "Where the account's events go. Every field is null where nothing was ever set.",
-        answers: { 200: Type.Object(WebhookShape, { description: "The webhook" }) },
+        answers: { 200: WebhookShape },
       }),
     )
     .put(
@@ -54,11 +120,9 @@ export function webhook(deps: WebhookDeps) {
         summary: "Set webhook",
         description:
           "Sets where events go from now on; a webhook that was disabled is enabled. The first time the answer has the secret.",
-        body: Type.Object({
-          url: text({ min: 1, max: 2048, description: "https only", examples: ["https://example.com/hooks/inboxd"] }),
-        }),
+        body: WebhookAddress,
         answers: {
-          200: Type.Object({ ...WebhookShape, secret: Type.Optional(secret) }, { description: "The webhook" }),
+          200: WebhookWithSecret,
         },
         refuses: ["invalid_webhook_url"],
       }),
@@ -84,18 +148,11 @@ export function webhook(deps: WebhookDeps) {
         summary: "Rotate webhook secret",
         description:
           "Makes a new secret. For the overlap `webhook-signature` carries signatures by both, and `X-Signature` is by the old one.",
-        body: Type.Object({
-          overlapSeconds: Type.Optional(
-            Type.Integer({
-              minimum: 0,
-              maximum: 7 * daySeconds,
-              default: daySeconds,
-              description: "0 when the old secret has leaked",
-            }),
-          ),
-        }),
+        body: SecretRotation,
         bodyMayBeEmpty: true,
-        answers: { 200: Type.Object({ secret }, { description: "The new secret, shown once" }) },
+        answers: {
+          200: named("WebhookSecret", Type.Object({ secret }, { description: "The new secret, shown once" })),
+        },
         refuses: ["no_webhook_url"],
       }),
     )
@@ -107,15 +164,7 @@ export function webhook(deps: WebhookDeps) {
         description:
           "Delivers one signed `webhook.test` event now, and tells what came of it. An account may ask for it 10 times in 60 seconds.",
         answers: {
-          200: Type.Object(
-            {
-              delivered: Type.Boolean({ examples: [true] }),
-              status: nullable(Type.Integer({ examples: [200] })),
-              latencyMs: Type.Integer({ examples: [42] }),
-              error: nullable(Type.String({ examples: ["connection refused"] })),
-            },
-            { description: "What came of it" },
-          ),
+          200: TestResult,
         },
         refuses: ["no_webhook_url", "rate_limit_exceeded"],
       }),

@@ -1,6 +1,7 @@
 import { type AnyElysia, Elysia } from "elysia";
 import type { Logger } from "pino";
 import { notFound, Refusal } from "../../domain/errors.ts";
+import type { Description } from "../document/openapi.ts";
 import { docsRedirects } from "../pages/docs-redirects.ts";
 import { favicon } from "../pages/favicon.ts";
 import { accessLog } from "./access-log.ts";
@@ -9,7 +10,6 @@ import { type BodyLimits, defaultBodyLimits, refuseDeclaredTooLarge } from "./bo
 import { docs } from "./docs.ts";
 import { problemOf, refusalOf, unavailable } from "./errors.ts";
 import { type HealthDeps, health } from "./health.ts";
-import type { Description } from "./openapi.ts";
 import { requestId, requestIdHeader } from "./request-id.ts";
 
 export interface HttpDeps extends HealthDeps, Description {

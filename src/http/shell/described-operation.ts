@@ -15,12 +15,14 @@ export interface Operation<Body extends TSchema, Query extends TObject, Answers 
   query?: Query;
   /** Path parameters, for the document alone: an id of the wrong form is an unknown id. */
   path?: Record<string, { description: string; example: string }>;
+  /** Query parameters of a signed address that stands for a key, for the document alone: the handler judges them. */
+  link?: Record<string, { description: string; example: string }>;
   /** Whether the `Idempotency-Key` field is read; the handler finds it by `idempotencyKeyOf(request)`. */
   idempotencyKey?: "required" | "optional";
   /** Other request headers that the operation reads, for the document alone. */
   headers?: Record<string, { description: string; required?: boolean; example?: string }>;
   answers: Answers;
-  /** Response headers, by status. */
+  /** Response headers, by status; those of a refusal too. */
   answerHeaders?: Record<number, Record<string, string>>;
   /** What to refuse with, and to set on the answer, where what the request brings is refused with this. */
   whenRefused?: (context: Refused, refusal: Refusal) => Promise<Refusal>;

@@ -1,6 +1,6 @@
 import { type AnyElysia, Elysia } from "elysia";
 import viewer from "rapidoc/dist/rapidoc-min.js" with { type: "file" };
-import { type Description, describe } from "./openapi.ts";
+import { type Description, describe } from "../document/openapi.ts";
 
 /** The document and a page that shows it. Nothing is fetched from elsewhere, and the page could not if it tried. */
 export function docs(plugins: readonly AnyElysia[], description: Description) {

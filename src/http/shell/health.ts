@@ -2,6 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import type { Readiness } from "../../flows/readiness.ts";
 import { serviceIdHeader } from "../../standards/service-id.ts";
+import { named } from "../document/schema.ts";
 import { unavailable } from "./errors.ts";
 import { oneOf } from "./models.ts";
 import { operation } from "./operation.ts";
@@ -29,7 +30,7 @@ export function health(deps: HealthDeps) {
         description:
           "Answers as long as the process does. Restart the process when it does not. `/health` is the same.",
         open: true,
-        answers: { 200: Type.Object({ status: oneOf(["ok"]) }, { description: "The process answers" }) },
+        answers: { 200: named("Health", statusAlone("ok", "The process answers")) },
         answerHeaders: {
           200: { "X-Inboxd-Service": "Which service it is: the same for all processes on one database" },
         },
@@ -48,7 +49,11 @@ export function health(deps: HealthDeps) {
         description:
           "Ready when the database is migrated and can be written to, and the listeners are up. The database is tried at most once a second, however often this is asked. 503 tells the reason in `detail`. Send no traffic until it is ready.",
         open: true,
-        answers: { 200: Type.Object({ status: oneOf(["ready"]) }, { description: "Ready for traffic" }) },
+        answers: { 200: named("Readiness", statusAlone("ready", "Ready for traffic")) },
       }),
     );
+}
+
+function statusAlone<const Word extends string>(word: Word, description: string) {
+  return Type.Object({ status: oneOf([word], { description }) }, { description });
 }

@@ -1,5 +1,6 @@
 import { Kind, type SchemaOptions, type TSchema, Type, TypeRegistry } from "@sinclair/typebox";
-import type { IdKind } from "../../domain/ids.ts";
+import { examples } from "../document/examples.ts";
+import { named, shownWith } from "../document/schema.ts";
 
 /**
  * The pieces that wire shapes are made of. Each may carry `error`, the words in which a caller hears that a value
@@ -59,7 +60,7 @@ TypeRegistry.Set<TOneOf<string>>("OneOf", (schema, value) => typeof value === "s
 
 /** ISO 8601 in UTC with milliseconds, as `Date.toISOString` writes it. */
 export function instant(options: Options = {}) {
-  return Type.String({ examples: ["2026-03-21T10:05:00.000Z"], ...options });
+  return shownWith(Type.String({ examples: [examples.receivedAt], ...options }), { format: "date-time" });
 }
 
 export function nullable<Schema extends TSchema>(schema: Schema, options: Options = {}) {
@@ -85,33 +86,78 @@ export function pageQuery(defaultLimit = 50) {
 }
 
 /** A path parameter that is an id, for the document. An id of the wrong form is an unknown id, so nothing judges it. */
-export function idPath(kind: IdKind, what: string) {
-  return { id: { description: `Id of the ${what}`, example: `${kind}_01jpw7z1x2e9a8r5k3m0t6vqhd` } };
+export function idPath(what: "inbox" | "thread" | "message" | "event") {
+  return { id: { description: `Id of the ${what}`, example: examples[`${what}Id`] } };
 }
 
-export const Problem = Type.Object(
-  {
-    type: Type.String({ examples: ["about:blank"] }),
-    title: Type.String({ examples: ["Bad Request"] }),
-    status: Type.Integer({ examples: [400] }),
-    detail: Type.String({ description: "What could not be done, and why" }),
-    instance: Type.String({ description: "Path of the request" }),
-    code: Type.String({ description: "The stable part: branch on this" }),
-    error: Type.String({ description: "The same as `code`" }),
-    message: Type.String({ description: "The same as `detail`" }),
-    request_id: Type.String({ description: "The same as the `X-Request-Id` header" }),
-    errors: Type.Optional(
-      Type.Array(
-        Type.Object({
-          pointer: Type.Optional(Type.String({ description: "JSON Pointer to the field", examples: ["#/to"] })),
-          parameter: Type.Optional(Type.String({ description: "Name of the query parameter", examples: ["limit"] })),
-          detail: Type.String({ examples: ["must be one email address"] }),
-        }),
-        { description: "Each fault of a body or a query, all at once" },
+/** Of a list: how many there are in all, beyond this page. */
+export function totalCount(description: string) {
+  return Type.Integer({ minimum: 0, description, examples: [1] });
+}
+
+/** Where a list goes on. */
+export function nextCursor() {
+  return nullable(Type.String({ examples: [examples.cursor] }), {
+    description: "`cursor` of the next page; null at the end",
+    examples: [null],
+  });
+}
+
+const Fault = named(
+  "Fault",
+  Type.Object(
+    {
+      pointer: Type.Optional(Type.String({ description: "JSON Pointer to the field", examples: ["#/to"] })),
+      parameter: Type.Optional(Type.String({ description: "Name of the query parameter", examples: ["limit"] })),
+      detail: Type.String({ description: "What it must be", examples: ["must be one email address"] }),
+    },
+    {
+      description: "One fault of a body (`pointer`) or of a query (`parameter`)",
+      examples: [{ pointer: "#/to", detail: "must be one email address" }],
+    },
+  ),
+);
+
+export const Problem = named(
+  "Problem",
+  Type.Object(
+    {
+      type: Type.String({ description: "Always `about:blank`: the code tells the kind", examples: ["about:blank"] }),
+      title: Type.String({ description: "The status in words", examples: ["Bad Request"] }),
+      status: Type.Integer({ description: "The status of the answer", examples: [400] }),
+      detail: Type.String({ description: "What could not be done, and why" }),
+      instance: Type.String({ description: "Path of the request" }),
+      code: Type.String({ description: "The stable part: branch on this" }),
+      error: Type.String({ description: "The same as `code`" }),
+      message: Type.String({ description: "The same as `detail`" }),
+      request_id: Type.String({ description: "The same as the `X-Request-Id` header" }),
+      resource: Type.Optional(Type.String({ description: "With `not_found`: what there is none of" })),
+      feature: Type.Optional(Type.String({ description: "With `feature_requires_paid_plan`: what the plan lacks" })),
+      limit: Type.Optional(Type.Integer({ description: "With a 429: how many there may be" })),
+      used: Type.Optional(Type.Integer({ description: "With a 429: how many there have been" })),
+      resets_at: Type.Optional(
+        shownWith(Type.String({ description: "With a 429: when there is room again" }), { format: "date-time" }),
       ),
-    ),
-  },
-  { description: "RFC 9457 problem details" },
+      errors: Type.Optional(Type.Array(Fault, { description: "Each fault of a body or a query, all at once" })),
+    },
+    {
+      description: "Why a request was refused, as problem details (RFC 9457)",
+      examples: [
+        {
+          type: "about:blank",
+          title: "Bad Request",
+          status: 400,
+          detail: 'Cannot send email: "to" must be one email address',
+          instance: `/v1/inboxes/${examples.inboxId}/send`,
+          code: "validation_error",
+          error: "validation_error",
+          message: 'Cannot send email: "to" must be one email address',
+          request_id: examples.requestId,
+          errors: [{ pointer: "#/to", detail: "must be one email address" }],
+        },
+      ],
+    },
+  ),
 );
 
 /** Counts as people do: a pair of surrogates is one character. */

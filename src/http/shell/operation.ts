@@ -1,12 +1,12 @@
 import { type TObject, type TSchema, Type } from "@sinclair/typebox";
 import { Refusal } from "../../domain/errors.ts";
 import { missingIdempotencyKey } from "../../domain/idempotency.ts";
+import { operationId } from "../document/operation-object.ts";
 import { bodyJudge, queryJudge } from "../judging/faults.ts";
 import { type BodyLimits, invalidJson, parseJson, readBody } from "./body.ts";
 import type { Operation, Refused } from "./described-operation.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { longAnswer } from "./long-answer.ts";
-import { documented } from "./openapi.ts";
 
 /**
  * The hook of a route. Body and query are read and judged here, as the route's own and therefore last transform: the
@@ -23,7 +23,7 @@ export function operation<
   const hook = {
     parse: "none" as const,
     transform: takes(of),
-    detail: documented(of),
+    detail: { operationId: operationId(of), operation: of },
     ...(isList ? { mapResponse: longAnswer } : { response: of.answers }),
   };
   return hook as unknown as { response: Answers; detail: Record<string, unknown> } & ([Body] extends [never]

@@ -3,6 +3,7 @@ import { isCursor, positionOf } from "../../domain/cursor.ts";
 import { Refusal } from "../../domain/errors.ts";
 import { plainQuestion } from "../../domain/search.ts";
 import { parseInstant } from "../../standards/instant.ts";
+import { examples } from "../document/examples.ts";
 
 /** A query parameter that stays a string and is judged by a function, in the words of `error`. */
 interface TParameter extends TSchema {
@@ -40,7 +41,7 @@ export function cursorParameter() {
   return parameter(isCursor, {
     error: "must be the `nextCursor` of a page of this list",
     description: "`nextCursor` of the page before: goes on behind it, whatever has arrived meanwhile",
-    examples: ["MS45NTEuOWYyYzAxYTRlN2I4ZDM2MA"],
+    examples: [examples.cursor],
   });
 }
 

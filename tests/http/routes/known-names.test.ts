@@ -24,7 +24,7 @@ for (const engine of enginesHere()) {
       const asked: string[] = [];
       for (const [path, operations] of Object.entries<Record<string, { security?: unknown[] }>>(paths)) {
         for (const [method, { security }] of Object.entries(operations)) {
-          if (security?.length === 0) continue;
+          if (security !== undefined) continue;
           const id = path.includes("/messages/{id}")
             ? thread.lastMessageId
             : path.startsWith("/v1/threads")

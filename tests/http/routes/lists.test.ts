@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { enginesHere } from "../../support/engines.ts";
 import { mailOf } from "../../support/mail.ts";
+import { dereferenced } from "../../support/openapi.ts";
 import { startReceiver } from "../../support/receiver.ts";
 import { type DocumentedSchema, mismatches } from "../../support/schema-check.ts";
 import { send } from "../../support/sends.ts";
@@ -28,7 +29,7 @@ test("Every list has what is documented of it, field by field, and nothing else"
   await world.deliver(withAttachment, inbox.address);
   await send(world, inbox.id, { to: "jane@example.com" });
 
-  const document: Documented = await (await world.fetch("/openapi.json")).json();
+  const document: Documented = dereferenced(await (await world.fetch("/openapi.json")).json());
   const lists = Object.entries(document.paths).flatMap(([path, { get }]) =>
     get?.parameters.some(({ name }) => name === "limit") ? [[path, get] as const] : [],
   );

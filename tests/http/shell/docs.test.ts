@@ -19,7 +19,9 @@ describe("The document", () => {
     );
     expect(operations.sort()).toEqual([
       "delete /v1/boxes/{id}",
+      "get /docs",
       "get /healthz",
+      "get /openapi.json",
       "get /readyz",
       "get /v1/boxes",
       "get /v1/boxes/{id}",
@@ -40,7 +42,7 @@ describe("The document", () => {
       size: { type: "integer", minimum: 1, maximum: 9 },
       name: { type: "string", minLength: 1, maxLength: 5 },
       kind: { type: "string", enum: ["flat", "tall"] },
-      fragile: { type: "boolean", default: true },
+      fragile: { type: "boolean" },
     });
     expect(schema.properties.to).toEqual({ type: "string", pattern: "^[a-z]+@[a-z]+$", examples: ["ada@example"] });
     expect(example).toMatchObject({ size: 1, kind: "flat", fragile: true, to: "ada@example" });
@@ -65,6 +67,15 @@ describe("The document", () => {
       status: 409,
       detail: "Cannot send box: the first request with this key still runs",
     });
+  });
+
+  test("asks for no parameter that has a default, and tells of it", async () => {
+    const { parameters } = (await document()).paths["/v1/boxes"].get;
+    expect(parameters.filter(({ required }: { required: boolean }) => required)).toEqual([]);
+    expect(parameters[0]).toMatchObject({ name: "limit", schema: { default: 50 } });
+    const { properties } = (await document()).paths["/v1/boxes"].post.requestBody.content["application/json"].schema;
+    expect(properties.fragile).not.toHaveProperty("default");
+    expect(properties.fragile.description).toEndWith("(unless given: true)");
   });
 
   test("says which operations need a key, and which headers come back", async () => {

@@ -1,0 +1,102 @@
+import { type AnyElysia, Elysia } from "elysia";
+import { operationObject } from "./operation-object.ts";
+import { ownOperations } from "./own-operations.ts";
+import type { AnyOperation } from "./refusals.ts";
+import { type SchemaWriter, schemaWriter } from "./schema.ts";
+import { placeOfTag, tags } from "./tags.ts";
+import { type EventKind, webhooksSection } from "./webhooks.ts";
+
+export interface Description {
+  version: string;
+  baseUrl: string;
+  /** What webhooks are told. */
+  tells?: readonly EventKind[];
+}
+
+/** The document of these plugins, made from the very schemas that judge their requests (contract §13). */
+export async function describe(plugins: readonly AnyElysia[], { version, baseUrl, tells = [] }: Description) {
+  const writer = schemaWriter();
+  const paths = pathsOf(await describedRoutes(plugins), writer);
+  const webhooks = webhooksSection(tells, writer);
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "inboxd",
+      version,
+      summary: "Real email addresses for users, workspaces and software agents",
+      description: about,
+      contact: { name: "Whoever runs this service", url: baseUrl },
+      license: { name: "All rights reserved", identifier: "LicenseRef-all-rights-reserved" },
+    },
+    servers: [{ url: baseUrl, description: "This service" }],
+    security: [{ apiKey: [] }],
+    tags,
+    paths,
+    ...(tells.length > 0 && { webhooks }),
+    components: {
+      schemas: writer.definitions(),
+      securitySchemes: {
+        apiKey: { type: "http", scheme: "bearer", description: "The API key, as `Authorization: Bearer ibx_…`" },
+      },
+    },
+  };
+}
+
+const about = `Inboxes that send and receive real email over JSON.
+
+- Failures are problem details (RFC 9457), as \`application/json\` where \`Accept\` names only that: branch on \`code\`.
+- \`HEAD\` is answered wherever \`GET\` is, with the same status and headers. \`OPTIONS\` answers 204, and every other method that a path does not take 405 \`method_not_allowed\`, both with \`Allow\`.
+- Instants are ISO 8601 in UTC. Ids are opaque, and sort by time.
+- Each answer has \`X-Request-Id\`: send one of your own, or quote ours when you ask for help.`;
+
+interface Described {
+  path: string;
+  method: string;
+  tag: string;
+  of: AnyOperation;
+}
+
+/** In reading order: by group, and within a group by path. */
+function pathsOf(routes: readonly Described[], writer: SchemaWriter) {
+  const found = routes.toSorted(
+    (one, other) => placeOfTag(one.tag) - placeOfTag(other.tag) || compare(one.path, other.path),
+  );
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const { path, method, tag, of } of found) {
+    paths[path] ??= {};
+    paths[path][method] = operationObject(of, path, [tag], writer);
+  }
+  return paths;
+}
+
+/** @elysiajs/swagger collects the routes and spells their paths. Who says nothing by way of `operation()` is no part of the API. */
+async function describedRoutes(plugins: readonly AnyElysia[]): Promise<Described[]> {
+  // Loaded when the document is asked for: it is a good part of what a start would otherwise load.
+  const { swagger } = await import("@elysiajs/swagger");
+  const collector = plugins.reduce(
+    (app: AnyElysia, plugin) => app.use(plugin),
+    new Elysia().use(swagger({ path: "/viewer", specPath: "/openapi.json", excludeStaticFile: false })),
+  );
+  const answer = await collector.handle(new Request("http://localhost/openapi.json"));
+  const { paths } = (await answer.json()) as { paths: Record<string, Record<string, RouteDetail>> };
+  const operations = new Map(
+    collector.routes.map(({ hooks }) => (hooks.detail ?? {}) as RouteDetail).map((said) => [said.operationId, said]),
+  );
+  const routes = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).flatMap(([method, { operationId, tags: [tag = ""] = [] }]): Described[] => {
+      const of = operations.get(operationId)?.operation;
+      return of === undefined ? [] : [{ path, method, tag, of }];
+    }),
+  );
+  return [...routes, ...ownOperations.map(({ path, of }) => ({ path, method: "get", tag: "Health", of }))];
+}
+
+interface RouteDetail {
+  operationId?: string;
+  operation?: AnyOperation;
+  tags?: string[];
+}
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0;
+}

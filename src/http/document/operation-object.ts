@@ -1,0 +1,83 @@
+import type { TSchema } from "@sinclair/typebox";
+import { headerObjects } from "./headers.ts";
+import { type AnyOperation, refusalResponses } from "./refusals.ts";
+import { exampleOf, isRequired, type SchemaWriter } from "./schema.ts";
+
+/** One operation as OpenAPI 3.1 has it. `path` is spelled as the document spells it. */
+export function operationObject(of: AnyOperation, path: string, tags: readonly string[], writer: SchemaWriter) {
+  return {
+    operationId: operationId(of),
+    tags,
+    summary: of.summary,
+    description: of.description,
+    ...(of.open && { security: of.link ? [{}, { apiKey: [] }] : [] }),
+    parameters: [...pathParameters(of), ...queryParameters(of, writer), ...headerParameters(of)],
+    ...(of.body && {
+      requestBody: {
+        required: !of.bodyMayBeEmpty,
+        content: { "application/json": { schema: writer.writeTaken(of.body), example: exampleOf(of.body) } },
+      },
+    }),
+    responses: { ...answers(of, writer), ...refusalResponses(of, path, writer) },
+  };
+}
+
+export function pathParameters(of: AnyOperation) {
+  return Object.entries(of.path ?? {}).map(([name, { description, example }]) => ({
+    ...{ name, in: "path", required: true, description, example },
+    schema: { type: "string" },
+  }));
+}
+
+function queryParameters({ query, link = {} }: AnyOperation, writer: SchemaWriter) {
+  const judged = Object.entries(query?.properties ?? {}).map(([name, property]) => {
+    const { description, ...schema } = writer.write(property);
+    return { name, in: "query", required: query !== undefined && isRequired(query, name), description, schema };
+  });
+  const ofLink = Object.entries(link).map(([name, { description, example }]) => ({
+    ...{ name, in: "query", required: false, description, example },
+    schema: { type: "string" },
+  }));
+  return [...judged, ...ofLink];
+}
+
+function headerParameters(of: AnyOperation) {
+  return Object.entries({ ...keyHeader(of), ...of.headers }).map(
+    ([name, { description, required = false, example }]) => ({
+      ...{ name, in: "header", required, description, example },
+      schema: { type: "string" },
+    }),
+  );
+}
+
+function keyHeader({ idempotencyKey }: AnyOperation) {
+  if (idempotencyKey === undefined) return {};
+  const description = "A request that comes again with its key is answered as before and not carried out twice (24 h)";
+  return { "Idempotency-Key": { description, required: idempotencyKey === "required", example: "order-4711" } };
+}
+
+function answers({ answers, answerHeaders }: AnyOperation, writer: SchemaWriter) {
+  return Object.fromEntries(
+    Object.entries(answers).map(([status, schema]) => [
+      status,
+      {
+        description: schema.description ?? "Done",
+        headers: headerObjects(answerHeaders?.[Number(status)] ?? {}),
+        ...(schema.type !== "void" && { content: contentOf(schema, writer) }),
+      },
+    ]),
+  );
+}
+
+function contentOf(schema: TSchema, writer: SchemaWriter) {
+  const mediaType: string = schema.contentMediaType ?? "application/json";
+  // A range of types is a key of the document, and no value of the keyword.
+  const shown = mediaType === "*/*" ? { ...schema, contentMediaType: undefined } : schema;
+  return { [mediaType]: { schema: writer.write(shown), example: exampleOf(schema) } };
+}
+
+/** The summary as one word: "Create inbox" is `createInbox`. */
+export function operationId({ summary }: { summary: string }): string {
+  const [first = "", ...others] = summary.replaceAll(/[^A-Za-z0-9 ]/g, "").split(" ");
+  return first.toLowerCase() + others.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
+}

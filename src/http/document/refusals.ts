@@ -1,0 +1,153 @@
+import type { TObject, TSchema } from "@sinclair/typebox";
+import { notFound, type Reason, Refusal, type RefusalDetails, type Resource, statusOf } from "../../domain/errors.ts";
+import type { Operation } from "../shell/described-operation.ts";
+import { problemOf } from "../shell/errors.ts";
+import { Problem } from "../shell/models.ts";
+import { examples } from "./examples.ts";
+import { headerObjects, type ShownHeaders } from "./headers.ts";
+import { isRequired, type SchemaWriter } from "./schema.ts";
+
+export type AnyOperation = Operation<TSchema, TObject, Record<number, TSchema>>;
+
+/** Why an operation may refuse: what lies in how it is asked, and the reasons of its own. */
+function reasonsOf(of: AnyOperation): ReadonlySet<Reason> {
+  return new Set<Reason>([
+    ...(of.open ? [] : (["unauthorized", "invalid_query"] as const)),
+    ...(of.path ? (["not_found"] as const) : []),
+    ...(of.query ? (["invalid_query"] as const) : []),
+    ...(of.body ? (["invalid_json", "validation_error", "unsupported_media_type"] as const) : []),
+    ...(of.idempotencyKey === "required" ? (["missing_idempotency_key"] as const) : []),
+    ...(of.idempotencyKey
+      ? (["invalid_idempotency_key", "idempotency_in_progress", "idempotency_key_reused"] as const)
+      : []),
+    ...(of.refuses ?? []),
+    // A body that is declared too large is refused before it is known whether anybody would read it.
+    "payload_too_large",
+    "internal_error",
+    "service_unavailable",
+  ]);
+}
+
+/** The refusals of an operation by status, each code with an example of what is said then. */
+export function refusalResponses(of: AnyOperation, path: string, writer: SchemaWriter) {
+  const byStatus = Map.groupBy(reasonsOf(of), (reason) => statusOf[reason]);
+  const schema = writer.write(Problem);
+  return Object.fromEntries(
+    Array.from(byStatus, ([status, codes]) => {
+      const said = Object.fromEntries(codes.map((code) => [code, { value: exampleProblem(code, of, path) }]));
+      return [
+        status,
+        {
+          description: codes.map((code) => `\`${code}\`: ${meanings[code]}`).join("; "),
+          headers: headerObjects({ ...headersOf(codes), ...of.answerHeaders?.[status] }),
+          content: { "application/problem+json": { schema, examples: said }, "application/json": { schema } },
+        },
+      ];
+    }),
+  );
+}
+
+function headersOf(codes: readonly Reason[]): ShownHeaders {
+  const waits = codes.some((code) => waitingReasons.has(code));
+  return {
+    ...(codes.includes("unauthorized") && { "WWW-Authenticate": "`Bearer`" }),
+    ...(waits && { "Retry-After": "Whole seconds until another try makes sense" }),
+  };
+}
+
+const waitingReasons: ReadonlySet<Reason> = new Set([
+  "idempotency_in_progress",
+  "rate_limit_exceeded",
+  "daily_limit_exceeded",
+  "cold_outreach_limit",
+  "inbox_creation_limit",
+  "service_unavailable",
+]);
+
+/** What is said of this reason, with what the service puts beside it. */
+function exampleProblem(code: Reason, of: AnyOperation, path: string) {
+  return problemOf(exampleRefusal(code, of, path), examplePath(path, of), examples.requestId).body;
+}
+
+function exampleRefusal(code: Reason, of: AnyOperation, path: string): Refusal {
+  const doing = of.summary.charAt(0).toLowerCase() + of.summary.slice(1);
+  if (code === "not_found") return notFound(resourceOf(path));
+  const sentence = wholeSentences[code] ?? `Cannot ${doing}: ${meanings[code]}`;
+  return new Refusal(code, sentence, exampleDetails(code, of));
+}
+
+function exampleDetails(code: Reason, of: AnyOperation): RefusalDetails {
+  switch (code) {
+    case "invalid_json":
+      return { faults: [{ pointer: "#", detail: "must be one JSON value in UTF-8" }] };
+    case "validation_error":
+      return { faults: [{ pointer: `#/${firstField(of.body)}`, detail: "is not of the right form" }] };
+    case "invalid_query":
+      return { faults: [{ parameter: firstField(of.query) || "page", detail: "is not of the right form" }] };
+    case "feature_requires_paid_plan":
+      return { extra: { feature: "external_reply_to" } };
+    case "rate_limit_exceeded":
+      return { extra: { limit: 10, used: 10, resets_at: "2026-03-21T10:06:00.000Z" } };
+    case "daily_limit_exceeded":
+    case "cold_outreach_limit":
+    case "inbox_creation_limit":
+      return { extra: { limit: 100, used: 100, resets_at: "2026-03-22T00:00:00.000Z" } };
+    default:
+      return {};
+  }
+}
+
+function firstField(schema: TSchema | undefined): string {
+  const names = Object.keys(schema?.properties ?? {});
+  return names.find((name) => isRequired(schema as TObject, name)) ?? names[0] ?? "";
+}
+
+/** The first thing that a path names: what a stranger to it is told of. */
+function resourceOf(path: string): Resource {
+  const [, resource] = /^\/v1\/(inbox|thread|message|attachment|event)e?s\b/.exec(path) ?? [];
+  return (resource as Resource | undefined) ?? "route";
+}
+
+function examplePath(path: string, of: AnyOperation): string {
+  return path.replaceAll(/\{([^}]+)\}/g, (whole, name) => of.path?.[name]?.example ?? whole);
+}
+
+/** Refusals that are the same wherever they are met. */
+const wholeSentences: Partial<Record<Reason, string>> = {
+  unauthorized: "Cannot authenticate: a valid API key is needed as Bearer token",
+  invalid_json: "Cannot read body: it is not valid JSON in UTF-8",
+  payload_too_large: "Cannot read body: it is larger than 2000000 bytes",
+  unsupported_media_type: "Cannot read body: its Content-Type must be application/json in UTF-8",
+  internal_error: "Cannot answer: something went wrong on our side",
+  service_unavailable: "Cannot answer: the database is away",
+};
+
+const meanings: Record<Reason, string> = {
+  invalid_json: "the body is not JSON in UTF-8, or is missing",
+  validation_error: "fields of the body are missing, wrong or not known",
+  invalid_username: "the name is not one that an address can have",
+  invalid_query: "query parameters are wrong or not known",
+  missing_idempotency_key: "the header Idempotency-Key is required",
+  invalid_idempotency_key: "the header Idempotency-Key is not 1 to 255 visible ASCII characters",
+  no_webhook_url: "no webhook URL is set",
+  unauthorized: "the API key is missing, malformed, unknown or revoked",
+  forbidden: "this account may not do it",
+  feature_requires_paid_plan: "the account's plan does not include it",
+  invalid_signature: "the signature of the address is wrong",
+  link_expired: "the address has expired",
+  not_found: "there is no such thing in this account",
+  method_not_allowed: "the path does not take this method",
+  payload_too_large: "the body is too large",
+  unsupported_media_type: "the body is not application/json",
+  address_taken: "the address is taken",
+  address_reserved: "the address is reserved",
+  idempotency_in_progress: "the first request with this key still runs",
+  idempotency_key_reused: "the key was used for another request",
+  invalid_webhook_url: "the URL is not one that events may go to",
+  rate_limit_exceeded: "too many within a minute",
+  daily_limit_exceeded: "too many today",
+  cold_outreach_limit: "too many to a recipient who has not answered yet",
+  inbox_creation_limit: "too many inboxes today",
+  internal_error: "something went wrong on our side",
+  service_unavailable: "the database is away or too busy, or the service is shutting down",
+};

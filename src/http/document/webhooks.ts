@@ -1,0 +1,62 @@
+import type { TSchema } from "@sinclair/typebox";
+import { examples } from "./examples.ts";
+import { exampleOf, type SchemaWriter } from "./schema.ts";
+
+/** A kind of event that the service tells of. */
+export interface EventKind {
+  /** As `event` says it: "message.received". */
+  event: string;
+  summary: string;
+  description: string;
+  /** What is posted to the webhook. */
+  delivery: TSchema;
+}
+
+/** What the service sends by itself, one entry for each kind of event: from the receiver's side, so `post` is its operation. */
+export function webhooksSection(kinds: readonly EventKind[], writer: SchemaWriter) {
+  return Object.fromEntries(kinds.map((kind) => [kind.event, { post: deliveryOperation(kind, writer) }]));
+}
+
+function deliveryOperation({ event, summary, description, delivery }: EventKind, writer: SchemaWriter) {
+  return {
+    operationId: `on${event.split(".").map(capitalised).join("")}`,
+    tags: ["Events"],
+    summary,
+    description,
+    // The receiver knows us by the signature.
+    security: [],
+    parameters: deliveryHeaders.map(([name, about, example]) => ({
+      ...{ name, in: "header", required: true, description: about, example },
+      schema: { type: "string" },
+    })),
+    requestBody: {
+      required: true,
+      content: { "application/json": { schema: writer.write(delivery), example: exampleOf(delivery) } },
+    },
+    responses: {
+      "2XX": { description: "Received: any 2xx within 15 seconds. What is in the body does not matter" },
+      "410": { description: "Nothing is delivered here any more: the webhook is disabled" },
+      default: {
+        description:
+          "Not received, as a redirect or no answer is: delivered again up to five times, after 30 s, 3 min, 18 min, 1 h 48 and 10 h 48. `Retry-After` of a 429 or 503 is minded",
+      },
+    },
+  };
+}
+
+function capitalised(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1);
+}
+
+const deliveryHeaders: readonly (readonly [name: string, description: string, example: string])[] = [
+  ["X-Event-Id", "The `event_id`: the same at each attempt", examples.eventId],
+  ["X-Timestamp", "Unix seconds of this attempt. Refuse what is older than 300 seconds", "1774087501"],
+  ["X-Signature", "Lower-case hex HMAC-SHA-256 of `<X-Timestamp>.<body>` under the whole secret", examples.signature],
+  ["webhook-id", "The `event_id`, as Standard Webhooks has it", examples.eventId],
+  ["webhook-timestamp", "The same as `X-Timestamp`", "1774087501"],
+  [
+    "webhook-signature",
+    "Signatures as Standard Webhooks has them, one for each secret while a rotation overlaps",
+    "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
+  ],
+];

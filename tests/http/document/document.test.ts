@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { examples } from "../../../src/http/document/examples.ts";
+import { mailOf } from "../../support/mail.ts";
+import { dereferenced, expectWholeDocument } from "../../support/openapi.ts";
+import { startReceiver } from "../../support/receiver.ts";
+import { mismatches } from "../../support/schema-check.ts";
+import { startWorld, type World } from "../../support/world.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: a document is looked into at any depth
+type Node = any;
+
+let world: World;
+let document: Node;
+let whole: Node;
+beforeAll(async () => {
+  world = await startWorld();
+  ({ body: document } = await world.api("/openapi.json", { apiKey: null }));
+  whole = dereferenced(document);
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+describe("The document of the service", () => {
+  test("is valid and whole", async () => {
+    await expectWholeDocument(document);
+  });
+
+  test("has its operations in reading order, by ids that clients may build on", () => {
+    const ids = Object.values<Node>(document.paths).flatMap((methods) =>
+      Object.values<Node>(methods).map(({ tags, operationId }) => `${tags}: ${operationId}`),
+    );
+    expect(ids).toEqual([
+      ...["Inboxes: createInbox", "Inboxes: listInboxes", "Inboxes: getInbox", "Inboxes: deleteInbox"],
+      "Sending: sendEmail",
+      ...["Messages: listMessages", "Messages: getMessage", "Messages: downloadRawMessage"],
+      ...["Threads: listThreads", "Threads: markThread", "Threads: listMessagesOfThread"],
+      "Attachments: downloadAttachment",
+      ...["Webhooks: getWebhook", "Webhooks: setWebhook", "Webhooks: deleteWebhook"],
+      ...["Webhooks: rotateWebhookSecret", "Webhooks: testWebhook"],
+      ...["Events: listEvents", "Events: listDeliveries", "Events: redeliverEvent"],
+      ...["Health: readDocumentation", "Health: checkHealth", "Health: getOpenAPIDocument", "Health: checkReadiness"],
+    ]);
+    expect(document.tags.map(({ name }: Node) => name)).toEqual([
+      ...["Inboxes", "Sending", "Messages", "Threads", "Attachments", "Webhooks", "Events", "Health"],
+    ]);
+  });
+
+  test("names its schemas, and every JSON body is of one of them", () => {
+    expect(Object.keys(document.components.schemas)).toEqual(
+      expect.arrayContaining([
+        ...["Attachment", "Event", "Inbox", "Message", "MessageReceived", "Problem", "SendResult", "Thread", "Webhook"],
+      ]),
+    );
+    const anonymous = Object.values<Node>(document.paths).flatMap((methods) =>
+      Object.values<Node>(methods).flatMap(({ operationId, requestBody, responses }) =>
+        [requestBody, ...Object.values<Node>(responses)].flatMap((body) => {
+          const { schema } = body?.content?.["application/json"] ?? {};
+          return schema === undefined || schema.$ref ? [] : [operationId];
+        }),
+      ),
+    );
+    expect(anonymous).toEqual(["getOpenAPIDocument"]);
+  });
+
+  test("describes each field of each schema", () => {
+    const bare = Object.entries<Node>(document.components.schemas).flatMap(([name, schema]) => [
+      ...(schema.description ? [] : [name]),
+      ...Object.entries<Node>(schema.properties ?? {}).flatMap(([field, property]) =>
+        property.description || property.$ref ? [] : [`${name}.${field}`],
+      ),
+    ]);
+    expect(bare).toEqual([]);
+  });
+
+  test("has examples that are of their own schema, and tell one story", () => {
+    const shown = mediaOf(whole);
+    expect(shown.length).toBeGreaterThan(100);
+    for (const { where, schema, example } of shown) {
+      expect([where, mismatches(schema, example)]).toEqual([where, []]);
+    }
+    const known = new Set<string>(Object.values(examples));
+    const ids = JSON.stringify(document).match(/\b(?:inb|msg|thr|evt|att|key)_[0-9a-z]{10,}/g) ?? [];
+    expect(ids.length).toBeGreaterThan(50);
+    expect(ids.filter((id) => !known.has(id))).toEqual([]);
+  });
+
+  test("says of an event what a webhook is sent", async () => {
+    const receiver = await startReceiver();
+    await world.api("/v1/webhook", { method: "PUT", body: { url: receiver.url } });
+    await world.api("/v1/webhook/test", { method: "POST" });
+    const inbox = await world.inbox("ada");
+    await world.deliver(mailOf({ subject: "Your order" }), inbox.address);
+    const deliveries = [await receiver.request(1), await receiver.request(2)];
+    await receiver.close();
+    const told = deliveries.map(({ headers, body }) => ({ headers, event: JSON.parse(body) }));
+    expect(told.map(({ event }) => event.event).sort()).toEqual(Object.keys(document.webhooks).sort());
+    for (const { headers, event } of told) {
+      const { post } = whole.webhooks[event.event];
+      const { schema, example } = post.requestBody.content["application/json"];
+      expect([event.event, mismatches(schema, event)]).toEqual([event.event, []]);
+      // Field by field in the same order, which is a promise to who serialises again.
+      expect(Object.keys(example)).toEqual(Object.keys(event));
+      const names = post.parameters.map(({ name }: Node) => name.toLowerCase());
+      expect(Object.keys(headers)).toEqual(expect.arrayContaining(names));
+    }
+  });
+});
+
+/** Each example of the document, with the schema that it stands beside. */
+function mediaOf(node: Node, where = "#"): { where: string; schema: Node; example: unknown }[] {
+  if (typeof node !== "object" || node === null) return [];
+  const { schema, example, examples: several = {} } = node;
+  const own = schema === undefined ? [] : [...(example === undefined ? [] : [example]), ...valuesOf(several)];
+  return [
+    ...own.map((each) => ({ where, schema, example: each })),
+    ...Object.entries(node).flatMap(([name, child]) => mediaOf(child, `${where}/${name}`)),
+  ];
+}
+
+function valuesOf(several: Record<string, { value: unknown }>): unknown[] {
+  return Object.values(several).map(({ value }) => value);
+}
