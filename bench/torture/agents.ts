@@ -1,4 +1,4 @@
-import type { Chance } from "./chance.ts";
+import type { Chance } from "../../tests/support/chance.ts";
 import type { LedgerInbox } from "./ledger.ts";
 import { ask, type Driver, type World } from "./world.ts";
 

@@ -1,5 +1,5 @@
+import type { Chance } from "../../tests/support/chance.ts";
 import { readThread } from "./agents.ts";
-import type { Chance } from "./chance.ts";
 import type { LedgerInbox, LedgerSend } from "./ledger.ts";
 import { ask, type Driver, eventually, type World } from "./world.ts";
 

@@ -1,5 +1,5 @@
+import type { Chance } from "../../tests/support/chance.ts";
 import type { PostgresServer } from "../../tests/support/postgres.ts";
-import type { Chance } from "./chance.ts";
 import type { Place } from "./fleet.ts";
 import type { Disturbance } from "./ledger.ts";
 import type { TortureReceiver } from "./receivers.ts";

@@ -1,5 +1,5 @@
+import type { Chance } from "../../tests/support/chance.ts";
 import { type RawSmtp, rawSmtp } from "../../tests/support/raw-smtp.ts";
-import type { Chance } from "./chance.ts";
 import { digestOf, type LedgerInbox, type LedgerMail, type RecipientState } from "./ledger.ts";
 import { type Driver, eventually, type World } from "./world.ts";
 

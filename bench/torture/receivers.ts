@@ -1,4 +1,4 @@
-import type { Chance } from "./chance.ts";
+import type { Chance } from "../../tests/support/chance.ts";
 import type { Ledger, LedgerAccount } from "./ledger.ts";
 import { hexSignature } from "./signature.ts";
 

@@ -1,5 +1,5 @@
 import type { Socket } from "bun";
-import type { Chance } from "./chance.ts";
+import type { Chance } from "../../tests/support/chance.ts";
 import { type Acceptance, digestOf, type Ledger } from "./ledger.ts";
 
 /** A relay that takes mail, refuses it, is slow, hangs up at every point, and writes down what it said. */

@@ -2,10 +2,10 @@ import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { mostConnections, openDatabase } from "../../src/database/db.ts";
+import { type Chance, chanceOf } from "../../tests/support/chance.ts";
 import { type PostgresServer, startPostgres } from "../../tests/support/postgres.ts";
 import { agent } from "./agents.ts";
 import { apiSender } from "./api-senders.ts";
-import { type Chance, chanceOf } from "./chance.ts";
 import { checkShown } from "./check.ts";
 import { checkLimits, checkRows } from "./check-rows.ts";
 import { injectFaults, type ServiceFault } from "./faults.ts";

@@ -1,0 +1,260 @@
+import type { Chance } from "../chance.ts";
+import type { ShownDocument, ShownOperation, ShownParameter } from "./document.ts";
+import { badValue, goodValue, type Known, oddText, oddValue, type ShownSchema } from "./values.ts";
+
+/**
+ * What is expected of the answer beyond that it is documented: a `good` request is not called malformed, a `bad` one
+ * is refused, and of an `odd` one nothing is known.
+ */
+export type Intent = "good" | "bad" | "odd";
+
+export interface FuzzRequest {
+  operation: ShownOperation;
+  intent: Intent;
+  /** What is done to it, for who reads of a fault. */
+  about: string;
+  method: string;
+  path: string;
+  headers: Record<string, string>;
+  body: string | Uint8Array<ArrayBuffer> | undefined;
+}
+
+/** A request as the document would have it, and two times in three something is done to it. */
+export function makeRequest(document: ShownDocument, known: Known, apiKey: string, chance: Chance): FuzzRequest {
+  const operation = chance.pick(document.operations);
+  const draft = goodDraft(operation, known, apiKey, chance);
+  const part = chance();
+  const change = part < 0.34 ? undefined : chance.pick(part < 0.67 ? faultsOf(operation) : oddities);
+  if (change !== undefined) change.change(draft, chance, document);
+  return {
+    ...{ operation, method: draft.method, headers: draft.headers, path: addressOf(draft) },
+    intent: change === undefined ? "good" : change.intent,
+    about: change?.name ?? "as documented",
+    body: draft.body ?? (draft.json === undefined ? undefined : JSON.stringify(draft.json)),
+  };
+}
+
+interface Draft {
+  operation: ShownOperation;
+  method: string;
+  path: Record<string, string>;
+  query: [name: string, value: string][];
+  headers: Record<string, string>;
+  json: unknown;
+  /** In place of the JSON. */
+  body: string | Uint8Array<ArrayBuffer> | undefined;
+  /** Behind the path, as it is. */
+  tail: string;
+}
+
+function goodDraft(operation: ShownOperation, known: Known, apiKey: string, chance: Chance): Draft {
+  const { method, parameters, body: schema } = operation;
+  const textFor = ({ schema, name, example }: ShownParameter) =>
+    String(
+      name.startsWith("Idempotency")
+        ? `key-${chance.whole(1, 2000)}`
+        : (example ?? goodValue(schema, name, known, chance)),
+    );
+  const given = (where: string, share: number) =>
+    parameters.filter((each) => each.in === where && !isAlias(each.name) && (each.required || chance.is(share)));
+  const json = schema === undefined ? undefined : goodValue(schema, "", known, chance);
+  return {
+    ...{ operation, method, body: undefined, tail: "" },
+    path: Object.fromEntries(
+      parameters
+        .filter((each) => each.in === "path")
+        .map(({ name, example }) => [name, realPath(operation, name, known, chance) ?? String(example)]),
+    ),
+    query: given("query", 0.3).map((each) => [each.name, String(known.named(each.name) ?? textFor(each))]),
+    headers: {
+      ...(operation.takesKey || chance.is(0.5) ? { authorization: `Bearer ${apiKey}` } : {}),
+      ...(schema === undefined ? {} : { "content-type": "application/json" }),
+      ...Object.fromEntries(given("header", 0.3).map((each) => [each.name, textFor(each)])),
+      accept: chance.pick(["*/*", "application/json", "application/problem+json", "application/json, */*;q=0.1"]),
+    },
+    json: withSubject(json, operation),
+  };
+}
+
+/** What two fields come to together is not in any schema: a mail is no reply, so it has a subject. */
+function withSubject(json: unknown, { operationId }: ShownOperation): unknown {
+  if (operationId !== "sendEmail") return json;
+  const { readUpToMessageId, ...fields } = json as Record<string, unknown>;
+  if (fields.threadId === undefined) return { subject: "Hi", ...fields };
+  return readUpToMessageId === undefined ? fields : { ...fields, readUpToMessageId };
+}
+
+/** Not every value has a text of its own. */
+function asText(value: unknown): string {
+  return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+}
+
+function isAlias(name: string): boolean {
+  return name === "isRead" || name === "cursor";
+}
+
+function realPath({ path }: ShownOperation, name: string, known: Known, chance: Chance): string | undefined {
+  const [, resource = ""] = /^\/v1\/(inbox|thread|message|event)/.exec(path) ?? [];
+  const real = known.named(name === "id" ? `${resource}Id` : name);
+  return real === undefined || chance.is(0.05) ? undefined : String(real);
+}
+
+function addressOf({ operation, path, query, tail }: Draft): string {
+  const place = operation.path.replaceAll(/\{([^}]+)\}/g, (_, name) =>
+    encodeURIComponent(path[name] ?? "").replaceAll("%25", "%"),
+  );
+  const search = query.map(
+    ([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value.toWellFormed())}`,
+  );
+  return `${place}${tail}${search.length === 0 ? "" : `?${search.join("&")}`}`;
+}
+
+interface Change {
+  name: string;
+  intent: Intent;
+  change(draft: Draft, chance: Chance, document: ShownDocument): void;
+}
+
+/** Faults that this operation must refuse: each is surely one, whatever else the request is. */
+function faultsOf(operation: ShownOperation): Change[] {
+  const fields = Object.entries(operation.body?.properties ?? {});
+  const required = operation.body?.required ?? [];
+  const judged = operation.parameters.filter((each) => each.in === "query" && isJudged(each.schema));
+  const changes: Change[] = [];
+  const add = (name: string, change: Change["change"]) => void changes.push({ name, intent: "bad", change });
+  if (!operation.isOpen) {
+    add("no key", (draft) => delete draft.headers.authorization);
+    add("another key", (draft, chance) => {
+      draft.headers.authorization = chance.pick(["Bearer", "Bearer x", "Basic eDp5", `Bearer ${"x".repeat(600)}`]);
+    });
+  }
+  for (const name of required) add(`without ${name}`, (draft) => delete (draft.json as Record<string, unknown>)[name]);
+  for (const [name, field] of fields) {
+    add(`${name} is wrong`, (draft, chance) => {
+      draft.json = { ...(draft.json as object), [name]: badValue(field, chance) };
+    });
+  }
+  for (const { name, schema } of judged) {
+    add(`?${name} is wrong`, (draft, chance) => {
+      const values = schema.type === "boolean" ? ["1", "yes", "TRUE", ""] : wrongNumbers(schema);
+      draft.query = [...draft.query.filter(([other]) => other !== name), [name, chance.pick(values)]];
+    });
+    add(`?${name} twice`, (draft) => draft.query.push([name, "1"], [name, "1"]));
+  }
+  for (const { name } of operation.parameters.filter((each) => each.in === "header" && each.required)) {
+    add(`without ${name}`, (draft) => delete draft.headers[name]);
+    add(`empty ${name}`, (draft) => Object.assign(draft.headers, { [name]: "" }));
+  }
+  if (operation.body !== undefined) {
+    add("no JSON", (draft, chance) => Object.assign(draft, { body: chance.pick(brokenJson) }));
+    add("another body", (draft, chance) => Object.assign(draft, { json: chance.pick([[], "x", 1, true, null, [{}]]) }));
+    add("another kind", (draft, chance) => {
+      draft.body = "x=1";
+      draft.headers["content-type"] = chance.pick([
+        "text/plain",
+        "application/xml",
+        "application/json; charset=latin1",
+      ]);
+    });
+  }
+  if (operation.body !== undefined) {
+    add("unknown field", (draft) => Object.assign(draft.json as object, { "no-such-field": 1 }));
+  }
+  if (!operation.isOpen) add("?unknown", (draft) => draft.query.push(["no-such-parameter", "1"]));
+  // Of an open operation that takes nothing no request is wrong.
+  if (changes.length === 0)
+    changes.push({ name: "a stranger", intent: "odd", change: (draft) => delete draft.headers.authorization });
+  return changes;
+}
+
+function isJudged({ type }: ShownSchema): boolean {
+  return type === "integer" || type === "boolean";
+}
+
+function wrongNumbers({ minimum = 0, maximum = 0 }: ShownSchema): string[] {
+  const above = maximum < Number.MAX_SAFE_INTEGER ? [String(maximum + 1)] : [];
+  return [String(minimum - 1), ...above, "1e1", "0x1", " 1", "1.0", "", "NaN", "99999999999999999999", "१"];
+}
+
+const brokenJson: readonly (string | Uint8Array<ArrayBuffer>)[] = [
+  ...["{", '{"a":}', "'x'", "{}{}", "undefined", '{"a":1,}', "nul", `${"[".repeat(100_000)}`],
+  new Uint8Array([0x7b, 0xff, 0xfe, 0x7d]),
+];
+
+/** What may be done to any request, and the service shall only stay itself. */
+const oddities: readonly Change[] = [
+  odd("odd fields", (draft, chance) => {
+    if (typeof draft.json !== "object" || draft.json === null) return;
+    const names = Object.keys(draft.operation.body?.properties ?? {});
+    for (const name of names) if (chance.is(0.4)) Object.assign(draft.json, { [name]: oddValue(chance) });
+    if (chance.is(0.5)) Object.assign(draft.json, { [oddText(chance.whole(0, 20), chance)]: oddValue(chance) });
+  }),
+  odd("odd query", (draft, chance) => {
+    const names = draft.operation.parameters.filter((each) => each.in === "query").map(({ name }) => name);
+    for (const name of [...names, "is_read", "cursor", "x".repeat(chance.whole(0, 50))]) {
+      if (chance.is(0.4)) draft.query.push([name, asText(oddValue(chance))]);
+    }
+  }),
+  odd("query that is none", (draft, chance) => {
+    draft.tail = chance.pick([
+      "?",
+      "?%",
+      "?%zz=%zz",
+      "?limit",
+      "?limit=",
+      "?&&==&",
+      "?limit[]=1",
+      "?a=b?c=d",
+      "?%00=%00",
+    ]);
+  }),
+  odd("odd path", (draft, chance) => {
+    for (const name of Object.keys(draft.path)) {
+      draft.path[name] = chance.pick([
+        oddText(chance.whole(1, 60), chance).toWellFormed(),
+        "%",
+        "%zz",
+        "%00",
+        "..",
+        "null",
+      ]);
+    }
+  }),
+  odd("longer path", (draft, chance) => {
+    draft.tail = chance.pick(["/", "//", "/x", "/%2e%2e", ";x=1", "/messages", "%20"]);
+  }),
+  odd("another method", (draft, chance) => {
+    draft.method = chance.pick(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+    if (draft.method === "GET" || draft.method === "HEAD") draft.json = undefined;
+  }),
+  odd("odd headers", (draft, chance) => {
+    for (const name of oddHeaders) if (chance.is(0.3)) draft.headers[name] = chance.pick(oddHeaderValues);
+  }),
+  odd("odd length", (draft) => {
+    if (draft.method !== "GET" && draft.method !== "HEAD") draft.body = "x".repeat(2_000_001);
+  }),
+];
+
+function odd(name: string, change: Change["change"]): Change {
+  return { name, intent: "odd", change };
+}
+
+const oddHeaders: readonly string[] = [
+  ...["accept", "accept-encoding", "content-type", "content-encoding", "range", "if-none-match", "if-range", "prefer"],
+  ...["idempotency-key", "x-request-id", "authorization", "x-forwarded-for", "cookie", "expect"],
+];
+
+const oddHeaderValues: readonly string[] = [
+  ...["", " ", "*", "*/*", "x", '"', '"x', "bytes=0-", "bytes=-1", "bytes=5-1", "bytes=0-0,1-1", "bytes=9999999-"],
+  ...[
+    "gzip",
+    "identity",
+    "respond-async",
+    "application/json",
+    "text/html",
+    "application/json;q=0",
+    "é",
+    "x".repeat(2000),
+  ],
+  ...["Bearer x", "application/json; charset=utf-16", 'W/"x", *', "100-continue"],
+];

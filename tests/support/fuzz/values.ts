@@ -1,0 +1,118 @@
+import type { Chance } from "../chance.ts";
+import type { DocumentedSchema } from "../schema-check.ts";
+
+/** What the service has that requests may name: without it nearly all of them would end with 404. */
+export interface Known {
+  /** Something real of this name, where there is any: an id, a cursor, an address. */
+  named(name: string): unknown;
+}
+
+export interface ShownSchema extends DocumentedSchema {
+  properties?: Record<string, ShownSchema>;
+  items?: ShownSchema;
+  minimum?: number;
+  maximum?: number;
+  minLength?: number;
+  maxLength?: number;
+  pattern?: string;
+  examples?: unknown[];
+  default?: unknown;
+}
+
+/** A value that the schema takes. */
+export function goodValue(schema: ShownSchema, name: string, known: Known, chance: Chance): unknown {
+  const real = known.named(name);
+  if (real !== undefined && chance.is(0.9)) return real;
+  if (schema.enum !== undefined) return chance.pick(schema.enum);
+  switch (schema.type) {
+    case "object":
+      return goodObject(schema, known, chance);
+    case "array":
+      return Array.from({ length: chance.whole(0, 3) }, () => goodValue(schema.items ?? {}, name, known, chance));
+    case "boolean":
+      return chance.is(0.5);
+    case "integer":
+      return edge(schema.minimum ?? -1_000_000, schema.maximum ?? 1_000_000, chance);
+    case "string":
+      return goodText(schema, chance);
+    default:
+      return chance.pick(oddValues);
+  }
+}
+
+/** Second names of fields: given together with the first they are one thing said twice. */
+const aliases: ReadonlySet<string> = new Set(["mailboxName", "isRead", "cursor"]);
+
+function goodObject({ properties = {}, required = [] }: ShownSchema, known: Known, chance: Chance) {
+  const kept = Object.entries(properties).filter(
+    ([name]) => required.includes(name) || (!aliases.has(name) && chance.is(0.35)),
+  );
+  return Object.fromEntries(kept.map(([name, field]) => [name, goodValue(field, name, known, chance)]));
+}
+
+function goodText({ minLength, maxLength = 40, pattern, examples = [] }: ShownSchema, chance: Chance): unknown {
+  // A text without a least length is an id, a date, an address: what it may be, its schema does not say.
+  if (minLength === undefined) return examples.length > 0 ? chance.pick(examples) : "text";
+  const text = oddText(Math.max(1, edge(minLength, Math.min(maxLength, 3000), chance)), chance);
+  return pattern === undefined || new RegExp(pattern, "u").test(text) ? text : text.replaceAll(/[\r\n]/g, "-");
+}
+
+/** Something that this schema does not take. */
+export function badValue(schema: ShownSchema, chance: Chance): unknown {
+  const wrongType = oddValues.filter((value) => !isOfType(schema.type, value));
+  const { minimum, maximum, minLength, maxLength } = schema;
+  return chance.pick([
+    chance.pick(wrongType),
+    ...(minimum === undefined ? [] : [minimum - 1]),
+    ...(maximum === undefined || maximum >= Number.MAX_SAFE_INTEGER ? [] : [maximum + 1]),
+    ...(minLength === undefined || minLength < 1 ? [] : [""]),
+    ...(maxLength === undefined || maxLength > 5000 ? [] : ["x".repeat(maxLength + 1)]),
+    ...(schema.enum === undefined ? [] : [`${schema.enum[0]}x`]),
+  ]);
+}
+
+/** Anything at all. */
+export function oddValue(chance: Chance): unknown {
+  return chance.is(0.5) ? chance.pick(oddValues) : oddText(chance.whole(0, 300), chance);
+}
+
+const oddValues: readonly unknown[] = [
+  ...[null, true, false, 0, -1, 1.5, 1e308, -0, 2 ** 53, "", "0", "null", "\0", "\ud800", [], {}],
+  ...[[[]], [null], { "": "" }, { __proto__: null, constructor: 1 }, JSON.parse('{"__proto__": {"x": 1}}')],
+  ...[
+    "a".repeat(300),
+    "💥".repeat(200),
+    "\u202e\u0000",
+    "'; drop table messages --",
+    "../../etc/passwd",
+    "%00",
+    "\r\nX: y",
+  ],
+];
+
+function isOfType(type: string | undefined, value: unknown): boolean {
+  if (type === "integer") return Number.isInteger(value);
+  if (type === "array") return Array.isArray(value);
+  if (type === "object") return typeof value === "object" && value !== null && !Array.isArray(value);
+  // The fault of a text with NUL is of another kind.
+  return typeof value === type;
+}
+
+function edge(least: number, most: number, chance: Chance): number {
+  const edges = [least, most, least + 1, most - 1].filter((value) => value >= least && value <= most);
+  return chance.is(0.3) ? chance.pick(edges) : chance.whole(least, Math.min(most, least + 100));
+}
+
+/** Text of that many code points, of all sorts of letters. */
+export function oddText(length: number, chance: Chance): string {
+  const alphabet = chance.pick(alphabets);
+  return Array.from({ length }, () => chance.pick(alphabet)).join("");
+}
+
+const alphabets: readonly (readonly string[])[] = [
+  [..."abcdefghijklmnopqrstuvwxyz"],
+  [..."ABC abc 012 .,-_<>@&\"'"],
+  [..."äöüßéñøåЖдמשعあ漢字"],
+  [..."💥👩‍💻🏳️‍🌈é\u0301\u200b\u202e\ufeff\u2028"],
+  [..."\t\u0001\u007f\r\n x"],
+];
