@@ -97,11 +97,13 @@ export async function markAddressHeld(tx: Db, inboxId: string, username: string,
   );
 }
 
+const lockedFields = sql`${totalsOf("i")}, ${webhookOf("i")} as "hasWebhook"`;
+
 /** Locks in the order of ids, so that two batches that share inboxes wait for each other instead of dying. */
 export function lockInboxes(tx: Db, ids: readonly string[]): Promise<InboxTotals[]> {
   return query(
     tx,
-    sql`select ${totalsOf("i")}, ${webhookOf("i")} as "hasWebhook"
+    sql`select ${lockedFields}
         from inboxes i where id in (select json_array_elements_text(${JSON.stringify(ids)}::json)) and deleted_at is null
         order by id for update`,
   );
@@ -119,12 +121,14 @@ export async function lockFreeInboxes(db: Db, ids: readonly string[]): Promise<s
   return held.map(({ id }) => id);
 }
 
+const totalsAssigned = assigned(inboxes, inboxTotals);
+
 /** Writes what was decided under the lock. */
 export async function markInboxTotals(tx: Db, states: readonly InboxTotals[]): Promise<void> {
   if (states.length === 0) return;
   await query(
     tx,
-    sql`update inboxes set ${assigned(inboxes, inboxTotals)}
+    sql`update inboxes set ${totalsAssigned}
         from ${recordSet(inboxes, states, ["id", ...inboxTotals])} where inboxes.id = row.id`,
   );
 }

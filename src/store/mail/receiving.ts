@@ -153,7 +153,7 @@ export async function insertMails(
         unchanged as materialized (select (select count(*) from locked) = (select count(*) from asked)
           ${isGuess ? noneKnown : nothing} as are_all),
         ${sql.join(parts, sql`, `)}
-        update inboxes set ${assigned(inboxes, mailTotals)}, revision = row.revision + 1
+        update inboxes set ${totalsAssigned}, revision = row.revision + 1
         from asked row where inboxes.id = row.id and (select are_all from unchanged) returning 1`,
   );
   return written && mails.inboxes.map((inbox) => ({ ...inbox, revision: inbox.revision + 1 }));
@@ -221,6 +221,7 @@ const hasAnswered = sql`${ifUnchanged} on conflict (inbox_id, address) do update
 /** A thread that is there already is met by its key: an update that joins may be planned to read the table whole. */
 const threadChanged = sql`${ifUnchanged} on conflict (id) do update set ${replaced(threads, threadChanges)}`;
 
+const totalsAssigned = assigned(inboxes, mailTotals);
 const readInboxes = recordsWith({
   ...columnsOf(inboxes, ["id", "revision", ...mailTotals]),
   hasWebhook: messages.truncated,

@@ -21,12 +21,14 @@ export const threadChanges = [
   "hasAttachments",
 ] as const;
 
+const threadAssigned = assigned(threads, threadChanges);
+
 /** Writes what was decided under the lock on the threads' inboxes. */
 export async function markThreads(tx: Db, states: readonly ThreadState[]): Promise<void> {
   if (states.length === 0) return;
   await query(
     tx,
-    sql`update threads set ${assigned(threads, threadChanges)}
+    sql`update threads set ${threadAssigned}
         from ${recordSet(threads, states, ["id", ...threadChanges])} where threads.id = row.id`,
   );
 }

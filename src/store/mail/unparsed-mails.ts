@@ -44,11 +44,12 @@ export async function insertUnparsedMail(
 }
 
 const fields = allFields(unparsedMails);
+const unparsedFields = selected(unparsedMails, "u", fields);
 
 export async function listUnparsedMails(db: Db, sourceIds: readonly string[]): Promise<UnparsedMail[]> {
   const rows = await query<Row>(
     db,
-    sql`select ${selected(unparsedMails, "u", fields)} from unparsed_mails u
+    sql`select ${unparsedFields} from unparsed_mails u
         where u.source_id = any(array(select json_array_elements_text(${JSON.stringify(sourceIds)}::json)))`,
   );
   return rows.map(({ envelopeFrom: from, recipients, client, ...mail }) => ({

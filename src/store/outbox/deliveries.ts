@@ -49,6 +49,9 @@ const keptAttempts = 100;
 export type DeliveryRow = typeof deliveries.$inferSelect;
 
 const attemptFields = ["attemptedAt", "status", "latencyMs", "error", "response"] as const;
+const attemptInto = sql`insert into deliveries (event_id, attempt, ${columnNames(deliveries, attemptFields)})
+  select "subjectId", attempt, ${fieldsOf("settled", attemptFields)}`;
+const attemptReplaced = replaced(deliveries, attemptFields);
 
 /** What an attempt to deliver an event came to. */
 export interface DeliverySettlement {
@@ -97,9 +100,8 @@ export async function settleDeliveries(db: Db, settlements: readonly DeliverySet
           returning o.subject_id
         ),
         logged as (
-          insert into deliveries (event_id, attempt, ${columnNames(deliveries, attemptFields)})
-          select "subjectId", attempt, ${fieldsOf("settled", attemptFields)} from settled where "attemptedAt" is not null
-          on conflict (event_id, attempt) do update set ${replaced(deliveries, attemptFields)}
+          ${attemptInto} from settled where "attemptedAt" is not null
+          on conflict (event_id, attempt) do update set ${attemptReplaced}
         ),
         forgotten as (
           delete from deliveries d using settled

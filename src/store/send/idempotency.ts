@@ -44,12 +44,14 @@ export async function insertKeyUses(tx: Db, uses: readonly KeyUse[], expiredBefo
   return new Set(taken.map((use) => use.subjectId));
 }
 
+const usedFields = selected(idempotencyKeys, "used", useFields);
+
 /** The lateral look-up keeps to the index, also with a plan that was made while the table was empty. */
 export async function listKeyUses(db: Db, names: readonly KeyName[]): Promise<KeyUse[]> {
   if (names.length === 0) return [];
   return query(
     db,
-    sql`select ${selected(idempotencyKeys, "used", useFields)} from ${recordSet(idempotencyKeys, names, nameFields)}
+    sql`select ${usedFields} from ${recordSet(idempotencyKeys, names, nameFields)}
         cross join lateral (select * from idempotency_keys used where used.account_id = row."accountId"
           and used.operation = row.operation and used.key = row.key limit 1) used`,
   );

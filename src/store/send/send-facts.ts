@@ -48,7 +48,7 @@ export async function listSendFacts(
               and created_at > ${window.after} and created_at <= ${window.upTo}
               order by created_at desc limit asked.up_to) newest) used
         )
-        select ${totalsOf("sender")}, sender.revision,
+        select ${senderFields}, sender.revision,
           sender.in_window as "inWindow", sender.oldest as "oldestInWindowAt",
           used.fingerprint, used.subject_id as "subjectId", used.created_at as "usedAt",
           case when asked.recipient is not null then exists (select from correspondents c
@@ -64,6 +64,8 @@ export async function listSendFacts(
   );
   return rows.map((row, place) => factOf(row, asked[place]));
 }
+
+const senderFields = totalsOf("sender");
 
 interface FactRow extends Nullable<Sender> {
   fingerprint: string | null;

@@ -27,16 +27,13 @@ export async function insertSends(db: Db, sends: AcceptedSends): Promise<Set<str
     sql`with asked as materialized (select * from ${recordSet(inboxes, sends.senders, ["id", "revision", ...sendTotals])}),
         unchanged as materialized (select i.id from inboxes i join asked on i.id = asked.id
           where i.revision = asked.revision and i.deleted_at is null for update of i skip locked),
-        sender as (update inboxes set ${assigned(inboxes, sendTotals)}, revision = row.revision + 1
+        sender as (update inboxes set ${totalsAssigned}, revision = row.revision + 1
           from asked row where inboxes.id = row.id and row.id in (select id from unchanged) returning inboxes.id),
-        used as (insert into idempotency_keys (${columnNames(idempotencyKeys, useFields)})
-          select ${fieldsOf("row", useFields)} from ${recordsOf(sendKeyUses, sends.keyUses)} ${whereWritten}),
+        used as (${keyInto} from ${recordsOf(sendKeyUses, sends.keyUses)} ${whereWritten}),
         thread as (${insertion(threads, sends.threads, threadChanged)}),
-        message as (insert into messages (${columnNames(messages, messageFields)}, direction, status, cc, attachment_count)
-          select ${fieldsOf("row", messageFields)}, 'outbound', 'pending', '{}', 0
-          from ${recordSet(messages, sends.messages, messageFields)} ${whereWritten}),
+        message as (${messageInto} from ${recordSet(messages, sends.messages, messageFields)} ${whereWritten}),
         ${cold}
-        outboxed as (insert into outbox (${columnNames(outbox, outboxFields)}, kind) select ${fieldsOf("row", outboxFields)}, 'relay'
+        outboxed as (${outboxInto}
           from ${recordSet(outbox, sends.outboxItems, outboxFields)} ${whereWritten})
         select id from sender`,
   );
@@ -56,6 +53,12 @@ const messageFields = [
   ...(["id", "inboxId", "threadId", "seq", "directionSeq", "createdAt", "rfcMessageId", "messageIdHash"] as const),
   ...(["fromAddr", "toAddr", "replyTo", "subject", "bodyText", "bodyHtml", "inReplyTo", "referenceIds"] as const),
 ];
+
+const totalsAssigned = assigned(inboxes, sendTotals);
+const keyInto = sql`insert into idempotency_keys (${columnNames(idempotencyKeys, useFields)}) select ${fieldsOf("row", useFields)}`;
+const messageInto = sql`insert into messages (${columnNames(messages, messageFields)}, direction, status, cc, attachment_count)
+  select ${fieldsOf("row", messageFields)}, 'outbound', 'pending', '{}', 0`;
+const outboxInto = sql`insert into outbox (${columnNames(outbox, outboxFields)}, kind) select ${fieldsOf("row", outboxFields)}, 'relay'`;
 
 const whereWritten = sql` where row."inboxId" in (select id from sender)`;
 
