@@ -20,7 +20,15 @@ export function accountCommands(program: Command): void {
   );
 
   const key = program.command("key").description("API keys");
-  ofAccount(key.command("create").description("make a key; it is shown this once"), "key create");
+  reporting(
+    key
+      .command("create")
+      .description("make a key; it is shown this once")
+      .option("--name <name>", "to tell it from others: what it is for")
+      .option("--account <name>", "the first account where left out"),
+    ({ account, name }: { account?: string; name?: string }) =>
+      admin({ operation: "key create", arguments: { account, name } }),
+  );
   ofAccount(key.command("list").description("list the keys"), "key list");
   reporting(key.command("revoke <id>").description("refuse a key from now on"), (id: string) =>
     admin({ operation: "key revoke", arguments: { id } }),

@@ -26,16 +26,17 @@ const operations = {
     const accounts = await listAccounts(deps.db.api);
     return accounts.map(({ createdAt, ...account }) => ({ ...account, createdAt: createdAt.toISOString() }));
   },
-  async "key create"(deps: Deps, { account }: Arguments) {
-    const { id } = await accountNamed(deps, account);
-    const { id: keyId, key } = await createKey(deps, deps.db.api, id);
-    return { id: keyId, apiKey: key };
+  async "key create"(deps: Deps, { account, name }: Arguments) {
+    const { id: accountId } = await accountNamed(deps, account);
+    const { id, key } = await createKey(deps, deps.db.api, { accountId, name });
+    return { id, apiKey: key };
   },
   async "key list"(deps: Deps, { account }: Arguments) {
     const { id } = await accountNamed(deps, account);
     const keys = await listApiKeys(deps.db.api, id);
     return keys.map((key) => ({
       id: key.id,
+      name: key.name,
       key: `${key.prefix}…${key.lastFour}`,
       createdAt: key.createdAt.toISOString(),
       lastUsedAt: key.lastUsedAt?.toISOString() ?? null,

@@ -6,6 +6,7 @@ import claimers from "../../drizzle/0003_claimers.sql" with { type: "text" };
 import beyondCore from "../../drizzle/0004_beyond_core.sql" with { type: "text" };
 import inboxRevision from "../../drizzle/0005_inbox_revision.sql" with { type: "text" };
 import mailClient from "../../drizzle/0006_mail_client.sql" with { type: "text" };
+import keyNames from "../../drizzle/0007_key_names.sql" with { type: "text" };
 import journal from "../../drizzle/meta/_journal.json" with { type: "json" };
 import { type Database, type Db, query, transaction } from "../database/db.ts";
 import { lockNumber } from "./locks.ts";
@@ -25,6 +26,7 @@ const texts: Readonly<Record<string, string>> = {
   "0004_beyond_core": beyondCore,
   "0005_inbox_revision": inboxRevision,
   "0006_mail_client": mailClient,
+  "0007_key_names": keyNames,
 };
 
 export const migrations: readonly Migration[] = journal.entries.map(({ tag }) => {

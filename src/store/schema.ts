@@ -60,6 +60,8 @@ export const apiKeys = pgTable(
     accountId: id()
       .notNull()
       .references(() => accounts.id),
+    /** For people, to tell keys apart. Null of a key that was made without one. */
+    name: text(),
     /** SHA-256 in hex: the key itself is never kept. */
     hash: text().notNull().unique(),
     prefix: text().notNull(),

@@ -56,6 +56,16 @@ test("accounts and keys are made beside the running service", async () => {
   expect(listed.stdout).toMatch(/ acme .*enterprise/);
 });
 
+test("a key is told from others by its name, which is where it came from unless one is given", async () => {
+  const words = ["--account", "acme"];
+  for (const name of [["--name", "  billing robot "], []])
+    expect(await runInboxd(["key", "create", ...words, ...name], here)).toMatchObject({ code: 0, stderr: "" });
+  const ofAcme = JSON.parse((await runInboxd(["key", "list", "--json", ...words], here)).stdout);
+  expect(ofAcme.map(({ name }: { name: string | null }) => name)).toEqual([null, "billing robot", "account create"]);
+  const ofFirst = JSON.parse((await runInboxd(["key", "list", "--json"], here)).stdout);
+  expect(ofFirst).toMatchObject([{ name: "first start", key: `${firstKey.slice(0, 8)}…${firstKey.slice(-4)}` }]);
+});
+
 test("a key works as soon as it is made, and no longer once it is revoked", async () => {
   const made = await runInboxd(["key", "create", "--json"], here);
   const { id, apiKey } = JSON.parse(made.stdout) as { id: string; apiKey: string };
@@ -69,6 +79,8 @@ test("a key works as soon as it is made, and no longer once it is revoked", asyn
 
 const refused: readonly [what: string, words: string[], says: RegExp][] = [
   ["a name that is taken", ["account", "create", "default"], /^Cannot create account: the name "default" is taken\n$/],
+  ["a key of no name", ["key", "create", "--name", " "], /^Cannot create key: its name must be 1 to 100 characters /],
+  ["a key of two lines", ["key", "create", "--name", "a\nb"], /^Cannot create key: its name must be 1 to 100 /],
   ["a key that there is not", ["key", "revoke", "key_0"], /^Cannot revoke key: there is no key key_0 in force\n$/],
   [
     "an account that there is not",
@@ -202,6 +214,8 @@ test("a later start shows no secrets, and takes the key that it is given", watch
   expect(inboxd.printed()).not.toMatch(/API key|Webhook secret|given_by_the_environment/);
   expect((await inboxd.request("GET", "/v1/inboxes")).status).toBe(200);
   expect((await inboxd.request("GET", "/v1/inboxes", undefined, firstKey)).status).toBe(200);
+  const keys = JSON.parse((await runInboxd(["key", "list", "--json"], { ...here, env })).stdout);
+  expect(keys[0]).toMatchObject({ name: "API_KEY" });
   console.log(`Cold start on ${engine}, from nothing: ${first}; later: ${took(inboxd)}`);
   // The contract's 2 s and 1 s are for an idle machine; beside other tests only the processor's time can be judged.
   expect(inboxd.coldStartCpuMs ?? 0).toBeLessThan(4_000);

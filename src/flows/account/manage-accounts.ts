@@ -3,6 +3,7 @@ import { Refusal } from "../../domain/errors.ts";
 import type { Plan } from "../../domain/limits.ts";
 import { sha256Hex } from "../../standards/digest.ts";
 import { newWebhookSecret } from "../../standards/signature.ts";
+import { isCleanText } from "../../standards/text.ts";
 import {
   type Account,
   findAccountByName,
@@ -22,11 +23,21 @@ export interface NewKey {
   key: string;
 }
 
-export async function createKey(deps: Deps, db: Db, accountId: string, key = newApiKey(deps)): Promise<NewKey> {
+export interface KeyRequest {
+  accountId: string;
+  /** For people, to tell keys apart: what it is for, or where it comes from. */
+  name?: string | undefined;
+  /** Drawn where left out. */
+  key?: string;
+}
+
+export async function createKey(deps: Deps, db: Db, request: KeyRequest): Promise<NewKey> {
+  const { accountId, key = newApiKey(deps) } = request;
+  const name = request.name === undefined ? null : checkedName("create key", request.name);
   const createdAt = deps.now();
   const id = deps.newId("key", createdAt);
   const hash = sha256Hex(key);
-  await insertApiKey(db, { id, accountId, hash, prefix: key.slice(0, 8), lastFour: key.slice(-4), createdAt });
+  await insertApiKey(db, { id, accountId, name, hash, prefix: key.slice(0, 8), lastFour: key.slice(-4), createdAt });
   // Somebody may have tried it before it was one: API_KEY is an operator's own words.
   await notify(db, { kind: "key", hash });
   return { id, key };
@@ -36,18 +47,22 @@ export async function createAccount(
   deps: Deps,
   request: { name: string; plan: Plan },
 ): Promise<{ account: Account; apiKey: string }> {
-  const name = request.name.trim();
-  if (!/^\S(?:.{0,98}\S)?$/u.test(name)) {
-    throw new Refusal("validation_error", "Cannot create account: its name must be 1 to 100 characters on one line");
-  }
+  const name = checkedName("create account", request.name);
   const createdAt = deps.now();
   const account: Account = { id: deps.newId("acc", createdAt), name, plan: request.plan, createdAt };
   return transaction(deps.db.api, async (tx) => {
     if (!(await insertAccount(tx, account)))
       throw new Refusal("validation_error", `Cannot create account: the name "${name}" is taken`);
-    const { key } = await createKey(deps, tx, account.id);
+    const { key } = await createKey(deps, tx, { accountId: account.id, name: "account create" });
     return { account, apiKey: key };
   });
+}
+
+/** The name that an operator gives to something, without white space around it. */
+function checkedName(doing: string, given: string): string {
+  const name = given.trim();
+  if (/^\S(?:.{0,98}\S)?$/u.test(name) && isCleanText(name)) return name;
+  throw new Refusal("validation_error", `Cannot ${doing}: its name must be 1 to 100 characters on one line`);
 }
 
 /** True when there was such a key to revoke. Every process hears of it and forgets the key. */
@@ -100,8 +115,10 @@ export async function seedFirstAccount(deps: Deps, seeds: Seeds): Promise<FirstS
     const madeWebhook = (found === undefined || seeds.webhookUrl !== undefined) && (await insertWebhook(tx, webhook));
     if (!madeWebhook && seeds.webhookUrl !== undefined) await markFirstWebhookUrl(tx, account.id, seeds.webhookUrl);
 
-    const made = seeds.apiKey === undefined && found === undefined ? await createKey(deps, tx, account.id) : undefined;
-    if (seeds.apiKey !== undefined) await createKey(deps, tx, account.id, seeds.apiKey);
+    const isOursToMake = seeds.apiKey === undefined && found === undefined;
+    const accountId = account.id;
+    const made = isOursToMake ? await createKey(deps, tx, { accountId, name: "first start" }) : undefined;
+    if (seeds.apiKey !== undefined) await createKey(deps, tx, { accountId, name: "API_KEY", key: seeds.apiKey });
     return {
       apiKey: made?.key,
       webhookSecret: madeWebhook && seeds.webhookSecret === undefined ? secret : undefined,

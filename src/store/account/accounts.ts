@@ -35,7 +35,7 @@ export async function insertAccount(db: Db, account: Account): Promise<boolean> 
 
 export type ApiKey = Pick<
   typeof apiKeys.$inferSelect,
-  "id" | "accountId" | "hash" | "prefix" | "lastFour" | "createdAt"
+  "id" | "accountId" | "name" | "hash" | "prefix" | "lastFour" | "createdAt"
 >;
 
 /** Passes over a key that is known already. */
@@ -53,7 +53,15 @@ export async function findAccountOfKey(db: Db, hash: string): Promise<(Account &
   return account;
 }
 
-const shownKeyFields = selected(apiKeys, "k", ["id", "prefix", "lastFour", "createdAt", "lastUsedAt", "revokedAt"]);
+const shownKeyFields = selected(apiKeys, "k", [
+  "id",
+  "name",
+  "prefix",
+  "lastFour",
+  "createdAt",
+  "lastUsedAt",
+  "revokedAt",
+]);
 
 export type ApiKeyInfo = Selected<typeof shownKeyFields>;
 

@@ -16,7 +16,7 @@ test("a key is remembered while revocations are heard, but not when it was revok
   const keys = authenticator(deps);
   keys.setHearing(true);
   const { account } = await createAccount(deps, { name: "asked twice", plan: "developer" });
-  const [kept, raced] = await Promise.all([1, 2].map(() => createKey(deps, deps.db.api, account.id)));
+  const [kept, raced] = await Promise.all([1, 2].map(() => createKey(deps, deps.db.api, { accountId: account.id })));
   if (kept === undefined || raced === undefined) throw new Error("No key was made");
 
   expect(await keys.authenticate(kept.key)).toMatchObject({ id: account.id });
@@ -37,7 +37,7 @@ test("what is nobody's key is looked up once in five seconds, and opens at once 
   keys.setHearing(true);
   const silent = "a key that is made silently, as if its notification were lost";
   expect(await keys.authenticate(silent)).toBeUndefined();
-  const row = { id: "key_1", accountId: account.id, prefix: "", lastFour: "", createdAt: deps.now() };
+  const row = { id: "key_1", accountId: account.id, name: null, prefix: "", lastFour: "", createdAt: deps.now() };
   await insertApiKey(deps.db.api, { ...row, hash: sha256Hex(silent) });
   expect(await keys.authenticate(silent)).toBeUndefined();
   world.clock.pass(5_000);
@@ -46,7 +46,7 @@ test("what is nobody's key is looked up once in five seconds, and opens at once 
   // The clock stands still: only hearing of it can make the service look again.
   const told = "a-key-that-is-made-and-told-of";
   expect((await world.api("/v1/inboxes", { apiKey: told })).status).toBe(401);
-  await createKey(deps, deps.db.api, account.id, told);
+  await createKey(deps, deps.db.api, { accountId: account.id, key: told });
   let status = 401;
   for (const until = performance.now() + 5_000; status === 401 && performance.now() < until; ) {
     ({ status } = await world.api("/v1/inboxes", { apiKey: told }));
