@@ -9,8 +9,11 @@ import { doctorCommand } from "./commands/doctor.ts";
 import { isSystemTrouble, reasonOf, UsageError } from "./commands/failure.ts";
 import { healthcheckCommand } from "./commands/healthcheck.ts";
 import { listenCommand } from "./commands/listen.ts";
-import { mailCommands } from "./commands/mail.ts";
 import { portableCommands } from "./commands/portable.ts";
+import { eventCommands } from "./commands/read/events.ts";
+import { inboxCommands } from "./commands/read/inboxes.ts";
+import { messageCommands } from "./commands/read/messages.ts";
+import { threadCommands } from "./commands/read/threads.ts";
 import { sendCommand } from "./commands/send.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { systemdCommand } from "./commands/systemd.ts";
@@ -26,8 +29,11 @@ const commands: readonly Register[] = [
   serveCommand,
   upkeepCommands,
   accountCommands,
-  mailCommands,
+  inboxCommands,
   sendCommand,
+  messageCommands,
+  threadCommands,
+  eventCommands,
   portableCommands,
   demoCommand,
   listenCommand,

@@ -1,9 +1,14 @@
 import type { Command } from "commander";
+import { realWorld } from "../service/time-and-chance.ts";
 import { printed } from "./print.ts";
+import type { Calendar } from "./short-time.ts";
 import { tell } from "./terminal.ts";
 
 /** Adds the commands of one matter to the program. */
 export type Register = (program: Command) => void;
+
+/** What a command makes of what it was given, as a person shall see it: fields, rows, or a text. */
+export type Shown<Given extends unknown[], Made> = (made: Made, calendar: Calendar, ...given: Given) => object | string;
 
 /**
  * What a command makes is printed: with `--json` all of it, for a script; for a person what `shown` picks from it.
@@ -11,11 +16,19 @@ export type Register = (program: Command) => void;
 export function reporting<Given extends unknown[], Made extends object>(
   command: Command,
   work: (...given: Given) => Promise<Made>,
-  shown: (made: Made) => object = (made) => made,
+  shown: Shown<Given, Made> = (...[made]) => made,
 ): void {
   command.option("--json", "print JSON").action(async (...given: unknown[]) => {
     const { json = false } = command.opts<{ json?: boolean }>();
     const made = await work(...(given as Given));
-    tell(printed(json ? made : shown(made), json));
+    const seen = json ? made : shown(made, calendarHere(), ...(given as Given));
+    tell(printed(seen, json, process.stdout.columns ?? usualColumns));
   });
+}
+
+/** Where nobody says how wide the screen is, as in a pipe. */
+const usualColumns = 80;
+
+function calendarHere(): Calendar {
+  return { now: realWorld.now(), timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone };
 }

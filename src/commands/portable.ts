@@ -12,8 +12,8 @@ import { reporting } from "./cli.ts";
 import { refuseWithoutDatabase } from "./database-there.ts";
 import { exportToFile, exportToStdout, wentAway } from "./move/export-target.ts";
 import { openImport } from "./move/import-source.ts";
-import { printed } from "./print.ts";
-import { tell } from "./terminal.ts";
+import { lines } from "./print.ts";
+import { jsonOf, tell } from "./terminal.ts";
 
 /** Moving the service: from the embedded database to Postgres, or into a backup. */
 export function portableCommands(program: Command): void {
@@ -37,7 +37,7 @@ async function exportAs(path: string, { json = false }: { json?: boolean }): Pro
   const end = await (path === "-" ? exportToStdout(readOut) : exportToFile(path, readOut));
   const { rows, sha256 } = end;
   const made = path === "-" ? { rows, sha256 } : { file: path, rows, sha256 };
-  tell(printed(made, json), path === "-" ? process.stderr : process.stdout);
+  tell(json ? jsonOf(made, 2) : lines(made), path === "-" ? process.stderr : process.stdout);
 }
 
 async function importFrom(path: string): Promise<object> {

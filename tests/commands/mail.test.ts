@@ -25,7 +25,7 @@ test("an inbox is made, listed, and refused the second time with code and detail
   expect([again.code, again.stdout]).toEqual([1, ""]);
   expect(again.stderr).toBe('address_taken: Cannot create inbox: the address "ada" is taken\n');
   expect(JSON.parse(list.stdout)).toEqual({ data: [inbox], total: 1 });
-  expect(table.stdout).toMatch(/^id +address +externalId +createdAt\ninb_\w+ +ada@inbox\.localhost +user-7 /);
+  expect(table.stdout).toMatch(/^created +address +externalId +id\n\S+.* ada@inbox\.localhost +user-7 +inb_\w+$/m);
 });
 
 test("what a list is asked for reaches the server", async () => {
