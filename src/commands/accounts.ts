@@ -4,6 +4,25 @@ import { plans } from "../domain/limits.ts";
 import { checkWebhookUrl } from "../domain/webhook-url.ts";
 import { admin } from "./admin.ts";
 import { reporting } from "./cli.ts";
+import { shortTime } from "./short-time.ts";
+import { webhookEventCommands } from "./webhook-events.ts";
+
+interface AccountRow {
+  id: string;
+  name: string;
+  plan: string;
+  inboxCount: number;
+  createdAt: string;
+}
+
+interface KeyRow {
+  id: string;
+  name: string | null;
+  key: string;
+  createdAt: string;
+  lastUsedAt: string | null;
+  revokedAt: string | null;
+}
 
 /** Accounts, their keys and where their events go. */
 export function accountCommands(program: Command): void {
@@ -15,8 +34,13 @@ export function accountCommands(program: Command): void {
       .addOption(new Option("--plan <plan>", "what its limits go by").choices(plans).default("developer")),
     (name: string, { plan }: { plan: string }) => admin({ operation: "account create", arguments: { name, plan } }),
   );
-  reporting(account.command("list").description("list the accounts"), () =>
-    admin({ operation: "account list", arguments: {} }),
+  reporting(
+    account.command("list").description("list the accounts"),
+    async () => (await admin({ operation: "account list", arguments: {} })) as AccountRow[],
+    (accounts, calendar) =>
+      accounts.map(({ id, name, plan, inboxCount, createdAt }) => {
+        return { name, plan, inboxes: inboxCount, created: shortTime(createdAt, calendar), id };
+      }),
   );
 
   const key = program.command("key").description("API keys");
@@ -29,12 +53,29 @@ export function accountCommands(program: Command): void {
     ({ account, name }: { account?: string; name?: string }) =>
       admin({ operation: "key create", arguments: { account, name } }),
   );
-  ofAccount(key.command("list").description("list the keys"), "key list");
+  reporting(
+    key
+      .command("list")
+      .description("list the keys, newest first")
+      .option("--account <name>", "the first account where left out"),
+    async ({ account }: { account?: string }) =>
+      (await admin({ operation: "key list", arguments: { account } })) as KeyRow[],
+    (keys, calendar) =>
+      keys.map(({ id, name, key, createdAt, lastUsedAt, revokedAt }) => ({
+        name,
+        key,
+        created: shortTime(createdAt, calendar),
+        used: shortTime(lastUsedAt, calendar),
+        revoked: shortTime(revokedAt, calendar),
+        id,
+      })),
+  );
   reporting(key.command("revoke <id>").description("refuse a key from now on"), (id: string) =>
     admin({ operation: "key revoke", arguments: { id } }),
   );
 
   const webhook = program.command("webhook").description("where an account's events go");
+  webhookEventCommands(webhook);
   ofAccount(webhook.command("show").description("print the address"), "webhook show");
   reporting(
     webhook

@@ -6,6 +6,8 @@ import { DataDirectoryInUse, openDatabase } from "../database/db.ts";
 import { idMaker } from "../domain/ids.ts";
 import { realWorld } from "../service/time-and-chance.ts";
 import { migrate } from "../store/migrate.ts";
+import { version } from "../version.ts";
+import { webhookClient } from "../webhook/client.ts";
 import { refuseWithoutDatabase } from "./database-there.ts";
 
 /**
@@ -26,6 +28,11 @@ async function here(request: AdminRequest): Promise<object> {
   // The first account may be made by hand; all else is about what is there.
   if (request.operation !== "account create") refuseWithoutDatabase(request.operation, config);
   const db = await openDatabase({ url: config.databaseUrl, dataDir: config.dataDir });
+  const webhooks = webhookClient({
+    allowPrivate: config.allowPrivateWebhooks,
+    timeoutMs: config.webhookTimeoutMs,
+    version,
+  });
   try {
     await migrate(db);
     const deps = {
@@ -36,10 +43,12 @@ async function here(request: AdminRequest): Promise<object> {
       mailDomain: config.mailDomain,
       limits: config.limits,
       allowPrivateWebhooks: config.allowPrivateWebhooks,
+      webhooks,
       nudge: () => undefined,
     };
     return await administer(deps, request);
   } finally {
+    webhooks.close();
     await db.close();
   }
 }

@@ -1,14 +1,20 @@
-import { Refusal } from "../domain/errors.ts";
+import { notFound, Refusal } from "../domain/errors.ts";
 import { type Plan, plans } from "../domain/limits.ts";
 import { accountNamed, createAccount, createKey, revokeKey } from "../flows/account/manage-accounts.ts";
 import type { Deps } from "../flows/deps.ts";
-import { rotateWebhookSecret, setWebhookUrl } from "../flows/events/manage-webhook.ts";
+import { rotateWebhookSecret, setWebhookUrl, unsetWebhook, webhookWithUrl } from "../flows/events/manage-webhook.ts";
+import { redeliverEvent } from "../flows/events/redeliver-event.ts";
+import { testWebhook } from "../flows/events/test-webhook.ts";
 import { listAccounts, listApiKeys } from "../store/account/accounts.ts";
 import { findWebhook } from "../store/account/webhooks.ts";
+import { listDeliveries } from "../store/outbox/deliveries.ts";
+import { findEvent } from "../store/outbox/events.ts";
 import { findSetting, serviceIdSetting } from "../store/upkeep/settings.ts";
+import type { WebhookClient } from "../webhook/client.ts";
 
 export interface AdminDeps extends Deps {
   allowPrivateWebhooks: boolean;
+  webhooks: WebhookClient;
 }
 
 type Arguments = Readonly<Record<string, string | undefined>>;
@@ -59,6 +65,27 @@ const operations = {
       disabledAt: webhook?.disabledAt?.toISOString() ?? null,
     };
   },
+  async "webhook test"(deps: AdminDeps, { account }: Arguments) {
+    return testWebhook(deps, (await accountNamed(deps, account)).id);
+  },
+  async "webhook deliveries"(deps: Deps, { account, event = "" }: Arguments) {
+    const { id } = await accountNamed(deps, account);
+    const found = await findEvent(deps.db.api, id, event);
+    if (found === undefined) throw notFound("event");
+    const deliveries = await listDeliveries(deps.db.api, { eventId: found.id, after: 0, limit: mostDeliveries });
+    return deliveries.map((delivery) => ({ ...delivery, attemptedAt: delivery.attemptedAt.toISOString() }));
+  },
+  async "webhook redeliver"(deps: Deps, { account, event = "" }: Arguments) {
+    const { id } = await accountNamed(deps, account);
+    await redeliverEvent(deps, id, event);
+    return { event, status: "queued" };
+  },
+  async "webhook delete"(deps: Deps, { account }: Arguments) {
+    const { id } = await accountNamed(deps, account);
+    const { url } = await webhookWithUrl(deps, id, "delete webhook");
+    await unsetWebhook(deps, id);
+    return { url, deleted: true };
+  },
   async "webhook set"(deps: AdminDeps, { account, url = "" }: Arguments) {
     const { id } = await accountNamed(deps, account);
     const { webhook, secret } = await setWebhookUrl(deps, id, url);
@@ -77,6 +104,9 @@ const operations = {
     return { id: (await findSetting(deps.db.api, serviceIdSetting)) ?? null };
   },
 } satisfies Record<string, (deps: AdminDeps, given: Arguments) => Promise<object>>;
+
+/** More than are kept of an event. */
+const mostDeliveries = 1_000;
 
 export type AdminOperation = keyof typeof operations;
 

@@ -108,7 +108,7 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
   numbers.listener(smtp);
   if (db.engine === "embedded") {
     const { dataDir, allowPrivateWebhooks } = config;
-    opened.push(serveControl({ ...deps, dataDir, allowPrivateWebhooks, version }).close);
+    opened.push(serveControl({ ...deps, webhooks, dataDir, allowPrivateWebhooks, version }).close);
   }
   doors.areOpen = true;
 

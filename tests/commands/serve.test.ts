@@ -52,8 +52,8 @@ test("accounts and keys are made beside the running service", async () => {
   const { apiKey } = JSON.parse(made.stdout) as { apiKey: string };
   expect((await inboxd.request("GET", "/v1/inboxes", undefined, apiKey)).status).toBe(200);
   const listed = await runInboxd(["account", "list"], here);
-  expect(listed.stdout).toMatch(/^name .*plan|^id .*name .*plan/m);
-  expect(listed.stdout).toMatch(/ acme .*enterprise/);
+  expect(listed.stdout).toMatch(/^name +plan +inboxes +created +id\n/);
+  expect(listed.stdout).toMatch(/^acme +enterprise +0 .* acc_/m);
 });
 
 test("a key is told from others by its name, which is where it came from unless one is given", async () => {
