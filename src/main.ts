@@ -3,6 +3,7 @@ import { Command, CommanderError } from "commander";
 import { accountCommands } from "./commands/accounts.ts";
 import { ApiProblem } from "./commands/api-client.ts";
 import type { Register } from "./commands/cli.ts";
+import { completionCommand } from "./commands/completion.ts";
 import { demoCommand } from "./commands/demo.ts";
 import { dnsCommand } from "./commands/dns.ts";
 import { doctorCommand } from "./commands/doctor.ts";
@@ -41,6 +42,7 @@ const commands: readonly Register[] = [
   doctorCommand,
   dnsCommand,
   systemdCommand,
+  completionCommand,
 ];
 
 process.exit(await run());

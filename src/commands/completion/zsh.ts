@@ -1,0 +1,70 @@
+import { type Choice, namesOf, type Place } from "./places.ts";
+
+export function zshCompletion(places: readonly Place[]): string {
+  return `#compdef inboxd
+# For this shell:  eval "$(inboxd completion zsh)"
+# For every shell: inboxd completion zsh > a file called _inboxd in a directory of $fpath
+_inboxd() {
+  local at='' word='' names valued filed takes_file i
+  local -a below options choices
+  for ((i = 2; i <= CURRENT; i++)); do
+    below=() options=() choices=() names='' valued='' filed='' takes_file=''
+    case "$at" in
+${places.map(clause).join("\n")}
+    esac
+    word=$words[i]
+    ((i == CURRENT)) && break
+    if [[ " $valued " == *" $word "* ]]; then
+      if ((i + 1 == CURRENT)); then
+        [[ " $filed " == *" $word "* ]] && _files
+        return
+      fi
+      ((i += 1))
+    elif [[ " $names " == *" $word "* ]]; then
+      at+=" $word"
+    fi
+  done
+  if [[ $word == -* ]]; then
+    _describe -o option options
+  elif [[ -n $takes_file ]]; then
+    _files
+  elif (($#choices)); then
+    _describe argument choices
+  elif (($#below)); then
+    _describe command below
+  fi
+}
+# The file of a function that was loaded runs as that function; a text that is evaluated makes it known.
+if [[ $funcstack[1] == _inboxd ]]; then
+  _inboxd "$@"
+else
+  compdef _inboxd inboxd
+fi
+`;
+}
+
+function clause({ at, commands, options, words, takesFile }: Place): string {
+  const described = options.flatMap(({ names, description }) => names.map((name) => ({ name, description })));
+  const lines = [
+    `below=(${commands.map(item).join(" ")})`,
+    `names=${quoted(commands.map(({ name }) => name).join(" "))}`,
+    `options=(${described.map(item).join(" ")})`,
+    `valued=${quoted(namesOf(options, "text", "file").join(" "))}`,
+    `filed=${quoted(namesOf(options, "file").join(" "))}`,
+    `choices=(${words.map(quoted).join(" ")})`,
+    `takes_file=${quoted(takesFile ? "yes" : "")}`,
+  ];
+  return `      ${quoted(at)})\n${lines
+    .filter((line) => !/=(?:\(\)|'')$/.test(line))
+    .map((line) => `        ${line}\n`)
+    .join("")}        ;;`;
+}
+
+/** A colon ends the name. */
+function item({ name, description }: Choice): string {
+  return quoted(`${name.replaceAll(":", "\\:")}:${description}`);
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
