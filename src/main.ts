@@ -7,6 +7,7 @@ import { completionCommand } from "./commands/completion.ts";
 import { demoCommand } from "./commands/demo.ts";
 import { dnsCommand } from "./commands/dns.ts";
 import { doctorCommand } from "./commands/doctor.ts";
+import { addExamples } from "./commands/examples.ts";
 import { isSystemTrouble, reasonOf, UsageError } from "./commands/failure.ts";
 import { healthcheckCommand } from "./commands/healthcheck.ts";
 import { listenCommand } from "./commands/listen.ts";
@@ -54,6 +55,7 @@ async function run(): Promise<number> {
     .exitOverride()
     .showHelpAfterError();
   for (const register of commands) register(program);
+  addExamples(program);
   try {
     await program.parseAsync();
     return Number(process.exitCode ?? exitCodes.done);

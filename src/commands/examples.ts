@@ -1,0 +1,74 @@
+import type { Command } from "commander";
+
+/**
+ * How each command is used, for the end of its help. Of two lines the second shows more. The ids and addresses of the
+ * documentation stand for one's own; tests/commands/examples.test.ts puts real ones there and runs every line.
+ */
+const examples: Readonly<Record<string, readonly string[]>> = {
+  inboxd: ["inboxd serve", "inboxd doctor"],
+  serve: ["inboxd serve", "PORT=0 MAIL_DOMAIN=mail.example.com inboxd serve"],
+  migrate: ["inboxd migrate"],
+  config: ["inboxd config", "inboxd config --json"],
+  version: ["inboxd version"],
+
+  account: ["inboxd account create acme --plan enterprise", "inboxd account list"],
+  "account create": ["inboxd account create umbrella", "inboxd account create globex --plan free --json"],
+  "account list": ["inboxd account list"],
+  key: ["inboxd key create --name billing", "inboxd key list"],
+  "key create": ["inboxd key create --name billing", "inboxd key create --name robot --account acme --json"],
+  "key list": ["inboxd key list", "inboxd key list --account acme"],
+  "key revoke": ["inboxd key revoke key_01jpw7z1x2e9a8r5k3m0t6vqhd"],
+
+  webhook: ["inboxd webhook set https://example.com/hooks/inboxd", "inboxd webhook test"],
+  "webhook set": [
+    "inboxd webhook set https://example.com/hooks/inboxd",
+    "inboxd webhook set https://example.com/hooks/acme --account acme",
+  ],
+  "webhook show": ["inboxd webhook show"],
+  "webhook test": ["inboxd webhook test"],
+  "webhook deliveries": ["inboxd webhook deliveries evt_01jpw7z1x2e9a8r5k3m0t6vqhd"],
+  "webhook redeliver": ["inboxd webhook redeliver evt_01jpw7z1x2e9a8r5k3m0t6vqhd"],
+  "webhook rotate": ["inboxd webhook rotate", "inboxd webhook rotate --overlap-seconds 3600"],
+  "webhook delete": ["inboxd webhook delete", "inboxd webhook delete --account acme"],
+
+  inbox: ["inboxd inbox create grace", "inboxd inbox list"],
+  "inbox create": ["inboxd inbox create bob --external-id user-7", "inboxd inbox create --json"],
+  "inbox list": ["inboxd inbox list", "inboxd inbox list --limit 100 --offset 100"],
+  "inbox get": ["inboxd inbox get ada"],
+  "inbox delete": ["inboxd inbox delete bob"],
+  messages: ["inboxd messages ada", "inboxd messages ada@inbox.localhost --q invoice --limit 10"],
+  message: ["inboxd message msg_01jpw7z1x2e9a8r5k3m0t6vqhd", "inboxd message msg_01jpw7z1x2e9a8r5k3m0t6vqhd --json"],
+  threads: ["inboxd threads ada --unread"],
+  thread: ["inboxd thread thr_01jpw7z1x2e9a8r5k3m0t6vqhe"],
+  events: ["inboxd events --inbox ada", "inboxd events --after evt_01jpw7z1x2e9a8r5k3m0t6vqhd --json"],
+  send: [
+    "inboxd send --from ada --to jane@example.com --subject Hello --body 'Hello Jane'",
+    "date | inboxd send --from ada --to jane@example.com --thread thr_01jpw7z1x2e9a8r5k3m0t6vqhe --body - --key reply-1",
+  ],
+  listen: ["inboxd listen --forward-to http://127.0.0.1:8080/hook"],
+
+  export: ["inboxd export everything.jsonl"],
+  import: ["inboxd import everything.jsonl"],
+  demo: ["inboxd demo"],
+  healthcheck: ["inboxd healthcheck"],
+  doctor: ["inboxd doctor", "inboxd doctor --json"],
+  dns: ["inboxd dns --ip 192.0.2.25", "MAIL_DOMAIN=mail.example.com inboxd dns --ip 192.0.2.25 --ip 2001:db8::25"],
+  systemd: ["inboxd systemd", "inboxd systemd --user mail --data-dir /var/lib/mail"],
+  completion: ['eval "$(inboxd completion bash)"', "inboxd completion zsh"],
+};
+
+/** Ends the help of a program and of each of its commands with their examples. */
+export function addExamples(program: Command): void {
+  addTo(program, program.name());
+  for (const command of program.commands) addBelow(command, command.name());
+}
+
+function addBelow(command: Command, words: string): void {
+  addTo(command, words);
+  for (const below of command.commands) addBelow(below, `${words} ${below.name()}`);
+}
+
+function addTo(command: Command, words: string): void {
+  const lines = examples[words] ?? [];
+  if (lines.length > 0) command.addHelpText("after", `\nExamples:\n${lines.map((line) => `  ${line}`).join("\n")}`);
+}

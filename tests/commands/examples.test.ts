@@ -1,0 +1,167 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { makeDatabase } from "../support/database.ts";
+import { inboxdHere, type RunningInboxd, runInboxd, startInboxd } from "../support/inboxd.ts";
+import { inData } from "../support/raw-smtp.ts";
+import { type Receiver, startReceiver } from "../support/receiver.ts";
+
+/** What the help of each command ends with is tried as its readers will try it: by pasting it into a shell. */
+interface Help {
+  words: string;
+  text: string;
+  /** The lines at its end. */
+  examples: string[];
+}
+
+const helps = await helpsBelow([]);
+const lines = [...new Set(helps.flatMap(({ examples }) => examples))];
+/** What takes away comes last. */
+const inOrder = [...lines.filter((line) => !takesAway(line)), ...lines.filter(takesAway)];
+
+async function helpsBelow(words: readonly string[]): Promise<Help[]> {
+  const { stdout: text } = await runInboxd([...words, "--help"]);
+  const listed = /\nCommands:\n([\s\S]*?)(?:\n\n|$)/.exec(text)?.[1] ?? "";
+  const below = Array.from(listed.matchAll(/^ {2}([a-z]+)/gm), ([, name = ""]) => name).filter(
+    (name) => name !== "help",
+  );
+  const ending = /\n\nExamples:\n((?: {2}.+\n)+)$/.exec(text)?.[1] ?? "";
+  const examples = ending.split("\n").flatMap((line) => (line === "" ? [] : [line.trim()]));
+  const further = await Promise.all(below.map((name) => helpsBelow([...words, name])));
+  return [{ words: ["inboxd", ...words].join(" "), text, examples }, ...further.flat()];
+}
+
+function takesAway(line: string): boolean {
+  return / (?:delete|revoke)\b/.test(line);
+}
+
+test.each(helps.map(({ words, ...help }) => [words, help] as const))(
+  "the help of %s ends with an example or two of it",
+  (words, { examples }) => {
+    expect(examples.length).toBeWithin(1, 3);
+    for (const example of examples) expect(example).toContain(words);
+  },
+);
+
+const directory = mkdtempSync(join(tmpdir(), "ibx-examples-"));
+const server = process.env.TEST_DATABASE_URL;
+const database = server ? await makeDatabase(server) : undefined;
+let inboxd: RunningInboxd;
+let receiver: Receiver;
+/** What stands in an example, and what a reader would put there. */
+let ones: Record<string, string>;
+
+beforeAll(async () => {
+  mkdirSync(join(directory, "bin"));
+  const quoted = inboxdHere.map((word) => `'${word}'`).join(" ");
+  writeFileSync(join(directory, "bin/inboxd"), `#!/bin/sh\nexec ${quoted} "$@"\n`, { mode: 0o755 });
+  receiver = await startReceiver();
+  inboxd = await startInboxd({ cwd: directory, env: { DATABASE_URL: database?.url } });
+  await inboxd.request("POST", "/v1/inboxes", { username: "ada" });
+  await inboxd.request("PUT", "/v1/webhook", { url: receiver.url });
+  const client = await inData(inboxd.smtpPort);
+  expect(await client.ask("From: jane@example.com\r\nSubject: Invoice\r\n\r\nHello\r\n.")).toStartWith("250");
+  await client.ask("QUIT");
+  const { event_id, thread_id, message } = JSON.parse((await receiver.request(1)).body);
+  const key = JSON.parse((await runInboxd(["key", "create", "--json"], service())).stdout);
+  ones = {
+    evt_01jpw7z1x2e9a8r5k3m0t6vqhd: event_id,
+    msg_01jpw7z1x2e9a8r5k3m0t6vqhd: message.id,
+    thr_01jpw7z1x2e9a8r5k3m0t6vqhe: thread_id,
+    key_01jpw7z1x2e9a8r5k3m0t6vqhd: key.id,
+    "https://example.com/hooks/inboxd": receiver.url,
+    "https://example.com/hooks/acme": receiver.url,
+    "http://127.0.0.1:8080/hook": receiver.url,
+  };
+});
+
+afterAll(async () => {
+  inboxd.signal("SIGKILL");
+  await inboxd.exited;
+  await receiver.close();
+  await database?.drop();
+  rmSync(directory, { recursive: true });
+});
+
+/** Beside the service that runs. */
+function service() {
+  const { port } = new URL(inboxd.api);
+  const env = { DATABASE_URL: database?.url, PORT: port, SMTP_PORT: String(inboxd.smtpPort) };
+  const scripts = { INBOXD_URL: new URL(inboxd.api).origin, INBOXD_API_KEY: inboxd.apiKey };
+  return { cwd: directory, env: { ...env, ...scripts } };
+}
+
+/** On a machine on which there is nothing yet but an export. */
+function elsewhere() {
+  const cwd = mkdtempSync(join(directory, "elsewhere-"));
+  if (Bun.file(join(directory, "everything.jsonl")).size > 0)
+    copyFileSync(join(directory, "everything.jsonl"), join(cwd, "everything.jsonl"));
+  return { cwd, env: { PORT: "0", SMTP_PORT: "0" } };
+}
+
+/** What runs until it is ended, and when it does. */
+const endless: Readonly<Record<string, (said: Collected[]) => Promise<unknown>>> = {
+  async serve([stdout]) {
+    const started = await stdout?.has(/"api":"([^"]+)".*"msg":"started"/);
+    return fetch(new URL("/healthz", started?.[1]));
+  },
+  listen: async ([, stderr]) => stderr?.has(/^Forwarding events/),
+};
+const alone: ReadonlySet<string> = new Set(["serve", "migrate", "import", "demo"]);
+
+describe("Pasted into a shell", () => {
+  test.each(inOrder)("%s", async (line) => {
+    const name = /\binboxd ([a-z]+)/.exec(line)?.[1] ?? "";
+    const { cwd, env } = alone.has(name) ? elsewhere() : service();
+    const command = Object.entries(ones).reduce((text, [said, real]) => text.replaceAll(said, real), line);
+    const child = Bun.spawn(["bash", "-c", command], {
+      cwd,
+      env: { ...env, HOME: directory, PATH: `${join(directory, "bin")}:${process.env.PATH}` },
+      stdout: "pipe",
+      stderr: "pipe",
+      // A group of its own, so that what the shell starts is ended with it.
+      detached: true,
+    });
+    const said = [collected(child.stdout), collected(child.stderr)];
+    const isRunning = endless[name];
+    if (isRunning !== undefined) {
+      await Promise.race([isRunning(said), child.exited]);
+      process.kill(-child.pid, "SIGTERM");
+    }
+    const [code, ...texts] = await Promise.all([child.exited, ...said.map(({ whole }) => whole)]);
+    // The Postgres of the tests flushes nothing to its disk, which doctor rightly finds wrong.
+    const isDoctorRight = name === "doctor" && server !== undefined && texts[0]?.includes("fsync=off");
+    expect([code, texts]).toEqual([isDoctorRight ? 1 : 0, texts]);
+  });
+});
+
+interface Collected {
+  /** All that it says, at its end. */
+  whole: Promise<string>;
+  /** Once it has said something like this. */
+  has(part: RegExp): Promise<RegExpExecArray>;
+}
+
+function collected(stream: ReadableStream<Uint8Array>): Collected {
+  const decoder = new TextDecoder();
+  const looks: (() => void)[] = [];
+  let text = "";
+  const whole = (async () => {
+    for await (const piece of stream) {
+      text += decoder.decode(piece, { stream: true });
+      for (const look of looks) look();
+    }
+    return text;
+  })();
+  const has = (part: RegExp) =>
+    new Promise<RegExpExecArray>((resolve) => {
+      const look = () => {
+        const found = part.exec(text);
+        if (found !== null) resolve(found);
+      };
+      looks.push(look);
+      look();
+    });
+  return { whole, has };
+}
