@@ -1,10 +1,9 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import type { AdminOperation } from "../control/administer.ts";
 import { plans } from "../domain/limits.ts";
 import { checkWebhookUrl } from "../domain/webhook-url.ts";
 import { admin } from "./admin.ts";
-import { reporting } from "./cli.ts";
-import { shortTime } from "./short-time.ts";
+import { type OfAccount, ofAccount, reporting } from "./cli.ts";
+import { fullTime, shortTime } from "./short-time.ts";
 import { webhookEventCommands } from "./webhook-events.ts";
 
 interface AccountRow {
@@ -22,6 +21,13 @@ interface KeyRow {
   createdAt: string;
   lastUsedAt: string | null;
   revokedAt: string | null;
+}
+
+interface ShownWebhook {
+  url: string | null;
+  secretLast4: string | null;
+  createdAt: string | null;
+  disabledAt: string | null;
 }
 
 /** Accounts, their keys and where their events go. */
@@ -45,21 +51,15 @@ export function accountCommands(program: Command): void {
 
   const key = program.command("key").description("API keys");
   reporting(
-    key
-      .command("create")
+    ofAccount(key.command("create"))
       .description("make a key; it is shown this once")
-      .option("--name <name>", "to tell it from others: what it is for")
-      .option("--account <name>", "the first account where left out"),
-    ({ account, name }: { account?: string; name?: string }) =>
+      .option("--name <name>", "to tell it from others: what it is for"),
+    ({ account, name }: OfAccount & { name?: string }) =>
       admin({ operation: "key create", arguments: { account, name } }),
   );
   reporting(
-    key
-      .command("list")
-      .description("list the keys, newest first")
-      .option("--account <name>", "the first account where left out"),
-    async ({ account }: { account?: string }) =>
-      (await admin({ operation: "key list", arguments: { account } })) as KeyRow[],
+    ofAccount(key.command("list")).description("list the keys, newest first"),
+    async ({ account }: OfAccount) => (await admin({ operation: "key list", arguments: { account } })) as KeyRow[],
     (keys, calendar) =>
       keys.map(({ id, name, key, createdAt, lastUsedAt, revokedAt }) => ({
         name,
@@ -76,24 +76,27 @@ export function accountCommands(program: Command): void {
 
   const webhook = program.command("webhook").description("where an account's events go");
   webhookEventCommands(webhook);
-  ofAccount(webhook.command("show").description("print the address"), "webhook show");
   reporting(
-    webhook
-      .command("set")
+    ofAccount(webhook.command("show")).description("print the address"),
+    async ({ account }: OfAccount) =>
+      (await admin({ operation: "webhook show", arguments: { account } })) as ShownWebhook,
+    ({ createdAt, disabledAt, ...webhook }, calendar) => {
+      return { ...webhook, createdAt: fullTime(createdAt, calendar), disabledAt: fullTime(disabledAt, calendar) };
+    },
+  );
+  reporting(
+    ofAccount(webhook.command("set"))
       .argument("<url>", "https, or http too where ALLOW_PRIVATE_WEBHOOKS is 1", webhookUrl)
-      .description("send events to this address; where none was set, the secret is shown, later ones keep it")
-      .option("--account <name>", "the first account where left out"),
-    (url: string, { account }: { account?: string }) =>
+      .description("send events to this address; where none was set, the secret is shown, later ones keep it"),
+    (url: string, { account }: OfAccount) =>
       admin({ operation: "webhook set", arguments: { url, account } }) as Promise<SetWebhook>,
     shownWebhook,
   );
   reporting(
-    webhook
-      .command("rotate")
+    ofAccount(webhook.command("rotate"))
       .description("make a new secret; it is shown this once, and the old one stays valid beside it for a day")
-      .option("--overlap-seconds <seconds>", "that long instead; 0 when the old one has leaked", overlap, "86400")
-      .option("--account <name>", "the first account where left out"),
-    async ({ account, overlapSeconds }: { account?: string; overlapSeconds: string }) => {
+      .option("--overlap-seconds <seconds>", "that long instead; 0 when the old one has leaked", overlap, "86400"),
+    async ({ account, overlapSeconds }: OfAccount & { overlapSeconds: string }) => {
       const made = await admin({ operation: "webhook rotate", arguments: { account, overlapSeconds } });
       return { ...(made as { secret: string }), overlapSeconds: Number(overlapSeconds) };
     },
@@ -127,11 +130,4 @@ function webhookUrl(text: string): string {
 function overlap(text: string): string {
   if (/^\d{1,6}$/.test(text) && Number(text) <= 604_800) return text;
   throw new InvalidArgumentError("It must be 0 to 604800 whole seconds.");
-}
-
-function ofAccount(command: Command, operation: AdminOperation): void {
-  reporting(
-    command.option("--account <name>", "the first account where left out"),
-    ({ account }: { account?: string }) => admin({ operation, arguments: { account } }),
-  );
 }

@@ -22,11 +22,21 @@ export function reporting<Given extends unknown[], Made extends object>(
     const { json = false } = command.opts<{ json?: boolean }>();
     const made = await work(...(given as Given));
     const seen = json ? made : shown(made, calendarHere(), ...(given as Given));
-    tell(printed(seen, json, process.stdout.columns ?? usualColumns));
+    tell(printed(seen, json, process.stdout.columns || usualColumns));
   });
 }
 
-/** Where nobody says how wide the screen is, as in a pipe. */
+/** Whose key or webhook it is. */
+export interface OfAccount {
+  account?: string;
+}
+
+/** The option that says whose. */
+export function ofAccount(command: Command): Command {
+  return command.option("--account <name>", "the first account where left out");
+}
+
+/** Where nobody says how wide the screen is, as in a pipe, or a terminal says 0. */
 const usualColumns = 80;
 
 function calendarHere(): Calendar {

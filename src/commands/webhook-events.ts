@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { admin } from "./admin.ts";
-import { reporting } from "./cli.ts";
+import { type OfAccount, ofAccount, reporting } from "./cli.ts";
 import { shortTime } from "./short-time.ts";
 
 interface Tested {
@@ -13,10 +13,6 @@ interface Delivery {
   status: number | null;
   latencyMs: number | null;
   error: string | null;
-}
-
-interface OfAccount {
-  account?: string;
 }
 
 /** What was delivered to a webhook, whether anything would be, and again. */
@@ -52,8 +48,4 @@ export function webhookEventCommands(webhook: Command): void {
     ),
     ({ account }: OfAccount) => admin({ operation: "webhook delete", arguments: { account } }),
   );
-}
-
-function ofAccount(command: Command): Command {
-  return command.option("--account <name>", "the first account where left out");
 }
