@@ -13,12 +13,27 @@ describe("What strangers wrote reaches no terminal as controls", () => {
 
   beforeAll(() => {
     const message = { id: "msg_1", threadId: "thr_1", direction: "inbound", status: "received", createdAt: "now" };
+    const file = { filename: hostile, contentType: hostile, sizeBytes: 1 };
+    const whole = {
+      ...{ ...message, fromAddr: hostile, fromName: hostile, toAddr: hostile, cc: [hostile], subject: hostile },
+      ...{ bodyText: hostile, attachments: [file], failure: { message: hostile }, truncated: false },
+    };
+    const thread = { id: "thr_1", subject: hostile, isRead: false, messageCount: 1, lastMessageAt: hostile };
+    const event = { event: hostile, event_id: "evt_1", occurred_at: hostile };
+    const pages: Record<string, object> = {
+      "/v1/messages/msg_1": whole,
+      "/v1/inboxes/inb_1/threads": { data: [{ ...thread, participants: [hostile] }], total: 1 },
+      "/v1/threads/thr_1/messages": { threadId: "thr_1", subject: hostile, isRead: false, data: [whole], total: 1 },
+      "/v1/events": { data: [{ ...event, message: { from: hostile, subject: hostile } }], hasMore: false },
+    };
     const inbox = { id: "inb_1", address: "ada@inbox.localhost", externalId: hostile, createdAt: "now" };
     server = Bun.serve({
       port: 0,
       fetch: (request) => {
         const { pathname } = new URL(request.url);
         if (pathname === "/v1/inboxes") return Response.json({ data: [inbox], total: 1 });
+        const page = pages[pathname];
+        if (page !== undefined) return Response.json(page);
         if (!pathname.endsWith("/messages")) return Response.json({ code: "bad", detail: hostile }, { status: 400 });
         const shown = { ...message, fromAddr: hostile, toAddr: hostile, subject: hostile };
         return Response.json({ data: [shown], total: 1 });
@@ -31,6 +46,11 @@ describe("What strangers wrote reaches no terminal as controls", () => {
   test.each([
     ["a table", ["inbox", "list"]],
     ["a table of mail", ["messages", "ada"]],
+    ["a message", ["message", "msg_1"]],
+    ["a table of threads", ["threads", "ada"]],
+    ["a thread", ["thread", "thr_1"]],
+    ["a table of events", ["events"]],
+    ["JSON of a message", ["message", "msg_1", "--json"]],
     ["JSON", ["inbox", "list", "--json"]],
     ["JSON of mail", ["messages", "ada", "--json"]],
     ["an error", ["send", "--from", "ada", "--to", "b@c.example", "--subject", "s", "--body", "b"]],
