@@ -17,5 +17,9 @@ export function completionCommand(program: Command): void {
     .command("completion")
     .description("print a script with which a shell completes commands and options; its head says where it goes")
     .addArgument(new Argument("<shell>", "whose script").choices(Object.keys(shells)))
-    .action((shell: string) => tell(shells[shell]?.(placesOf(program)) ?? ""));
+    .action((shell: string) => tell(completionScript(shell, program)));
+}
+
+export function completionScript(shell: string, program: Command): string {
+  return shells[shell]?.(placesOf(program)) ?? "";
 }
