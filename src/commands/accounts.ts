@@ -1,10 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { plans } from "../domain/limits.ts";
 import { checkWebhookUrl } from "../domain/webhook-url.ts";
+import { webhookEventCommands } from "./accounts/webhook-events.ts";
 import { admin } from "./admin.ts";
 import { type OfAccount, ofAccount, reporting } from "./cli.ts";
 import { fullTime, shortTime } from "./short-time.ts";
-import { webhookEventCommands } from "./webhook-events.ts";
 
 interface AccountRow {
   id: string;

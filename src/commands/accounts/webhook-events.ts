@@ -1,7 +1,7 @@
 import type { Command } from "commander";
-import { admin } from "./admin.ts";
-import { type OfAccount, ofAccount, reporting } from "./cli.ts";
-import { shortTime } from "./short-time.ts";
+import { admin } from "../admin.ts";
+import { type OfAccount, ofAccount, reporting } from "../cli.ts";
+import { shortTime } from "../short-time.ts";
 
 interface Tested {
   delivered: boolean;

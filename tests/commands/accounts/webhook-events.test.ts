@@ -2,10 +2,10 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { makeDatabase } from "../support/database.ts";
-import { type RunningInboxd, type RunOptions, runInboxd, startInboxd } from "../support/inboxd.ts";
-import { greeted } from "../support/raw-smtp.ts";
-import { answer, type Receiver, startReceiver } from "../support/receiver.ts";
+import { makeDatabase } from "../../support/database.ts";
+import { type RunningInboxd, type RunOptions, runInboxd, startInboxd } from "../../support/inboxd.ts";
+import { greeted } from "../../support/raw-smtp.ts";
+import { answer, type Receiver, startReceiver } from "../../support/receiver.ts";
 
 /** An operator beside a service that runs. The tests go on from one another. */
 const directory = mkdtempSync(join(tmpdir(), "ibx-webhook-events-"));
