@@ -1,0 +1,39 @@
+import contract from "../../../docs/contract.md" with { type: "text" };
+import decisions from "../../../docs/decisions.md" with { type: "text" };
+import errors from "../../../docs/errors.md" with { type: "text" };
+import events from "../../../docs/events.md" with { type: "text" };
+import operations from "../../../docs/operations.md" with { type: "text" };
+import performance from "../../../docs/performance.md" with { type: "text" };
+import quickstart from "../../../docs/quickstart.md" with { type: "text" };
+import receiving from "../../../docs/receiving.md" with { type: "text" };
+import sending from "../../../docs/sending.md" with { type: "text" };
+import threads from "../../../docs/threads.md" with { type: "text" };
+import webhooks from "../../../docs/webhooks.md" with { type: "text" };
+
+export interface GuidePage {
+  about: string;
+  /** Markdown. */
+  text: string;
+}
+
+/** The documentation for users in reading order, carried in the binary: it tells of this version, and needs no network. */
+export const guidePages: Readonly<Record<string, GuidePage>> = {
+  quickstart: { about: "from nothing to a mail that is received, read and answered", text: quickstart },
+  receiving: { about: "what the SMTP listener answers, reading messages, the event log", text: receiving },
+  sending: { about: "send and reply, idempotency keys, what became of a mail", text: sending },
+  threads: { about: "how mails join a thread, the read flag, the loop of an agent", text: threads },
+  webhooks: { about: "set one, verify signatures, retries", text: webhooks },
+  events: { about: "write a receiver: payload, verification in three languages, retries, order", text: events },
+  errors: { about: "every error code with its cure, every limit", text: errors },
+  operations: {
+    about: "run it: DNS, TLS, databases, backup, upgrade, many processes, metrics, logs",
+    text: operations,
+  },
+  performance: { about: "how fast it is beside its peers, where the time goes, how to measure it", text: performance },
+  contract: { about: "what it promises, numbered", text: contract },
+  decisions: { about: "what the service does where mail standards leave a choice", text: decisions },
+};
+
+export function guideTitle({ text }: GuidePage): string {
+  return /^# (.+)$/m.exec(text)?.[1] ?? "";
+}
