@@ -36,6 +36,8 @@ const forbidden: readonly [rule: string, path: string, line: string][] = [
   ["plugin", "flows/l12.ts", 'export * from "../http/shell/app.ts";'],
   ["plugin", "flows/read/l13.ts", 'export const load = () => import("../../config.ts");'],
   ["plugin", "http/routes/l14.ts", 'export type { MailDoor } from "../../smtp/door.ts";'],
+  ["plugin", "http/docs/browser/l27.ts", 'export * from "../../../domain/errors.ts";'],
+  ["plugin", "http/docs/browser/l28.ts", 'export { z } from "zod";'],
   ["plugin", "smtp/l15.ts", 'export * from "../domain/errors.ts";'],
   ["plugin", "workers/l16.ts", 'export * from "../http/shell/app.ts";'],
   ["plugin", "workers/outbox/l17.ts", 'export * from "../../service/start.ts";'],

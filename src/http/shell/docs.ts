@@ -1,36 +1,48 @@
 import { type AnyElysia, Elysia } from "elysia";
-import viewer from "rapidoc/dist/rapidoc-min.js" with { type: "file" };
+import { bundledScript, styles } from "../docs/bundle.ts" with { type: "macro" };
+import { guidePages } from "../docs/guide-pages.ts";
+import { docsPage } from "../docs/page.ts";
+import type { Document } from "../docs/reference.ts";
 import { type Description, describe } from "../document/openapi.ts";
+import { type StaticText, staticText } from "./static-text.ts";
+
+const script = bundledScript("./browser/viewer.ts");
+const style = styles([
+  "./browser/text.css",
+  "./browser/frame.css",
+  "./browser/operations.css",
+  "./browser/screens.css",
+]);
 
 /** The document and a page that shows it. Nothing is fetched from elsewhere, and the page could not if it tried. */
 export function docs(plugins: readonly AnyElysia[], description: Description) {
   let document: Promise<string> | undefined;
+  let page: Promise<StaticText> | undefined;
+  const whole = () => {
+    document ??= describe(plugins, description).then((made) => JSON.stringify(made));
+    return document;
+  };
   return new Elysia()
     .get(
       "/openapi.json",
       async ({ set }) => {
-        document ??= describe(plugins, description).then((made) => JSON.stringify(made));
         set.headers["content-type"] = "application/json";
-        return await document;
+        return await whole();
       },
       hidden,
     )
     .get(
       "/docs",
-      ({ set }) => {
-        Object.assign(set.headers, pageHeaders);
-        return page;
+      async ({ request, set }) => {
+        page ??= whole().then((text) =>
+          staticText(docsPage(JSON.parse(text) as Document, guidePages, description.version), pageHeaders),
+        );
+        return (await page).answer(request, set);
       },
       hidden,
     )
-    .get(
-      "/docs/viewer.js",
-      ({ set }) => {
-        Object.assign(set.headers, scriptHeaders);
-        return Bun.file(viewer);
-      },
-      hidden,
-    );
+    .get("/docs/viewer.js", ({ request, set }) => viewerScript.answer(request, set), hidden)
+    .get("/docs/viewer.css", ({ request, set }) => viewerStyle.answer(request, set), hidden);
 }
 
 const hidden = { detail: { hide: true } };
@@ -38,31 +50,9 @@ const hidden = { detail: { hide: true } };
 const pageHeaders = {
   "content-type": "text/html; charset=utf-8",
   "content-security-policy":
-    "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-  "x-content-type-options": "nosniff",
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   "referrer-policy": "no-referrer",
 };
 
-const scriptHeaders = {
-  "content-type": "text/javascript; charset=utf-8",
-  "cache-control": "public, max-age=86400",
-  "x-content-type-options": "nosniff",
-};
-
-// Addresses are relative, so that the page also works under a proxy's prefix.
-const page = `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>inboxd API</title>
-<link rel="icon" href="data:,">
-<script type="module" src="docs/viewer.js"></script>
-</head>
-<body>
-<rapi-doc spec-url="openapi.json" load-fonts="false" render-style="read" show-header="false"
-  theme="light" primary-color="#1f6feb" nav-bg-color="#f6f8fa" schema-style="table" default-schema-tab="schema"
-  allow-spec-url-load="false" allow-spec-file-load="false" persist-auth="false"></rapi-doc>
-</body>
-</html>
-`;
+const viewerScript = staticText(script, { "content-type": "text/javascript; charset=utf-8" });
+const viewerStyle = staticText(style, { "content-type": "text/css; charset=utf-8" });

@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test";
+import { guidePages } from "../../../src/http/docs/guide-pages.ts";
 import { openDoor } from "../../support/http-door.ts";
 import { expectWholeDocument } from "../../support/openapi.ts";
 
@@ -92,25 +93,57 @@ describe("The page", () => {
   test("asks for nothing that this service does not serve itself", async () => {
     const page = await door.ask("GET", "/docs");
     const html = await page.text();
-    expect(html).not.toMatch(/https?:|\/\//);
-    const addresses = Array.from(html.matchAll(/(?:src|href|spec-url)="([^"]+)"/g), ([, address = ""]) => address);
-    expect(addresses).toEqual(["data:,", "docs/viewer.js", "openapi.json"]);
-    for (const address of addresses.slice(1)) {
-      expect((await fetch(new URL(address, page.url))).status).toBe(200);
+    const loaded = Array.from(
+      html.matchAll(/<(?:link|script|img)[^>]* (?:src|href)="([^"]+)"/g),
+      ([, address = ""]) => address,
+    );
+    expect(loaded).toEqual(["data:,", "docs/viewer.css", "docs/viewer.js"]);
+    for (const address of loaded.slice(1)) {
+      const asked = await fetch(new URL(address, page.url));
+      expect([asked.status, asked.headers.get("x-content-type-options")]).toEqual([200, "nosniff"]);
+      expect(await asked.text()).not.toMatch(/https?:\/\/|@import|\burl\(/);
     }
   });
 
   test("may load from here alone, and the browser sees to it", async () => {
     const page = await door.ask("GET", "/docs");
     const policy = page.headers.get("content-security-policy") ?? "";
-    expect(policy).toStartWith("default-src 'none'; script-src 'self';");
-    expect(policy).not.toMatch(/https?:|\*|unsafe-eval/);
+    expect(policy).toStartWith("default-src 'none'; script-src 'self'; style-src 'self';");
+    expect(policy).not.toMatch(/https?:|\*|unsafe/);
     expect(page.headers.get("content-type")).toBe("text/html; charset=utf-8");
   });
 
-  test("has its viewer whole", async () => {
-    const script = await door.ask("GET", "/docs/viewer.js");
-    expect(script.headers.get("content-type")).toBe("text/javascript; charset=utf-8");
-    expect(await script.text()).toContain('customElements.define("rapi-doc"');
+  test("shows each operation and each guide", async () => {
+    const html = await (await door.ask("GET", "/docs")).text();
+    const { paths } = await document();
+    const operations = Object.values(paths as Record<string, Record<string, { operationId: string }>>).flatMap(
+      (methods) => Object.values(methods).map(({ operationId }) => operationId),
+    );
+    for (const id of [...operations, ...Object.keys(guidePages)])
+      expect([id, html.includes(` id="${id}"`)]).toEqual([id, true]);
   });
+
+  test("is small, and smaller still for who takes it compressed", async () => {
+    const sizes = await Promise.all(
+      ["/docs", "/docs/viewer.js", "/docs/viewer.css"].map(async (path) => {
+        const whole = await door.ask("GET", path, { headers: { "accept-encoding": "identity" } });
+        const packed = await door.ask("GET", path, { headers: { "accept-encoding": "gzip" } });
+        expect([whole.headers.get("content-encoding"), packed.headers.get("content-encoding")]).toEqual([null, "gzip"]);
+        const text = await whole.text();
+        expect(await packed.text()).toBe(text);
+        return text.length;
+      }),
+    );
+    expect(sizes.reduce((sum, size) => sum + size)).toBeLessThan(1_500_000);
+  });
+
+  test.each(["/docs", "/docs/viewer.js", "/docs/viewer.css"])(
+    "is not sent again where the browser has it: %s",
+    async (path) => {
+      const etag = (await door.ask("GET", path)).headers.get("etag") ?? "";
+      const again = await door.ask("GET", path, { headers: { "if-none-match": etag } });
+      expect([again.status, await again.text()]).toEqual([304, ""]);
+      expect((await door.ask("GET", path, { headers: { "if-none-match": '"older"' } })).status).toBe(200);
+    },
+  );
 });

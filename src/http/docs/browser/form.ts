@@ -1,0 +1,81 @@
+import { the } from "./elements.ts";
+import type { Known } from "./known.ts";
+import type { Draft } from "./samples.ts";
+
+type Input = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
+
+/** A form of the page as a request: what it wants, what it says. */
+export function requestForm(form: HTMLFormElement, base: URL) {
+  const { method = "GET", path = "", needsKey } = form.dataset;
+  const body = form.querySelector<HTMLTextAreaElement>("textarea");
+  const inputs = Array.from(form.querySelectorAll<Input>("[name]")).filter((input) => input !== body);
+  const own = new Set<Element>();
+  form.addEventListener("input", ({ target }) => own.add(target as Element));
+
+  return {
+    /** What it needs from the account, as it stands. */
+    wants(): string[] {
+      const ofInputs = inputs.map(({ dataset, value }) => (value === "" ? dataset.wanted : undefined));
+      const ofBody = Array.from(body?.value.matchAll(/\{(\w+)\}/g) ?? [], ([, name]) => name);
+      return [...ofInputs, ...ofBody].filter((name) => name !== undefined);
+    },
+    /** Puts in what is known, but never over what somebody typed. */
+    fill(known: Known, fresh: string): void {
+      const meant = (name: string) => (name === "fresh" ? fresh : name === "key" ? `try-${fresh}` : known.meant(name));
+      for (const input of inputs) {
+        if (input.dataset.wanted !== undefined && !own.has(input)) input.value = meant(input.dataset.wanted) ?? "";
+      }
+      if (body === null || own.has(body)) return;
+      body.value = (body.dataset.template ?? "").replaceAll(/\{(\w+)\}/g, (whole, name) => {
+        const value = meant(name);
+        return value === undefined ? whole : JSON.stringify(value).slice(1, -1);
+      });
+    },
+    /** Another example of the body: what was typed goes. */
+    choose(template: string): void {
+      if (body === null) return;
+      body.dataset.template = template;
+      own.delete(body);
+    },
+    /** Why it can't be sent, in words. */
+    fault(): string | undefined {
+      const empty = inputs.find(({ required, value }) => required && value === "");
+      if (empty) return `${empty.name.split(":")[1]} is missing`;
+      const wrong = bodyFault(body?.value ?? "");
+      return wrong === undefined ? undefined : `The body is not JSON: ${wrong}`;
+    },
+    bodyFault: () => bodyFault(body?.value ?? ""),
+    draft(): Draft {
+      const given = inputs.map(({ name, value }) => [...name.split(":"), value.trim()] as [string, string, string]);
+      const of = (place: string) => given.filter(([where, , value]) => where === place && value !== "");
+      const filled = of("path").reduce(
+        (text, [, name, value]) => text.replace(`{${name}}`, encodeURIComponent(value)),
+        path,
+      );
+      const query = new URLSearchParams(of("query").map(([, name, value]) => [name, value])).toString();
+      const text = body?.value.trim() || undefined;
+      return {
+        method,
+        url: `${base.href}${filled.slice(1)}${query && `?${query}`}`,
+        needsKey: needsKey !== undefined,
+        headers: [
+          ...(text === undefined ? [] : [["Content-Type", "application/json"] as const]),
+          ...of("header").map(([, name, value]) => [name, value] as const),
+        ],
+        body: text,
+      };
+    },
+    isDangerous: method === "DELETE" || path.endsWith("/rotate-secret"),
+    code: the("pre code", form),
+  };
+}
+
+function bodyFault(text: string): string | undefined {
+  if (text.trim() === "") return undefined;
+  try {
+    JSON.parse(text);
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}

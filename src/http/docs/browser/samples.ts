@@ -1,0 +1,91 @@
+/** A request as the form says it, before the key is put in. */
+export interface Draft {
+  method: string;
+  url: string;
+  needsKey: boolean;
+  /** Without `Authorization`. */
+  headers: readonly (readonly [name: string, value: string])[];
+  /** JSON as it was typed. */
+  body: string | undefined;
+}
+
+export type Language = "curl" | "typescript" | "python";
+
+/** Code that sends the request and runs as it stands: the key comes from the environment, and nothing has to be installed. */
+export function sampleOf(language: Language, draft: Draft): string {
+  return { curl, typescript, python }[language](draft);
+}
+
+function curl({ method, url, needsKey, headers, body }: Draft): string {
+  const isImplied = method === "GET" || (method === "POST" && body !== undefined);
+  return [
+    `curl -s ${isImplied ? "" : `-X ${method} `}${shellQuoted(url)}`,
+    ...(needsKey ? ['-H "Authorization: Bearer $INBOXD_API_KEY"'] : []),
+    ...headers.map(([name, value]) => `-H ${shellQuoted(`${name}: ${value}`)}`),
+    ...(body === undefined ? [] : [`-d ${shellQuoted(body)}`]),
+  ].join(" \\\n  ");
+}
+
+function shellQuoted(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+function typescript({ method, url, needsKey, headers, body }: Draft): string {
+  const fields = [
+    ...(needsKey ? ['    Authorization: "Bearer " + process.env.INBOXD_API_KEY,'] : []),
+    ...headers.map(([name, value]) => `    ${JSON.stringify(name)}: ${JSON.stringify(value)},`),
+  ];
+  const options = [
+    ...(method === "GET" ? [] : [`  method: ${JSON.stringify(method)},`]),
+    ...(fields.length === 0 ? [] : ["  headers: {", ...fields, "  },"]),
+    ...(body === undefined ? [] : [`  body: JSON.stringify(${indented(body)}),`]),
+  ];
+  const call = options.length === 0 ? "" : `, {\n${options.join("\n")}\n}`;
+  return `const response = await fetch(${JSON.stringify(url)}${call});
+console.log(response.status, await response.text());`;
+}
+
+function indented(text: string): string {
+  return text.trim().replaceAll("\n", "\n  ");
+}
+
+function python({ method, url, needsKey, headers, body }: Draft): string {
+  const fields = [
+    ...(needsKey ? [`        "Authorization": f"Bearer {os.environ['INBOXD_API_KEY']}",`] : []),
+    ...headers.map(([name, value]) => `        ${JSON.stringify(name)}: ${JSON.stringify(value)},`),
+  ];
+  return [
+    ...(body === undefined ? [] : ["import json"]),
+    ...(needsKey ? ["import os"] : []),
+    "import urllib.request",
+    "",
+    "request = urllib.request.Request(",
+    `    ${JSON.stringify(url)},`,
+    `    method=${JSON.stringify(method)},`,
+    ...(fields.length === 0 ? [] : ["    headers={", ...fields, "    },"]),
+    ...(body === undefined ? [] : [`    data=json.dumps(${pythonText(body)}).encode(),`]),
+    ")",
+    "with urllib.request.urlopen(request) as response:",
+    "    print(response.status, response.read().decode())",
+  ].join("\n");
+}
+
+function pythonText(body: string): string {
+  try {
+    return pythonValue(JSON.parse(body), "    ");
+  } catch {
+    return body;
+  }
+}
+
+function pythonValue(value: unknown, indent: string): string {
+  if (value === null) return "None";
+  if (typeof value === "boolean") return value ? "True" : "False";
+  if (typeof value !== "object") return JSON.stringify(value);
+  const deeper = `${indent}    `;
+  const [open, close, entries] = Array.isArray(value)
+    ? ["[", "]", value.map((entry) => pythonValue(entry, deeper))]
+    : ["{", "}", Object.entries(value).map(([name, one]) => `${JSON.stringify(name)}: ${pythonValue(one, deeper)}`)];
+  if (entries.length === 0) return `${open}${close}`;
+  return `${open}\n${entries.map((entry) => `${deeper}${entry},\n`).join("")}${indent}${close}`;
+}

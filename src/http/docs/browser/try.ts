@@ -1,0 +1,162 @@
+import { read, show } from "./answer.ts";
+import { element, kept, the } from "./elements.ts";
+import { requestForm } from "./form.ts";
+import { highlight } from "./highlight.ts";
+import type { Key } from "./key.ts";
+import type { Known } from "./known.ts";
+import { type Ask, lookUp, places } from "./look-up.ts";
+import { type Language, sampleOf } from "./samples.ts";
+
+export interface TryDeps {
+  base: URL;
+  key: Key;
+  known: Known;
+  ask: Ask;
+  /** A few letters and digits, others each time. */
+  fresh: () => string;
+  now: () => number;
+}
+
+/** Makes each form of the page send its request, and show the code that does the same. */
+export function makeFormsWork(deps: TryDeps): { refresh: () => void } {
+  const language = kept(() => localStorage, "inboxd-language");
+  if (language.read() === "") language.write("curl");
+  const forms = Array.from(document.querySelectorAll<HTMLFormElement>("form.try"), (form) =>
+    oneForm(form, deps, {
+      language: () => language.read() as Language,
+      speak(chosen) {
+        language.write(chosen);
+        for (const { draw } of forms) draw();
+      },
+      refresh: () => refresh(),
+    }),
+  );
+  const refresh = () => {
+    for (const { fill } of forms) fill();
+  };
+  refresh();
+  return { refresh };
+}
+
+interface AllForms {
+  language: () => Language;
+  speak: (language: Language) => void;
+  refresh: () => void;
+}
+
+function oneForm(form: HTMLFormElement, deps: TryDeps, all: AllForms) {
+  const request = requestForm(form, deps.base);
+  const button = the<HTMLButtonElement>("button[type=submit]", form);
+  const told = the(".told", form);
+  const fault = form.querySelector<HTMLElement>(".fault");
+  const label = button.textContent;
+  let fresh = deps.fresh();
+  let isAsked = false;
+
+  function draw(): void {
+    for (const tab of form.querySelectorAll<HTMLElement>("[data-language]")) {
+      tab.setAttribute("aria-pressed", String(tab.dataset.language === all.language()));
+    }
+    request.code.textContent = sampleOf(all.language(), request.draft());
+    highlight(request.code);
+    if (!fault) return;
+    const wrong = request.bodyFault();
+    fault.hidden = wrong === undefined;
+    fault.textContent = wrong === undefined ? "" : `Not JSON: ${wrong}`;
+  }
+
+  function fill(): void {
+    request.fill(deps.known, fresh);
+    draw();
+  }
+
+  function tell(...words: (string | Node)[]): void {
+    told.replaceChildren(...words);
+  }
+
+  /** Removes what can't be brought back: only the second click does it. */
+  function ask(isNow: boolean): void {
+    isAsked = isNow;
+    button.textContent = isNow ? "Really send it" : label;
+  }
+
+  async function send(): Promise<void> {
+    tell();
+    if (request.draft().needsKey && deps.key.read() === "") {
+      deps.key.ask("Enter the API key that the first start printed");
+      return tell("An API key is needed: enter it at the top.");
+    }
+    const missing = await lookUp(request.wants(), deps.known, deps.ask);
+    all.refresh();
+    const [sentence, link, words] = places[missing ?? ""] ?? [];
+    if (sentence !== undefined) return tell(`${sentence} `, element("a", { href: link ?? "" }, words ?? ""));
+    const wrong = request.fault();
+    if (wrong !== undefined) return tell(wrong);
+    if (request.isDangerous && !isAsked) {
+      ask(true);
+      return tell("This can't be taken back.");
+    }
+    ask(false);
+    await carryOut();
+  }
+
+  async function carryOut(): Promise<void> {
+    const { method, url, needsKey, headers, body } = request.draft();
+    const startedAt = deps.now();
+    const answer = await fetch(url, {
+      method,
+      headers: [...headers.map(([name, value]) => [name, value] as [string, string]), ...deps.key.headers(needsKey)],
+      ...(body !== undefined && { body }),
+    });
+    const answered = await read(answer, deps.now() - startedAt);
+    show(the("output", form), answered);
+    if (answered.status === 401) deps.key.ask("This key was refused");
+    if (answered.status === 404 || (answer.ok && method === "DELETE")) deps.known.forget();
+    else if (answer.ok) deps.known.learn(answered.json);
+    fresh = deps.fresh();
+    all.refresh();
+  }
+
+  form.addEventListener("input", () => {
+    ask(false);
+    draw();
+  });
+  form.querySelector(".inputs select[aria-label]")?.addEventListener("change", ({ target }) => {
+    request.choose((target as HTMLSelectElement).value);
+    fill();
+  });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (button.disabled) return;
+    button.disabled = true;
+    send()
+      .catch((error: Error) => tell(`The server did not answer: ${error.message}`))
+      .finally(() => {
+        button.disabled = false;
+      });
+  });
+  form.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
+  });
+  form.addEventListener("click", ({ target }) => {
+    const tab = (target as Element).closest<HTMLElement>("[data-language]");
+    if (tab) all.speak(tab.dataset.language as Language);
+    const copy = (target as Element).closest(".copy");
+    if (copy) copyCode(request.code.textContent, copy);
+  });
+  form.noValidate = true;
+  return { fill, draw };
+}
+
+function copyCode(text: string, button: Element): void {
+  // Only pages with TLS and those of this machine may write to the clipboard.
+  const copied = navigator.clipboard?.writeText(text) ?? Promise.reject(new Error("no clipboard"));
+  const tell = (word: string) => {
+    button.textContent = word;
+  };
+  copied.then(
+    () => tell("Copied"),
+    () => tell("Select it"),
+  );
+  button.addEventListener("blur", () => tell("Copy"), { once: true });
+}

@@ -1,0 +1,46 @@
+import { highlight } from "./highlight.ts";
+import { keyField } from "./key.ts";
+import { newKnown } from "./known.ts";
+import { type Ask, lookUp } from "./look-up.ts";
+import { makeSearch } from "./search.ts";
+import { makeThemeButton } from "./theme.ts";
+import { makeFormsWork } from "./try.ts";
+import { makeDrawer, showViews } from "./views.ts";
+
+/** The script of the page. It alone asks the browser for time and chance. */
+makeThemeButton();
+showViews();
+makeDrawer();
+makeSearch();
+for (const code of document.querySelectorAll('pre code[class^="language-"]')) highlight(code);
+
+// The page stands beside the API: at `docs` of the server or of the proxy's prefix.
+const base = new URL(".", location.href.replace(/[?#].*/s, ""));
+const known = newKnown();
+const key = keyField(() => {
+  known.forget();
+  void meet();
+});
+
+const ask: Ask = async (path) => {
+  const answer = await fetch(new URL(path, base), { headers: key.headers(true) });
+  return { status: answer.status, body: await answer.json() };
+};
+
+const forms = makeFormsWork({
+  ...{ base, key, known, ask },
+  fresh: () => Array.from(crypto.getRandomValues(new Uint8Array(6)), (byte) => (byte % 36).toString(36)).join(""),
+  now: () => performance.now(),
+});
+
+/** Fills the forms with what the account has, and tells a wrong key before the first click. */
+async function meet(): Promise<void> {
+  const { status, body } = await ask("v1/inboxes?limit=1").catch(() => ({ status: 0, body: undefined }));
+  key.told(status === 200 ? "Accepted" : status === 401 ? "Refused" : "");
+  if (status !== 200) return;
+  known.learn(body);
+  await lookUp(["thread", "correspondent"], known, ask).catch(() => undefined);
+  forms.refresh();
+}
+
+if (key.read() !== "") void meet();

@@ -1,0 +1,67 @@
+import { the } from "./elements.ts";
+
+/** Shows the part of the page that the address names, and where in the contents that is. */
+export function showViews(): void {
+  const views = Array.from(document.querySelectorAll<HTMLElement>(".view"));
+  const links = Array.from(document.querySelectorAll<HTMLAnchorElement>("#contents a"));
+  const title = document.title;
+
+  function show(isMove: boolean): void {
+    const target = targetOf(location.hash);
+    const view = target.closest<HTMLElement>(".view") ?? target;
+    for (const one of views) one.hidden = one !== view;
+    const id = target.id;
+    for (const link of links) {
+      const names = [`#${id}`, `#${view.id}`];
+      if (link.hash === names[0]) link.setAttribute("aria-current", "true");
+      else if (link.hash === names[1]) link.setAttribute("aria-current", "page");
+      else link.removeAttribute("aria-current");
+    }
+    document.title = view.id === "start" ? title : `${headingOf(target)} · inboxd`;
+    links.find((link) => link.hasAttribute("aria-current"))?.scrollIntoView({ block: "nearest" });
+    if (target === view) scrollTo(0, 0);
+    else target.scrollIntoView();
+    if (isMove) target.focus({ preventScroll: true });
+  }
+
+  addEventListener("hashchange", () => show(true));
+  document.documentElement.classList.add("viewing");
+  show(false);
+}
+
+function targetOf(hash: string): HTMLElement {
+  let id = hash.slice(1);
+  try {
+    id = decodeURIComponent(id);
+  } catch {}
+  return (
+    (id === "" ? null : document.querySelector("main")?.querySelector<HTMLElement>(`#${CSS.escape(id)}`)) ??
+    the("#start")
+  );
+}
+
+function headingOf(target: HTMLElement): string {
+  const heading = /^H\d$/.test(target.tagName) ? target : target.querySelector("h2, h3");
+  return heading?.textContent ?? "";
+}
+
+/** The contents on a phone: a drawer that opens over the page. */
+export function makeDrawer(): void {
+  const button = the("#menu");
+  const drawer = the("#contents");
+  const open = (isOpen: boolean) => {
+    button.setAttribute("aria-expanded", String(isOpen));
+    document.documentElement.classList.toggle("drawer-open", isOpen);
+    if (isOpen) drawer.querySelector("a")?.focus();
+  };
+  button.addEventListener("click", () => open(button.getAttribute("aria-expanded") !== "true"));
+  drawer.addEventListener("click", ({ target }) => {
+    if ((target as Element).closest("a")) open(false);
+  });
+  the("#content").addEventListener("click", () => open(false));
+  document.addEventListener("keydown", ({ key }) => {
+    if (key !== "Escape" || button.getAttribute("aria-expanded") !== "true") return;
+    open(false);
+    button.focus();
+  });
+}

@@ -1,0 +1,76 @@
+import { describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Draft, type Language, sampleOf } from "../../../../src/http/docs/browser/samples.ts";
+
+const post: Draft = {
+  method: "POST",
+  url: "http://127.0.0.1:3000/v1/inboxes/inb_1/send",
+  needsKey: true,
+  headers: [
+    ["Content-Type", "application/json"],
+    ["Idempotency-Key", "it's mine"],
+  ],
+  body: `{"to": "o'hara@example.com", "isRead": true, "none": null, "list": [1, {}], "text": "a\\nb \\"c\\""}`,
+};
+
+const runners: Readonly<Record<Language, { file: string; command: (file: string) => string[] }>> = {
+  curl: { file: "sample.sh", command: (file) => ["bash", file] },
+  typescript: { file: "sample.ts", command: (file) => [process.execPath, file] },
+  python: { file: "sample.py", command: (file) => ["python3", file] },
+};
+
+describe.each(Object.keys(runners) as Language[])("The code in %s", (language) => {
+  const { file, command } = runners[language];
+  const isHere = Bun.which(command("")[0] ?? "") !== null;
+
+  test.skipIf(!isHere)("runs as it stands and sends what the form says", async () => {
+    const came: object[] = [];
+    const server = Bun.serve({
+      port: 0,
+      async fetch(request) {
+        const { method, headers } = request;
+        const text = await request.text();
+        came.push({
+          ...{ method, path: new URL(request.url).pathname, key: headers.get("authorization") },
+          ...{ idempotency: headers.get("idempotency-key"), body: text === "" ? null : JSON.parse(text) },
+        });
+        return new Response("It came.");
+      },
+    });
+    const directory = mkdtempSync(join(tmpdir(), "ibx-samples-"));
+    try {
+      const url = new URL("/v1/inboxes/inb_1/send", server.url).href;
+      const drafts = [
+        { ...post, url },
+        { method: "GET", url, needsKey: false, headers: [], body: undefined },
+      ];
+      const drafted = { method: "DELETE", url, needsKey: true, headers: [], body: undefined };
+      for (const draft of [...drafts, drafted]) {
+        await Bun.write(join(directory, file), sampleOf(language, draft));
+        const { PATH = "" } = process.env;
+        const ran = Bun.spawn(command(join(directory, file)), {
+          env: { PATH, HOME: directory, INBOXD_API_KEY: "ibx_secret" },
+          stderr: "pipe",
+        });
+        const [said, faults] = await Promise.all([new Response(ran.stdout).text(), new Response(ran.stderr).text()]);
+        expect([faults, said]).toEqual(["", expect.stringContaining("It came.")]);
+      }
+      const path = "/v1/inboxes/inb_1/send";
+      const [key, body] = ["Bearer ibx_secret", JSON.parse(post.body ?? "")];
+      expect(came).toEqual([
+        { method: "POST", path, key, idempotency: "it's mine", body },
+        { method: "GET", path, key: null, idempotency: null, body: null },
+        { method: "DELETE", path, key, idempotency: null, body: null },
+      ]);
+    } finally {
+      await server.stop(true);
+      rmSync(directory, { recursive: true });
+    }
+  });
+
+  test("stands there also while the body is half typed", () => {
+    expect(sampleOf(language, { ...post, body: '{"to": ' })).toContain('{"to":');
+  });
+});

@@ -1,0 +1,119 @@
+import { describe, expect, test } from "bun:test";
+import { docsPage } from "../../../src/http/docs/page.ts";
+import type { Document } from "../../../src/http/docs/reference.ts";
+
+const box = {
+  type: "object",
+  required: ["id"],
+  properties: {
+    id: { type: "string", description: "Its `id` <b>" },
+    lid: { anyOf: [{ $ref: "#/components/schemas/Lid" }, { type: "null" }] },
+    sizes: { type: "array", items: { type: "integer" }, maxItems: 2000 },
+  },
+};
+
+const document: Document = {
+  tags: [{ name: "Boxes", description: "What *holds*" }, { name: "Threads" }],
+  security: [{ apiKey: [] }],
+  paths: {
+    "/v1/boxes/{id}": {
+      delete: operation("deleteBox", "Boxes"),
+      get: {
+        ...operation("getBox", "Boxes"),
+        responses: { 200: { content: { "application/json": { schema: ref("Box") } } } },
+      },
+    },
+    "/v1/boxes": {
+      get: operation("listBoxes", "Boxes"),
+      post: {
+        ...operation("createBox", "Boxes"),
+        requestBody: {
+          content: {
+            "application/json": {
+              schema: { ...box, properties: { ...box.properties, id: { type: "string", examples: ["b1"] } } },
+            },
+          },
+        },
+      },
+    },
+    "/v1/threads/{id}": { get: operation("getThread", "Threads") },
+    "/healthz": { get: { ...operation("healthCheck", "Other"), security: [] } },
+  },
+  webhooks: {
+    "box.made": {
+      post: {
+        ...operation("boxMade", "Events"),
+        description: "A box was made",
+        requestBody: { content: { "application/json": { schema: ref("Box"), example: { id: "</script>" } } } },
+      },
+    },
+  },
+  components: {
+    schemas: { Box: box, Lid: { type: "object", properties: { colour: { type: "string", enum: ["red"] } } } },
+  },
+};
+
+const guides = {
+  first: {
+    about: "the beginning",
+    text: "# First\n\nSee [second](second.md#b-c), [house](house.md), [out](https://example.com/).\n\n## A <b>\n\n<script>x</script>\n",
+  },
+  second: { about: "the rest", text: "# Second\n\n## B c\n\n| a |\n|---|\n| 1 |\n" },
+};
+
+const page = docsPage(document, guides, "1.2.3");
+
+describe("The page", () => {
+  test("has guides first, then operations in the order in which they are read, then events and schemas", () => {
+    const ids = Array.from(page.matchAll(/<(?:section|article)[^>]* id="([^"]+)"/g), ([, id]) => id);
+    expect(ids).toEqual([
+      ...["start", "first", "second"],
+      ...["tag-threads", "getThread"],
+      ...["tag-boxes", "createBox", "listBoxes", "getBox", "deleteBox"],
+      ...["tag-other", "healthCheck"],
+      ...["event-payloads", "event-box.made", "schemas", "schema-Box", "schema-Lid"],
+    ]);
+  });
+
+  test("has a place for each link into it", () => {
+    const links = Array.from(page.matchAll(/href="#([^"]+)"/g), ([, id]) => id);
+    const ids = new Set(Array.from(page.matchAll(/ id="([^"]+)"/g), ([, id]) => id));
+    // These lead to operations and guides of the service, which this document has not.
+    const ofService = ["createInbox", "sendEmail", "listMessages", "errors", "events", "content"];
+    expect(links.filter((id) => !ids.has(id) && !ofService.includes(id ?? ""))).toEqual([]);
+    expect(links).toContain("second/b-c");
+  });
+
+  test("links guides to where they stand here, keeps links outwards, and makes text of the others", () => {
+    expect(page).toContain(
+      '<a href="#second/b-c">second</a>, house, <a href="https://example.com/" rel="noreferrer">out</a>',
+    );
+  });
+
+  test("shows what looks like HTML as text", () => {
+    expect(page).not.toMatch(/<script>|<b>/);
+    expect(page).toContain("Its <code>id</code> &lt;b&gt;");
+    expect(page).toContain("&lt;/script&gt;");
+    expect(page).toContain(">A &lt;b&gt;</a>");
+  });
+
+  test("names the types of fields, and links those that have a name", () => {
+    expect(page).toContain('<a href="#schema-Lid">Lid</a> or null');
+    expect(page).toContain("list of integer");
+    expect(page).toContain("at most 2,000 entries");
+    expect(page).toContain('Its fields: <a href="#schema-Box">Box</a>');
+  });
+
+  test("tries with the fields that are required, and says who needs no key", () => {
+    expect(page).toContain('data-template="{\n  &quot;id&quot;: &quot;b1&quot;\n}"');
+    expect(page.match(/Needs no API key/g)).toHaveLength(1);
+  });
+});
+
+function operation(operationId: string, tag: string) {
+  return { operationId, tags: [tag], summary: operationId };
+}
+
+function ref(name: string) {
+  return { $ref: `#/components/schemas/${name}` };
+}

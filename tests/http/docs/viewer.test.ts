@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Page } from "playwright-core";
+import { type Browser, chromiumPath, startBrowser } from "../../support/browser.ts";
+import { enginesHere } from "../../support/engines.ts";
+import type { World } from "../../support/world.ts";
+import { worldsOn } from "../../support/world-on.ts";
+
+const [engine = "embedded"] = enginesHere();
+const startWorld = worldsOn(engine);
+
+describe.skipIf(chromiumPath === undefined)("In a browser the page", () => {
+  let browser: Browser;
+  /** For tests that leave it as it is. */
+  let shared: World;
+  beforeAll(async () => {
+    [browser, shared] = await Promise.all([startBrowser(), startWorld()]);
+  });
+  afterAll(async () => {
+    await browser?.[Symbol.asyncDispose]();
+    await shared?.[Symbol.asyncDispose]();
+  });
+
+  const docs = (world: World, fragment = "") => new URL(`/docs${fragment}`, world.service.apiUrl);
+
+  test("makes an inbox, sends, lists and replies at the first click of each, and asks nobody else for anything", async () => {
+    await using world = await startWorld();
+    const { page, faults, requested } = await browser.open(docs(world));
+    await giveKey(page, world.apiKey);
+
+    const inbox = await tried(page, "createInbox", 201);
+    expect(inbox.address).toEndWith("@inbox.localhost");
+    expect(await tried(page, "sendEmail", 200)).toMatchObject({ status: "sent" });
+    const list = await tried(page, "listMessages", 200);
+    expect(list.data.map(({ direction }: { direction: string }) => direction).toSorted()).toEqual([
+      ...["inbound", "outbound"],
+    ]);
+
+    await view(page, "sendEmail");
+    await page.selectOption("#sendEmail select", { label: "Reply" });
+    const reply = await tried(page, "sendEmail", 200);
+    expect(list.data.map(({ threadId }: { threadId: string }) => threadId)).toContain(reply.threadId);
+    expect(await tried(page, "listInboxes", 200)).toMatchObject({ total: 1, data: [{ id: inbox.id }] });
+
+    expect(faults).toEqual([]);
+    expect(requested.map(({ origin }) => origin).filter((origin) => origin !== world.service.apiUrl.origin)).toEqual(
+      [],
+    );
+  });
+
+  test("says what is missing where the account has nothing yet, and where no key was given", async () => {
+    await using world = await startWorld();
+    const { page, faults } = await browser.open(docs(world));
+    await view(page, "sendEmail");
+    await page.click("#sendEmail button[type=submit]");
+    await page.getByText("An API key is needed").waitFor();
+    expect(await page.evaluate(() => document.activeElement?.id)).toBe("api-key");
+
+    await giveKey(page, world.apiKey);
+    await page.click("#sendEmail button[type=submit]");
+    await page.click("#sendEmail .told a");
+    await page.locator("#createInbox").waitFor();
+    expect(faults).toEqual([]);
+    expect((await world.api("/v1/inboxes")).body.total).toBe(0);
+  });
+
+  test("deletes at the second click alone", async () => {
+    await using world = await startWorld();
+    const inbox = await world.inbox("ada");
+    const { page } = await browser.open(docs(world));
+    await giveKey(page, world.apiKey);
+    await view(page, "deleteInbox");
+    await page.click("#deleteInbox button[type=submit]");
+    await page.getByText("This can't be taken back.").waitFor();
+    expect((await world.api(`/v1/inboxes/${inbox.id}`)).status).toBe(200);
+    await page.click("#deleteInbox button[type=submit]");
+    await page.locator("#deleteInbox output .status", { hasText: "204" }).waitFor();
+    expect((await world.api(`/v1/inboxes/${inbox.id}`)).status).toBe(404);
+  });
+
+  test("shows code that follows what is typed, and sends no body that is not JSON", async () => {
+    const { page } = await browser.open(docs(shared, "#createInbox"));
+    await giveKey(page, shared.apiKey);
+    const code = () => page.locator("#createInbox .sample code").textContent();
+    await page.fill("#createInbox-body", '{"username": "grace"}');
+    expect(await code()).toContain(`-d '{"username": "grace"}'`);
+    await page.click("#createInbox [data-language=python]");
+    expect(await code()).toContain('"username": "grace"');
+    expect(await code()).not.toContain(shared.apiKey);
+    await page.fill("#createInbox-body", "{");
+    await page.click("#createInbox button[type=submit]");
+    await page.locator("#createInbox .told", { hasText: "The body is not JSON" }).waitFor();
+    expect((await shared.api("/v1/inboxes")).body.total).toBe(0);
+  });
+
+  test("finds guides, operations and fields by the keyboard", async () => {
+    const { page, faults } = await browser.open(docs(shared));
+    const wanted = [
+      ["read flag loop", "#threads/the-loop-of-an-agent"],
+      ["send email", "#sendEmail"],
+      ["upToMessageId read", "#sendEmail"],
+    ] as const;
+    for (const [words, address] of wanted) {
+      await page.keyboard.press("/");
+      await page.keyboard.type(words);
+      await page.locator("#finder-results [role=option] a").first().waitFor();
+      await page.keyboard.press("Enter");
+      await page.waitForFunction((hash) => decodeURIComponent(location.hash) === hash, address);
+      expect(await page.locator("#finder").isVisible()).toBe(false);
+    }
+    expect(faults).toEqual([]);
+  });
+
+  test.each([360, 900, 1400])("fits a screen of %d pixels, and its contents lead to each part", async (width) => {
+    const { page, faults } = await browser.open(docs(shared), { width });
+    for (const id of ["start", "quickstart", "errors", "performance", "sendEmail", "listEvents", "schemas"]) {
+      await view(page, id);
+      const [content, screen] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+      expect([id, content]).toEqual([id, Math.min(content ?? 0, screen ?? 0)]);
+    }
+    if (width < 960) await page.click("#menu");
+    await page.locator("#contents a", { hasText: "Send email" }).click();
+    await page.locator("#sendEmail").waitFor();
+    expect(await page.locator("#quickstart").isVisible()).toBe(false);
+    expect(faults).toEqual([]);
+  });
+
+  test("is dark where the system is, or where one wants it so", async () => {
+    const { page } = await browser.open(docs(shared), { colorScheme: "dark" });
+    const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const dark = await background();
+    await page.click("#theme");
+    expect(await background()).toBe("rgb(255, 255, 255)");
+    await page.click("#theme");
+    await page.reload();
+    expect([dark, await background()]).toEqual([dark, dark]);
+    expect(dark).not.toBe("rgb(255, 255, 255)");
+  });
+});
+
+async function view(page: Page, id: string): Promise<void> {
+  await page.evaluate((hash) => {
+    location.hash = hash;
+  }, id);
+  await page.locator(`[id="${id}"]`).waitFor();
+}
+
+async function giveKey(page: Page, key: string): Promise<void> {
+  await page.fill("#api-key", key);
+  await page.press("#api-key", "Enter");
+  await page.locator("#key-told", { hasText: "Accepted" }).waitFor();
+}
+
+/** The answer that the page shows after one click. */
+async function tried(page: Page, id: string, status: number) {
+  await view(page, id);
+  await page.evaluate((within) => document.querySelector(`#${within} output`)?.replaceChildren(), id);
+  await page.click(`#${id} button[type=submit]`);
+  await page.locator(`#${id} output .status`, { hasText: String(status) }).waitFor();
+  return JSON.parse((await page.locator(`#${id} output pre`).first().textContent()) ?? "");
+}

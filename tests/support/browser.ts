@@ -1,0 +1,62 @@
+import { type BrowserContext, chromium, type Page } from "playwright-core";
+
+/** Where the tests find a real browser; on a machine without one, what needs it is skipped, and says so. */
+export const chromiumPath = ["chromium", "chromium-browser", "google-chrome"]
+  .map((name) => Bun.which(name))
+  .find((path) => path !== null);
+
+if (chromiumPath === undefined) console.log("Skipped: the pages in a browser, since this machine has no chromium");
+
+export interface Browser extends AsyncDisposable {
+  /** A page in a profile of its own, which is new and empty. */
+  open(url: URL | string, look?: Look): Promise<WatchedPage>;
+}
+
+export interface Look {
+  width?: number;
+  height?: number;
+  colorScheme?: "light" | "dark";
+}
+
+export interface WatchedPage {
+  page: Page;
+  /** What was thrown or complained of: by the page's scripts, or by the browser about its policy or what it could not load. */
+  faults: readonly string[];
+  /** The address of each request that the page made. */
+  requested: readonly URL[];
+}
+
+export async function startBrowser(): Promise<Browser> {
+  const browser = await chromium.launch({
+    ...(chromiumPath !== undefined && { executablePath: chromiumPath }),
+    args: [
+      ...["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"],
+      ...["--disable-background-networking", "--disable-component-update"],
+    ],
+    // A loaded machine may take long to start one; a test that hangs is ended by the runner.
+    timeout: 0,
+  });
+  return {
+    async open(url, { width = 1400, height = 900, colorScheme = "light" } = {}) {
+      const context = await browser.newContext({ viewport: { width, height }, colorScheme });
+      // Before the runner ends the test, so that the error says what was waited for.
+      context.setDefaultTimeout(60_000);
+      const watched = await watchedPage(context);
+      await watched.page.goto(String(url));
+      return watched;
+    },
+    [Symbol.asyncDispose]: () => browser.close(),
+  };
+}
+
+async function watchedPage(context: BrowserContext): Promise<WatchedPage> {
+  const page = await context.newPage();
+  const faults: string[] = [];
+  const requested: URL[] = [];
+  page.on("pageerror", ({ message }) => void faults.push(message));
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) faults.push(message.text());
+  });
+  page.on("request", (request) => void requested.push(new URL(request.url())));
+  return { page, faults, requested };
+}
