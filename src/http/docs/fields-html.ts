@@ -21,16 +21,19 @@ export function fieldItem(name: string, schema: Schema, isRequired: boolean, dep
 
 /** The object that a schema speaks of, where it speaks of one: itself, the entries of a list, or what may also be null. */
 function objectIn(schema: Schema | undefined): Schema | undefined {
-  if (schema === undefined || schema.properties) return schema;
+  if (schema === undefined) return undefined;
+  if (schema.allOf) {
+    const { allOf, ...own } = schema;
+    const parts = [...allOf, own].map((part) => objectIn(part) ?? {});
+    return {
+      properties: Object.assign({}, ...parts.map(({ properties }) => properties)),
+      required: parts.flatMap(({ required = [] }) => required),
+    };
+  }
+  if (schema.properties) return schema;
   if (schema.items) return objectIn(schema.items);
   const choices = schema.anyOf ?? schema.oneOf;
-  if (choices) return choices.map(objectIn).find((choice) => choice?.properties !== undefined);
-  if (!schema.allOf) return undefined;
-  const parts = schema.allOf.map((part) => objectIn(part) ?? {});
-  return {
-    properties: Object.assign({}, ...parts.map(({ properties }) => properties)),
-    required: parts.flatMap(({ required = [] }) => required),
-  };
+  return choices?.map(objectIn).find((choice) => choice?.properties !== undefined);
 }
 
 function typeOf(schema: Schema): Html {

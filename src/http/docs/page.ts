@@ -39,8 +39,8 @@ ${read.map(({ name, body }) => html`<section class="view guide" id="${name}" tab
 ${reference.groups.map(groupHtml)}
 ${
   reference.events.length > 0 &&
-  html`<section class="view" id="event-payloads" tabindex="-1"><h2>Event payloads</h2>
-<p>What is posted to your webhook, and what the event log shows. How to receive it: <a href="#events">Receiving events</a>.</p>
+  html`<section class="view group" id="event-payloads" tabindex="-1"><h2>Event payloads</h2>
+<p class="lead">What is posted to your webhook. How to receive it: <a href="#events">Receiving events</a>.</p>
 ${reference.events.map(eventHtml)}</section>`
 }
 <section class="view" id="schemas" tabindex="-1"><h2>Schemas</h2>

@@ -93,10 +93,11 @@ const readingOrder = ["Inboxes", "Sending", "Messages", "Threads", "Attachments"
 const verbOrder = ["create", "set", "send", "list", "get", "mark", "download"];
 
 export function referenceOf(document: Document): Reference {
+  const schemas = document.components?.schemas ?? {};
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]): ReferenceOperation => {
       const security = operation.security ?? document.security ?? [];
-      return { ...operation, method: method.toUpperCase(), path, needsKey: security.length > 0 };
+      return { ...withBody(operation, schemas), method: method.toUpperCase(), path, needsKey: security.length > 0 };
     }),
   );
   const byTag = Map.groupBy(operations, ({ tags }) => tags?.[0] ?? "Other");
@@ -109,12 +110,30 @@ export function referenceOf(document: Document): Reference {
       operations: (byTag.get(name) ?? []).toSorted((one, other) => rankOf(one) - rankOf(other)),
     })),
     events: Object.entries(document.webhooks ?? {}).flatMap(([name, methods]) =>
-      Object.values(methods).map(({ summary = name, description, requestBody }) => ({
-        ...{ name, summary, description, content: requestBody && firstContent(requestBody.content)?.[1] },
-      })),
+      Object.values(methods).map((operation) => {
+        const { summary = name, description, requestBody } = withBody(operation, schemas);
+        return { name, summary, description, content: firstContent(requestBody?.content)?.[1] };
+      }),
     ),
-    schemas: Object.entries(document.components?.schemas ?? {}),
+    schemas: Object.entries(schemas).map(([name, schema]) => [name, opened(schema, schemas)]),
   };
+}
+
+/** What is sent stands whole where it is told, and not behind a link. */
+function withBody(operation: DocumentOperation, schemas: Record<string, Schema>): DocumentOperation {
+  if (operation.requestBody === undefined) return operation;
+  const content = Object.entries(operation.requestBody.content).map(([type, one]): [string, Content] => [
+    type,
+    one.schema === undefined ? one : { ...one, schema: opened(one.schema, schemas) },
+  ]);
+  return { ...operation, requestBody: { ...operation.requestBody, content: Object.fromEntries(content) } };
+}
+
+/** The schema itself where a name stands for it; its fields keep the names of theirs. */
+function opened(schema: Schema, schemas: Record<string, Schema>): Schema {
+  const named = schema.$ref === undefined ? undefined : schemas[refName(schema.$ref)];
+  if (named !== undefined) return opened(named, schemas);
+  return schema.allOf ? { ...schema, allOf: schema.allOf.map((part) => opened(part, schemas)) } : schema;
 }
 
 export function firstContent(content: Record<string, Content> | undefined): [type: string, Content] | undefined {

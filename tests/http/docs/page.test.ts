@@ -49,7 +49,11 @@ const document: Document = {
     },
   },
   components: {
-    schemas: { Box: box, Lid: { type: "object", properties: { colour: { type: "string", enum: ["red"] } } } },
+    schemas: {
+      Box: box,
+      Crate: { allOf: [ref("Box"), { properties: { weight: { type: "integer" } } }] },
+      Lid: { type: "object", properties: { colour: { type: "string", enum: ["red"] } } },
+    },
   },
 };
 
@@ -71,7 +75,7 @@ describe("The page", () => {
       ...["tag-threads", "getThread"],
       ...["tag-boxes", "createBox", "listBoxes", "getBox", "deleteBox"],
       ...["tag-other", "healthCheck"],
-      ...["event-payloads", "event-box.made", "schemas", "schema-Box", "schema-Lid"],
+      ...["event-payloads", "event-box.made", "schemas", "schema-Box", "schema-Crate", "schema-Lid"],
     ]);
   });
 
@@ -102,6 +106,12 @@ describe("The page", () => {
     expect(page).toContain("list of integer");
     expect(page).toContain("at most 2,000 entries");
     expect(page).toContain('Its fields: <a href="#schema-Box">Box</a>');
+  });
+
+  test("shows what is sent whole, also where a name stands for it", () => {
+    const event = page.slice(page.indexOf('id="event-box.made"'), page.indexOf('id="schemas"'));
+    expect(Array.from(event.matchAll(/data-field>(\w+)</g), ([, name]) => name)).toEqual(["id", "lid", "sizes"]);
+    expect(page.slice(page.indexOf('id="schema-Crate"'))).toMatch(/data-field>id<.*data-field>weight</s);
   });
 
   test("tries with the fields that are required, and says who needs no key", () => {
