@@ -1,4 +1,3 @@
-import { the } from "./elements.ts";
 import type { Known } from "./known.ts";
 import type { Draft } from "./samples.ts";
 
@@ -66,7 +65,6 @@ export function requestForm(form: HTMLFormElement, base: URL) {
       };
     },
     isDangerous: method === "DELETE" || path.endsWith("/rotate-secret"),
-    code: the("pre code", form),
   };
 }
 

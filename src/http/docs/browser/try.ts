@@ -1,11 +1,11 @@
 import { read, show } from "./answer.ts";
 import { element, kept, the } from "./elements.ts";
 import { requestForm } from "./form.ts";
-import { highlight } from "./highlight.ts";
 import type { Key } from "./key.ts";
 import type { Known } from "./known.ts";
 import { type Ask, lookUp, places } from "./look-up.ts";
-import { type Language, sampleOf } from "./samples.ts";
+import { type Spoken, sampleView } from "./sample-view.ts";
+import type { Language } from "./samples.ts";
 
 export interface TryDeps {
   base: URL;
@@ -38,9 +38,7 @@ export function makeFormsWork(deps: TryDeps): { refresh: () => void } {
   return { refresh };
 }
 
-interface AllForms {
-  language: () => Language;
-  speak: (language: Language) => void;
+interface AllForms extends Spoken {
   refresh: () => void;
 }
 
@@ -50,15 +48,12 @@ function oneForm(form: HTMLFormElement, deps: TryDeps, all: AllForms) {
   const told = the(".told", form);
   const fault = form.querySelector<HTMLElement>(".fault");
   const label = button.textContent;
+  const drawCode = sampleView(form, request.draft, all);
   let fresh = deps.fresh();
   let isAsked = false;
 
   function draw(): void {
-    for (const tab of form.querySelectorAll<HTMLElement>("[data-language]")) {
-      tab.setAttribute("aria-pressed", String(tab.dataset.language === all.language()));
-    }
-    request.code.textContent = sampleOf(all.language(), request.draft());
-    highlight(request.code);
+    drawCode();
     if (!fault) return;
     const wrong = request.bodyFault();
     fault.hidden = wrong === undefined;
@@ -138,25 +133,6 @@ function oneForm(form: HTMLFormElement, deps: TryDeps, all: AllForms) {
   form.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
   });
-  form.addEventListener("click", ({ target }) => {
-    const tab = (target as Element).closest<HTMLElement>("[data-language]");
-    if (tab) all.speak(tab.dataset.language as Language);
-    const copy = (target as Element).closest(".copy");
-    if (copy) copyCode(request.code.textContent, copy);
-  });
   form.noValidate = true;
   return { fill, draw };
-}
-
-function copyCode(text: string, button: Element): void {
-  // Only pages with TLS and those of this machine may write to the clipboard.
-  const copied = navigator.clipboard?.writeText(text) ?? Promise.reject(new Error("no clipboard"));
-  const tell = (word: string) => {
-    button.textContent = word;
-  };
-  copied.then(
-    () => tell("Copied"),
-    () => tell("Select it"),
-  );
-  button.addEventListener("blur", () => tell("Copy"), { once: true });
 }
