@@ -24,7 +24,7 @@ export function docsPage(document: Document, guides: Readonly<Record<string, Gui
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>inboxd documentation</title>
-<link rel="icon" href="data:,">
+<link rel="icon" href="favicon.svg">
 <link rel="stylesheet" href="docs/viewer.css">
 <script type="module" src="docs/viewer.js"></script>
 </head>

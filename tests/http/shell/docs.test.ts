@@ -97,7 +97,7 @@ describe("The page", () => {
       html.matchAll(/<(?:link|script|img)[^>]* (?:src|href)="([^"]+)"/g),
       ([, address = ""]) => address,
     );
-    expect(loaded).toEqual(["data:,", "docs/viewer.css", "docs/viewer.js"]);
+    expect(loaded).toEqual(["favicon.svg", "docs/viewer.css", "docs/viewer.js"]);
     for (const address of loaded.slice(1)) {
       const asked = await fetch(new URL(address, page.url));
       expect([asked.status, asked.headers.get("x-content-type-options")]).toEqual([200, "nosniff"]);
