@@ -11,13 +11,14 @@ const directory = mkdtempSync(join(tmpdir(), "ibx-ready-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 test("while a listener is not up /readyz says so, and at its first 200 both are", async () => {
-  // A certificate that comes when it is told to: the SMTP listener waits for it.
+  // A certificate that comes when it is told to: the start waits for it before it makes anything, and again when SMTP listens.
   const certificate = join(directory, "certificate.pem");
   const key = join(directory, "key.pem");
   expect(Bun.spawnSync(["mkfifo", certificate]).exitCode).toBe(0);
   await writeFile(key, testOnlyKey);
   const addresses = await freeAddresses();
   const starting = startWorld({ env: { ...addresses, SMTP_TLS_CERT: certificate, SMTP_TLS_KEY: key } });
+  await writeFile(certificate, testOnlyCertificate);
   try {
     const early = await firstAnswer(addresses, starting, () => true);
     expect(early.status).toBe(503);
