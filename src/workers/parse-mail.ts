@@ -88,12 +88,12 @@ function parseLanes(): Lanes<{ lane: string }> {
   return {
     free,
     strangers: () => free() > 0,
-    room: (lane) => (inHand.has(lane) ? 0 : Math.min(1, free())),
+    slots: (lane) => (inHand.has(lane) ? 0 : Math.min(1, free())),
     enter({ lane }) {
       if (free() === 0 || inHand.has(lane)) return undefined;
       inHand.add(lane);
       return () => void inHand.delete(lane);
     },
-    roomInMs: () => undefined,
+    slotInMs: () => undefined,
   };
 }

@@ -16,8 +16,8 @@ const mostPassedBy = 256;
  * index, never counted off, so the cost is that of the rows taken, however many wait:
  *
  * - Lanes come from the caller (`known`), from the newest rows, and from a walk along the index that jumps from lane to lane.
- * - In a lane the inboxes take turns, so that one with thousands of rows leaves room for the others, and half of the
- *   room goes to the inboxes of the newest rows: after a long outage new mail doesn't wait for all of the old.
+ * - In a lane the inboxes take turns, so that one with thousands of rows leaves slots to the others, and half of
+ *   them go to the inboxes of the newest rows: after a long outage new mail doesn't wait for all of the old.
  * - Of an inbox the oldest rows are taken, so its rows start in the order of arrival. While a process is about to start
  *   some, no other takes later ones: it would be a race on the way to the receiver. What is slow to be answered, or whose
  *   process has died, holds nothing back for longer than that takes (inbox-order.ts).
@@ -37,26 +37,26 @@ export function claimStatement(claim: Claim, claimedRows: SQL): SQL {
     from (select) one left join (${claimedRows}) found on true`;
 }
 
-/** `rooms`: the lanes that this claim has for itself, and how many rows of each may start. */
+/** `own_lanes`: the lanes that this claim has for itself, and how many rows of each may start. */
 function lanesAskedFor({ kind, lanes, ...claim }: Claim, ready: SQL): SQL {
   const strangers = sql`${claim.strangers ? 1 : 0}::int`;
   return sql`known as materialized (
-      select row.lane, row.room, row."lastInboxId" as last_inbox
-      from json_to_recordset(${JSON.stringify(lanes)}::json) as row (lane text, room int, "lastInboxId" text)
+      select row.lane, row.slots, row."lastInboxId" as last_inbox
+      from json_to_recordset(${JSON.stringify(lanes)}::json) as row (lane text, slots int, "lastInboxId" text)
     ),
     swept (lane, step) as (${claim.sweepAfter === undefined ? noLanes : sweep(ready, claim.sweepAfter)}),
     newest as materialized (${claim.newest ? newestInboxes(kind) : noInboxes}),
     candidates as materialized (
-      select lane, room, last_inbox,
+      select lane, slots, last_inbox,
         pg_try_advisory_xact_lock(hashtextextended(${kind.name}::text || lane, ${lockNumber("claiming")})) as ours
       from (
-        select lane, coalesce(known.room, ${strangers}) as room, coalesce(known.last_inbox, '') collate "C" as last_inbox
+        select lane, coalesce(known.slots, ${strangers}) as slots, coalesce(known.last_inbox, '') collate "C" as last_inbox
         from (select lane from swept where lane is not null union select lane from newest union select lane from known) candidate
         left join known using (lane)
-        where coalesce(known.room, ${strangers}) > 0 offset 0
+        where coalesce(known.slots, ${strangers}) > 0 offset 0
       ) candidate
     ),
-    rooms as materialized (select lane, room, last_inbox from candidates where ours)`;
+    own_lanes as materialized (select lane, slots, last_inbox from candidates where ours)`;
 }
 
 /** `inboxes_offered`: those that may have their turn in each lane, by rank. */
@@ -64,35 +64,35 @@ function inboxesOnOffer(claim: Claim, ready: SQL): SQL {
   const { kind, claimer, fullAccounts = [] } = claim;
   const held = inboxOrders[kind.inboxOrder].heldBy(kind, claimer);
   const blocked = fullAccounts.length === 0 ? held : sql`${held} union all ${inboxOfOne(fullAccounts)}`;
-  return sql`turns (lane, room, inbox_id, blocked, until_inbox, leg, step, jump) as (
-      select lane, room, first.inbox_id, first.blocked, leg.until_inbox, leg.number, (not first.blocked)::int, 1
-      from rooms
+  return sql`turns (lane, slots, inbox_id, blocked, until_inbox, leg, step, jump) as (
+      select lane, slots, first.inbox_id, first.blocked, leg.until_inbox, leg.number, (not first.blocked)::int, 1
+      from own_lanes
       cross join lateral (values (0, last_inbox, '~'), (1, '', last_inbox)) as leg (number, from_inbox, until_inbox)
       cross join lateral (select o.inbox_id, exists (${blocked}) as blocked from (
-        select o.inbox_id, o.lane from outbox o where ${ready} and o.lane = rooms.lane
+        select o.inbox_id, o.lane from outbox o where ${ready} and o.lane = own_lanes.lane
         and o.inbox_id > leg.from_inbox collate "C" and o.inbox_id <= leg.until_inbox collate "C" order by o.inbox_id limit 1) o) first
       union all
-      select turns.lane, room, next.inbox_id, next.blocked, until_inbox, leg, step + (not next.blocked)::int, jump + 1
+      select turns.lane, slots, next.inbox_id, next.blocked, until_inbox, leg, step + (not next.blocked)::int, jump + 1
       from turns
       cross join lateral (select o.inbox_id, exists (${blocked}) as blocked from (
         select o.inbox_id, o.lane from outbox o where ${ready} and o.lane = turns.lane
         and o.inbox_id > turns.inbox_id and o.inbox_id <= turns.until_inbox collate "C" order by o.inbox_id limit 1) o) next
-      where step < room and jump < room + ${mostPassedBy}::int
+      where step < slots and jump < slots + ${mostPassedBy}::int
     ),
     fresh as materialized (
-      select o.lane, o.inbox_id, latest, exists (${blocked}) as blocked from newest o join rooms using (lane)
+      select o.lane, o.inbox_id, latest, exists (${blocked}) as blocked from newest o join own_lanes using (lane)
     ),
     offers as (
       select lane, inbox_id, true as in_turn,
-        2 * row_number() over (partition by lane order by leg, step) + ${claim.turn % 2}::int as place
+        2 * row_number() over (partition by lane order by leg, step) + ${claim.turn % 2}::int as position
       from turns where not blocked
       union all
       select lane, inbox_id, false, 2 * row_number() over (partition by lane order by latest desc) + ${(claim.turn + 1) % 2}::int
       from fresh where not blocked
     ),
     inboxes_offered as (
-      select lane, inbox_id, min(place) as place, bool_or(in_turn) as in_turn,
-        row_number() over (partition by lane order by min(place)) as rank, count(*) over (partition by lane) as inboxes
+      select lane, inbox_id, min(position) as position, bool_or(in_turn) as in_turn,
+        row_number() over (partition by lane order by min(position)) as rank, count(*) over (partition by lane) as inboxes
       from offers group by lane, inbox_id
     )`;
 }
@@ -104,9 +104,9 @@ function inboxesOnOffer(claim: Claim, ready: SQL): SQL {
 function rowsTaken(claim: Claim, ready: SQL): SQL {
   const { rowsOfInbox, hasMore } = inboxOrders[claim.kind.inboxOrder];
   return sql`offered as (
-      select item.subject_id, lane, inbox_id, room, in_turn, rank, item.nth,
-        row_number() over (partition by lane order by item.nth, rank) as place
-      from inboxes_offered join rooms using (lane)
+      select item.subject_id, lane, inbox_id, slots, in_turn, rank, item.nth,
+        row_number() over (partition by lane order by item.nth, rank) as position
+      from inboxes_offered join own_lanes using (lane)
       cross join lateral (
         select o.subject_id, row_number() over (order by o.created_at, o.subject_id) as nth from (
           select o.subject_id, o.created_at from outbox o
@@ -114,11 +114,11 @@ function rowsTaken(claim: Claim, ready: SQL): SQL {
           order by o.created_at, o.subject_id limit ${rowsOfInbox}
         ) o
       ) item
-      where rank <= room
+      where rank <= slots
     ),
     chosen as materialized (
-      select subject_id, lane, inbox_id, nth, in_turn from offered where place <= room
-      order by place, hashtextextended(lane, ${claim.turn}), rank limit ${claim.limit}
+      select subject_id, lane, inbox_id, nth, in_turn from offered where position <= slots
+      order by position, hashtextextended(lane, ${claim.turn}), rank limit ${claim.limit}
     ),
     locked as materialized (
       select o.subject_id from outbox o where o.subject_id = any(array(select subject_id from chosen))

@@ -22,13 +22,13 @@ export interface Claim {
   newest: boolean;
   /** Also walks along the lanes that it does not know, behind this one; undefined: it doesn't. */
   sweepAfter: string | undefined;
-  /** Counts up. Where there is room for one row, the newest and the next in turn take turns; so do lanes, where not all get one. */
+  /** Counts up. Where there is one slot, the newest and the next in turn take turns; so do lanes, where not all get one. */
   turn: number;
 }
 
 export interface KnownLane {
   lane: string;
-  room: number;
+  slots: number;
   /** The inbox that had its turn last; `""` for none. */
   lastInboxId: string;
 }
@@ -52,7 +52,7 @@ export interface ClaimedItem {
   createdAt: Date;
   /** Taken because its inbox had its turn, not because it is among the newest. */
   inTurn: boolean;
-  /** Its inbox has more mail for that place, which waits until this one is settled. */
+  /** Its inbox has more mail for that lane, which waits until this one is settled. */
   hasMore: boolean;
 }
 

@@ -16,8 +16,8 @@ interface OrderInSql {
 /** How long a claim may take to become a request on the wire, before others need not wait for it any longer. */
 const startsWithinMs = 2000;
 
-/** So many that the inboxes on offer fill the room of their lane together. */
-const fillingTheRoom = sql.raw("(room + least(inboxes, room) - 1) / least(inboxes, room)");
+/** So many that the inboxes on offer fill the slots of their lane together. */
+const fillingTheSlots = sql.raw("(slots + least(inboxes, slots) - 1) / least(inboxes, slots)");
 const no = sql.raw("false");
 
 export const inboxOrders: Readonly<Record<InboxOrder, OrderInSql>> = {
@@ -32,13 +32,13 @@ export const inboxOrders: Readonly<Record<InboxOrder, OrderInSql>> = {
   },
   begun: {
     heldBy: (kind, claimer) => sql`${runningOfInbox(kind)} and ${startedLately} and r.claimed_by <> ${claimer}`,
-    rowsOfInbox: fillingTheRoom,
+    rowsOfInbox: fillingTheSlots,
     hasMore: () => no,
     behindAnother: sql.raw("exists (select from fresh where blocked)"),
   },
   any: {
     heldBy: () => sql.raw("select 1 where false"),
-    rowsOfInbox: fillingTheRoom,
+    rowsOfInbox: fillingTheSlots,
     hasMore: () => no,
     behindAnother: no,
   },

@@ -17,7 +17,7 @@ export interface Kind {
 export type InboxOrder = "settled" | "begun" | "any";
 
 export const kinds = {
-  /** Mail of one inbox to one place goes out one by one: relays take mail over several connections in any order. */
+  /** Mail of one inbox in one lane goes out one by one: relays take mail over several connections in any order. */
   relay: { name: "relay", idPrefix: "msg_", inboxOrder: "settled", isLogged: false },
   webhook: { name: "webhook", idPrefix: "evt_", inboxOrder: "begun", isLogged: true },
   parse: { name: "parse", idPrefix: "src_", inboxOrder: "any", isLogged: false },

@@ -3,7 +3,7 @@ import { boundedMemory } from "../../primitives/memory.ts";
 const mostRemembered = 1000;
 
 /** Those who wait for one attempt to be written down; also who asks just after it was. */
-export function waitingRoom() {
+export function attemptWaiters() {
   const waiters = new Map<string, Set<() => void>>();
   const toldLately = boundedMemory<string, true>(mostRemembered);
 

@@ -1,37 +1,37 @@
 import { hostOf, portOf } from "../../domain/webhook-url.ts";
 import type { WebhookReply } from "../../webhook/client.ts";
-import { type Pace, twoRooms } from "./two-rooms.ts";
+import { type Pace, slotPools } from "./slot-pools.ts";
 
 /**
  * Who may be delivered to now. Slots are few and hanging receivers hold theirs for fifteen seconds, so slots are given
  * such that a receiver that answers never waits for those that don't (contract §10.5). Bookkeeping only:
  * no clock, no socket.
  *
- * - There are two rooms (two-rooms.ts). Who was slow or silent the last time starts in the waiting room.
+ * - There are two pools (slot-pools.ts). Who was slow or silent the last time starts in the waiting pool.
  * - Who has not answered yet, or not the last time, gets one delivery at a time; who has, gets `each`.
  * - A destination (scheme, host and port) that took no connection is down: one attempt at a time, whoever's webhook it is.
  */
 export interface Destinations {
-  /** A place for one delivery, or `undefined`: not now. */
-  tryEnter(where: Where, nowMs: number): Place | undefined;
-  /** How many deliveries there `tryEnter` would give a place to. */
-  room(where: Where, nowMs: number): number;
-  /** How many deliveries to strangers it would give a place to. */
-  freePlaces(nowMs: number): number;
-  /** In how many milliseconds a place in the brisk room comes free by itself; 0 when there is one, `undefined` when that can't be told. */
-  roomInMs(nowMs: number): number | undefined;
+  /** A slot for one delivery, or `undefined`: not now. */
+  tryEnter(where: Where, nowMs: number): Slot | undefined;
+  /** How many deliveries there `tryEnter` would give a slot to. */
+  slotsAt(where: Where, nowMs: number): number;
+  /** How many deliveries to strangers it would give a slot to. */
+  freeSlots(nowMs: number): number;
+  /** In how many milliseconds a slot in the brisk pool comes free by itself; 0 when there is one, `undefined` when that can't be told. */
+  slotInMs(nowMs: number): number | undefined;
   inHand(): number;
 }
 
 export interface Where {
   /** As `destinationOf` gives it. */
   destination: string;
-  /** Whose webhook it is: a slow path of one account doesn't use up the places of another on the same host. */
+  /** Whose webhook it is: a slow path of one account doesn't use up the slots of another on the same host. */
   accountId: string;
 }
 
-export interface Place {
-  /** Gives the place back, once; a second call does nothing. */
+export interface Slot {
+  /** Gives the slot back, once; a second call does nothing. */
   leave(how: Leaving, nowMs: number): void;
 }
 
@@ -42,12 +42,12 @@ export interface Place {
 export type Leaving = "answered" | "silent" | "unreached" | "unknown";
 
 export interface DestinationLimits {
-  /** Places in the brisk room. */
+  /** Slots in the brisk pool. */
   total?: number;
-  /** Places of one account at one destination. */
+  /** Slots of one account at one destination. */
   each?: number;
   slowAfterMs?: number;
-  /** Places in the waiting room: mere sockets, which cost little. */
+  /** Slots in the waiting pool: mere sockets, which cost little. */
   waiting?: number;
   /** How many receivers are remembered. */
   remembered?: number;
@@ -74,7 +74,7 @@ export function destinations(limits: DestinationLimits = {}): Destinations {
   const { total = 250, each = 20, slowAfterMs = 250, waiting = 1000, remembered = 20_000 } = limits;
   const known = new Map<string, Destination>();
   const receivers = new Map<string, Receiver>();
-  const rooms = twoRooms<Delivery>({
+  const pools = slotPools<Delivery>({
     ...{ brisk: total, waiting, slowAfterMs },
     turnedSlow: ({ receiver }) => {
       receiver.slow = true;
@@ -88,7 +88,7 @@ export function destinations(limits: DestinationLimits = {}): Destinations {
 
   return {
     tryEnter({ destination: address, accountId }, nowMs) {
-      rooms.moveTheSlow(nowMs);
+      pools.moveTheSlow(nowMs);
       const destination = remember<Destination>(known, address, remembered, () => ({ down: false, inHand: 0 }));
       const receiver = remember<Receiver>(receivers, `${accountId} ${address}`, remembered, () => ({
         trust: "new",
@@ -98,7 +98,7 @@ export function destinations(limits: DestinationLimits = {}): Destinations {
       if (destination.down && destination.inHand > 0) return undefined;
       if (receiver.inHand >= (receiver.trust === "answers" ? each : 1)) return undefined;
       const delivery: Delivery = { receiver, accountId, enteredMs: nowMs };
-      if (!rooms.enter(paceOf(destination, receiver), delivery)) return undefined;
+      if (!pools.enter(paceOf(destination, receiver), delivery)) return undefined;
       destination.inHand += 1;
       receiver.inHand += 1;
       let left = false;
@@ -106,30 +106,30 @@ export function destinations(limits: DestinationLimits = {}): Destinations {
         leave(how, leftMs) {
           if (left) return;
           left = true;
-          rooms.leave(delivery);
+          pools.leave(delivery);
           destination.inHand -= 1;
           receiver.inHand -= 1;
           if (how !== "unknown") learn(destination, receiver, how, leftMs - delivery.enteredMs >= slowAfterMs);
         },
       };
     },
-    room({ destination: address, accountId }, nowMs) {
-      rooms.moveTheSlow(nowMs);
+    slotsAt({ destination: address, accountId }, nowMs) {
+      pools.moveTheSlow(nowMs);
       const destination = known.get(address) ?? { down: false, inHand: 0 };
       const receiver = receivers.get(`${accountId} ${address}`) ?? stranger();
       if (destination.down && destination.inHand > 0) return 0;
       const most = receiver.trust === "answers" && !destination.down ? each : 1;
-      return Math.max(0, Math.min(most - receiver.inHand, rooms.left(paceOf(destination, receiver))));
+      return Math.max(0, Math.min(most - receiver.inHand, pools.left(paceOf(destination, receiver))));
     },
-    freePlaces(nowMs) {
-      rooms.moveTheSlow(nowMs);
-      return Math.max(0, rooms.left("brisk"));
+    freeSlots(nowMs) {
+      pools.moveTheSlow(nowMs);
+      return Math.max(0, pools.left("brisk"));
     },
-    roomInMs(nowMs) {
-      rooms.moveTheSlow(nowMs);
-      return rooms.briskInMs(nowMs);
+    slotInMs(nowMs) {
+      pools.moveTheSlow(nowMs);
+      return pools.briskInMs(nowMs);
     },
-    inHand: rooms.size,
+    inHand: pools.size,
   };
 }
 

@@ -21,7 +21,7 @@ export interface Job<Item extends ClaimedItem, Settlement extends SettledClaim> 
   settled?: ((settlement: Settlement) => void) | undefined;
 }
 
-/** What came of an attempt: what is to be written down, and what it says of the place where it was made. */
+/** What came of an attempt: what is to be written down, and what it says of the destination. */
 export interface Attempted<Settlement> {
   settlement: Settlement;
   leaving: Leaving;

@@ -3,29 +3,29 @@ import type { ClaimedItem, KnownLane } from "../../store/outbox/claims.ts";
 interface KnownLaneState {
   inHand: number;
   lastInboxId: string;
-  /** It had as much as it had room for, so there may be more. */
+  /** It had as many rows as it had slots for, so there may be more. */
   thirsty: boolean;
 }
 
-/** The lanes that something is known of: those with rows in hand, and those with more in line than they had room for. */
+/** The lanes that something is known of: those with rows in hand, and those with more in line than they had slots for. */
 export function laneBook() {
   const book = new Map<string, KnownLaneState>();
 
   return {
     /** A lane gets no more than its share of the claim, the first picks of all coming first. */
-    known(roomOf: (lane: string) => number | undefined, limit: number): KnownLane[] {
+    known(slotsOf: (lane: string) => number | undefined, limit: number): KnownLane[] {
       const share = Math.max(1, Math.ceil((2 * limit) / Math.max(1, book.size)));
       return [...book].map(([lane, { lastInboxId }]) => ({
         lane,
         lastInboxId,
-        room: Math.min(share, roomOf(lane) ?? 1),
+        slots: Math.min(share, slotsOf(lane) ?? 1),
       }));
     },
     note(known: readonly KnownLane[], items: readonly ClaimedItem[], wasLimited: boolean): void {
       const taken = Map.groupBy(items, ({ lane }) => lane);
-      for (const { lane, room } of known) {
+      for (const { lane, slots } of known) {
         const state = book.get(lane);
-        if (state !== undefined && room > 0) state.thirsty = wasLimited || (taken.get(lane)?.length ?? 0) >= room;
+        if (state !== undefined && slots > 0) state.thirsty = wasLimited || (taken.get(lane)?.length ?? 0) >= slots;
       }
       for (const [lane, rows] of taken) {
         const state = book.get(lane) ?? { inHand: 0, lastInboxId: "", thirsty: true };

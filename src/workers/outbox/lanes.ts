@@ -7,14 +7,14 @@ export interface Lanes<Item> {
   /** Whether a lane that nothing is known of may start one. */
   strangers(): boolean;
   /** How many rows of a lane may start now; undefined for a lane that nothing is known of. */
-  room(lane: string): number | undefined;
-  /** The accounts that have their share of the places: nothing of theirs may start. None where left out. */
+  slots(lane: string): number | undefined;
+  /** The accounts that have their share of the slots: nothing of theirs may start. None where left out. */
   fullAccounts?(): readonly string[];
-  /** Takes a place, if there is one. */
+  /** Takes a slot, if there is one. */
   enter(item: Item): Leave | undefined;
-  /** In how many milliseconds to look again, where a place comes free by itself. */
-  roomInMs(): number | undefined;
+  /** In how many milliseconds to look again, where a slot comes free by itself. */
+  slotInMs(): number | undefined;
 }
 
-/** Gives the place back, once. */
+/** Gives the slot back, once. */
 export type Leave = (how: Leaving) => void;

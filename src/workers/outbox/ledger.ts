@@ -1,7 +1,7 @@
 import { DatabaseUnavailable } from "../../database/db.ts";
 import { groupCommit } from "../../flows/group-commit.ts";
 import type { ClaimedItem } from "../../store/outbox/claims.ts";
-import { waitingRoom } from "./attempt-waiters.ts";
+import { attemptWaiters } from "./attempt-waiters.ts";
 import type { Job, OutboxDeps, SettledClaim } from "./job.ts";
 
 /** Where it is written down what came of attempts. */
@@ -22,7 +22,7 @@ export function ledgerOf<Item extends ClaimedItem, Settlement extends SettledCla
   job: Pick<Job<Item, Settlement>, "kind" | "settle" | "settled">,
   cutOff: AbortSignal,
 ): Ledger<Settlement> {
-  const waiting = waitingRoom();
+  const waiting = attemptWaiters();
   const commit = groupCommit<Settlement, boolean>({
     commit: async (settlements) => {
       const inForce = await job.settle(settlements);

@@ -18,9 +18,9 @@ export interface Line<Item extends ClaimedItem> {
   /** Undefined when nothing can start now. */
   ask(): Question | undefined;
   hear(question: Question, answer: Claimed<Item>): void;
-  /** It was claimed and has found no place. */
+  /** It was claimed and has found no slot. */
   turnAway(item: Item): void;
-  /** Gives a place back. Answers whether there may be somebody who waits for it. */
+  /** Gives a slot back. Answers whether there may be somebody who waits for it. */
   leave(item: Item, leave: () => void): boolean;
   /** A row is settled that was claimed after so many nudges. Answers whether its inbox may have more, held back behind it. */
   isFollowed(item: Item, nudgesBefore: number): boolean;
@@ -61,7 +61,7 @@ export function lineOf<Item extends ClaimedItem>(kind: Kind, lanes: Lanes<Item>)
       // Looking for them costs; while a claim follows on the other they are looked for often enough now and then.
       const newest = isNudged || newestLeft || turn % newestEvery === 0;
       isNudged = false;
-      const known = book.known(lanes.room, limit);
+      const known = book.known(lanes.slots, limit);
       const whose = { lanes: known, strangers: lanes.strangers(), fullAccounts: fullAccounts() };
       return { limit, ...whose, newest, sweepAfter, turn };
     },
@@ -99,18 +99,18 @@ function isStrangeTo({ lanes }: Question): (item: ClaimedItem) => boolean {
   return ({ lane }) => !known.has(lane);
 }
 
-/** Those of the claimed rows that find a place. */
-export function placesFor<Item extends ClaimedItem>(items: readonly Item[], lanes: Lanes<Item>): Map<Item, Leave> {
-  const places = new Map<Item, Leave>();
+/** Those of the claimed rows that find a slot. */
+export function slotsFor<Item extends ClaimedItem>(items: readonly Item[], lanes: Lanes<Item>): Map<Item, Leave> {
+  const slots = new Map<Item, Leave>();
   const heldBack = new Set<string>();
   for (const item of items) {
-    // Who is turned away holds back what came later in the inbox, also if there should be room for that.
+    // Who is turned away holds back what came later in the inbox, also if there should be a slot for that.
     const inbox = `${item.lane} ${item.inboxId}`;
     const leave = heldBack.has(inbox) ? undefined : lanes.enter(item);
     if (leave === undefined) heldBack.add(inbox);
-    else places.set(item, leave);
+    else slots.set(item, leave);
   }
-  return places;
+  return slots;
 }
 
 /** When to ask again where another was in the way: it has the lane for a few milliseconds, or an inbox until it has started what it took. */

@@ -7,7 +7,7 @@ import { type InHand, rowsInHand } from "./in-hand.ts";
 import type { Job, OutboxDeps, SettledClaim } from "./job.ts";
 import type { Lanes, Leave } from "./lanes.ts";
 import { type Ledger, ledgerOf } from "./ledger.ts";
-import { type Line, lineOf, pauseMs, placesFor } from "./line.ts";
+import { type Line, lineOf, pauseMs, slotsFor } from "./line.ts";
 import { type Rounds, roundsOf } from "./rounds.ts";
 
 export interface OutboxWorker {
@@ -36,7 +36,7 @@ export function outboxWorker<Item extends ClaimedItem, Settlement extends Settle
   const rounds = roundsOf(round, (err) => tellOfFailure(deps.log, kind.name, err));
   const askAgain = alarm(wake);
   const claimOnce = claimerOf(deps, job, { line, due, inHand, ledger, rounds }, askAgain);
-  const roomComes = alarm(rounds.goOn);
+  const slotComes = alarm(rounds.goOn);
 
   function wake(): void {
     line.nudge();
@@ -50,9 +50,9 @@ export function outboxWorker<Item extends ClaimedItem, Settlement extends Settle
       if (!isAll) rounds.goOn();
     }
     while (!rounds.isStopping() && (await claimOnce()));
-    roomComes.clear();
-    const ms = lanes.roomInMs();
-    if (ms !== undefined && ms > 0) roomComes.setIn(ms);
+    slotComes.clear();
+    const ms = lanes.slotInMs();
+    if (ms !== undefined && ms > 0) slotComes.setIn(ms);
   }
 
   return {
@@ -71,7 +71,7 @@ export function outboxWorker<Item extends ClaimedItem, Settlement extends Settle
     async stop(graceMs) {
       await inHand.end(graceMs, rounds.stop());
       askAgain.clear();
-      roomComes.clear();
+      slotComes.clear();
     },
   };
 }
@@ -114,7 +114,7 @@ function claimerOf<Item extends ClaimedItem, Settlement extends SettledClaim>(
   };
 }
 
-/** Begins what was claimed, gives back what finds no place, and sees each attempt through to the ledger. */
+/** Begins what was claimed, gives back what finds no slot, and sees each attempt through to the ledger. */
 function beginnerOf<Item extends ClaimedItem, Settlement>(
   db: Db,
   lanes: Lanes<Item>,
@@ -130,9 +130,9 @@ function beginnerOf<Item extends ClaimedItem, Settlement>(
   }
 
   return async (items, nudgesBefore) => {
-    const places = placesFor(rounds.isStopping() ? [] : items, lanes);
-    for (const [item, leave] of places) void carryOut(item, leave, nudgesBefore);
-    const turnedAway = items.filter((item) => !places.has(item));
+    const slots = slotsFor(rounds.isStopping() ? [] : items, lanes);
+    for (const [item, leave] of slots) void carryOut(item, leave, nudgesBefore);
+    const turnedAway = items.filter((item) => !slots.has(item));
     for (const item of turnedAway) line.turnAway(item);
     await releaseItems(db, turnedAway);
   };

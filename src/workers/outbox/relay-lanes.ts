@@ -1,6 +1,6 @@
 import type { Leaving } from "./destinations.ts";
 import type { Lanes } from "./lanes.ts";
-import { type Pace, twoRooms } from "./two-rooms.ts";
+import { type Pace, slotPools } from "./slot-pools.ts";
 
 export interface RelayLanesOptions {
   /** Whom a lane burdens: lanes with the same destination share a cap and a fate. */
@@ -41,29 +41,29 @@ interface Attempt {
 const mostRemembered = 10_000;
 
 /**
- * Places for mail on its way out, in two rooms (two-rooms.ts): so many in all, so many at one destination, one at a destination
- * that is down. Destinations that are slow or down have the waiting room to themselves, and no account has all of the brisk
+ * Slots for mail on its way out, in two pools (slot-pools.ts): so many in all, so many at one destination, one at a destination
+ * that is down. Destinations that are slow or down have the waiting pool to themselves, and no account has all of the brisk
  * one: whoever sends to a hundred tarpits holds up himself at most.
  */
 export function relayLanes(options: RelayLanesOptions): Lanes<RelayRow> {
   const { destinationOf, onRecovery, each = 20, slowAfterMs = 2000 } = options;
   const { brisk = 80, ofAccount = 50, waiting = 120, nowMs = performance.now.bind(performance) } = options;
   const destinations = new Map<string, Destination>();
-  const rooms = twoRooms<Attempt>({
+  const pools = slotPools<Attempt>({
     ...{ brisk, waiting, slowAfterMs, ofAccount },
     turnedSlow: ({ destination }) => {
       destination.slow = true;
     },
   });
 
-  function roomAt(destination: Destination | undefined): number {
-    rooms.moveTheSlow(nowMs());
+  function slotsAt(destination: Destination | undefined): number {
+    pools.moveTheSlow(nowMs());
     const own = destination === undefined ? each : destination.width - destination.inHand;
-    return Math.max(0, Math.min(own, rooms.left(paceOf(destination))));
+    return Math.max(0, Math.min(own, pools.left(paceOf(destination))));
   }
 
-  /** Strangers' domains may all lead to one relay: then its room is all there is for them. */
-  const roomOfStrangers = () => roomAt(destinations.get(destinationOf("stranger.example")));
+  /** Strangers' domains may all lead to one relay: then its slots are all there are for them. */
+  const slotsOfStrangers = () => slotsAt(destinations.get(destinationOf("stranger.example")));
 
   function learn(destination: Destination, lane: string, how: Leaving, isSlow: boolean): void {
     const { failedLanes } = destination;
@@ -80,38 +80,38 @@ export function relayLanes(options: RelayLanesOptions): Lanes<RelayRow> {
 
   return {
     free() {
-      // With no place left for strangers those who wait anyway may still get one: the rooms of their lanes say so.
-      const places = roomOfStrangers() || Math.max(0, rooms.left("brisk"), rooms.left("slow"));
+      // With no slot left for strangers those who wait anyway may still get one: the slots of their lanes say so.
+      const slots = slotsOfStrangers() || Math.max(0, pools.left("brisk"), pools.left("slow"));
       // What is claimed for nothing has to be given back: all of it may be one account's.
-      return Math.min(places, rooms.leastShareLeft());
+      return Math.min(slots, pools.leastShareLeft());
     },
-    strangers: () => roomOfStrangers() > 0,
-    room: (lane) => roomAt(destinations.get(destinationOf(lane))),
+    strangers: () => slotsOfStrangers() > 0,
+    slots: (lane) => slotsAt(destinations.get(destinationOf(lane))),
     fullAccounts() {
-      rooms.moveTheSlow(nowMs());
-      return rooms.fullAccounts();
+      pools.moveTheSlow(nowMs());
+      return pools.fullAccounts();
     },
     enter({ lane, accountId }) {
       const name = destinationOf(lane);
       const destination = destinations.get(name) ?? { inHand: 0, width: each, slow: false, failedLanes: new Set() };
       const attempt: Attempt = { destination, accountId, enteredMs: nowMs() };
-      if (roomAt(destination) === 0 || !rooms.enter(paceOf(destination), attempt)) return undefined;
+      if (slotsAt(destination) === 0 || !pools.enter(paceOf(destination), attempt)) return undefined;
       destinations.set(name, destination);
       destination.inHand += 1;
       let left = false;
       return (how) => {
         if (left) return;
         left = true;
-        rooms.leave(attempt);
+        pools.leave(attempt);
         destination.inHand -= 1;
         learn(destination, lane, how, nowMs() - attempt.enteredMs >= slowAfterMs);
         const isOrdinary = destination.width === each && !destination.slow && destination.failedLanes.size === 0;
         if (destination.inHand === 0 && (isOrdinary || destinations.size > mostRemembered)) destinations.delete(name);
       };
     },
-    roomInMs() {
-      rooms.moveTheSlow(nowMs());
-      return rooms.briskInMs(nowMs());
+    slotInMs() {
+      pools.moveTheSlow(nowMs());
+      return pools.briskInMs(nowMs());
     },
   };
 }

@@ -10,30 +10,30 @@ interface WebhookRow {
 
 const mostRemembered = 20_000;
 
-/** Places for deliveries. A lane is an account; where its webhook is, is learnt from its rows. */
+/** Slots for deliveries. A lane is an account; where its webhook is, is learnt from its rows. */
 export function webhookLanes(
-  places: Destinations = destinations(),
+  receivers: Destinations = destinations(),
   nowMs: () => number = performance.now.bind(performance),
 ): Lanes<WebhookRow> {
   const whereOf = boundedMemory<string, Where>(mostRemembered);
 
   return {
-    // With no place left for strangers those who wait anyway may still get one: the rooms of their lanes say so.
-    free: () => places.freePlaces(nowMs()) || mostForKnown,
-    strangers: () => places.freePlaces(nowMs()) > 0,
-    room(lane) {
+    // With no slot left for strangers those who wait anyway may still get one: the slots of their lanes say so.
+    free: () => receivers.freeSlots(nowMs()) || mostForKnown,
+    strangers: () => receivers.freeSlots(nowMs()) > 0,
+    slots(lane) {
       const where = whereOf.get(lane);
-      return where && places.room(where, nowMs());
+      return where && receivers.slotsAt(where, nowMs());
     },
     enter({ lane, accountId, url }) {
-      // There is nowhere to go, which takes no place.
+      // There is nowhere to go, which takes no slot.
       if (url === null) return () => undefined;
       const where = { accountId, destination: destinationOf(url) };
       whereOf.set(lane, where);
-      const place = places.tryEnter(where, nowMs());
-      return place && ((how) => place.leave(how, nowMs()));
+      const slot = receivers.tryEnter(where, nowMs());
+      return slot && ((how) => slot.leave(how, nowMs()));
     },
-    roomInMs: () => places.roomInMs(nowMs()),
+    slotInMs: () => receivers.slotInMs(nowMs()),
   };
 }
 

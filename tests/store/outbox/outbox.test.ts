@@ -36,15 +36,15 @@ for (const engine of enginesHere()) {
     afterAll(() => under?.remove());
 
     /** Rows one millisecond apart: `"A1 A1 B2"` are two of lane A, inbox 1, and one of lane B, inbox 2. */
-    async function line(places: string, kind: NewOutboxItem["kind"] = "webhook"): Promise<string[]> {
-      const items = places.split(" ").map((place) => {
+    async function line(names: string, kind: NewOutboxItem["kind"] = "webhook"): Promise<string[]> {
+      const items = names.split(" ").map((name) => {
         rows += 1;
         return {
           subjectId: `${kinds[kind].idPrefix}${String(rows).padStart(8, "0")}`,
           kind,
-          accountId: place.slice(0, 1),
-          inboxId: place.slice(1),
-          lane: place.slice(0, 1),
+          accountId: name.slice(0, 1),
+          inboxId: name.slice(1),
+          lane: name.slice(0, 1),
           dueAt: start,
           createdAt: after(rows),
         };
@@ -70,7 +70,7 @@ for (const engine of enginesHere()) {
       return (await claimReady(db, { ...usual, ...own })).items;
     }
 
-    const known = (lane: string, room: number, lastInboxId = "") => ({ lane, room, lastInboxId });
+    const known = (lane: string, slots: number, lastInboxId = "") => ({ lane, slots, lastInboxId });
     const placesOf = (items: { lane: string; inboxId: string }[]) => items.map(({ lane, inboxId }) => lane + inboxId);
     const idsOf = (items: { subjectId: string }[]) => items.map(({ subjectId }) => subjectId);
     const states = () =>
@@ -94,7 +94,7 @@ for (const engine of enginesHere()) {
       expect(taken).toEqual(ids);
     });
 
-    test("gives a lane no more than its room, a stranger one row, and a blocked lane none", async () => {
+    test("gives a lane no more than its slots, a stranger one row, and a blocked lane none", async () => {
       await line("A1 A2 A3 B1 B2 C1 C2");
       const items = await claim({ lanes: [known("A", 2), known("B", 0)] });
       expect(items.map(({ lane }) => lane).sort()).toEqual(["A", "A", "C"]);
@@ -179,7 +179,7 @@ for (const engine of enginesHere()) {
       expect(idsOf(await claim({ ...unswept, claimer: 2 }))).toEqual([String(ids[1])]);
     });
 
-    test("gives mail of one inbox to one place one by one", async () => {
+    test("gives mail of one inbox in one lane one by one", async () => {
       const ids = await line("A1 A1 A2 B1", "relay");
       const lanes = [known("A", 9), known("B", 9)];
       const first = await claim({ kind: kinds.relay, lanes });

@@ -2,34 +2,34 @@ import { describe, expect, test } from "bun:test";
 import type { Claimed, ClaimedItem } from "../../../src/store/outbox/claims.ts";
 import { type Kind, kinds } from "../../../src/store/outbox/kinds.ts";
 import type { Lanes } from "../../../src/workers/outbox/lanes.ts";
-import { lineOf, pauseMs, placesFor } from "../../../src/workers/outbox/line.ts";
+import { lineOf, pauseMs, slotsFor } from "../../../src/workers/outbox/line.ts";
 
-const roomy: Lanes<ClaimedItem> = {
+const spacious: Lanes<ClaimedItem> = {
   free: () => 10,
   strangers: () => true,
-  room: () => 5,
+  slots: () => 5,
   enter: () => () => undefined,
-  roomInMs: () => undefined,
+  slotInMs: () => undefined,
 };
 
 /** `"A1"` is a row of lane A, inbox 1; its account is the lane's. */
-function row(place: string, own: Partial<ClaimedItem> = {}): ClaimedItem {
-  const [lane = "", inboxId = ""] = place;
+function row(name: string, own: Partial<ClaimedItem> = {}): ClaimedItem {
+  const [lane = "", inboxId = ""] = name;
   const counted = { attempt: 1, forgivenAttempts: 0, inTurn: true, hasMore: false };
-  return { subjectId: place, accountId: lane, inboxId, lane, createdAt: new Date(0), ...counted, ...own };
+  return { subjectId: name, accountId: lane, inboxId, lane, createdAt: new Date(0), ...counted, ...own };
 }
 
-const answered = (places: string, own: Partial<Claimed<ClaimedItem>> = {}): Claimed<ClaimedItem> => ({
-  ...{ items: places.split(" ").flatMap((place) => (place === "" ? [] : [row(place)])), sweptTo: undefined },
+const answered = (names: string, own: Partial<Claimed<ClaimedItem>> = {}): Claimed<ClaimedItem> => ({
+  ...{ items: names.split(" ").flatMap((name) => (name === "" ? [] : [row(name)])), sweptTo: undefined },
   ...{ contended: false, behindAnother: false, ...own },
 });
 
 function lineWith(own: Partial<Lanes<ClaimedItem>> = {}, kind: Kind = kinds.webhook) {
-  const line = lineOf(kind, { ...roomy, ...own });
+  const line = lineOf(kind, { ...spacious, ...own });
   /** Asks, and hears this. */
-  const claim = (places: string, answer: Partial<Claimed<ClaimedItem>> = {}) => {
+  const claim = (names: string, answer: Partial<Claimed<ClaimedItem>> = {}) => {
     const question = line.ask();
-    if (question !== undefined) line.hear(question, answered(places, answer));
+    if (question !== undefined) line.hear(question, answered(names, answer));
     return question;
   };
   return { line, claim };
@@ -69,7 +69,7 @@ describe("The line, as a process knows it", () => {
   test("is asked for no newest rows any more once a look at them has left none out", () => {
     const { line, claim } = lineWith({ free: () => 2 });
     line.nudge();
-    expect(["A1 B1", "C1", ""].map((places) => claim(places)?.newest)).toEqual([true, true, false]);
+    expect(["A1 B1", "C1", ""].map((names) => claim(names)?.newest)).toEqual([true, true, false]);
   });
 
   test("is swept from its beginning, on from where a claim came to, and to its end", () => {
@@ -103,16 +103,16 @@ describe("The line, as a process knows it", () => {
     const { line, claim } = lineWith({ free: () => 10 });
     claim("A1 A2 B1");
     expect(claim("")?.lanes).toEqual([
-      { lane: "A", room: 5, lastInboxId: "2" },
-      { lane: "B", room: 5, lastInboxId: "1" },
+      { lane: "A", slots: 5, lastInboxId: "2" },
+      { lane: "B", slots: 5, lastInboxId: "1" },
     ]);
-    for (const place of ["A1", "A2"]) line.leave(row(place), () => undefined);
-    expect(claim("")?.lanes).toEqual([{ lane: "B", room: 5, lastInboxId: "1" }]);
+    for (const name of ["A1", "A2"]) line.leave(row(name), () => undefined);
+    expect(claim("")?.lanes).toEqual([{ lane: "B", slots: 5, lastInboxId: "1" }]);
     line.turnAway(row("B1"));
     expect(claim("")?.lanes).toEqual([]);
   });
 
-  test("has nobody waiting for a place, unless the claim was full, the lane had more, or the account its share", () => {
+  test("has nobody waiting for a slot, unless the claim was full, the lane had more, or the account its share", () => {
     const leave = () => undefined;
     const idle = lineWith();
     idle.claim("A1");
@@ -123,7 +123,7 @@ describe("The line, as a process knows it", () => {
     full.claim("A1");
     expect(full.line.leave(row("A1"), leave)).toBe(true);
 
-    const thirsty = lineWith({ room: () => 1 });
+    const thirsty = lineWith({ slots: () => 1 });
     thirsty.claim("A1");
     thirsty.claim("A2");
     thirsty.claim("", { contended: false });
@@ -132,7 +132,7 @@ describe("The line, as a process knows it", () => {
     expect(thirsty.line.leave(row("A2"), leave)).toBe(true);
   });
 
-  test("is swept when a place of an account comes free that had its share: claims have passed by its rows", () => {
+  test("is swept when a slot of an account comes free that had its share: claims have passed by its rows", () => {
     let fullAccounts = ["A"];
     const { line, claim } = lineWith({ fullAccounts: () => fullAccounts });
     expect(claim("A1")?.fullAccounts).toEqual(["A"]);
@@ -148,7 +148,7 @@ describe("The line, as a process knows it", () => {
     const { line, claim } = lineWith({}, kinds.relay);
     expect(line.isFollowed(row("A1"), line.nudges())).toBe(false);
     expect(line.isFollowed(row("A1", { hasMore: true }), line.nudges())).toBe(true);
-    expect(claim("")?.lanes).toEqual([{ lane: "A", room: 5, lastInboxId: "" }]);
+    expect(claim("")?.lanes).toEqual([{ lane: "A", slots: 5, lastInboxId: "" }]);
     const nudgesBefore = line.nudges();
     line.nudge();
     expect(line.isFollowed(row("A1"), nudgesBefore)).toBe(true);
@@ -163,11 +163,11 @@ describe("The line, as a process knows it", () => {
   });
 });
 
-test("a row that finds no place holds back what came after it in its inbox, and nothing else", () => {
-  const items = ["A1", "A1", "A2", "B1"].map((place) => row(place));
+test("a row that finds no slot holds back what came after it in its inbox, and nothing else", () => {
+  const items = ["A1", "A1", "A2", "B1"].map((name) => row(name));
   const [first] = items;
-  const lanes = { ...roomy, enter: (item: ClaimedItem) => (item === first ? undefined : () => undefined) };
-  expect([...placesFor(items, lanes).keys()]).toEqual(items.slice(2));
+  const lanes = { ...spacious, enter: (item: ClaimedItem) => (item === first ? undefined : () => undefined) };
+  expect([...slotsFor(items, lanes).keys()]).toEqual(items.slice(2));
 });
 
 test("a claim is made again soon where another has the lane, later where it is just starting earlier rows, else not", () => {

@@ -20,9 +20,9 @@ describe.each(enginesHere())("Work of an outbox (%s)", (engine) => {
   });
   afterAll(() => under.remove());
 
-  const roomy: Lanes<ClaimedItem> = {
-    ...{ free: () => 3, strangers: () => true, room: () => 3 },
-    ...{ enter: () => () => undefined, roomInMs: () => 0 },
+  const spacious: Lanes<ClaimedItem> = {
+    ...{ free: () => 3, strangers: () => true, slots: () => 3 },
+    ...{ enter: () => () => undefined, slotInMs: () => 0 },
   };
   const done = { dueAt: null, isForgiven: false, logged: null, disables: null };
 
@@ -30,19 +30,19 @@ describe.each(enginesHere())("Work of an outbox (%s)", (engine) => {
 
   /** Events of one inbox, in the order of their ids. */
   async function line(...ids: string[]): Promise<void> {
-    const place = { kind: "webhook" as const, accountId: "A", inboxId: "1", lane: "A", dueAt: at };
-    const rows = ids.map((subjectId, index) => ({ ...place, subjectId, createdAt: new Date(at.getTime() + index) }));
+    const shared = { kind: "webhook" as const, accountId: "A", inboxId: "1", lane: "A", dueAt: at };
+    const rows = ids.map((subjectId, index) => ({ ...shared, subjectId, createdAt: new Date(at.getTime() + index) }));
     await insertOutboxItems(under.db.work, rows);
   }
 
-  /** A worker with places for all, whose attempts come to `done`. */
+  /** A worker with slots for all, whose attempts come to `done`. */
   function workerOf(own: Partial<Job<ClaimedItem, DeliverySettlement>>) {
     const db = under.db.work;
     const job: Job<ClaimedItem, DeliverySettlement> = {
       kind: kinds.webhook,
       leaseMs: 30_000,
-      lanes: roomy,
-      claim: (claim) => claimReady(db, { ...claim, lanes: [{ lane: "A", room: 3, lastInboxId: "" }] }),
+      lanes: spacious,
+      claim: (claim) => claimReady(db, { ...claim, lanes: [{ lane: "A", slots: 3, lastInboxId: "" }] }),
       attempt: async (item) => ({ settlement: { ...keyOf(item), ...done }, leaving: "answered" }),
       failed: (item) => ({ ...keyOf(item), ...done }),
       settle: (settlements) => settleDeliveries(db, settlements),
@@ -51,7 +51,7 @@ describe.each(enginesHere())("Work of an outbox (%s)", (engine) => {
     return outboxWorker({ db, now: () => at, random: Math.random, log: pino({ level: "silent" }), claimer: 1 }, job);
   }
 
-  test("that was claimed and found no place holds back what came after it in its inbox, which did", async () => {
+  test("that was claimed and found no slot holds back what came after it in its inbox, which did", async () => {
     const ids = ["evt_1", "evt_2", "evt_3"];
     await line(...ids);
     const begun: string[] = [];
@@ -59,7 +59,7 @@ describe.each(enginesHere())("Work of an outbox (%s)", (engine) => {
     let asked = 0;
     const worker = workerOf({
       lanes: {
-        ...roomy,
+        ...spacious,
         enter() {
           asked += 1;
           return asked === 1 ? undefined : () => undefined;
@@ -83,9 +83,9 @@ describe.each(enginesHere())("Work of an outbox (%s)", (engine) => {
     const roundOver = Promise.withResolvers<void>();
     const worker = workerOf({
       lanes: {
-        ...roomy,
+        ...spacious,
         // The last thing that a round asks.
-        roomInMs() {
+        slotInMs() {
           setImmediate(roundOver.resolve);
           return undefined;
         },

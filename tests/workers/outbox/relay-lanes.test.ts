@@ -2,8 +2,8 @@ import { describe, expect, test } from "bun:test";
 import type { Leave } from "../../../src/workers/outbox/lanes.ts";
 import { type RelayLanesOptions, relayLanes } from "../../../src/workers/outbox/relay-lanes.ts";
 
-/** Places by domain, and a clock that is told. */
-function places(options: Partial<RelayLanesOptions> = {}) {
+/** Slots by domain, and a clock that is told. */
+function slotsOf(options: Partial<RelayLanesOptions> = {}) {
   let nowMs = 0;
   const recovered: string[][] = [];
   const lanes = relayLanes({
@@ -12,7 +12,7 @@ function places(options: Partial<RelayLanesOptions> = {}) {
     nowMs: () => nowMs,
     ...options,
   });
-  /** As many as get a place, of so many domains. */
+  /** As many as get a slot, of so many domains. */
   function enter(count: number, accountId: string, domain: (index: number) => string): Leave[] {
     const leaves = Array.from({ length: count }, (_, index) => lanes.enter({ lane: domain(index), accountId }));
     return leaves.flatMap((leave) => leave ?? []);
@@ -25,9 +25,9 @@ function places(options: Partial<RelayLanesOptions> = {}) {
 
 const tarpit = (index: number) => `tarpit-${index}.example`;
 
-describe("mail to places that don't answer", () => {
-  test("takes no more than its account's share of the places of the quick", () => {
-    const { lanes, enter } = places({ brisk: 80, ofAccount: 50 });
+describe("mail to hosts that don't answer", () => {
+  test("takes no more than its account's share of the slots of the quick", () => {
+    const { lanes, enter } = slotsOf({ brisk: 80, ofAccount: 50 });
     expect(enter(100, "acc_1", tarpit)).toHaveLength(50);
     expect(lanes.fullAccounts?.()).toEqual(["acc_1"]);
     expect(lanes.enter({ lane: "good.example", accountId: "acc_1" })).toBeUndefined();
@@ -35,11 +35,11 @@ describe("mail to places that don't answer", () => {
   });
 
   test("moves on after two seconds, and from then on starts apart", () => {
-    const { lanes, enter, pass } = places({ brisk: 10, ofAccount: 10, waiting: 100 });
+    const { lanes, enter, pass } = slotsOf({ brisk: 10, ofAccount: 10, waiting: 100 });
     const hanging = enter(10, "acc_1", tarpit);
-    expect([lanes.strangers(), lanes.roomInMs()]).toEqual([false, 2000]);
+    expect([lanes.strangers(), lanes.slotInMs()]).toEqual([false, 2000]);
     pass(1999);
-    expect([lanes.strangers(), lanes.roomInMs()]).toEqual([false, 1]);
+    expect([lanes.strangers(), lanes.slotInMs()]).toEqual([false, 1]);
     pass(1);
     expect([lanes.strangers(), lanes.free(), lanes.fullAccounts?.()]).toEqual([true, 10, []]);
 
@@ -49,21 +49,21 @@ describe("mail to places that don't answer", () => {
     expect(lanes.free()).toBe(10);
   });
 
-  test("leaves a quarter of the waiting room to those that answer, if slowly", () => {
-    const { lanes, enter, pass } = places({ brisk: 100, ofAccount: 100, waiting: 40 });
+  test("leaves a quarter of the waiting pool to those that answer, if slowly", () => {
+    const { lanes, enter, pass } = slotsOf({ brisk: 100, ofAccount: 100, waiting: 40 });
     const slow = lanes.enter({ lane: "slow.example", accountId: "acc_1" });
     for (const leave of enter(50, "acc_1", tarpit)) leave("unreached");
     pass(5000);
     slow?.("answered");
     expect(enter(50, "acc_1", tarpit)).toHaveLength(30);
-    expect(lanes.room("slow.example")).toBe(10);
-    expect(lanes.room("tarpit-49.example")).toBe(0);
+    expect(lanes.slots("slow.example")).toBe(10);
+    expect(lanes.slots("tarpit-49.example")).toBe(0);
   });
 });
 
 describe("a claim asks for no more than", () => {
   test("any one account may still start, so that nothing has to be given back", () => {
-    const { lanes, enter } = places({ brisk: 80, ofAccount: 50, each: 80 });
+    const { lanes, enter } = slotsOf({ brisk: 80, ofAccount: 50, each: 80 });
     expect(lanes.free()).toBe(50);
     enter(40, "acc_1", tarpit);
     expect(lanes.free()).toBe(10);
@@ -73,22 +73,22 @@ describe("a claim asks for no more than", () => {
   });
 
   test("the one relay takes, where there is one", () => {
-    const { lanes, enter } = places({ destinationOf: () => "relay.example:25" });
+    const { lanes, enter } = slotsOf({ destinationOf: () => "relay.example:25" });
     expect(enter(100, "acc_1", tarpit)).toHaveLength(20);
-    expect([lanes.free() > 0, lanes.strangers(), lanes.room(tarpit(0))]).toEqual([true, false, 0]);
+    expect([lanes.free() > 0, lanes.strangers(), lanes.slots(tarpit(0))]).toEqual([true, false, 0]);
   });
 });
 
 test("a destination that is down gets one attempt at a time, and twice as many with each answer", () => {
-  const { lanes, recovered } = places({ each: 8 });
+  const { lanes, recovered } = slotsOf({ each: 8 });
   const enter = () => lanes.enter({ lane: "a.example", accountId: "acc_1" });
   enter()?.("unreached");
   const probe = enter();
-  expect([lanes.room("a.example"), enter()]).toEqual([0, undefined]);
+  expect([lanes.slots("a.example"), enter()]).toEqual([0, undefined]);
   probe?.("answered");
   expect(recovered).toEqual([["a.example"]]);
-  expect(lanes.room("a.example")).toBe(2);
+  expect(lanes.slots("a.example")).toBe(2);
   enter()?.("answered");
   enter()?.("answered");
-  expect(lanes.room("a.example")).toBe(8);
+  expect(lanes.slots("a.example")).toBe(8);
 });
