@@ -14,7 +14,7 @@ import { threads } from "../http/routes/threads.ts";
 import { webhook } from "../http/routes/webhook.ts";
 import { httpApp } from "../http/shell/app.ts";
 import { serveHttp } from "../http/shell/server.ts";
-import { measured } from "../http/shell/timed-app.ts";
+import { timedApp } from "../http/shell/timed-app.ts";
 import { answerFiles } from "../store/mail/answer-files.ts";
 import { version } from "../version.ts";
 import type { WebhookClient } from "../webhook/client.ts";
@@ -47,7 +47,7 @@ export async function openApi(opening: Opening, parts: ApiParts): Promise<OpenAp
   const { config, deps, watch, opened } = opening;
   const numbers = parts.numbers && { ...parts.numbers, token: config.metricsToken };
   const app = await appOf(opening, parts, config.metricsPort === undefined ? numbers : undefined);
-  const timed = watch.request === undefined ? app : measured(app, watch.request);
+  const timed = watch.request === undefined ? app : timedApp(app, watch.request);
   const http = serveHttp(timed, { hostname: config.host, port: config.port }, deps.log);
   opened.push(() => http.stop(0));
   if (http.url === undefined) throw new Error("Cannot start: the API has no address");

@@ -9,7 +9,7 @@ export function parseSender(line: string, maxBytes: number): string | Reply {
   }
   const fault = parameterFault(given.parameters, senderParameters);
   if (fault !== undefined) return fault;
-  // RFC 1870 §6.1: a size that is told and too great is refused before a byte of it.
+  // RFC 1870 §6.1: a size that is told and too large is refused before a byte of it.
   return Number(given.parameters?.get("SIZE") ?? 0) > maxBytes ? tooBig(maxBytes) : given.address;
 }
 

@@ -11,11 +11,11 @@ export interface SmtpLimits {
   maxRefusedRecipients: number;
   /** Over so many Received headers a mail is taken to run in a circle (RFC 5321 §6.3). */
   maxReceivedHeaders: number;
-  /** How far past the greatest size a mail is read, to answer it with 552, before its connection is cut. */
+  /** How far past the largest size a mail is read, to answer it with 552, before its connection is cut. */
   overrunBytes: number;
   /** Bytes of all mails in memory, from their first octet until they are stored. */
   memoryBytes: number;
-  /** A mail up to this size never waits for greater ones; all of its kind have `memoryBytes` to themselves. */
+  /** A mail up to this size never waits for larger ones; all of its kind have `memoryBytes` to themselves. */
   memoryFreeBytes: number;
   /** How long a mail may wait for memory before it is read to its end and answered with 452. */
   memoryWaitMs: number;

@@ -14,18 +14,18 @@ export interface MemoryShare {
 }
 
 /**
- * A mail up to `freeBytes` never waits for great ones, so that letters pass while great mails queue. All small ones together have
+ * A mail up to `freeBytes` never waits for large ones, so that letters pass while large mails queue. All small ones together have
  * the bound too: ten thousand connections that each begin a letter and stop would hold ten times as much.
- * A greater one reads on while all mails together are within `limitBytes`. Else a mail waits, in order, and
+ * A larger one reads on while all mails together are within `limitBytes`. Else a mail waits, in order, and
  * the pressure goes back to its sender through TCP.
  *
- * Mails that each hold a part and wait for each other would wait for ever, so the oldest of the great
+ * Mails that each hold a part and wait for each other would wait for ever, so the oldest of the large
  * ones may always read on, and so may the oldest of the small ones: it ends, gives back what it held, and the next is the
- * oldest. The bound can thus be passed by one mail of the greatest size, and by as much again in small ones.
+ * oldest. The bound can thus be passed by one mail of the largest size, and by as much again in small ones.
  */
 export function memoryBudget(limitBytes: number, freeBytes: number): MemoryBudget {
   const small: Kind = { bytes: 0, shares: new Set() };
-  const great: Kind = { bytes: 0, shares: new Set() };
+  const large: Kind = { bytes: 0, shares: new Set() };
   const waiting = new Map<MemoryShare, { mayReadOn: () => boolean; readOn: () => void }>();
 
   function wake(): void {
@@ -41,7 +41,7 @@ export function memoryBudget(limitBytes: number, freeBytes: number): MemoryBudge
     let kind = small;
 
     function mayReadOn(): boolean {
-      const bounded = kind === small ? small.bytes : small.bytes + great.bytes;
+      const bounded = kind === small ? small.bytes : small.bytes + large.bytes;
       return bounded <= limitBytes || kind.shares.values().next().value === share;
     }
 
@@ -49,7 +49,7 @@ export function memoryBudget(limitBytes: number, freeBytes: number): MemoryBudge
       hold(bytes) {
         const before = kind;
         kind.bytes -= held;
-        kind = bytes > freeBytes ? great : small;
+        kind = bytes > freeBytes ? large : small;
         kind.bytes += bytes;
         kind.shares.add(share);
         held = bytes;
@@ -77,7 +77,7 @@ export function memoryBudget(limitBytes: number, freeBytes: number): MemoryBudge
   return {
     join,
     get usedBytes() {
-      return small.bytes + great.bytes;
+      return small.bytes + large.bytes;
     },
   };
 }

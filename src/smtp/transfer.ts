@@ -10,7 +10,7 @@ export interface Transfer {
   take(chunk: Buffer): number;
   /** The mail that came whole, or why it is refused. */
   result(): { raw: Uint8Array } | { fault: Reply };
-  /** Whether the mail goes on so far past the greatest size that it's read no further. */
+  /** Whether the mail goes on so far past the largest size that it's read no further. */
   readonly isEndless: boolean;
   /** Calls back when more may be read: at once, or once there is memory for it. */
   readOn(done: () => void): void;
@@ -58,7 +58,7 @@ export function startTransfer({ limits, maxBytes, memory }: TransferBounds): Tra
     },
     result() {
       if (reader.sizeBytes > maxBytes) return { fault: tooBig(maxBytes) };
-      if (outOfMemory) return { fault: tooManyGreat };
+      if (outOfMemory) return { fault: tooManyLarge };
       if (reader.loneDot) return { fault: loneDot };
       const raw = reader.bytes();
       const isLoop = hopCount(raw, limits.maxReceivedHeaders + 1) > limits.maxReceivedHeaders;
@@ -69,7 +69,7 @@ export function startTransfer({ limits, maxBytes, memory }: TransferBounds): Tra
     },
     readOn(done) {
       if (mayReadOn && reader.sizeBytes <= limits.memoryFreeBytes) return done();
-      // Between two pieces of a great mail others get their turn: a full socket is read without a pause.
+      // Between two pieces of a large mail others get their turn: a full socket is read without a pause.
       if (mayReadOn) return void setImmediate(done);
       const resume = (): void => {
         waiting = undefined;
@@ -96,7 +96,7 @@ export function startTransfer({ limits, maxBytes, memory }: TransferBounds): Tra
   };
 }
 
-const tooManyGreat = reply(452, "4.3.1", "Too many great mails at once, try again later", "out_of_memory");
+const tooManyLarge = reply(452, "4.3.1", "Too many great mails at once, try again later", "out_of_memory");
 const mailLoop = reply(554, "5.4.6", "Too many Received headers: the mail runs in a circle", "mail_loop");
 /** Whoever sends such a mail may hold it for two, so the session ends with it. */
 export const loneDot = reply(550, "5.6.0", "A line of one dot beside a bare CR or LF is refused", "lone_dot");

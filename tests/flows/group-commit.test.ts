@@ -157,7 +157,7 @@ describe("what shares a lane", () => {
   });
 });
 
-describe("a batch is no greater than it may be", () => {
+describe("a batch is no larger than it may be", () => {
   test("in number", async () => {
     const { add, batches, ends } = committing({ mostItems: 2, inFlight: 1 });
     const answers = Promise.all(["a", "b", "c"].map(add));
@@ -170,7 +170,7 @@ describe("a batch is no greater than it may be", () => {
     await answers;
   });
 
-  test("in bytes; what is greater than a whole batch goes alone", async () => {
+  test("in bytes; what is larger than a whole batch goes alone", async () => {
     const { add, batches, ends } = committing({ mostBytes: 4, inFlight: 10 });
     const answers = Promise.all(["aa", "bb", "c", "dddddddd", "e"].map(add));
     await settle();

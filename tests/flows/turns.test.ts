@@ -28,7 +28,7 @@ test("work goes on at once as far as there is room, the first come first", async
   expect([...going]).toEqual(["a", "b"]);
   end("b");
   await all[1];
-  // The small one that came later doesn't pass the great one that waits.
+  // The small one that came later doesn't pass the large one that waits.
   expect([...going]).toEqual(["a"]);
   end("a");
   await all[0];
@@ -39,14 +39,14 @@ test("work goes on at once as far as there is room, the first come first", async
   await Promise.all(all);
 });
 
-test("what is greater than all the room goes alone", async () => {
+test("what is larger than all the room goes alone", async () => {
   const { start, end, going } = workshop(10);
-  const great = start("great", 100);
+  const large = start("large", 100);
   const small = start("small", 1);
   await Promise.resolve();
-  expect([...going]).toEqual(["great"]);
-  end("great");
-  await great;
+  expect([...going]).toEqual(["large"]);
+  end("large");
+  await large;
   await Promise.resolve();
   expect([...going]).toEqual(["small"]);
   end("small");

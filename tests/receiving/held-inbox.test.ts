@@ -19,9 +19,9 @@ describe.skipIf(!enginesHere().includes("postgres"))("an inbox whose row somebod
     const early = mailTo(world, held, "early").finally(() => {
       isOver = true;
     });
-    // One that is greater than a batch, and one that is for another inbox as well.
-    const great = world.deliver(
-      mailOf({ messageId: "great@x.example", text: "0123456789\r\n".repeat(100_000) }),
+    // One that is larger than a batch, and one that is for another inbox as well.
+    const large = world.deliver(
+      mailOf({ messageId: "large@x.example", text: "0123456789\r\n".repeat(100_000) }),
       held.address,
     );
     const both = world.deliver(mailOf({ messageId: "both@x.example" }), [held.address, others[0]?.address ?? ""]);
@@ -41,7 +41,7 @@ describe.skipIf(!enginesHere().includes("postgres"))("an inbox whose row somebod
     expect(took.toSorted((left, right) => left - right)[Math.floor(took.length * 0.99)]).toBeLessThan(1_000);
 
     await release();
-    for (const reply of await Promise.all([...late, great, both])) expect(reply).toMatch(/^(250|451)/);
+    for (const reply of await Promise.all([...late, large, both])) expect(reply).toMatch(/^(250|451)/);
     expect(await mailTo(world, held, "last")).toStartWith("250");
     const taken = (await Promise.all(late)).filter((reply) => reply.startsWith("250")).length;
     const ids = (await storedMessages(world.service.deps.db.api, held.id)).map(({ rfcMessageId }) => rfcMessageId);
@@ -55,13 +55,13 @@ describe.skipIf(!enginesHere().includes("postgres"))("an inbox whose row somebod
     const inbox = await world.inbox();
     const release = await hold(world, inbox);
     const waiting = Array.from({ length: 10 }, (_, number) => mailTo(world, inbox, `waiting.${number}`));
-    const great = world.deliver(
-      mailOf({ messageId: "great@x.example", text: "0123456789\r\n".repeat(100_000) }),
+    const large = world.deliver(
+      mailOf({ messageId: "large@x.example", text: "0123456789\r\n".repeat(100_000) }),
       inbox.address,
     );
     expect(await mailTo(world, await world.inbox(), "other")).toStartWith("250");
     await release();
-    for (const reply of await Promise.all([...waiting, great])) expect(reply).toStartWith("250");
+    for (const reply of await Promise.all([...waiting, large])) expect(reply).toStartWith("250");
     const stored = await storedMessages(world.service.deps.db.api, inbox.id);
     expect(stored.map(({ seq }) => seq)).toEqual(Array.from({ length: 11 }, (_, index) => index + 1));
   }, 30_000);

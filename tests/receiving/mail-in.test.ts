@@ -147,21 +147,21 @@ for (const engine of enginesHere()) {
       expect(await deliver(mailOf(), ...inboxes.map(({ address }) => address), "postmaster")).toStartWith("452 4.5.3");
     }, 30_000);
 
-    test("a mail as great as may be is kept to the last octet, one octet more is refused", async () => {
+    test("a mail as large as may be is kept to the last octet, one octet more is refused", async () => {
       const inbox = await world().inbox();
       const limit = 26_214_400;
       const head =
-        "Subject: great\r\nMIME-Version: 1.0\r\nContent-Type: application/zip; name=a.zip\r\nContent-Transfer-Encoding: base64\r\n\r\n";
+        "Subject: large\r\nMIME-Version: 1.0\r\nContent-Type: application/zip; name=a.zip\r\nContent-Transfer-Encoding: base64\r\n\r\n";
       const noise = Buffer.from(crypto.getRandomValues(new Uint8Array(57 * 1000))).toString("base64");
       const lines = `${noise.match(/.{76}/g)?.join("\r\n")}\r\n`;
       const whole = head + lines.repeat(Math.ceil(limit / lines.length));
-      const great = `${whole.slice(0, limit - 2)}\r\n`;
-      expect(await deliver(great, inbox.address)).toStartWith("250");
-      expect(await deliver(`${great}x`, inbox.address)).toStartWith("552 5.3.4");
+      const large = `${whole.slice(0, limit - 2)}\r\n`;
+      expect(await deliver(large, inbox.address)).toStartWith("250");
+      expect(await deliver(`${large}x`, inbox.address)).toStartWith("552 5.3.4");
       const [message, ...more] = await messages(inbox);
       expect(more).toEqual([]);
-      expect(message).toMatchObject({ subject: "great", sizeBytes: limit, attachmentCount: 1 });
-      expect((await storedBytes(db(), message?.sourceId ?? "")).equals(Buffer.from(great))).toBe(true);
+      expect(message).toMatchObject({ subject: "large", sizeBytes: limit, attachmentCount: 1 });
+      expect((await storedBytes(db(), message?.sourceId ?? "")).equals(Buffer.from(large))).toBe(true);
     }, 60_000);
 
     describe("an end that is none (SMTP smuggling)", () => {

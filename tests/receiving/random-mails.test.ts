@@ -90,7 +90,7 @@ test("300 of them by SMTP are taken, and listed as JSON", async () => {
   let taken = 0;
   for (let number = 0; number < 300; number++) {
     const raw = randomMail(seed, number);
-    // The client is at work in this thread too, and of a great mail its part would be the most.
+    // The client is at work in this thread too, and of a large mail its part would be the most.
     if (raw.length > 256 * 1024) continue;
     const about = `mail ${number} of MAIL_SEED=${seed}`;
     const { result, busyMs } = await busiest(() => world.deliver(raw, inbox.address));

@@ -59,7 +59,7 @@ test("a balancer's address has no cap of its own, however it is spelled, and cou
 });
 
 describe("memory for mails", () => {
-  test("a small mail never waits for great ones, a great one does while all are over the bound, the oldest great one never", () => {
+  test("a small mail never waits for large ones, a large one does while all are over the bound, the oldest large one never", () => {
     const memory = memoryBudget(100, 10);
     const [oldest, second, small] = [memory.join(), memory.join(), memory.join()];
     expect([oldest.hold(60), second.hold(41), small.hold(10), oldest.hold(90)]).toEqual([true, false, true, true]);
@@ -75,7 +75,7 @@ describe("memory for mails", () => {
     others.at(-1)?.whenFree(() => woken.push("last"));
     expect([second?.hold(10), oldest?.hold(10), memory.join().hold(1)]).toEqual([false, true, false]);
     second?.whenFree(() => woken.push("second"));
-    // One that grows is great from then on, and leaves the small ones their room: another is the oldest of them.
+    // One that grows is large from then on, and leaves the small ones their room: another is the oldest of them.
     oldest?.hold(90);
     expect(woken).toEqual(["second"]);
     others[0]?.release();

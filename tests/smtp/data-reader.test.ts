@@ -90,13 +90,13 @@ describe("what DATA brings is the mail, octet for octet", () => {
   });
 });
 
-test("a mail over the greatest size is counted and not kept, and its end is still found", () => {
+test("a mail over the largest size is counted and not kept, and its end is still found", () => {
   const { reader, ended, behind } = readIn(["x".repeat(60), "y".repeat(60), "\r\n.", "\r\nQUIT"], 100);
   expect([ended, behind]).toEqual([true, "QUIT"]);
   expect([reader.sizeBytes, reader.heldBytes, reader.bytes().length]).toEqual([122, 0, 0]);
 });
 
-test("a mail of the greatest size is kept", () => {
+test("a mail of the largest size is kept", () => {
   const { reader, mail } = readIn(["x".repeat(98), "\r\n", ".\r\n"], 100);
   expect([reader.heldBytes, mail.length]).toEqual([100, 100]);
 });

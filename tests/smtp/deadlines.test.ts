@@ -173,7 +173,7 @@ describe("the bytes of all mails are bounded", () => {
   const limits = { memoryBytes: 300_000, memoryFreeBytes: 10_000 };
   const mail = `${"x".repeat(998)}\r\n`.repeat(200);
 
-  test("many great mails at once all get in, though never all are in memory", async () => {
+  test("many large mails at once all get in, though never all are in memory", async () => {
     await using smtp = await testListener({ maxBytes: 250_000, limits });
     let most = 0;
     smtp.door.accept = async (inbound) => {
@@ -191,7 +191,7 @@ describe("the bytes of all mails are bounded", () => {
     expect(smtp.listener.heldBytes).toBe(0);
   });
 
-  test("a letter passes while great mails wait, and one that waits too long is told to come again", async () => {
+  test("a letter passes while large mails wait, and one that waits too long is told to come again", async () => {
     await using smtp = await testListener({ maxBytes: 400_000, limits: { ...limits, memoryWaitMs: 50 } });
     const oldest = await inData(smtp.port);
     oldest.send(mail);

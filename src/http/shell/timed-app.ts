@@ -1,7 +1,7 @@
 /** Told of each request: the route's pattern, never the path, which names inboxes and may be anything. */
 export type RequestObserver = (method: string, route: string, status: number, seconds: number) => void;
 
-/** What serves requests: an app, or one that is measured. */
+/** What serves requests: an app, or one that is timed. */
 export interface Fetching {
   fetch(request: Request): Response | Promise<Response>;
 }
@@ -11,7 +11,7 @@ interface Routed extends Fetching {
 }
 
 /** The app, with each answer told of as it begins. Around the app and not a hook in it, which would cost more. */
-export function measured(app: Routed, observe: RequestObserver): Fetching {
+export function timedApp(app: Routed, observe: RequestObserver): Fetching {
   const routeOf = routeNames(app.routes.map(({ path }) => path));
   function tell(request: Request, status: number, startedMs: number): void {
     observe(knownMethod(request.method), routeOf(pathOf(request.url)), status, (performance.now() - startedMs) / 1000);

@@ -10,7 +10,7 @@ import type { Named } from "./addresses.ts";
 import { type Bodies, bodiesOf } from "./bodies.ts";
 import { tellingCharset } from "./charset.ts";
 import { decodeWords } from "./encoded-words.ts";
-import { type Listed, plainHead } from "./fast-head.ts";
+import { fastHead, type Listed } from "./fast-head.ts";
 import { headLimits, readHead } from "./head.ts";
 import { type Outline, outlineOf } from "./outline.ts";
 import { fileNameOf, isFile, type Part } from "./part.ts";
@@ -129,7 +129,7 @@ async function parseOutlined(raw: Buffer, outline: Outline, options: ParseOption
 function headOf(raw: Buffer, parts: readonly Part[]): { listed: Listed; whole: boolean } {
   const block = raw.subarray(parts[0]?.headStart, parts[0]?.headEnd);
   const isShort = block.length <= headLimits.fieldBytes && isAscii(block);
-  const listed = isShort ? plainHead(block.toString("latin1")) : undefined;
+  const listed = isShort ? fastHead(block.toString("latin1")) : undefined;
   return listed === undefined ? readHead(block, charsetsOf(parts)) : { listed, whole: true };
 }
 

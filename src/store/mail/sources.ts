@@ -26,12 +26,12 @@ function packedHere(plain: Uint8Array): Uint8Array {
   return plain.length > worthCompressingBytes ? Bun.zstdCompressSync(plain, level) : plain;
 }
 
-/** Writes great sources piece by piece, in statements of their own. */
+/** Writes large sources piece by piece, in statements of their own. */
 export async function insertSources(tx: Db, sources: readonly Source[]): Promise<void> {
   for (const batch of batches(rowsOf(sources))) await query(tx, rowsInserted(batch));
 }
 
-/** The statement for sources that are not great, to be part of another. */
+/** The statement for sources that are not large, to be part of another. */
 export function sourcesInserted(sources: readonly Source[], ending: SQL): SQL {
   return sql`${rowsInserted(rowsOf(sources))}${ending}`;
 }

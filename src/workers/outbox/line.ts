@@ -1,6 +1,6 @@
 import type { Claim, Claimed, ClaimedItem } from "../../store/outbox/claims.ts";
 import type { Kind } from "../../store/outbox/kinds.ts";
-import { laneBook } from "./known-lanes.ts";
+import { knownLanes } from "./known-lanes.ts";
 import type { Lanes, Leave } from "./lanes.ts";
 
 /** What a claim asks for. */
@@ -30,7 +30,7 @@ const rowsPerClaim = 100;
 const newestEvery = 4;
 
 export function lineOf<Item extends ClaimedItem>(kind: Kind, lanes: Lanes<Item>): Line<Item> {
-  const book = laneBook();
+  const known = knownLanes();
   let turn = 0;
   let nudges = 0;
   let isNudged = false;
@@ -61,8 +61,8 @@ export function lineOf<Item extends ClaimedItem>(kind: Kind, lanes: Lanes<Item>)
       // Looking for them costs; while a claim follows on the other they are looked for often enough now and then.
       const newest = isNudged || newestLeft || turn % newestEvery === 0;
       isNudged = false;
-      const known = book.known(lanes.slots, limit);
-      const whose = { lanes: known, strangers: lanes.strangers(), fullAccounts: fullAccounts() };
+      const asked = known.list(lanes.slots, limit);
+      const whose = { lanes: asked, strangers: lanes.strangers(), fullAccounts: fullAccounts() };
       return { limit, ...whose, newest, sweepAfter, turn };
     },
     hear(question, { items, contended, sweptTo }) {
@@ -70,20 +70,20 @@ export function lineOf<Item extends ClaimedItem>(kind: Kind, lanes: Lanes<Item>)
       if (question.newest) newestLeft = isFull && isOneOfEach(items) && items.some(isStrangeTo(question));
       // A sweep goes on from where it was when the limit or another process has left lanes out.
       if (!contended && !isFull && sweepAfter === question.sweepAfter) sweepAfter = sweptTo;
-      book.note(question.lanes, items, isFull || contended);
+      known.note(question.lanes, items, isFull || contended);
     },
-    turnAway: ({ lane }) => book.left(lane),
+    turnAway: ({ lane }) => known.left(lane),
     leave({ accountId, lane }, leave) {
       const wasFull = fullAccounts().includes(accountId);
       leave();
-      book.left(lane);
+      known.left(lane);
       // Sweeps have passed by the lanes in which there is nothing but mail of this account.
       if (wasFull) sweep();
-      return isFull || wasFull || book.isThirsty(lane);
+      return isFull || wasFull || known.mayHaveMore(lane);
     },
     isFollowed({ lane, hasMore }, nudgesBefore) {
       if (kind.inboxOrder !== "settled" || (!hasMore && nudges === nudgesBefore)) return false;
-      book.expectMore(lane);
+      known.expectMore(lane);
       return true;
     },
   };

@@ -424,24 +424,24 @@ for (const engine of enginesHere()) {
         expect((await storedBytes(db(), bobs?.sourceId ?? "")).toString()).toBe(mail);
       });
 
-      test("a great one leaves no second copy of its bytes, and counts whom it is for", async () => {
+      test("a large one leaves no second copy of its bytes, and counts whom it is for", async () => {
         const ada = await world().inbox();
         const bob = await world().inbox();
         const gone = await world().inbox();
         await world().api(`/v1/inboxes/${gone.id}`, { method: "DELETE" });
-        const great = mailOf({ messageId: "great@x.example", text: "0123456789abcdef\r\n".repeat(100_000) });
+        const large = mailOf({ messageId: "large@x.example", text: "0123456789abcdef\r\n".repeat(100_000) });
         const before = await countRows(db(), "source_chunks");
-        expect(await receive(great, ada, gone)).toBe("stored");
+        expect(await receive(large, ada, gone)).toBe("stored");
         const chunks = (await countRows(db(), "source_chunks")) - before;
         expect(chunks).toBe(2);
-        expect(await receive(great, ada)).toBe("stored");
-        expect(await receive(great, gone)).toBe("gone");
+        expect(await receive(large, ada)).toBe("stored");
+        expect(await receive(large, gone)).toBe("gone");
         expect(await countRows(db(), "source_chunks")).toBe(before + chunks);
-        expect(await receive(great, ada, bob)).toBe("stored");
+        expect(await receive(large, ada, bob)).toBe("stored");
         for (const inbox of [ada, bob]) {
           const [message, ...more] = await messages(inbox);
           expect(more).toEqual([]);
-          expect((await storedBytes(db(), message?.sourceId ?? "")).equals(Buffer.from(great))).toBe(true);
+          expect((await storedBytes(db(), message?.sourceId ?? "")).equals(Buffer.from(large))).toBe(true);
           expect(await sharesOf(world(), message?.sourceId)).toBe(1);
         }
       });
@@ -483,7 +483,7 @@ for (const engine of enginesHere()) {
       const part = (number: number) =>
         `--b\r\nContent-Type: text/csv\r\nContent-Disposition: attachment; filename=${number}.csv\r\n\r\n${number},1\r\n`;
       const raw = mailOf({
-        messageId: "great@x.example",
+        messageId: "large@x.example",
         references: Array.from({ length: 60 }, (_, index) => `r${index}@x.example`),
         headers: ["MIME-Version: 1.0", "Content-Type: multipart/mixed; boundary=b"],
         text: `--b\r\n\r\n${lines.join("\r\n")}\r\n${Array.from({ length: 40 }, (_, number) => part(number)).join("")}--b--\r\n`,
@@ -543,7 +543,7 @@ for (const engine of enginesHere()) {
 
       test("is in all of them or in none", async () => {
         const refused = { id: (await world().inbox()).id, address: "no\0address" };
-        const other = raw.replace("great@", "other@");
+        const other = raw.replace("large@", "other@");
         await expect(receive(other, ...inboxes, refused)).rejects.toThrow("a value does not fit its type");
         expect(await stored()).toHaveLength(50);
       }, 30_000);

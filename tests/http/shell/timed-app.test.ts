@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { measured, routeNames } from "../../../src/http/shell/timed-app.ts";
+import { routeNames, timedApp } from "../../../src/http/shell/timed-app.ts";
 
 const routeOf = routeNames([
   "/*",
@@ -36,7 +36,7 @@ test("each answer is told of, with its method, route and status, and passed on a
     routes: [{ path: "/v1/inboxes/:id" }],
     fetch: async (request: Request) => new Response(request.method, { status: request.url.includes("?") ? 404 : 200 }),
   };
-  const served = measured(app, (method, route, status, seconds) => {
+  const served = timedApp(app, (method, route, status, seconds) => {
     expect(seconds).toBeWithin(0, 5);
     told.push([method, route, status]);
   });

@@ -123,13 +123,13 @@ describe("The line, as a process knows it", () => {
     full.claim("A1");
     expect(full.line.leave(row("A1"), leave)).toBe(true);
 
-    const thirsty = lineWith({ slots: () => 1 });
-    thirsty.claim("A1");
-    thirsty.claim("A2");
-    thirsty.claim("", { contended: false });
-    expect(thirsty.line.leave(row("A1"), leave)).toBe(false);
-    thirsty.claim("A3");
-    expect(thirsty.line.leave(row("A2"), leave)).toBe(true);
+    const narrow = lineWith({ slots: () => 1 });
+    narrow.claim("A1");
+    narrow.claim("A2");
+    narrow.claim("", { contended: false });
+    expect(narrow.line.leave(row("A1"), leave)).toBe(false);
+    narrow.claim("A3");
+    expect(narrow.line.leave(row("A2"), leave)).toBe(true);
   });
 
   test("is swept when a slot of an account comes free that had its share: claims have passed by its rows", () => {
