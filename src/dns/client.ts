@@ -67,12 +67,12 @@ export function dnsClient({ servers, now, randomBytes, limits: given }: DnsOptio
   };
 
   function send(key: string, question: Question): Promise<Answer> {
-    const answer = inTurn(key, question).finally(() => out.delete(key));
+    const answer = afterOthers(key, question).finally(() => out.delete(key));
     out.set(key, answer);
     return answer;
   }
 
-  async function inTurn(key: string, question: Question): Promise<Answer> {
+  async function afterOthers(key: string, question: Question): Promise<Answer> {
     const endMs = performance.now() + limits.questionMs;
     // Whoever has a slot came earlier and must end earlier: so nobody waits beyond his own end.
     if (!(await inFlight.take())) return unknown("too many questions");

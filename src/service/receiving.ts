@@ -21,7 +21,7 @@ export function openReceiving({ config, deps, opened }: Opening): Receiving {
     onFault: (fault) => deps.log.warn({ fault }, "parser failed"),
   });
   opened.push(parser.close);
-  const receiving = { ...deps, parse: parser.parseInTurn, receive: mailReceiver(deps) };
+  const receiving = { ...deps, parse: parser.parseQueued, receive: mailReceiver(deps) };
   return {
     entrance: mailEntrance({ ...receiving, operatorInbox: config.operatorInbox }),
     fileUnparsed: (mail, claim, signal) => fileUnparsed(receiving, mail, claim, signal),

@@ -9,7 +9,7 @@ export const locks = {
   migrating: 0x696e626f7864,
   /** The first account: of many first starts, one makes it. */
   firstStart: 7521962899002001,
-  /** Whose turn it is in a lane of the outbox: the seed of a lock for each kind and lane, held while one claims there. */
+  /** Who claims from a lane of the outbox: the seed of a lock for each kind and lane, held while one claims there. */
   claiming: 7521962899002002,
   /** Tidying up: one process at a time does a step of it. */
   pruning: 7521962899002003,

@@ -214,7 +214,7 @@ export const messageSearch = pgTable(
   ],
 );
 
-/** Whose turn it is to fill the search index, and how far it has come; one row. */
+/** Who has the lease on filling the search index, and how far it has come; one row. */
 export const searchIndexing = pgTable("search_indexing", {
   id: smallint().primaryKey(),
   holder: text().notNull(),

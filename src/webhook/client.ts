@@ -37,7 +37,7 @@ export interface WebhookRequest {
   headers: Readonly<Record<string, string>>;
   body: string;
   signal?: AbortSignal | undefined;
-  /** Its place among others: nothing is written before its turn. */
+  /** Its place among others: nothing is written before those before it. */
   start?: Start | undefined;
   /** Not over a connection that was kept. */
   fresh?: boolean;
@@ -205,8 +205,8 @@ export function webhookClient(options: WebhookClientOptions): WebhookClient {
       connection.destroy();
     };
     if (attempt.ended !== undefined) connection.destroy();
-    const turn = attempt.start?.turn();
-    if (turn !== undefined) await turn;
+    const inOrder = attempt.start?.inOrder();
+    if (inOrder !== undefined) await inOrder;
     const exchanging = connection.exchange(request);
     if (settlesInMs === 0) attempt.start?.leave();
     else if (attempt.start !== undefined) setTimeout(attempt.start.leave, settlesInMs);

@@ -1,9 +1,9 @@
 import { within } from "../primitives/within.ts";
-/** The place of one request among those that shall be on the wire one after the other. */
+/** One request among those that shall be on the wire one after the other. */
 export interface Start {
   /** Resolves when all before it are on the wire, or have had time enough to get there; undefined when they are. */
-  turn(): Promise<void> | undefined;
-  /** It is on the wire, or never will be. To be said once its turn has come, or when it is given up. */
+  inOrder(): Promise<void> | undefined;
+  /** It is on the wire, or never will be. To be said once that has resolved, or when it is given up. */
   leave(): void;
 }
 
@@ -33,7 +33,7 @@ export function startQueues(patienceMs = 1000): { enter(name: string): Start } {
       resolve();
     };
     return {
-      turn: () =>
+      inOrder: () =>
         entry.before === undefined || entry.before.hasLeft ? undefined : orIn(patienceMs, entry.before.left),
       leave() {
         // Who gives up early doesn't let those behind pass those before.

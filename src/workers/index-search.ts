@@ -31,7 +31,7 @@ const busyWithinMs = 1_000;
 
 /**
  * Fills the search index behind the mail that has come, away from its path. It may be late or miss a message: a search
- * itself indexes what it finds missing. One process at a time has the turn.
+ * itself indexes what it finds missing. One process at a time has the lease.
  */
 export function startSearchIndexer({ db, now, randomBytes, log }: SearchIndexerDeps): SearchIndexer {
   const holder = randomBytes(12).toHex();
@@ -39,7 +39,7 @@ export function startSearchIndexer({ db, now, randomBytes, log }: SearchIndexerD
   let renewMs = 0;
   let seenId = "";
 
-  /** Whether this process has the turn. */
+  /** Whether this process has the lease. */
   async function hold(): Promise<boolean> {
     if (performance.now() < renewMs) return true;
     const at = now();
@@ -71,7 +71,7 @@ export function startSearchIndexer({ db, now, randomBytes, log }: SearchIndexerD
     if (indexed > 0) await settleSearchIndex(db.work);
   }
 
-  /** False when it had to end: the service stops, or another process has the turn. */
+  /** False when it had to end: the service stops, or another process has the lease. */
   async function indexInbox(inboxId: string, upToSeq: number): Promise<boolean> {
     let startedMs = performance.now();
     const fromSeq = await findIndexedSeq(db.work, inboxId);

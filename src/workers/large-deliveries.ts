@@ -1,6 +1,6 @@
 import type { Db } from "../database/db.ts";
 import { pageBytes, shownAttachmentBytes } from "../domain/page-budget.ts";
-import { turns } from "../flows/turns.ts";
+import { sizeGate } from "../flows/size-gate.ts";
 import { listAttachments, type ShownAttachment } from "../store/mail/attachments.ts";
 import { listBodyTexts } from "../store/mail/bodies.ts";
 
@@ -30,7 +30,7 @@ export function isLarge({ longBody, attachmentCount }: Record<"longBody" | "atta
  * on at a time as a page has room for, so a receiver that takes them slowly holds up no other account.
  */
 export function largeDeliveries(db: Db) {
-  const lines = new Map<string, { inTurn: ReturnType<typeof turns>; users: number }>();
+  const lines = new Map<string, { gate: ReturnType<typeof sizeGate>; users: number }>();
 
   /** Undefined where the message is gone. */
   async function contentOf({ messageId, attachmentCount }: LargeDelivery): Promise<DeliveryContent | undefined> {
@@ -40,12 +40,12 @@ export function largeDeliveries(db: Db) {
   }
 
   return async <T>(large: LargeDelivery, deliver: (content: DeliveryContent | undefined) => Promise<T>): Promise<T> => {
-    const line = lines.get(large.accountId) ?? { inTurn: turns(pageBytes), users: 0 };
+    const line = lines.get(large.accountId) ?? { gate: sizeGate(pageBytes), users: 0 };
     lines.set(large.accountId, line);
     line.users += 1;
     const size = (large.longBody ?? 0) + large.attachmentCount * shownAttachmentBytes;
     try {
-      return await line.inTurn(size, async () => deliver(await contentOf(large)));
+      return await line.gate(size, async () => deliver(await contentOf(large)));
     } finally {
       line.users -= 1;
       if (line.users === 0) lines.delete(large.accountId);

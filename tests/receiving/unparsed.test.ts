@@ -34,7 +34,7 @@ const withPdf = mailOf({
 
 /** Nobody has a turn while his mail comes in, only later. */
 const fullAtTheDoor: ReceptionOptions = {
-  parse: (parse) => async (raw, turn) => (turn.signal === undefined ? undefined : parse(raw, turn)),
+  parse: (parse) => async (raw, entry) => (entry.signal === undefined ? undefined : parse(raw, entry)),
 };
 
 for (const engine of enginesHere()) {
@@ -296,10 +296,10 @@ for (const engine of enginesHere()) {
       await migrate(under.db);
       let parsed = 0;
       const counting: ReceptionOptions = {
-        parse: (parse) => async (raw, turn) => {
-          if (turn.signal === undefined) return undefined;
+        parse: (parse) => async (raw, entry) => {
+          if (entry.signal === undefined) return undefined;
           parsed += 1;
-          return parse(raw, turn);
+          return parse(raw, entry);
         },
       };
       await using one = await reception(under.db, counting);

@@ -11,10 +11,10 @@ const { databaseUrl, dataDir } = readConfig(process.env);
 let turns = 0;
 const world = await reception(await openDatabase({ url: databaseUrl, dataDir }), {
   // Nobody has a turn while his mail comes in.
-  parse: (parse) => async (raw, turn) => {
+  parse: (parse) => async (raw, entry) => {
     turns += 1;
     if (turns === 1) return undefined;
-    const mail = await parse(raw, turn);
+    const mail = await parse(raw, entry);
     if (moment === "parsed") die();
     return mail;
   },

@@ -28,7 +28,7 @@ export async function reception(db: Database, options: ReceptionOptions = {}) {
     command: [process.execPath, join(import.meta.dir, "../mail/read/fixtures/obedient-parser.ts")],
     ...options.parser,
   });
-  const parse = options.parse?.(parser.parseInTurn) ?? parser.parseInTurn;
+  const parse = options.parse?.(parser.parseQueued) ?? parser.parseQueued;
   const receiving = { ...deps, parse, receive: mailReceiver(deps) };
   deps.fileUnparsed = (...asked) => fileUnparsed(receiving, ...asked);
   const maxBytes = 25 << 20;

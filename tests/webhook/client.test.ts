@@ -362,7 +362,7 @@ describe("connections", () => {
     const hook = await receiver();
     const poster = client();
     await post(poster, hook.url);
-    const start = { turn: closesAll, leave: () => undefined };
+    const start = { inOrder: closesAll, leave: () => undefined };
     const reply = await poster.post({ url: hook.url, headers: {}, body: "{}", start });
     expect(reply).toMatchObject({ kind: "answered", status: 200 });
     expect(hook.requests.map(({ connection }) => connection)).toEqual([1, 3]);

@@ -7,7 +7,7 @@ describe("Starts under one name", () => {
     const starts = [enter("a"), enter("a"), enter("a")];
     const order: number[] = [];
     const all = starts.map(async (start, number) => {
-      await start.turn();
+      await start.inOrder();
       order.push(number);
       start.leave();
     });
@@ -18,10 +18,10 @@ describe("Starts under one name", () => {
   test("don't wait for those of another, nor for nobody", () => {
     const { enter } = startQueues();
     enter("a");
-    expect(enter("b").turn()).toBeUndefined();
+    expect(enter("b").inOrder()).toBeUndefined();
     const gone = enter("c");
     gone.leave();
-    expect(enter("c").turn()).toBeUndefined();
+    expect(enter("c").inOrder()).toBeUndefined();
   });
 
   test("that are given up let nobody pass those before them", async () => {
@@ -29,7 +29,7 @@ describe("Starts under one name", () => {
     const [first, second, third] = [enter("a"), enter("a"), enter("a")];
     second.leave();
     let hasThird = false;
-    const waiting = third.turn()?.then(() => {
+    const waiting = third.inOrder()?.then(() => {
       hasThird = true;
     });
     await Promise.resolve();
@@ -42,7 +42,7 @@ describe("Starts under one name", () => {
   test("are held up by one that never starts for as long as patience lasts", async () => {
     const { enter } = startQueues(5);
     enter("a");
-    const waiting = enter("a").turn();
+    const waiting = enter("a").inOrder();
     expect(waiting).toBeInstanceOf(Promise);
     await waiting;
   });

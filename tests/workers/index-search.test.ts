@@ -29,8 +29,8 @@ for (const engine of enginesHere()) {
       }
     }
 
-    /** The turn as the table has it. */
-    async function turn() {
+    /** The lease as the table has it. */
+    async function lease() {
       const [row] = await query<{ holder: string; leasedUntil: Date }>(
         world().service.deps.db.work,
         sql`select holder, leased_until as "leasedUntil" from search_indexing`,
@@ -111,12 +111,12 @@ for (const engine of enginesHere()) {
       expect(body.total).toBe(1);
     }, 20_000);
 
-    test("one process has the turn, until it gives it back or its lease is over", async () => {
+    test("one process has the lease, until it gives it back or it is over", async () => {
       const { deps } = world().service;
       const inbox = await world().inbox();
       await takeIn(deps, inbox, [{}]);
       await untilIndexed(inbox.id, 1);
-      const held = await turn();
+      const held = await lease();
       expect(held?.leasedUntil.getTime()).toBeGreaterThan(deps.now().getTime());
 
       const log = pino({ level: "silent" });
@@ -124,14 +124,14 @@ for (const engine of enginesHere()) {
       started.push(another);
       await takeIn(deps, inbox, [{}]);
       await untilIndexed(inbox.id, 2);
-      expect((await turn())?.holder).toBe(held?.holder ?? "");
+      expect((await lease())?.holder).toBe(held?.holder ?? "");
 
       // The clock of the other one says that the lease is over.
       const late = new Date((held?.leasedUntil.getTime() ?? 0) + 1);
       started.push(startSearchIndexer({ ...deps, log, now: () => late }));
-      while ((await turn())?.holder === held?.holder) await Bun.sleep(20);
+      while ((await lease())?.holder === held?.holder) await Bun.sleep(20);
       await started.pop()?.stop();
-      expect((await turn())?.leasedUntil).toEqual(late);
+      expect((await lease())?.leasedUntil).toEqual(late);
     }, 20_000);
   });
 }

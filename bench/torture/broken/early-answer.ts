@@ -8,7 +8,7 @@ import { originOf } from "../../../src/standards/ip.ts";
 import { asItIs, serveBroken } from "./support.ts";
 
 await serveBroken(asItIs, async ({ deps }, config) => {
-  const { parseInTurn: parse } = mailParser({ mailDomain: config.mailDomain, onFault: () => undefined });
+  const { parseQueued: parse } = mailParser({ mailDomain: config.mailDomain, onFault: () => undefined });
   const entrance = mailEntrance({ ...deps, parse, receive: mailReceiver(deps), operatorInbox: undefined });
   const impatient: typeof entrance = {
     ...entrance,

@@ -1,18 +1,18 @@
 import type { ParsedMail } from "../../domain/message.ts";
 import type { Receipt } from "../../domain/receive/file-mails.ts";
 import { type InboundMail, senderInLine } from "../../domain/receive/inbound-mail.ts";
-import type { Turn } from "../../mail/read/process-pool.ts";
+import type { QueueEntry } from "../../mail/read/process-pool.ts";
 import { passingMemory } from "../../primitives/memory.ts";
 import { recipientOf } from "../../standards/address.ts";
 import { findInboxByUsername } from "../../store/account/inboxes.ts";
 import type { Deps } from "../deps.ts";
-import { turns } from "../turns.ts";
+import { sizeGate } from "../size-gate.ts";
 import { aboutMail, largeBytes, type ReceivedMail } from "./arrival.ts";
 import { keepUnparsed } from "./unparsed-mail.ts";
 
 export interface AcceptDeps extends Deps {
   /** Undefined where the mail had no turn in time. */
-  parse: (raw: Uint8Array, turn: Turn) => Promise<ParsedMail | undefined>;
+  parse: (raw: Uint8Array, entry: QueueEntry) => Promise<ParsedMail | undefined>;
   receive: (mail: ReceivedMail) => Promise<Receipt>;
   /** Username of the inbox that takes mail for postmaster and abuse (RFC 5321 §4.5.1). */
   operatorInbox: string | undefined;
@@ -39,7 +39,7 @@ const largeBytesAtOnce = 24 << 20;
 
 export function mailEntrance(deps: AcceptDeps): MailEntrance {
   const remembered = passingMemory<string, string>(mostRemembered);
-  const inTurn = turns(largeBytesAtOnce);
+  const gated = sizeGate(largeBytesAtOnce);
 
   /** Never remembers an unknown name: the inbox may be made the moment after. */
   async function inboxIdOf(username: string): Promise<string | undefined> {
@@ -64,7 +64,7 @@ export function mailEntrance(deps: AcceptDeps): MailEntrance {
       const { raw, envelope } = inbound;
       const mail = await deps.parse(raw, { sender: senderInLine(envelope) });
       const store = () => (mail === undefined ? keepUnparsed(deps, inbound) : storeParsed({ ...inbound, mail }));
-      return { kind: await (raw.length > largeBytes ? inTurn(raw.length, () => collected(store)) : store()) };
+      return { kind: await (raw.length > largeBytes ? gated(raw.length, () => collected(store)) : store()) };
     },
     forget: (username) => void remembered.delete(username),
   };

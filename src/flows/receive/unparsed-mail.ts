@@ -3,7 +3,7 @@ import type { ParsedMail } from "../../domain/message.ts";
 import type { Receipt } from "../../domain/receive/file-mails.ts";
 import { type InboundMail, senderInLine } from "../../domain/receive/inbound-mail.ts";
 import { parseHead } from "../../mail/read/parse.ts";
-import type { Turn } from "../../mail/read/process-pool.ts";
+import type { QueueEntry } from "../../mail/read/process-pool.ts";
 import { chunksOf, findChunk, insertSources } from "../../store/mail/sources.ts";
 import { insertUnparsedMail, type UnparsedMail } from "../../store/mail/unparsed-mails.ts";
 import type { ClaimedItem } from "../../store/outbox/claims.ts";
@@ -36,7 +36,7 @@ export async function keepUnparsed(deps: Deps, { envelope, raw }: InboundMail): 
 }
 
 export interface FilingDeps extends Deps {
-  parse: (raw: Uint8Array, turn: Turn) => Promise<ParsedMail | undefined>;
+  parse: (raw: Uint8Array, entry: QueueEntry) => Promise<ParsedMail | undefined>;
   receive: (mail: ReceivedMail) => Promise<Receipt>;
 }
 

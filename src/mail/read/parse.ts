@@ -14,7 +14,7 @@ import { fastHead, type Listed } from "./fast-head.ts";
 import { headLimits, readHead } from "./head.ts";
 import { type Outline, outlineOf } from "./outline.ts";
 import { fileNameOf, isFile, type Part } from "./part.ts";
-import { processPool, type Turn } from "./process-pool.ts";
+import { processPool, type QueueEntry } from "./process-pool.ts";
 import { parameterOf } from "./structured.ts";
 import { decodeTransfer } from "./transfer-encoding.ts";
 
@@ -27,7 +27,7 @@ export interface MailParser {
   /** What the mail says. Never rejects: of a mail that cannot be read in time it says what its head says. */
   parse(raw: Uint8Array): Promise<ParsedMail>;
   /** The same for mail that can wait: undefined where it did not get its turn, which is not its fault. */
-  parseInTurn(raw: Uint8Array, turn: Turn): Promise<ParsedMail | undefined>;
+  parseQueued(raw: Uint8Array, entry: QueueEntry): Promise<ParsedMail | undefined>;
   close(): void;
 }
 
@@ -66,22 +66,22 @@ export function mailParser(options: MailParserOptions): MailParser {
     return isOrdinary(outline) ? parseOutlined(asBuffer(raw), outline, { mailDomain }) : undefined;
   }
 
-  async function parseApart(raw: Uint8Array, turn: Turn): Promise<ParseResult> {
+  async function parseApart(raw: Uint8Array, entry: QueueEntry): Promise<ParseResult> {
     // A copy of the view alone: what is sent is the buffer behind it, which may be much more.
-    const outcome = await pool.run(() => ({ raw: new Uint8Array(raw), options: { mailDomain } }), turn);
+    const outcome = await pool.run(() => ({ raw: new Uint8Array(raw), options: { mailDomain } }), entry);
     if (outcome.kind === "unserved") return undefined;
     return (outcome.kind === "done" ? outcome.result : undefined) ?? parseHead(raw, { mailDomain });
   }
 
-  async function parseInTurn(raw: Uint8Array, turn: Turn): Promise<ParseResult> {
-    return (await parseHere(raw).catch(() => undefined)) ?? parseApart(raw, turn);
+  async function parseQueued(raw: Uint8Array, entry: QueueEntry): Promise<ParseResult> {
+    return (await parseHere(raw).catch(() => undefined)) ?? parseApart(raw, entry);
   }
 
   return {
     async parse(raw) {
-      return (await parseInTurn(raw, { sender: "" })) ?? parseHead(raw, { mailDomain });
+      return (await parseQueued(raw, { sender: "" })) ?? parseHead(raw, { mailDomain });
     },
-    parseInTurn,
+    parseQueued,
     close: pool.close,
   };
 }

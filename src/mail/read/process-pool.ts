@@ -7,12 +7,12 @@ import { fairLine } from "./fair-line.ts";
  */
 export interface ProcessPool<Job, Result> {
   /** The job is made when a process is free for it. */
-  run(job: () => Job, turn: Turn): Promise<Outcome<Result>>;
+  run(job: () => Job, entry: QueueEntry): Promise<Outcome<Result>>;
   close(): void;
 }
 
 /** Whose job it is, for its place among others that wait, and until when it waits: `queueMs` long where no signal says. */
-export interface Turn {
+export interface QueueEntry {
   sender: string;
   signal?: AbortSignal;
 }

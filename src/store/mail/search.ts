@@ -191,16 +191,16 @@ export async function settleSearchIndex(db: Db): Promise<void> {
   await query(db, sql`select gin_clean_pending_list('message_search_words')`);
 }
 
-/** Takes the turn at indexing, or keeps it; the id that has been seen, or undefined while another process has the turn. */
+/** Takes the lease on indexing, or keeps it; the id that has been seen, or undefined while another process has it. */
 export async function holdIndexing(
   db: Db,
-  turn: { holder: string; now: Date; leasedUntil: Date },
+  lease: { holder: string; now: Date; leasedUntil: Date },
 ): Promise<string | undefined> {
   const [held] = await query<{ seenId: string }>(
     db,
-    sql`insert into search_indexing (id, holder, leased_until, seen_id) values (1, ${turn.holder}, ${turn.leasedUntil}, '')
+    sql`insert into search_indexing (id, holder, leased_until, seen_id) values (1, ${lease.holder}, ${lease.leasedUntil}, '')
         on conflict (id) do update set holder = excluded.holder, leased_until = excluded.leased_until
-        where search_indexing.holder = excluded.holder or search_indexing.leased_until <= ${turn.now}
+        where search_indexing.holder = excluded.holder or search_indexing.leased_until <= ${lease.now}
         returning seen_id as "seenId"`,
   );
   return held?.seenId;
@@ -210,7 +210,7 @@ export async function markIndexed(db: Db, holder: string, seenId: string): Promi
   await query(db, sql`update search_indexing set seen_id = ${seenId} where holder = ${holder} and seen_id < ${seenId}`);
 }
 
-/** Gives the turn back: the next process need not wait for the lease to run out. */
+/** Gives the lease back: the next process need not wait for it to run out. */
 export async function releaseIndexing(db: Db, holder: string, now: Date): Promise<void> {
   await query(db, sql`update search_indexing set leased_until = ${now} where holder = ${holder}`);
 }

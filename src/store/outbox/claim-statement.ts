@@ -84,10 +84,10 @@ function inboxesOnOffer(claim: Claim, ready: SQL): SQL {
     ),
     offers as (
       select lane, inbox_id, true as in_turn,
-        2 * row_number() over (partition by lane order by leg, step) + ${claim.turn % 2}::int as position
+        2 * row_number() over (partition by lane order by leg, step) + ${claim.claimNumber % 2}::int as position
       from turns where not blocked
       union all
-      select lane, inbox_id, false, 2 * row_number() over (partition by lane order by latest desc) + ${(claim.turn + 1) % 2}::int
+      select lane, inbox_id, false, 2 * row_number() over (partition by lane order by latest desc) + ${(claim.claimNumber + 1) % 2}::int
       from fresh where not blocked
     ),
     inboxes_offered as (
@@ -118,7 +118,7 @@ function rowsTaken(claim: Claim, ready: SQL): SQL {
     ),
     chosen as materialized (
       select subject_id, lane, inbox_id, nth, in_turn from offered where position <= slots
-      order by position, hashtextextended(lane, ${claim.turn}), rank limit ${claim.limit}
+      order by position, hashtextextended(lane, ${claim.claimNumber}), rank limit ${claim.limit}
     ),
     locked as materialized (
       select o.subject_id from outbox o where o.subject_id = any(array(select subject_id from chosen))

@@ -23,7 +23,7 @@ export interface Claim {
   /** Also walks along the lanes that it does not know, behind this one; undefined: it doesn't. */
   sweepAfter: string | undefined;
   /** Counts up. Where there is one slot, the newest and the next in turn take turns; so do lanes, where not all get one. */
-  turn: number;
+  claimNumber: number;
 }
 
 export interface KnownLane {

@@ -4,7 +4,10 @@ import { knownLanes } from "./known-lanes.ts";
 import type { Lanes, Leave } from "./lanes.ts";
 
 /** What a claim asks for. */
-export type Question = Pick<Claim, "limit" | "lanes" | "strangers" | "fullAccounts" | "newest" | "sweepAfter" | "turn">;
+export type Question = Pick<
+  Claim,
+  "limit" | "lanes" | "strangers" | "fullAccounts" | "newest" | "sweepAfter" | "claimNumber"
+>;
 
 /** What this process knows of the line of one kind, and so what it asks for next. No clock, no database. */
 export interface Line<Item extends ClaimedItem> {
@@ -31,7 +34,7 @@ const newestEvery = 4;
 
 export function lineOf<Item extends ClaimedItem>(kind: Kind, lanes: Lanes<Item>): Line<Item> {
   const known = knownLanes();
-  let turn = 0;
+  let claimNumber = 0;
   let nudges = 0;
   let isNudged = false;
   /** The last claim took all that could start: there may be more. */
@@ -57,13 +60,13 @@ export function lineOf<Item extends ClaimedItem>(kind: Kind, lanes: Lanes<Item>)
       const limit = Math.min(rowsPerClaim, lanes.free());
       isFull = limit <= 0;
       if (isFull) return undefined;
-      turn += 1;
+      claimNumber += 1;
       // Looking for them costs; while a claim follows on the other they are looked for often enough now and then.
-      const newest = isNudged || newestLeft || turn % newestEvery === 0;
+      const newest = isNudged || newestLeft || claimNumber % newestEvery === 0;
       isNudged = false;
       const asked = known.list(lanes.slots, limit);
       const whose = { lanes: asked, strangers: lanes.strangers(), fullAccounts: fullAccounts() };
-      return { limit, ...whose, newest, sweepAfter, turn };
+      return { limit, ...whose, newest, sweepAfter, claimNumber };
     },
     hear(question, { items, contended, sweptTo }) {
       isFull = items.length >= question.limit;

@@ -53,9 +53,9 @@ for (const engine of enginesHere()) {
       return items.map(({ subjectId }) => subjectId);
     }
 
-    let turn = 0;
+    let claimNumber = 0;
     async function claim(own: Partial<Claim> = {}, db = under.db.work) {
-      turn += 1;
+      claimNumber += 1;
       const usual: Claim = {
         kind: kinds.webhook,
         claimer: 1,
@@ -65,7 +65,7 @@ for (const engine of enginesHere()) {
         strangers: true,
         newest: true,
         sweepAfter: "",
-        turn,
+        claimNumber,
       };
       return (await claimReady(db, { ...usual, ...own })).items;
     }
@@ -163,7 +163,7 @@ for (const engine of enginesHere()) {
           strangers: true,
           newest: true,
           sweepAfter,
-          turn: 1,
+          claimNumber: 1,
         });
         sweepAfter = claimed.sweptTo;
         taken.push(...placesOf(claimed.items));
@@ -199,7 +199,13 @@ for (const engine of enginesHere()) {
       const [later = "", elsewhere = ""] = await line("A1 A2");
       const lanes = [known("A", 9)];
       const asked = { kind: kinds.webhook, limit: 9, leasedUntil: after(leaseMs), strangers: true, newest: true };
-      const other = await claimReady(under.db.work, { ...asked, claimer: 2, lanes, sweepAfter: undefined, turn: 1 });
+      const other = await claimReady(under.db.work, {
+        ...asked,
+        claimer: 2,
+        lanes,
+        sweepAfter: undefined,
+        claimNumber: 1,
+      });
       expect(other).toMatchObject({ items: [{ subjectId: elsewhere }], behindAnother: true, contended: false });
       expect(idsOf(await claim({ lanes }))).toEqual([later]);
 

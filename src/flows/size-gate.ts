@@ -2,7 +2,7 @@
  * Lets so much work go on at once and no more, by its size: who comes first goes first, and what is larger than all that
  * may go on goes alone.
  */
-export function turns(capacity: number): <T>(size: number, work: () => Promise<T>) => Promise<T> {
+export function sizeGate(capacity: number): <T>(size: number, work: () => Promise<T>) => Promise<T> {
   const waiting: { size: number; start: () => void }[] = [];
   let used = 0;
 

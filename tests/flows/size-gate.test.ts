@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
-import { turns } from "../../src/flows/turns.ts";
+import { sizeGate } from "../../src/flows/size-gate.ts";
 
 /** Work that goes on until it is told to end, and what is going on. */
 function workshop(capacity: number) {
-  const inTurn = turns(capacity);
+  const gated = sizeGate(capacity);
   const going = new Set<string>();
   const ends = new Map<string, PromiseWithResolvers<void>>();
   return {
@@ -11,7 +11,7 @@ function workshop(capacity: number) {
     start(name: string, size: number): Promise<void> {
       const end = Promise.withResolvers<void>();
       ends.set(name, end);
-      return inTurn(size, async () => {
+      return gated(size, async () => {
         going.add(name);
         await end.promise.finally(() => going.delete(name));
       });
