@@ -109,9 +109,9 @@ function histogramSeries(labels: string, bounds: readonly number[]): HistogramSe
       return sum;
     },
     observe(value) {
-      let place = 0;
-      while (place < bounds.length && value > (bounds[place] ?? 0)) place += 1;
-      counts[place] = (counts[place] ?? 0) + 1;
+      let index = 0;
+      while (index < bounds.length && value > (bounds[index] ?? 0)) index += 1;
+      counts[index] = (counts[index] ?? 0) + 1;
       sum += value;
     },
   };
@@ -119,9 +119,9 @@ function histogramSeries(labels: string, bounds: readonly number[]): HistogramSe
 
 function histogramLines(name: string, bounds: readonly number[], { labels, counts, sum }: HistogramSeries): string {
   let below = 0;
-  const buckets = counts.map((count, place) => {
+  const buckets = counts.map((count, index) => {
     below += count;
-    return line(`${name}_bucket`, withLabel(labels, `le="${shown(bounds[place] ?? Number.POSITIVE_INFINITY)}"`), below);
+    return line(`${name}_bucket`, withLabel(labels, `le="${shown(bounds[index] ?? Number.POSITIVE_INFINITY)}"`), below);
   });
   return `${buckets.join("")}${line(`${name}_sum`, labels, sum)}${line(`${name}_count`, labels, below)}`;
 }

@@ -9,7 +9,7 @@ import { type AttachmentLinks, linkedAttachments } from "../../flows/read/attach
 import { pageEvents } from "../../flows/read/page-events.ts";
 import { listAttachments } from "../../store/mail/attachments.ts";
 import { listDeliveries } from "../../store/outbox/deliveries.ts";
-import { type EventPlace, findEvent, findEventPlace, type ShownEvent } from "../../store/outbox/events.ts";
+import { type EventPosition, findEvent, findEventPosition, type ShownEvent } from "../../store/outbox/events.ts";
 import { examples } from "../document/examples.ts";
 import { named } from "../document/schema.ts";
 import { alsoNamed } from "../judging/also-named.ts";
@@ -68,10 +68,10 @@ export function events(deps: EventDeps) {
     return event.id;
   }
 
-  async function placeOf(accountId: string, id: string): Promise<EventPlace> {
-    const place = isId("evt", id) ? await findEventPlace(db.api, accountId, id) : undefined;
-    if (place === undefined) throw notFound("event");
-    return place;
+  async function positionOf(accountId: string, id: string): Promise<EventPosition> {
+    const position = isId("evt", id) ? await findEventPosition(db.api, accountId, id) : undefined;
+    if (position === undefined) throw notFound("event");
+    return position;
   }
 
   return api("/v1/events", "Events")
@@ -79,7 +79,7 @@ export function events(deps: EventDeps) {
       "",
       async ({ account, query }) => {
         const inbox = query.inbox_id === undefined ? undefined : await ownedInbox(deps, account.id, query.inbox_id);
-        const after = query.after === undefined ? undefined : await placeOf(account.id, query.after);
+        const after = query.after === undefined ? undefined : await positionOf(account.id, query.after);
         const page = { accountId: account.id, inboxId: inbox?.id, after, limit: query.limit };
         const { events, hasMore } = await pageEvents(db.api, page);
         return { data: await toEvents(deps, events), hasMore };

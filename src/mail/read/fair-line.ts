@@ -1,17 +1,17 @@
 import { passingMemory } from "../../primitives/memory.ts";
 
 /**
- * Jobs that wait for one of a few places. Senders are served in turn, those first who have fewest places already, so that one who
+ * Jobs that wait for one of a few slots. Senders are served in turn, those first who have fewest slots already, so that one who
  * sends a thousand keeps no other waiting. Who had a job ended lately comes behind all others, and such senders together never
- * have the last place. Bookkeeping alone: no clock, no process.
+ * have the last slot. Bookkeeping alone: no clock, no process.
  */
 export interface FairLine<Item> {
   add(sender: string, item: Item): void;
-  /** The next one, which has a place from now on. */
+  /** The next one, which has a slot from now on. */
   take(nowMs: number): Item | undefined;
   /** It waits no longer; false where it is not in line. */
   remove(sender: string, item: Item): boolean;
-  /** It gives its place back. */
+  /** It gives its slot back. */
   leave(sender: string): void;
   /** The sender's job had to be ended. */
   suspect(sender: string, nowMs: number): void;
@@ -23,12 +23,12 @@ export interface FairLine<Item> {
 const suspectedMs = 10 * 60_000;
 const mostSuspects = 10_000;
 
-export function fairLine<Item>(places: number): FairLine<Item> {
+export function fairLine<Item>(slots: number): FairLine<Item> {
   /** The sender that was served longest ago comes first. */
   const waiting = new Map<string, Item[]>();
   const served = new Map<string, number>();
   const suspects = passingMemory<string, true>(mostSuspects);
-  const placesOfSuspects = Math.max(1, places - 1);
+  const slotsOfSuspects = Math.max(1, slots - 1);
 
   function isSuspect(sender: string, nowMs: number): boolean {
     return suspects.get(sender, nowMs) === true;
@@ -40,8 +40,8 @@ export function fairLine<Item>(places: number): FairLine<Item> {
     let next: { sender: string; rank: number } | undefined;
     for (const sender of waiting.keys()) {
       const suspected = isSuspect(sender, nowMs);
-      if (suspected && suspectsServed >= placesOfSuspects) continue;
-      const rank = (served.get(sender) ?? 0) + (suspected ? places : 0);
+      if (suspected && suspectsServed >= slotsOfSuspects) continue;
+      const rank = (served.get(sender) ?? 0) + (suspected ? slots : 0);
       if (next === undefined || rank < next.rank) next = { sender, rank };
     }
     return next?.sender;

@@ -21,13 +21,13 @@ export type ShownEvent = Selected<typeof ofEvent> &
 /** As the log finds it: a text comes with it where it is short, else its size alone, in octets. */
 export type ListedEvent = (ShownEvent & { longBody: null }) | (Omit<ShownEvent, "bodyText"> & { longBody: number });
 
-/** A place in the log. */
-export type EventPlace = Pick<EventRow, "id" | "writtenBy">;
+/** A position in the log. */
+export type EventPosition = Pick<EventRow, "id" | "writtenBy">;
 
 export interface EventPage {
   accountId: string;
   inboxId: string | undefined;
-  after: EventPlace | undefined;
+  after: EventPosition | undefined;
   limit: number;
 }
 
@@ -36,8 +36,8 @@ export async function findEvent(
   db: Db,
   accountId: string,
   id: string,
-): Promise<(EventPlace & Pick<EventRow, "inboxId">) | undefined> {
-  const [event] = await query<EventPlace & Pick<EventRow, "inboxId">>(
+): Promise<(EventPosition & Pick<EventRow, "inboxId">) | undefined> {
+  const [event] = await query<EventPosition & Pick<EventRow, "inboxId">>(
     db,
     sql`select e.id, e.inbox_id as "inboxId", e.written_by::text as "writtenBy" from events e
         join inboxes i on i.id = e.inbox_id and i.deleted_at is null
@@ -46,13 +46,13 @@ export async function findEvent(
   return event;
 }
 
-/** A place in the log, also of an event whose inbox has been deleted since: a reader may stand there. */
-export async function findEventPlace(db: Db, accountId: string, id: string): Promise<EventPlace | undefined> {
-  const [place] = await query<EventPlace>(
+/** A position in the log, also of an event whose inbox has been deleted since: a reader may stand there. */
+export async function findEventPosition(db: Db, accountId: string, id: string): Promise<EventPosition | undefined> {
+  const [position] = await query<EventPosition>(
     db,
     sql`select id, written_by::text as "writtenBy" from events where id = ${id} and account_id = ${accountId}`,
   );
-  return place;
+  return position;
 }
 
 /**

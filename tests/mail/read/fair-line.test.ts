@@ -2,8 +2,8 @@ import { describe, expect, test } from "bun:test";
 import { fairLine } from "../../../src/mail/read/fair-line.ts";
 
 /** Jobs are named after their senders: `a1` is the first of `a`. */
-function lineOf(places: number, ...jobs: string[]) {
-  const line = fairLine<string>(places);
+function lineOf(slots: number, ...jobs: string[]) {
+  const line = fairLine<string>(slots);
   for (const job of jobs) line.add(senderOf(job), job);
   return line;
 }
@@ -11,7 +11,7 @@ function lineOf(places: number, ...jobs: string[]) {
 const senderOf = (job: string) => job.slice(0, 1);
 const minuteMs = 60_000;
 
-/** Who is served one after the other, each place being given back before the next is taken. */
+/** Who is served one after the other, each slot being given back before the next is taken. */
 function served(line: ReturnType<typeof lineOf>, nowMs = 0): string[] {
   const order: string[] = [];
   for (let job = line.take(nowMs); job !== undefined; job = line.take(nowMs)) {
@@ -38,14 +38,14 @@ describe("who comes next", () => {
     ]);
   });
 
-  test("who has no place before who has one", () => {
+  test("who has no slot before who has one", () => {
     const line = lineOf(2, "a1", "a2");
     expect(line.take(0)).toBe("a1");
     line.add("b", "b1");
     expect(line.take(0)).toBe("b1");
   });
 
-  test("all places may be one sender's while nobody else waits", () => {
+  test("all slots may be one sender's while nobody else waits", () => {
     const line = lineOf(2, "a1", "a2");
     expect([line.take(0), line.take(0)]).toEqual(["a1", "a2"]);
   });
@@ -75,7 +75,7 @@ describe("a sender whose job had to be ended", () => {
     expect(served(line, 11 * minuteMs)).toEqual(["a3", "b3", "a4", "b4"]);
   });
 
-  test("never has the last place, not with others of his kind either", () => {
+  test("never has the last slot, not with others of his kind either", () => {
     const line = lineOf(2, "a1", "a2", "b1");
     line.suspect("a", 0);
     line.suspect("b", 0);
@@ -87,7 +87,7 @@ describe("a sender whose job had to be ended", () => {
     expect(line.take(0)).toBe("b1");
   });
 
-  test("has the only place where there is one", () => {
+  test("has the only slot where there is one", () => {
     const line = lineOf(1, "a1");
     line.suspect("a", 0);
     expect(line.take(0)).toBe("a1");

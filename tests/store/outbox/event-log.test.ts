@@ -11,7 +11,7 @@ import { worldsOn } from "../../support/world-on.ts";
 describe.each(enginesHere())("The log of a database that comes from elsewhere (%s)", (engine) => {
   const startWorld = worldsOn(engine);
 
-  test("goes on behind the places that it came with, in the order that it had", async () => {
+  test("goes on behind the positions that it came with, in the order that it had", async () => {
     await using world = await startWorld();
     await world.inbox("ada");
     const old = await receive(world, "before");
@@ -78,8 +78,8 @@ function databaseOn(server: PostgresServer): WorldDatabase {
   return { url: server.url("inboxd"), drop: async () => undefined };
 }
 
-const fromElsewhere = `update events set written_by = (1000000000000 + 10 * place)::text::xid8
-  from (select id, row_number() over (order by written_by desc) as place from events) reversed where reversed.id = events.id`;
+const fromElsewhere = `update events set written_by = (1000000000000 + 10 * position)::text::xid8
+  from (select id, row_number() over (order by written_by desc) as position from events) reversed where reversed.id = events.id`;
 
 const manyTransactions = `do $$ begin
   for number in 1..20000 loop
