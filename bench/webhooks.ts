@@ -317,7 +317,7 @@ async function workerDeps(db: Database): Promise<WorkerDeps> {
       destinationOf: () => "none",
     },
     signMail: undefined,
-    entrance: { recipient: async () => ({ kind: "unknown" }), accept: async () => ({ kind: "gone" }) },
+    door: { recipient: async () => ({ kind: "unknown" }), accept: async () => ({ kind: "gone" }) },
     fileUnparsed: async () => "unserved",
     maxQueueHours: 48,
     webhooks: webhookClient({ allowPrivate: true, version: "0.0.0" }),

@@ -35,7 +35,7 @@ const forbidden: readonly [rule: string, path: string, line: string][] = [
   ["plugin", "store/mail/l11.ts", 'export type { ParsedMail } from "../../mail/read/parse.ts";'],
   ["plugin", "flows/l12.ts", 'export * from "../http/shell/app.ts";'],
   ["plugin", "flows/read/l13.ts", 'export const load = () => import("../../config.ts");'],
-  ["plugin", "http/routes/l14.ts", 'export type { MailDoor } from "../../smtp/door.ts";'],
+  ["plugin", "http/routes/l14.ts", 'export type { SmtpDoor } from "../../smtp/door.ts";'],
   ["plugin", "http/docs/browser/l27.ts", 'export * from "../../../domain/errors.ts";'],
   ["plugin", "http/docs/browser/l28.ts", 'export { z } from "zod";'],
   ["plugin", "smtp/l15.ts", 'export * from "../domain/errors.ts";'],

@@ -1,6 +1,6 @@
 import { DatabaseUnavailable } from "../database/db.ts";
 import type { SendRequest, SendResult } from "../domain/send/send.ts";
-import type { MailEntrance } from "../flows/receive/accept-mail.ts";
+import type { MailDoor } from "../flows/receive/accept-mail.ts";
 import type { RequestObserver } from "../http/shell/timed-app.ts";
 import type { Relay } from "../relay/relay.ts";
 import type { RefusedReason, SmtpObserver } from "../smtp/door.ts";
@@ -10,7 +10,7 @@ import type { WebhookClient, WebhookReply } from "../webhook/client.ts";
 import type { WorkerObserver } from "../workers/scheduler.ts";
 import type { Histogram, Registry } from "./registry.ts";
 
-type Accept = MailEntrance["accept"];
+type Accept = MailDoor["accept"];
 type SendEmail = (request: SendRequest) => Promise<SendResult>;
 
 /** The verbs of the service, watched as they are done: each of these is put around, or told by, the part that does it. */

@@ -1,4 +1,4 @@
-import { type MailEntrance, mailEntrance } from "../flows/receive/accept-mail.ts";
+import { type MailDoor, mailDoor } from "../flows/receive/accept-mail.ts";
 import { mailReceiver } from "../flows/receive/receive-email.ts";
 import { fileUnparsed } from "../flows/receive/unparsed-mail.ts";
 import { mailParser } from "../mail/read/parse.ts";
@@ -9,9 +9,9 @@ import { originOf } from "../standards/ip.ts";
 import type { WorkerDeps } from "../workers/scheduler.ts";
 import type { Opening } from "./opening.ts";
 
-/** The way in of a mail, behind the listener and behind our own sends to our own domain. */
+/** Where a mail comes in, behind the listener and behind our own sends to our own domain. */
 export interface Receiving {
-  entrance: MailEntrance;
+  door: MailDoor;
   fileUnparsed: WorkerDeps["fileUnparsed"];
 }
 
@@ -23,15 +23,15 @@ export function openReceiving({ config, deps, opened }: Opening): Receiving {
   opened.push(parser.close);
   const receiving = { ...deps, parse: parser.parseQueued, receive: mailReceiver(deps) };
   return {
-    entrance: mailEntrance({ ...receiving, operatorInbox: config.operatorInbox }),
+    door: mailDoor({ ...receiving, operatorInbox: config.operatorInbox }),
     fileUnparsed: (mail, claim, signal) => fileUnparsed(receiving, mail, claim, signal),
   };
 }
 
-export async function openSmtp(opening: Opening, { entrance }: Receiving): Promise<SmtpListener> {
+export async function openSmtp(opening: Opening, { door }: Receiving): Promise<SmtpListener> {
   const { config, deps, watch, opened } = opening;
-  const door = { ...entrance, accept: watch.accept("smtp", entrance.accept) };
-  const smtp = await startSmtp(door, {
+  const watched = { ...door, accept: watch.accept("smtp", door.accept) };
+  const smtp = await startSmtp(watched, {
     host: config.smtpHost,
     port: config.smtpPort,
     hostname: config.smtpHostname,

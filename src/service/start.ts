@@ -84,7 +84,7 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
   const firstStart = await seedFirstAccount(deps, config);
   const keys = authenticator(deps);
   const receiving = openReceiving(opening);
-  opened.push(await hearChanges(db, keys, receiving.entrance.forget));
+  opened.push(await hearChanges(db, keys, receiving.door.forget));
 
   let baseUrl = config.baseUrl ?? "";
   const links = await attachmentLinks({

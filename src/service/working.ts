@@ -21,7 +21,7 @@ export async function openWorkers(opening: Opening, { receiving, webhooks, links
     ...deps,
     relay: watch.relay(relay),
     signMail: config.dkim && (await dkimSigner({ domain: config.mailDomain, ...config.dkim })),
-    entrance: { ...receiving.entrance, accept: watch.accept("internal", receiving.entrance.accept) },
+    door: { ...receiving.door, accept: watch.accept("internal", receiving.door.accept) },
     maxQueueHours: config.maxQueueHours,
     relayRetrySeconds: config.relayRetrySeconds,
     fileUnparsed: receiving.fileUnparsed,

@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import type { SMTPServer } from "smtp-server";
 import type { SMTPConnectionOptions } from "smtp-server/lib/smtp-connection.js";
 import { parseRecipient, parseSender } from "./address-command.ts";
-import type { AcceptedRecipient, InboundMail, MailDoor, Origin, SmtpObserver } from "./door.ts";
+import type { AcceptedRecipient, InboundMail, Origin, SmtpDoor, SmtpObserver } from "./door.ts";
 import type { SmtpLimits } from "./limits.ts";
 import type { MemoryBudget } from "./memory-budget.ts";
 import { type Reply, reply, replyToMail, replyToRecipient, tooBig } from "./replies.ts";
@@ -12,7 +12,7 @@ import { loneDot, startTransfer, type Transfer } from "./transfer.ts";
 
 /** What all sessions of a listener share. */
 export interface Shared {
-  readonly door: MailDoor;
+  readonly door: SmtpDoor;
   readonly limits: SmtpLimits;
   readonly maxBytes: number;
   readonly memory: MemoryBudget;

@@ -2,7 +2,7 @@
  * What the SMTP listener asks of the service. The listener speaks replies and knows nothing of
  * inboxes or SQL; behind the door nothing is known of reply codes, save where a mail itself is refused.
  */
-export interface MailDoor {
+export interface SmtpDoor {
   /** Whether mail for `address` is taken. The address is as the client gave it, without `<>` (maybe a bare "postmaster"). */
   recipient(address: string): Promise<RecipientDecision>;
   /** Stores one mail for all its recipients. The client reads 250 only after this resolved as `stored`. */

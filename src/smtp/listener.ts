@@ -2,7 +2,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { createSecureContext } from "node:tls";
 import { type Admission, admission } from "./admission.ts";
 import { DoorConnection, type Shared } from "./connection.ts";
-import type { MailDoor, Origin, RefusedReason, SmtpObserver } from "./door.ts";
+import type { Origin, RefusedReason, SmtpDoor, SmtpObserver } from "./door.ts";
 import { defaultLimits, type SmtpLimits } from "./limits.ts";
 import { memoryBudget } from "./memory-budget.ts";
 import { reply, replyLines } from "./replies.ts";
@@ -43,7 +43,7 @@ export interface SmtpListener {
 }
 
 /** Listens for mail (RFC 5321). Resolves once connections are taken. */
-export async function startSmtp(door: MailDoor, options: SmtpOptions): Promise<SmtpListener> {
+export async function startSmtp(door: SmtpDoor, options: SmtpOptions): Promise<SmtpListener> {
   const { maxBytes, originOf, observe = {} } = options;
   const limits = { ...defaultLimits(maxBytes), ...options.limits };
   const uncounted = new Set(limits.uncountedAddresses.map((address) => originOf(address).host));

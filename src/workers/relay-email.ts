@@ -3,7 +3,7 @@ import { nextRelayAttemptAt } from "../domain/backoff.ts";
 import type { OutgoingMail } from "../domain/message.ts";
 import type { Failure, RelayOutcome } from "../domain/outcome.ts";
 import type { Deps } from "../flows/deps.ts";
-import type { MailEntrance } from "../flows/receive/accept-mail.ts";
+import type { MailDoor } from "../flows/receive/accept-mail.ts";
 import { outgoingMail } from "../flows/send/outgoing-mail.ts";
 import { composeMail, needsSmtpUtf8 } from "../mail/write/compose.ts";
 import type { DkimSigner } from "../mail/write/dkim.ts";
@@ -27,7 +27,7 @@ export interface RelayEmailDeps extends Deps {
   /** Undefined: mail goes out unsigned. */
   signMail: DkimSigner | undefined;
   /** The door that mail to our own domain goes in by. */
-  entrance: Pick<MailEntrance, "recipient" | "accept">;
+  door: Pick<MailDoor, "recipient" | "accept">;
   maxQueueHours: number;
   /** The contract's schedule where left out. */
   relayRetrySeconds?: readonly number[];
@@ -144,16 +144,16 @@ function loggableFailure({ code, enhancedCode, message }: Failure) {
 
 /** By the same door as everybody's mail: what is for nobody here is refused as it would be there. */
 async function deliverHere(
-  { entrance, log }: RelayEmailDeps,
+  { door, log }: RelayEmailDeps,
   { from, to }: OutgoingMail,
   raw: Uint8Array,
 ): Promise<RelayOutcome> {
   try {
-    const found = await entrance.recipient(to);
+    const found = await door.recipient(to);
     const isStored =
       found.kind === "accept" &&
       (
-        await entrance.accept({
+        await door.accept({
           envelope: { from: from.address, recipients: [{ toAddr: to, inboxId: found.inboxId }], client: undefined },
           raw,
         })

@@ -2,7 +2,7 @@ import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { selfSigned } from "../../src/smtp/certificate.ts";
-import type { AcceptDecision, InboundMail, MailDoor, RecipientDecision } from "../../src/smtp/door.ts";
+import type { AcceptDecision, InboundMail, RecipientDecision, SmtpDoor } from "../../src/smtp/door.ts";
 import type { SmtpLimits } from "../../src/smtp/limits.ts";
 import { type SmtpListener, startSmtp } from "../../src/smtp/listener.ts";
 import type { Certificate } from "../../src/smtp/self-signed.ts";
@@ -49,7 +49,7 @@ export async function testListener({
       return { kind: "stored" };
     },
   };
-  const service: MailDoor = {
+  const service: SmtpDoor = {
     recipient: (address) => door.recipient(address),
     accept: (mail) => door.accept(mail),
   };

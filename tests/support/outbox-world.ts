@@ -47,7 +47,7 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
     nudge: (kind) => workers?.nudge(kind),
     relay,
     signMail: undefined,
-    entrance: { recipient: async () => ({ kind: "unknown" }), accept: async () => ({ kind: "gone" }) },
+    door: { recipient: async () => ({ kind: "unknown" }), accept: async () => ({ kind: "gone" }) },
     fileUnparsed: async () => "unserved",
     maxQueueHours: 48,
     webhooks: webhookClient({ allowPrivate: true, version: "0.0.0" }),

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Database } from "../../src/database/db.ts";
-import { mailEntrance } from "../../src/flows/receive/accept-mail.ts";
+import { mailDoor } from "../../src/flows/receive/accept-mail.ts";
 import { mailReceiver } from "../../src/flows/receive/receive-email.ts";
 import { type FilingDeps, fileUnparsed } from "../../src/flows/receive/unparsed-mail.ts";
 import { type MailParserOptions, mailParser } from "../../src/mail/read/parse.ts";
@@ -32,7 +32,7 @@ export async function reception(db: Database, options: ReceptionOptions = {}) {
   const receiving = { ...deps, parse, receive: mailReceiver(deps) };
   deps.fileUnparsed = (...asked) => fileUnparsed(receiving, ...asked);
   const maxBytes = 25 << 20;
-  const smtp = await startSmtp(mailEntrance({ ...receiving, operatorInbox: undefined }), {
+  const smtp = await startSmtp(mailDoor({ ...receiving, operatorInbox: undefined }), {
     host: "127.0.0.1",
     port: 0,
     hostname: "inbox.localhost",

@@ -123,7 +123,7 @@ for (const engine of enginesHere()) {
 
     test("to our own domain goes in by the door, whatever the relay", async () => {
       const taken: string[] = [];
-      const entrance: WorkerDeps["entrance"] = {
+      const door: WorkerDeps["door"] = {
         recipient: async (address) =>
           address.startsWith("nobody") ? { kind: "unknown" } : { kind: "accept", inboxId: `inbox of ${address}` },
         async accept({ envelope, raw }) {
@@ -134,7 +134,7 @@ for (const engine of enginesHere()) {
           return { kind: toAddr.startsWith("ada") ? "stored" : "gone" };
         },
       };
-      const { world, inbox, workers } = await begin({ deps: { entrance } });
+      const { world, inbox, workers } = await begin({ deps: { door } });
       const [stored, unknown, gone, away] = [
         await world.send(inbox, "ada@inbox.localhost"),
         await world.send(inbox, "nobody@inbox.localhost"),

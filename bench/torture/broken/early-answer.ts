@@ -1,5 +1,5 @@
 /** Broken on purpose: answers 250 when the mail is on its way to the database, not when it is there. */
-import { mailEntrance } from "../../../src/flows/receive/accept-mail.ts";
+import { mailDoor } from "../../../src/flows/receive/accept-mail.ts";
 import { mailReceiver } from "../../../src/flows/receive/receive-email.ts";
 import { mailParser } from "../../../src/mail/read/parse.ts";
 import { selfSigned } from "../../../src/smtp/certificate.ts";
@@ -9,12 +9,12 @@ import { asItIs, serveBroken } from "./support.ts";
 
 await serveBroken(asItIs, async ({ deps }, config) => {
   const { parseQueued: parse } = mailParser({ mailDomain: config.mailDomain, onFault: () => undefined });
-  const entrance = mailEntrance({ ...deps, parse, receive: mailReceiver(deps), operatorInbox: undefined });
-  const impatient: typeof entrance = {
-    ...entrance,
+  const door = mailDoor({ ...deps, parse, receive: mailReceiver(deps), operatorInbox: undefined });
+  const impatient: typeof door = {
+    ...door,
     async accept(mail) {
       void Bun.sleep(300)
-        .then(() => entrance.accept(mail))
+        .then(() => door.accept(mail))
         .catch(() => undefined);
       return { kind: "stored" };
     },

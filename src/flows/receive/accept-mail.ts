@@ -18,8 +18,8 @@ export interface AcceptDeps extends Deps {
   operatorInbox: string | undefined;
 }
 
-/** The way in: of the SMTP listener, and of our own mail to our own domain. */
-export interface MailEntrance {
+/** The door of the SMTP listener, and of our own mail to our own domain. */
+export interface MailDoor {
   /** Whether mail for an address is taken, and the inbox that it means. */
   recipient: (address: string) => Promise<RecipientFound>;
   /** Resolves when the mail is on disk, or is for nobody any more. */
@@ -37,7 +37,7 @@ const mostRemembered = 50_000;
 /** So few large mails are at it together. */
 const largeBytesAtOnce = 24 << 20;
 
-export function mailEntrance(deps: AcceptDeps): MailEntrance {
+export function mailDoor(deps: AcceptDeps): MailDoor {
   const remembered = passingMemory<string, string>(mostRemembered);
   const gated = sizeGate(largeBytesAtOnce);
 
