@@ -318,7 +318,7 @@ async function workerDeps(db: Database): Promise<WorkerDeps> {
     },
     signMail: undefined,
     door: { recipient: async () => ({ kind: "unknown" }), accept: async () => ({ kind: "gone" }) },
-    fileUnparsed: async () => "unserved",
+    receiveUnparsed: async () => "unserved",
     maxQueueHours: 48,
     webhooks: webhookClient({ allowPrivate: true, version: "0.0.0" }),
     links: await attachmentLinks({ signingKey: "k".repeat(32), ttlSeconds: 900, baseUrl: () => "http://localhost" }),

@@ -1,15 +1,15 @@
 import type { Database } from "../database/db.ts";
 import type { Authenticator } from "../flows/account/authenticate.ts";
-import { type Change, changesChannel } from "../store/account/changes.ts";
+import { type ForgetSignal, forgetSignalsChannel } from "../store/account/forget-signals.ts";
 
 /** What another process changed is forgotten here too; while nothing can be heard, nothing is remembered. */
-export function hearChanges(db: Database, keys: Authenticator, forgetAddress: (username: string) => void) {
+export function hearForgetSignals(db: Database, keys: Authenticator, forgetAddress: (username: string) => void) {
   return db.listen(
-    changesChannel,
+    forgetSignalsChannel,
     (payload) => {
-      const change = JSON.parse(payload) as Change;
-      if (change.kind === "key") keys.forget(change.hash);
-      else forgetAddress(change.username);
+      const signal = JSON.parse(payload) as ForgetSignal;
+      if (signal.kind === "key") keys.forget(signal.hash);
+      else forgetAddress(signal.username);
     },
     keys.setHearing,
   );

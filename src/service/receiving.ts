@@ -1,6 +1,6 @@
 import { type MailDoor, mailDoor } from "../flows/receive/accept-mail.ts";
 import { mailReceiver } from "../flows/receive/receive-email.ts";
-import { fileUnparsed } from "../flows/receive/unparsed-mail.ts";
+import { receiveUnparsed } from "../flows/receive/unparsed-mail.ts";
 import { mailParser } from "../mail/read/parse.ts";
 import { loadCertificate, selfSigned } from "../smtp/certificate.ts";
 import { type SmtpListener, startSmtp } from "../smtp/listener.ts";
@@ -12,7 +12,7 @@ import type { Opening } from "./opening.ts";
 /** Where a mail comes in, behind the listener and behind our own sends to our own domain. */
 export interface Receiving {
   door: MailDoor;
-  fileUnparsed: WorkerDeps["fileUnparsed"];
+  receiveUnparsed: WorkerDeps["receiveUnparsed"];
 }
 
 export function openReceiving({ config, deps, opened }: Opening): Receiving {
@@ -24,7 +24,7 @@ export function openReceiving({ config, deps, opened }: Opening): Receiving {
   const receiving = { ...deps, parse: parser.parseQueued, receive: mailReceiver(deps) };
   return {
     door: mailDoor({ ...receiving, operatorInbox: config.operatorInbox }),
-    fileUnparsed: (mail, claim, signal) => fileUnparsed(receiving, mail, claim, signal),
+    receiveUnparsed: (mail, claim, signal) => receiveUnparsed(receiving, mail, claim, signal),
   };
 }
 

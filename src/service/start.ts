@@ -16,7 +16,7 @@ import { version } from "../version.ts";
 import type { Workers } from "../workers/scheduler.ts";
 import { openApi } from "./api.ts";
 import { type Closers, closers } from "./closers.ts";
-import { hearChanges } from "./hearing.ts";
+import { hearForgetSignals } from "./hearing.ts";
 import type { Opening } from "./opening.ts";
 import { certificateOf, openReceiving, openSmtp } from "./receiving.ts";
 import { openWebhooks } from "./sending.ts";
@@ -84,7 +84,7 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
   const firstStart = await seedFirstAccount(deps, config);
   const keys = authenticator(deps);
   const receiving = openReceiving(opening);
-  opened.push(await hearChanges(db, keys, receiving.door.forget));
+  opened.push(await hearForgetSignals(db, keys, receiving.door.forget));
 
   let baseUrl = config.baseUrl ?? "";
   const links = await attachmentLinks({

@@ -24,7 +24,7 @@ export async function openWorkers(opening: Opening, { receiving, webhooks, links
     door: { ...receiving.door, accept: watch.accept("internal", receiving.door.accept) },
     maxQueueHours: config.maxQueueHours,
     relayRetrySeconds: config.relayRetrySeconds,
-    fileUnparsed: receiving.fileUnparsed,
+    receiveUnparsed: receiving.receiveUnparsed,
     webhooks: watch.webhooks(webhooks),
     links,
     webhookTimeoutMs: config.webhookTimeoutMs,

@@ -1,7 +1,7 @@
 import { DatabaseUnavailable } from "../database/db.ts";
 import { nextParseAttemptAt } from "../domain/backoff.ts";
 import type { Deps } from "../flows/deps.ts";
-import type { FilingOutcome } from "../flows/receive/unparsed-mail.ts";
+import type { UnparsedOutcome } from "../flows/receive/unparsed-mail.ts";
 import {
   listUnparsedMails,
   type ParseSettlement,
@@ -15,14 +15,14 @@ import type { Job } from "./outbox/job.ts";
 import type { Lanes } from "./outbox/lanes.ts";
 
 export interface ParseMailDeps extends Deps {
-  /** Parses a mail and files it, and the promise is gone with that. */
-  fileUnparsed: (mail: UnparsedMail, claim: ClaimedItem, signal: AbortSignal) => Promise<FilingOutcome>;
+  /** Parses a mail and stores it, and the promise is gone with that. */
+  receiveUnparsed: (mail: UnparsedMail, claim: ClaimedItem, signal: AbortSignal) => Promise<UnparsedOutcome>;
 }
 
 /** A claimed promise; its mail is undefined where there is none. */
 export type ParseItem = ClaimedItem & { mail: UnparsedMail | undefined };
 
-type Settlement = ParseSettlement & { isFiled: boolean };
+type Settlement = ParseSettlement & { isDone: boolean };
 
 /** Renewed while a mail waits for its turn, so it only says how soon another process may take over from one that died. */
 const leaseMs = 60_000;
@@ -36,8 +36,8 @@ export function parseMailJob(deps: ParseMailDeps): Job<ParseItem, Settlement> {
 
   async function settlementOf(item: ParseItem, signal: AbortSignal): Promise<Settlement> {
     if (item.mail === undefined) return { ...putOff(item, now()), dueAt: null };
-    const outcome = await deps.fileUnparsed(item.mail, item, signal).catch(unlessAway);
-    if (outcome === "stored" || outcome === "gone") return { ...putOff(item, now()), dueAt: null, isFiled: true };
+    const outcome = await deps.receiveUnparsed(item.mail, item, signal).catch(unlessAway);
+    if (outcome === "stored" || outcome === "gone") return { ...putOff(item, now()), dueAt: null, isDone: true };
     // Who stops leaves it to another process at once.
     return putOff(item, signal.aborted ? now() : nextParseAttemptAt(item.attempt, now()));
   }
@@ -63,11 +63,11 @@ export function parseMailJob(deps: ParseMailDeps): Job<ParseItem, Settlement> {
     },
     attempt: async (item, signal) => ({ settlement: await settlementOf(item, signal), leaving: "unknown" }),
     failed: (item) => putOff(item, nextParseAttemptAt(item.attempt, now())),
-    /** What was filed has no row any more. */
+    /** What is done has no row any more. */
     async settle(settlements) {
-      const filed = settlements.filter(({ isFiled }) => isFiled).map(({ subjectId }) => subjectId);
-      const others = settlements.filter(({ isFiled }) => !isFiled);
-      return new Set([...filed, ...(others.length > 0 ? await settleParses(db.work, others) : [])]);
+      const done = settlements.filter(({ isDone }) => isDone).map(({ subjectId }) => subjectId);
+      const others = settlements.filter(({ isDone }) => !isDone);
+      return new Set([...done, ...(others.length > 0 ? await settleParses(db.work, others) : [])]);
     },
   };
 }
@@ -78,7 +78,7 @@ function unlessAway(error: unknown): "unserved" {
 }
 
 function putOff({ subjectId, attempt }: ParseItem, dueAt: Date): Settlement {
-  return { subjectId, attempt, dueAt, isFiled: false };
+  return { subjectId, attempt, dueAt, isDone: false };
 }
 
 /** A lane is a sender's network: one of each, so that another's mail is always beside it. */

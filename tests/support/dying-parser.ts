@@ -19,9 +19,9 @@ const world = await reception(await openDatabase({ url: databaseUrl, dataDir }),
     return mail;
   },
 });
-const { fileUnparsed } = world.deps;
-world.deps.fileUnparsed = async (...asked) => {
-  const outcome = await fileUnparsed(...asked);
+const { receiveUnparsed } = world.deps;
+world.deps.receiveUnparsed = async (...asked) => {
+  const outcome = await receiveUnparsed(...asked);
   if (moment === "filed") die();
   return outcome;
 };

@@ -48,7 +48,7 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
     relay,
     signMail: undefined,
     door: { recipient: async () => ({ kind: "unknown" }), accept: async () => ({ kind: "gone" }) },
-    fileUnparsed: async () => "unserved",
+    receiveUnparsed: async () => "unserved",
     maxQueueHours: 48,
     webhooks: webhookClient({ allowPrivate: true, version: "0.0.0" }),
     links: await attachmentLinks({

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Database } from "../../src/database/db.ts";
 import { mailDoor } from "../../src/flows/receive/accept-mail.ts";
 import { mailReceiver } from "../../src/flows/receive/receive-email.ts";
-import { type FilingDeps, fileUnparsed } from "../../src/flows/receive/unparsed-mail.ts";
+import { receiveUnparsed, type UnparsedDeps } from "../../src/flows/receive/unparsed-mail.ts";
 import { type MailParserOptions, mailParser } from "../../src/mail/read/parse.ts";
 import { defaultLimits } from "../../src/smtp/limits.ts";
 import { startSmtp } from "../../src/smtp/listener.ts";
@@ -13,7 +13,7 @@ import { type OutboxWorldOptions, outboxWorld } from "./outbox-world.ts";
 export interface ReceptionOptions extends OutboxWorldOptions {
   parser?: Partial<MailParserOptions>;
   /** Stands around the parser: what of it a test wants to be otherwise. */
-  parse?: (parse: FilingDeps["parse"]) => FilingDeps["parse"];
+  parse?: (parse: UnparsedDeps["parse"]) => UnparsedDeps["parse"];
 }
 
 /** A mail that the parser of these tests never comes to an end with. */
@@ -30,7 +30,7 @@ export async function reception(db: Database, options: ReceptionOptions = {}) {
   });
   const parse = options.parse?.(parser.parseQueued) ?? parser.parseQueued;
   const receiving = { ...deps, parse, receive: mailReceiver(deps) };
-  deps.fileUnparsed = (...asked) => fileUnparsed(receiving, ...asked);
+  deps.receiveUnparsed = (...asked) => receiveUnparsed(receiving, ...asked);
   const maxBytes = 25 << 20;
   const smtp = await startSmtp(mailDoor({ ...receiving, operatorInbox: undefined }), {
     host: "127.0.0.1",

@@ -1,7 +1,7 @@
 import { transaction } from "../../database/db.ts";
 import { notFound } from "../../domain/errors.ts";
 import { markInboxGone } from "../../store/account/accounts.ts";
-import { notify } from "../../store/account/changes.ts";
+import { signalToForget } from "../../store/account/forget-signals.ts";
 import { findInbox, markAddressHeld, markInboxDeleted } from "../../store/account/inboxes.ts";
 import type { Deps } from "../deps.ts";
 
@@ -16,7 +16,7 @@ export async function deleteInbox(deps: Deps, accountId: string, id: string): Pr
     if (inbox === undefined || !(await markInboxDeleted(tx, accountId, id, deletedAt))) throw notFound("inbox");
     await markAddressHeld(tx, id, inbox.username, new Date(deletedAt.getTime() + quarantineMs));
     await markInboxGone(tx, accountId);
-    await notify(tx, { kind: "address", username: inbox.username });
+    await signalToForget(tx, { kind: "address", username: inbox.username });
     return { username: inbox.username };
   });
 }

@@ -13,7 +13,7 @@ import {
   lockFirstStart,
   markKeyRevoked,
 } from "../../store/account/accounts.ts";
-import { notify } from "../../store/account/changes.ts";
+import { signalToForget } from "../../store/account/forget-signals.ts";
 import { insertWebhook, markFirstWebhookUrl } from "../../store/account/webhooks.ts";
 import type { Deps } from "../deps.ts";
 
@@ -39,7 +39,7 @@ export async function createKey(deps: Deps, db: Db, request: KeyRequest): Promis
   const hash = sha256Hex(key);
   await insertApiKey(db, { id, accountId, name, hash, prefix: key.slice(0, 8), lastFour: key.slice(-4), createdAt });
   // Somebody may have tried it before it was one: API_KEY is an operator's own words.
-  await notify(db, { kind: "key", hash });
+  await signalToForget(db, { kind: "key", hash });
   return { id, key };
 }
 
@@ -69,7 +69,7 @@ function checkedName(doing: string, given: string): string {
 export async function revokeKey(deps: Deps, keyId: string): Promise<string | undefined> {
   return transaction(deps.db.api, async (tx) => {
     const hash = await markKeyRevoked(tx, keyId, deps.now());
-    if (hash !== undefined) await notify(tx, { kind: "key", hash });
+    if (hash !== undefined) await signalToForget(tx, { kind: "key", hash });
     return hash;
   });
 }

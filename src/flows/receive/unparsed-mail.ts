@@ -35,24 +35,24 @@ export async function keepUnparsed(deps: Deps, { envelope, raw }: InboundMail): 
   return "stored";
 }
 
-export interface FilingDeps extends Deps {
+export interface UnparsedDeps extends Deps {
   parse: (raw: Uint8Array, entry: QueueEntry) => Promise<ParsedMail | undefined>;
   receive: (mail: ReceivedMail) => Promise<Receipt>;
 }
 
 /** `unserved`: the parser has no time for it, or stops. `taken`: another process has the claim. */
-export type FilingOutcome = Receipt | "unserved" | "taken";
+export type UnparsedOutcome = Receipt | "unserved" | "taken";
 
 /** More than these, over an hour or longer, may have failed of the mail itself: then its head has to do. */
 const mostAttempts = 20;
 
 /** Keeps the promise of one mail, in the turn of the network that it came from; while the signal lets it wait. */
-export async function fileUnparsed(
-  deps: FilingDeps,
+export async function receiveUnparsed(
+  deps: UnparsedDeps,
   unparsed: UnparsedMail,
   { subjectId, attempt, lane }: ClaimedItem,
   signal: AbortSignal,
-): Promise<FilingOutcome> {
+): Promise<UnparsedOutcome> {
   const { envelope } = unparsed;
   const raw = await rawOf(deps, unparsed);
   const mail = attempt > mostAttempts ? await parseHead(raw, deps) : await deps.parse(raw, { sender: lane, signal });

@@ -58,7 +58,7 @@ export async function listUnparsedMails(db: Db, sourceIds: readonly string[]): P
   }));
 }
 
-/** The mail is filed by this transaction. False where the claim is no longer in force: then it must not be. */
+/** The mail is stored by this transaction. False where the claim is no longer in force: then it must not be. */
 export async function removeUnparsedMail(tx: Db, { subjectId, attempt }: ClaimKey): Promise<boolean> {
   const removed = await query(
     tx,
@@ -70,7 +70,7 @@ export async function removeUnparsedMail(tx: Db, { subjectId, attempt }: ClaimKe
   return removed.length > 0;
 }
 
-/** What came of an attempt to file a mail that was not filed by it. */
+/** What came of an attempt to parse a mail that was not stored by it. */
 export interface ParseSettlement extends ClaimKey {
   /** When to try again; null where there is no such mail. */
   dueAt: Date | null;
