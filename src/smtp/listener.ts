@@ -1,12 +1,12 @@
 import type { AddressInfo, Socket } from "node:net";
 import { createSecureContext } from "node:tls";
 import { type Admission, admission } from "./admission.ts";
-import { DoorConnection, type Shared } from "./connection.ts";
 import type { Origin, RefusedReason, SmtpDoor, SmtpObserver } from "./door.ts";
-import { defaultLimits, type SmtpLimits } from "./limits.ts";
+import { MailConnection, type Shared } from "./mail-connection.ts";
 import { memoryBudget } from "./memory-budget.ts";
 import { reply, replyLines } from "./replies.ts";
 import type { Certificate } from "./self-signed.ts";
+import { defaultLimits, type SmtpLimits } from "./smtp-limits.ts";
 import { LibraryServer } from "./smtp-server-inside.ts";
 
 export interface SmtpOptions {
@@ -49,7 +49,7 @@ export async function startSmtp(door: SmtpDoor, options: SmtpOptions): Promise<S
   const uncounted = new Set(limits.uncountedAddresses.map((address) => originOf(address).host));
   const admitted = admission(limits.maxConnections, limits.maxConnectionsPerAddress, uncounted);
   const memory = memoryBudget(limits.memoryBytes, limits.memoryFreeBytes);
-  const live = new Set<DoorConnection>();
+  const live = new Set<MailConnection>();
   let onEnded: () => void = () => undefined;
   let stopped: Promise<void> | undefined;
 
@@ -72,7 +72,7 @@ export async function startSmtp(door: SmtpDoor, options: SmtpOptions): Promise<S
     const address = socket.remoteAddress;
     // Gone before it was greeted.
     if (address === undefined || shared.draining) return void socket.destroy();
-    const session = new DoorConnection(server, socket, socketOptions, shared);
+    const session = new MailConnection(server, socket, socketOptions, shared);
     if (!admits(admitted, session.origin, socket, observe)) return;
     observe.connected?.();
     live.add(session);

@@ -1,5 +1,5 @@
 import { enhancedCodeOf, type Reply, reply, replyLines } from "./replies.ts";
-import { type DoorParser, LibraryConnection } from "./smtp-server-inside.ts";
+import { type CommandParser, LibraryConnection } from "./smtp-server-inside.ts";
 
 /**
  * smtp-server's connection with our way of replying: every reply with its enhanced code, and the replies
@@ -61,7 +61,7 @@ export abstract class ReplyingConnection extends LibraryConnection {
     super.upgrade(callback, secureCallback);
   }
 
-  protected override parserCreated(parser: DoorParser): void {
+  protected override parserCreated(parser: CommandParser): void {
     parser.onWorkedThrough = () => this.flush();
     parser.on("error", (error: Error) => this.endWith(reply(421, "4.7.0", error.message)));
   }

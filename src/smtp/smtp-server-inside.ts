@@ -43,19 +43,19 @@ export class LibraryServer extends SMTPServer {
 /** A session of the library with what it does by itself as methods to be replaced. */
 export abstract class LibraryConnection extends SMTPConnection {
   /** `_createParser`: called in the constructor and after STARTTLS, so that the parser is ours. */
-  override _createParser(): DoorParser {
+  override _createParser(): CommandParser {
     // `_server`: its options, for the longest line of a command.
-    const parser = new DoorParser({ maxCommandLength: this._server.options.maxCommandLength });
+    const parser = new CommandParser({ maxCommandLength: this._server.options.maxCommandLength });
     parser.oncommand = (command, done) => this._onCommand(command, done);
     this.parserCreated(parser);
     return parser;
   }
 
-  protected abstract parserCreated(parser: DoorParser): void;
+  protected abstract parserCreated(parser: CommandParser): void;
 
   /** `_parser`: the one in force, to take it into DATA and out again. */
-  protected get parser(): DoorParser | undefined {
-    return this._parser instanceof DoorParser ? this._parser : undefined;
+  protected get parser(): CommandParser | undefined {
+    return this._parser instanceof CommandParser ? this._parser : undefined;
   }
 
   /** `_setListeners`: takes up the socket, which the library does 100 ms after it came. */
@@ -128,7 +128,7 @@ export abstract class LibraryConnection extends SMTPConnection {
  * The library's command parser with our own reading of DATA. Its own takes out a dot behind a bare LF as
  * well, which changes the mail, keeps one object for each stuffed dot, and copies each chunk once more.
  */
-export class DoorParser extends SMTPStream {
+export class CommandParser extends SMTPStream {
   /** Given the octets of DATA and what lets the next ones in. */
   onData: (chunk: Buffer, done: Done) => void = (_chunk, done) => done();
   /** Called when all that has come was worked through: the moment to write the replies. */

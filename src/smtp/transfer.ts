@@ -1,8 +1,8 @@
 import { dataReader } from "./data-reader.ts";
 import { hopCount } from "./hops.ts";
-import type { SmtpLimits } from "./limits.ts";
 import type { MemoryBudget } from "./memory-budget.ts";
 import { type Reply, reply, tooBig } from "./replies.ts";
+import type { SmtpLimits } from "./smtp-limits.ts";
 
 /** The transfer of one mail, from 354 until it is answered. */
 export interface Transfer {

@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { selfSigned } from "../../src/smtp/certificate.ts";
 import type { AcceptDecision, InboundMail, RecipientDecision, SmtpDoor } from "../../src/smtp/door.ts";
-import type { SmtpLimits } from "../../src/smtp/limits.ts";
 import { type SmtpListener, startSmtp } from "../../src/smtp/listener.ts";
 import type { Certificate } from "../../src/smtp/self-signed.ts";
+import type { SmtpLimits } from "../../src/smtp/smtp-limits.ts";
 import { originOf } from "../../src/standards/ip.ts";
 
 /** A listener before a door that keeps what it is given and answers as told; it stops when disposed of. */

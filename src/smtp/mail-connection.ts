@@ -3,11 +3,11 @@ import type { SMTPServer } from "smtp-server";
 import type { SMTPConnectionOptions } from "smtp-server/lib/smtp-connection.js";
 import { parseRecipient, parseSender } from "./address-command.ts";
 import type { AcceptedRecipient, InboundMail, Origin, SmtpDoor, SmtpObserver } from "./door.ts";
-import type { SmtpLimits } from "./limits.ts";
 import type { MemoryBudget } from "./memory-budget.ts";
 import { type Reply, reply, replyToMail, replyToRecipient, tooBig } from "./replies.ts";
 import { ReplyingConnection } from "./replying-connection.ts";
-import type { DoorParser } from "./smtp-server-inside.ts";
+import type { SmtpLimits } from "./smtp-limits.ts";
+import type { CommandParser } from "./smtp-server-inside.ts";
 import { loneDot, startTransfer, type Transfer } from "./transfer.ts";
 
 /** What all sessions of a listener share. */
@@ -23,7 +23,7 @@ export interface Shared {
   /** A session ends: no more of it is awaited. */
   ended(): void;
   /** Its socket is gone. */
-  left(session: DoorConnection): void;
+  left(session: MailConnection): void;
 }
 
 /** One mail transaction, from MAIL to the reply to its final dot (RFC 5321 §3.3). */
@@ -51,7 +51,7 @@ const shuttingDown = reply(421, "4.3.2", "Shutting down, try again later");
  * A session. smtp-server keeps the socket, reads commands, greets, and turns to TLS; the mail commands,
  * DATA and the deadlines are ours. A class only because that is how smtp-server is extended.
  */
-export class DoorConnection extends ReplyingConnection {
+export class MailConnection extends ReplyingConnection {
   readonly origin: Origin;
   readonly #shared: Shared;
   #mail: Transaction | undefined;
@@ -125,7 +125,7 @@ export class DoorConnection extends ReplyingConnection {
     callback();
   }
 
-  #takeData(mail: Transaction, transfer: Transfer, parser: DoorParser, chunk: Buffer, done: Done): void {
+  #takeData(mail: Transaction, transfer: Transfer, parser: CommandParser, chunk: Buffer, done: Done): void {
     if (this.isClosing || this.#left) return;
     const piece = chunk.subarray(0, turnBytes);
     const end = transfer.take(piece);
