@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
+import type { ProcessAnswer } from "./job-process.ts";
 import { type ParseJob, type ParseResult, parseMail } from "./parse.ts";
-import type { ProcessAnswer } from "./process-pool.ts";
 
 /**
  * The process in which big and suspicious mail is parsed. It ends with its channel to the service, and by nothing else that the
