@@ -1,0 +1,98 @@
+/** What the head of an answer says of its body and of its connection. */
+export interface AnswerHead {
+  status: number;
+  persistent: boolean;
+  coded: boolean;
+  framing: "none" | "length" | "chunked" | "until_close";
+  /** Of the body, as far as the head knows. */
+  length: number;
+  retryAfter: string | undefined;
+  idleMs: number;
+}
+
+/** Of what came before the body, what is not read yet, and how much was. */
+export interface HeadBytes {
+  pending: Buffer;
+  read: number;
+}
+
+const maxHeadBytes = 16_384;
+
+/** Takes the final head off what came; interim answers (RFC 9110 §15.2) are passed over. */
+export function takeHead(bytes: HeadBytes): AnswerHead | string | undefined {
+  for (;;) {
+    const end = headEnd(bytes.pending);
+    if (bytes.read + (end ?? bytes.pending.length) > maxHeadBytes) return "the answer's headers are too large";
+    if (end === undefined) return undefined;
+    const parsed = parseHead(bytes.pending.toString("latin1", 0, end));
+    bytes.pending = bytes.pending.subarray(end);
+    bytes.read += end;
+    if (typeof parsed === "string" || parsed.status >= 200 || parsed.status === 101) return parsed;
+  }
+}
+
+/** Where the head ends; a lone LF ends a line too (RFC 9112 §2.2). */
+function headEnd(bytes: Buffer): number | undefined {
+  const strict = bytes.indexOf("\r\n\r\n", 0, "latin1");
+  if (strict >= 0 && bytes.indexOf("\n\n", 0, "latin1") < 0) return strict + 4;
+  const loose = /\n\r?\n/.exec(bytes.toString("latin1", 0, maxHeadBytes + 2));
+  return loose ? loose.index + loose[0].length : undefined;
+}
+
+function parseHead(text: string): AnswerHead | string {
+  const [first = "", ...lines] = text.split(/\r?\n/);
+  const [, minor, code] = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: |$)/.exec(first) ?? [];
+  if (code === undefined) return "the answer is not HTTP/1.1";
+  const fields = new Map<string, string>();
+  for (const line of lines) {
+    const colon = line.indexOf(":");
+    // A line that starts with white space continues one that we don't need (obs-fold, RFC 9112 §5.2).
+    if (colon < 1 || line.startsWith(" ") || line.startsWith("\t")) continue;
+    const name = line.slice(0, colon).toLowerCase();
+    const value = line.slice(colon + 1).trim();
+    const before = fields.get(name);
+    fields.set(name, before === undefined ? value : `${before}, ${value}`);
+  }
+  const status = Number(code);
+  const framing = framingOf(status, fields);
+  if (typeof framing === "string") return framing;
+  const connection = (fields.get("connection") ?? "").toLowerCase();
+  return {
+    status,
+    ...framing,
+    persistent: minor === "1" && framing.persistent && !/\bclose\b|\bupgrade\b/.test(connection),
+    coded: !/^(?:identity)?$/i.test(fields.get("content-encoding") ?? ""),
+    retryAfter: fields.get("retry-after")?.slice(0, 64),
+    idleMs: idleMsOf(fields.get("keep-alive")),
+  };
+}
+
+/** How long the body is: the rules of RFC 9112 §6.3 in their order. */
+function framingOf(status: number, fields: ReadonlyMap<string, string>) {
+  const coding = fields.get("transfer-encoding");
+  const length = fields.get("content-length");
+  if (status < 200) return { framing: "none" as const, length: 0, persistent: false };
+  if (status === 204 || status === 304) return { framing: "none" as const, length: 0, persistent: true };
+  if (coding !== undefined) {
+    // Both at once is how answers are smuggled: the coding counts, and the connection is not used again.
+    if (/(?:^|,)\s*chunked$/i.test(coding)) {
+      return { framing: "chunked" as const, length: 0, persistent: length === undefined };
+    }
+    return { framing: "until_close" as const, length: Number.POSITIVE_INFINITY, persistent: false };
+  }
+  if (length === undefined) {
+    return { framing: "until_close" as const, length: Number.POSITIVE_INFINITY, persistent: false };
+  }
+  const lengths = new Set(length.split(",").map((text) => text.trim()));
+  const [only = ""] = lengths;
+  if (lengths.size !== 1 || !/^\d{1,15}$/.test(only)) return "the answer's Content-Length is malformed";
+  return { framing: "length" as const, length: Number(only), persistent: true };
+}
+
+const idleMs = 4000;
+
+/** Under the 5 s after which many servers close; `Keep-Alive: timeout=` (RFC 2068 §19.7.1) may ask for less, of which we leave a second. */
+function idleMsOf(keepAlive: string | undefined): number {
+  const seconds = /\btimeout\s*=\s*(\d{1,6})/i.exec(keepAlive ?? "")?.[1];
+  return seconds === undefined ? idleMs : Math.min(idleMs, Math.max(0, Number(seconds) * 1000 - 1000));
+}
