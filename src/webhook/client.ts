@@ -1,6 +1,7 @@
 import { checkWebhookUrl, hostOf, portOf } from "../domain/webhook-url.ts";
 import { isIpAddress, isPublicAddress } from "../standards/ip.ts";
-import { type Connection, dial, type Exchange } from "./connection.ts";
+import { type Attempt, connect, endInTime, newAttempt, unlessEnded } from "./attempt.ts";
+import type { Connection, Exchange } from "./connection.ts";
 import { idleConnections } from "./idle-connections.ts";
 import { requestText } from "./request.ts";
 import { type Lookup, resolver, systemLookup } from "./resolve.ts";
@@ -79,17 +80,6 @@ export interface WebhookClientOptions {
   maxIdleConnections?: number;
 }
 
-/** What a post has in hand, so that the end of its time can end that too. */
-interface Attempt {
-  startedMs: number;
-  phase: "resolving" | "connecting" | "answering";
-  connected: boolean;
-  /** Why it was ended from outside. */
-  ended: string | undefined;
-  cancel: () => void;
-  start: Start | undefined;
-}
-
 export function webhookClient(options: WebhookClientOptions): WebhookClient {
   const { allowPrivate, version, timeoutMs = 15_000, lookup = systemLookup, ca, maxIdleConnections = 500 } = options;
   const permits = options.permits ?? (allowPrivate ? isIpAddress : isPublicAddress);
@@ -104,31 +94,15 @@ export function webhookClient(options: WebhookClientOptions): WebhookClient {
     start,
     fresh = false,
   }: WebhookRequest): Promise<WebhookReply> {
-    const startedMs = performance.now();
+    const attempt = newAttempt(timeoutMs, start);
     const url = checkWebhookUrl(text, { allowPrivate });
-    if (typeof url === "string") return refused("", `the URL ${url}`, startedMs);
+    if (typeof url === "string") return refused("", `the URL ${url}`, attempt.startedMs);
     const request = requestText(url, { ...headers, "user-agent": `inboxd/${version}` }, body);
-    const attempt: Attempt = {
-      startedMs,
-      phase: "resolving",
-      connected: false,
-      ended: undefined,
-      cancel: () => undefined,
-      start,
-    };
-    const end = (reason: string) => {
-      attempt.ended ??= reason;
-      attempt.cancel();
-    };
-    const aborted = () => end("the attempt was aborted");
-    const timer = setTimeout(() => end(timedOut(attempt, timeoutMs)), timeoutMs);
-    signal?.addEventListener("abort", aborted);
-    if (signal?.aborted) aborted();
+    const release = endInTime(attempt, signal);
     try {
       return await send(attempt, url, request, fresh);
     } finally {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", aborted);
+      release();
     }
   }
 
@@ -145,7 +119,7 @@ export function webhookClient(options: WebhookClientOptions): WebhookClient {
     const origin = `${url.protocol}//${host}:${portOf(url)}`;
     const keyOf = (address: string) => `${origin}@${address}`;
 
-    const kept = fresh ? undefined : takeKept(addresses.map(keyOf));
+    const kept = fresh ? undefined : idle.takeAny(addresses.map(keyOf));
     if (kept !== undefined) {
       const exchange = await exchangeOn(attempt, kept.connection, kept.key, request, 0);
       // Closed just before we wrote: nobody has seen the request, so a fresh one takes it. Once bytes are out it may have been
@@ -154,40 +128,11 @@ export function webhookClient(options: WebhookClientOptions): WebhookClient {
       if (!isUnseen) return replyOf(attempt, exchange, true);
     }
 
-    const connection = await connect(attempt, url, host, addresses);
+    const target = { port: portOf(url), tlsHost: url.protocol === "https:" ? host : undefined, ca };
+    const connection = await connect(attempt, target, addresses);
     if (typeof connection.made === "string") return noAnswer(attempt, connection.made);
     const key = keyOf(connection.address);
     return replyOf(attempt, await exchangeOn(attempt, connection.made, key, request, acceptedWithinMs), false);
-  }
-
-  function takeKept(keys: readonly string[]): { connection: Connection; key: string } | undefined {
-    for (const key of keys) {
-      const connection = idle.take(key);
-      if (connection !== undefined) return { connection, key };
-    }
-    return undefined;
-  }
-
-  /** The first address that takes a connection, one after the other; all but the last get an equal share of the time. */
-  async function connect(attempt: Attempt, url: URL, host: string, addresses: readonly string[]) {
-    attempt.phase = "connecting";
-    attempt.connected = false;
-    const tried = addresses.slice(0, maxAddresses);
-    let made: Connection | string = "no address";
-    let last = "";
-    for (const [index, address] of tried.entries()) {
-      if (attempt.ended !== undefined) return { made: attempt.ended, address };
-      const dialling = dial({ address, port: portOf(url), tlsHost: url.protocol === "https:" ? host : undefined, ca });
-      attempt.cancel = dialling.cancel;
-      const leftMs = timeoutMs - (performance.now() - attempt.startedMs);
-      const isLast = index === tried.length - 1;
-      const patience = isLast ? undefined : setTimeout(dialling.cancel, leftMs / (tried.length - index));
-      made = await dialling.connected;
-      clearTimeout(patience);
-      last = address;
-      if (typeof made !== "string") break;
-    }
-    return { made, address: last };
   }
 
   async function exchangeOn(
@@ -233,9 +178,6 @@ export function deliveryError(reply: WebhookReply): string | null {
  */
 const acceptedWithinMs = 2;
 
-/** Addresses to try of one host; more would let a zone file spend our fifteen seconds on a hundred dead ones. */
-const maxAddresses = 4;
-
 function replyOf(attempt: Attempt, exchange: Exchange, wasKept: boolean): WebhookReply {
   if ("error" in exchange) {
     const isStale = wasKept && !exchange.heard && attempt.ended === undefined;
@@ -256,18 +198,4 @@ function refused(address: string, error: string, startedMs: number): WebhookRepl
 
 function sinceMs(startedMs: number): number {
   return Math.round(performance.now() - startedMs);
-}
-
-function timedOut(attempt: Attempt, timeoutMs: number): string {
-  const words = { resolving: ", resolving the host", connecting: ", connecting", answering: "" };
-  return `timed out after ${timeoutMs / 1000} s${words[attempt.phase]}`;
-}
-
-/** A look-up can't be called back; it is left to end by itself. */
-function unlessEnded(attempt: Attempt, addresses: Promise<string[] | string>): Promise<string[] | string> {
-  const ended = new Promise<string>((resolve) => {
-    attempt.cancel = () => resolve("ended");
-    if (attempt.ended !== undefined) resolve(attempt.ended);
-  });
-  return Promise.race([addresses, ended]).then((first) => attempt.ended ?? first);
 }

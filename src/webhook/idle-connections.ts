@@ -5,7 +5,8 @@ import type { Connection } from "./connection.ts";
  * other side closes leaves at once.
  */
 export interface IdleConnections {
-  take(key: string): Connection | undefined;
+  /** One that was kept under any of these keys, the first that has one. */
+  takeAny(keys: readonly string[]): { connection: Connection; key: string } | undefined;
   put(key: string, connection: Connection, idleMs: number): void;
   close(): void;
 }
@@ -42,15 +43,23 @@ export function idleConnections(maxIdle: number): IdleConnections {
     }
   }
 
+  function take(key: string): Connection | undefined {
+    const waiting = idle.get(key);
+    // The last in is the likeliest to be alive, and lets the others grow old and go.
+    for (let one = waiting?.pop(); one; one = waiting?.pop()) {
+      count -= 1;
+      if (waiting?.length === 0) idle.delete(key);
+      if (one.connection.isOpen() && one.untilMs > performance.now()) return one.connection;
+      one.connection.destroy();
+    }
+    return undefined;
+  }
+
   return {
-    take(key) {
-      const waiting = idle.get(key);
-      // The last in is the likeliest to be alive, and lets the others grow old and go.
-      for (let one = waiting?.pop(); one; one = waiting?.pop()) {
-        count -= 1;
-        if (waiting?.length === 0) idle.delete(key);
-        if (one.connection.isOpen() && one.untilMs > performance.now()) return one.connection;
-        one.connection.destroy();
+    takeAny(keys) {
+      for (const key of keys) {
+        const connection = take(key);
+        if (connection !== undefined) return { connection, key };
       }
       return undefined;
     },

@@ -1,0 +1,85 @@
+import { type Connection, dial, type Target } from "./connection.ts";
+import type { Start } from "./starts.ts";
+
+/** What a post has in hand, so that the end of its time can end that too. */
+export interface Attempt {
+  startedMs: number;
+  timeoutMs: number;
+  phase: "resolving" | "connecting" | "answering";
+  connected: boolean;
+  /** Why it was ended from outside. */
+  ended: string | undefined;
+  cancel: () => void;
+  start: Start | undefined;
+}
+
+export function newAttempt(timeoutMs: number, start: Start | undefined): Attempt {
+  return {
+    startedMs: performance.now(),
+    timeoutMs,
+    phase: "resolving",
+    connected: false,
+    ended: undefined,
+    cancel: () => undefined,
+    start,
+  };
+}
+
+/** Ends the attempt when its time is over or the signal says so, until what is returned is called. */
+export function endInTime(attempt: Attempt, signal: AbortSignal | undefined): () => void {
+  const end = (reason: string) => {
+    attempt.ended ??= reason;
+    attempt.cancel();
+  };
+  const aborted = () => end("the attempt was aborted");
+  const timer = setTimeout(() => end(timedOut(attempt)), attempt.timeoutMs);
+  signal?.addEventListener("abort", aborted);
+  if (signal?.aborted) aborted();
+  return () => {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", aborted);
+  };
+}
+
+function timedOut({ phase, timeoutMs }: Attempt): string {
+  const words = { resolving: ", resolving the host", connecting: ", connecting", answering: "" };
+  return `timed out after ${timeoutMs / 1000} s${words[phase]}`;
+}
+
+/** A look-up can't be called back; it is left to end by itself. */
+export function unlessEnded(attempt: Attempt, addresses: Promise<string[] | string>): Promise<string[] | string> {
+  const ended = new Promise<string>((resolve) => {
+    attempt.cancel = () => resolve("ended");
+    if (attempt.ended !== undefined) resolve(attempt.ended);
+  });
+  return Promise.race([addresses, ended]).then((first) => attempt.ended ?? first);
+}
+
+/** Addresses to try of one host; more would let a zone file spend our fifteen seconds on a hundred dead ones. */
+const maxAddresses = 4;
+
+/** The first address that takes a connection, one after the other; all but the last get an equal share of the time. */
+export async function connect(
+  attempt: Attempt,
+  target: Omit<Target, "address">,
+  addresses: readonly string[],
+): Promise<{ made: Connection | string; address: string }> {
+  attempt.phase = "connecting";
+  attempt.connected = false;
+  const tried = addresses.slice(0, maxAddresses);
+  let made: Connection | string = "no address";
+  let last = "";
+  for (const [index, address] of tried.entries()) {
+    if (attempt.ended !== undefined) return { made: attempt.ended, address };
+    const dialling = dial({ ...target, address });
+    attempt.cancel = dialling.cancel;
+    const leftMs = attempt.timeoutMs - (performance.now() - attempt.startedMs);
+    const isLast = index === tried.length - 1;
+    const patience = isLast ? undefined : setTimeout(dialling.cancel, leftMs / (tried.length - index));
+    made = await dialling.connected;
+    clearTimeout(patience);
+    last = address;
+    if (typeof made !== "string") break;
+  }
+  return { made, address: last };
+}
