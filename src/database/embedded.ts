@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { placeCluster, placeIn } from "./embedded-cluster.ts";
 import { abandon, compiled, cureOf, type Engine, EngineNotStarted, startEngine } from "./embedded-engine.ts";
 import { type PreparedStatements, preparedStatements } from "./embedded-statements.ts";
-import type { Connection } from "./pool.ts";
+import type { Connection } from "./runner.ts";
 import { DatabaseUnavailable } from "./unavailable.ts";
 
 /** The Postgres that runs inside this process, on one directory. */

@@ -1,6 +1,7 @@
 import postgres from "postgres";
 import { within } from "../primitives/within.ts";
-import { type Connection, openPool, type Pool } from "./pool.ts";
+import { openPool, type Pool } from "./pool.ts";
+import type { Connection } from "./runner.ts";
 import { DatabaseUnavailable } from "./unavailable.ts";
 import { readers, type WireValue } from "./wire.ts";
 

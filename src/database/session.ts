@@ -4,7 +4,7 @@
  * parameters, that is, people's mail.
  */
 import { fillPlaceholders, is, Name, noopEncoder, Param, Placeholder, SQL, StringChunk } from "drizzle-orm";
-import type { Runner } from "./pool.ts";
+import type { Runner } from "./runner.ts";
 import { toWire } from "./wire.ts";
 
 /** The database, or a transaction on it: the rest of the code takes this and cannot tell which. */

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import { type Connection, openPool } from "../../src/database/pool.ts";
+import { openPool } from "../../src/database/pool.ts";
+import type { Connection } from "../../src/database/runner.ts";
 
 /** A connection whose statements end when told. */
 function heldConnection() {

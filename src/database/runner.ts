@@ -1,0 +1,94 @@
+import { asStoreError, DatabaseUnavailable, leavesConnectionWhole } from "./unavailable.ts";
+import type { WireValue } from "./wire.ts";
+
+/** One session with an engine, which answers in the order of asking. Once it is not open it never is again. */
+export interface Connection {
+  readonly isOpen: boolean;
+  /** Whether it has answered before, so that it is there and not yet to be made. */
+  readonly hasAnswered: boolean;
+  /** Answers the rows, as objects. */
+  run(text: string, values: WireValue[]): Promise<object[]>;
+  /** Runs statements without parameters, several if need be; gives the command tag of the last. */
+  script(text: string): Promise<string>;
+  /** Ends it at once: what it is doing fails, and the server rolls back. */
+  sever(): void;
+  close(): Promise<void>;
+}
+
+/** Where statements can be run: a pool, or a transaction on one of its connections. */
+export interface Runner {
+  /** Answers the rows, as objects. */
+  run(text: string, values: WireValue[]): Promise<object[]>;
+  script(text: string): Promise<string>;
+  transaction<T>(work: (runner: Runner) => Promise<T>): Promise<T>;
+}
+
+/**
+ * A transaction on one connection. Its runner refuses to run anything once the transaction is over, however it ended:
+ * a statement of a dead transaction must not run outside it. Its statements go one after the other,
+ * also when they are asked for at once.
+ */
+export async function inTransaction<T>(connection: Connection, work: (runner: Runner) => Promise<T>): Promise<T> {
+  let over = false;
+  let savepoints = 0;
+  const begun = attempt(connection, () => connection.script("begin"));
+  begun.catch(ignore);
+  // The first statement follows on its heels and saves a round trip; should `begin` not arrive, nor does the statement.
+  let tail: Promise<unknown> = connection.hasAnswered ? Promise.resolve() : begun;
+
+  function next<R>(start: () => Promise<R>): Promise<R> {
+    const mine = tail.then(() => {
+      if (over) throw new Error("Cannot run a statement: its transaction is over");
+      return attempt(connection, start);
+    });
+    tail = mine.catch(ignore);
+    return mine;
+  }
+
+  const runner: Runner = {
+    run: (text, values) => next(() => connection.run(text, values)),
+    script: (text) => next(() => connection.script(text)),
+    async transaction(inner) {
+      const name = `nested_${++savepoints}`;
+      await runner.script(`savepoint ${name}`);
+      try {
+        const result = await inner(runner);
+        await runner.script(`release savepoint ${name}`);
+        return result;
+      } catch (error) {
+        if (connection.isOpen) await runner.script(`rollback to savepoint ${name}`);
+        throw error;
+      }
+    },
+  };
+
+  await tail;
+  try {
+    const result = await work(runner);
+    await begun;
+    await tail;
+    over = true;
+    const tag = await attempt(connection, () => connection.script("commit"));
+    // A failed transaction answers COMMIT with ROLLBACK and no error: the work must not believe that it was kept.
+    if (tag !== "COMMIT") throw new Error("Cannot commit: a statement of the transaction had failed");
+    return result;
+  } catch (error) {
+    over = true;
+    if (connection.isOpen)
+      await attempt(connection, () => connection.script("rollback")).catch(() => connection.sever());
+    throw error;
+  }
+}
+
+/** Runs one step on a connection, severs it if the step left it in doubt, and says what went wrong in the store's words. */
+export async function attempt<T>(connection: Connection, step: () => Promise<T>): Promise<T> {
+  try {
+    if (!connection.isOpen) throw new DatabaseUnavailable("the connection was lost");
+    return await step();
+  } catch (error) {
+    if (!leavesConnectionWhole(error)) connection.sever();
+    throw asStoreError(error);
+  }
+}
+
+function ignore(): void {}

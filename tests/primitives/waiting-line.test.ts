@@ -1,0 +1,56 @@
+import { expect, test } from "bun:test";
+import { waitingLine } from "../../src/primitives/waiting-line.ts";
+
+const patience = { waitMs: 60_000, late: () => new Error("late"), calledOff: () => new Error("called off") };
+
+test("who comes first is served first, and is asked for its wish", async () => {
+  const line = waitingLine<number, string>(patience);
+  const one = line.join({ wish: "large" });
+  const other = line.join({ wish: "small" });
+  expect([line.length, line.firstWish]).toEqual([2, "large"]);
+  line.serveFirst(1);
+  expect([line.length, line.firstWish]).toEqual([1, "small"]);
+  line.serveFirst(2);
+  expect(await Promise.all([one, other])).toEqual([1, 2]);
+  expect([line.length, line.firstWish]).toEqual([0, undefined]);
+});
+
+test("who has waited too long leaves the line, and those behind are served", async () => {
+  const line = waitingLine<number>({ ...patience, waitMs: 1 });
+  expect(await line.join({}).catch(String)).toBe("Error: late");
+  const other = line.join({});
+  line.serveFirst(2);
+  expect(await other).toBe(2);
+});
+
+test("who is called off leaves the line from the middle of it, and never joins it afterwards", async () => {
+  const line = waitingLine<number>(patience);
+  const ending = new AbortController();
+  const [first, second, third] = [line.join({}), line.join({ signal: ending.signal }), line.join({})];
+  ending.abort();
+  expect(await second.catch(String)).toBe("Error: called off");
+  expect(await line.join({ signal: ending.signal }).catch(String)).toBe("Error: called off");
+  line.serveFirst(1);
+  line.serveFirst(3);
+  expect(await Promise.all([first, third])).toEqual([1, 3]);
+});
+
+test("to be called off once it is served changes nothing, for it nor for others", async () => {
+  const line = waitingLine<number>(patience);
+  const ending = new AbortController();
+  const served = line.join({ signal: ending.signal });
+  const other = line.join({});
+  line.serveFirst(1);
+  ending.abort();
+  expect(line.length).toBe(1);
+  line.serveFirst(2);
+  expect(await Promise.all([served, other])).toEqual([1, 2]);
+});
+
+test("all are sent away at once", async () => {
+  const line = waitingLine<number>(patience);
+  const all = [line.join({}), line.join({})].map((waiter) => waiter.catch(String));
+  line.sendAllAway(new Error("closed"));
+  expect(line.length).toBe(0);
+  expect(await Promise.all(all)).toEqual(["Error: closed", "Error: closed"]);
+});
