@@ -1,18 +1,7 @@
 import type { RelayOutcome } from "../domain/outcome.ts";
-import type { RelayedMail, SmtpSession } from "./smtp-session.ts";
+import { type ConnectionOptions, relayConnections } from "./relay-connections.ts";
+import type { RelayedMail } from "./smtp-session.ts";
 import { SmtpTrouble } from "./smtp-trouble.ts";
-
-export interface PoolOptions {
-  open: (signal: AbortSignal) => Promise<SmtpSession>;
-  /** How many connections at once. */
-  maxConnections: number;
-  /** After so many mails a connection is closed: relays refuse those that stay for ever. */
-  maxMailsPerConnection: number;
-  /** After so long without a mail too: below the five minutes that a server must wait (RFC 5321 §4.5.3.2.7). */
-  idleMs: number;
-  /** How long a mail may wait for a connection. */
-  waitMs: number;
-}
 
 /** The connections to one relay: each takes many mails, one at a time. */
 export interface RelayPool {
@@ -21,23 +10,16 @@ export interface RelayPool {
   close(): Promise<void>;
 }
 
-export function relayPool(options: PoolOptions): RelayPool {
-  const waiting = new Set<Waiter>();
-  const idle: { session: SmtpSession; timer: Timer }[] = [];
-  const mailsOf = new Map<SmtpSession, number>();
-  /** Connections that are not quite gone, those that are saying QUIT included. */
-  const endings = new Set<Promise<void>>();
-  const closing = new AbortController();
-  let opening = 0;
-  let openNoMoreUntilMs = 0;
+export function relayPool(options: ConnectionOptions): RelayPool {
+  const connections = relayConnections(options);
 
   async function send(mail: RelayedMail, signal?: AbortSignal): Promise<RelayOutcome> {
     try {
       while (true) {
-        const session = await acquire(signal);
+        const session = await connections.acquire(signal);
         const { isUsed } = session;
         const { outcome, unheard } = await session.send(mail, signal);
-        release(session);
+        connections.release(session);
         // A connection that rested may have died meanwhile. The server has not seen this mail then, so it goes over
         // another one; a fresh connection that fails the same way is the relay's answer.
         if (!unheard || !isUsed) return outcome;
@@ -48,130 +30,5 @@ export function relayPool(options: PoolOptions): RelayPool {
     }
   }
 
-  function acquire(signal: AbortSignal | undefined): Promise<SmtpSession> {
-    if (closing.signal.aborted) throw notNow("the service is shutting down");
-    if (signal?.aborted) throw notNow("it was called off");
-    const { promise, resolve, reject } = Promise.withResolvers<SmtpSession>();
-    const giveUp = (reason: string) => {
-      waiter.leave();
-      reject(notNow(reason));
-    };
-    const onAbort = () => giveUp("it was called off");
-    const timer = setTimeout(giveUp, options.waitMs, "all connections to the relay are busy");
-    const waiter: Waiter = {
-      resolve,
-      reject,
-      leave() {
-        waiting.delete(waiter);
-        clearTimeout(timer);
-        signal?.removeEventListener("abort", onAbort);
-      },
-    };
-    signal?.addEventListener("abort", onAbort, { once: true });
-    waiting.add(waiter);
-    serve();
-    return promise;
-  }
-
-  /** Gives the waiting what rests, and opens what is missing. */
-  function serve(): void {
-    for (const waiter of waiting) {
-      // The one that was busy last: the others may reach their rest and close.
-      const rested = idle.pop();
-      if (rested === undefined) break;
-      clearTimeout(rested.timer);
-      waiter.leave();
-      waiter.resolve(rested.session);
-    }
-    while (opening < waiting.size && mayOpen()) keepUntilEnd(openOne());
-  }
-
-  function mayOpen(): boolean {
-    if (mailsOf.size + opening >= options.maxConnections) return false;
-    return mailsOf.size === 0 || performance.now() >= openNoMoreUntilMs;
-  }
-
-  function keepUntilEnd(ending: Promise<void>): void {
-    endings.add(ending);
-    void ending.then(() => endings.delete(ending));
-  }
-
-  async function openOne(): Promise<void> {
-    opening += 1;
-    try {
-      const session = await options.open(closing.signal);
-      opening -= 1;
-      mailsOf.set(session, 0);
-      keepUntilEnd(session.ended.then(() => forget(session)));
-      rest(session);
-    } catch (error) {
-      opening -= 1;
-      failWaiting(error);
-    }
-  }
-
-  /**
-   * The relay is down: all who wait hear it now rather than one by one after a time-out each. Unless other connections
-   * still work: then it merely wants no more of them, and the waiting are served by those.
-   */
-  function failWaiting(error: unknown): void {
-    openNoMoreUntilMs = performance.now() + options.idleMs;
-    if (mailsOf.size > 0) return;
-    for (const waiter of waiting) {
-      waiter.leave();
-      waiter.reject(error);
-    }
-  }
-
-  function release(session: SmtpSession): void {
-    const mails = (mailsOf.get(session) ?? 0) + 1;
-    if (session.isOpen && mails < options.maxMailsPerConnection && !closing.signal.aborted) {
-      mailsOf.set(session, mails);
-      rest(session);
-    } else {
-      dismiss(session);
-    }
-  }
-
-  function rest(session: SmtpSession): void {
-    const timer = setTimeout(() => dismiss(session), options.idleMs);
-    idle.push({ session, timer });
-    if (closing.signal.aborted) dismiss(session);
-    else serve();
-  }
-
-  /** Counts no more from here on: its place is free although its QUIT is still on the way. */
-  function dismiss(session: SmtpSession): void {
-    forget(session);
-    void session.close();
-  }
-
-  function forget(session: SmtpSession): void {
-    const index = idle.findIndex((rested) => rested.session === session);
-    for (const { timer } of index < 0 ? [] : idle.splice(index, 1)) clearTimeout(timer);
-    if (mailsOf.delete(session)) serve();
-  }
-
-  async function close(): Promise<void> {
-    closing.abort();
-    for (const waiter of waiting) {
-      waiter.leave();
-      waiter.reject(notNow("the service is shutting down"));
-    }
-    for (const { session } of [...idle]) dismiss(session);
-    await Promise.all(endings);
-  }
-
-  return { send, close };
-}
-
-interface Waiter {
-  resolve(session: SmtpSession): void;
-  reject(error: unknown): void;
-  /** Stops waiting, whatever for. */
-  leave(): void;
-}
-
-function notNow(reason: string): SmtpTrouble {
-  return new SmtpTrouble({ code: null, enhancedCode: null, message: `Cannot relay now: ${reason}` });
+  return { send, close: connections.close };
 }
