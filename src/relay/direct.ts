@@ -4,6 +4,7 @@ import { addressesOf, again, type LookUp, type MailResolver, mailHosts, never } 
 import type { Relay } from "./relay.ts";
 import { openSession, type RelayedMail, type SmtpTarget, type SmtpTimings, smtpTimings } from "./smtp-session.ts";
 import { SmtpTrouble } from "./smtp-trouble.ts";
+import { workUnderWay } from "./under-way.ts";
 
 export interface DirectOptions {
   /** Our name for EHLO. */
@@ -20,7 +21,7 @@ export interface DirectOptions {
 /** Mail goes straight to the servers of each recipient's domain (`OUTBOUND=direct`), a connection for each mail. */
 export function directRelay(options: DirectOptions): Relay {
   const { resolver, random, dnsMs = 15_000 } = options;
-  const inHand = new Set<Promise<unknown>>();
+  const { keep, ended } = workUnderWay();
 
   /**
    * Each host in turn, of each host its addresses in turn until one answers. A temporary refusal leads to the next
@@ -81,20 +82,9 @@ export function directRelay(options: DirectOptions): Relay {
     }
   }
 
-  function keep<T>(work: Promise<T>): Promise<T> {
-    inHand.add(work);
-    const done = () => inHand.delete(work);
-    work.then(done, done);
-    return work;
-  }
-
-  async function close(): Promise<void> {
-    while (inHand.size > 0) await Promise.allSettled(inHand);
-  }
-
   return {
     send: (mail, signal) => keep(deliver(mail, signal)),
-    close,
+    close: ended,
     describe: () => "direct",
     destinationOf: domainOf,
   };

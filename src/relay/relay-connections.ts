@@ -1,6 +1,7 @@
 import { waitingLine } from "../primitives/waiting-line.ts";
 import type { SmtpSession } from "./smtp-session.ts";
 import { SmtpTrouble } from "./smtp-trouble.ts";
+import { workUnderWay } from "./under-way.ts";
 
 export interface ConnectionOptions {
   open: (signal: AbortSignal) => Promise<SmtpSession>;
@@ -30,10 +31,10 @@ export function relayConnections(options: ConnectionOptions): RelayConnections {
     late: () => notNow("all connections to the relay are busy"),
     calledOff: () => notNow("it was called off"),
   });
-  const idle: { session: SmtpSession; timer: Timer }[] = [];
+  const resting = restingSessions(options.idleMs, dismiss);
   const mailsOf = new Map<SmtpSession, number>();
   /** Connections that are not quite gone, those that are saying QUIT included. */
-  const endings = new Set<Promise<void>>();
+  const endings = workUnderWay();
   const closing = new AbortController();
   let opening = 0;
   let openNoMoreUntilMs = 0;
@@ -48,23 +49,16 @@ export function relayConnections(options: ConnectionOptions): RelayConnections {
   /** Gives the waiting what rests, and opens what is missing. */
   function serve(): void {
     while (line.length > 0) {
-      // The one that was busy last: the others may reach their rest and close.
-      const rested = idle.pop();
+      const rested = resting.takeLast();
       if (rested === undefined) break;
-      clearTimeout(rested.timer);
-      line.serveFirst(rested.session);
+      line.serveFirst(rested);
     }
-    while (opening < line.length && mayOpen()) keepUntilEnd(openOne());
+    while (opening < line.length && mayOpen()) void endings.keep(openOne());
   }
 
   function mayOpen(): boolean {
     if (mailsOf.size + opening >= options.maxConnections) return false;
     return mailsOf.size === 0 || performance.now() >= openNoMoreUntilMs;
-  }
-
-  function keepUntilEnd(ending: Promise<void>): void {
-    endings.add(ending);
-    void ending.then(() => endings.delete(ending));
   }
 
   async function openOne(): Promise<void> {
@@ -73,7 +67,7 @@ export function relayConnections(options: ConnectionOptions): RelayConnections {
       const session = await options.open(closing.signal);
       opening -= 1;
       mailsOf.set(session, 0);
-      keepUntilEnd(session.ended.then(() => forget(session)));
+      void endings.keep(session.ended.then(() => forget(session)));
       rest(session);
     } catch (error) {
       opening -= 1;
@@ -101,8 +95,7 @@ export function relayConnections(options: ConnectionOptions): RelayConnections {
   }
 
   function rest(session: SmtpSession): void {
-    const timer = setTimeout(() => dismiss(session), options.idleMs);
-    idle.push({ session, timer });
+    resting.add(session);
     if (closing.signal.aborted) dismiss(session);
     else serve();
   }
@@ -114,19 +107,39 @@ export function relayConnections(options: ConnectionOptions): RelayConnections {
   }
 
   function forget(session: SmtpSession): void {
-    const index = idle.findIndex((rested) => rested.session === session);
-    for (const { timer } of index < 0 ? [] : idle.splice(index, 1)) clearTimeout(timer);
+    resting.remove(session);
     if (mailsOf.delete(session)) serve();
   }
 
   async function close(): Promise<void> {
     closing.abort();
     line.sendAllAway(shuttingDown());
-    for (const { session } of [...idle]) dismiss(session);
-    await Promise.all(endings);
+    for (const session of resting.sessions()) dismiss(session);
+    await endings.ended();
   }
 
   return { acquire, release, close };
+}
+
+/** Connections that have no mail; `tooLong` is told of each that has had none for `idleMs`. */
+function restingSessions(idleMs: number, tooLong: (session: SmtpSession) => void) {
+  const resting: { session: SmtpSession; timer: Timer }[] = [];
+  return {
+    add(session: SmtpSession): void {
+      resting.push({ session, timer: setTimeout(tooLong, idleMs, session) });
+    },
+    /** The one that was busy last: the others may rest too long and close. */
+    takeLast(): SmtpSession | undefined {
+      const last = resting.pop();
+      clearTimeout(last?.timer);
+      return last?.session;
+    },
+    remove(session: SmtpSession): void {
+      const index = resting.findIndex((rested) => rested.session === session);
+      for (const { timer } of index < 0 ? [] : resting.splice(index, 1)) clearTimeout(timer);
+    },
+    sessions: () => resting.map(({ session }) => session),
+  };
 }
 
 function shuttingDown(): SmtpTrouble {

@@ -4,6 +4,7 @@ import type { RelayOutcome } from "../domain/outcome.ts";
 import { cleanLine } from "../standards/smtp-reply.ts";
 import type { Relay } from "./relay.ts";
 import type { RelayedMail } from "./smtp-session.ts";
+import { workUnderWay } from "./under-way.ts";
 
 export interface SandboxOptions {
   directory: string;
@@ -12,7 +13,7 @@ export interface SandboxOptions {
 
 /** No way out: each mail becomes a file that a person can open, and counts as sent. */
 export function sandboxRelay({ directory, now }: SandboxOptions): Relay {
-  const inHand = new Set<Promise<unknown>>();
+  const inHand = workUnderWay();
 
   async function send(mail: RelayedMail): Promise<RelayOutcome> {
     try {
@@ -25,15 +26,8 @@ export function sandboxRelay({ directory, now }: SandboxOptions): Relay {
   }
 
   return {
-    send(mail) {
-      const work = send(mail);
-      inHand.add(work);
-      void work.then(() => inHand.delete(work));
-      return work;
-    },
-    async close() {
-      await Promise.all(inHand);
-    },
+    send: (mail) => inHand.keep(send(mail)),
+    close: inHand.ended,
     describe: () => `sandbox (${directory})`,
     destinationOf: () => "sandbox",
   };
