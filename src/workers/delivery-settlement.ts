@@ -1,0 +1,72 @@
+import { nextWebhookAttemptAt } from "../domain/backoff.ts";
+import type { ClaimedDelivery, DeliverySettlement } from "../store/outbox/deliveries.ts";
+import { deliveryError, type WebhookReply } from "../webhook/client.ts";
+import type { Deliverable } from "./delivery-request.ts";
+
+/** What the next attempt is due by. */
+export interface DeliverySchedule {
+  now: () => Date;
+  random: () => number;
+  webhookRetrySeconds: readonly number[];
+}
+
+/** An attempt that was made: when it began, what came back, and whether the service stopped in its midst. */
+export interface MadeAttempt {
+  attemptedAt: Date;
+  reply: WebhookReply;
+  isCutOff: boolean;
+}
+
+/** What is written down of an attempt that was made. */
+export function settlementOf(
+  schedule: DeliverySchedule,
+  item: Deliverable,
+  { attemptedAt, reply, isCutOff }: MadeAttempt,
+): DeliverySettlement {
+  const status = reply.kind === "answered" ? reply.status : null;
+  const error = deliveryError(reply);
+  const response = reply.kind === "answered" ? reply.body : null;
+  const logged = { attemptedAt, status, latencyMs: reply.latencyMs, error, response };
+  const settlement = { ...nothingToDo(item), logged };
+  if (error === null) return settlement;
+  const at = schedule.now();
+  if (isCutOff) return { ...settlement, dueAt: at };
+  if (reply.kind === "no_answer" && reply.stale) return { ...settlement, dueAt: at, isForgiven: true };
+  if (status === 410) return { ...settlement, disables: { accountId: item.accountId, url: item.url, at } };
+  const retryAfter = reply.kind === "answered" && (status === 429 || status === 503) ? reply.retryAfter : undefined;
+  return { ...settlement, dueAt: retryAt(schedule, item, at, retryAfter) };
+}
+
+/** Of an attempt that ended by a fault of ours. */
+export function brokenOff(schedule: DeliverySchedule, item: ClaimedDelivery): DeliverySettlement {
+  const at = schedule.now();
+  const logged = { attemptedAt: at, status: null, latencyMs: null, error: "an internal error", response: null };
+  return { ...nothingToDo(item), logged, dueAt: retryAt(schedule, item, at) };
+}
+
+function retryAt(
+  { random, webhookRetrySeconds }: DeliverySchedule,
+  { attempt, forgivenAttempts }: ClaimedDelivery,
+  at: Date,
+  retryAfter?: string,
+): Date | null {
+  return nextWebhookAttemptAt(attempt - forgivenAttempts, at, random, webhookRetrySeconds, retryAfter) ?? null;
+}
+
+/** An event of a message that was deleted is dropped; one without an address too, but the log says so. */
+export function nowhereToGo(item: ClaimedDelivery, at: Date): DeliverySettlement {
+  const settlement = nothingToDo(item);
+  if (item.messageId === null || item.occurredAt === null) return settlement;
+  const error = item.url === null ? "not sent: no webhook URL is set" : "not sent: the webhook is disabled";
+  return { ...settlement, logged: { attemptedAt: at, status: null, latencyMs: 0, error, response: null } };
+}
+
+/** What a large event tells could not be read, so nothing was sent: it is tried again as soon as somebody can. */
+export function notBegun(item: ClaimedDelivery, why: string, at: Date): DeliverySettlement {
+  const logged = { attemptedAt: at, status: null, latencyMs: 0, error: `not sent: ${why}`, response: null };
+  return { ...nothingToDo(item), logged, dueAt: at, isForgiven: true };
+}
+
+export function nothingToDo({ subjectId, attempt }: ClaimedDelivery): DeliverySettlement {
+  return { subjectId, attempt, dueAt: null, isForgiven: false, logged: null, disables: null };
+}
