@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { placeCluster, placeIn } from "./embedded-cluster.ts";
-import { abandon, compiled, cureOf, type Engine, EngineNotStarted, startEngine } from "./embedded-engine.ts";
+import { compiled, cureOf, type Engine, EngineNotStarted, startEngine } from "./embedded-engine.ts";
+import { restartingEngine } from "./embedded-restart.ts";
 import { type PreparedStatements, preparedStatements } from "./embedded-statements.ts";
 import type { Connection } from "./runner.ts";
-import { DatabaseUnavailable } from "./unavailable.ts";
 
 /** The Postgres that runs inside this process, on one directory. */
 export interface Embedded {
@@ -32,45 +32,22 @@ export async function openEmbedded(
   const listeners = new Set<Listener>();
   await Promise.all([placeCluster(directory), compiled()]);
   const statements = new WeakMap<Engine, PreparedStatements>();
-  /** The engine in use, or the one that is being started; none from its failure until it is needed again. */
-  let engine: Promise<Engine> | undefined = open();
-  let failedAt = Number.NEGATIVE_INFINITY;
-  /** Why it could not be started, where that is what failed. */
-  let failure: EngineNotStarted | undefined;
-  await engine.catch((error: unknown) => {
+  const letOthersRun = pausesForOthers();
+  const engine = restartingEngine(start, pauseMs);
+  await engine.forNext().catch((error: unknown) => {
     throw error instanceof EngineNotStarted ? new Error(`Cannot open ${directory}: ${cureOf(error.words)}`) : error;
   });
 
-  async function open(): Promise<Engine> {
+  async function start(): Promise<Engine> {
     // The engine would make itself a cluster of its own there, of which it has not the means.
     if (!existsSync(join(directory, "PG_VERSION"))) throw new EngineNotStarted("there is no PG_VERSION in it");
-    const opened = await startEngine(directory, onFlush);
-    for (const { channel, onNotify } of listeners) await opened.listen(channel, onNotify);
-    return opened;
-  }
-
-  let lastBreathAt = performance.now();
-
-  /** The engine answers in the same turn of the event loop: a run of statements would keep sockets and timers waiting to its end. */
-  async function letOthersRun(): Promise<void> {
-    if (performance.now() < lastBreathAt + longestTurnMs) return;
-    await new Promise((resolve) => setImmediate(resolve));
-    lastBreathAt = performance.now();
-  }
-
-  /** A full disk fails the engine again and again: without a pause, each attempt would cost a second of everybody's time. */
-  function engineForNext(): Promise<Engine> {
-    if (engine === undefined && performance.now() < failedAt + pauseMs) {
-      return heardByUsers(
-        Promise.reject(new DatabaseUnavailable("the embedded engine has just failed", failure?.sqlState)),
-      );
-    }
-    engine ??= heardByUsers(open());
-    return engine;
+    const started = await startEngine(directory, onFlush);
+    for (const { channel, onNotify } of listeners) await started.listen(channel, onNotify);
+    return started;
   }
 
   function connect(): Connection {
-    const mine = engineForNext();
+    const mine = engine.forNext();
     let isOpen = true;
     return {
       get isOpen() {
@@ -79,9 +56,9 @@ export async function openEmbedded(
       hasAnswered: true,
       async run(text, values) {
         await letOthersRun();
-        const opened = await mine;
-        const prepared = statements.get(opened) ?? preparedStatements(opened);
-        statements.set(opened, prepared);
+        const started = await mine;
+        const prepared = statements.get(started) ?? preparedStatements(started);
+        statements.set(started, prepared);
         return prepared.run(text, values);
       },
       async script(text) {
@@ -92,15 +69,7 @@ export async function openEmbedded(
       sever() {
         if (!isOpen) return;
         isOpen = false;
-        // To be refused in the pause is no failure: were it one, whoever asks meanwhile would begin the pause anew, for ever.
-        if (mine !== engine) return;
-        engine = undefined;
-        failedAt = performance.now();
-        failure = undefined;
-        // Nobody may use it again: the descriptors that it believes to be its files are about to be others'.
-        mine.then(abandon, (error: unknown) => {
-          if (error instanceof EngineNotStarted) failure = error;
-        });
+        engine.giveUp(mine);
       },
       async close() {},
     };
@@ -111,26 +80,30 @@ export async function openEmbedded(
     async listen(channel, onNotify) {
       const listener = { channel: quoted(channel), onNotify };
       listeners.add(listener);
-      await (await engineForNext()).listen(listener.channel, onNotify);
+      await (await engine.forNext()).listen(listener.channel, onNotify);
       return async () => {
         listeners.delete(listener);
-        const opened = await engine?.catch(() => undefined);
-        await opened?.unlisten(listener.channel, onNotify);
+        const started = await engine.current()?.catch(() => undefined);
+        await started?.unlisten(listener.channel, onNotify);
       };
     },
     async close() {
-      const opened = await engine?.catch(() => undefined);
-      await opened?.close();
+      const started = await engine.current()?.catch(() => undefined);
+      await started?.close();
     },
   };
 }
 
 const longestTurnMs = 5;
 
-/** Whoever uses the engine hears that it failed; when nobody does, that is nobody's error. */
-function heardByUsers(engine: Promise<Engine>): Promise<Engine> {
-  engine.catch(() => undefined);
-  return engine;
+/** The engine answers in the same turn of the event loop: a run of statements would keep sockets and timers waiting to its end. */
+function pausesForOthers(): () => Promise<void> {
+  let lastAt = performance.now();
+  return async () => {
+    if (performance.now() < lastAt + longestTurnMs) return;
+    await new Promise((resolve) => setImmediate(resolve));
+    lastAt = performance.now();
+  };
 }
 
 interface Listener {
