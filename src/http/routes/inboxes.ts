@@ -63,6 +63,32 @@ const NewInbox = named(
   ),
 );
 
+const InboxPage = named(
+  "InboxPage",
+  Type.Object(
+    {
+      data: Type.Array(InboxShape, { description: "Inboxes, newest first" }),
+      total: totalCount("How many inboxes there are in all"),
+    },
+    { description: "A page of inboxes, and how many there are in all" },
+  ),
+);
+
+const InboxQuery = Type.Object({
+  ...pageQuery(),
+  externalId: alsoNamed(
+    "external_id",
+    Type.Optional(
+      text({
+        min: 1,
+        max: 255,
+        description: "Only inboxes with this `externalId`",
+        examples: [examples.externalId],
+      }),
+    ),
+  ),
+});
+
 export const inboxPath = idPath("inbox");
 
 /** The caller's inbox of that id. Another account's answers like one that never was. */
@@ -73,13 +99,7 @@ export async function ownedInbox(deps: Deps, accountId: string, id: string): Pro
 }
 
 export function inboxes(deps: Deps) {
-  const toInbox = ({ id, username, externalId, createdAt }: Inbox) => ({
-    id,
-    address: `${username}@${deps.mailDomain}`,
-    externalId,
-    createdAt: createdAt.toISOString(),
-  });
-
+  const { mailDomain } = deps;
   return api("/v1/inboxes", "Inboxes")
     .post(
       "",
@@ -94,7 +114,7 @@ export function inboxes(deps: Deps) {
         set.status = 201;
         set.headers.location = `/v1/inboxes/${inbox.id}`;
         if (replayed) set.headers["idempotent-replayed"] = "true";
-        return toInbox(inbox);
+        return toInbox(inbox, mailDomain);
       },
       operation({
         summary: "Create inbox",
@@ -128,42 +148,18 @@ export function inboxes(deps: Deps) {
       async ({ account, query }) => {
         const page = { accountId: account.id, externalId: query.externalId, limit: query.limit, offset: query.offset };
         const [data, total] = await Promise.all([listInboxes(deps.db.api, page), countInboxes(deps.db.api, page)]);
-        return { data: data.map(toInbox), total };
+        return { data: data.map((inbox) => toInbox(inbox, mailDomain)), total };
       },
       operation({
         summary: "List inboxes",
         description: "Newest first.",
-        query: Type.Object({
-          ...pageQuery(),
-          externalId: alsoNamed(
-            "external_id",
-            Type.Optional(
-              text({
-                min: 1,
-                max: 255,
-                description: "Only inboxes with this `externalId`",
-                examples: [examples.externalId],
-              }),
-            ),
-          ),
-        }),
-        answers: {
-          200: named(
-            "InboxPage",
-            Type.Object(
-              {
-                data: Type.Array(InboxShape, { description: "Inboxes, newest first" }),
-                total: totalCount("How many inboxes there are in all"),
-              },
-              { description: "A page of inboxes, and how many there are in all" },
-            ),
-          ),
-        },
+        query: InboxQuery,
+        answers: { 200: InboxPage },
       }),
     )
     .get(
       "/:id",
-      async ({ account, params }) => toInbox(await ownedInbox(deps, account.id, params.id)),
+      async ({ account, params }) => toInbox(await ownedInbox(deps, account.id, params.id), mailDomain),
       operation({
         summary: "Get inbox",
         description: "One inbox of the account.",
@@ -188,4 +184,8 @@ export function inboxes(deps: Deps) {
         answers: { 204: nothing("Deleted") },
       }),
     );
+}
+
+function toInbox({ id, username, externalId, createdAt }: Inbox, mailDomain: string) {
+  return { id, address: `${username}@${mailDomain}`, externalId, createdAt: createdAt.toISOString() };
 }
