@@ -45,6 +45,14 @@ const Delivery = named(
   ),
 );
 
+const DeliveryPage = named(
+  "DeliveryPage",
+  Type.Object(
+    { data: Type.Array(Delivery, { description: "Attempts, the first first" }), nextCursor: nextCursor() },
+    { description: "A page of the attempts" },
+  ),
+);
+
 const Redelivery = named(
   "Redelivery",
   Type.Object(
@@ -56,30 +64,39 @@ const Redelivery = named(
   ),
 );
 
+const EventPage = named(
+  "EventPage",
+  Type.Object(
+    {
+      data: Type.Array(Event, { description: "Events, oldest first" }),
+      hasMore: Type.Boolean({ description: "Whether there are more behind this page", examples: [false] }),
+    },
+    { description: "A page of events, and whether there are more behind it" },
+  ),
+);
+
+const EventQuery = Type.Object({
+  after: Type.Optional(text({ description: "Id of the last event that you have", examples: [examples.eventId] })),
+  limit: pageQuery().limit,
+  inbox_id: alsoNamed(
+    "inboxId",
+    Type.Optional(text({ description: "Only events of this inbox", examples: [examples.inboxId] })),
+  ),
+});
+
 const eventPath = idPath("event");
 
 /** The log of events, for those who missed a delivery or would rather ask (contract §10.7). */
 export function events(deps: EventDeps) {
   const { db } = deps;
-
-  async function ownedEvent(accountId: string, id: string): Promise<string> {
-    const event = isId("evt", id) ? await findEvent(db.api, accountId, id) : undefined;
-    if (event === undefined) throw notFound("event");
-    return event.id;
-  }
-
-  async function positionOf(accountId: string, id: string): Promise<EventPosition> {
-    const position = isId("evt", id) ? await findEventPosition(db.api, accountId, id) : undefined;
-    if (position === undefined) throw notFound("event");
-    return position;
-  }
+  const isThere = whetherThere((accountId, id) => ownedEvent(deps, accountId, id));
 
   return api("/v1/events", "Events")
     .get(
       "",
       async ({ account, query }) => {
         const inbox = query.inbox_id === undefined ? undefined : await ownedInbox(deps, account.id, query.inbox_id);
-        const after = query.after === undefined ? undefined : await positionOf(account.id, query.after);
+        const after = query.after === undefined ? undefined : await positionOf(deps, account.id, query.after);
         const page = { accountId: account.id, inboxId: inbox?.id, after, limit: query.limit };
         const { events, hasMore } = await pageEvents(db.api, page);
         return { data: await toEvents(deps, events), hasMore };
@@ -88,35 +105,15 @@ export function events(deps: EventDeps) {
         summary: "List events",
         description:
           "In the order in which they were written, none ever appearing before one that you have seen: pass the last `event_id` as `after` to get what is new. Each is shown as a delivery would tell it, with fresh links, but without `delivered_at` and `attempt`: what was tried stands in the list of its deliveries. A page ends early where it is more than about 8 MiB.",
-        query: Type.Object({
-          after: Type.Optional(
-            text({ description: "Id of the last event that you have", examples: [examples.eventId] }),
-          ),
-          limit: pageQuery().limit,
-          inbox_id: alsoNamed(
-            "inboxId",
-            Type.Optional(text({ description: "Only events of this inbox", examples: [examples.inboxId] })),
-          ),
-        }),
-        answers: {
-          200: named(
-            "EventPage",
-            Type.Object(
-              {
-                data: Type.Array(Event, { description: "Events, oldest first" }),
-                hasMore: Type.Boolean({ description: "Whether there are more behind this page", examples: [false] }),
-              },
-              { description: "A page of events, and whether there are more behind it" },
-            ),
-          ),
-        },
+        query: EventQuery,
+        answers: { 200: EventPage },
         refuses: ["not_found"],
       }),
     )
     .get(
       "/:id/deliveries",
       async ({ account, params, query: { limit, cursor } }) => {
-        const eventId = await ownedEvent(account.id, params.id);
+        const eventId = await ownedEvent(deps, account.id, params.id);
         const question = ["deliveries", eventId];
         const after = cursor === undefined ? 0 : cursorPosition(cursor, question, "list deliveries");
         if (after instanceof Refusal) throw after;
@@ -132,23 +129,15 @@ export function events(deps: EventDeps) {
         summary: "List deliveries",
         description: "The attempts to deliver the event, the first first. The last 100 attempts are kept.",
         path: eventPath,
-        whenRefused: whetherThere(ownedEvent),
+        whenRefused: isThere,
         query: Type.Object({ limit: pageQuery(100).limit, cursor: Type.Optional(cursorParameter()) }),
-        answers: {
-          200: named(
-            "DeliveryPage",
-            Type.Object(
-              { data: Type.Array(Delivery, { description: "Attempts, the first first" }), nextCursor: nextCursor() },
-              { description: "A page of the attempts" },
-            ),
-          ),
-        },
+        answers: { 200: DeliveryPage },
       }),
     )
     .post(
       "/:id/redeliver",
       async ({ account, params, set }) => {
-        await redeliverEvent(deps, account.id, await ownedEvent(account.id, params.id));
+        await redeliverEvent(deps, account.id, await ownedEvent(deps, account.id, params.id));
         set.status = 202;
         return { event_id: params.id, status: "queued" as const };
       },
@@ -157,13 +146,25 @@ export function events(deps: EventDeps) {
         description:
           "Delivers the event again, soon: with the same `event_id` and the next `attempt`. An account may ask for it 60 times in 60 seconds.",
         path: eventPath,
-        whenRefused: whetherThere(ownedEvent),
+        whenRefused: isThere,
         answers: {
           202: Redelivery,
         },
         refuses: ["no_webhook_url", "rate_limit_exceeded"],
       }),
     );
+}
+
+async function ownedEvent({ db }: EventDeps, accountId: string, id: string): Promise<string> {
+  const event = isId("evt", id) ? await findEvent(db.api, accountId, id) : undefined;
+  if (event === undefined) throw notFound("event");
+  return event.id;
+}
+
+async function positionOf({ db }: EventDeps, accountId: string, id: string): Promise<EventPosition> {
+  const position = isId("evt", id) ? await findEventPosition(db.api, accountId, id) : undefined;
+  if (position === undefined) throw notFound("event");
+  return position;
 }
 
 async function toEvents({ db, links, now }: EventDeps, found: readonly ShownEvent[]) {
