@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
+import { functionsOf } from "./support/functions.ts";
 
 const root = join(import.meta.dir, "..");
 const textOf = (path: string) => readFileSync(join(root, path), "utf8");
@@ -46,3 +47,17 @@ test("a folder of src has about twenty files at most", () => {
     .map(([folder, { length }]) => `${folder}: ${length}`);
   expect(full).toEqual([]);
 });
+
+test("a function of src has less than a hundred lines, what stands in it counted, and one of the domain less than sixty", async () => {
+  const files = sources.filter((path) => path.startsWith("src/"));
+  const functions = await functionsOf(
+    join(root, "tsconfig.json"),
+    files.map((path) => join(root, path)),
+  );
+  expect(functions.length).toBeGreaterThan(2000);
+  const tooLong = functions
+    .map((found) => ({ ...found, path: relative(root, found.file) }))
+    .filter(({ path, lines }) => lines >= (path.startsWith("src/domain/") ? 60 : 100))
+    .map(({ path, head, lines }) => `${path} has ${lines} lines: ${head}`);
+  expect(tooLong).toEqual([]);
+}, 60_000);
