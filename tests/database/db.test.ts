@@ -25,7 +25,7 @@ for (const engine of enginesHere()) {
     let db: Db;
 
     beforeAll(async () => {
-      under = await openEngine(engine, { connections: { api: 4 }, timeouts: { acquireMs: 300, promptlyMs: 300 } });
+      under = await openEngine(engine, { connections: { api: 4 }, timeouts: { acquireMs: 1_500, promptlyMs: 300 } });
       db = under.db.api;
       await query(
         db,
