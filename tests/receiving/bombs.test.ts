@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { busiest } from "../support/busy.ts";
 import { rawSmtp } from "../support/raw-smtp.ts";
+import { watchesClock } from "../support/watches-clock.ts";
 import { startWorld, type World, type WorldInbox } from "../support/world.ts";
 
 /** Mail made to hold the service up, by SMTP. Nobody else may notice. */
@@ -41,23 +42,20 @@ const bombs: readonly [what: string, raw: () => Buffer][] = [
 ];
 
 describe("a bomb is taken, and nobody waits for it", () => {
-  test.each(bombs)(
-    "%s",
-    async (_, raw) => {
-      const client = await rawSmtp(world.smtpPort);
-      await client.reply();
-      for (const command of ["EHLO x.example", "MAIL FROM:<eve@x.example>", `RCPT TO:<${inbox.address}>`, "DATA"]) {
-        expect(await client.ask(command)).toMatch(/^[23]/);
-      }
-      const octets = Buffer.concat([raw(), Buffer.from(".\r\n")]);
-      const { result, busyMs } = await busiest(() => {
-        client.send(octets);
-        return client.reply();
-      });
-      client.destroy();
-      expect(result).toStartWith("250");
-      expect(busyMs).toBeLessThan(200);
-    },
-    30_000,
-  );
+  // The processor's time that is held here grows, too, while neighbours of the machine are busy.
+  test.each(bombs)("%s", { ...watchesClock, timeout: 30_000 }, async (_, raw) => {
+    const client = await rawSmtp(world.smtpPort);
+    await client.reply();
+    for (const command of ["EHLO x.example", "MAIL FROM:<eve@x.example>", `RCPT TO:<${inbox.address}>`, "DATA"]) {
+      expect(await client.ask(command)).toMatch(/^[23]/);
+    }
+    const octets = Buffer.concat([raw(), Buffer.from(".\r\n")]);
+    const { result, busyMs } = await busiest(() => {
+      client.send(octets);
+      return client.reply();
+    });
+    client.destroy();
+    expect(result).toStartWith("250");
+    expect(busyMs).toBeLessThan(200);
+  });
 });
