@@ -4,7 +4,7 @@ import { query } from "../../src/database/db.ts";
 import { enginesHere } from "../support/engines.ts";
 import { scriptedSmtp } from "../support/scripted-smtp.ts";
 import { newInbox, send, tally } from "../support/sends.ts";
-import { until } from "../support/until.ts";
+import { until, untilAnswered } from "../support/until.ts";
 import type { World } from "../support/world.ts";
 import { worldsOn } from "../support/world-on.ts";
 
@@ -53,7 +53,7 @@ describe.skipIf(!enginesHere().includes("postgres"))("two processes, and a machi
 
   async function allSent({ service }: World): Promise<void> {
     const pending = sql`select from messages where status = 'pending' limit 1`;
-    while ((await query(service.deps.db.work, pending)).length > 0) await Bun.sleep(5);
+    await untilAnswered(async () => ((await query(service.deps.db.work, pending)).length === 0 ? true : undefined));
   }
 });
 
