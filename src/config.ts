@@ -13,9 +13,9 @@ import {
   readers,
   together,
 } from "./config-values.ts";
+import { checkWebhookUrl } from "./domain/events/webhook-url.ts";
 import { type LimitName, type Plan, type PlanLimits, parsePlanLimit, perPlan, plans } from "./domain/limits.ts";
 import { describeOutbound, type Outbound } from "./domain/outbound.ts";
-import { checkWebhookUrl } from "./domain/webhook-url.ts";
 import { describeNameServer, type NameServer } from "./standards/name-server.ts";
 import { webhookSecretFault } from "./standards/signature.ts";
 

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { checkWebhookUrl } from "../domain/events/webhook-url.ts";
 import { plans } from "../domain/limits.ts";
-import { checkWebhookUrl } from "../domain/webhook-url.ts";
 import { webhookEventCommands } from "./accounts/webhook-events.ts";
 import { admin } from "./admin.ts";
 import { type OfAccount, ofAccount, reporting } from "./cli.ts";

@@ -6,9 +6,9 @@ import { rotateWebhookSecret, setWebhookUrl, unsetWebhook, webhookWithUrl } from
 import { redeliverEvent } from "../flows/events/redeliver-event.ts";
 import { testWebhook } from "../flows/events/test-webhook.ts";
 import { listAccounts, listApiKeys } from "../store/account/accounts.ts";
-import { findWebhook } from "../store/account/webhooks.ts";
+import { findEvent } from "../store/events/events.ts";
+import { findWebhook } from "../store/events/webhooks.ts";
 import { listDeliveries } from "../store/outbox/deliveries.ts";
-import { findEvent } from "../store/outbox/events.ts";
 import { findSetting, serviceIdSetting } from "../store/upkeep/settings.ts";
 import type { WebhookClient } from "../webhook/client.ts";
 

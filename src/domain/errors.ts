@@ -39,10 +39,13 @@ export const statusOf = {
   idempotency_in_progress: 409,
   idempotency_key_reused: 422,
   invalid_webhook_url: 422,
+  webhook_limit_reached: 422,
   rate_limit_exceeded: 429,
   daily_limit_exceeded: 429,
   cold_outreach_limit: 429,
   inbox_creation_limit: 429,
+  loop_detected: 429,
+  too_many_listeners: 429,
   internal_error: 500,
   service_unavailable: 503,
 } as const;
@@ -60,7 +63,7 @@ export interface RefusalDetails {
   headers?: Readonly<Record<string, string>>;
 }
 
-export type Resource = "inbox" | "thread" | "message" | "attachment" | "event" | "route";
+export type Resource = "inbox" | "thread" | "message" | "attachment" | "event" | "webhook" | "route";
 
 export function notFound(resource: Resource): Refusal {
   return new Refusal("not_found", `Cannot find ${resource}: no such ${resource}`, { extra: { resource } });

@@ -7,6 +7,7 @@ import beyondCore from "../../drizzle/0004_beyond_core.sql" with { type: "text" 
 import inboxRevision from "../../drizzle/0005_inbox_revision.sql" with { type: "text" };
 import mailClient from "../../drizzle/0006_mail_client.sql" with { type: "text" };
 import keyNames from "../../drizzle/0007_key_names.sql" with { type: "text" };
+import eventsAndEndpoints from "../../drizzle/0008_events_and_endpoints.sql" with { type: "text" };
 import journal from "../../drizzle/meta/_journal.json" with { type: "json" };
 import { type Database, type Db, query, transaction } from "../database/db.ts";
 import { lockNumber } from "./locks.ts";
@@ -27,6 +28,7 @@ const texts: Readonly<Record<string, string>> = {
   "0005_inbox_revision": inboxRevision,
   "0006_mail_client": mailClient,
   "0007_key_names": keyNames,
+  "0008_events_and_endpoints": eventsAndEndpoints,
 };
 
 export const migrations: readonly Migration[] = journal.entries.map(({ tag }) => {

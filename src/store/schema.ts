@@ -15,6 +15,9 @@ import {
   timestamp,
   uuid,
 } from "drizzle-orm/pg-core";
+import type { Automated } from "../domain/automated.ts";
+import type { EventData } from "../domain/events/event-data.ts";
+import { eventTypes } from "../domain/events/event-types.ts";
 import type { FoundRecipient, MailClient } from "../domain/receive/inbound-mail.ts";
 
 /**
@@ -73,18 +76,52 @@ export const apiKeys = pgTable(
   (table) => [index("api_keys_account").on(table.accountId)],
 );
 
+/** What the two tables of endpoints have in common. */
+const endpointColumns = () => ({
+  secret: text().notNull(),
+  previousSecret: text(),
+  previousSecretUntil: instant(),
+  createdAt: instant().notNull(),
+  disabledAt: instant(),
+  disabledReason: text({ enum: ["gone", "failing", "manual"] }),
+  /** The first failed attempt since the last that was answered with 2xx; written only when it changes. */
+  failingSince: instant(),
+  description: text(),
+  eventTypes: text().array().notNull().default(sql`'{message.received}'`),
+  /** Null: of all inboxes. */
+  inboxIds: text().array(),
+  skipAutomated: boolean().notNull().default(false),
+  include: text().array().notNull().default(sql`'{}'`),
+});
+
+/**
+ * The default endpoint of each account. A table of its own: an older inboxd beside this one finds and changes its row by the account
+ * alone, so a second row would get the first one's address and mail.
+ */
 export const webhooks = pgTable("webhooks", {
   accountId: id()
     .primaryKey()
     .references(() => accounts.id),
   /** Null where a secret was made before any address was set. */
   url: text(),
-  secret: text().notNull(),
-  previousSecret: text(),
-  previousSecretUntil: instant(),
-  createdAt: instant().notNull(),
-  disabledAt: instant(),
+  ...endpointColumns(),
+  /** Made by the database, because an older inboxd writes rows without it. In the shape of all ids. */
+  id: id().notNull().unique().default(sql`'whk_0' || left(replace(gen_random_uuid()::text, '-', ''), 25)`),
 });
+
+/** The further endpoints of an account. */
+export const endpoints = pgTable(
+  "endpoints",
+  {
+    id: id().primaryKey(),
+    accountId: id()
+      .notNull()
+      .references(() => accounts.id),
+    url: text().notNull(),
+    ...endpointColumns(),
+  },
+  (table) => [index("endpoints_account").on(table.accountId)],
+);
 
 export const inboxes = pgTable(
   "inboxes",
@@ -188,6 +225,10 @@ export const messages = pgTable(
     envelopeFrom: text(),
     /** True where the mail was not read whole: the raw source has all of it. */
     truncated: boolean().notNull().default(false),
+    /** Inbound only: by what it shows that no person wrote it; null where it shows nothing. Older mail has none. */
+    automated: jsonb().$type<Automated>(),
+    /** Outbound only: what the mail says of itself in Auto-Submitted. */
+    autoSubmitted: text({ enum: ["auto-generated", "auto-replied"] }),
   },
   (table) => [
     index("messages_inbox_seq").on(table.inboxId, table.seq),
@@ -327,7 +368,7 @@ export const idempotencyKeys = pgTable(
   "idempotency_keys",
   {
     accountId: id().notNull(),
-    operation: text({ enum: ["create_inbox", "send"] }).notNull(),
+    operation: text({ enum: ["create_inbox", "send", "create_webhook"] }).notNull(),
     key: text().notNull(),
     fingerprint: text().notNull(),
     /** The inbox or message that the first request made. */
@@ -345,11 +386,15 @@ export const events = pgTable(
   {
     id: id().primaryKey(),
     accountId: id().notNull(),
-    inboxId: id().notNull(),
-    threadId: id().notNull(),
-    messageId: id().notNull(),
-    type: text({ enum: ["message.received"] }).notNull(),
+    /** Null of what belongs to no inbox. */
+    inboxId: id(),
+    threadId: id(),
+    /** Of a message that came in. An older inboxd shows every event that has one as a message that came in. */
+    messageId: id(),
+    type: text({ enum: eventTypes }).notNull(),
     occurredAt: instant().notNull(),
+    /** What it tells that can't be read from other rows later, since they change or go. */
+    data: jsonb().$type<EventData>(),
     /**
      * The transaction that wrote the row. A reader that takes only rows of transactions older than any that still
      * runs, in the order of this column, can't miss one that commits late. In a cluster that the database was moved to it
@@ -367,6 +412,7 @@ export const events = pgTable(
 export const deliveries = pgTable(
   "deliveries",
   {
+    /** Of the promise: the event's, or `<event>.<endpoint>`. */
     eventId: id().notNull(),
     attempt: integer().notNull(),
     attemptedAt: instant().notNull(),
@@ -386,12 +432,14 @@ export const deliveries = pgTable(
 export const outbox = pgTable(
   "outbox",
   {
-    /** The message to relay, the event to deliver or the source to parse. */
+    /** The message to relay, the source to parse, or the promise to deliver an event: the event's own id at the default endpoint. */
     subjectId: id().primaryKey(),
-    kind: text({ enum: ["relay", "webhook", "parse"] }).notNull(),
+    /** `endpoint`: deliveries that an older inboxd could not carry out whole, and does not claim. */
+    kind: text({ enum: ["relay", "webhook", "parse", "endpoint"] }).notNull(),
     accountId: id().notNull(),
+    /** What belongs to no inbox stands in line under its account's id. */
     inboxId: id().notNull(),
-    /** What shares a fate: a recipient's domain or an account's webhook. One that is down must not delay others. */
+    /** What shares a fate: a recipient's domain or an endpoint. One that is down must not delay others. */
     lane: id().notNull(),
     /**
      * `ready`: in line, in the order of `createdAt` in its inbox, whatever the clock says. `running`: claimed, and ready again
@@ -408,6 +456,10 @@ export const outbox = pgTable(
     /** The process that claimed it last, and when by the clock of the database, which all processes share. */
     claimedBy: integer(),
     claimedAt: instant(),
+    /** Null: the subject is the event. */
+    eventId: id(),
+    /** Null: the account's default endpoint. */
+    endpointId: id(),
   },
   (table) => [
     index("outbox_line")
@@ -416,7 +468,7 @@ export const outbox = pgTable(
     index("outbox_due").on(table.kind, table.dueAt).where(sql`${table.state} <> 'ready'`),
     index("outbox_waiting").on(table.kind, table.lane, table.createdAt).where(sql`${table.state} = 'waiting'`),
     index("outbox_running").on(table.inboxId, table.lane).where(sql`${table.state} = 'running'`),
-    check("outbox_kind", sql`${table.kind} in ('relay', 'webhook', 'parse')`),
+    check("outbox_kind", sql`${table.kind} in ('relay', 'webhook', 'parse', 'endpoint')`),
     check("outbox_state", sql`${table.state} in ('ready', 'running', 'waiting')`),
   ],
 );

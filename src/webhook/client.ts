@@ -1,4 +1,4 @@
-import { checkWebhookUrl, hostOf, portOf } from "../domain/webhook-url.ts";
+import { checkWebhookUrl, hostOf, portOf } from "../domain/events/webhook-url.ts";
 import { isIpAddress, isPublicAddress } from "../standards/ip.ts";
 import { type Attempt, connect, endInTime, newAttempt, unlessEnded } from "./attempt.ts";
 import type { Connection, Exchange } from "./connection.ts";

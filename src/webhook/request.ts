@@ -1,4 +1,4 @@
-import { portOf } from "../domain/webhook-url.ts";
+import { portOf } from "../domain/events/webhook-url.ts";
 
 /**
  * The bytes of one POST (RFC 9112 §3). Header values that could end their line are a bug of ours, so they throw: a

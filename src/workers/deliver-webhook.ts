@@ -9,7 +9,7 @@ import {
   type DeliverySettlement,
   settleDeliveries,
 } from "../store/outbox/deliveries.ts";
-import { kinds } from "../store/outbox/kinds.ts";
+import type { Kind } from "../store/outbox/kinds.ts";
 import { releaseItems } from "../store/outbox/outbox.ts";
 import { deliveryError, type WebhookClient, type WebhookReply } from "../webhook/client.ts";
 import { type Start, startQueues } from "../webhook/starts.ts";
@@ -25,7 +25,7 @@ import {
 import { type DeliveryContent, isLarge, largeDeliveries } from "./large-deliveries.ts";
 import { leavingOf } from "./outbox/destinations.ts";
 import type { Attempted, Job } from "./outbox/job.ts";
-import { webhookLanes } from "./outbox/webhook-lanes.ts";
+import type { Lanes } from "./outbox/lanes.ts";
 
 export interface DeliverWebhookDeps extends Deps, DeliverySchedule {
   webhooks: WebhookClient;
@@ -36,7 +36,11 @@ export interface DeliverWebhookDeps extends Deps, DeliverySchedule {
 export type DeliveryItem = ClaimedDelivery & { attachments: readonly ShownAttachment[] };
 
 /** The job that tells a receiver of an event (contract §10). */
-export function deliverWebhookJob(deps: DeliverWebhookDeps): Job<DeliveryItem, DeliverySettlement> {
+export function deliverWebhookJob(
+  deps: DeliverWebhookDeps,
+  kind: Kind,
+  lanes: Lanes<DeliveryItem>,
+): Job<DeliveryItem, DeliverySettlement> {
   const { db, log, now } = deps;
   const requestOf = deliveryWriter(deps.links);
   const starts = startQueues();
@@ -80,9 +84,9 @@ export function deliverWebhookJob(deps: DeliverWebhookDeps): Job<DeliveryItem, D
   }
 
   return {
-    kind: kinds.webhook,
+    kind,
     leaseMs: deps.webhookTimeoutMs + 15_000,
-    lanes: webhookLanes(),
+    lanes,
     async claim(claim) {
       const { items, ...claimed } = await claimDeliveries(db.work, claim);
       const ids = items.flatMap((item) =>

@@ -1,4 +1,4 @@
-import { delivered, messageReceived } from "../domain/events.ts";
+import { delivered, messageReceived } from "../domain/events/payload.ts";
 import { type AttachmentLinks, linkedAttachments } from "../flows/read/attachment-links.ts";
 import { signerCache, webhookHeaders } from "../standards/signature.ts";
 import type { ClaimedDelivery } from "../store/outbox/deliveries.ts";

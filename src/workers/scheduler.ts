@@ -1,9 +1,11 @@
 import type { DeliverySettlement } from "../store/outbox/deliveries.ts";
 import type { OutboxKind } from "../store/outbox/items.ts";
+import { type Kind, kinds } from "../store/outbox/kinds.ts";
 import type { RelaySettlement } from "../store/send/relaying.ts";
 import { type DeliverWebhookDeps, deliverWebhookJob } from "./deliver-webhook.ts";
 import { notifier } from "./outbox/notifier.ts";
 import { type OutboxWorker, outboxWorker } from "./outbox/outbox.ts";
+import { webhookLanes } from "./outbox/webhook-lanes.ts";
 import { type ParseMailDeps, parseMailJob } from "./parse-mail.ts";
 import { type PruneDeps, prune } from "./prune.ts";
 import { type RelayEmailDeps, relayEmailJob } from "./relay-email.ts";
@@ -40,9 +42,14 @@ export async function startWorkers(deps: WorkerDeps): Promise<Workers> {
     ...relayEmailJob(deps, (lanes) => relay.recover(lanes)),
     settled: observe.relayed,
   });
-  const webhook = outboxWorker(context, { ...deliverWebhookJob(deps), settled: observe.delivered });
+  // Both kinds share what is known of receivers, and the slots.
+  const lanes = webhookLanes();
+  const deliveries = (kind: Kind) =>
+    outboxWorker(context, { ...deliverWebhookJob(deps, kind, lanes), settled: observe.delivered });
+  const webhook = deliveries(kinds.webhook);
+  const endpoint = deliveries(kinds.endpoint);
   const parse = outboxWorker(context, parseMailJob(deps));
-  const workers: Record<OutboxKind, OutboxWorker> = { relay, webhook, parse };
+  const workers: Record<OutboxKind, OutboxWorker> = { relay, webhook, endpoint, parse };
   const others = await notifier(deps, (kind) => workers[kind].wake());
 
   let stopping = false;

@@ -15,7 +15,7 @@ import { emailSender } from "../../src/flows/send/send-email.ts";
 import type { Relay } from "../../src/relay/relay.ts";
 import type { RelayedMail } from "../../src/relay/smtp-session.ts";
 import { newWebhookSecret } from "../../src/standards/signature.ts";
-import { insertWebhook } from "../../src/store/account/webhooks.ts";
+import { insertWebhook } from "../../src/store/events/webhooks.ts";
 import { listDeliveries } from "../../src/store/outbox/deliveries.ts";
 import { listSentMessages } from "../../src/store/send/send-facts.ts";
 import { webhookClient } from "../../src/webhook/client.ts";

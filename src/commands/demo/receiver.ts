@@ -1,4 +1,4 @@
-import type { messageReceived } from "../../domain/events.ts";
+import type { messageReceived } from "../../domain/events/payload.ts";
 import { within } from "../../primitives/within.ts";
 import { webhookFault } from "../../standards/signature.ts";
 import type { ApiClient } from "../api-client.ts";

@@ -1,4 +1,4 @@
-import { checkWebhookUrl, hostOf, portOf } from "../../domain/webhook-url.ts";
+import { checkWebhookUrl, hostOf, portOf } from "../../domain/events/webhook-url.ts";
 import { isIpAddress, isPublicAddress } from "../../standards/ip.ts";
 import { dial } from "../../webhook/connection.ts";
 import { type Lookup, resolver, systemLookup } from "../../webhook/resolve.ts";

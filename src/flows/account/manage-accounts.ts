@@ -14,7 +14,7 @@ import {
   markKeyRevoked,
 } from "../../store/account/accounts.ts";
 import { signalToForget } from "../../store/account/forget-signals.ts";
-import { insertWebhook, markFirstWebhookUrl } from "../../store/account/webhooks.ts";
+import { insertWebhook, markFirstWebhookUrl } from "../../store/events/webhooks.ts";
 import type { Deps } from "../deps.ts";
 
 /** What was made and is shown once: the database keeps only the key's hash. */

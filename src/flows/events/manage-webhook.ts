@@ -1,6 +1,6 @@
 import { type Db, transaction } from "../../database/db.ts";
 import { Refusal } from "../../domain/errors.ts";
-import { checkWebhookUrl } from "../../domain/webhook-url.ts";
+import { checkWebhookUrl } from "../../domain/events/webhook-url.ts";
 import { newWebhookSecret } from "../../standards/signature.ts";
 import {
   findWebhook,
@@ -10,7 +10,7 @@ import {
   markWebhookUrl,
   removeWebhook,
   type Webhook,
-} from "../../store/account/webhooks.ts";
+} from "../../store/events/webhooks.ts";
 import type { Deps } from "../deps.ts";
 
 export interface WebhookSettingsDeps extends Deps {

@@ -1,5 +1,5 @@
 import { notFound } from "../../domain/errors.ts";
-import { findEvent, insertRedelivery } from "../../store/outbox/events.ts";
+import { findEvent, insertRedelivery } from "../../store/events/events.ts";
 import type { Deps } from "../deps.ts";
 import { webhookWithUrl } from "./manage-webhook.ts";
 import { paceRequest } from "./pace-request.ts";

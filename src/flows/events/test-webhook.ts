@@ -1,4 +1,4 @@
-import { webhookTest } from "../../domain/events.ts";
+import { webhookTest } from "../../domain/events/payload.ts";
 import { webhookHeaders, webhookSigner } from "../../standards/signature.ts";
 import { deliveryError, type WebhookClient } from "../../webhook/client.ts";
 import type { Deps } from "../deps.ts";

@@ -1,7 +1,7 @@
 import { type Database, transaction } from "../../database/db.ts";
 import { Refusal } from "../../domain/errors.ts";
+import { alignEventLog } from "../../store/events/event-log.ts";
 import { migrations } from "../../store/migrate.ts";
-import { alignEventLog } from "../../store/outbox/event-log.ts";
 import { forgetIndexedMail, insertLine, listAccountIds, type PortableLine } from "../../store/upkeep/portable.ts";
 import { findSetting, insertOrChangeSetting } from "../../store/upkeep/settings.ts";
 import type { ExportEnd, ExportHeader } from "./export-everything.ts";

@@ -1,8 +1,8 @@
 import type { Db } from "../../database/db.ts";
 import { rowsOfPage, shownAttachmentBytes } from "../../domain/page-budget.ts";
 import { utf8Length } from "../../standards/text.ts";
+import { type EventPage, type ListedEvent, listEvents, type ShownEvent } from "../../store/events/events.ts";
 import { listBodyTexts } from "../../store/mail/bodies.ts";
-import { type EventPage, type ListedEvent, listEvents, type ShownEvent } from "../../store/outbox/events.ts";
 
 /** A page of the log, whose texts are whole: as many events as it has room for, and whether there are more behind them. */
 export async function pageEvents(db: Db, page: EventPage): Promise<{ events: ShownEvent[]; hasMore: boolean }> {

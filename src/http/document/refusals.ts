@@ -104,7 +104,7 @@ function firstField(schema: TSchema | undefined): string {
 
 /** The first thing that a path names: what a stranger to it is told of. */
 function resourceOf(path: string): Resource {
-  const [, resource] = /^\/v1\/(inbox|thread|message|attachment|event)e?s\b/.exec(path) ?? [];
+  const [, resource] = /^\/v1\/(inbox|thread|message|attachment|event|webhook)e?s\b/.exec(path) ?? [];
   return (resource as Resource | undefined) ?? "route";
 }
 
@@ -144,10 +144,13 @@ const meanings: Record<Reason, string> = {
   idempotency_in_progress: "the first request with this key still runs",
   idempotency_key_reused: "the key was used for another request",
   invalid_webhook_url: "the URL is not one that events may go to",
+  webhook_limit_reached: "the account has as many webhook endpoints as it may have",
   rate_limit_exceeded: "too many within a minute",
   daily_limit_exceeded: "too many today",
   cold_outreach_limit: "too many to a recipient who has not answered yet",
   inbox_creation_limit: "too many inboxes today",
+  loop_detected: "the answers come from a robot that answers every mail",
+  too_many_listeners: "too many requests of this account, or of this process, wait or stream",
   internal_error: "something went wrong on our side",
   service_unavailable: "the database is away or too busy, or the service is shutting down",
 };

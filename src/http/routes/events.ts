@@ -1,15 +1,15 @@
 import { Type } from "@sinclair/typebox";
 import { cursorAt } from "../../domain/cursor.ts";
 import { notFound, Refusal } from "../../domain/errors.ts";
-import { messageReceived } from "../../domain/events.ts";
+import { messageReceived } from "../../domain/events/payload.ts";
 import { isId } from "../../domain/ids.ts";
 import type { Deps } from "../../flows/deps.ts";
 import { redeliverEvent } from "../../flows/events/redeliver-event.ts";
 import { type AttachmentLinks, linkedAttachments } from "../../flows/read/attachment-links.ts";
 import { pageEvents } from "../../flows/read/page-events.ts";
+import { type EventPosition, findEvent, findEventPosition, type ShownEvent } from "../../store/events/events.ts";
 import { listAttachments } from "../../store/mail/attachments.ts";
 import { listDeliveries } from "../../store/outbox/deliveries.ts";
-import { type EventPosition, findEvent, findEventPosition, type ShownEvent } from "../../store/outbox/events.ts";
 import { examples } from "../document/examples.ts";
 import { named } from "../document/schema.ts";
 import { alsoNamed } from "../judging/also-named.ts";

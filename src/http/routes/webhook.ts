@@ -6,7 +6,7 @@ import {
   type WebhookSettingsDeps,
 } from "../../flows/events/manage-webhook.ts";
 import { testWebhook } from "../../flows/events/test-webhook.ts";
-import { findWebhook, type Webhook } from "../../store/account/webhooks.ts";
+import { findWebhook, type Webhook } from "../../store/events/webhooks.ts";
 import type { WebhookClient } from "../../webhook/client.ts";
 import { examples } from "../document/examples.ts";
 import { named } from "../document/schema.ts";

@@ -149,13 +149,13 @@ function sweep(ready: SQL, after: string): SQL {
 }
 
 /** Ids are made in the order of time, so that the newest rows stand at the end of the primary key. */
-function newestInboxes({ idPrefix }: Kind): SQL {
+function newestInboxes({ name, idPrefix }: Kind): SQL {
   return sql`
       select lane, inbox_id, max(subject_id) as latest
-      from (select o.subject_id, o.lane, o.inbox_id, o.state from outbox o
+      from (select o.subject_id, o.lane, o.inbox_id, o.state, o.kind from outbox o
         where o.subject_id > ${idPrefix} collate "C" and o.subject_id < ${`${idPrefix}~`} collate "C"
         order by o.subject_id desc limit ${newestRows}) o
-      where state = 'ready' group by lane, inbox_id`;
+      where state = 'ready' and kind = ${name} group by lane, inbox_id`;
 }
 
 function inboxOfOne(accountIds: readonly string[]): SQL {

@@ -1,11 +1,11 @@
 import { sql } from "drizzle-orm";
 import { type Db, query } from "../../database/db.ts";
 import { columnNames, fieldsOf, replaced, type Selected, selected } from "../columns.ts";
+import { type ToldMessage, toldMessage } from "../events/events.ts";
 import { eventBody } from "../mail/bodies.ts";
 import { deliveries, events, inboxes, webhooks } from "../schema.ts";
 import { claimStatement } from "./claim-statement.ts";
 import { type Claim, type Claimed, type ClaimedItem, type ClaimedRow, claimedFields, claimedOf } from "./claims.ts";
-import { type ToldMessage, toldMessage } from "./events.ts";
 
 const ofEvent = selected(events, "e", ["occurredAt", "threadId"]);
 const ofInbox = selected(inboxes, "i", ["externalId"]);

@@ -15,6 +15,7 @@ const portable: readonly { table: PgTable; order: string; rowsALine: number }[] 
   { table: schema.accounts, order: "id", rowsALine: 100 },
   { table: schema.apiKeys, order: "id", rowsALine: 100 },
   { table: schema.webhooks, order: "account_id", rowsALine: 100 },
+  { table: schema.endpoints, order: "id", rowsALine: 100 },
   { table: schema.inboxes, order: "id", rowsALine: 100 },
   { table: schema.addresses, order: "username", rowsALine: 100 },
   { table: schema.threads, order: "id", rowsALine: 100 },

@@ -1,4 +1,4 @@
-import { hostOf, portOf } from "../../domain/webhook-url.ts";
+import { hostOf, portOf } from "../../domain/events/webhook-url.ts";
 import type { WebhookReply } from "../../webhook/client.ts";
 import { type Pace, slotPools } from "./slot-pools.ts";
 

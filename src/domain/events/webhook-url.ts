@@ -1,4 +1,4 @@
-import { isIpAddress, isPublicAddress } from "../standards/ip.ts";
+import { isIpAddress, isPublicAddress } from "../../standards/ip.ts";
 
 /**
  * The URL that a webhook may have, or in words what is wrong with it (contract §10.6). This is the part that

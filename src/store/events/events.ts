@@ -14,15 +14,21 @@ export const toldMessage = sql`${ofMessage}, m.created_at as "receivedAt"`;
 export type ToldMessage = Selected<typeof ofMessage> & { receivedAt: Date };
 
 /** An event with what it tells of. */
-export type ShownEvent = Selected<typeof ofEvent> &
+export type ShownEvent = NonNullFields<Selected<typeof ofEvent>> &
   Pick<typeof inboxes.$inferSelect, "externalId"> &
   ToldMessage & { bodyText: string };
+
+/** Of mail that came in. */
+type NonNullFields<Row> = { [Name in keyof Row]: NonNullable<Row[Name]> };
 
 /** As the log finds it: a text comes with it where it is short, else its size alone, in octets. */
 export type ListedEvent = (ShownEvent & { longBody: null }) | (Omit<ShownEvent, "bodyText"> & { longBody: number });
 
 /** A position in the log. */
 export type EventPosition = Pick<EventRow, "id" | "writtenBy">;
+
+/** What is kept of an event that happens now. */
+export type NewEvent = Omit<EventRow, "writtenBy" | "data"> & Partial<Pick<EventRow, "data">>;
 
 export interface EventPage {
   accountId: string;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { checkWebhookUrl, hostOf, portOf } from "../../src/domain/webhook-url.ts";
+import { checkWebhookUrl, hostOf, portOf } from "../../../src/domain/events/webhook-url.ts";
 
 const longest = `https://example.com/${"a".repeat(2048 - 20)}`;
 

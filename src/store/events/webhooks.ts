@@ -19,7 +19,7 @@ export async function findWebhook(db: Db, accountId: string): Promise<Webhook | 
 /** Passes over an account that has one already; true when this one was made. */
 export function insertWebhook(
   db: Db,
-  webhook: Omit<Webhook, "previousSecret" | "previousSecretUntil" | "disabledAt">,
+  webhook: Pick<Webhook, "accountId" | "url" | "secret" | "createdAt">,
 ): Promise<boolean> {
   return insertRow(db, webhooks, webhook);
 }

@@ -1,0 +1,27 @@
+import type { Failure } from "../outcome.ts";
+
+/** What an event keeps of what it tells, because the rows that it speaks of change or go: for each type its own. */
+export type EventData = MessageOutcome | ToldInbox | DisabledWebhook;
+
+/** Of `message.sent` and `message.failed`: the message, and what had come of it then. */
+export interface MessageOutcome {
+  messageId: string;
+  status: "sent" | "failed";
+  providerMessageId: string | null;
+  failure?: Failure;
+}
+
+/** Of `inbox.created` and `inbox.deleted`. Instants as JSON has them. */
+export interface ToldInbox {
+  address: string;
+  externalId: string | null;
+  createdAt: string;
+  deletedAt?: string;
+}
+
+/** Of `webhook.disabled`. */
+export interface DisabledWebhook {
+  webhookId: string;
+  url: string;
+  reason: "gone" | "failing" | "manual";
+}

@@ -1,0 +1,32 @@
+/** What can happen, in the words of receivers. */
+export const eventTypes = [
+  "message.received",
+  "message.sent",
+  "message.failed",
+  "inbox.created",
+  "inbox.deleted",
+  "webhook.disabled",
+] as const;
+
+export type EventType = (typeof eventTypes)[number];
+
+/** Names that may be asked for already and that never come yet. */
+export const reservedEventTypes = [
+  "message.delayed",
+  "message.delivered",
+  "message.bounced",
+  "message.complained",
+  "domain.verified",
+  "domain.failing",
+  "domain.failed",
+] as const;
+
+export const everyEvent = "*";
+
+/** What whoever names no types gets: a client of the first hour knows of nothing else. */
+export const defaultEventTypes: readonly string[] = ["message.received"];
+
+/** Whether a type may be asked for. */
+export function isAskableType(name: string): boolean {
+  return name === everyEvent || [...eventTypes, ...reservedEventTypes].some((type) => type === name);
+}
