@@ -21,8 +21,6 @@ export interface InboxTotals extends InboxState {
   /** The last UTC day on which something was sent, and how much on it. */
   sentOn: string | null;
   sentCount: number;
-  /** Whether events of this inbox are delivered somewhere. */
-  hasWebhook: boolean;
 }
 
 export interface ThreadState {

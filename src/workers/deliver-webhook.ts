@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import { DatabaseUnavailable } from "../database/db.ts";
 import type { Deps } from "../flows/deps.ts";
-import type { AttachmentLinks } from "../flows/read/attachment-links.ts";
+import type { TellDeps } from "../flows/events/tell-events.ts";
 import { listAttachments, type ShownAttachment } from "../store/mail/attachments.ts";
 import {
   type ClaimedDelivery,
@@ -27,9 +27,8 @@ import { leavingOf } from "./outbox/destinations.ts";
 import type { Attempted, Job } from "./outbox/job.ts";
 import type { Lanes } from "./outbox/lanes.ts";
 
-export interface DeliverWebhookDeps extends Deps, DeliverySchedule {
+export interface DeliverWebhookDeps extends Deps, DeliverySchedule, TellDeps {
   webhooks: WebhookClient;
-  links: Pick<AttachmentLinks, "attachmentUrl">;
   webhookTimeoutMs: number;
 }
 
@@ -42,7 +41,7 @@ export function deliverWebhookJob(
   lanes: Lanes<DeliveryItem>,
 ): Job<DeliveryItem, DeliverySettlement> {
   const { db, log, now } = deps;
-  const requestOf = deliveryWriter(deps.links);
+  const requestOf = deliveryWriter(deps);
   const starts = startQueues();
   const large = largeDeliveries(db.work);
 
@@ -51,7 +50,7 @@ export function deliverWebhookJob(
     const start = starts.enter(item.inboxId);
     try {
       const { bodyText, attachments } = item;
-      if (bodyText !== null && !isLarge(item)) return await deliver(item, { bodyText, attachments }, start, signal);
+      if (!isLarge(item)) return await deliver(item, { bodyText, attachments, included: undefined }, start, signal);
       return await large(item, async (content) => {
         if (signal.aborted) return { settlement: notBegun(item, "the service stopped", now()), leaving: "unknown" };
         if (content === undefined) return { settlement: nothingToDo(item), leaving: "unknown" };
@@ -72,7 +71,9 @@ export function deliverWebhookJob(
     signal: AbortSignal,
   ): Promise<Attempted<DeliverySettlement>> {
     const sentAt = now();
-    const { headers, body } = await requestOf(item, content, sentAt);
+    const request = await requestOf(item, content, sentAt);
+    if (request === undefined) return { settlement: nothingToDo(item), leaving: "unknown" };
+    const { headers, body } = request;
     const reply = await deps.webhooks.post({
       ...{ url: item.url, headers, body, signal, start },
       // So that no event loses two attempts to connections whose time was over.
@@ -111,8 +112,9 @@ export function deliverWebhookJob(
 
 function tell(log: Logger, item: Deliverable, reply: WebhookReply, { dueAt, disables }: DeliverySettlement): void {
   const about = {
-    event_id: item.subjectId,
-    message_id: item.messageId,
+    event_id: item.eventId,
+    message_id: item.messageId ?? undefined,
+    webhook_id: item.endpointId ?? undefined,
     account_id: item.accountId,
     attempt: item.attempt,
     latency_ms: reply.latencyMs,

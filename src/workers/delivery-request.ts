@@ -1,17 +1,23 @@
-import { delivered, messageReceived } from "../domain/events/payload.ts";
-import { type AttachmentLinks, linkedAttachments } from "../flows/read/attachment-links.ts";
+import { delivered } from "../domain/events/payload.ts";
+import { inOrder } from "../domain/events/subscription.ts";
+import { type TellDeps, tellEvent } from "../flows/events/tell-events.ts";
 import { signerCache, webhookHeaders } from "../standards/signature.ts";
 import type { ClaimedDelivery } from "../store/outbox/deliveries.ts";
 import type { DeliveryContent } from "./large-deliveries.ts";
 
-/** An event whose delivery can be written: its message is there, and it has somewhere to go. */
+/** A promise that can be kept: its event is there, what that tells of too, and it has somewhere to go. */
 export type Deliverable = {
-  [Name in keyof ClaimedDelivery]: Name extends Optional ? ClaimedDelivery[Name] : NonNullable<ClaimedDelivery[Name]>;
+  [Name in keyof ClaimedDelivery]: Name extends Needed ? NonNullable<ClaimedDelivery[Name]> : ClaimedDelivery[Name];
 };
-type Optional = "externalId" | "previousSecret" | "previousSecretUntil" | "disabledAt" | "bodyText" | "longBody";
+type Needed = "type" | "occurredAt" | "url" | "secret" | "include" | "webhookId";
 
 export function isDeliverable<Item extends ClaimedDelivery>(item: Item): item is Item & Deliverable {
-  return item.occurredAt !== null && item.messageId !== null && item.url !== null && item.disabledAt === null;
+  return tellsOfSomething(item) && item.url !== null && item.disabledAt === null;
+}
+
+/** Whether there is something to tell: an event of a message goes with that message. */
+export function tellsOfSomething({ type, messageId }: ClaimedDelivery): boolean {
+  return type !== null && (messageId !== null || !type.startsWith("message."));
 }
 
 export interface DeliveryRequest {
@@ -19,17 +25,15 @@ export interface DeliveryRequest {
   body: string;
 }
 
-/** Writes what is posted of an event: its message with fresh links, signed with the secret of its account. */
+/** Writes what is posted of an event: with fresh links, signed with the secret of its endpoint. */
 export function deliveryWriter(
-  links: Pick<AttachmentLinks, "attachmentUrl">,
-): (item: Deliverable, content: DeliveryContent, sentAt: Date) => Promise<DeliveryRequest> {
+  deps: TellDeps,
+): (item: Deliverable, content: DeliveryContent, sentAt: Date) => Promise<DeliveryRequest | undefined> {
   const signerOf = signerCache();
 
   async function payloadOf(item: Deliverable, content: DeliveryContent, deliveredAt: Date) {
-    const attachments = await linkedAttachments(links, item.messageId, content.attachments, deliveredAt);
-    const message = { ...item, id: item.messageId, bodyText: content.bodyText, createdAt: item.receivedAt };
-    const event = messageReceived({ ...item, id: item.subjectId, message }, attachments);
-    return delivered(event, { deliveredAt, attempt: item.attempt });
+    const event = await tellEvent(deps, { ...item, ...content, id: item.eventId }, inOrder(item.include), deliveredAt);
+    return event && delivered(event, { deliveredAt, attempt: item.attempt });
   }
 
   function replacedSigner({ previousSecret, previousSecretUntil }: Deliverable, at: Date) {
@@ -38,9 +42,11 @@ export function deliveryWriter(
   }
 
   return async (item, content, sentAt) => {
-    const body = JSON.stringify(await payloadOf(item, content, sentAt));
+    const payload = await payloadOf(item, content, sentAt);
+    if (payload === undefined) return undefined;
+    const body = JSON.stringify(payload);
     const headers = await webhookHeaders({
-      eventId: item.subjectId,
+      eventId: item.eventId,
       sentAt,
       body,
       signer: await signerOf(item.secret),

@@ -1,7 +1,7 @@
 import { nextWebhookAttemptAt } from "../domain/backoff.ts";
 import type { ClaimedDelivery, DeliverySettlement } from "../store/outbox/deliveries.ts";
 import { deliveryError, type WebhookReply } from "../webhook/client.ts";
-import type { Deliverable } from "./delivery-request.ts";
+import { type Deliverable, tellsOfSomething } from "./delivery-request.ts";
 
 /** What the next attempt is due by. */
 export interface DeliverySchedule {
@@ -56,7 +56,7 @@ function retryAt(
 /** An event of a message that was deleted is dropped; one without an address too, but the log says so. */
 export function nowhereToGo(item: ClaimedDelivery, at: Date): DeliverySettlement {
   const settlement = nothingToDo(item);
-  if (item.messageId === null || item.occurredAt === null) return settlement;
+  if (!tellsOfSomething(item)) return settlement;
   const error = item.url === null ? "not sent: no webhook URL is set" : "not sent: the webhook is disabled";
   return { ...settlement, logged: { attemptedAt: at, status: null, latencyMs: 0, error, response: null } };
 }

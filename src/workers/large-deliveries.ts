@@ -3,26 +3,29 @@ import { pageBytes, shownAttachmentBytes } from "../domain/page-budget.ts";
 import { sizeGate } from "../flows/size-gate.ts";
 import { listAttachments, type ShownAttachment } from "../store/mail/attachments.ts";
 import { listBodyTexts } from "../store/mail/bodies.ts";
+import { type IncludedRow, listIncluded } from "../store/mail/included.ts";
+import type { ClaimedDelivery } from "../store/outbox/deliveries.ts";
 
 /** What a delivery tells beside the fields of its event. */
 export interface DeliveryContent {
-  bodyText: string;
+  /** Null where the event tells of no message. */
+  bodyText: string | null;
   attachments: readonly ShownAttachment[];
+  /** Where the endpoint asks for more than all get. */
+  included: IncludedRow | undefined;
 }
 
 /** A delivery whose content does not come with the claim. */
-export interface LargeDelivery {
-  accountId: string;
-  messageId: string;
-  longBody: number | null;
-  attachmentCount: number;
-}
+export type LargeDelivery = Pick<ClaimedDelivery, "accountId" | "bodyText" | "longBody" | "attachmentCount"> &
+  Pick<ClaimedDelivery, "htmlBytes" | "include"> & { messageId: string };
 
 const manyAttachments = 64;
 
 /** A claim of a hundred others has less than a page may have. */
-export function isLarge({ longBody, attachmentCount }: Record<"longBody" | "attachmentCount", number | null>): boolean {
-  return longBody !== null || (attachmentCount ?? 0) > manyAttachments;
+export function isLarge<Item extends ClaimedDelivery>(item: Item): item is Item & { messageId: string } {
+  const { messageId, longBody, attachmentCount, include } = item;
+  if (messageId === null) return false;
+  return longBody !== null || (attachmentCount ?? 0) > manyAttachments || (include?.length ?? 0) > 0;
 }
 
 /**
@@ -33,17 +36,20 @@ export function largeDeliveries(db: Db) {
   const lines = new Map<string, { gate: ReturnType<typeof sizeGate>; users: number }>();
 
   /** Undefined where the message is gone. */
-  async function contentOf({ messageId, attachmentCount }: LargeDelivery): Promise<DeliveryContent | undefined> {
-    const [text] = await listBodyTexts(db, [messageId]);
-    const attachments = attachmentCount > 0 ? await listAttachments(db, [messageId]) : [];
-    return text && { bodyText: text.bodyText, attachments };
+  async function contentOf(large: LargeDelivery): Promise<DeliveryContent | undefined> {
+    const { messageId, include } = large;
+    const [text] = large.longBody === null ? [large] : await listBodyTexts(db, [messageId]);
+    const attachments = (large.attachmentCount ?? 0) > 0 ? await listAttachments(db, [messageId]) : [];
+    const [included] = include?.length ? await listIncluded(db, [messageId]) : [];
+    return text && { bodyText: text.bodyText, attachments, included };
   }
 
   return async <T>(large: LargeDelivery, deliver: (content: DeliveryContent | undefined) => Promise<T>): Promise<T> => {
     const line = lines.get(large.accountId) ?? { gate: sizeGate(pageBytes), users: 0 };
     lines.set(large.accountId, line);
     line.users += 1;
-    const size = (large.longBody ?? 0) + large.attachmentCount * shownAttachmentBytes;
+    const html = large.include?.length ? (large.htmlBytes ?? 0) : 0;
+    const size = (large.longBody ?? 0) + html + (large.attachmentCount ?? 0) * shownAttachmentBytes;
     try {
       return await line.gate(size, async () => deliver(await contentOf(large)));
     } finally {

@@ -44,7 +44,7 @@ export function relayEmailJob(
   deps: RelayEmailDeps,
   onRecovery: (lanes: string[]) => void,
 ): Job<RelayItem, RelaySettlement> {
-  const { db, relay, log, mailDomain } = deps;
+  const { db, relay, mailDomain } = deps;
   const ownDomain = mailDomain.toLowerCase();
   const isOwn = (domain: string) => domain.toLowerCase() === ownDomain;
 
@@ -53,7 +53,7 @@ export function relayEmailJob(
     signal: AbortSignal,
   ): Promise<{ settlement: RelaySettlement; leaving: Leaving }> {
     const { message } = item;
-    if (message?.status !== "pending") return { settlement: nothingToDo(item), leaving: "unknown" };
+    if (message?.status !== "pending") return { settlement: nothingToDo(deps, item), leaving: "unknown" };
     const mail = outgoingMail(message);
     const raw = composeMail(mail);
     const outcome = isOwn(splitAddress(mail.to)?.domain ?? "")
@@ -69,7 +69,7 @@ export function relayEmailJob(
           signal,
         );
     const settlement = settlementOf(item, message, outcome, signal.aborted);
-    tell(item, message, outcome, settlement);
+    tell(deps, item, outcome, settlement);
     return { settlement, leaving: signal.aborted ? "unknown" : leavingOf(outcome) };
   }
 
@@ -79,7 +79,7 @@ export function relayEmailJob(
     outcome: RelayOutcome,
     isCutOff: boolean,
   ): RelaySettlement {
-    const settlement = nothingToDo(item);
+    const settlement = nothingToDo(deps, item);
     if (outcome.kind === "sent") {
       return { ...settlement, status: "sent", providerMessageId: outcome.providerMessageId ?? null };
     }
@@ -91,20 +91,6 @@ export function relayEmailJob(
 
   const nextAttemptAt = ({ attempt }: RelayItem, { createdAt }: RelayedMessage, now: Date) =>
     nextRelayAttemptAt(attempt, createdAt, now, deps.maxQueueHours, deps.relayRetrySeconds);
-
-  function tell(item: RelayItem, message: RelayedMessage, outcome: RelayOutcome, { dueAt }: RelaySettlement): void {
-    const about = { message_id: item.subjectId, rfc_message_id: message.rfcMessageId, attempt: item.attempt };
-    if (outcome.kind === "sent") {
-      log.info({ ...about, provider_message_id: outcome.providerMessageId }, "mail sent");
-    } else if (dueAt === null) {
-      log.warn({ ...about, failure: loggableFailure(outcome.failure) }, "mail failed");
-    } else if (outcome.kind === "retry" && outcome.maybeAccepted) {
-      const failure = loggableFailure(outcome.failure);
-      log.warn({ ...about, failure }, "mail may have been accepted: the next attempt may repeat it");
-    } else {
-      log.info({ ...about, failure: loggableFailure(outcome.failure), due_at: dueAt }, "mail put off");
-    }
-  }
 
   return {
     kind: kinds.relay,
@@ -131,10 +117,28 @@ export function relayEmailJob(
       const now = deps.now();
       const failure: Failure = { code: null, enhancedCode: null, message: "Cannot relay: an internal error" };
       const dueAt = message && nextAttemptAt(item, message, now);
-      return dueAt ? { ...nothingToDo(item), dueAt } : { ...nothingToDo(item), status: "failed", failure };
+      return dueAt ? { ...nothingToDo(deps, item), dueAt } : { ...nothingToDo(deps, item), status: "failed", failure };
     },
-    settle: (settlements) => settleRelays(db.work, settlements),
+    async settle(settlements) {
+      const { inForce, promised } = await settleRelays(db.work, settlements);
+      for (const kind of promised) deps.nudge(kind);
+      return inForce;
+    },
   };
+}
+
+function tell({ log }: Deps, item: RelayItem, outcome: RelayOutcome, { dueAt }: RelaySettlement): void {
+  const about = { message_id: item.subjectId, rfc_message_id: item.message?.rfcMessageId, attempt: item.attempt };
+  if (outcome.kind === "sent") {
+    log.info({ ...about, provider_message_id: outcome.providerMessageId }, "mail sent");
+  } else if (dueAt === null) {
+    log.warn({ ...about, failure: loggableFailure(outcome.failure) }, "mail failed");
+  } else if (outcome.kind === "retry" && outcome.maybeAccepted) {
+    const failure = loggableFailure(outcome.failure);
+    log.warn({ ...about, failure }, "mail may have been accepted: the next attempt may repeat it");
+  } else {
+    log.info({ ...about, failure: loggableFailure(outcome.failure), due_at: dueAt }, "mail put off");
+  }
 }
 
 /** What another server said is its own words, and often names the recipient: the log gets the codes. The words are the message's. */
@@ -168,15 +172,16 @@ async function deliverHere(
   }
 }
 
-/** The same message gives the same mail at each attempt, to the byte. */
-function nothingToDo({ subjectId, attempt }: RelayItem): RelaySettlement {
-  return { subjectId, attempt, dueAt: null, status: null, providerMessageId: null, failure: null };
-}
-
 /** Whether the destination spoke. A 421 says that it won't for a while (RFC 5321 §3.8). */
 function leavingOf(outcome: RelayOutcome): Leaving {
   if (outcome.kind === "sent" || outcome.failure.code !== null) {
     return outcome.kind === "retry" && outcome.failure.code === 421 ? "unreached" : "answered";
   }
   return "unreached";
+}
+
+function nothingToDo({ now, newId }: Deps, { subjectId, attempt }: RelayItem): RelaySettlement {
+  const at = now();
+  const eventId = newId("evt", at);
+  return { subjectId, attempt, at, eventId, dueAt: null, status: null, providerMessageId: null, failure: null };
 }

@@ -7,7 +7,7 @@ import { type Db, openDatabase, query } from "../../src/database/db.ts";
 import { breaksPostgres, enginesHere } from "../support/engines.ts";
 import { mailOf } from "../support/mail.ts";
 import { type PostgresServer, startPostgres } from "../support/postgres.ts";
-import { countRows, storedBytes, storedMessages } from "../support/stored.ts";
+import { countEvents, countRows, storedBytes, storedMessages } from "../support/stored.ts";
 import { tally } from "../support/tally.ts";
 import { watchesClock } from "../support/watches-clock.ts";
 import { deliver, startWorld } from "../support/world.ts";
@@ -61,7 +61,7 @@ describe.each(engines)("kill -9 around the commit of a mail (%s)", (engine) => {
           const [message, ...more] = await storedMessages(db, inbox.id);
           expect(more).toEqual([]);
           expect((await storedBytes(db, message?.sourceId ?? "")).toString()).toBe(raw);
-          expect(await countRows(db, "events", inbox.id)).toBe(1);
+          expect(await countEvents(db, "message.received", inbox.id)).toBe(1);
           expect(await countRows(db, "source_chunks")).toBe(1);
         });
       } finally {
@@ -137,7 +137,7 @@ describe.skipIf(!breaksPostgres)("a Postgres that goes", () => {
     expect(stored.map(({ rfcMessageId }) => rfcMessageId).toSorted()).toEqual([...acknowledged].toSorted());
     expect(stored.length).toBeGreaterThan(20);
     for (const { bodyText, rfcMessageId } of stored) expect(bodyText).toBe(`Text of ${rfcMessageId}`);
-    expect(await countRows(db, "events")).toBe(stored.length);
+    expect(await countEvents(db, "message.received")).toBe(stored.length);
     expect(await countRows(db, "threads")).toBe(stored.length);
     expect(await countRows(db, "source_chunks")).toBe(stored.length);
     const torn = await query(

@@ -4,7 +4,7 @@ import { query } from "../../src/database/db.ts";
 import { enginesHere } from "../support/engines.ts";
 import { mailOf } from "../support/mail.ts";
 import { greeted, inData } from "../support/raw-smtp.ts";
-import { countRows, storedAttachments, storedBytes, storedMessages } from "../support/stored.ts";
+import { countEvents, storedAttachments, storedBytes, storedMessages } from "../support/stored.ts";
 import { deliver, type WorldInbox } from "../support/world.ts";
 import { oneWorldOn, worldsOn } from "../support/world-on.ts";
 
@@ -35,7 +35,7 @@ for (const engine of enginesHere()) {
       const stored = (await Promise.all(inboxes.map(messages))).flat();
       expect(stored.map(({ rfcMessageId }) => rfcMessageId).toSorted()).toEqual(sent.toSorted());
       for (const { bodyText, rfcMessageId } of stored) expect(bodyText).toBe(`Text of ${rfcMessageId}`);
-      for (const inbox of inboxes) expect(await countRows(db(), "events", inbox.id)).toBe(40);
+      for (const inbox of inboxes) expect(await countEvents(db(), "message.received", inbox.id)).toBe(40);
     }, 30_000);
 
     test("is stored with what it carries, threaded, and the same again changes nothing", async () => {

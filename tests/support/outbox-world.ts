@@ -117,7 +117,10 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
       await receiveMail({ envelope: envelopeTo(recipients), raw, mail: arriving });
     },
     async events(inboxId: string): Promise<{ id: string }[]> {
-      return query(db.api, sql`select id from events where inbox_id = ${inboxId} order by occurred_at, id`);
+      return query(
+        db.api,
+        sql`select id from events where inbox_id = ${inboxId} and type = 'message.received' order by occurred_at, id`,
+      );
     },
     deliveries: (eventId: string) => listDeliveries(db.api, { eventId, after: 0, limit: 1000 }),
     async waiting(): Promise<{ subjectId: string; attempt: number; state: string; dueAt: Date }[]> {

@@ -73,3 +73,10 @@ export async function countRows(db: Db, table: string, inboxId?: string): Promis
   const [row] = await query<{ count: number }>(db, sql`select count(*) from ${sql.identifier(table)}${where}`);
   return row?.count ?? 0;
 }
+
+/** Events of one type, of all inboxes or of one. */
+export async function countEvents(db: Db, type: string, inboxId?: string): Promise<number> {
+  const ofInbox = inboxId === undefined ? sql`` : sql` and inbox_id = ${inboxId}`;
+  const [row] = await query<{ count: number }>(db, sql`select count(*) from events where type = ${type}${ofInbox}`);
+  return row?.count ?? 0;
+}

@@ -1,10 +1,15 @@
-import type { messageReceived } from "../../domain/events/payload.ts";
 import { within } from "../../primitives/within.ts";
 import { webhookFault } from "../../standards/signature.ts";
 import type { ApiClient } from "../api-client.ts";
 
 /** What a webhook and the log tell alike. */
-export type ReceivedEvent = ReturnType<typeof messageReceived<{ filename: string }>>;
+export interface ReceivedEvent {
+  event: string;
+  event_id: string;
+  inbox_id: string;
+  thread_id: string;
+  message: { id: string; from: string; subject: string; body_text: string; attachments: { filename: string }[] };
+}
 
 /** Where the demo hears of mail: a webhook of its own, or the event log where the account's webhook is in use. */
 export interface Events {

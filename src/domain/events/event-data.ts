@@ -7,16 +7,16 @@ export type EventData = MessageOutcome | ToldInbox | DisabledWebhook;
 export interface MessageOutcome {
   messageId: string;
   status: "sent" | "failed";
+  /** Null where the relay named none. */
   providerMessageId: string | null;
   failure?: Failure;
 }
 
-/** Of `inbox.created` and `inbox.deleted`. Instants as JSON has them. */
+/** Of `inbox.created` and `inbox.deleted`. The instant as JSON has it. */
 export interface ToldInbox {
   address: string;
   externalId: string | null;
   createdAt: string;
-  deletedAt?: string;
 }
 
 /** Of `webhook.disabled`. */

@@ -2,14 +2,7 @@ import { type MessageFacts, type Recorded, recordMessage, type ThreadState } fro
 import { previewOf } from "../preview.ts";
 import { resolveThread } from "../threading.ts";
 import type { ArrivedCopy, ArrivedMail } from "./arrived-mail.ts";
-import type {
-  Answered,
-  AwaitedParent,
-  FiledAttachment,
-  FiledMails,
-  InboundMessage,
-  WebhookItem,
-} from "./filed-mails.ts";
+import type { Answered, AwaitedParent, FiledAttachment, FiledMails, InboundMessage } from "./filed-mails.ts";
 import {
   awaits,
   type FilingState,
@@ -40,7 +33,6 @@ export interface FiledCopy {
   thread: ThreadState;
   awaitedParents: AwaitedParent[];
   answered: Answered | undefined;
-  outboxItem: WebhookItem | undefined;
 }
 
 /**
@@ -82,7 +74,6 @@ function fileCopy(state: FilingState, arrival: ArrivedMail, copy: ArrivedCopy, i
     thread,
     awaitedParents: missing.filter((parent) => awaits(state, parent, thread.id)),
     answered: answeredBy(state, arrival, inbox.id),
-    outboxItem: inbox.hasWebhook ? webhookItem(arrival, copy, recorded) : undefined,
   };
 }
 
@@ -132,7 +123,6 @@ function rowsOf(filed: ReadonlyMap<ArrivedMail, FiledMail>, { inboxes }: FilingS
     sources: stored.map(([{ sourceId, chunks }, mail]) => ({ id: sourceId, shares: mail.copies.length, chunks })),
     correspondents: [...new Map(answers.map((each) => [`${each.inboxId} ${each.address}`, each])).values()],
     awaitedParents: copies.flatMap(({ awaitedParents }) => awaitedParents),
-    outboxItems: copies.flatMap(({ outboxItem }) => outboxItem ?? []),
     inboxes: [...changed].flatMap((id) => inboxes.get(id) ?? []),
   };
 }
@@ -181,15 +171,6 @@ function inboundMessage(
     sizeBytes: arrival.sizeBytes,
     inReplyTo: mail.inReplyTo[0],
   };
-}
-
-function webhookItem(
-  { receivedAt }: ArrivedMail,
-  { eventId }: ArrivedCopy,
-  { inbox, createdAt }: Recorded<ReadInbox>,
-): WebhookItem {
-  const { id: inboxId, accountId } = inbox;
-  return { subjectId: eventId, kind: "webhook", accountId, inboxId, lane: accountId, dueAt: receivedAt, createdAt };
 }
 
 function attachmentRows({ mail, attachments, sourceId }: ArrivedMail): FiledAttachment[] {

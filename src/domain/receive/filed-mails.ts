@@ -1,5 +1,4 @@
 import type { ThreadState } from "../conversation.ts";
-import type { NewItem } from "../outbox-item.ts";
 import type { NamedMessage, ReadInbox } from "./known-of-mails.ts";
 
 /** What tells one received message and its event from others; their other columns are the same for all. */
@@ -79,10 +78,6 @@ export interface AwaitedParent extends NamedMessage {
   threadId: string;
 }
 
-export interface WebhookItem extends NewItem {
-  kind: "webhook";
-}
-
 /** The rows that a batch of mails comes to. */
 export interface FiledMails {
   threads: readonly ThreadState[];
@@ -94,6 +89,5 @@ export interface FiledMails {
   /** Who answered what had been sent to them, each once: mail to them is not cold any more. */
   correspondents: readonly Answered[];
   awaitedParents: readonly AwaitedParent[];
-  outboxItems: readonly WebhookItem[];
   inboxes: readonly ReadInbox[];
 }

@@ -34,7 +34,7 @@ export interface Recipient {
 }
 
 /** An inbox as it was when the facts were read. */
-export interface Sender extends Omit<InboxTotals, "hasWebhook"> {
+export interface Sender extends InboxTotals {
   /** Another one when anything about the inbox, its threads or its messages has changed. */
   revision: number;
   inWindow: number;

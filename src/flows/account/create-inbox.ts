@@ -5,8 +5,10 @@ import { dayInForce, type Plan, refuseOverInboxLimit } from "../../domain/limits
 import { parseUsername, randomUsername } from "../../domain/username.ts";
 import { lockAccount, markInboxMade } from "../../store/account/accounts.ts";
 import { findInbox, type Inbox, insertAddress, insertInbox } from "../../store/account/inboxes.ts";
+import { insertEvents } from "../../store/events/fan-out.ts";
 import { insertKeyUses, listKeyUses } from "../../store/send/idempotency.ts";
 import type { Deps } from "../deps.ts";
+import { inboxEvent } from "../events/inbox-event.ts";
 
 export interface NewInbox {
   account: { id: string; plan: Plan };
@@ -33,10 +35,10 @@ export async function createInbox(deps: Deps, request: NewInbox): Promise<Create
   const id = deps.newId("inb", createdAt);
   const use = keyUseOf(request, chosen, id, createdAt);
 
-  return transaction(deps.db.api, async (tx) => {
+  const { promised, ...created } = await transaction(deps.db.api, async (tx) => {
     if (use !== undefined) {
       const earlier = await earlierInbox(tx, use);
-      if (earlier !== undefined) return { inbox: earlier, replayed: true };
+      if (earlier !== undefined) return { inbox: earlier, replayed: true, promised: [] };
     }
     const made = await lockAccount(tx, account.id);
     const day = dayInForce(made?.inboxesMadeOn ?? null, createdAt);
@@ -46,8 +48,11 @@ export async function createInbox(deps: Deps, request: NewInbox): Promise<Create
     const inbox: Inbox = { id, accountId: account.id, username, externalId: externalId ?? null, createdAt };
     await insertInbox(tx, inbox);
     await markInboxMade(tx, account.id, day);
-    return { inbox, replayed: false };
+    const promised = await insertEvents(tx, [inboxEvent(deps, "inbox.created", inbox, createdAt)]);
+    return { inbox, replayed: false, promised };
   });
+  for (const kind of promised) deps.nudge(kind);
+  return created;
 }
 
 async function takeName(tx: Db, names: readonly string[], inboxId: string, now: Date): Promise<string> {

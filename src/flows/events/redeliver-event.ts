@@ -1,5 +1,6 @@
 import { notFound } from "../../domain/errors.ts";
-import { findEvent, insertRedelivery } from "../../store/events/events.ts";
+import { findEvent } from "../../store/events/events.ts";
+import { insertRedelivery } from "../../store/events/redelivery.ts";
 import type { Deps } from "../deps.ts";
 import { webhookWithUrl } from "./manage-webhook.ts";
 import { paceRequest } from "./pace-request.ts";

@@ -1,25 +1,81 @@
 import type { Db } from "../../database/db.ts";
+import type { ToldEvent } from "../../domain/events/payload.ts";
+import type { IncludeWord } from "../../domain/events/subscription.ts";
 import { rowsOfPage, shownAttachmentBytes } from "../../domain/page-budget.ts";
 import { utf8Length } from "../../standards/text.ts";
-import { type EventPage, type ListedEvent, listEvents, type ShownEvent } from "../../store/events/events.ts";
+import { type EventPage, type ListedEvent, listEvents } from "../../store/events/events.ts";
+import { listAttachments } from "../../store/mail/attachments.ts";
 import { listBodyTexts } from "../../store/mail/bodies.ts";
+import { listIncluded } from "../../store/mail/included.ts";
+import { type TellDeps, tellEvent, type WholeEvent } from "../events/tell-events.ts";
 
-/** A page of the log, whose texts are whole: as many events as it has room for, and whether there are more behind them. */
-export async function pageEvents(db: Db, page: EventPage): Promise<{ events: ShownEvent[]; hasMore: boolean }> {
-  const found = await listEvents(db, { ...page, limit: page.limit + 1 });
-  const listed = found.slice(0, Math.min(page.limit, rowsOfPage(found.map(eventBytes))));
-  const long = listed.flatMap(({ messageId, longBody }) => (longBody === null ? [] : [messageId]));
-  const textOf = new Map((await listBodyTexts(db, long)).map(({ id, bodyText }) => [id, bodyText]));
-  const events = listed.flatMap((event): ShownEvent[] => {
-    if (event.longBody === null) return [event];
-    const bodyText = textOf.get(event.messageId);
-    // Its inbox was deleted while it was read.
-    return bodyText === undefined ? [] : [{ ...event, bodyText }];
-  });
-  return { events, hasMore: found.length > listed.length };
+export interface ToldPage {
+  events: ToldEvent[];
+  hasMore: boolean;
+  /** Where to go on, also where nothing was wanted of what was looked at; null where nothing was. */
+  last: string | null;
 }
 
-function eventBytes(event: ListedEvent): number {
-  const textBytes = event.longBody ?? utf8Length(event.bodyText);
-  return textBytes + event.attachmentCount * shownAttachmentBytes;
+/** A page of the log as it is told: as many events as it has room for, and whether there are more behind them. */
+export async function pageEvents(
+  deps: TellDeps & { db: Db; now: () => Date },
+  page: EventPage,
+  include: readonly IncludeWord[],
+): Promise<ToldPage> {
+  const found = await listEvents(deps.db, { ...page, limit: page.limit + 1 });
+  const sizes = found.events.map((event) => eventBytes(event, include));
+  const listed = found.events.slice(0, Math.min(page.limit, rowsOfPage(sizes)));
+  const isCut = found.events.length > listed.length;
+  const told = await tellListed(deps, listed, include);
+  return {
+    events: told,
+    hasMore: isCut || found.isBounded,
+    last: isCut ? (listed.at(-1)?.id ?? null) : found.lookedTo,
+  };
+}
+
+/** Listed events as they are told now, with all that comes beside their rows. */
+export async function tellListed(
+  deps: TellDeps & { db: Db; now: () => Date },
+  listed: readonly ListedEvent[],
+  include: readonly IncludeWord[],
+): Promise<ToldEvent[]> {
+  const at = deps.now();
+  const whole = await wholeEvents(deps.db, listed, include);
+  const told = await Promise.all(whole.map((event) => tellEvent(deps, event, include, at)));
+  return told.filter((event) => event !== undefined);
+}
+
+async function wholeEvents(
+  db: Db,
+  listed: readonly ListedEvent[],
+  include: readonly IncludeWord[],
+): Promise<WholeEvent[]> {
+  const idsOf = (chosen: (event: ListedEvent) => boolean) =>
+    listed.flatMap((event) => (event.messageId !== null && chosen(event) ? [event.messageId] : []));
+  const texts = await listBodyTexts(
+    db,
+    idsOf(({ longBody }) => longBody !== null),
+  );
+  const attachments = await listAttachments(
+    db,
+    idsOf(({ attachmentCount }) => (attachmentCount ?? 0) > 0),
+  );
+  const included = include.length === 0 ? [] : await listIncluded(db, [...new Set(idsOf(() => true))]);
+  const textOf = new Map(texts.map(({ id, bodyText }) => [id, bodyText]));
+  const attachmentsOf = Map.groupBy(attachments, ({ messageId }) => messageId);
+  const includedOf = new Map(included.map((row) => [row.id, row]));
+  return listed.map((event) => {
+    const id = event.messageId ?? "";
+    // Without a text where its inbox was deleted while it was read.
+    const bodyText = event.longBody === null ? event.bodyText : (textOf.get(id) ?? null);
+    return { ...event, bodyText, attachments: attachmentsOf.get(id) ?? [], included: includedOf.get(id) };
+  });
+}
+
+function eventBytes(event: ListedEvent, include: readonly IncludeWord[]): number {
+  const { longBody, bodyText, htmlBytes, attachmentCount } = event;
+  const text = longBody ?? utf8Length(bodyText ?? "");
+  const html = include.includes("html") || include.includes("extracted") ? (htmlBytes ?? 0) : 0;
+  return text * (include.includes("extracted") ? 2 : 1) + html + (attachmentCount ?? 0) * shownAttachmentBytes;
 }

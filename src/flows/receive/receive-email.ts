@@ -2,7 +2,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { DatabaseUnavailable, type Db, isLockTimeout, transaction } from "../../database/db.ts";
 import { type Filing, fileMails, type Receipt } from "../../domain/receive/file-mails.ts";
 import { lockFreeInboxes, lockInboxes } from "../../store/account/inboxes.ts";
-import { type AskedOfMails, findKnownOfMails, insertMails, type MailsWriting } from "../../store/mail/receiving.ts";
+import {
+  type AskedOfMails,
+  findKnownOfMails,
+  insertMails,
+  type MailsWriting,
+  type WrittenMails,
+} from "../../store/mail/receiving.ts";
 import { insertSources, markSourceShares } from "../../store/mail/sources.ts";
 import { removeUnparsedMail } from "../../store/mail/unparsed-mails.ts";
 import { lockSenders } from "../../store/send/sending.ts";
@@ -13,6 +19,9 @@ import { type InboxMemory, inboxMemory } from "./inbox-memory.ts";
 
 /** The same mail again within this time is the same mail (contract §6). */
 const duplicateWindowMs = 7 * 24 * 3_600_000;
+
+/** A filing that is written, with its inboxes as they are behind it. */
+type Filed = Filing & Pick<WrittenMails, "promised">;
 
 /** What came of an attempt; `held` where somebody else has an inbox of the mail locked, and nothing is written. */
 type Attempt = Receipt | "held";
@@ -117,7 +126,7 @@ async function storeUnheld(deps: Deps, memory: InboxMemory, arrivals: readonly A
 }
 
 /** Mails that name no others, taken for new. Undefined, and nothing is written, where one is not or an inbox has changed. */
-async function fileFromMemory(db: Db, memory: InboxMemory, arrivals: readonly Arrival[]): Promise<Filing | undefined> {
+async function fileFromMemory(db: Db, memory: InboxMemory, arrivals: readonly Arrival[]): Promise<Filed | undefined> {
   if (arrivals.some(({ ancestorHashes }) => ancestorHashes.length > 0)) return undefined;
   const ids = idsOf(arrivals);
   const inboxes = memory.recall(ids);
@@ -142,7 +151,7 @@ async function storeLargeMail(deps: Deps, arrival: Arrival): Promise<Attempt> {
     if (promise !== undefined && !(await removeUnparsedMail(tx, promise))) throw new PromiseTaken();
     await insertSources(tx, [{ id, shares: deliveries.length, chunks }]);
     await lockInboxes(tx, inboxIds);
-    const filings: Filing[] = [];
+    const filings: Filed[] = [];
     for (const slice of slicesOf({ ...arrival, chunks: [] })) {
       const bodiesOf = filings.flatMap(({ messages }) => messages)[0]?.id;
       filings.push(filedBehindLock(await fileUnlessOutrun(tx, [slice], { bodiesOf })));
@@ -160,24 +169,23 @@ async function fileUnlessOutrun(
   db: Db,
   arrivals: readonly Arrival[],
   writing?: MailsWriting,
-): Promise<Filing | undefined> {
+): Promise<Filed | undefined> {
   const filing = fileMails(arrivals, await findKnownOfMails(db, askedOf(arrivals)));
-  return filing.messages.length === 0 ? filing : write(db, filing, writing);
+  return filing.messages.length === 0 ? { ...filing, promised: [] } : write(db, filing, writing);
 }
 
-/** The filing with its inboxes as they are behind it. */
-async function write(db: Db, filing: Filing, writing?: MailsWriting): Promise<Filing | undefined> {
-  const inboxes = await insertMails(db, filing, writing);
-  return inboxes && { ...filing, inboxes };
+async function write(db: Db, filing: Filing, writing?: MailsWriting): Promise<Filed | undefined> {
+  const written = await insertMails(db, filing, writing);
+  return written && { ...filing, ...written };
 }
 
-function filedBehindLock(filing: Filing | undefined): Filing {
+function filedBehindLock(filing: Filed | undefined): Filed {
   if (filing === undefined) throw new Error("Cannot file mail: its inbox has changed behind a lock");
   return filing;
 }
 
-function receiptsOf(deps: Deps, { outboxItems, receipts }: Filing): Receipt[] {
-  if (outboxItems.length > 0) deps.nudge("webhook");
+function receiptsOf(deps: Deps, { promised, receipts }: Filed): Receipt[] {
+  for (const kind of promised) deps.nudge(kind);
   return receipts;
 }
 

@@ -25,6 +25,7 @@ export const examples = {
   answerId: "msg_01km7xshd0efrsmm0nxk81y60b",
   providerMessageId: "4F5xQ21zT9",
   cursor: "MS45NTEuOWYyYzAxYTRlN2I4ZDM2MA",
+  webhookId: "whk_01km57j4m0eh7awf6pjemv2932",
   webhookUrl: "https://example.com/hooks/inboxd",
   secret: "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD4VOGAZ0ExAm=",
   requestId: "0197f4a2-7a3e-7c55-8d1e-2f0b6a9c4e10",

@@ -12,36 +12,220 @@ const attempt = {
   attempt: Type.Integer({ description: "The number of the attempt, from 1", examples: [1] }),
 };
 
+const ofInbox = {
+  inbox_id: Type.String({ description: "Inbox that it is about", examples: [examples.inboxId] }),
+  external_id: nullable(Type.String({ examples: [examples.externalId] }), {
+    description: "Your own id of the inbox's owner, where it has one",
+  }),
+};
+const thread = { thread_id: Type.String({ description: "Thread of the message", examples: [examples.threadId] }) };
+
+/** Of a message, whatever has become of it. */
+const ofMessage = {
+  id: Type.String({ description: "Id of the message", examples: [examples.messageId] }),
+  rfc_message_id: Type.String({ description: "Its `Message-ID`", examples: [examples.rfcMessageId] }),
+  from: Type.String({ description: "Address of the sender, as the mail says", examples: [examples.sender] }),
+  to: Type.String({ description: "Address that it came in at, or goes to", examples: [examples.address] }),
+  cc: Type.Array(Type.String({ examples: ["joe@example.com"] }), {
+    description: "Addresses of further recipients, as the mail says",
+  }),
+  subject: Type.String({ description: "Empty where it has none", examples: [examples.subject] }),
+  body_text: Type.String({
+    description: "Made from the HTML where only HTML came",
+    examples: [examples.question],
+  }),
+  attachments: Type.Array(Attachment, { description: "Its files, with fresh addresses" }),
+};
+
+/** Only for who asks for it. */
+const included = {
+  body_html: Type.Optional(
+    nullable(Type.String(), { description: "With `include` of `html`: as it came, not made safe", examples: [null] }),
+  ),
+  from_name: Type.Optional(
+    nullable(Type.String({ examples: ["Ada Lovelace"] }), { description: "With `html`: name of the sender" }),
+  ),
+  reply_to: Type.Optional(
+    nullable(Type.String({ examples: [examples.sender] }), { description: "With `html`: where answers shall go" }),
+  ),
+  extracted_text: Type.Optional(Type.String({ description: "With `extracted`: what is new in a reply" })),
+  extracted_html: Type.Optional(
+    nullable(Type.String(), { description: "With `extracted`: the same of the HTML", examples: [null] }),
+  ),
+  codes: Type.Optional(
+    Type.Array(
+      Type.Object(
+        {
+          code: Type.String({ description: "As one types it", examples: ["482913"] }),
+          text: Type.String({ description: "As it stands in the mail", examples: ["482 913"] }),
+          domain: nullable(Type.String(), { description: "Of a code that is bound to a domain", examples: [null] }),
+          source: oneOf(["subject", "text", "html"], { description: "Where it stands" }),
+        },
+        { description: "A code" },
+      ),
+      { description: "With `extracted`: one-time codes, best first" },
+    ),
+  ),
+  links: Type.Optional(
+    Type.Array(
+      Type.Object(
+        {
+          url: Type.String({ description: "Where it leads", examples: ["https://example.com/verify"] }),
+          text: Type.String({ description: "Its words", examples: ["Verify"] }),
+          kind: nullable(oneOf(["verify", "sign_in", "reset_password", "unsubscribe"]), {
+            description: "What it is for, where it says so",
+          }),
+          misleading: Type.Boolean({ description: "Whether it leads elsewhere than it says", examples: [false] }),
+        },
+        { description: "A link" },
+      ),
+      { description: "With `extracted`: links, in their order" },
+    ),
+  ),
+  automated: Type.Optional(
+    nullable(
+      Type.Object(
+        {
+          kind: Type.String({ description: "What it is", examples: ["auto_reply"] }),
+          reasons: Type.Array(Type.String({ examples: ["auto-submitted"] }), { description: "What told" }),
+        },
+        { description: "What no person wrote" },
+      ),
+      {
+        description: "With `automated`: by what it shows that no person wrote it; null where it shows nothing",
+        examples: [null],
+      },
+    ),
+  ),
+};
+
 /** Every kind of event, with what stands in it beside what all have: a new kind is one entry here (contract §10). */
 const MessageReceived = eventOf("message.received", {
   name: "MessageReceived",
   description: "Mail has come in at an inbox",
   fields: {
-    inbox_id: Type.String({ description: "Inbox that it came in at", examples: [examples.inboxId] }),
-    external_id: nullable(Type.String({ examples: [examples.externalId] }), {
-      description: "Your own id of the inbox's owner, where it has one",
-    }),
-    thread_id: Type.String({ description: "Thread that it joined or began", examples: [examples.threadId] }),
+    ...ofInbox,
+    ...thread,
     message: named(
       "ReceivedMessage",
       Type.Object(
+        { ...ofMessage, received_at: instant({ description: "When it was taken in" }), ...included },
+        { description: "The mail, in the words of events" },
+      ),
+    ),
+  },
+});
+
+const outcomeOf = {
+  provider_message_id: Type.String({
+    description: "What the relay calls it, where it said so",
+    examples: [examples.rfcMessageId],
+  }),
+  created_at: instant({ description: "When it was accepted for sending" }),
+};
+
+const MessageSent = eventOf("message.sent", {
+  name: "MessageSent",
+  description: "The next server has taken a mail of yours",
+  fields: {
+    ...ofInbox,
+    ...thread,
+    message: named(
+      "SentMessage",
+      Type.Object(
         {
-          id: Type.String({ description: "Id of the message", examples: [examples.messageId] }),
-          rfc_message_id: Type.String({ description: "Its `Message-ID`", examples: [examples.rfcMessageId] }),
-          from: Type.String({ description: "Address of the sender, as the mail says", examples: [examples.sender] }),
-          to: Type.String({ description: "Address that it came in at", examples: [examples.address] }),
-          cc: Type.Array(Type.String({ examples: ["joe@example.com"] }), {
-            description: "Addresses of further recipients, as the mail says",
-          }),
-          subject: Type.String({ description: "Empty where it has none", examples: [examples.subject] }),
-          body_text: Type.String({
-            description: "Made from the HTML where only HTML came",
-            examples: [examples.question],
-          }),
-          attachments: Type.Array(Attachment, { description: "Its files, with fresh addresses" }),
-          received_at: instant({ description: "When it was taken in" }),
+          ...ofMessage,
+          status: oneOf(["sent"], { description: "What has become of it" }),
+          ...outcomeOf,
+          sent_at: instant({ description: "When that server took it" }),
+          ...included,
         },
         { description: "The mail, in the words of events" },
+      ),
+    ),
+  },
+});
+
+const MessageFailed = eventOf("message.failed", {
+  name: "MessageFailed",
+  description: "A mail of yours was refused for good, or given up",
+  fields: {
+    ...ofInbox,
+    ...thread,
+    message: named(
+      "FailedMessage",
+      Type.Object(
+        {
+          ...ofMessage,
+          status: oneOf(["failed"], { description: "What has become of it" }),
+          ...outcomeOf,
+          failed_at: instant({ description: "When it was given up" }),
+          failure: Type.Object(
+            {
+              code: nullable(Type.Integer({ examples: [550] }), { description: "Null where nobody answered" }),
+              enhanced_code: nullable(Type.String({ examples: ["5.1.1"] }), { description: "As RFC 3463 has it" }),
+              message: Type.String({ description: "One line", examples: ["No such user"] }),
+            },
+            { description: "Why" },
+          ),
+          ...included,
+        },
+        { description: "The mail, in the words of events" },
+      ),
+    ),
+  },
+});
+
+const inbox = {
+  id: Type.String({ description: "Id of the inbox", examples: [examples.inboxId] }),
+  address: Type.String({ description: "Its address", examples: [examples.address] }),
+  external_id: ofInbox.external_id,
+  created_at: instant({ description: "When it was made", examples: [examples.inboxCreatedAt] }),
+};
+
+const InboxCreated = eventOf("inbox.created", {
+  name: "InboxCreated",
+  description: "An inbox was made",
+  fields: {
+    ...ofInbox,
+    inbox: named("CreatedInboxOfEvent", Type.Object(inbox, { description: "The inbox, in the words of events" })),
+  },
+});
+
+const InboxDeleted = eventOf("inbox.deleted", {
+  name: "InboxDeleted",
+  description: "An inbox was deleted",
+  fields: {
+    ...ofInbox,
+    inbox: named(
+      "DeletedInboxOfEvent",
+      Type.Object(
+        { ...inbox, deleted_at: instant({ description: "When it was deleted" }) },
+        { description: "The inbox, in the words of events" },
+      ),
+    ),
+  },
+});
+
+const WebhookDisabled = eventOf("webhook.disabled", {
+  name: "WebhookDisabled",
+  description: "A webhook endpoint gets nothing any more until it is enabled",
+  fields: {
+    inbox_id: nullable(Type.String(), { description: "Null: it is about no inbox", examples: [null] }),
+    external_id: nullable(Type.String(), { description: "Null: it is about no inbox", examples: [null] }),
+    webhook: named(
+      "DisabledWebhook",
+      Type.Object(
+        {
+          id: Type.String({ description: "Id of the endpoint", examples: [examples.webhookId] }),
+          url: Type.String({ description: "Where it was", examples: [examples.webhookUrl] }),
+          reason: oneOf(["gone", "failing", "manual"], {
+            description: "`gone`: it answered 410; `failing`: it took nothing for days; `manual`: you asked for it",
+            examples: ["failing"],
+          }),
+          disabled_at: instant({ description: "Since when" }),
+        },
+        { description: "The endpoint, in the words of events" },
       ),
     ),
   },
@@ -54,16 +238,23 @@ const WebhookTest = eventOf("webhook.test", {
 });
 
 /** What the log has. */
-export const Event = namedUnion("Event", "What has happened, told apart by `event`", [MessageReceived.logged]);
+export const Event = namedUnion("Event", "What has happened, told apart by `event`", [
+  MessageReceived.logged,
+  MessageSent.logged,
+  MessageFailed.logged,
+  InboxCreated.logged,
+  InboxDeleted.logged,
+  WebhookDisabled.logged,
+]);
 
 /** What webhooks are told. */
-export const eventKinds: readonly EventKind[] = [MessageReceived, WebhookTest].map(
-  ({ event, description, delivery }) => ({
-    ...{ event, delivery },
-    summary: `Be told: ${event}`,
-    description: `${description}. Verify the signature, answer with any 2xx within 15 seconds, and work behind the answer; \`event_id\` tells a delivery that came twice.`,
-  }),
-);
+export const eventKinds: readonly EventKind[] = [
+  ...[MessageReceived, MessageSent, MessageFailed, InboxCreated, InboxDeleted, WebhookDisabled, WebhookTest],
+].map(({ event, description, delivery }) => ({
+  ...{ event, delivery },
+  summary: `Be told: ${event}`,
+  description: `${description}. Verify the signature, answer with any 2xx within 15 seconds, and work behind the answer; \`event_id\` tells a delivery that came twice.`,
+}));
 
 interface EventParts<Fields extends TProperties> {
   name: string;

@@ -1,25 +1,22 @@
-import { Type } from "@sinclair/typebox";
+import { type Static, Type } from "@sinclair/typebox";
 import { cursorAt } from "../../domain/cursor.ts";
 import { notFound, Refusal } from "../../domain/errors.ts";
-import { messageReceived } from "../../domain/events/payload.ts";
 import { isId } from "../../domain/ids.ts";
 import type { Deps } from "../../flows/deps.ts";
 import { redeliverEvent } from "../../flows/events/redeliver-event.ts";
-import { type AttachmentLinks, linkedAttachments } from "../../flows/read/attachment-links.ts";
+import type { AttachmentLinks } from "../../flows/read/attachment-links.ts";
 import { pageEvents } from "../../flows/read/page-events.ts";
-import { type EventPosition, findEvent, findEventPosition, type ShownEvent } from "../../store/events/events.ts";
-import { listAttachments } from "../../store/mail/attachments.ts";
+import { type EventPosition, findEvent, findEventPosition } from "../../store/events/events.ts";
 import { listDeliveries } from "../../store/outbox/deliveries.ts";
 import { examples } from "../document/examples.ts";
 import { named } from "../document/schema.ts";
-import { alsoNamed } from "../judging/also-named.ts";
 import { api } from "../shell/app.ts";
 import { whetherThere } from "../shell/described-operation.ts";
 import { idPath, instant, nextCursor, nullable, oneOf, pageQuery, text } from "../shell/models.ts";
 import { operation } from "../shell/operation.ts";
 import { cursorParameter, cursorPosition } from "../shell/parameters.ts";
 import { Event } from "./event-shapes.ts";
-import { ownedInbox } from "./inboxes.ts";
+import { askedSubscription, subscriptionQuery } from "./subscription-query.ts";
 
 export interface EventDeps extends Deps {
   links: Pick<AttachmentLinks, "attachmentUrl">;
@@ -70,21 +67,30 @@ const EventPage = named(
     {
       data: Type.Array(Event, { description: "Events, oldest first" }),
       hasMore: Type.Boolean({ description: "Whether there are more behind this page", examples: [false] }),
+      last: Type.Optional(
+        nullable(Type.String({ examples: [examples.eventId] }), {
+          description:
+            "With `types`, `automated` or several inboxes: the event up to which was looked, the next `after`; null where there was none",
+        }),
+      ),
     },
     { description: "A page of events, and whether there are more behind it" },
   ),
 );
 
 const EventQuery = Type.Object({
-  after: Type.Optional(text({ description: "Id of the last event that you have", examples: [examples.eventId] })),
-  limit: pageQuery().limit,
-  inbox_id: alsoNamed(
-    "inboxId",
-    Type.Optional(text({ description: "Only events of this inbox", examples: [examples.inboxId] })),
+  after: Type.Optional(
+    text({ description: "Id of the last event that you have, or `start`", examples: [examples.eventId] }),
   ),
+  limit: pageQuery().limit,
+  ...subscriptionQuery,
 });
 
 const eventPath = idPath("event");
+const start = "start";
+
+/** So many events one call looks at, where most may be none that are wanted. */
+const mostLookedAt = 10_000;
 
 /** The log of events, for those who missed a delivery or would rather ask (contract §10.7). */
 export function events(deps: EventDeps) {
@@ -95,16 +101,20 @@ export function events(deps: EventDeps) {
     .get(
       "",
       async ({ account, query }) => {
-        const inbox = query.inbox_id === undefined ? undefined : await ownedInbox(deps, account.id, query.inbox_id);
-        const after = query.after === undefined ? undefined : await positionOf(deps, account.id, query.after);
-        const page = { accountId: account.id, inboxId: inbox?.id, after, limit: query.limit };
-        const { events, hasMore } = await pageEvents(db.api, page);
-        return { data: await toEvents(deps, events), hasMore };
+        const { include, ...subscription } = await askedSubscription(deps, account.id, query);
+        const after = await positionOf(deps, account.id, query.after);
+        // Who asks as the first client did gets as many as there are, however far apart they lie.
+        const isNarrowed =
+          query.types !== undefined || query.automated !== undefined || (subscription.inboxIds?.length ?? 0) > 1;
+        const lookAt = isNarrowed ? mostLookedAt : undefined;
+        const page = { ...subscription, accountId: account.id, after, limit: query.limit, lookAt };
+        const { events, hasMore, last } = await pageEvents({ ...deps, db: db.api }, page, include);
+        return { data: events as Static<typeof Event>[], hasMore, ...(isNarrowed && { last }) };
       },
       operation({
         summary: "List events",
         description:
-          "In the order in which they were written, none ever appearing before one that you have seen: pass the last `event_id` as `after` to get what is new. Each is shown as a delivery would tell it, with fresh links, but without `delivered_at` and `attempt`: what was tried stands in the list of its deliveries. A page ends early where it is more than about 8 MiB.",
+          "In the order in which they were written, none ever appearing before one that you have seen: pass the last `event_id` as `after` to get what is new. Each is shown as a delivery would tell it, with fresh links, but without `delivered_at` and `attempt`: what was tried stands in the list of its deliveries. A page ends early where it is more than about 8 MiB. With `types`, `automated` or several inboxes one call looks at 10,000 events at most: it may find fewer than `limit`, or none, and go on; `last` says where, as `after`.",
         query: EventQuery,
         answers: { 200: EventPage },
         refuses: ["not_found"],
@@ -161,27 +171,9 @@ async function ownedEvent({ db }: EventDeps, accountId: string, id: string): Pro
   return event.id;
 }
 
-async function positionOf({ db }: EventDeps, accountId: string, id: string): Promise<EventPosition> {
+async function positionOf({ db }: EventDeps, accountId: string, id = start): Promise<EventPosition | undefined> {
+  if (id === start) return undefined;
   const position = isId("evt", id) ? await findEventPosition(db.api, accountId, id) : undefined;
   if (position === undefined) throw notFound("event");
   return position;
-}
-
-async function toEvents({ db, links, now }: EventDeps, found: readonly ShownEvent[]) {
-  const shownAt = now();
-  const withAttachments = found.filter(({ attachmentCount }) => attachmentCount > 0);
-  const attachments = Map.groupBy(
-    await listAttachments(
-      db.api,
-      withAttachments.map(({ messageId }) => messageId),
-    ),
-    ({ messageId }) => messageId,
-  );
-  return Promise.all(
-    found.map(async (event) => {
-      const message = { ...event, id: event.messageId, createdAt: event.receivedAt };
-      const own = attachments.get(event.messageId) ?? [];
-      return messageReceived({ ...event, message }, await linkedAttachments(links, event.messageId, own, shownAt));
-    }),
-  );
 }

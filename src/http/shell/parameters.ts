@@ -13,7 +13,7 @@ interface TParameter extends TSchema {
   isGood: (text: string) => boolean;
 }
 
-function parameter(isGood: (text: string) => boolean, options: SchemaOptions & { error: string }): TParameter {
+export function parameter(isGood: (text: string) => boolean, options: SchemaOptions & { error: string }): TParameter {
   return Type.Unsafe<string>({ ...options, [Kind]: "Parameter", type: "string", isGood }) as unknown as TParameter;
 }
 

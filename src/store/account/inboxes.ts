@@ -4,7 +4,7 @@ import type { InboxTotals } from "../../domain/conversation.ts";
 import { assigned, type Selected, selected } from "../columns.ts";
 import { insertRows, recordSet } from "../rows.ts";
 import { inboxes } from "../schema.ts";
-import { inboxTotals, totalsOf, webhookOf } from "./inbox-totals.ts";
+import { inboxTotals, totalsOf } from "./inbox-totals.ts";
 
 const inboxFields = selected(inboxes, "i", ["id", "accountId", "username", "externalId", "createdAt"]);
 
@@ -97,13 +97,11 @@ export async function markAddressHeld(tx: Db, inboxId: string, username: string,
   );
 }
 
-const lockedFields = sql`${totalsOf("i")}, ${webhookOf("i")} as "hasWebhook"`;
-
 /** Locks in the order of ids, so that two batches that share inboxes wait for each other instead of dying. */
 export function lockInboxes(tx: Db, ids: readonly string[]): Promise<InboxTotals[]> {
   return query(
     tx,
-    sql`select ${lockedFields}
+    sql`select ${totalsOf("i")}
         from inboxes i where id in (select json_array_elements_text(${JSON.stringify(ids)}::json)) and deleted_at is null
         order by id for update`,
   );

@@ -1,53 +1,42 @@
-import { sql } from "drizzle-orm";
-import { type Db, query, transaction } from "../../database/db.ts";
-import { type Selected, selected } from "../columns.ts";
-import { eventBody } from "../mail/bodies.ts";
-import { events, type inboxes, messages } from "../schema.ts";
+import { type SQL, sql } from "drizzle-orm";
+import { arrayOf, type Db, query } from "../../database/db.ts";
+import { everyEvent } from "../../domain/events/event-types.ts";
+import type { Subscription } from "../../domain/events/subscription.ts";
+import type { events } from "../schema.ts";
+import { isOfMessage, type Nullable, type ToldEventRow, toldFields, toldJoins } from "./told.ts";
 
 type EventRow = typeof events.$inferSelect;
 
-const ofEvent = selected(events, "e", ["id", "inboxId", "threadId", "messageId", "occurredAt"]);
-const ofMessage = selected(messages, "m", ["rfcMessageId", "fromAddr", "toAddr", "cc", "subject", "attachmentCount"]);
-
-/** What an event tells of a message `m`, beside its text. */
-export const toldMessage = sql`${ofMessage}, m.created_at as "receivedAt"`;
-export type ToldMessage = Selected<typeof ofMessage> & { receivedAt: Date };
-
-/** An event with what it tells of. */
-export type ShownEvent = NonNullFields<Selected<typeof ofEvent>> &
-  Pick<typeof inboxes.$inferSelect, "externalId"> &
-  ToldMessage & { bodyText: string };
-
-/** Of mail that came in. */
-type NonNullFields<Row> = { [Name in keyof Row]: NonNullable<Row[Name]> };
-
 /** As the log finds it: a text comes with it where it is short, else its size alone, in octets. */
-export type ListedEvent = (ShownEvent & { longBody: null }) | (Omit<ShownEvent, "bodyText"> & { longBody: number });
+export type ListedEvent = ToldEventRow & { id: string };
 
 /** A position in the log. */
 export type EventPosition = Pick<EventRow, "id" | "writtenBy">;
 
-/** What is kept of an event that happens now. */
-export type NewEvent = Omit<EventRow, "writtenBy" | "data"> & Partial<Pick<EventRow, "data">>;
-
-export interface EventPage {
+/** What is asked of the log. */
+export interface EventPage extends Subscription {
   accountId: string;
-  inboxId: string | undefined;
+  /** Undefined: from the start. */
   after: EventPosition | undefined;
   limit: number;
+  /** How many events are looked at, wanted or not; undefined: until there are as many as asked for. */
+  lookAt: number | undefined;
 }
 
-/** The caller's event, in a living inbox. */
-export async function findEvent(
-  db: Db,
-  accountId: string,
-  id: string,
-): Promise<(EventPosition & Pick<EventRow, "inboxId">) | undefined> {
-  const [event] = await query<EventPosition & Pick<EventRow, "inboxId">>(
+export interface ListedEvents {
+  events: ListedEvent[];
+  /** How far the log was looked at, where that was bounded: null where there was nothing. */
+  lookedTo: string | null;
+  /** Whether the bound was met, so that there may be more behind it. */
+  isBounded: boolean;
+}
+
+/** The caller's event, of an inbox that lives or of none. */
+export async function findEvent(db: Db, accountId: string, id: string): Promise<EventPosition | undefined> {
+  const [event] = await query<EventPosition>(
     db,
-    sql`select e.id, e.inbox_id as "inboxId", e.written_by::text as "writtenBy" from events e
-        join inboxes i on i.id = e.inbox_id and i.deleted_at is null
-        where e.id = ${id} and e.account_id = ${accountId}`,
+    sql`select e.id, e.written_by::text as "writtenBy" from events e
+        where e.id = ${id} and e.account_id = ${accountId} and ${isShown}`,
   );
   return event;
 }
@@ -66,41 +55,56 @@ export async function findEventPosition(db: Db, accountId: string, id: string): 
  * appear before one that was written earlier, and a reader who has gone past would never see the latter. Hence nothing is
  * shown that was written at or after the oldest transaction still running: what is before that is complete.
  */
-export async function listEvents(db: Db, page: EventPage): Promise<ListedEvent[]> {
-  const mine = page.inboxId === undefined ? sql`e.account_id = ${page.accountId}` : sql`e.inbox_id = ${page.inboxId}`;
-  return query<ListedEvent>(
+export async function listEvents(db: Db, page: EventPage): Promise<ListedEvents> {
+  const { lookAt, limit } = page;
+  const rows = await query<Nullable<ListedEvent> & { lookedTo: string | null; looked: number }>(
     db,
-    sql`select ${ofEvent}, e.external_id as "externalId", ${toldMessage}, ${eventBody}
-        from (
-          select e.*, i.external_id from events e join inboxes i on i.id = e.inbox_id and i.deleted_at is null
-          where ${mine} and e.written_by < event_log_horizon()
-          and (e.written_by, e.id) > (${page.after?.writtenBy ?? "0"}::xid8, ${page.after?.id ?? ""}::text collate "C")
-          order by e.written_by, e.id limit ${page.limit}
-        ) e join messages m on m.id = e.message_id
-        order by e.written_by, e.id`,
+    sql`select found.*, looked.id as "lookedTo", looked.number as "looked"
+        from (select) one
+        left join (${lookAt === undefined ? sql`select null as id, 0 as number` : lastLookedAt(page)}) looked on true
+        left join (
+          select e.id, e.written_by, ${toldFields} from (
+            select e.* from (${inOrder(page)}) e where ${isWanted(page)} and ${isShown}
+            order by e.written_by, e.id limit ${limit}
+          ) e ${toldJoins} where m.id is not null or not ${isOfMessage}
+        ) found on true
+        order by found.written_by, found.id`,
   );
+  const [first] = rows;
+  const events = rows.filter((row): row is ListedEvent & (typeof rows)[number] => row.id !== null);
+  return { events, lookedTo: first?.lookedTo ?? null, isBounded: first?.looked === lookAt };
 }
 
-/**
- * Puts an event in line once more, with a fresh schedule of retries; attempts go on counting. What is in line or on the
- * wire already stays as it is. The lock comes first, so that an attempt that ends just now is counted.
- */
-export async function insertRedelivery(db: Db, eventId: string, now: Date): Promise<void> {
-  await transaction(db, async (tx) => {
-    const pending = await query(
-      tx,
-      sql`update outbox set state = 'ready', forgiven_attempts = attempt
-          where subject_id = (select subject_id from outbox where subject_id = ${eventId} for update) and state = 'waiting'
-          returning subject_id`,
-    );
-    if (pending.length > 0) return;
-    await query(
-      tx,
-      sql`insert into outbox (subject_id, kind, account_id, inbox_id, lane, due_at, attempt, forgiven_attempts, created_at)
-          select e.id, 'webhook', e.account_id, e.inbox_id, e.account_id, ${now}, made.attempts, made.attempts, ${now}
-          from events e cross join lateral (
-            select coalesce(max(attempt), 0) as attempts from deliveries where event_id = e.id
-          ) made where e.id = ${eventId} on conflict (subject_id) do nothing`,
-    );
-  });
+/** The events of the account or of the inboxes, whatever they are, in order: of an index for each. */
+function inOrder(page: EventPage): SQL {
+  const { inboxIds, lookAt } = page;
+  const bound = lookAt === undefined ? sql`` : sql`limit ${lookAt}`;
+  if (inboxIds === undefined) return sql`${ofIndex(sql`e.account_id = ${page.accountId}`, page)} ${bound}`;
+  const [only, ...others] = inboxIds;
+  if (others.length === 0) return sql`${ofIndex(sql`e.inbox_id = ${only}`, page)} ${bound}`;
+  return sql`select e.* from unnest(${arrayOf("text", inboxIds)}) as asked (id)
+    cross join lateral (${ofIndex(sql`e.inbox_id = asked.id collate "C"`, page)} ${bound}) e order by e.written_by, e.id ${bound}`;
 }
+
+function ofIndex(mine: SQL, { after }: EventPage): SQL {
+  return sql`select e.* from events e where ${mine} and e.written_by < event_log_horizon()
+    and (e.written_by, e.id) > (${after?.writtenBy ?? "0"}::xid8, ${after?.id ?? ""}::text collate "C")
+    order by e.written_by, e.id`;
+}
+
+function lastLookedAt(page: EventPage): SQL {
+  return sql`select e.id, e.number from (
+      select e.id, row_number() over (order by e.written_by, e.id) as number from (${inOrder(page)}) e
+    ) e order by e.number desc limit 1`;
+}
+
+/** In the words of domain/events/subscription.ts. */
+function isWanted({ types, automated }: Subscription): SQL {
+  const ofType = types.includes(everyEvent) ? sql`true` : sql`e.type = any(${arrayOf("text", types)})`;
+  if (automated === undefined) return ofType;
+  return sql`${ofType} and (e.type <> 'message.received'
+    or (select m.automated is not null from messages m where m.id = e.message_id) = ${automated}::boolean)`;
+}
+
+/** What a deleted inbox had is out of the log, but that it was made and deleted. */
+const isShown = sql`(not ${isOfMessage} or exists (select from inboxes i where i.id = e.inbox_id and i.deleted_at is null))`;

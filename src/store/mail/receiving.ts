@@ -3,10 +3,12 @@ import { arrayOf, type Db, query } from "../../database/db.ts";
 import type { ThreadState } from "../../domain/conversation.ts";
 import type { Body, FiledMails } from "../../domain/receive/filed-mails.ts";
 import type { Copy, KnownOfMails, NamedMessage, Parent, ReadInbox } from "../../domain/receive/known-of-mails.ts";
-import { mailTotals, webhookOf } from "../account/inbox-totals.ts";
+import { mailTotals } from "../account/inbox-totals.ts";
 import { assigned, columnNames, columnsOf, fieldsOf, replaced, selected } from "../columns.ts";
+import { promisedKinds, tellEvents } from "../events/fan-out.ts";
+import type { OutboxKind } from "../outbox/items.ts";
 import { insertion, recordSet, recordsOf, recordsWith } from "../rows.ts";
-import { attachments, awaitedParents, correspondents, events, inboxes, messages, outbox, threads } from "../schema.ts";
+import { attachments, awaitedParents, correspondents, events, inboxes, messages, threads } from "../schema.ts";
 import { sourcesInserted } from "./sources.ts";
 import { threadChanges, threadFields } from "./threads.ts";
 
@@ -65,7 +67,6 @@ export async function findKnownOfMails(db: Db, asked: AskedOfMails): Promise<Kno
   return { inboxes: living.map(inboxOf), copies: of("copy"), parents: of("parent"), awaiting: of("awaiting") };
 }
 
-const webhookAsAsked = sql` and ${webhookOf("i")} = asked."hasWebhook"`;
 const nothing = sql``;
 
 /** One of the messages that bear the id of this row. */
@@ -92,11 +93,10 @@ const inboxColumns = sql`${selected(inboxes, "i", [
     "sentOn",
     "sentCount",
   ] as const),
-])}, i.message_count as "inboxMessageCount", i.last_message_at as "inboxLastMessageAt", i.last_message_id as "inboxLastMessageId",
-  i.id is not null and ${webhookOf("i")} as "hasWebhook"`;
+])}, i.message_count as "inboxMessageCount", i.last_message_at as "inboxLastMessageAt", i.last_message_id as "inboxLastMessageId"`;
 
 function inboxOf(row: Known): ReadInbox {
-  const { revision, accountId, username, inboundCount, threadCount, unreadCount, sentOn, sentCount, hasWebhook } = row;
+  const { revision, accountId, username, inboundCount, threadCount, unreadCount, sentOn, sentCount } = row;
   return {
     ...{
       id: row.inboxId,
@@ -108,7 +108,6 @@ function inboxOf(row: Known): ReadInbox {
       unreadCount,
       sentOn,
       sentCount,
-      hasWebhook,
     },
     messageCount: row.inboxMessageCount,
     lastMessageAt: row.inboxLastMessageAt,
@@ -125,11 +124,12 @@ export async function insertMails(
   db: Db,
   mails: FiledMails,
   { isGuess = false, bodiesOf }: MailsWriting = {},
-): Promise<ReadInbox[] | undefined> {
+): Promise<WrittenMails | undefined> {
   const parts = [
     sql`thread as (${insertion(threads, mails.threads, threadChanged)})`,
     sql`message as (${messageInto}${bodiesOf === undefined ? bodiesGiven(mails.bodies) : bodiesOfTwin(bodiesOf)} from mail${ifUnchanged})`,
-    sql`event as (${eventOfMail}${ifUnchanged})`,
+    sql`told as materialized (${eventOfMail}${ifUnchanged})`,
+    tellEvents,
   ];
   if (mails.sources.length > 0) parts.push(sql`source as (${sourcesInserted(mails.sources, ifUnchanged)})`);
   if (mails.attachments.length > 0)
@@ -141,28 +141,37 @@ export async function insertMails(
     parts.push(sql`correspondent as (${insertion(correspondents, mails.correspondents, hasAnswered)})`);
   if (mails.awaitedParents.length > 0)
     parts.push(sql`awaited as (${insertion(awaitedParents, mails.awaitedParents, ifNotAwaited)})`);
-  if (mails.outboxItems.length > 0) parts.push(sql`promised as (${insertion(outbox, mails.outboxItems, ifUnchanged)})`);
-  const [written] = await query(
+  const [written] = await query<{ promised: OutboxKind[] | null }>(
     db,
     sql`with asked as materialized (
           select * from ${recordsOf(readInboxes, mails.inboxes)}
         ),
         locked as materialized (select i.id from inboxes i join asked on i.id = asked.id
-          where i.revision = asked.revision and i.deleted_at is null${isGuess ? webhookAsAsked : nothing} for update of i skip locked),
+          where i.revision = asked.revision and i.deleted_at is null for update of i skip locked),
         mail as materialized (select * from ${recordsOf(inboundMessages, mails.messages)}),
         unchanged as materialized (select (select count(*) from locked) = (select count(*) from asked)
           ${isGuess ? noneKnown : nothing} as are_all),
         ${sql.join(parts, sql`, `)}
         update inboxes set ${totalsAssigned}, revision = row.revision + 1
-        from asked row where inboxes.id = row.id and (select are_all from unchanged) returning 1`,
+        from asked row where inboxes.id = row.id and (select are_all from unchanged) returning ${promisedKinds}`,
   );
-  return written && mails.inboxes.map((inbox) => ({ ...inbox, revision: inbox.revision + 1 }));
+  return (
+    written && {
+      inboxes: mails.inboxes.map((inbox) => ({ ...inbox, revision: inbox.revision + 1 })),
+      promised: written.promised ?? [],
+    }
+  );
+}
+
+export interface WrittenMails {
+  inboxes: ReadInbox[];
+  /** The kinds of the promises to tell of them. */
+  promised: OutboxKind[];
 }
 
 export interface MailsWriting {
   /**
-   * Nothing was asked about the mails before: nor is anything written if the id of one is known or awaited, or if the account of an
-   * inbox has got a webhook or lost it.
+   * Nothing was asked about the mails before: nor is anything written if the id of one is known or awaited.
    */
   isGuess?: boolean;
   /** A message that has the bodies already: its own are taken as they lie there, so that they are neither sent nor compressed anew. */
@@ -200,8 +209,8 @@ function bodiesOfTwin(id: string): SQL {
 }
 
 const eventOfMail = sql.raw(
-  `insert into events (id, account_id, inbox_id, thread_id, message_id, type, occurred_at)
-   select "eventId", "accountId", "inboxId", "threadId", id, 'message.received', "createdAt" from mail`,
+  `select "eventId" as id, "accountId" as account_id, "inboxId" as inbox_id, "threadId" as thread_id, id as message_id,
+     'message.received' as type, "createdAt" as occurred_at, null::jsonb as data, automated is not null as is_automated from mail`,
 );
 
 const { messageId, ...ofAttachment } = getTableColumns(attachments);
@@ -222,7 +231,4 @@ const hasAnswered = sql`${ifUnchanged} on conflict (inbox_id, address) do update
 const threadChanged = sql`${ifUnchanged} on conflict (id) do update set ${replaced(threads, threadChanges)}`;
 
 const totalsAssigned = assigned(inboxes, mailTotals);
-const readInboxes = recordsWith({
-  ...columnsOf(inboxes, ["id", "revision", ...mailTotals]),
-  hasWebhook: messages.truncated,
-});
+const readInboxes = recordsWith(columnsOf(inboxes, ["id", "revision", ...mailTotals]));

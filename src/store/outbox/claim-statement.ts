@@ -134,7 +134,8 @@ function rowsTaken(claim: Claim, ready: SQL): SQL {
       update outbox set state = 'running', attempt = attempt + 1, due_at = ${claim.leasedUntil},
         claimed_by = ${claim.claimer}, claimed_at = clock_timestamp()
       where subject_id = any(array(select subject_id from in_order))
-      returning subject_id, account_id, inbox_id, lane, attempt, forgiven_attempts, created_at, ${hasMore(ready)} as has_more
+      returning subject_id, account_id, inbox_id, lane, attempt, forgiven_attempts, created_at, event_id, endpoint_id,
+          ${hasMore(ready)} as has_more
     ),
     claimed as (select taken.*, chosen.in_turn from taken join chosen using (subject_id))`;
 }

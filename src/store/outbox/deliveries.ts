@@ -1,27 +1,23 @@
 import { sql } from "drizzle-orm";
 import { type Db, query } from "../../database/db.ts";
 import { columnNames, fieldsOf, replaced, type Selected, selected } from "../columns.ts";
-import { type ToldMessage, toldMessage } from "../events/events.ts";
-import { eventBody } from "../mail/bodies.ts";
-import { deliveries, events, inboxes, webhooks } from "../schema.ts";
+import { endpointOfPromise } from "../events/fan-out.ts";
+import { type Nullable, type ToldEventRow, toldFields, toldJoins } from "../events/told.ts";
+import { deliveries, endpoints } from "../schema.ts";
 import { claimStatement } from "./claim-statement.ts";
 import { type Claim, type Claimed, type ClaimedItem, type ClaimedRow, claimedFields, claimedOf } from "./claims.ts";
 
-const ofEvent = selected(events, "e", ["occurredAt", "threadId"]);
-const ofInbox = selected(inboxes, "i", ["externalId"]);
-const ofWebhook = selected(webhooks, "w", ["url", "secret", "previousSecret", "previousSecretUntil", "disabledAt"]);
+const ofEndpoint = selected(endpoints, "w", [
+  ...(["url", "secret", "previousSecret", "previousSecretUntil", "disabledAt", "failingSince", "include"] as const),
+]);
 
-/** In octets, of a text that is too long to come with a claim. */
-type BodySize = { longBody: number };
-
-/** A claimed event with all that a delivery says. Fields are null where what they tell of is gone. */
-export type ClaimedDelivery = ClaimedItem &
-  Nullable<Selected<typeof ofEvent>> &
-  Nullable<Selected<typeof ofInbox>> &
-  Nullable<Selected<typeof ofWebhook>> &
-  Nullable<ToldMessage & BodySize & { messageId: string; bodyText: string }>;
-
-type Nullable<Fields> = { [Name in keyof Fields]: Fields[Name] | null };
+/** A claimed promise with all that its delivery says. Fields are null where what they tell of is gone. */
+export type ClaimedDelivery = ClaimedItem & {
+  eventId: string;
+  /** Null: the default endpoint. */
+  endpointId: string | null;
+} & Nullable<ToldEventRow> &
+  Nullable<Selected<typeof ofEndpoint> & { webhookId: string }>;
 
 /**
  * Claims events and reads what their deliveries need in the same statement: a process that dies has then either not
@@ -32,12 +28,12 @@ export async function claimDeliveries(db: Db, claim: Claim): Promise<Claimed<Cla
     db,
     claimStatement(
       claim,
-      sql`select ${claimedFields}, ${ofEvent}, m.id as "messageId", ${ofInbox}, ${ofWebhook}, ${toldMessage}, ${eventBody}
+      sql`select ${claimedFields}, coalesce(claimed.event_id, claimed.subject_id) as "eventId", claimed.endpoint_id as "endpointId",
+            ${toldFields}, ${ofEndpoint}, w.webhook_id as "webhookId"
           from claimed
-          left join events e on e.id = claimed.subject_id
-          left join inboxes i on i.id = claimed.inbox_id and i.deleted_at is null
-          left join messages m on m.id = e.message_id and m.inbox_id = i.id
-          left join webhooks w on w.account_id = claimed.account_id`,
+          left join events e on e.id = coalesce(claimed.event_id, claimed.subject_id)
+          ${toldJoins}
+          left join lateral (${endpointOfPromise("claimed.endpoint_id", "claimed.account_id")}) w on true`,
     ),
   );
   return claimedOf(rows);

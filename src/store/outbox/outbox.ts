@@ -1,8 +1,7 @@
 import { sql } from "drizzle-orm";
 import { arrayOf, type Db, query } from "../../database/db.ts";
-import type { NewEvent } from "../events/events.ts";
 import { insertRows, recordSet } from "../rows.ts";
-import { events, outbox } from "../schema.ts";
+import { outbox } from "../schema.ts";
 import { claimStatement } from "./claim-statement.ts";
 import { type Claim, type Claimed, type ClaimedItem, type ClaimedRow, claimedFields, claimedOf } from "./claims.ts";
 import type { NewOutboxItem, OutboxKind } from "./items.ts";
@@ -10,10 +9,6 @@ import type { Kind } from "./kinds.ts";
 
 export function insertOutboxItems(tx: Db, items: readonly NewOutboxItem[]): Promise<void> {
   return insertRows(tx, outbox, items);
-}
-
-export function insertEvents(tx: Db, rows: readonly NewEvent[]): Promise<void> {
-  return insertRows(tx, events, rows);
 }
 
 /** Takes rows from the line; see claim-statement.ts. */

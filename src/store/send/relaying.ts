@@ -2,6 +2,8 @@ import { sql } from "drizzle-orm";
 import { type Db, query } from "../../database/db.ts";
 import type { Failure } from "../../domain/outcome.ts";
 import { type Selected, selected } from "../columns.ts";
+import { promisedKinds, tellEvents } from "../events/fan-out.ts";
+import type { OutboxKind } from "../outbox/items.ts";
 import { messages } from "../schema.ts";
 
 const relayedFields = selected(messages, "m", [
@@ -24,6 +26,9 @@ export function listRelayedMessages(db: Db, ids: readonly string[]): Promise<Rel
 export interface RelaySettlement {
   subjectId: string;
   attempt: number;
+  /** When it came to that, and the id of the event that tells it where it is the end. */
+  at: Date;
+  eventId: string;
   /** Null: there is nothing more to do. */
   dueAt: Date | null;
   /** Null where the message stays pending, or is there no more. */
@@ -33,21 +38,24 @@ export interface RelaySettlement {
 }
 
 /**
- * Writes down what attempts came to: the message's status and the end of its outbox row, or the next attempt, in one statement.
- * Only the claim that is in force may write: a process that was stopped past its lease must not undo what another did
- * meanwhile. Answers whose claim was in force.
+ * Writes down what attempts came to: the message's status, the event that tells it and the end of its outbox row, or the next attempt,
+ * in one statement. Only the claim that is in force may write: a process that was stopped past its lease must not undo what another
+ * did meanwhile. Answers whose claim was in force, and the kinds of what was promised.
  */
-export async function settleRelays(db: Db, settlements: readonly RelaySettlement[]): Promise<Set<string>> {
-  const rows = await query<{ subjectId: string }>(
+export async function settleRelays(
+  db: Db,
+  settlements: readonly RelaySettlement[],
+): Promise<{ inForce: Set<string>; promised: OutboxKind[] }> {
+  const rows = await query<{ subjectId: string; promised: OutboxKind[] | null }>(
     db,
     sql`with settled as materialized (
           select * from json_to_recordset(${JSON.stringify(settlements)}::json) as settled ("subjectId" text, attempt int,
-            "dueAt" timestamptz, status text, "providerMessageId" text, failure jsonb)
+            at timestamptz, "eventId" text, "dueAt" timestamptz, status text, "providerMessageId" text, failure jsonb)
         ),
         done as (
           delete from outbox o using settled
           where o.subject_id = settled."subjectId" and o.attempt = settled.attempt and o.state = 'running' and "dueAt" is null
-          returning o.subject_id
+          returning o.subject_id, o.account_id
         ),
         put_off as (
           update outbox o set state = 'waiting', due_at = "dueAt" from settled
@@ -59,8 +67,17 @@ export async function settleRelays(db: Db, settlements: readonly RelaySettlement
             provider_message_id = coalesce(settled."providerMessageId", m.provider_message_id)
           from settled join done on done.subject_id = settled."subjectId"
           where m.id = settled."subjectId" and m.status = 'pending' and settled.status is not null
-        )
-        select subject_id as "subjectId" from done union all select subject_id from put_off`,
+          returning settled."eventId" as id, done.account_id, m.inbox_id, m.thread_id, null::text as message_id,
+            'message.' || settled.status as type, settled.at as occurred_at,
+            jsonb_build_object('messageId', m.id, 'status', settled.status, 'providerMessageId', settled."providerMessageId")
+              || case when settled.failure is null then '{}' else jsonb_build_object('failure', settled.failure) end as data,
+            false as is_automated
+        ),
+        told as materialized (select * from marked),
+        ${tellEvents}
+        select subject_id as "subjectId", ${promisedKinds} from (
+          select subject_id from done union all select subject_id from put_off
+        ) settled`,
   );
-  return new Set(rows.map(({ subjectId }) => subjectId));
+  return { inForce: new Set(rows.map(({ subjectId }) => subjectId)), promised: rows[0]?.promised ?? [] };
 }

@@ -60,7 +60,7 @@ function mail(name: string, { id = name, answers = [], content = name, from, to 
 
 function inbox(id: string, facts: Partial<ReadInbox> = {}): ReadInbox {
   return {
-    ...{ id, accountId: `account of ${id}`, username: id, revision: 1, hasWebhook: false, sentOn: null, sentCount: 0 },
+    ...{ id, accountId: `account of ${id}`, username: id, revision: 1, sentOn: null, sentCount: 0 },
     ...{ messageCount: 0, inboundCount: 0, threadCount: 0, unreadCount: 0, lastMessageAt: null, lastMessageId: null },
     ...facts,
   };
@@ -141,7 +141,7 @@ describe("copies", () => {
     expect(filed([copy], had("a", "a"))).toEqual({
       receipts: ["stored"],
       ...{ threads: [], messages: [], bodies: [], attachments: [], sources: [], correspondents: [] },
-      ...{ awaitedParents: [], outboxItems: [], inboxes: [] },
+      ...{ awaitedParents: [], inboxes: [] },
     });
   });
 
@@ -283,7 +283,7 @@ describe("who has answered", () => {
 
 describe("a mail for several inboxes", () => {
   const forTwo = mail("a", { to: ["inbox", "other"] });
-  const both = [inbox("inbox"), inbox("other", { hasWebhook: true, messageCount: 4, inboundCount: 3 })];
+  const both = [inbox("inbox"), inbox("other", { messageCount: 4, inboundCount: 3 })];
 
   test("is a message in each, of one source and one body", () => {
     const { messages, bodies, sources } = filed([mail("first"), forTwo], { inboxes: both });
@@ -296,15 +296,6 @@ describe("a mail for several inboxes", () => {
     expect(sources.map(({ id, shares }) => [id, shares])).toEqual([
       ["source of first", 1],
       ["source of a", 2],
-    ]);
-  });
-
-  test("is promised to the webhook of whoever has one", () => {
-    expect(filed([forTwo], { inboxes: both }).outboxItems).toEqual([
-      {
-        ...{ subjectId: "event of a in other", kind: "webhook", accountId: "account of other", inboxId: "other" },
-        ...{ lane: "account of other", dueAt: at, createdAt: at },
-      },
     ]);
   });
 

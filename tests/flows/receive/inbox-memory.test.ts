@@ -62,6 +62,6 @@ function inbox(id: string, revision = 1): ReadInbox {
       threadCount: 0,
       unreadCount: 0,
     },
-    ...{ lastMessageAt: null, lastMessageId: null, sentOn: null, sentCount: 0, hasWebhook: false },
+    ...{ lastMessageAt: null, lastMessageId: null, sentOn: null, sentCount: 0 },
   };
 }

@@ -9,7 +9,7 @@ import { envelopeTo } from "../../support/arrivals.ts";
 import { enginesHere } from "../../support/engines.ts";
 import { type MailFields, mailOf } from "../../support/mail.ts";
 import { mailingList, shuffled } from "../../support/mailing-list.ts";
-import { countRows, storedAttachments, storedBytes, storedMessages } from "../../support/stored.ts";
+import { countEvents, countRows, storedAttachments, storedBytes, storedMessages } from "../../support/stored.ts";
 import { type SeenStatement, watchedDb } from "../../support/watched-db.ts";
 import { watchesClock } from "../../support/watches-clock.ts";
 import type { World, WorldInbox } from "../../support/world.ts";
@@ -337,7 +337,7 @@ for (const engine of enginesHere()) {
         expect(await receive(mail, inbox)).toBe("stored");
         expect(await receive(mail, inbox)).toBe("stored");
         expect(await messages(inbox)).toHaveLength(1);
-        expect(await countRows(db(), "events", inbox.id)).toBe(1);
+        expect(await countEvents(db(), "message.received", inbox.id)).toBe(1);
         expect(await countRows(db(), "outbox", inbox.id)).toBe(1);
       });
 
@@ -349,7 +349,7 @@ for (const engine of enginesHere()) {
         );
         expect(new Set(receipts)).toEqual(new Set(["stored"]));
         expect(await messages(inbox)).toHaveLength(1);
-        expect(await countRows(db(), "events", inbox.id)).toBe(1);
+        expect(await countEvents(db(), "message.received", inbox.id)).toBe(1);
         expect(await totalsOf(world(), inbox)).toEqual({ messages: 1, inbound: 1, threads: 1, unread: 1 });
       });
 
@@ -380,7 +380,7 @@ for (const engine of enginesHere()) {
           const receiver = receiverOf(deps());
           for (let time = 0; time < 3; time += 1) expect(await receiver(alert, inbox)).toBe("stored");
           expect(await messages(inbox)).toHaveLength(3);
-          expect(await countRows(db(), "events", inbox.id)).toBe(3);
+          expect(await countEvents(db(), "message.received", inbox.id)).toBe(3);
         });
 
         test("and twenty times at once, in one batch and in many", async () => {
@@ -466,7 +466,7 @@ for (const engine of enginesHere()) {
         expect(stored.map(({ toAddr }) => toAddr)).toEqual(inboxes.map(({ address }) => address));
         expect(new Set(stored.map(({ id }) => id)).size).toBe(3);
         expect(new Set(stored.map(({ sourceId }) => sourceId)).size).toBe(1);
-        for (const inbox of inboxes) expect(await countRows(db(), "events", inbox.id)).toBe(1);
+        for (const inbox of inboxes) expect(await countEvents(db(), "message.received", inbox.id)).toBe(1);
         expect(await sharesOf(world(), stored[0]?.sourceId)).toBe(3);
       });
 
@@ -654,7 +654,7 @@ for (const engine of enginesHere()) {
         ]);
         expect(settled.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
         expect((await messages(inbox)).map(({ rfcMessageId }) => rfcMessageId)).toEqual(["a@x.example", "b@x.example"]);
-        expect(await countRows(db(), "events", inbox.id)).toBe(2);
+        expect(await countEvents(db(), "message.received", inbox.id)).toBe(2);
       });
     });
 
@@ -673,7 +673,7 @@ for (const engine of enginesHere()) {
       await using _ = quiet;
       const inbox = await quiet.inbox();
       await receiverOf(quiet.service.deps)({ messageId: "a@x.example" }, inbox);
-      expect(await countRows(quiet.service.deps.db.api, "events")).toBe(1);
+      expect(await countEvents(quiet.service.deps.db.api, "message.received")).toBe(1);
       expect(await countRows(quiet.service.deps.db.api, "outbox")).toBe(0);
     });
     const start = worldsOn(engine);
@@ -706,7 +706,7 @@ for (const engine of enginesHere()) {
           );
           expect(receipts).toEqual(Array(20).fill("stored"));
           expect(await messages(inbox)).toHaveLength(1);
-          expect(await countRows(db(), "events", inbox.id)).toBe(1);
+          expect(await countEvents(db(), "message.received", inbox.id)).toBe(1);
         });
 
         test("with mails for many of the same inboxes wait for each other, and none dies of it", async () => {

@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { sql } from "drizzle-orm";
+import { query } from "../../../src/database/db.ts";
 import { examples } from "../../../src/http/document/examples.ts";
+import { insertEvents } from "../../../src/store/events/fan-out.ts";
 import { mailOf } from "../../support/mail.ts";
 import { dereferenced, expectWholeDocument } from "../../support/openapi.ts";
 import { startReceiver } from "../../support/receiver.ts";
@@ -86,12 +89,35 @@ describe("The document of the service", () => {
   test("says of an event what a webhook is sent", async () => {
     const receiver = await startReceiver();
     await world.api("/v1/webhook", { method: "PUT", body: { url: receiver.url } });
+    const { api: db } = world.service.deps.db;
+    await query(db, sql`update webhooks set event_types = '{*}'`);
     await world.api("/v1/webhook/test", { method: "POST" });
     const inbox = await world.inbox("ada");
     await world.deliver(mailOf({ subject: "Your order" }), inbox.address);
-    const deliveries = [await receiver.request(1), await receiver.request(2)];
+    for (const to of [inbox.address, inbox.address.replace("ada", "nobody")]) {
+      const body = { to, subject: "Hello", body: "Hello" };
+      await world.api(`/v1/inboxes/${inbox.id}/send`, { method: "POST", body, headers: { "Idempotency-Key": to } });
+    }
+    const heard = new Map<string, { headers: Node; event: Node }>();
+    const hear = async (count: number) => {
+      for (let number = 1; heard.size < count; number += 1) {
+        const { headers, body } = await receiver.request(number);
+        const event = JSON.parse(body);
+        heard.set(event.event, { headers, event });
+      }
+    };
+    await hear(5);
+    await world.api(`/v1/inboxes/${inbox.id}`, { method: "DELETE" });
+    await hear(6);
+    const data = { webhookId: examples.webhookId, url: examples.webhookUrl, reason: "failing" as const };
+    const disabled = { id: examples.eventId, inboxId: null, threadId: null, messageId: null, data };
+    const [account] = await query<{ id: string }>(db, sql`select id from accounts`);
+    await insertEvents(db, [
+      { ...disabled, accountId: account?.id ?? "", type: "webhook.disabled", occurredAt: new Date() },
+    ]);
+    await hear(7);
     await receiver.close();
-    const told = deliveries.map(({ headers, body }) => ({ headers, event: JSON.parse(body) }));
+    const told = [...heard.values()];
     expect(told.map(({ event }) => event.event).sort()).toEqual(Object.keys(document.webhooks).sort());
     for (const { headers, event } of told) {
       const { post } = whole.webhooks[event.event];

@@ -2,9 +2,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import { sql } from "drizzle-orm";
 import { query, transaction } from "../../../src/database/db.ts";
 import { deleteInbox } from "../../../src/flows/account/delete-inbox.ts";
+import { insertEvents } from "../../../src/store/events/fan-out.ts";
 import { migrate } from "../../../src/store/migrate.ts";
 import { settleDeliveries } from "../../../src/store/outbox/deliveries.ts";
-import { insertEvents } from "../../../src/store/outbox/outbox.ts";
 import { type EngineUnderTest, enginesHere, openEngine } from "../../support/engines.ts";
 import { eventsDoor } from "../../support/events-door.ts";
 import { untilLogShowsAll } from "../../support/log-horizon.ts";
@@ -95,12 +95,12 @@ for (const engine of enginesHere()) {
         await door.receive(inbox, { subject: "model" });
         const [model] = await query<{ threadId: string; messageId: string }>(
           under.db.api,
-          sql`select thread_id as "threadId", message_id as "messageId" from events where inbox_id = ${inbox.id}`,
+          sql`select thread_id as "threadId", message_id as "messageId" from events where inbox_id = ${inbox.id} and type = 'message.received'`,
         );
         if (model === undefined) throw new Error("No event to copy");
         await untilLogShowsAll(under.db.api);
         const late = { id: door.deps.newId("evt", door.clock.now()), accountId: id, inboxId: inbox.id, ...model };
-        await insertEvents(tx, [{ ...late, type: "message.received", occurredAt: door.clock.now() }]);
+        await insertEvents(tx, [{ ...late, type: "message.received", occurredAt: door.clock.now(), data: null }]);
         written.resolve();
         await mayCommit.promise;
       });

@@ -63,15 +63,16 @@ for (const engine of enginesHere()) {
       return inbox;
     }
 
-    function file(inbox: ReadInbox): Promise<ReadInbox[] | undefined> {
+    async function file(inbox: ReadInbox): Promise<ReadInbox[] | undefined> {
       const seq = inbox.messageCount + 1;
       const inboxes = [{ ...inbox, messageCount: seq }];
-      const none = { attachments: [], sources: [], outboxItems: [], correspondents: [], awaitedParents: [] };
+      const none = { attachments: [], sources: [], correspondents: [], awaitedParents: [] };
       const rows = {
         threads: [thread],
         messages: [{ ...message, id: `msg_${++filed}`, eventId: `evt_${filed}`, seq }],
       };
-      return insertMails(under.db.mail, { ...none, ...rows, bodies: [{ text: "Hello", html: undefined }], inboxes });
+      const bodies = [{ text: "Hello", html: undefined }];
+      return (await insertMails(under.db.mail, { ...none, ...rows, bodies, inboxes }))?.inboxes;
     }
 
     const asOlderProcess = (changes: SQL) => sql`update inboxes set ${changes} where id = 'ibx_1'`;

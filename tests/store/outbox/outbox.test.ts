@@ -188,7 +188,14 @@ for (const engine of enginesHere()) {
       expect(await claim({ kind: kinds.relay, lanes })).toEqual([]);
       const [sent] = first.filter(({ subjectId }) => subjectId === ids[0]);
       if (sent === undefined) throw new Error("Not claimed");
-      const nothing = { dueAt: null, status: null, providerMessageId: null, failure: null };
+      const nothing = {
+        at: after(0),
+        eventId: "evt_0",
+        dueAt: null,
+        status: null,
+        providerMessageId: null,
+        failure: null,
+      };
       await settleRelays(under.db.work, [{ subjectId: sent.subjectId, attempt: 1, ...nothing }]);
       expect(idsOf(await claim({ kind: kinds.relay, lanes }))).toEqual([String(ids[1])]);
     });
@@ -277,9 +284,9 @@ for (const engine of enginesHere()) {
           settleDeliveries(under.db.work, [
             { subjectId, attempt, dueAt, isForgiven: false, logged: null, disables: null },
           ]),
-        relay: (subjectId: string, attempt: number, dueAt: Date | null) => {
-          const outcome = { status: null, providerMessageId: null, failure: null };
-          return settleRelays(under.db.work, [{ subjectId, attempt, dueAt, ...outcome }]);
+        relay: async (subjectId: string, attempt: number, dueAt: Date | null) => {
+          const outcome = { at: after(0), eventId: "evt_0", status: null, providerMessageId: null, failure: null };
+          return (await settleRelays(under.db.work, [{ subjectId, attempt, dueAt, ...outcome }])).inForce;
         },
       };
 

@@ -1,0 +1,61 @@
+import { type IncludedOfMessage, type ToldEvent, toldEvent } from "../../domain/events/payload.ts";
+import type { IncludeWord } from "../../domain/events/subscription.ts";
+import type { ToldEventRow } from "../../store/events/told.ts";
+import type { ListedAttachment } from "../../store/mail/attachments.ts";
+import type { IncludedRow } from "../../store/mail/included.ts";
+import { type AttachmentLinks, linkedAttachments } from "../read/attachment-links.ts";
+
+export interface TellDeps {
+  links: Pick<AttachmentLinks, "attachmentUrl">;
+}
+
+/** An event with all that is to be told of it; `bodyText` is null where there is no message. */
+export type WholeEvent = ToldEventRow & {
+  id: string;
+  attachments: readonly ListedAttachment[];
+  /** Read where something is asked for beside the event itself. */
+  included: IncludedRow | undefined;
+};
+
+/** What goes over the wire of an event, with links that are fresh at this instant. Undefined where what it tells of is gone. */
+export async function tellEvent(
+  { links }: TellDeps,
+  event: WholeEvent,
+  include: readonly IncludeWord[],
+  at: Date,
+): Promise<ToldEvent | undefined> {
+  const { messageId, bodyText } = event;
+  if (messageId === null || bodyText === null) return toldEvent({ ...event, message: undefined }, nothingShown);
+  const attachments = await linkedAttachments(links, messageId, event.attachments, at);
+  const message = {
+    id: messageId,
+    rfcMessageId: event.rfcMessageId ?? "",
+    fromAddr: event.fromAddr ?? "",
+    toAddr: event.toAddr ?? "",
+    cc: event.cc ?? [],
+    subject: event.subject ?? "",
+    bodyText,
+    createdAt: event.receivedAt ?? event.occurredAt,
+  };
+  const included = event.included === undefined ? {} : includedOf(event.included, message, include);
+  return toldEvent({ ...event, message }, { attachments, included });
+}
+
+function includedOf(
+  row: IncludedRow,
+  { subject, bodyText }: { subject: string; bodyText: string },
+  include: readonly IncludeWord[],
+): IncludedOfMessage {
+  const { bodyHtml, fromName, replyTo, automated } = row;
+  return {
+    ...(include.includes("html") && { html: { bodyHtml, fromName, replyTo } }),
+    ...(include.includes("extracted") && { extracted: extractionOf({ ...row, subject, bodyText }) }),
+    ...(include.includes("automated") && { automated: { automated } }),
+  };
+}
+
+const nothingShown = { attachments: [], included: {} };
+
+function extractionOf({ bodyText, bodyHtml }: IncludedRow & { bodyText: string; subject: string }) {
+  return { extractedText: bodyText, extractedHtml: bodyHtml, codes: [], links: [] };
+}

@@ -1,0 +1,16 @@
+import { sql } from "drizzle-orm";
+import { arrayOf, type Db, query } from "../../database/db.ts";
+import { type Selected, selected } from "../columns.ts";
+import { messages } from "../schema.ts";
+
+const includedFields = selected(messages, "m", [
+  ...(["id", "direction", "fromName", "replyTo", "bodyHtml", "inReplyTo", "automated"] as const),
+]);
+
+/** What an event tells of a message only to those who ask for it, or what that is made of. */
+export type IncludedRow = Selected<typeof includedFields>;
+
+export async function listIncluded(db: Db, messageIds: readonly string[]): Promise<IncludedRow[]> {
+  if (messageIds.length === 0) return [];
+  return query(db, sql`select ${includedFields} from messages m where m.id = any(${arrayOf("text", messageIds)})`);
+}
