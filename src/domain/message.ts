@@ -1,3 +1,5 @@
+import type { MailSigns } from "./receive/automated.ts";
+
 /** Mail as values. Bytes become these in mail/parse.ts, and these become bytes in mail/compose.ts. */
 
 /** A bare address (`jane@example.com`) with the name that its owner gives it. */
@@ -23,6 +25,8 @@ export interface ParsedMail {
   bodyText: string;
   bodyHtml: string | undefined;
   attachments: readonly ParsedAttachment[];
+  /** By which robots say that they are. */
+  signs: MailSigns;
   /** False when the parser gave up (too big, too deep, too slow): the mail is kept raw, with what is known. */
   complete: boolean;
 }

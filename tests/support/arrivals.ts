@@ -21,6 +21,7 @@ export function parsedMail(fields: Partial<ParsedMail> = {}): ParsedMail {
     bodyText: "Hello Ada",
     bodyHtml: undefined,
     attachments: [],
+    signs: {},
     complete: true,
     ...fields,
   };

@@ -174,6 +174,7 @@ const emptyMail: ParsedMail = {
   bodyText: "Hello",
   bodyHtml: undefined,
   attachments: [],
+  signs: {},
   complete: true,
 };
 

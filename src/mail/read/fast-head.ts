@@ -1,4 +1,5 @@
 import type { Named } from "./addresses.ts";
+import { isSign, type NotedSigns, noteSign } from "./signs.ts";
 import { trimBlanks } from "./white-space.ts";
 
 /** What the head of a mail says that it is listed by. */
@@ -11,6 +12,8 @@ export interface Listed {
   messageId: string | undefined;
   inReplyTo: string | undefined;
   references: string | undefined;
+  /** What tells of a robot (domain/receive/automated.ts). */
+  signs: NotedSigns;
 }
 
 /**
@@ -20,11 +23,13 @@ export interface Listed {
  */
 export function fastHead(head: string): Listed | undefined {
   const fields = new Map<string, string[]>();
+  const signs: NotedSigns = {};
   for (const line of unfolded(head)) {
     const colon = line.indexOf(":");
     const name = line.slice(0, Math.max(colon, 0));
     if (!fieldName.test(name) || line.includes("\r") || line.includes("\n")) return undefined;
     const key = name.toLowerCase();
+    if (isSign(key)) noteSign(signs, key, trimBlanks(line, colon + 1));
     if (!listed.has(key)) continue;
     const value = trimBlanks(line, colon + 1);
     // An encoded word, or ISO-2022-JP.
@@ -48,6 +53,7 @@ export function fastHead(head: string): Listed | undefined {
     messageId: textOf("message-id"),
     inReplyTo: textOf("in-reply-to"),
     references: textOf("references"),
+    signs,
   };
 }
 

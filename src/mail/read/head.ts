@@ -2,6 +2,7 @@ import { mailboxesIn, type Named } from "./addresses.ts";
 import { tellingCharset } from "./charset.ts";
 import { charsetOfWord, decodeWords, withWordsAsAtoms } from "./encoded-words.ts";
 import type { Listed } from "./fast-head.ts";
+import { isSign, type NotedSigns, noteSign } from "./signs.ts";
 import { trimBlanks } from "./white-space.ts";
 
 /** How much of a header block is read. */
@@ -21,7 +22,7 @@ export function readHead(
   charsets: Iterable<string | undefined>,
   limits: HeadLimits = headLimits,
 ): { listed: Listed; whole: boolean } {
-  const { fields, whole } = listedFields(block, limits);
+  const { fields, signs, whole } = listedFields(block, limits);
   const valuesOf = (name: string) => fields.filter((field) => field.name === name).map(({ value }) => value);
   const rawCharset = tellingCharset([...fields.map(({ value }) => charsetOfWord(value)), ...charsets]);
   const textOf = (name: string) => decodeWords(valuesOf(name)[0] ?? "", rawCharset) || undefined;
@@ -36,6 +37,7 @@ export function readHead(
     messageId: textOf("message-id"),
     inReplyTo: textOf("in-reply-to"),
     references: textOf("references"),
+    signs,
   };
   return { listed, whole };
 }
@@ -53,13 +55,18 @@ interface Field {
 }
 
 /** Fields are cut and left out one by one, so that a million addresses in To don't cost the Subject. */
-function listedFields(block: Buffer, limits: HeadLimits): { fields: Field[]; whole: boolean } {
+function listedFields(block: Buffer, limits: HeadLimits): { fields: Field[]; signs: NotedSigns; whole: boolean } {
   const fields: Field[] = [];
+  const signs: NotedSigns = {};
   const seen = new Set<string>();
   let whole = true;
   let left = limits.blockBytes;
   for (const field of fieldsOf(block)) {
     const name = nameOf(field);
+    // Noted wherever it stands: of each a few bytes are kept.
+    if (isSign(name) && signs[name] === undefined) {
+      noteSign(signs, name, unfolded(field.subarray(0, limits.fieldBytes)));
+    }
     // Past the limit each field that the mail is listed by still has its one place.
     if (field.length > left && (!listedNames.has(name) || seen.has(name))) {
       whole = false;
@@ -71,7 +78,7 @@ function listedFields(block: Buffer, limits: HeadLimits): { fields: Field[]; who
     left -= kept.length;
     if (listedNames.has(name)) fields.push({ name, value: unfolded(kept) });
   }
-  return { fields, whole };
+  return { fields, signs, whole };
 }
 
 const listedNames = new Set("from sender to cc reply-to subject message-id in-reply-to references".split(" "));

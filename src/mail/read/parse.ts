@@ -15,7 +15,8 @@ import { headLimits, readHead } from "./head.ts";
 import { type Outline, outlineOf } from "./outline.ts";
 import { fileNameOf, isFile, type Part } from "./part.ts";
 import { processPool, type QueueEntry } from "./process-pool.ts";
-import { parameterOf } from "./structured.ts";
+import { withReportType } from "./signs.ts";
+import { parameterOf, type StructuredValue } from "./structured.ts";
 import { decodeTransfer } from "./transfer-encoding.ts";
 
 export interface ParseOptions {
@@ -123,7 +124,7 @@ async function parseOutlined(raw: Buffer, outline: Outline, options: ParseOption
   const files = parts.filter(isFile);
   const attachments = attachmentsOf(raw, parts, files.slice(0, maxAttachments));
   const whole = outline.whole && head.whole && bodies.whole && files.length <= maxAttachments;
-  return toParsedMail({ head: head.listed, bodies, attachments, whole }, raw, options);
+  return toParsedMail({ head: head.listed, type: parts[0]?.type, bodies, attachments, whole }, raw, options);
 }
 
 function headOf(raw: Buffer, parts: readonly Part[]): { listed: Listed; whole: boolean } {
@@ -143,13 +144,15 @@ export async function parseHead(raw: Uint8Array, options: ParseOptions): Promise
   const { parts } = outlineOf(block);
   const limits = { blockBytes: 32 * 1024, fieldBytes: 8 * 1024 };
   const head = readHead(block.subarray(parts[0]?.headStart, parts[0]?.headEnd), charsetsOf(parts), limits).listed;
-  return toParsedMail({ head, bodies: noBodies, attachments: [], whole: false }, raw, options);
+  const read = { head, type: parts[0]?.type, bodies: noBodies, attachments: [], whole: false };
+  return toParsedMail(read, raw, options);
 }
 
 const noBodies: Bodies = { text: undefined, html: undefined, whole: false };
 
 interface Read {
   head: Listed;
+  type: StructuredValue | undefined;
   bodies: Bodies;
   attachments: ParsedAttachment[];
   whole: boolean;
@@ -165,7 +168,11 @@ const maxAttachments = 1000;
 const maxAddressLength = 512;
 const maxNameLength = 998;
 
-function toParsedMail({ head, bodies, attachments, whole }: Read, raw: Uint8Array, options: ParseOptions): ParsedMail {
+function toParsedMail(
+  { head, type, bodies, attachments, whole }: Read,
+  raw: Uint8Array,
+  options: ParseOptions,
+): ParsedMail {
   const messageId = head.messageId === undefined ? undefined : bareMessageId(head.messageId);
   let complete = whole;
 
@@ -202,6 +209,7 @@ function toParsedMail({ head, bodies, attachments, whole }: Read, raw: Uint8Arra
     bodyText: within(maxBodyLength, withoutControls(text)),
     bodyHtml,
     attachments,
+    signs: withReportType(head.signs, type),
     complete,
   };
 }

@@ -31,6 +31,7 @@ function mail(name: string, { id = name, answers = [], content = name, from, to 
     bodyText: `Text of ${name}`,
     bodyHtml: undefined,
     attachments: [],
+    signs: {},
     complete: true,
     ...rest.mail,
   };

@@ -32,6 +32,10 @@ describe("the head of a machine's mail", () => {
       "fields that don't count, whatever they hold",
       'X-Odd: =?utf-8?q?=C3=A4?= "(<\r\nReceived: from a (b) by c; now\r\nFrom: a@x.example\r\n',
     ],
+    [
+      "signs of a robot, folded, twice, empty, with comments, parameters and encoded words",
+      'auto-submitted:\r\nAuto-Submitted: Auto-Replied (x); a=b\r\nAUTO-SUBMITTED: no\r\nList-Id: =?utf-8?q?a?=\r\n <A.b>\r\nX-Autoreply: "(\r\n',
+    ],
     ["nothing", ""],
     ["the empty line along", "Subject: one\r\n\r\n"],
     ["a colon in the subject", "Subject: Re: [x] 10:30\r\n"],
@@ -90,6 +94,9 @@ describe("the head of a machine's mail", () => {
         "Date",
         "X-A",
         "Content-Type",
+        "Auto-Submitted",
+        "List-Id",
+        "Report-Type",
       ],
       ...[
         ":",
@@ -157,6 +164,8 @@ describe("the head of a machine's mail", () => {
       "References",
       "X-A",
       "from",
+      "Precedence",
+      "X-Auto-Response-Suppress",
     );
     const fold = fc.constantFrom("", "", "\r\n ", "\r\n\t");
     const likelyHead = fc

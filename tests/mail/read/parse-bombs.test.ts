@@ -174,6 +174,7 @@ describe("where the process apart is of no help", () => {
       bodyText: "",
       bodyHtml: undefined,
       attachments: [],
+      signs: {},
       complete: false,
     });
   });

@@ -56,6 +56,7 @@ describe("an ordinary mail", () => {
       bodyText: "Hello\n\nJane",
       bodyHtml: undefined,
       attachments: [],
+      signs: {},
       complete: true,
     });
   });
@@ -105,6 +106,7 @@ describe("an ordinary mail", () => {
       subject: "",
       bodyText: "",
       attachments: [],
+      signs: {},
       complete: true,
     });
     expect(parsed.messageId).toEndWith("@inbox.localhost");
