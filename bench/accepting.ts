@@ -26,7 +26,13 @@ const deps = {
   log,
   newId: idMaker(realWorld.randomBytes),
   mailDomain: "inbox.localhost",
-  limits: perPlan(() => ({ sendsPerMinute: 0, sendsPerDay: 0, coldRecipientDaily: 0, inboxesPerDay: 0 })),
+  limits: perPlan(() => ({
+    sendsPerMinute: 0,
+    sendsPerDay: 0,
+    coldRecipientDaily: 0,
+    inboxesPerDay: 0,
+    loopEchoes: 0,
+  })),
   nudge: () => undefined,
 };
 await seedFirstAccount(deps, { apiKey: benchKey, webhookUrl: undefined, webhookSecret: undefined, plan: "developer" });

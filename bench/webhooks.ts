@@ -308,7 +308,13 @@ async function workerDeps(db: Database): Promise<WorkerDeps> {
     newId: idMaker(randomBytes),
     log: pino({ level: "warn" }, process.stderr),
     mailDomain: "inbox.localhost",
-    limits: perPlan(() => ({ sendsPerMinute: 0, sendsPerDay: 0, coldRecipientDaily: 0, inboxesPerDay: 0 })),
+    limits: perPlan(() => ({
+      sendsPerMinute: 0,
+      sendsPerDay: 0,
+      coldRecipientDaily: 0,
+      inboxesPerDay: 0,
+      loopEchoes: 0,
+    })),
     nudge: () => undefined,
     relay: {
       send: () => Promise.reject(new Error("No mail goes out here")),

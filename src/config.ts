@@ -146,6 +146,7 @@ export function readConfig(env: Environment, isTerminal = false): Config {
       sendsPerDay: limit("SENDS_PER_DAY", 200),
       coldRecipientDaily: limit("COLD_RECIPIENT_DAILY", 20),
       inboxesPerDay: limit("INBOXES_PER_DAY", 100),
+      loopEchoes: limit("LOOP_ECHOES", 3),
     }),
     sendWaitMs: integer("SEND_WAIT_MS", 2000, 0, 30_000),
     maxQueueHours: integer("MAX_QUEUE_HOURS", 48, 1, 24 * 30),
@@ -199,6 +200,7 @@ export function describeConfig(config: Config): Record<string, string | number> 
     SENDS_PER_DAY: describeLimit(config.limits, "sendsPerDay"),
     COLD_RECIPIENT_DAILY: describeLimit(config.limits, "coldRecipientDaily"),
     INBOXES_PER_DAY: describeLimit(config.limits, "inboxesPerDay"),
+    LOOP_ECHOES: describeLimit(config.limits, "loopEchoes"),
     SEND_WAIT_MS: config.sendWaitMs,
     MAX_QUEUE_HOURS: config.maxQueueHours,
     RELAY_RETRY_SECONDS: config.relayRetrySeconds.join(","),
@@ -221,6 +223,7 @@ function limitsOf(byName: Record<LimitName, Readonly<Record<Plan, number>>>): Pl
     sendsPerDay: byName.sendsPerDay[plan],
     coldRecipientDaily: byName.coldRecipientDaily[plan],
     inboxesPerDay: byName.inboxesPerDay[plan],
+    loopEchoes: byName.loopEchoes[plan],
   }));
 }
 

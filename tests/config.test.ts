@@ -11,7 +11,13 @@ test("nothing needs to be set", () => {
   const { databaseUrl, outbound, limits, allowPrivateWebhooks } = readConfig({});
   expect(databaseUrl).toBeUndefined();
   expect(outbound).toEqual({ kind: "sandbox" });
-  expect(limits.free).toEqual({ sendsPerMinute: 10, sendsPerDay: 200, coldRecipientDaily: 20, inboxesPerDay: 100 });
+  expect(limits.free).toEqual({
+    sendsPerMinute: 10,
+    sendsPerDay: 200,
+    coldRecipientDaily: 20,
+    inboxesPerDay: 100,
+    loopEchoes: 3,
+  });
   expect(allowPrivateWebhooks).toBe(true);
 });
 

@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander";
+import { type AutoSubmitted, autoSubmittedValues } from "../domain/automated.ts";
 import { realWorld } from "../service/time-and-chance.ts";
 import { type ApiClient, apiClient, ofServer, type ServerOptions } from "./api-client.ts";
 import { reporting } from "./cli.ts";
@@ -17,6 +18,8 @@ interface SendOptions extends ServerOptions {
   quote: boolean;
   key?: string;
   async?: boolean;
+  autoSubmitted?: AutoSubmitted;
+  ignoreLoop?: boolean;
 }
 
 /** What the API answers, and what a caller would ask next. */
@@ -51,6 +54,10 @@ export function sendCommand(program: Command): void {
       .option("--reply-to <address>", "where answers shall go instead of to the inbox")
       .option("--thread <id>", "thread to reply in")
       .option("--no-quote", "reply without a copy of what is replied to")
+      .addOption(
+        new Option("--auto-submitted <kind>", "say in the mail that a program wrote it").choices(autoSubmittedValues),
+      )
+      .option("--ignore-loop", "with --thread: send also to a robot that has answered each mail")
       .option("--key <key>", "idempotency key: the same key sends once; made where left out")
       .option("--async", "don't wait for the first attempt to deliver it"),
     send,
@@ -60,6 +67,7 @@ export function sendCommand(program: Command): void {
 
 async function send(options: SendOptions): Promise<Sent> {
   const { from, to, subject, replyTo, thread, quote, key, async: isAsync = false, ...rest } = options;
+  const { autoSubmitted, ignoreLoop } = options;
   if (!quote && thread === undefined) throw new UsageError("Cannot send: --no-quote is for replies, with --thread");
   const api = apiClient(rest);
   const bodies = await bodiesOf(rest);
@@ -67,7 +75,10 @@ async function send(options: SendOptions): Promise<Sent> {
   const idempotencyKey = key ?? realWorld.randomBytes(16).toHex();
   const { body: sent, headers } = await api.askWhole<Omit<Sent, "replayed">>("POST", `/v1/inboxes/${id}/send`, {
     headers: { "idempotency-key": idempotencyKey, ...(isAsync && { prefer: "respond-async" }) },
-    body: { to, subject, ...bodies, replyTo, threadId: thread, ...(!quote && { includeQuote: false }) },
+    body: {
+      ...{ to, subject, ...bodies, replyTo, threadId: thread, autoSubmitted, ignoreLoop },
+      ...(!quote && { includeQuote: false }),
+    },
   });
   const replayed = headers.get("idempotent-replayed") === "true";
   if (sent.status !== "failed") return { ...sent, replayed, idempotencyKey };

@@ -9,6 +9,7 @@ export interface Limits {
   sendsPerDay: number;
   coldRecipientDaily: number;
   inboxesPerDay: number;
+  loopEchoes: number;
 }
 
 export type LimitName = keyof Limits;
@@ -163,9 +164,14 @@ function secondsUntil(at: Date, now: Date): number {
   return Math.max(0, Math.ceil((at.getTime() - now.getTime()) / 1000));
 }
 
-type LimitReason = "rate_limit_exceeded" | "daily_limit_exceeded" | "cold_outreach_limit" | "inbox_creation_limit";
+type LimitReason =
+  | "rate_limit_exceeded"
+  | "daily_limit_exceeded"
+  | "cold_outreach_limit"
+  | "inbox_creation_limit"
+  | "loop_detected";
 
-function overLimit(
+export function overLimit(
   reason: LimitReason,
   what: string,
   limit: number,

@@ -1,4 +1,4 @@
-import type { MailSigns } from "./receive/automated.ts";
+import type { AutoSubmitted, MailSigns } from "./automated.ts";
 
 /** Mail as values. Bytes become these in mail/parse.ts, and these become bytes in mail/compose.ts. */
 
@@ -54,4 +54,6 @@ export interface OutgoingMail {
   bodyHtml: string | undefined;
   inReplyTo: string | undefined;
   references: readonly string[];
+  /** That a program wrote it, and why; undefined where nothing is said of that. */
+  autoSubmitted: AutoSubmitted | undefined;
 }

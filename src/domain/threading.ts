@@ -16,6 +16,14 @@ export function namedAncestors({ inReplyTo, references }: ThreadingHeaders): str
   return nearestAndRoot([...new Set([...inReplyTo, ...references.toReversed()])], mostAncestors);
 }
 
+/** What a mail says that it answers. One that no field of a mail of ours could name again is left out (RFC 5322 §2.1.1). */
+export function namedParent({ inReplyTo, references }: ThreadingHeaders): string | undefined {
+  const parent = inReplyTo[0] ?? references.at(-1);
+  return parent !== undefined && parent.length <= mostIdCharacters ? parent : undefined;
+}
+
+const mostIdCharacters = 998;
+
 /** Branches of a conversation that have no near mail in common still have its root. */
 function nearestAndRoot(ids: readonly string[], most: number): string[] {
   return ids.length <= most ? [...ids] : [...ids.slice(0, most - 1), ...ids.slice(-1)];

@@ -8,6 +8,7 @@ import type { DeliverySettlement } from "../store/outbox/deliveries.ts";
 import type { RelaySettlement } from "../store/send/relaying.ts";
 import type { WebhookClient, WebhookReply } from "../webhook/client.ts";
 import type { WorkerObserver } from "../workers/scheduler.ts";
+import { countingAutomated, type Receive } from "./automated-mail.ts";
 import type { Histogram, Registry } from "./registry.ts";
 
 type Accept = MailDoor["accept"];
@@ -17,6 +18,8 @@ type SendEmail = (request: SendRequest) => Promise<SendResult>;
 export interface Watch {
   /** Mail from outside comes by `smtp`, our own mail to ourselves by `internal`. */
   accept(way: "smtp" | "internal", accept: Accept): Accept;
+  /** Of mail that was read, at once or later. */
+  receive(receive: Receive): Receive;
   send(send: SendEmail): SendEmail;
   relay(relay: Relay): Relay;
   webhooks(client: WebhookClient): WebhookClient;
@@ -29,6 +32,7 @@ export interface Watch {
 /** Each part as it is: nothing is counted. */
 export const unwatched: Watch = {
   accept: (_way, accept) => accept,
+  receive: (receive) => receive,
   send: (send) => send,
   relay: (relay) => relay,
   webhooks: (client) => client,
@@ -44,6 +48,7 @@ const networkBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 
 export function watch(metrics: Registry): Watch {
   return {
     accept: watchedAccept(metrics),
+    receive: countingAutomated(metrics),
     send: watchedSend(metrics),
     relay: watchedRelay(metrics),
     webhooks: watchedWebhooks(metrics),
@@ -102,6 +107,7 @@ function watchedSend(metrics: Registry): Watch["send"] {
   const of = (outcome: string, reason = "") => sends({ outcome, reason });
   const accepted = of("accepted");
   const replayed = of("replayed");
+  const loop = of("loop", "loop_detected");
   const unavailable = of("unavailable");
   const failed = of("error");
   return (send) => async (request) => {
@@ -110,6 +116,7 @@ function watchedSend(metrics: Registry): Watch["send"] {
       const result = await send(request);
       if (result.kind === "accepted") accepted.add();
       else if (result.kind === "replayed") replayed.add();
+      else if (result.refusal.reason === "loop_detected") loop.add();
       else of("refused", result.refusal.reason).add();
       return result;
     } catch (error) {

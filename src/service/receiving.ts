@@ -15,13 +15,13 @@ export interface Receiving {
   receiveUnparsed: WorkerDeps["receiveUnparsed"];
 }
 
-export function openReceiving({ config, deps, opened }: Opening): Receiving {
+export function openReceiving({ config, deps, watch, opened }: Opening): Receiving {
   const parser = mailParser({
     mailDomain: config.mailDomain,
     onFault: (fault) => deps.log.warn({ fault }, "parser failed"),
   });
   opened.push(parser.close);
-  const receiving = { ...deps, parse: parser.parseQueued, receive: mailReceiver(deps) };
+  const receiving = { ...deps, parse: parser.parseQueued, receive: watch.receive(mailReceiver(deps)) };
   return {
     door: mailDoor({ ...receiving, operatorInbox: config.operatorInbox }),
     receiveUnparsed: (mail, claim, signal) => receiveUnparsed(receiving, mail, claim, signal),

@@ -15,7 +15,7 @@ import {
   timestamp,
   uuid,
 } from "drizzle-orm/pg-core";
-import type { Automated } from "../domain/automated.ts";
+import { type Automated, autoSubmittedValues } from "../domain/automated.ts";
 import type { EventData } from "../domain/events/event-data.ts";
 import { eventTypes } from "../domain/events/event-types.ts";
 import type { FoundRecipient, MailClient } from "../domain/receive/inbound-mail.ts";
@@ -216,8 +216,9 @@ export const messages = pgTable(
     sourceId: id(),
     /** Size of the raw source. */
     sizeBytes: integer(),
-    /** Outbound only: what In-Reply-To and References of the mail say. */
+    /** What the mail answers: what In-Reply-To of ours says, and what another's names as its parent. */
     inReplyTo: text(),
+    /** Outbound only: what References of the mail say. */
     referenceIds: text().array(),
     providerMessageId: text(),
     failure: jsonb().$type<{ code: number | null; enhancedCode: string | null; message: string }>(),
@@ -228,7 +229,7 @@ export const messages = pgTable(
     /** Inbound only: by what it shows that no person wrote it; null where it shows nothing. Older mail has none. */
     automated: jsonb().$type<Automated>(),
     /** Outbound only: what the mail says of itself in Auto-Submitted. */
-    autoSubmitted: text({ enum: ["auto-generated", "auto-replied"] }),
+    autoSubmitted: text({ enum: autoSubmittedValues }),
   },
   (table) => [
     index("messages_inbox_seq").on(table.inboxId, table.seq),

@@ -56,6 +56,23 @@ test("a reply goes into its thread, with a copy of what it answers or without", 
   expect((await made(...words)).message.bodyText).toContain("> ");
 });
 
+test("a mail says that a program wrote it, and goes to a robot all the same", async () => {
+  const inbox = await world.inbox("robotic");
+  const robot = (id: string) =>
+    `From: robot@example.com\r\nAuto-Submitted: auto-replied\r\nSubject: Re: Hi\r\nIn-Reply-To: ${id}\r\n\r\nAway\r\n`;
+  const words = ["--from", inbox.id, "--to", "robot@example.com", "--body", "Hi"];
+  const { sent, message } = await made(...words, "--subject", "Hi", "--auto-submitted", "auto-generated");
+  const raw = await (await world.fetch(`/v1/messages/${sent.messageId}/raw`)).text();
+  expect(raw).toContain("\r\nAuto-Submitted: auto-generated\r\n");
+  for (let echo = 1; echo <= 3; echo += 1)
+    await world.deliver(`X-Echo: ${echo}\r\n${robot(message.rfcMessageId)}`, inbox.address);
+  const reply = [...words, "--thread", sent.threadId];
+  const refused = await run(...reply);
+  expect(refused.code).toBe(1);
+  expect(refused.stderr).toContain("automatic answers");
+  expect((await made(...reply, "--ignore-loop")).sent.status).toBe("sent");
+});
+
 test("a body comes from a file, HTML from the line, and answers go where they shall", async () => {
   const { id } = await world.inbox("writer");
   writeFileSync(join(directory, "body.txt"), "From a file");

@@ -14,7 +14,13 @@ import {
 } from "../../src/domain/limits.ts";
 
 const now = new Date("2026-03-21T10:05:00.500Z");
-const limits: Limits = { sendsPerMinute: 10, sendsPerDay: 200, coldRecipientDaily: 20, inboxesPerDay: 100 };
+const limits: Limits = {
+  sendsPerMinute: 10,
+  sendsPerDay: 200,
+  coldRecipientDaily: 20,
+  inboxesPerDay: 100,
+  loopEchoes: 3,
+};
 const unused: SendUsage = { inWindow: 0, oldestInWindowAt: undefined, day: "2026-03-21", today: 0, coldToday: 0 };
 const secondsAgo = (seconds: number) => new Date(now.getTime() - seconds * 1000);
 

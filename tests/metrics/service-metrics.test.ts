@@ -87,6 +87,7 @@ describe("After a day of mail, the metrics say what happened:", () => {
         'inboxd_sends_total{outcome="replayed",reason=""}': 1,
         'inboxd_sends_total{outcome="refused",reason="rate_limit_exceeded"}': 1,
         'inboxd_sends_total{outcome="refused",reason="idempotency_key_reused"}': 1,
+        'inboxd_sends_total{outcome="loop",reason="loop_detected"}': 0,
         'inboxd_sends_total{outcome="unavailable",reason=""}': 0,
         'inboxd_sends_total{outcome="error",reason=""}': 0,
         inboxd_send_acceptance_seconds_count: 7,

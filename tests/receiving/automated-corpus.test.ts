@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { automatedOf } from "../../src/domain/receive/automated.ts";
+import { automatedOf } from "../../src/domain/automated.ts";
 import { parseMail } from "../../src/mail/read/parse.ts";
 import { autoReplies } from "../support/automated-mails/auto-replies.ts";
 import { bulk, lists } from "../support/automated-mails/lists-and-bulk.ts";

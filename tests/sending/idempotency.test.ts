@@ -311,6 +311,7 @@ describe.skipIf(!enginesHere().includes("postgres"))("two processes on one Postg
           idempotencyKey: index === 1 ? "being-taken" : `not-taken-${index}`,
           ...{ to: "jane@example.com", subject: "Hello", body: "Hello Jane", includeQuote: false },
           ...{ bodyHtml: undefined, threadId: undefined, replyTo: undefined, readUpToMessageId: undefined },
+          ...{ autoSubmitted: undefined, ignoreLoop: undefined },
         }),
       );
     const taken = Promise.withResolvers<void>();

@@ -43,7 +43,13 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
     newId: idMaker(randomBytes),
     log: logger,
     mailDomain: "inbox.localhost",
-    limits: perPlan(() => ({ sendsPerMinute: 0, sendsPerDay: 0, coldRecipientDaily: 0, inboxesPerDay: 0 })),
+    limits: perPlan(() => ({
+      sendsPerMinute: 0,
+      sendsPerDay: 0,
+      coldRecipientDaily: 0,
+      inboxesPerDay: 0,
+      loopEchoes: 0,
+    })),
     nudge: (kind) => workers?.nudge(kind),
     relay,
     signMail: undefined,
@@ -97,6 +103,8 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
         includeQuote: true,
         replyTo: undefined,
         readUpToMessageId: undefined,
+        autoSubmitted: undefined,
+        ignoreLoop: undefined,
       });
       if (sent.kind !== "accepted") throw new Error(`Not accepted: ${sent.kind}`);
       return sent.message.id;

@@ -142,6 +142,7 @@ async function writeBySmtp({ smtp }: DemoServer, from: Inbox, to: Inbox, world: 
     bodyHtml: undefined,
     inReplyTo: undefined,
     references: [],
+    autoSubmitted: undefined,
   });
   try {
     const outcome = await relay.send({ envelopeFrom: from.address, to: to.address, raw, smtpUtf8: false });

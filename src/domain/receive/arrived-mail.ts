@@ -1,3 +1,4 @@
+import type { Automated } from "../automated.ts";
 import type { ParsedMail } from "../message.ts";
 import type { Chunk } from "./filed-mails.ts";
 import type { Envelope } from "./inbound-mail.ts";
@@ -13,6 +14,8 @@ export interface ArrivedMail {
   messageIdHash: string;
   /** Hashes of the Message-IDs that can decide the thread, the strongest first. */
   ancestorHashes: readonly string[];
+  /** Undefined where nothing tells of a robot. */
+  automated: Automated | undefined;
   attachments: readonly { id: string; part: number; digest: string }[];
   chunks: readonly Chunk[];
   /** One for each inbox that the mail is for. */

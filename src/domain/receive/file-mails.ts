@@ -1,6 +1,6 @@
 import { type MessageFacts, type Recorded, recordMessage, type ThreadState } from "../conversation.ts";
 import { previewOf } from "../preview.ts";
-import { resolveThread } from "../threading.ts";
+import { namedParent, resolveThread } from "../threading.ts";
 import type { ArrivedCopy, ArrivedMail } from "./arrived-mail.ts";
 import type { Answered, AwaitedParent, FiledAttachment, FiledMails, InboundMessage } from "./filed-mails.ts";
 import {
@@ -169,7 +169,8 @@ function inboundMessage(
     attachmentCount: mail.attachments.length,
     sourceId: arrival.sourceId,
     sizeBytes: arrival.sizeBytes,
-    inReplyTo: mail.inReplyTo[0],
+    inReplyTo: namedParent(mail),
+    automated: arrival.automated,
   };
 }
 

@@ -1,3 +1,4 @@
+import type { Automated } from "../automated.ts";
 import type { ThreadState } from "../conversation.ts";
 import type { NamedMessage, ReadInbox } from "./known-of-mails.ts";
 
@@ -29,6 +30,7 @@ export interface InboundMessage {
   sourceId: string;
   sizeBytes: number;
   inReplyTo: string | undefined;
+  automated: Automated | undefined;
 }
 
 /** The texts of a mail, which go to the database once, however many inboxes it is for. */

@@ -1,3 +1,4 @@
+import type { AutoSubmitted } from "../automated.ts";
 import type { ThreadState } from "../conversation.ts";
 import type { KeyUse } from "../idempotency.ts";
 import type { NewItem } from "../outbox-item.ts";
@@ -21,6 +22,7 @@ export interface OutboundMessage {
   bodyHtml: string | undefined;
   inReplyTo: string | undefined;
   referenceIds: readonly string[];
+  autoSubmitted: AutoSubmitted | undefined;
 }
 
 export interface SendKeyUse extends KeyUse {

@@ -5,6 +5,7 @@ import { type KeyUse, reusedIdempotencyKey } from "../idempotency.ts";
 import { type PlanLimits, refuseOverLimit, type SendUsage } from "../limits.ts";
 import { previewOf } from "../preview.ts";
 import type { AcceptedSend, AcceptedSends, ColdSends, OutboundMessage } from "./accepted-sends.ts";
+import { refuseLoop } from "./loop.ts";
 import { type Content, replyContent, type WithHtmlQuote } from "./reply-content.ts";
 import type { Send, SendRequest, SendResult, SentMessage } from "./send.ts";
 import { type Sender, type SendFacts, usageOf } from "./send-facts.ts";
@@ -85,7 +86,12 @@ function accept(state: SendingState, send: Send, standing: Standing, judging: Ju
   const thread = threadOf(state, request);
   const newerInbound = thread !== undefined && hasNewerInbound(state, request, thread);
   refuseForeignReplyTo(state, request, judging.mailDomain);
-  refuseOverLimit(standing.usage, judging.limits[request.account.plan], judging.at);
+  const limits = judging.limits[request.account.plan];
+  refuseOverLimit(standing.usage, limits, judging.at);
+  if (thread !== undefined && request.ignoreLoop !== true) {
+    const recent = state.recentMessages.get(thread.id) ?? [];
+    refuseLoop({ to: request.to, recent }, limits.loopEchoes, judging.at);
+  }
 
   const content = replyContent(send, thread && repliedThread(state, request, thread), judging.withHtmlQuote);
   const from = `${standing.sender.username}@${judging.mailDomain}`;
@@ -168,6 +174,7 @@ function outboundMessage(
     bodyHtml: content.bodyHtml,
     inReplyTo: content.inReplyTo,
     referenceIds: content.references,
+    autoSubmitted: send.request.autoSubmitted,
   };
 }
 

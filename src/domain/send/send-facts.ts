@@ -1,6 +1,7 @@
 import type { InboxTotals, ThreadState } from "../conversation.ts";
 import type { KeyUse } from "../idempotency.ts";
 import { dayInForce, type SendUsage } from "../limits.ts";
+import type { RecentMessage } from "./loop.ts";
 import type { SendRequest, SentMessage } from "./send.ts";
 
 /** All that the judgement of a batch needs. */
@@ -9,11 +10,16 @@ export interface SendFacts {
   facts: readonly SendFact[];
   /** What the messages have become that used keys stand for. */
   replays: readonly SentMessage[];
-  threads: readonly ThreadState[];
+  threads: readonly ThreadOfSend[];
   replied: readonly RepliedMessage[];
   threadMessageIds: readonly ThreadMessageId[];
   places: readonly Place[];
   owners: readonly Owner[];
+}
+
+export interface ThreadOfSend extends ThreadState {
+  /** Its last messages, the newest first; none where no send asks whether it is in a loop. */
+  recent: readonly RecentMessage[];
 }
 
 /** What is known of a send before it is judged. */

@@ -1,3 +1,4 @@
+import type { AutoSubmitted } from "../automated.ts";
 import type { Refusal } from "../errors.ts";
 import type { Plan, SendUsage } from "../limits.ts";
 
@@ -14,6 +15,10 @@ export interface SendRequest {
   includeQuote: boolean;
   replyTo: string | undefined;
   readUpToMessageId: string | undefined;
+  /** Undefined: a person wrote it, for all that the mail says. */
+  autoSubmitted: AutoSubmitted | undefined;
+  /** True: also where the thread looks like a loop. Never false, so that left out and false are one request. */
+  ignoreLoop: true | undefined;
 }
 
 /** A send with all that takes time done, before it waits for anybody. */

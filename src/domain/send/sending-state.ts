@@ -1,6 +1,7 @@
 import type { ThreadState } from "../conversation.ts";
 import { expiryOfKeys, type KeyUse } from "../idempotency.ts";
 import type { AcceptedSend } from "./accepted-sends.ts";
+import { mostRecentMessages, type RecentMessage } from "./loop.ts";
 import type { Replied, RepliedThread } from "./reply-content.ts";
 import type { Send, SendRequest, SentMessage } from "./send.ts";
 import {
@@ -26,6 +27,8 @@ export interface SendingState {
   keyUses: Map<string, KeyUse>;
   sent: Map<string, SentMessage>;
   threads: Map<string, ThreadState>;
+  /** Of each thread, the newest first. */
+  recentMessages: Map<string, readonly RecentMessage[]>;
   /** By what is answered. */
   replied: Map<string, Replied>;
   threadMessageIds: Map<string, readonly Omit<ThreadMessageId, keyof AskedReply>[]>;
@@ -40,6 +43,7 @@ export function sendingState(sends: readonly Send[], facts: SendFacts, at: Date)
     keyUses: new Map(),
     sent: new Map(facts.replays.map((message) => [message.id, message])),
     threads: new Map(facts.threads.map((thread) => [thread.id, thread])),
+    recentMessages: new Map(facts.threads.map(({ id, recent }) => [id, recent])),
     replied: new Map(facts.replied.map((message) => [nameOfReply(message), message])),
     threadMessageIds: Map.groupBy(facts.threadMessageIds, nameOfReply),
     places: new Map(facts.places.map((place) => [place.id, place])),
@@ -83,6 +87,9 @@ export function noteAccepted(state: SendingState, { request, key }: Send, accept
   if (coldSend !== undefined) {
     state.recipients.set(pairOf(request), { isKnown: false, sentToday: coldSend.sentToday });
   }
+  const recent: RecentMessage[] = [{ ...message, direction: "outbound", automated: null }];
+  const before = state.recentMessages.get(thread.id) ?? [];
+  state.recentMessages.set(thread.id, recent.concat(before).slice(0, mostRecentMessages));
   const wholeThread = nameOfReply({ threadId: thread.id, upToMessageId: null });
   state.threadMessageIds.set(wholeThread, [...(state.threadMessageIds.get(wholeThread) ?? []), message]);
   state.replied.set(wholeThread, { ...message, fromName: null, bodyHtml: message.bodyHtml ?? null });

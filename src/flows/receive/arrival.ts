@@ -1,3 +1,4 @@
+import { automatedOf } from "../../domain/automated.ts";
 import type { ParsedMail } from "../../domain/message.ts";
 import type { ArrivedMail } from "../../domain/receive/arrived-mail.ts";
 import type { Envelope, FoundRecipient, InboundMail } from "../../domain/receive/inbound-mail.ts";
@@ -54,6 +55,7 @@ export async function arrivalOf(deps: Deps, { envelope, raw, mail, promise }: Re
     contentHash: isMarked(raw) ? shortDigest(contentOf(raw)) : undefined,
     messageIdHash: shortDigest(canonicalMessageId(mail.messageId) ?? mail.messageId),
     ancestorHashes,
+    automated: automatedOf(mail, envelope.from),
     attachments,
     chunks,
     promise,

@@ -14,5 +14,6 @@ export function outgoingMail(message: Omit<RelayedMessage, "id" | "status">): Ou
     bodyHtml: message.bodyHtml ?? undefined,
     inReplyTo: message.inReplyTo ?? undefined,
     references: message.referenceIds ?? [],
+    autoSubmitted: message.autoSubmitted ?? undefined,
   };
 }

@@ -23,7 +23,7 @@ import {
   listRepliedMessages,
   listSentMessages,
   listThreadMessageIds,
-  listThreadStates,
+  listThreadsOfSends,
 } from "../../store/send/send-facts.ts";
 import { insertSends, lockSenders } from "../../store/send/sending.ts";
 import type { Deps } from "../deps.ts";
@@ -175,7 +175,7 @@ async function factsOf(db: Db, deps: Deps, sends: readonly Send[], at: Date): Pr
       db,
       facts.flatMap(({ use }) => use?.subjectId ?? []),
     ),
-    listThreadStates(db, threadIds),
+    listThreadsOfSends(db, threadIds, replies.some(mayLoop)),
     listRepliedMessages(db, answered, {
       text: quoting.length > 0,
       html: quoting.some(({ html }) => html !== undefined),
@@ -185,6 +185,10 @@ async function factsOf(db: Db, deps: Deps, sends: readonly Send[], at: Date): Pr
     listOwners(db, ownNamesIn(requests, deps.mailDomain)),
   ]);
   return { facts, replays, threads, replied, threadMessageIds, places, owners };
+
+  function mayLoop({ account, ignoreLoop }: SendRequest): boolean {
+    return ignoreLoop !== true && deps.limits[account.plan].loopEchoes > 0;
+  }
 
   function askedFact({ request: { account, inboxId, to }, key }: Send) {
     const { coldRecipientDaily, sendsPerMinute } = deps.limits[account.plan];

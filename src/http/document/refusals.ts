@@ -61,6 +61,7 @@ const waitingReasons: ReadonlySet<Reason> = new Set([
   "daily_limit_exceeded",
   "cold_outreach_limit",
   "inbox_creation_limit",
+  "loop_detected",
   "service_unavailable",
 ]);
 
@@ -92,6 +93,8 @@ function exampleDetails(code: Reason, of: AnyOperation): RefusalDetails {
     case "cold_outreach_limit":
     case "inbox_creation_limit":
       return { extra: { limit: 100, used: 100, resets_at: "2026-03-22T00:00:00.000Z" } };
+    case "loop_detected":
+      return { extra: { limit: 3, used: 3, resets_at: "2026-03-22T10:01:00.000Z" } };
     default:
       return {};
   }

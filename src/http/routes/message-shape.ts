@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { automatedKinds } from "../../domain/automated.ts";
 import { type AttachmentLinks, type LinkedAttachment, linkedAttachments } from "../../flows/read/attachment-links.ts";
 import type { ShownMessage } from "../../store/mail/message-pages.ts";
 import { examples } from "../document/examples.ts";
@@ -41,6 +42,23 @@ const Failure = named(
       message: Type.String({ description: "What was said", examples: ["No such user"] }),
     },
     { description: "Why a message could not be delivered" },
+  ),
+);
+
+const Automated = named(
+  "Automated",
+  Type.Object(
+    {
+      kind: oneOf(automatedKinds, {
+        description:
+          "The first that fits: a report of a mail server, of who has read, or of a complaint; an automatic answer; mail of a list, or to many; what a service tells by itself",
+        examples: ["notification"],
+      }),
+      reasons: Type.Array(Type.String({ examples: ["auto-submitted"] }), {
+        description: "What told: fields of the head, `report-type`, `from`, `subject`, `null-reverse-path`",
+      }),
+    },
+    { description: "What tells that no person wrote a mail" },
   ),
 );
 
@@ -99,6 +117,11 @@ export const Message = named(
           "True where the mail could not be read whole (the raw source has all of it), and in a list where a body is cut at 256 KiB",
         examples: [false],
       }),
+      automated: nullable(Automated, {
+        description:
+          "What tells that no person wrote it; null where nothing does, and for outbound and older mail. Codes and links to sign in come from robots too",
+        examples: [{ kind: "notification", reasons: ["auto-submitted"] }],
+      }),
     },
     { description: "An email, as it came in or goes out" },
   ),
@@ -138,5 +161,6 @@ function shown(message: ShownMessage, attachments: LinkedAttachment[]) {
     createdAt: message.createdAt,
     envelopeFrom: message.envelopeFrom,
     truncated: message.truncated,
+    automated: message.automated,
   };
 }

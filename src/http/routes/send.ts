@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { autoSubmittedValues } from "../../domain/automated.ts";
 import { notFound, type Refusal } from "../../domain/errors.ts";
 import { missingIdempotencyKey } from "../../domain/idempotency.ts";
 import { type Plan, rateLimitFields, type SendUsage } from "../../domain/limits.ts";
@@ -117,6 +118,19 @@ const newEmail = (mailDomain: string) =>
             examples: [examples.messageId],
           }),
         ),
+        autoSubmitted: Type.Optional(
+          oneOf(autoSubmittedValues, {
+            description:
+              "Says in the mail that a program wrote it (`Auto-Submitted`, RFC 3834), of its own accord or in answer to another. Other programs then don't answer it; help desks may put it aside",
+            examples: ["auto-replied"],
+          }),
+        ),
+        ignoreLoop: Type.Optional(
+          Type.Boolean({
+            default: false,
+            description: "With `threadId`: send also where `loop_detected` would refuse it",
+          }),
+        ),
       },
       {
         description: "An email to send: a new one, or with `threadId` a reply",
@@ -168,6 +182,8 @@ export function send(deps: SendDeps) {
           threadId: body.threadId,
           includeQuote: body.includeQuote ?? true,
           readUpToMessageId: body.readUpToMessageId,
+          autoSubmitted: body.autoSubmitted,
+          ignoreLoop: body.ignoreLoop === true ? true : undefined,
         });
         if (result.kind === "refused") throw await refused({ account, params, set }, result.refusal, result.usage);
         tellLimits(set, account.plan, result.usage);
@@ -211,6 +227,7 @@ export function send(deps: SendDeps) {
           "rate_limit_exceeded",
           "daily_limit_exceeded",
           "cold_outreach_limit",
+          "loop_detected",
         ],
       }),
     );

@@ -12,7 +12,7 @@ export interface Listed {
   messageId: string | undefined;
   inReplyTo: string | undefined;
   references: string | undefined;
-  /** What tells of a robot (domain/receive/automated.ts). */
+  /** What tells of a robot (domain/automated.ts). */
   signs: NotedSigns;
 }
 

@@ -1,4 +1,4 @@
-import { type MailSigns, type SignName, signFields } from "../../domain/receive/automated.ts";
+import { type MailSigns, type SignName, signFields } from "../../domain/automated.ts";
 import { parameterOf, parseStructured, type StructuredValue } from "./structured.ts";
 
 /** Those of a head that is being read: of a field that comes twice the first counts. */

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { domainToASCII } from "node:url";
 import { createMimeMessage } from "mimetext/browser";
+import type { AutoSubmitted } from "../../domain/automated.ts";
 import type { Mailbox, OutgoingMail } from "../../domain/message.ts";
 import { splitAddress } from "../../standards/address.ts";
 import { cleanText, oneLine } from "../../standards/text.ts";
@@ -41,11 +42,17 @@ function headerOf(mail: OutgoingMail): [name: string, value: string][] {
     ["Message-ID", ownId(mail.messageId)],
     ...(inReplyTo.length === 0 ? [] : [field("In-Reply-To", inReplyTo)]),
     ...(references.length === 0 ? [] : [field("References", references)]),
+    ...(mail.autoSubmitted === undefined ? [] : automaticFields(mail.autoSubmitted)),
     ["Date", [mail.date.toUTCString().replace("GMT", "+0000")]],
     ["MIME-Version", ["1.0"]],
     ...(mail.bodyHtml === undefined ? [] : [field("Content-Transfer-Encoding", ["7bit"])]),
   ];
   return fields.map(([name, tokens]) => [name, foldedField(name, tokens).slice(name.length + 2)]);
+}
+
+/** The second asks programs that don't know the first not to answer. */
+function automaticFields(autoSubmitted: AutoSubmitted): [name: string, tokens: readonly string[]][] {
+  return [field("Auto-Submitted", [autoSubmitted]), field("X-Auto-Response-Suppress", ["OOF,", "AutoReply"])];
 }
 
 function field(name: string, tokens: readonly string[]): [name: string, tokens: readonly string[]] {

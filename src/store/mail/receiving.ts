@@ -178,7 +178,7 @@ export interface MailsWriting {
   bodiesOf?: string | undefined;
 }
 
-const { direction, status, bodyText, bodyHtml, referenceIds, providerMessageId, failure, ...ofInbound } =
+const { direction, status, bodyText, bodyHtml, referenceIds, providerMessageId, failure, autoSubmitted, ...ofInbound } =
   getTableColumns(messages);
 const inboundFields = Object.keys(ofInbound) as (keyof typeof ofInbound)[];
 const inboundMessages = recordsWith({

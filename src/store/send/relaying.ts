@@ -8,7 +8,7 @@ import { messages } from "../schema.ts";
 
 const relayedFields = selected(messages, "m", [
   ...(["id", "status", "createdAt", "rfcMessageId", "fromAddr", "fromName", "toAddr", "replyTo", "subject"] as const),
-  ...(["bodyText", "bodyHtml", "inReplyTo", "referenceIds"] as const),
+  ...(["bodyText", "bodyHtml", "inReplyTo", "referenceIds", "autoSubmitted"] as const),
 ]);
 
 /** What a mail is composed of. */

@@ -1,7 +1,7 @@
 import { type SQL, sql } from "drizzle-orm";
 import { arrayOf, type Db, query } from "../../database/db.ts";
-import type { ThreadState } from "../../domain/conversation.ts";
 import type { Window } from "../../domain/limits.ts";
+import { mostRecentMessages, type RecentMessage } from "../../domain/send/loop.ts";
 import type { SentMessage } from "../../domain/send/send.ts";
 import type {
   AskedReply,
@@ -11,9 +11,10 @@ import type {
   Sender,
   SendFact,
   ThreadMessageId,
+  ThreadOfSend,
 } from "../../domain/send/send-facts.ts";
 import { totalsOf } from "../account/inbox-totals.ts";
-import { selected } from "../columns.ts";
+import { asJson, selected } from "../columns.ts";
 import { threadFields } from "../mail/threads.ts";
 import { messages } from "../schema.ts";
 
@@ -171,9 +172,28 @@ function repliesOf(asked: readonly AskedReply[]): SQL {
 /** No message has a greater number. */
 const highestSeq = 2 ** 31 - 1;
 
-export async function listThreadStates(tx: Db, ids: readonly string[]): Promise<ThreadState[]> {
+/** Threads as they are, and where it is wanted what came and went in them last: of one instant, for which the revision vouches. */
+export async function listThreadsOfSends(
+  tx: Db,
+  ids: readonly string[],
+  wantsRecent: boolean,
+): Promise<ThreadOfSend[]> {
   if (ids.length === 0) return [];
-  return query(tx, sql`select ${threadFields} from threads t where t.id = any(${arrayOf("text", ids)})`);
+  const rows = await query<ThreadOfSend>(
+    tx,
+    sql`select ${threadFields}, case when ${wantsRecent}::boolean then (
+          select json_agg(${recentMessage} order by m.seq desc) from (
+            select * from messages where thread_id = t.id order by seq desc limit ${mostRecentMessages}::int) m) end as recent
+        from threads t where t.id = any(${arrayOf("text", ids)})`,
+  );
+  return rows.map((row) => ({ ...row, recent: (row.recent ?? []).map(withInstant) }));
+}
+
+const recentMessage = asJson(messages, "m", ["direction", "fromAddr", "toAddr", "createdAt", "automated"]);
+
+/** JSON has no instants. */
+function withInstant(message: RecentMessage): RecentMessage {
+  return { ...message, createdAt: new Date(message.createdAt) };
 }
 
 /** Where messages stand in their threads. */

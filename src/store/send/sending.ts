@@ -52,6 +52,7 @@ const outboxFields = ["subjectId", "accountId", "inboxId", "lane", "dueAt", "cre
 const messageFields = [
   ...(["id", "inboxId", "threadId", "seq", "directionSeq", "createdAt", "rfcMessageId", "messageIdHash"] as const),
   ...(["fromAddr", "toAddr", "replyTo", "subject", "bodyText", "bodyHtml", "inReplyTo", "referenceIds"] as const),
+  "autoSubmitted" as const,
 ];
 
 const totalsAssigned = assigned(inboxes, sendTotals);

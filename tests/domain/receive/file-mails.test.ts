@@ -43,6 +43,7 @@ function mail(name: string, { id = name, answers = [], content = name, from, to 
     contentHash: content === "" ? undefined : content,
     messageIdHash: id,
     ancestorHashes: answers,
+    automated: undefined,
     attachments: parsed.attachments.map((_, index) => ({ id: `${name}/${index}`, part: index + 1, digest: "digest" })),
     chunks: [],
     deliveries: to.map((inboxId) => {

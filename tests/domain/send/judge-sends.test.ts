@@ -11,7 +11,7 @@ const at = new Date("2026-03-21T10:05:00.000Z");
 const secondsAgo = (seconds: number) => new Date(at.getTime() - seconds * 1000);
 const hoursAgo = (hours: number) => secondsAgo(hours * 3600);
 
-const limits: Limits = { sendsPerMinute: 3, sendsPerDay: 5, coldRecipientDaily: 2, inboxesPerDay: 0 };
+const limits: Limits = { sendsPerMinute: 3, sendsPerDay: 5, coldRecipientDaily: 2, inboxesPerDay: 0, loopEchoes: 2 };
 const judging: Judging = {
   at,
   mailDomain: "mail.test",
@@ -24,7 +24,7 @@ function send(name: string, asked: Partial<SendRequest> = {}, key = name): Send 
   const request: SendRequest = {
     ...{ account: { id: "account", plan: "free" }, inboxId: "inbox", idempotencyKey: key, to: "jane@example.com" },
     ...{ subject: undefined, body: `Text of ${name}`, bodyHtml: undefined, threadId: undefined, includeQuote: true },
-    ...{ replyTo: undefined, readUpToMessageId: undefined },
+    ...{ replyTo: undefined, readUpToMessageId: undefined, autoSubmitted: undefined, ignoreLoop: undefined },
     ...asked,
   };
   return {
@@ -60,7 +60,7 @@ type Known = Partial<Omit<SendFacts, "facts">> & { sender?: Partial<Sender> | un
 
 function factsOf(sends: readonly Send[], { sender, recipient, uses = {}, ...known }: Known): SendFacts {
   return {
-    ...{ replays: [], threads: [thread], replied: [], threadMessageIds: [], places: [], owners: [] },
+    ...{ replays: [], threads: [{ ...thread, recent: [] }], replied: [], threadMessageIds: [], places: [], owners: [] },
     ...known,
     facts: sends.map(({ request, key }) => ({
       sender: request.inboxId === "inbox" ? { ...inbox, ...sender } : undefined,
@@ -264,7 +264,7 @@ describe("who may send what", () => {
     [
       "nobody into another inbox's",
       send("a", { threadId: "thread" }),
-      { threads: [{ ...thread, inboxId: "b" }] },
+      { threads: [{ ...thread, inboxId: "b", recent: [] }] },
       "not_found",
     ],
     ["nobody who has seen what is not there", seen("unknown"), { places }, "not_found"],
@@ -346,7 +346,7 @@ test("a first mail starts a thread, and is promised to the relay under its recip
       ...{ id: "a", inboxId: "inbox", threadId: "thread of a", seq: 5, directionSeq: 1, createdAt: at },
       ...{ rfcMessageId: "a@mail.test", messageIdHash: "hash of a", fromAddr: "ada@mail.test" },
       ...{ toAddr: "jane@example.com", replyTo: "ada@mail.test", subject: "Hello", bodyText: "Text of a" },
-      ...{ bodyHtml: undefined, inReplyTo: undefined, referenceIds: [] },
+      ...{ bodyHtml: undefined, inReplyTo: undefined, referenceIds: [], autoSubmitted: undefined },
     },
   ]);
   expect(threads[0]).toMatchObject({

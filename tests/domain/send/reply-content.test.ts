@@ -29,7 +29,7 @@ function content(of: RepliedThread | undefined, { html, subject, includeQuote = 
   const request: SendRequest = {
     ...{ account: { id: "account", plan: "free" }, inboxId: "inbox", idempotencyKey: "key", to: "jane@example.com" },
     ...{ subject, body: "Gladly", bodyHtml: html, threadId: of && "thread", includeQuote },
-    ...{ replyTo: undefined, readUpToMessageId: undefined },
+    ...{ replyTo: undefined, readUpToMessageId: undefined, autoSubmitted: undefined, ignoreLoop: undefined },
   };
   const quotes: QuotedMessage[] = [];
   const says = replyContent({ request, text: "Gladly", html }, of, (own, previous) => {

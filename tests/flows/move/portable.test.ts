@@ -24,11 +24,12 @@ async function exportOfUsedService(): Promise<string[]> {
   await world.deliver(
     new Uint8Array([...Buffer.from("Subject: bytes\r\n\r\n"), 0xff, 0x00, 0xfe, 13, 10]),
     ada.address,
+    "",
   );
   await world.api(`/v1/inboxes/${ada.id}/send`, {
     method: "POST",
     headers: { "idempotency-key": "k", prefer: "respond-async" },
-    body: { to: "jane@example.com", subject: "Out", body: "Hello" },
+    body: { to: "jane@example.com", subject: "Out", body: "Hello", autoSubmitted: "auto-generated" },
   });
   await world.api(`/v1/inboxes/${gone.id}`, { method: "DELETE" });
   return await exported(world.service.deps.db);
@@ -68,6 +69,14 @@ for (const engine of enginesHere()) {
       await migrate(db);
       return { ...db, [Symbol.asyncDispose]: remove };
     }
+
+    test("has what mails say of robots", () => {
+      const messages = rowsOf(lines).filter((row) => row.startsWith("messages "));
+      expect(
+        messages.filter((row) => row.includes('"kind":"notification","reasons":["null-reverse-path"]')),
+      ).toHaveLength(1);
+      expect(messages.filter((row) => row.includes('"autoSubmitted":"auto-generated"'))).toHaveLength(1);
+    });
 
     test("comes out again as it went in", async () => {
       await using target = await emptyTarget();

@@ -153,6 +153,8 @@ for (const engine of enginesHere()) {
           includeQuote: true,
           replyTo: undefined,
           readUpToMessageId: threadId === undefined ? undefined : await seen(planned.upTo, threadId),
+          autoSubmitted: undefined,
+          ignoreLoop: undefined,
         });
         if (result.kind === "refused") throw result.refusal;
       } else if (planned.do === "mark") {

@@ -52,6 +52,7 @@ for (const engine of enginesHere()) {
           createdAt: world().clock.now().toISOString(),
           envelopeFrom: "jane@example.com",
           truncated: false,
+          automated: null,
         }),
       );
       expect((await world().api(`/v1/messages/${message.id}`)).body).toEqual(message);

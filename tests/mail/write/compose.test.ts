@@ -18,6 +18,7 @@ const plain: OutgoingMail = {
   bodyHtml: undefined,
   inReplyTo: undefined,
   references: [],
+  autoSubmitted: undefined,
 };
 
 describe("a mail on the wire", () => {
@@ -310,6 +311,7 @@ const outgoing: fc.Arbitrary<OutgoingMail> = fc.record({
   bodyHtml: fc.option(body, { nil: undefined }),
   inReplyTo: fc.option(id, { nil: undefined }),
   references: fc.oneof(fc.array(id, { maxLength: 5 }), fc.array(id, { minLength: 50, maxLength: 200 })),
+  autoSubmitted: fc.constantFrom(undefined, "auto-generated", "auto-replied"),
 });
 
 describe("any mail is read back with every value, from a clean wire", () => {
@@ -386,6 +388,7 @@ function expectedHeader(mail: OutgoingMail): string[] {
     ...(mail.replyTo === undefined ? [] : ["Reply-To"]),
     ...(mail.inReplyTo === undefined ? [] : ["In-Reply-To"]),
     ...(mail.references.length === 0 ? [] : ["References"]),
+    ...(mail.autoSubmitted === undefined ? [] : ["Auto-Submitted", "X-Auto-Response-Suppress"]),
   ];
   const always = "From To Subject Message-ID Date MIME-Version Content-Type Content-Transfer-Encoding".split(" ");
   return [...always, ...optional].sort();

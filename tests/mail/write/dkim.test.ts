@@ -22,6 +22,7 @@ const mail: OutgoingMail = {
   bodyHtml: "<p>日本語</p>",
   inReplyTo: "b@e.com",
   references: Array.from({ length: 30 }, (_, index) => `reference-${index}@e.com`),
+  autoSubmitted: undefined,
 };
 
 const keys: readonly [says: string, privateKeyPem: string, algorithm: string][] = [

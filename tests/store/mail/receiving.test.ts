@@ -34,6 +34,7 @@ const message = {
     messageIdHash: crypto.randomUUID(),
     contentHash: undefined,
     inReplyTo: undefined,
+    automated: undefined,
   },
   ...{ envelopeFrom: "joe@example.com", fromAddr: "joe@example.com", fromName: undefined, replyTo: undefined, cc: [] },
   ...{ toAddr: "jane@example.com", subject: "Hello", attachmentCount: 0, sourceId: "src_1", sizeBytes: 5 },

@@ -1,4 +1,4 @@
-import type { AutomatedKind } from "../../../src/domain/receive/automated.ts";
+import type { AutomatedKind } from "../../../src/domain/automated.ts";
 
 /** A mail and what it is, from knowledge of the formats; nothing of it was taken from the rules that are held against it. */
 export interface Row {

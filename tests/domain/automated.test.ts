@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { isAutoReplySubject } from "../../../src/domain/receive/auto-reply-subjects.ts";
-import { automatedOf, type MailSigns } from "../../../src/domain/receive/automated.ts";
+import { automatedOf, type MailSigns } from "../../src/domain/automated.ts";
+import { isAutoReplySubject } from "../../src/domain/receive/auto-reply-subjects.ts";
 
 const plain = { signs: {}, subject: "Hello", inReplyTo: [], from: { address: "jane@example.com" } };
 const signed = (signs: MailSigns, more: Partial<typeof plain> = {}) =>

@@ -1,0 +1,191 @@
+import { describe, expect, test } from "bun:test";
+import { createHash } from "node:crypto";
+import { sql } from "drizzle-orm";
+import { query } from "../../src/database/db.ts";
+import { enginesHere } from "../support/engines.ts";
+import { mailOf } from "../support/mail.ts";
+import { type SendOptions, send, tally } from "../support/sends.ts";
+import { untilAnswered } from "../support/until.ts";
+import type { Answer, World, WorldInbox } from "../support/world.ts";
+import { worldsOn } from "../support/world-on.ts";
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+
+for (const engine of enginesHere()) {
+  describe(`a reply to a robot, with the ${engine} database`, () => {
+    const start = worldsOn(engine);
+
+    /** A first mail to the robot, and what it and its thread come to. */
+    async function withRobot(world: World) {
+      const inbox = await world.inbox();
+      let last = await send(world, inbox.id, { to: "robot@example.com" });
+      const { threadId } = last.body;
+      let told = 0;
+
+      return {
+        inbox,
+        /** What the robot says, as an answer to our last mail. */
+        async tells(headers: readonly string[], subject = "Re: Hello"): Promise<void> {
+          told += 1;
+          const raw = mailOf({
+            ...{ from: "Robot <robot@example.com>", to: inbox.address, subject, headers },
+            ...{
+              messageId: `robot-${told}-${threadId}@example.com`,
+              inReplyTo: last.body.providerMessageId.slice(1, -1),
+            },
+          });
+          expect(await world.deliver(raw, inbox.address, "")).toStartWith("250");
+        },
+        async answers(): Promise<void> {
+          await this.tells(["Auto-Submitted: auto-replied"]);
+        },
+        async reply(body: object = {}, options: SendOptions = {}): Promise<Answer> {
+          const answer = await this.parallel(world, body, options);
+          if (answer.status === 200) last = answer;
+          return answer;
+        },
+        parallel: (from: World, body: object = {}, options: SendOptions = {}) =>
+          send(from, inbox.id, { to: "robot@example.com", threadId, subject: undefined, ...body }, options),
+      };
+    }
+
+    test("an autoresponder and an agent that answers everything stop after three echoes", async () => {
+      await using world = await start();
+      const robot = await withRobot(world);
+      let refused: Answer | undefined;
+      let echoes = 0;
+      while (refused === undefined && echoes < 10) {
+        world.clock.pass(1000);
+        await robot.answers();
+        echoes += 1;
+        const reply = await robot.reply();
+        if (reply.status !== 200) refused = reply;
+      }
+      expect(echoes).toBe(3);
+      expect(refused?.status).toBe(429);
+      expect(refused?.body).toMatchObject({ code: "loop_detected", limit: 3, used: 3 });
+      const retrySeconds = (Date.parse(refused?.body.resets_at) - world.clock.now().getTime()) / 1000;
+      expect(refused?.headers.get("retry-after")).toBe(String(Math.ceil(retrySeconds)));
+      expect(refused?.headers.get("ratelimit-policy")).toContain('"burst"');
+
+      expect((await robot.reply({ ignoreLoop: false })).body.code).toBe("loop_detected");
+      expect((await robot.reply({ to: "jane@example.com" })).status).toBe(200);
+      expect((await robot.reply({ ignoreLoop: true }, { key: "all-the-same" })).status).toBe(200);
+      expect((await robot.reply()).body.code).toBe("loop_detected");
+      expect(
+        (await robot.reply({ ignoreLoop: true }, { key: "all-the-same" })).headers.get("idempotent-replayed"),
+      ).toBe("true");
+      world.clock.pass(24 * hourMs);
+      expect((await robot.reply()).status).toBe(200);
+    });
+
+    test("a mail of a person between them begins the count anew", async () => {
+      await using world = await start();
+      const robot = await withRobot(world);
+      for (let echo = 1; echo <= 3; echo += 1) await robot.answers();
+      expect((await robot.reply()).body.code).toBe("loop_detected");
+      const person = mailOf({ from: "robot@example.com", to: robot.inbox.address, messageId: "person@example.com" });
+      const { body } = await world.api(`/v1/inboxes/${robot.inbox.id}/messages?direction=outbound`);
+      const threaded = person.replace("\r\n\r\n", `\r\nIn-Reply-To: ${body.data[0].rfcMessageId}\r\n\r\n`);
+      expect(await world.deliver(threaded, robot.inbox.address)).toStartWith("250");
+      expect((await robot.reply()).status).toBe(200);
+      await robot.answers();
+      expect((await robot.reply()).status).toBe(200);
+    });
+
+    test("a ticket system that tells hours later never counts", async () => {
+      await using world = await start();
+      const robot = await withRobot(world);
+      for (let told = 1; told <= 6; told += 1) {
+        world.clock.pass(2 * hourMs);
+        await robot.tells(["Auto-Submitted: auto-generated", "X-Auto-Response-Suppress: All"], "[A-1] Hello");
+        expect((await robot.reply()).status).toBe(200);
+      }
+    });
+
+    test("of fifty at once all are judged alike, over two processes too", async () => {
+      await using world = await start({ env: { SENDS_PER_DAY: "0", COLD_RECIPIENT_DAILY: "0" } });
+      await using second = engine === "postgres" ? await world.another() : undefined;
+      const robot = await withRobot(world);
+      const fifty = () =>
+        Promise.all(
+          Array.from({ length: 50 }, (_, index) => robot.parallel(index % 2 === 0 ? world : (second ?? world))),
+        );
+      await robot.answers();
+      await robot.answers();
+      world.clock.pass(2 * minuteMs);
+      expect(tally(await fifty())).toEqual({ "200": 10, "429 rate_limit_exceeded": 40 });
+      world.clock.pass(2 * minuteMs);
+      await robot.answers();
+      expect(tally(await fifty())).toEqual({ "429 loop_detected": 50 });
+    });
+
+    test("LOOP_ECHOES is a number, one for a plan, or 0 for none", async () => {
+      await using world = await start({ env: { LOOP_ECHOES: "1,enterprise=0" } });
+      const robot = await withRobot(world);
+      await robot.answers();
+      const { body } = await robot.reply();
+      expect([body.code, body.limit, body.used]).toEqual(["loop_detected", 1, 1]);
+      await using without = await start({ env: { LOOP_ECHOES: "0" } });
+      const other = await withRobot(without);
+      for (let echo = 1; echo <= 4; echo += 1) await other.answers();
+      expect((await other.reply()).status).toBe(200);
+    });
+
+    test("two agents here that say what they are stop each other", async () => {
+      await using world = await start();
+      const ada = await world.inbox();
+      const bob = await world.inbox();
+      const newest = async (of: WorldInbox, count: number) => {
+        const { body } = await world.api(`/v1/inboxes/${of.id}/messages?direction=inbound`);
+        return body.total === count ? body.data[0] : undefined;
+      };
+      await send(world, ada.id, { to: bob.address, autoSubmitted: "auto-generated" });
+      const answered: string[] = [];
+      const counts = new Map([
+        [ada, 0],
+        [bob, 0],
+      ]);
+      for (let [from, to] = [bob, ada]; answered.at(-1) !== "loop_detected"; [from, to] = [to, from]) {
+        const count = (counts.get(from) ?? 0) + 1;
+        counts.set(from, count);
+        const { threadId, automated } = await untilAnswered(() => newest(from, count));
+        expect(automated).not.toBeNull();
+        const reply = await send(world, from.id, { to: to.address, threadId, autoSubmitted: "auto-replied" });
+        answered.push(reply.status === 200 ? "sent" : reply.body.code);
+      }
+      // Bob answers thrice, Ada twice, since what Bob got first answers nothing of his.
+      expect(answered).toEqual(["sent", "sent", "sent", "sent", "sent", "loop_detected"]);
+    });
+
+    test("a request without the new fields has the fingerprint that it always had", async () => {
+      await using world = await start();
+      const { id } = await world.inbox();
+      const asked = { to: "jane@example.com", subject: "Hello", body: "Hello Jane" };
+      const once = (more: object) => send(world, id, { ...asked, ...more }, { key: "once" });
+      expect((await once({})).status).toBe(200);
+      const [row] = await query<{ fingerprint: string }>(
+        world.service.deps.db.api,
+        sql`select fingerprint from idempotency_keys where key = 'once'`,
+      );
+      const canonical = `${id}\n{"body":"Hello Jane","includeQuote":true,"subject":"Hello","to":"jane@example.com"}`;
+      expect(row?.fingerprint).toBe(createHash("sha256").update(canonical).digest("hex"));
+      expect((await once({ ignoreLoop: false })).headers.get("idempotent-replayed")).toBe("true");
+      expect((await once({ ignoreLoop: true })).body.code).toBe("idempotency_key_reused");
+      expect((await once({ autoSubmitted: "auto-replied" })).body.code).toBe("idempotency_key_reused");
+    });
+
+    test("what a mail may say of itself is one of two words", async () => {
+      await using world = await start();
+      const { id } = await world.inbox();
+      const { status, body } = await send(world, id, { autoSubmitted: "no" });
+      expect([status, body.code, body.errors[0].pointer]).toEqual([400, "validation_error", "#/autoSubmitted"]);
+      const { body: sent } = await send(world, id, { autoSubmitted: "auto-generated" });
+      const raw = await (await world.fetch(`/v1/messages/${sent.messageId}/raw`)).text();
+      expect(raw).toContain("\r\nAuto-Submitted: auto-generated\r\nX-Auto-Response-Suppress: OOF, AutoReply\r\n");
+      const { body: plain } = await send(world, id);
+      expect(await (await world.fetch(`/v1/messages/${plain.messageId}/raw`)).text()).not.toContain("Auto");
+    });
+  });
+}
