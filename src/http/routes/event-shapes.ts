@@ -83,19 +83,10 @@ const included = {
     ),
   ),
   automated: Type.Optional(
-    nullable(
-      Type.Object(
-        {
-          kind: Type.String({ description: "What it is", examples: ["auto_reply"] }),
-          reasons: Type.Array(Type.String({ examples: ["auto-submitted"] }), { description: "What told" }),
-        },
-        { description: "What no person wrote" },
-      ),
-      {
-        description: "With `automated`: by what it shows that no person wrote it; null where it shows nothing",
-        examples: [null],
-      },
-    ),
+    nullable(Automated, {
+      description: "With `automated`: by what it shows that no person wrote it; null where it shows nothing",
+      examples: [null],
+    }),
   ),
 };
 

@@ -45,7 +45,7 @@ const Failure = named(
   ),
 );
 
-const Automated = named(
+export const Automated = named(
   "Automated",
   Type.Object(
     {
