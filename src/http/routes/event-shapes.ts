@@ -4,7 +4,7 @@ import { examples } from "../document/examples.ts";
 import { named, placeOf } from "../document/schema.ts";
 import type { EventKind } from "../document/webhooks.ts";
 import { instant, nullable, oneOf } from "../shell/models.ts";
-import { Attachment } from "./message-shape.ts";
+import { Attachment, Automated } from "./message-shape.ts";
 
 /** What belongs to one attempt and to nothing else (contract §10.7). */
 const attempt = {
