@@ -1,0 +1,136 @@
+/**
+ * What an element says of how its words are seen, as far as mail uses it to hide them. A stylesheet, and colours that would have to
+ * be computed, are not looked at: this keeps honest preheaders and plain tricks out of what is read as the words of a mail.
+ */
+export interface Look {
+  /** Nothing within is seen, whatever it says itself. */
+  gone: boolean;
+  /** What is within may say otherwise: templates set the size of a cell to nothing, and that of its words anew. */
+  tiny: boolean;
+  invisible: boolean;
+  /** `undefined` where no element around has said so in plain. */
+  color: string | undefined;
+  background: string | undefined;
+}
+
+export const plainLook: Look = { gone: false, tiny: false, invisible: false, color: undefined, background: undefined };
+
+/** Whether words that stand right in an element of this look are hidden. */
+export function isHidden({ gone, tiny, invisible, color, background }: Look): boolean {
+  return gone || tiny || invisible || (color !== undefined && color === background);
+}
+
+/** The look of an element with these attributes within one of the look `around`; the same value where it says nothing of it. */
+export function lookOf(attributes: ReadonlyMap<string, string>, around: Look): Look {
+  if (attributes.size === 0) return around;
+  const hides = attributes.has("hidden");
+  const style = attributes.get("style");
+  const fontColor = attributes.get("color");
+  const bgcolor = attributes.get("bgcolor");
+  const picture = attributes.get("background");
+  if (!hides && style === undefined && fontColor === undefined && bgcolor === undefined && picture === undefined) {
+    return around;
+  }
+  const look = { ...around };
+  if (hides) look.gone = true;
+  if (fontColor !== undefined) look.color = plainColor(fontColor) ?? look.color;
+  if (bgcolor !== undefined) look.background = plainColor(bgcolor);
+  if (picture !== undefined && picture !== "") look.background = undefined;
+  if (style !== undefined) applyStyle(style, look);
+  return look;
+}
+
+function applyStyle(style: string, look: Look): void {
+  const said = declarations(style);
+  if (said.size === 0) return;
+  const isZeroHigh = isZero(said.get("height")) || isZero(said.get("max-height"));
+  const clips = said.get("overflow") === "hidden" || said.get("overflow-y") === "hidden";
+  if (said.get("display") === "none" || isZero(said.get("opacity")) || (isZeroHigh && clips)) look.gone = true;
+  const size = said.get("font-size");
+  if (size !== undefined && size !== "inherit") look.tiny = isZero(size);
+  const visibility = said.get("visibility");
+  if (visibility === "hidden" || visibility === "visible") look.invisible = visibility === "hidden";
+  const color = said.get("color");
+  if (color !== undefined && color !== "inherit") look.color = plainColor(color);
+  const background = said.get("background-color") ?? said.get("background");
+  if (background !== undefined && !seeThrough.has(background)) look.background = plainColor(background);
+  const picture = said.get("background-image");
+  if (picture !== undefined && picture !== "none") look.background = undefined;
+}
+
+const seeThrough: ReadonlySet<string> = new Set(["transparent", "none", "inherit", "initial", "unset", "0", "0 0"]);
+
+const telling: ReadonlySet<string> = new Set([
+  ..."display visibility opacity font-size height max-height overflow overflow-y".split(" "),
+  ..."color background background-color background-image".split(" "),
+]);
+
+/** The declarations that tell how words are seen. The last of a property counts, and one that is marked as important before it. */
+function declarations(style: string): ReadonlyMap<string, string> {
+  const said = new Map<string, string>();
+  const important = new Set<string>();
+  for (const declaration of style.split(";")) {
+    const colon = declaration.indexOf(":");
+    if (colon < 0) continue;
+    const property = declaration.slice(0, colon).trim().toLowerCase();
+    if (!telling.has(property)) continue;
+    const written = declaration.slice(colon + 1).toLowerCase();
+    const mark = written.indexOf("!");
+    const isImportant = mark >= 0 && written.slice(mark + 1).trim() === "important";
+    if (important.has(property) && !isImportant) continue;
+    if (isImportant) important.add(property);
+    said.set(property, (mark < 0 ? written : written.slice(0, mark)).trim());
+  }
+  return said;
+}
+
+function isZero(value: string | undefined): boolean {
+  return value !== undefined && /^[+-]?(?:0+(?:\.0*)?|\.0+)(?:[a-z]{1,4}|%)?$/.test(value);
+}
+
+/** A colour as six hexadecimal digits where it is written as one, by number or by a common name. */
+function plainColor(written: string): string | undefined {
+  const color = written.trim().toLowerCase();
+  if (Object.hasOwn(named, color)) return named[color];
+  const [, hex] = /^#?([0-9a-f]{3,8})$/.exec(color) ?? [];
+  if (hex?.length === 3 || (hex?.length === 4 && hex[3] === "f"))
+    return [...hex.slice(0, 3)].map((digit) => digit + digit).join("");
+  if (hex?.length === 6 || (hex?.length === 8 && hex.endsWith("ff"))) return hex.slice(0, 6);
+  const [, red, green, blue] =
+    /^rgba?\((\d{1,3})[, ](\d{1,3})[, ](\d{1,3})(?:[,/](?:1|1\.0|100%))?\)$/.exec(dense(color)) ?? [];
+  if (red === undefined || green === undefined || blue === undefined) return undefined;
+  return [red, green, blue].map((part) => Math.min(Number(part), 255).toString(16).padStart(2, "0")).join("");
+}
+
+/** Without the white space that a colour may have around its commas and brackets. */
+function dense(color: string): string {
+  return color.slice(0, 60).replaceAll(/ ?([,/()]) ?/g, "$1");
+}
+
+const named: Readonly<Record<string, string>> = {
+  black: "000000",
+  white: "ffffff",
+  red: "ff0000",
+  lime: "00ff00",
+  green: "008000",
+  blue: "0000ff",
+  navy: "000080",
+  yellow: "ffff00",
+  orange: "ffa500",
+  gray: "808080",
+  grey: "808080",
+  silver: "c0c0c0",
+  lightgray: "d3d3d3",
+  lightgrey: "d3d3d3",
+  whitesmoke: "f5f5f5",
+  maroon: "800000",
+  purple: "800080",
+  fuchsia: "ff00ff",
+  magenta: "ff00ff",
+  olive: "808000",
+  teal: "008080",
+  aqua: "00ffff",
+  cyan: "00ffff",
+  ivory: "fffff0",
+  snow: "fffafa",
+};

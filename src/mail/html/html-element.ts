@@ -1,0 +1,21 @@
+/** An element of somebody's HTML. All places are characters of that HTML, so that it can be cut there. */
+export interface HtmlElement {
+  name: string;
+  /** By their names in lower case, with their entities decoded. Of each the first counts. */
+  attributes: ReadonlyMap<string, string>;
+  /** The `<` of its start tag. */
+  start: number;
+  /** Behind its start tag. */
+  contentStart: number;
+  /** The `<` of its end tag, or of whatever else ends it. */
+  contentEnd: number;
+  /** Behind its end tag; the end of the HTML where nothing ends it. */
+  end: number;
+  parent: HtmlElement | undefined;
+  /** The words right in it are not seen, by its own attributes or by those around it. An element within may be seen. */
+  hidden: boolean;
+  /** It is not seen, nor is anything within. */
+  gone: boolean;
+  /** White space in it counts. */
+  preformatted: boolean;
+}

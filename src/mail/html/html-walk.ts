@@ -1,0 +1,158 @@
+import { decodedAttribute, decodedText } from "./entities.ts";
+import { isHidden, lookOf, plainLook } from "./hidden-style.ts";
+import type { HtmlElement } from "./html-element.ts";
+import { emptyElements, scanHtml, type Tag } from "./html-tags.ts";
+import { type OpenElement, openElements } from "./open-elements.ts";
+
+/** What a reader comes upon one after the other: words, or the beginning of a new line. */
+export interface HtmlPiece {
+  kind: "words" | "break";
+  start: number;
+  end: number;
+  parent: HtmlElement | undefined;
+}
+
+export interface HtmlWalk {
+  /** What was walked through: the window of the HTML. */
+  html: string;
+  /** In the order of their start tags. */
+  elements: readonly HtmlElement[];
+  pieces: readonly HtmlPiece[];
+}
+
+/** What extraction looks at of a mail's HTML, whatever the mail is. */
+export const htmlWindow = 256 * 1024;
+
+/**
+ * The elements and the words of anybody's HTML, without a tree parser. The time it takes grows with the length alone: an end tag finds
+ * its element by name, and what is nested deeper than any mail nests is words of the element around.
+ */
+export function walkHtml(html: string, window = htmlWindow): HtmlWalk {
+  const within = html.slice(0, window);
+  const elements: HtmlElement[] = [];
+  const pieces: HtmlPiece[] = [];
+  const open = openElements();
+
+  const addBreak = (start: number, end: number) => {
+    const last = pieces.at(-1);
+    const isBroken = last?.kind === "break" && last.parent?.hidden !== true;
+    if (!isBroken) pieces.push({ kind: "break", start, end, parent: open.top()?.element });
+  };
+  const add = ({ name, attributes: written, start, end }: Tag, elementEnd: number): OpenElement => {
+    const around = open.top();
+    const parent = around?.element;
+    const attributes = decoded(written);
+    const look = lookOf(attributes, around?.look ?? plainLook);
+    const element: HtmlElement = {
+      name,
+      attributes,
+      start,
+      contentStart: end,
+      contentEnd: elementEnd,
+      end: elementEnd,
+      parent,
+      hidden: isHidden(look),
+      gone: look.gone,
+      preformatted: name === "pre" || parent?.preformatted === true,
+    };
+    elements.push(element);
+    return { element, look };
+  };
+  scanHtml(within, {
+    keeps: () => true,
+    onText: (start, end) => {
+      const parent = open.top()?.element;
+      if (parent?.name !== "head") pieces.push({ kind: "words", start, end, parent });
+    },
+    onTag: (tag) => {
+      const { name, closes, start, end, elementEnd } = tag;
+      if (closes) {
+        if (breaking.has(name)) addBreak(start, end);
+        open.closeByTag(name, start, end);
+        return;
+      }
+      open.closeImplied(name, start);
+      if (breaking.has(name)) addBreak(start, end);
+      if (emptyElements.has(name)) add(tag, end);
+      else if (elementEnd !== undefined) add(tag, elementEnd < within.length ? elementEnd : html.length);
+      else if (open.hasRoom()) open.push(add(tag, html.length));
+    },
+  });
+  return { html: within, elements, pieces };
+}
+
+function decoded(attributes: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+  for (const value of attributes.values()) {
+    if (value.includes("&"))
+      return new Map([...attributes].map(([name, written]) => [name, decodedAttribute(written)]));
+  }
+  return attributes;
+}
+
+/**
+ * The words that a reader sees, line by line: inline tags join what they part, block tags, cells and `<br>` break it. Words that the
+ * HTML hides in plain are left out, unless there are no others.
+ */
+export function visibleTextOf(html: string): string {
+  return visibleText(walkHtml(html));
+}
+
+/** The same of a walk. */
+export function visibleText(walk: HtmlWalk): string {
+  const seen = linesOf(
+    walk,
+    walk.pieces.filter(({ parent }) => parent?.hidden !== true),
+  );
+  return seen === "" ? linesOf(walk, walk.pieces) : seen;
+}
+
+/** These pieces of a walk as lines, without white space around them and without empty ones. */
+export function linesOf({ html }: HtmlWalk, pieces: readonly HtmlPiece[]): string {
+  let text = "";
+  for (const { kind, start, end, parent } of pieces) {
+    if (kind === "break") {
+      text += "\n";
+      continue;
+    }
+    const words = decodedText(html.slice(start, end));
+    text += parent?.preformatted === true ? words : words.replaceAll(/[\t\n\f\r ]+/g, " ");
+  }
+  return text
+    .split(/[\r\n]/)
+    .map((line) =>
+      line
+        .replaceAll(/[\t\f ]+/g, " ")
+        .replace(/^ /, "")
+        .replace(/ $/, ""),
+    )
+    .filter((line) => line !== "")
+    .join("\n");
+}
+
+/** The pieces that stand within an element. */
+export function piecesWithin({ pieces }: HtmlWalk, { contentStart, contentEnd }: HtmlElement): readonly HtmlPiece[] {
+  return pieces.slice(firstPiece(pieces, contentStart), firstPiece(pieces, contentEnd));
+}
+
+/** The index of the first piece that begins at this place or behind it. */
+function firstPiece(pieces: readonly HtmlPiece[], place: number): number {
+  let low = 0;
+  let high = pieces.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((pieces[middle]?.start ?? place) < place) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The elements that begin and end a line. */
+const breaking: ReadonlySet<string> = new Set([
+  ..."address article aside blockquote body br center dd details dialog dir div dl dt fieldset figcaption figure footer form".split(
+    " ",
+  ),
+  ..."h1 h2 h3 h4 h5 h6 header hgroup hr html legend li main menu nav ol optgroup option p pre search section summary ul".split(
+    " ",
+  ),
+  ..."table caption thead tbody tfoot tr td th".split(" "),
+]);
