@@ -5,6 +5,8 @@
 export interface Look {
   /** Nothing within is seen, whatever it says itself. */
   gone: boolean;
+  /** The words right in it are not seen. */
+  hidden: boolean;
   /** What is within may say otherwise: templates set the size of a cell to nothing, and that of its words anew. */
   tiny: boolean;
   invisible: boolean;
@@ -13,12 +15,14 @@ export interface Look {
   background: string | undefined;
 }
 
-export const plainLook: Look = { gone: false, tiny: false, invisible: false, color: undefined, background: undefined };
-
-/** Whether words that stand right in an element of this look are hidden. */
-export function isHidden({ gone, tiny, invisible, color, background }: Look): boolean {
-  return gone || tiny || invisible || (color !== undefined && color === background);
-}
+export const plainLook: Look = {
+  gone: false,
+  hidden: false,
+  tiny: false,
+  invisible: false,
+  color: undefined,
+  background: undefined,
+};
 
 /** The look of an element with these attributes within one of the look `around`; the same value where it says nothing of it. */
 export function lookOf(attributes: ReadonlyMap<string, string>, around: Look): Look {
@@ -37,6 +41,8 @@ export function lookOf(attributes: ReadonlyMap<string, string>, around: Look): L
   if (bgcolor !== undefined) look.background = plainColor(bgcolor);
   if (picture !== undefined && picture !== "") look.background = undefined;
   if (style !== undefined) applyStyle(style, look);
+  const isSameColor = look.color !== undefined && look.color === look.background;
+  look.hidden = look.gone || look.tiny || look.invisible || isSameColor;
   return look;
 }
 

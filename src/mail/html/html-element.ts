@@ -1,3 +1,5 @@
+import type { Look } from "./hidden-style.ts";
+
 /** An element of somebody's HTML. All places are characters of that HTML, so that it can be cut there. */
 export interface HtmlElement {
   name: string;
@@ -12,10 +14,6 @@ export interface HtmlElement {
   /** Behind its end tag; the end of the HTML where nothing ends it. */
   end: number;
   parent: HtmlElement | undefined;
-  /** The words right in it are not seen, by its own attributes or by those around it. An element within may be seen. */
-  hidden: boolean;
-  /** It is not seen, nor is anything within. */
-  gone: boolean;
-  /** White space in it counts. */
-  preformatted: boolean;
+  /** How its words are seen, by its own attributes and by those around it. */
+  look: Look;
 }

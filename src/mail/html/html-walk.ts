@@ -1,12 +1,12 @@
 import { decodedAttribute, decodedText } from "./entities.ts";
-import { isHidden, lookOf, plainLook } from "./hidden-style.ts";
+import { lookOf, plainLook } from "./hidden-style.ts";
 import type { HtmlElement } from "./html-element.ts";
 import { emptyElements, scanHtml, type Tag } from "./html-tags.ts";
-import { type OpenElement, openElements } from "./open-elements.ts";
+import { openElements } from "./open-elements.ts";
 
-/** What a reader comes upon one after the other: words, or the beginning of a new line. */
+/** What a reader comes upon one after the other: words, words whose line breaks count, or the beginning of a new line. */
 export interface HtmlPiece {
-  kind: "words" | "break";
+  kind: "words" | "preformatted" | "break";
   start: number;
   end: number;
   parent: HtmlElement | undefined;
@@ -35,15 +35,14 @@ export function walkHtml(html: string, window = htmlWindow): HtmlWalk {
 
   const addBreak = (start: number, end: number) => {
     const last = pieces.at(-1);
-    const isBroken = last?.kind === "break" && last.parent?.hidden !== true;
-    if (!isBroken) pieces.push({ kind: "break", start, end, parent: open.top()?.element });
+    const isBroken = last?.kind === "break" && !isHidden(last);
+    if (!isBroken) pieces.push({ kind: "break", start, end, parent: open.innermost() });
   };
-  const add = ({ name, attributes: written, start, end }: Tag, elementEnd: number): OpenElement => {
-    const around = open.top();
-    const parent = around?.element;
+  const add = ({ name, attributes: written, start, end }: Tag, elementEnd: number): HtmlElement => {
+    const parent = open.innermost();
     const attributes = decoded(written);
-    const look = lookOf(attributes, around?.look ?? plainLook);
-    const element: HtmlElement = {
+    const look = lookOf(attributes, parent?.look ?? plainLook);
+    const element = {
       name,
       attributes,
       start,
@@ -51,18 +50,17 @@ export function walkHtml(html: string, window = htmlWindow): HtmlWalk {
       contentEnd: elementEnd,
       end: elementEnd,
       parent,
-      hidden: isHidden(look),
-      gone: look.gone,
-      preformatted: name === "pre" || parent?.preformatted === true,
+      look,
     };
     elements.push(element);
-    return { element, look };
+    return element;
   };
   scanHtml(within, {
     keeps: () => true,
     onText: (start, end) => {
-      const parent = open.top()?.element;
-      if (parent?.name !== "head") pieces.push({ kind: "words", start, end, parent });
+      const parent = open.innermost();
+      if (parent?.name === "head") return;
+      pieces.push({ kind: open.has("pre") ? "preformatted" : "words", start, end, parent });
     },
     onTag: (tag) => {
       const { name, closes, start, end, elementEnd } = tag;
@@ -73,12 +71,21 @@ export function walkHtml(html: string, window = htmlWindow): HtmlWalk {
       }
       open.closeImplied(name, start);
       if (breaking.has(name)) addBreak(start, end);
+      if (elements.length >= maxElements) return;
       if (emptyElements.has(name)) add(tag, end);
       else if (elementEnd !== undefined) add(tag, elementEnd < within.length ? elementEnd : html.length);
       else if (open.hasRoom()) open.push(add(tag, html.length));
     },
   });
   return { html: within, elements, pieces };
+}
+
+/** No mail has so many in a window, not even one that is a bare table. The tags behind them are still no words. */
+const maxElements = 32_768;
+
+/** Whether the words are not seen, or whether the break stands among such words. */
+export function isHidden({ parent }: HtmlPiece): boolean {
+  return parent?.look.hidden === true;
 }
 
 function decoded(attributes: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
@@ -101,33 +108,42 @@ export function visibleTextOf(html: string): string {
 export function visibleText(walk: HtmlWalk): string {
   const seen = linesOf(
     walk,
-    walk.pieces.filter(({ parent }) => parent?.hidden !== true),
+    walk.pieces.filter((piece) => !isHidden(piece)),
   );
   return seen === "" ? linesOf(walk, walk.pieces) : seen;
 }
 
 /** These pieces of a walk as lines, without white space around them and without empty ones. */
 export function linesOf({ html }: HtmlWalk, pieces: readonly HtmlPiece[]): string {
-  let text = "";
-  for (const { kind, start, end, parent } of pieces) {
+  const lines: string[] = [];
+  let line = "";
+  const endLine = () => {
+    const words = (looseSpace.test(line) ? line.replaceAll(/[\t\n\f\r ]+/g, " ") : line).trim();
+    if (words !== "") lines.push(words);
+    line = "";
+  };
+  for (const { kind, start, end } of pieces) {
     if (kind === "break") {
-      text += "\n";
+      endLine();
       continue;
     }
     const words = decodedText(html.slice(start, end));
-    text += parent?.preformatted === true ? words : words.replaceAll(/[\t\n\f\r ]+/g, " ");
+    if (kind === "words") {
+      line += words;
+      continue;
+    }
+    const [first = "", ...rest] = words.split("\n");
+    line += first;
+    for (const next of rest) {
+      endLine();
+      line = next;
+    }
   }
-  return text
-    .split(/[\r\n]/)
-    .map((line) =>
-      line
-        .replaceAll(/[\t\f ]+/g, " ")
-        .replace(/^ /, "")
-        .replace(/ $/, ""),
-    )
-    .filter((line) => line !== "")
-    .join("\n");
+  endLine();
+  return lines.join("\n");
 }
+
+const looseSpace = /[\t\n\f\r]| {2}/;
 
 /** The pieces that stand within an element. */
 export function piecesWithin({ pieces }: HtmlWalk, { contentStart, contentEnd }: HtmlElement): readonly HtmlPiece[] {

@@ -1,14 +1,9 @@
-import type { Look } from "./hidden-style.ts";
 import type { HtmlElement } from "./html-element.ts";
 import { impliedBy } from "./html-tags.ts";
 
 /** An element that is not closed yet. */
-export interface OpenElement {
+interface Nested {
   element: HtmlElement;
-  look: Look;
-}
-
-interface Nested extends OpenElement {
   /** Where the table around begins; -1 without one. No part of a table closes one of the table around that. */
   table: number;
   /** Where the table or the cell around begins. No other end tag reaches beyond it. */
@@ -20,8 +15,8 @@ interface Nested extends OpenElement {
 /** The elements that are open at a place, from the outermost. Every step takes the same time, however deep the nesting is. */
 export function openElements() {
   const stack: Nested[] = [];
-  const innermost = new Map<string, number>();
-  const place = (name: string) => innermost.get(name) ?? -1;
+  const places = new Map<string, number>();
+  const place = (name: string) => places.get(name) ?? -1;
 
   const closeTo = (depth: number, at: number) => {
     while (stack.length > depth) {
@@ -29,20 +24,21 @@ export function openElements() {
       if (nested === undefined) return;
       nested.element.contentEnd = at;
       nested.element.end = at;
-      innermost.set(nested.element.name, nested.sameName);
+      places.set(nested.element.name, nested.sameName);
     }
   };
   return {
-    top: (): OpenElement | undefined => stack.at(-1),
+    innermost: (): HtmlElement | undefined => stack.at(-1)?.element,
+    has: (name: string) => place(name) >= 0,
     hasRoom: () => stack.length < maxDepth,
-    push: ({ element, look }: OpenElement) => {
+    push: (element: HtmlElement) => {
       const { name } = element;
       const around = stack.at(-1);
       const index = stack.length;
       const table = name === "table" ? index : (around?.table ?? -1);
       const cell = name === "table" || cells.has(name) ? index : (around?.cell ?? -1);
-      stack.push({ element, look, table, cell, sameName: place(name) });
-      innermost.set(name, index);
+      stack.push({ element, table, cell, sameName: place(name) });
+      places.set(name, index);
     },
     /** Closes what an end tag closes; one that fits nothing is passed over. */
     closeByTag: (name: string, start: number, end: number) => {
@@ -64,8 +60,12 @@ export function openElements() {
       const implied = impliedBy(name);
       if (implied === undefined) return;
       if (partsOfTable.has(name) && name !== "table") {
-        const within = [...implied].map(place).filter((index) => index > around.table);
-        if (within.length > 0) closeTo(Math.min(...within), start);
+        let outermost = stack.length;
+        for (const part of implied) {
+          const index = place(part);
+          if (index > around.table && index < outermost) outermost = index;
+        }
+        closeTo(outermost, start);
         return;
       }
       while (implied.has(stack.at(-1)?.element.name ?? "")) closeTo(stack.length - 1, start);

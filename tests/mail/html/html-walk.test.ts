@@ -117,3 +117,10 @@ describe("elements stand where they stand in the HTML", () => {
     expect(link && linesOf(walk, piecesWithin(walk, link))).toBe("b c\nd");
   });
 });
+
+test("a walk holds no more than 32,768 elements, and the tags behind them are still no words", () => {
+  const { elements } = walkHtml("<b>x</b>".repeat(32_768));
+  expect(elements).toHaveLength(32_768);
+  expect(walkHtml("<b>".repeat(10_000) + "<i>x</i>".repeat(28_000)).elements.length).toBeLessThanOrEqual(32_768);
+  expect(visibleTextOf(`${"<b></b>".repeat(33_000)}<p>a</p><p>b</p>`)).toBe("a\nb");
+});
