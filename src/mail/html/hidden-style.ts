@@ -24,44 +24,69 @@ export const plainLook: Look = {
   background: undefined,
 };
 
+/** Reads looks. Mail repeats the same few styles hundreds of times: each is read once. */
+export function lookReader(): (attributes: ReadonlyMap<string, string>, around: Look) => Look {
+  const styles = new Map<string, Style>();
+  const styleOf = (written: string): Style => {
+    const known = styles.get(written) ?? readStyle(written);
+    styles.set(written, known);
+    return known;
+  };
+  return (attributes, around) => lookOf(attributes, around, styleOf);
+}
+
 /** The look of an element with these attributes within one of the look `around`; the same value where it says nothing of it. */
-export function lookOf(attributes: ReadonlyMap<string, string>, around: Look): Look {
+function lookOf(attributes: ReadonlyMap<string, string>, around: Look, styleOf: (written: string) => Style): Look {
   if (attributes.size === 0) return around;
+  const written = attributes.get("style");
+  const style = written === undefined ? undefined : styleOf(written);
   const hides = attributes.has("hidden");
-  const style = attributes.get("style");
-  const fontColor = attributes.get("color");
+  const color = attributes.get("color");
   const bgcolor = attributes.get("bgcolor");
-  const picture = attributes.get("background");
-  if (!hides && style === undefined && fontColor === undefined && bgcolor === undefined && picture === undefined) {
-    return around;
-  }
+  const picture = attributes.get("background") ?? "";
+  if (!style?.tells && !hides && color === undefined && bgcolor === undefined && picture === "") return around;
   const look = { ...around };
-  if (hides) look.gone = true;
-  if (fontColor !== undefined) look.color = plainColor(fontColor) ?? look.color;
+  if (color !== undefined) look.color = plainColor(color) ?? look.color;
   if (bgcolor !== undefined) look.background = plainColor(bgcolor);
-  if (picture !== undefined && picture !== "") look.background = undefined;
-  if (style !== undefined) applyStyle(style, look);
+  if (picture !== "") look.background = undefined;
+  if (hides || style?.gone) look.gone = true;
+  if (style?.tiny !== undefined) look.tiny = style.tiny;
+  if (style?.invisible !== undefined) look.invisible = style.invisible;
+  if (style?.color !== undefined) look.color = style.color.plain;
+  if (style?.background !== undefined) look.background = style.background.plain;
   const isSameColor = look.color !== undefined && look.color === look.background;
   look.hidden = look.gone || look.tiny || look.invisible || isSameColor;
   return look;
 }
 
-function applyStyle(style: string, look: Look): void {
-  const said = declarations(style);
-  if (said.size === 0) return;
+/** What a style says of how words are seen; `undefined` is what it does not say, and a colour may be one that is not plain. */
+interface Style {
+  tells: boolean;
+  gone: boolean;
+  tiny: boolean | undefined;
+  invisible: boolean | undefined;
+  color: { plain: string | undefined } | undefined;
+  background: { plain: string | undefined } | undefined;
+}
+
+function readStyle(written: string): Style {
+  const said = declarations(written);
   const isZeroHigh = isZero(said.get("height")) || isZero(said.get("max-height"));
   const clips = said.get("overflow") === "hidden" || said.get("overflow-y") === "hidden";
-  if (said.get("display") === "none" || isZero(said.get("opacity")) || (isZeroHigh && clips)) look.gone = true;
   const size = said.get("font-size");
-  if (size !== undefined && size !== "inherit") look.tiny = isZero(size);
   const visibility = said.get("visibility");
-  if (visibility === "hidden" || visibility === "visible") look.invisible = visibility === "hidden";
   const color = said.get("color");
-  if (color !== undefined && color !== "inherit") look.color = plainColor(color);
   const background = said.get("background-color") ?? said.get("background");
-  if (background !== undefined && !seeThrough.has(background)) look.background = plainColor(background);
-  const picture = said.get("background-image");
-  if (picture !== undefined && picture !== "none") look.background = undefined;
+  const picture = said.get("background-image") ?? "none";
+  const isGround = background !== undefined && !seeThrough.has(background);
+  return {
+    tells: said.size > 0,
+    gone: said.get("display") === "none" || isZero(said.get("opacity")) || (isZeroHigh && clips),
+    tiny: size === undefined || size === "inherit" ? undefined : isZero(size),
+    invisible: visibility === "hidden" ? true : visibility === "visible" ? false : undefined,
+    color: color === undefined || color === "inherit" ? undefined : { plain: plainColor(color) },
+    background: picture !== "none" ? { plain: undefined } : isGround ? { plain: plainColor(background) } : undefined,
+  };
 }
 
 const seeThrough: ReadonlySet<string> = new Set(["transparent", "none", "inherit", "initial", "unset", "0", "0 0"]);
@@ -95,7 +120,7 @@ function isZero(value: string | undefined): boolean {
 }
 
 /** A colour as six hexadecimal digits where it is written as one, by number or by a common name. */
-function plainColor(written: string): string | undefined {
+export function plainColor(written: string): string | undefined {
   const color = written.trim().toLowerCase();
   if (Object.hasOwn(named, color)) return named[color];
   const [, hex] = /^#?([0-9a-f]{3,8})$/.exec(color) ?? [];

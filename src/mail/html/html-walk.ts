@@ -1,5 +1,5 @@
 import { decodedAttribute, decodedText } from "./entities.ts";
-import { lookOf, plainLook } from "./hidden-style.ts";
+import { lookReader, plainLook } from "./hidden-style.ts";
 import type { HtmlElement } from "./html-element.ts";
 import { emptyElements, scanHtml, type Tag } from "./html-tags.ts";
 import { openElements } from "./open-elements.ts";
@@ -32,6 +32,7 @@ export function walkHtml(html: string, window = htmlWindow): HtmlWalk {
   const elements: HtmlElement[] = [];
   const pieces: HtmlPiece[] = [];
   const open = openElements();
+  const lookOf = lookReader();
 
   const addBreak = (start: number, end: number) => {
     const last = pieces.at(-1);
@@ -89,11 +90,12 @@ export function isHidden({ parent }: HtmlPiece): boolean {
 }
 
 function decoded(attributes: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
-  for (const value of attributes.values()) {
-    if (value.includes("&"))
-      return new Map([...attributes].map(([name, written]) => [name, decodedAttribute(written)]));
-  }
-  return attributes;
+  let isWritten = false;
+  for (const value of attributes.values()) isWritten ||= value.includes("&");
+  if (!isWritten) return attributes;
+  const values = new Map<string, string>();
+  for (const [name, written] of attributes) values.set(name, decodedAttribute(written));
+  return values;
 }
 
 /**
@@ -146,8 +148,13 @@ export function linesOf({ html }: HtmlWalk, pieces: readonly HtmlPiece[]): strin
 const looseSpace = /[\t\n\f\r]| {2}/;
 
 /** The pieces that stand within an element. */
-export function piecesWithin({ pieces }: HtmlWalk, { contentStart, contentEnd }: HtmlElement): readonly HtmlPiece[] {
-  return pieces.slice(firstPiece(pieces, contentStart), firstPiece(pieces, contentEnd));
+export function piecesWithin(walk: HtmlWalk, { contentStart, contentEnd }: HtmlElement): readonly HtmlPiece[] {
+  return piecesBetween(walk, contentStart, contentEnd);
+}
+
+/** The pieces that begin between two places. */
+export function piecesBetween({ pieces }: HtmlWalk, start: number, end: number): readonly HtmlPiece[] {
+  return pieces.slice(firstPiece(pieces, start), firstPiece(pieces, end));
 }
 
 /** The index of the first piece that begins at this place or behind it. */

@@ -1,5 +1,6 @@
 import { withLineFeeds } from "../../standards/text.ts";
-import { escapeHtml, textOfHtml } from "../html/html.ts";
+import { escapeHtml } from "../html/html.ts";
+import { textOfSeenHtml } from "../html/seen-html.ts";
 import { charsetOfHtml, decodeText } from "./charset.ts";
 import { unflowed } from "./flowed.ts";
 import type { Part } from "./part.ts";
@@ -53,7 +54,7 @@ export function bodiesOf(raw: Buffer, parts: readonly Part[]): Bodies {
 
 function textsIn({ plain, otherText, html }: Saying): string[] {
   if (plain.length > 0) return plain;
-  return otherText.length > 0 ? otherText : html.map(textOfHtml);
+  return otherText.length > 0 ? otherText : html.map(textOfSeenHtml);
 }
 
 function htmlIn({ plain, otherText, html }: Saying): string[] {

@@ -5,7 +5,7 @@ import { contentOf } from "../../standards/digest.ts";
 import { storedNames } from "../../standards/filename.ts";
 import { bareMessageId, contentMessageId, messageIdsOf } from "../../standards/message-id.ts";
 import { cleanText, oneLine, truncateCodePoints, withoutControls } from "../../standards/text.ts";
-import { textOfHtml } from "../html/html.ts";
+import { textOfSeenHtml } from "../html/seen-html.ts";
 import type { Named } from "./addresses.ts";
 import { type Bodies, bodiesOf } from "./bodies.ts";
 import { tellingCharset } from "./charset.ts";
@@ -195,7 +195,7 @@ function toParsedMail(
   const bodyHtml = bodies.html === undefined ? undefined : within(maxBodyLength, cleanText(bodies.html));
   const written = cleanText(bodies.text ?? "");
   // Some senders leave the text alternative blank.
-  const text = bodyHtml !== undefined && withoutControls(written).trim() === "" ? textOfHtml(bodyHtml) : written;
+  const text = bodyHtml !== undefined && withoutControls(written).trim() === "" ? textOfSeenHtml(bodyHtml) : written;
   return {
     messageId: messageId ?? contentMessageId(contentOf(raw), options.mailDomain),
     inReplyTo: messageIdsOf(head.inReplyTo ?? ""),

@@ -142,3 +142,9 @@ describe("lines", () => {
     ["stay as they are where nothing flows", "\n> one \n> two \n", "> one \n> two "],
   ])("%s", async (_what, mail, text) => expect(await textOf(mail)).toBe(text));
 });
+
+test("the text of a mail of HTML alone has what a reader sees, and its HTML has all", async () => {
+  const html = '<div style="display:none">Preheader</div><p>Hello</p>';
+  const { bodyText, bodyHtml } = await readMail(`Content-Type: text/html\n\n${html}\n`);
+  expect({ bodyText, bodyHtml: bodyHtml?.trim() }).toEqual({ bodyText: "Hello", bodyHtml: html });
+});

@@ -1,0 +1,39 @@
+import type { HtmlElement } from "./html-element.ts";
+import { type HtmlPiece, type HtmlWalk, isHidden, linesOf, piecesBetween } from "./html-walk.ts";
+
+/** A link of somebody's HTML. */
+export interface Anchor {
+  element: HtmlElement;
+  /** As it is written, with its entities decoded. */
+  href: string;
+  /** The words that a reader sees in it, or what stands for its pictures where it has none. */
+  words: string;
+  /** Whether a reader sees it: not where all that it says is hidden. */
+  isSeen: boolean;
+}
+
+/** The links of a walk, in their order. One that stands within another ends the words of that, so that no words are read twice. */
+export function anchorsOf(walk: HtmlWalk): Anchor[] {
+  const anchors: Anchor[] = [];
+  const pictures = walk.elements.filter(({ name, look }) => name === "img" && !look.gone);
+  let picture = 0;
+  const elements = walk.elements.filter(({ name, attributes }) => name === "a" && attributes.has("href"));
+  for (const [index, element] of elements.entries()) {
+    const end = Math.min(element.contentEnd, elements[index + 1]?.start ?? element.contentEnd);
+    const pieces = piecesBetween(walk, element.contentStart, end);
+    while ((pictures[picture]?.start ?? end) < element.start) picture++;
+    const alternatives: string[] = [];
+    for (; (pictures[picture]?.start ?? end) < end; picture++) {
+      alternatives.push(pictures[picture]?.attributes.get("alt") ?? "");
+    }
+    const seen = pieces.filter((piece) => !isHidden(piece));
+    const words = linesOf(walk, seen) || alternatives.join(" ").trim();
+    const isSeen = !element.look.gone && (words !== "" || alternatives.length > 0 || !pieces.some(isWord(walk)));
+    anchors.push({ element, href: element.attributes.get("href") ?? "", words, isSeen });
+  }
+  return anchors;
+}
+
+function isWord({ html }: HtmlWalk): (piece: HtmlPiece) => boolean {
+  return ({ kind, start, end }) => kind !== "break" && html.slice(start, end).trim() !== "";
+}
