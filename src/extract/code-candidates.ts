@@ -1,0 +1,197 @@
+import { isAlphabetic, isLetter } from "./word-finder.ts";
+
+/** What looks like a code, before anybody asks what is said around it. */
+export interface Candidate {
+  start: number;
+  end: number;
+  /** As it is typed. */
+  code: string;
+  form: "digits" | "mixed" | "capitals";
+  /** A year or a date looks the same. */
+  doubtful: boolean;
+}
+
+/** No mail has more numbers and speaks of a code in a way that is found. */
+const mostCandidates = 500;
+
+/** In order of their places. */
+export function candidatesIn(shape: string): Candidate[] {
+  const digits = digitCandidates(shape);
+  const columns = columnCandidates(shape);
+  const words = wordCandidates(shape);
+  return [...digits, ...columns, ...words].toSorted((one, other) => one.start - other.start);
+}
+
+function digitCandidates(shape: string): Candidate[] {
+  const candidates: Candidate[] = [];
+  for (const { 0: run, index } of shape.matchAll(/\d+(?:[ -]\d+)*/g)) {
+    if (candidates.length >= mostCandidates) break;
+    if (run.length < 4) continue;
+    for (const { start, text } of partsOf(run, index)) {
+      const candidate = digitCandidate(shape, start, text);
+      if (candidate !== undefined) candidates.push(candidate);
+    }
+  }
+  return candidates;
+}
+
+/** Groups of digits that stand in a row: one number where they are alike, several where one of them is too long to be a group. */
+function partsOf(run: string, index: number): { start: number; text: string }[] {
+  if (!/\d{5}/.test(run)) return [{ start: index, text: run }];
+  return Array.from(run.matchAll(/[^ ]+/g), (part) => ({ start: index + part.index, text: part[0] }));
+}
+
+function digitCandidate(shape: string, start: number, text: string): Candidate | undefined {
+  if (text.length > 19) return undefined;
+  const code = text.replaceAll(/[ -]/g, "");
+  if (code.length < 4 || code.length > 10) return undefined;
+  if (text !== code && !isGrouped(text)) return undefined;
+  const end = start + text.length;
+  if (isGluedBefore(shape, start) || isGluedBehind(shape, end) || isAmount(shape, start, end)) return undefined;
+  return { start, end, code, form: "digits", doubtful: isDate(code, text) };
+}
+
+/** Two or three groups of two to four digits with one sign between, or single digits set apart; a telephone number has 3-3-4. */
+function isGrouped(text: string): boolean {
+  if (/^\d(?: \d){3,7}$/.test(text)) return true;
+  if (!/^\d{2,4}([ -])\d{2,4}(?:\1\d{2,4})?$/.test(text)) return false;
+  return !/^\d{3}.\d{3}.\d{4}$/.test(text) && !isWrittenDate(text);
+}
+
+function isWrittenDate(text: string): boolean {
+  const [first = 0, second = 0, third] = text.split(/[ -]/).map(Number);
+  if (third === undefined) return isYear(first) && second >= 1 && second <= 12;
+  if (isYear(first)) return second <= 12 && third <= 31;
+  return (isYear(third) || third < 100) && Math.min(first, second) <= 12 && Math.max(first, second) <= 31;
+}
+
+function isYear(number: number): boolean {
+  return number >= 1900 && number <= 2099;
+}
+
+/** `2026`, `20260331`, `31032026`. */
+function isDate(code: string, text: string): boolean {
+  if (code.length === 4) return text === code && isYear(Number(code));
+  return /^(?:(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])|(?:0[1-9]|[12]\d|3[01])(?:0[1-9]|1[0-2])(?:19|20)\d\d)$/.test(
+    code,
+  );
+}
+
+function isGluedBefore(shape: string, start: number): boolean {
+  const before = shape[start - 1] ?? " ";
+  if (
+    before === "#" ||
+    before === "_" ||
+    before === "\\" ||
+    before === "+" ||
+    before === "=" ||
+    isAlphabetic(shape, start - 1)
+  )
+    return true;
+  if (".,:/-'".includes(before)) {
+    const other = shape[start - 2] ?? " ";
+    if (/\d/.test(other) || (before !== ":" && before !== "." && before !== "'" && isLetter(shape, start - 2)))
+      return true;
+  }
+  // `****4471`, `XX4471`, `•• 4471`: the end of a number that is not shown.
+  const hidden = shape.slice(Math.max(0, start - 4), start);
+  if (/[•●∙·…]{2} ?$|\.\.\. ?$|\( ?\d{2,4} ?\) ?$|\) ?$/.test(hidden)) return /[•●∙·…]|\.\.\.|\d ?\) ?$/.test(hidden);
+  return before === "*" && shape[start - 2] === "*" && shape[start - 3] === "*";
+}
+
+function isGluedBehind(shape: string, end: number): boolean {
+  const behind = shape[end] ?? " ";
+  if (behind === "_" || behind === "\u0001" || behind === "=" || isAlphabetic(shape, end)) return true;
+  if (!".,:/-".includes(behind)) return false;
+  const next = shape[end + 1] ?? " ";
+  if (behind === "-") return /[A-Za-z0-9]/.test(next);
+  if (!/\d/.test(next)) return false;
+  // A comma without a space ends a clause of Chinese.
+  return behind !== "," || !/^,\d{1,3}[\p{Script=Han}\p{Script=Hangul}]/u.test(shape.slice(end, end + 5));
+}
+
+const currencyBefore =
+  /(?:[$€£¥₹₽₩₪฿₫₺₴₦₱₸₾֏]|(?:EUR|USD|GBP|CHF|JPY|CNY|RMB|INR|BRL|MXN|PLN|CZK|SEK|NOK|DKK|RUB|UAH|TRY|KRW|VND|THB|IDR|MYR|SAR|AED|ILS|AUD|CAD|NZD|SGD|HKD|TWD|HUF|RON|BGN|ZAR|NGN|KES|PHP|COP|ARS|CLP|PEN|Rs|Rp|RM|NT|kr|TL|BTC)\.?) ?$/;
+const currencyBehind =
+  /^ ?(?:[$€£¥₹₽₩₪฿₫₺₴₦₱₸₾֏]|(?:EUR|USD|GBP|CHF|JPY|CNY|RMB|INR|BRL|MXN|PLN|CZK|SEK|NOK|DKK|RUB|UAH|TRY|KRW|VND|THB|IDR|MYR|SAR|AED|ILS|AUD|CAD|NZD|SGD|HKD|TWD|HUF|RON|BGN|ZAR|NGN|KES|PHP|COP|ARS|CLP|PEN|Rs|Rp|RM|NT|kr|TL|BTC|Ft|lei|đ)(?!\p{L})|[%‰°]|Kč|zł|ден|грн|руб|บาท|円|元|원|圓|ريال|دينار|درهم|تومان|ریال)/u;
+const unitBehind =
+  /^ ?(?:points?|punkte|(?:px|km|kg|kwh|[mg]b|min|uhr)(?![a-z])|minut|minuut|seco?n?d|segundo|sekund|saniye|dakika|hour|days|stunde|tage|people|user|word|character|секунд|минут|хвилин|часов|นาที|分钟|分鐘|分間|秒|年|년|초|분)/i;
+
+/** A currency or a unit is beside it. */
+function isAmount(shape: string, start: number, end: number): boolean {
+  const behind = shape.slice(end, end + 12);
+  return (
+    currencyBehind.test(behind) ||
+    unitBehind.test(behind) ||
+    currencyBefore.test(shape.slice(Math.max(0, start - 5), start))
+  );
+}
+
+/** Digits one below the other, as the cells of a table leave them. */
+function columnCandidates(shape: string): Candidate[] {
+  const candidates: Candidate[] = [];
+  let code = "";
+  let start = 0;
+  let end = 0;
+  const finish = () => {
+    if (code.length >= 4 && code.length <= 8) candidates.push({ start, end, code, form: "digits", doubtful: false });
+    code = "";
+  };
+  for (let at = 0; at < shape.length && candidates.length < mostCandidates; ) {
+    const lineEnd = shape.indexOf("\n", at);
+    const stop = lineEnd === -1 ? shape.length : lineEnd;
+    // A longer line is none with one digit, however much space it has.
+    const line = stop - at <= 12 ? shape.slice(at, stop).trim() : "-";
+    if (/^\d$/.test(line)) {
+      if (code === "") start = shape.indexOf(line, at);
+      code += line;
+      end = shape.indexOf(line, at) + 1;
+    } else if (line !== "") {
+      finish();
+    }
+    at = stop + 1;
+  }
+  finish();
+  return candidates;
+}
+
+function wordCandidates(shape: string): Candidate[] {
+  const candidates: Candidate[] = [];
+  for (const { 0: word, index: start } of shape.matchAll(likelyWord)) {
+    if (candidates.length >= mostCandidates) break;
+    if (word.length < 4 || word.length > 18 || !/[A-Za-z]/.test(word) || word.endsWith("-")) continue;
+    const end = start + word.length;
+    const prefixed = /^[A-Z]{1,2}-(\d{4,10})$/.exec(word)?.[1];
+    const form = prefixed === undefined ? formOf(word) : "digits";
+    if (form === undefined || isGluedWord(shape, start, end)) continue;
+    const code = prefixed ?? word.replaceAll("-", "");
+    candidates.push({ start, end, code, form, doubtful: prefixed !== undefined && isDate(prefixed, prefixed) });
+  }
+  return candidates;
+}
+
+/** A word with a digit, or of capitals. */
+const likelyWord = /(?<![A-Za-z0-9-])(?:[A-Z]{3}|[A-Za-z](?:[A-Za-z-]{0,10}\d)|\d)[A-Za-z0-9-]*/g;
+
+function formOf(word: string): Candidate["form"] | undefined {
+  if (/^[A-Z]{4,8}$|^[A-Z]{3,4}(?:-[A-Z]{3,4}){1,2}$/.test(word)) return "capitals";
+  const groups = word.split("-");
+  if (groups.length === 1) {
+    // `30min` and `1200px` are a number with its unit.
+    return word.length <= 10 && /\d/.test(word) && !/^\d{1,4}(?:[a-z]{1,5}|[A-Z])$/.test(word) ? "mixed" : undefined;
+  }
+  if (groups.length > 3 || !/\d/.test(word) || /^[A-Z]+-\d+$/.test(word)) return undefined;
+  const capitals = groups.every((group) => /^[A-Z0-9]{3,4}$/.test(group));
+  const small = groups.every((group) => /^[a-z0-9]{3,5}$/.test(group) && /\d/.test(group) && /[a-z]/.test(group));
+  return capitals || small ? "mixed" : undefined;
+}
+
+function isGluedWord(shape: string, start: number, end: number): boolean {
+  const [before = " ", behind = " "] = [shape[start - 1], shape[end]];
+  if ("#_@$%&+=/\\\u0001".includes(before) || isAlphabetic(shape, start - 1)) return true;
+  if ("_@=/\\\u0001%".includes(behind) || isAlphabetic(shape, end)) return true;
+  return (
+    (/[.,:'-]/.test(before) && /[\p{L}\d]/u.test(shape[start - 2] ?? " ") && before !== ":") ||
+    /^[.,:'-][\p{L}\d]/u.test(shape.slice(end, end + 2))
+  );
+}

@@ -1,0 +1,211 @@
+import type { Candidate } from "./code-candidates.ts";
+import type { CodeCues, Cue } from "./code-cues.ts";
+import { behindWords, isWords, possessives, smallWords, useWords } from "./code-small-words.ts";
+import type { FoldedText } from "./folded-text.ts";
+import { isAlphabetic, isUnspaced } from "./word-finder.ts";
+
+/** How close to a cue a candidate is; the lowest is the best. Undefined where it does not count. */
+export type Rank = 1 | 2 | 3;
+
+export function rankOf(
+  text: Pick<FoldedText, "shape" | "words">,
+  candidate: Candidate,
+  said: CodeCues,
+  subject: readonly Cue[],
+): Rank | undefined {
+  const { cues, names } = said;
+  const { start, end } = candidate;
+  const firstBehind = firstAtOrAfter(cues, start);
+  const before = cues
+    .slice(Math.max(0, firstBehind - mostCues), firstBehind)
+    .filter((cue) => cue.end <= start)
+    .toReversed();
+  const behind = cues.slice(firstBehind, firstBehind + 2).filter((cue) => cue.start >= end);
+  const near = before.filter((cue) => start - cue.end <= farthestAbove);
+  const used = isUsedFor(text, candidate, said);
+  if (near.length === 0 && subject.length === 0 && behind.length === 0 && !used) return undefined;
+  if (isNamed(text, candidate, names)) return undefined;
+  const alone = isAlone(text.shape, start, end);
+  if (isSlogan(text.shape.slice(start, end)) && ![...near, ...subject, ...behind].some(({ sure }) => sure))
+    return undefined;
+  const linked = near.some((cue) => touchesBehindCue(text, cue, candidate, alone));
+  if (candidate.form === "capitals") {
+    if (isOrdinary(text.words.slice(start, end)) || cues.some((cue) => cue.start < end && cue.end > start))
+      return undefined;
+    if (linked && /[:：] ?["'“«「]?$/.test(text.shape.slice(Math.max(0, start - 4), start))) return 1;
+    return alone && (near.length > 0 || subject.some(({ sure }) => sure)) ? 2 : undefined;
+  }
+  if (linked || used || behind.some((cue) => touchesBeforeCue(text, cue, candidate))) return 1;
+  if (candidate.doubtful) return undefined;
+  if (alone && (near.length > 0 || subject.length > 0)) return 2;
+  if (candidate.form !== "digits") return undefined;
+  return before.some((cue) => isSaidOf(text, cue, candidate)) ? 3 : undefined;
+}
+
+const mostCues = 4;
+const farthestAbove = 200;
+const farthestTouch = 40;
+
+/** A code that is announced by "is" or a colon may stand behind a longer description of what it is for. */
+const farthestAnnounced = 100;
+
+function firstAtOrAfter(cues: readonly { start: number }[], place: number): number {
+  let [low, high] = [0, cues.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((cues[middle]?.start ?? 0) < place) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The word just before says what other number it is, with "no.", "#" or ":" between. */
+function isNamed({ words }: Pick<FoldedText, "words">, { start }: Candidate, names: CodeCues["names"]): boolean {
+  const behind = firstAtOrAfter(names, start);
+  return names.slice(Math.max(0, behind - 3), behind).some(({ start: begins, end }) => {
+    if (start - end > farthestName) return false;
+    const between = words.slice(Math.min(end, start), start);
+    if (/\n[\s\S]*\n[\s\S]*\n/.test(between) || /[.!?。！？] ?\n|[!?。！？;；]|\d/.test(between)) return false;
+    if (isUnspaced(words, begins))
+      return !/[,，、]/.test(between) && between.replaceAll(/[\s:：()（）-]/g, "").length <= 5;
+    return wordsOf(between).every((word) => nameWords.has(word) || isWords.has(word));
+  });
+}
+
+const farthestName = 24;
+const nameWords = new Set(
+  "no nr num number numbers n n° nº nº № id ids code ref reference with in on de del du des da do der die das des le la el il of the a o to at xx x your ihre ihr votre su seu suo uw je sua a. n. nr. nummer numero numer cislo".split(
+    " ",
+  ),
+);
+
+/** The whole of its line, marks of lists, quotes and emphasis apart. */
+function isAlone(shape: string, start: number, end: number): boolean {
+  let left = start - 1;
+  while (left >= 0 && start - left < mostDecoration && isDecoration(shape[left] ?? "")) left--;
+  if (left >= 0 && shape[left] !== "\n") return false;
+  let right = end;
+  while (right < shape.length && right - end < mostDecoration && isDecoration(shape[right] ?? "")) right++;
+  return right >= shape.length || shape[right] === "\n";
+}
+
+const mostDecoration = 80;
+
+function isDecoration(character: string): boolean {
+  return " \t\r*_>|•·-—–\"'“”„«»「」『』【】()[]（）.:：=~`。".includes(character);
+}
+
+type Text = Pick<FoldedText, "shape" | "words">;
+
+/** Between cue and candidate stand only an "is", a possessive, marks, and a name. */
+function touchesBehindCue({ shape, words }: Text, cue: Cue, { start, doubtful }: Candidate, alone: boolean): boolean {
+  const between = shape.slice(cue.end, start);
+  if (between.length > farthestTouch || /\d/.test(between) || endsSentence(between)) return false;
+  if (between.includes("\n") && !alone && !isWrapped(shape, cue.end, between)) return false;
+  const said = wordsOf(words.slice(cue.end, start));
+  if (doubtful && !/[:：=「"“'\n]/.test(between) && !said.some((word) => isWords.has(word)) && !hasUnspaced(between))
+    return false;
+  return isLink(between, said);
+}
+
+/** The candidate is said to be the code: "482913 is your code", "use 482913 as code", "482913 (code)". */
+function touchesBeforeCue({ shape, words }: Text, cue: Cue, { start, end, form, doubtful }: Candidate): boolean {
+  const between = shape.slice(end, cue.start);
+  if (between.length > farthestTouch || /[\d\n]/.test(between) || endsSentence(between)) return false;
+  const said = wordsOf(words.slice(end, cue.start));
+  if (!isLink(between, said)) return false;
+  if (said.some((word) => behindWords.has(word)) || hasUnspaced(between)) return true;
+  if (said.some((word) => possessives.has(word))) return true;
+  if (said.length === 0 && between.trim() === "" && endingVerb.test(words.slice(cue.start, cue.end))) return true;
+  if (/^["'”»*_)\]] ?/.test(between) && said.length === 0) return false;
+  if (doubtful || cue.plural) return false;
+  if (/^ ?[(（【—–:-]/.test(between)) return form === "digits" || cue.sure;
+  return (
+    cue.sure &&
+    said.length <= 3 &&
+    form === "digits" &&
+    /(?:^|[\n.:!?"'([【] ?)$/.test(shape.slice(Math.max(0, start - 2), start))
+  );
+}
+
+/** In the same sentence as a sure cue, or announced within it. */
+function isSaidOf({ shape, words }: Text, cue: Cue, { start }: Candidate): boolean {
+  const between = shape.slice(cue.end, start);
+  if (between.length > farthestAnnounced || endsSentence(between)) return false;
+  if (between.includes("\n") && !isWrapped(shape, cue.end, between)) return false;
+  const said = wordsOf(words.slice(cue.end, start));
+  if (isWords.has(said.at(-1) ?? "")) return true;
+  if (/[:：] ?["'“«「*_]*$/.test(between) && (cue.sure || smallWords.has(said[0] ?? ""))) return true;
+  return cue.sure && !cue.plural && between.length <= farthestTouch;
+}
+
+/** "Use 482913 to sign in", "enter 482913 when you are asked for the code". */
+function isUsedFor({ words }: Text, { start, end, form, doubtful }: Candidate, { cues, purposes }: CodeCues): boolean {
+  if (form !== "digits" || doubtful) return false;
+  const before = words.slice(Math.max(0, start - 20), start);
+  if (!useWords.has(wordsOf(before).at(-1) ?? "") || !/\p{L} ?["'“«*]?$/u.test(before)) return false;
+  return [purposes, cues].some((said) => {
+    const next = said[firstAtOrAfter(said, end)];
+    return (
+      next !== undefined && next.start - end <= farthestTouch && !/[\d.,:;!?\n]/.test(words.slice(end, next.start))
+    );
+  });
+}
+
+function endsSentence(between: string): boolean {
+  if (/[.!?;](?:\s|$)|[。！？؟।；]/.test(between)) return true;
+  const paragraph = between.search(/\n[ \t\r]{0,80}\n/);
+  return paragraph !== -1 && /\p{L}/u.test(between.slice(paragraph));
+}
+
+/** A line so long that the mail program broke it. */
+function isWrapped(shape: string, from: number, between: string): boolean {
+  const lineBreak = from + between.indexOf("\n");
+  const begun = shape.lastIndexOf("\n", lineBreak - 1);
+  return lineBreak - begun > 50 && !/\n[ \t\r]*\n/.test(between);
+}
+
+function wordsOf(text: string): string[] {
+  return text.match(/[\p{L}\p{M}°º]+/gu) ?? [];
+}
+
+/** In these languages the code is the object, and stands behind its number: "482913 kodunu giriniz". */
+const endingVerb = /(?:^| )(?:kodu|kodot|koddal|koodia|कोड|কোড)/;
+
+function hasUnspaced(text: string): boolean {
+  for (let at = 0; at < text.length; at++) if (isUnspaced(text, at)) return true;
+  return false;
+}
+
+const mostNames = 3;
+
+function isLink(between: string, said: readonly string[]): boolean {
+  if (/[={}<>]/.test(between)) return false;
+  const written = wordsOf(between);
+  let names = 0;
+  let foreign = 0;
+  for (const [at, word] of said.entries()) {
+    if (smallWords.has(word) || isWords.has(word) || possessives.has(word) || behindWords.has(word)) continue;
+    const name = written[at] ?? word;
+    if (!isAlphabetic(name, 0)) foreign += name.length;
+    else if (name[0] !== name[0]?.toLowerCase()) names++;
+    else return false;
+  }
+  return names <= mostNames && foreign <= 15;
+}
+
+/** `SPRING20` is made by people, for a discount; a code is drawn by lot. */
+function isSlogan(written: string): boolean {
+  return /^[A-Z]{3,}\d{1,4}$/.test(written);
+}
+
+/** Words of buttons and greetings that stand in capitals on lines of their own. */
+const ordinaryWords = new Set(
+  "hello thanks thank welcome click here continue submit start begin shop sale free note warning important team regards cheers support contact open view more next done yes okay hallo danke weiter hola gracias bonjour merci ciao grazie faq help home menu news about legal terms privacy never please dear from reply address expires minutes login signin confirm verify".split(
+    " ",
+  ),
+);
+
+function isOrdinary(word: string): boolean {
+  return ordinaryWords.has(word);
+}

@@ -1,0 +1,52 @@
+import { foldWord } from "./folded-text.ts";
+
+/** The words that tie a code to its name, in the languages of the tables. */
+function setOf(list: string): ReadonlySet<string> {
+  return new Set(list.trim().split(/\s+/).map(foldWord));
+}
+
+/** "is" */
+export const isWords = setOf(`
+  is are now е ist lautet sind es son é è é est sont sera to jest brzmi je jsou zní är er on ovat este e sunt ir yra ay ialah adalah ini là la
+  είναι это есть це є هو هي هی است ہے הוא היא है हैं হল হলো ni is: olarak dır dir ва кодыңыз и
+`);
+
+/** "your", "this" */
+export const possessives = setOf(`
+  your this the following ihr ihre ihren dein deine deinen euer der die das dieser diesen diese folgende folgenden votre vos ton ta ce cet le la tu su sus tus este esta o a seu sua teu tua
+  il lo tuo tua suo sua vostro uw je jouw deze de din ditt dit deres twój twoj twoja pański váš vaš vas váš vasa tvůj tvoj sizin senin sinun teidän ваш вашиот вашият вашого ваша твой твій ваш твоја vaša vašo jūsų jūsu teie
+  σας σου ο το anda kamu az ön
+`);
+
+/** "as", "for" and the like between a code and its name. */
+export const behindWords = setOf(`
+  is as als come como comme som jako jest je est es é è ist är er on to este e olarak ay ni ialah adalah là är jest ως είναι это це як как است है hai the
+  ваш ваша twój tu il
+`);
+
+export const smallWords = setOf(`
+  for to of and in on at by with from using use enter type input copy paste following next suivant suivante siguiente seguinte seguente folgender volgende następujący følgende följande seuraava следующий aşağıdaki berikut here a an is no below as again new one time only app account login user service website
+  für zum zur von bei im am auf den dem des und mit ihr ihre dein neuer neue neues
+  pour de du des la le les l d et sur à au aux par un une votre nouveau
+  para por el los las en con y del al un una tu su nuevo
+  do da dos das no na em com e novo um uma seu
+  per il lo di del della dei su al alla e con nuovo tuo suo
+  voor van het een bij om te en uw je nieuwe
+  do dla na w z i ze twoj nowy nr
+  pro k ke se si v a vas
+  için ve bu ile kodu yeni
+  för att till i på och med din ditt det den dit nye nya til
+  ja sinun uusi
+  для в на по к и ваш ваша твой новый від до у ваш за
+  για τον την στο στη στην το σας σου την
+  של שלך הוא ל
+  الخاص بك لك هو هي في إلى شما شما‌
+  của bạn để cho quý khách untuk anda kamu di ke dan yako ya
+  az a az ön dvs tău ta pentru vašu vas za od
+`);
+
+/** "enter" */
+export const useWords = setOf(`
+  use enter type submit input verwenden nutzen eingeben utilisez saisissez entrez usa use usá ingresa ingrese introduce introduzca digite informe insira inserisci gebruik voer
+  użyj wpisz podaj zadejte použijte ange använd brug indtast bruk skriv käytä syötä введите используйте введіть masukkan gunakan pakai nhập dùng
+`);

@@ -1,0 +1,135 @@
+/**
+ * What mail in some fifty languages calls a code. In each table words are stems as `wordFinder` reads them, without regard to capitals
+ * and accents; a line holds what languages of one kind say.
+ */
+export type CodeWordKind = "none" | "code" | "needy" | "sure" | "purpose" | "owner" | "number";
+
+/** A code, when one touches it or nothing else claims it. */
+const code = `
+  code., codes., -code., -codes., -kode, -codigo, -codice, codici., codul, coduri, codi., codis., -kod, -koodi, -kood, kodas, kodo.,
+  kods., koda., -kode., -kóð, pin., -pin., pin-code, passcode, -tan., token., tokens., msimbo
+  -код, -κωδικ, կոդ, კოდ
+  -رمز, -كود, -کد, -كد, کوڈ, -קוד
+  कोड, কোড, કોડ, ਕੋਡ, కోడ్, ಕೋಡ್, കോഡ്, குறியீட, කේතය, කේත, ኮድ
+  รหัส, ລະຫັດ, កូដ, ကုဒ်
+  代码, 代碼, コード, 코드
+`;
+
+/** A code where its purpose is said too; by itself a password, a number, or another language's word. */
+const needy = `
+  cod., -codes, mã, mot de passe, contraseña, clave, senha, wachtwoord, parola, şifre, lösenord, -adgangskode,
+  passord, salasana, hasło, heslo, jelszó, lozinka, geslo, mật khẩu, sandi, kata laluan, nambari, pass code, key., cijfercode
+  парол, κλειδί, -كلمة المرور, -كلمة السر, -סיסמ, पासवर्ड, পাসওয়ার্ড, கடவுச்சொல், รหัสผ่าน, -رقم
+  密码, 密碼, パスワード, 番号, 비밀번호, 번호
+`;
+
+/** A code, whatever stands around. */
+const sure = `
+  hasło sms, kod sms, one-time password, one time password, onetime password, single-use password, dynamic password, otp., otps., -otp., totp., mtan, smstan, einmalpasswort, einmalkennwort, einmalcode, passcodes., one-time pin, engangskod
+  ओटीपी, ওটিপি, ఓటిపి, ஓடிபி, ഒടിപി, ओटिपी
+  验证码, 驗證碼, 校验码, 校驗碼, 动态码, 動態碼, 动态密码, 動態密碼, 验证代码, 安全码, 安全碼, 安全代码, 安全代碼, 确认码, 確認碼, 识别码, 認證碼, 认证码, 激活码, 一次性密码, 一次性密碼, 登录码, 登入碼, 授权码
+  認証コード, 確認コード, 認証番号, 確認番号, 暗証番号, ワンタイムパスワード, セキュリティコード, ログインコード, ワンタイムコード, パスコード, 検証コード, 照合番号
+  인증번호, 인증코드, 인증 번호, 인증 코드, 확인 코드, 확인코드, 보안 코드, 보안코드, 보안번호, 일회용 비밀번호, 승인번호
+  -رقم التحقق
+`;
+
+/** What a code is for. */
+const purpose = `
+  verif, confirm, secur, login, log in, log-in, logging in, sign in, sign-in, signin, signing in, sign up, sign-up, access, authent, authori, activat,
+  registr, recover, reset, one-time, one time, onetime, single-use, single use, temporary, 2fa, two-factor, two-step, 2-step, mfa, approv, pickup, pick-up, collection,
+  pairing, unlock, identity, guard, otp
+  -bestätig, bestaetig, -verifizier, -sicherheit, -anmeld, -zugang, -einmal, -aktivier, -login, -freigab, -authentifizier, -überweisung, -freischalt, -wiederherstell
+  vérif, confirm, sécur, connex, connect, accès, accéd, usage unique, authentif, validation, temporaire, identif, activation
+  seguridad, acceso, acceder, iniciar, inicio de sesión, ingres, un solo uso, único, autentic, verificación, confirmación, registro, temporal
+  segurança, acesso, uso único, entrar, transação, ativação, validação, iniciar sessão, recuperação
+  sicurezza, acced, monouso, temporane, autenticazione, conferma, attivazione, sblocco
+  -verificatie, -controle, -kontroll, -kontrol, контрольн, -bevestig, -inlog, -beveilig, -eenmalig, -toegang, -activer, -activatie, -aanmeld
+  weryfik, potwierdz, logowa, jednorazow, bezpieczeń, autoryz, aktywac, dostępu, przelew, uwierzyteln, zalogowa
+  ověř, potvrz, přihlá, jednoráz, bezpečnost, autoriz, aktivač, overov, potvrd, prihl, bezpečnostn, aktivac, prístup
+  doğrulama, onay, giriş, güvenlik, tek kullanım, aktivasyon, etkinleştir, təsdiq, tasdiqla, kirish, kullanımlık
+  -verifiering, -bekräft, -logga in, -inlogg, -säkerhet, -engång, -bekræft, -bekreft, -logge, -log på, -sikkerhed, -sikkerhet, -engang, -pålogg, -innlogg, -tilgang, -staðfest, -öryggis, -autentiser, -godkend
+  vahvist, varmen, kertakäyt, kirjaut, turva, todenn, tunnistau
+  подтвержд, проверочн, вход, входа, одноразов, безопасн, авториз, регистрац, доступ, активац, восстанов, підтвердж, вхід, входу, верифіка, верифика, безпек, потвърж, потврд, сигурност, пацвярдж, растау, кіру, баталгаажуул
+  επαλήθευσ, επιβεβαίωσ, ασφαλ, σύνδεσ, συνδεθ, μίας χρήσης, μιας χρήσης, πρόσβασ, ταυτοποίησ, ενεργοποίησ, εισόδου
+  ellenőrz, megerősít, belép, bejelentkez, biztonsági, egyszer használ, aktivál, hitelesít, azonosít
+  autentificar, securit, conectare, unică folosință, activare, confirmare, autentificare
+  potvr, potrdit, prijav, jednokrat, sigurnos, enkrat, varnost, aktivacij, pristup, dostop, pirmkart, patvirtin, prisijung, vienkartin, saugos, apstiprin, pieteik, vienreiz, drošīb, kinnitus, sisselog, ühekord, turvakood, konfirm, verifik
+  verificació, d'un sol ús, egiaztap, gwirio, dilysu
+  xác minh, xác nhận, xác thực, đăng nhập, bảo mật, kích hoạt, đăng ký, otp, một lần, giao dịch
+  verifikasi, masuk., keamanan, konfirmasi, aktivasi, sekali pakai, pengesahan, log masuk, keselamatan, uthibitisho, uthibitish, kuthibitisha, -pagpapatunay
+  -تحقق, -تأكيد, -دخول, -مرة واحدة, -أمان, -تفعيل, -تسجيل, -تایید, -ورود, -امنیتی, -یکبار, -یکبار مصرف, -فعال, -فعالسازی, تصدیق, -مرة, -تأیید
+  -אימות, -כניסה, -חד פעמי, -חד-פעמי, -חד־פעמי, -אישור, -אבטחה, -התחברות, -הפעלה, -זיהוי
+  सत्यापन, लॉगिन, पुष्टि, सुरक्षा, प्रमाणीकरण, যাচাই, লগইন, নিশ্চিত, சரிபார்ப்பு, உள்நுழை, ధృవీకరణ, ಪರಿಶೀಲನೆ, സ്ഥിരീകരണ, પુષ્ટિ, પડતાળ, ચકાસણી, ਪੁਸ਼ਟੀ, ਤਸਦੀਕ, तपासणी, प्रमाणिकरण, සත්‍යාපන, የማረጋገጫ
+  ยืนยัน, เข้าสู่ระบบ, ครั้งเดียว, ความปลอดภัย, ຢືນຢັນ, ផ្ទៀងផ្ទាត់, အတည်ပြု
+  验证, 驗證, 登录, 登入, 登錄, 安全, 一次性, 动态, 動態, 校验, 确认, 確認, 激活, 認証, ログイン, セキュリティ, ワンタイム, 本人, 인증, 확인, 보안, 로그인, 일회용, 가입, 승인
+  დამადასტურებ, დადასტურებ, ვერიფიკაცი, შესვლ, հաստատ, մուտք
+`;
+
+/** What makes a code another thing than the one to type. */
+const owner = `
+  -promo, discount, coupon, voucher, gift, referral, invite code, reward, postal., zip, area., country, error, status, qr., -bar., -barcode, -barcode, source, sort code, dress, of conduct,
+  exit, product, tax., item, sku, short code, course, class., civil, penal, criminal, u.s. code, building, response, return, reason, offer, savings, % off, swift, bank code, branch, routing, dialling, dialing,
+  review, reviewer, reviews, snippet, base., freeze, block., editor, sample, open., clean, low., no., morse, colour, color, currency, airport, station, team., batch, lot., model, part., license, licence, http, diagnostic, event., order code, customer code, tracking, booking, reservation, hs code, ean, isbn, vin., cheat, redeem, redemption
+  -gutschein, -rabatt, -aktions, -fehler, -verhaltens, -post, -länder, -quell, -strich, -einlade, -empfehlungs, -bankleitzahl, -kleider, -status, -artikel, -farb, -vorteil
+  promotionnel, réduction, remise, parrainage, cadeau, postal, erreur, conduite, barres, source, avantage, vestimentaire, du travail, civil, pénal, article, fidélité
+  descuento, promocional, cupón, regalo, vale., error, conducta, barras, fuente, referido, reserva, seguimiento, rastreo, producto, invitación, país, swift, vestimenta
+  desconto, cupom, cupão, oferta, erro, barras, rastre, indicação, presente, convite, produto, conduta, fonte
+  sconto, promozionale, buono, regalo, errore, fiscale, comportamento, condotta, barre, prenotazione, invito, prodotto, sorgente, tributo, avviamento
+  -korting, actie, -kado, -cadeau, -fout, -gedrags, -streepjes, -bron, landcode, -waardebon, -vriend
+  rabatow, zniżkow, promocyj, pocztow, błędu, kreskow, podarunk, polecając, źródłow, postępowania, kupon, swift
+  slevov, dárkov, čárov, poštov, chyb, sleva, poukaz, zľavov, darčekov, poštové
+  indirim, promosyon, kupon, hediye, posta, hata, kampanya, davet, takip, alan kodu, ülke, ürün, kaynak, endirim
+  -rabat, -post, -fel., -felk, -felkod, -streck, -streg, -strek, -uppförande, -presentkort, -kampanj, -kampagne, -kampanje, -tilbud,  -käll, -kilde, -fejl, -feil, -verve, -värv
+  -alennus, -tarjous, -virhe, -posti, -lahja, -viiva,  -kuponki
+  промо, скидк, купон, ошибк, почтов, индекс, подароч, штрих, исходн, дисциплин, артикул, страны, знижк, поштов, помилк, подарунк, отстъпк, попуст, грешк, товара, приглашен
+  έκπτωσ, προσφορ, ταχυδρομ, σφάλμ, κουπόν, δεοντολογ, προϊόντος, δωροεπιταγ
+  kedvezmény, kupon, irányító, vonal, hiba, ajándék, promóc, promoț, promot, reducere, poștal, eroare, bare., cadou, popust, poštn, napak, grešk, darovn, nuolaid, pašto, klaid, atlaid, pasta, kļūd, soodus, posti, viga, descompte
+  giảm giá, khuyến mãi, khuyến mại, ưu đãi, đơn hàng, vận đơn, bưu, lỗi, giới thiệu, sản phẩm, số thuế, vạch, vùng, quà, đặt chỗ, khách hàng, tham chiếu
+  promo, diskon, kupon, pos., potongan, undangan, referal, kesalahan, poskod, diskaun, baucar, rujukan, produk, punguzo
+  -خصم, -بريد, -قسيمة, -ترويج, -هدية, -خطأ, -دعوة, -استجابة, -شريط, -تخفیف, -پستی, -هدیه, -خطا, -معرف, -المنتج, -الدولة, -ملی, -پیگیری, رعایت
+  -מוצר, -קופון, -הנחה, -הטבה, -שגיאה, -מתנה, -דואר, -לבוש, -מבצע
+  प्रोमो, कूपन, डिस्काउंट, छूट, पिन कोड, त्रुटि, रेफरल, গিফট, প্রোমো, ছাড়, কুপন, পোস্ট, தள்ளுபடி, கூப்பன்
+  ส่วนลด, ไปรษณีย์, โปรโมชั่น, คูปอง, สินค้า, ข้อผิดพลาด, พัสดุ, ประเทศ, ประจำตัว, ของขวัญ, สมาชิก
+  优惠, 優惠, 折扣, 邮政, 郵政, 郵遞, 邮编, 错误, 錯誤, 推荐, 推薦, 邀请, 邀請, 兑换, 兌換, 源代, 条形, 條碼, 二维, 商品, 产品, 国家, 统一, 機構
+  クーポン, 割引, プロモ, 郵便, エラー, 招待, 紹介, ギフト, 商品, バー, ソース, ドレス, 銀行, 支店, キャンペーン, ＱＲ
+  쿠폰, 할인, 프로모션, 우편, 오류, 추천, 기프트, 상품, 바코드, 소스, 초대, 국가
+  ფასდაკლებ, პრომო, զեղչ
+`;
+
+/** Names of numbers that are no codes, and of what has one. */
+const number = `
+  order, invoice, ticket, case., reference, ref., tracking, account, acct, a/c, customer, client id, booking, flight, transaction, txn, ending in, ending, ending with, iban, bic., room, suite, extension, ext., phone, tel., mobile, call, fax,
+  number, no., nr., id., ids., confirmation number, receipt, policy, member, membership, employee, patient, student id, claim, parcel, package, shipment, po., p.o., rma, sku, item, serial, registration number, registered, licence, license, plate, seat, gate, section, row., floor, version, build, job, issue, pr., pull request, line., page., chapter,
+  hotline, helpline, whatsapp, sms to, fax., vat, ein, tin., ssn, zip, postcode, p.o. box, box, building, street, survey, topic, reservation, authorisation, authorization, meeting id, conference id, subscription, contract, card., article, apt, apartment, unit, ip., port, visa, mastercard, amex, year, since, volume, agent, terminal, device id, user., uid, pid, batch, lot.
+  -bestellnummer, bestellung, -rechnung, -nummer, -nr, kundennummer, -auftrag, -sendung, -vorgang, aktenzeichen, buchung, telefon, konto, karte, zimmer, flug, zug, plz, postleitzahl, hausnummer, -ticket, durchwahl, hotline, endziffern, filiale, seite, kunden-nr, steuernummer, ust-idnr, hrb
+  commande, facture, dossier, référence, réf., suivi, numéro, n°, nº, client, compte, carte, réservation, vol., tél, téléphone, colis, siret, siren, tva, terminant par, chambre, poste, train, voiture, contrat, ticket, transaction
+  pedido, factura, fatura, número, núm., cuenta, cliente, reserva, vuelo, voo, tarjeta, teléfono, tel., línea, guía, referencia, referência, expediente, terminación, terminada en, final, habitación, quarto, autorización, folio, cif, nif, cnpj, cpf, cep, conta, cartão, telefone, protocolo, encomenda, boleto, caso, chamado, recibo, contrato, extensión, ramal, ligue, llame
+  ordine, fattura, numero, n., conto, carta, prenotazione, volo, treno, telefono, cellulare, pratica, spedizione, cap., partita iva, p. iva, camera, ricevuta, contratto, interno
+  -bestelnummer, bestelling, factuur, -nummer, klantnummer, rekening, pas., boeking, vlucht, telefoon, dossier, zending, pakket, kvk, btw, kamer, zaak, bel., kenmerk, -bestel
+  zamówieni, faktur, numer, nr, konto, konta, karty, rezerwacj, lot., przesyłk, paczk, zgłoszeni, telefon, tel., nip, regon, klient, pokój, infolini
+  objednávk, faktura, číslo, č., účet, účtu, karta, rezervac, zásilk, telefon, ičo, dič, psč, symbol, zákazn, případ, pokoj
+  sipariş, fatura, numara, no., hesap, müşteri, rezervasyon, uçuş, kart, takip, telefon, tel., işlem, talep, oda., kargo, vergi, biten, referans
+  -order, -faktura, -nummer, -kund, -konto, -kort, -bokning, -flyg, -ärende, -telefon, org.nr, -ordre, -kunde, -sag, -sak, -booking, -bestilling, cvr, -saksnummer, -pakke, -sporing, -värelse, -rum., -kid., -fakturanummer, -beställning, ring.
+  tilau, lasku, numero, -numero, tili, asiakas, varau, lento, puhelin, y-tunnus, viite, kortti, huone, lähety, -tunnus
+  заказ, счёт, счет, номер, №, квитанц, обращени, заявк, трек, отправлени, карт, рейс, телефон, тел., инн, кпп, огрн, договор, бронировани, клиент, индекс, билет, транзакци, замовленн, рахун, квиток, єдрпоу, поръчк, фактур, сметк, наруџб, поруџб, рачун, тапсырыс, линия, лінія
+  παραγγελί, τιμολόγι, αριθμ, λογαριασμ, κράτησ, πτήσ, κάρτ, τηλ, πελάτ, αφμ, τ.κ., αποστολ, υπόθεσ, εισιτήρι, δωμάτι, συναλλαγ
+  rendelés, számla, szám, -szám, ügyfél, foglalás, telefon, kártya, bankkártya, -azonosító, adószám, ügyszám, szoba, csomag
+  comand, factur, număr, nr, cont., contul, client, rezervar, zbor, card., telefon, cui, colet, bilet, narudžb, račun, broj, rezervacij, kartic, telefon, oib, naročil, številk, paket, užsakym, sąskait, numeri, pasūtījum, rēķin, tellimu, arve, number, comanda, pöntun, reikning
+  đơn hàng, hóa đơn, hoá đơn, số tài khoản, mã số, mã đơn, mã vận, mã giao dịch, mã khách, tài khoản, đặt chỗ, chuyến bay, điện thoại, sđt, tổng đài, hotline, phòng, mã tham chiếu
+  pesanan, faktur, tagihan, nomor, no., nombor, rekening, akaun, pelanggan, resi, penerbangan, kartu, kad., telepon, telefon, hubungi, pemesanan, tempahan, invois, kamar, npwp, oda., agizo, akaunti, simu
+  -طلب, -فاتورة, -رقم الطلب, -حساب, -بطاقة, -حجز, -رحلة, -هاتف, -شحنة, -مرجع, -تذكرة, -معاملة, -عميل, -غرفة, -سفارش, -شماره, -فاکتور, -پرواز, -تلفن, -مشتری, آرڈر, نمبر
+  -הזמנה, -חשבונית, -מספר, -חשבון, -כרטיס, -טיסה, -טלפון, -משלוח, -פנייה, -לקוח, -אסמכתא, -ח.פ., -מיקוד, -עוסק, -חדר
+  ऑर्डर, नंबर, संख्या, खाता, खाते, इनवॉइस, चालान, टिकट, फ्लाइट, मोबाइल, फोन, ग्राहक, संदर्भ, कार्ड, অর্ডার, নম্বর, অ্যাকাউন্ট, ஆர்டர், எண், கணக்கு, ఆర్డర్
+  คำสั่งซื้อ, หมายเลข, เลขที่, บัญชี, ใบแจ้งหนี้, บัตร, โทร, เที่ยวบิน, การจอง, พัสดุ, อ้างอิง, ลูกค้า, ห้อง, ใบเสร็จ
+  订单, 訂單, 单号, 單號, 发票, 發票, 账号, 账户, 帳號, 帳戶, 卡号, 卡號, 尾号, 尾號, 末四位, 末四碼, 电话, 電話, 客服, 热线, 熱線, 致电, 致電, 编号, 編號, 航班, 房间, 房間, 工单, 流水, 号码, 號碼, 会员, 會員, 手机, 手機, 案件, 快递, 运单, 邮编, 查询, 查詢, 统一编号, 統一編號, 金额, 金額
+  注文, 請求, お客様番号, 会員番号, 顧客番号, 伝票, 追跡, 電話, 口座, 予約, 便名, お問い合わせ, 問合せ, 受付番号, 管理番号, 整理番号, 部屋, 末尾, 下4桁, 下４桁, 郵便番号, 登録番号, 領収, 型番, 品番, 証券番号
+  주문, 송장, 계좌, 카드, 예약, 항공, 전화, 고객센터, 문의, 운송장, 접수번호, 고객번호, 사업자, 회원번호, 영수증, 호실, 등록번호, 끝자리, 대표번호
+  შეკვეთ, ანგარიშ, ნომერ, պատվեր, հաշիվ, համար
+`;
+
+/** Words in which others seem to stand. */
+const none = `
+  e-post, epost, sähköpost, eposta, e-posta
+`;
+
+export const codeWords: Readonly<Record<CodeWordKind, string>> = { none, owner, number, sure, purpose, code, needy };

@@ -1,0 +1,125 @@
+import { foldWord } from "./folded-text.ts";
+
+/** A word of a table found in a text: it goes to the end of the word that it begins or stands in. */
+export interface FoundWord<Kind> {
+  kind: Kind;
+  start: number;
+  end: number;
+}
+
+/**
+ * Finds the words of a table in a folded text, in one pass whose time does not depend on what the text is made of. As they are written
+ * in the table, words are stems: `kod` is also `kodunuz`. A `-` before one says that letters may stand before it (`Bestätigungscode`),
+ * a `.` behind it that none may follow. Scripts that put no spaces between words know neither.
+ */
+export function wordFinder<Kind extends string>(
+  table: Readonly<Record<Kind, string>>,
+): (words: string, from?: number, to?: number) => FoundWord<Kind>[] {
+  const stems = (Object.entries(table) as [Kind, string][]).flatMap(([kind, list]) =>
+    list
+      .split(/[,\n]/)
+      .map((written) => written.trim())
+      .filter((written) => written !== "")
+      .map((written) => stemOf(kind, written)),
+  );
+  const anywhere = indexOf(stems.filter(({ within, spaced }) => within || !spaced));
+  const first = indexOf(stems);
+  return (words, from = 0, to = words.length) => {
+    const found: FoundWord<Kind>[] = [];
+    for (let at = from; at < to; at++) {
+      const beginning = beginningOf(words, at);
+      if (first.beginnings[beginning & 0xffff] === 0) continue;
+      const stem = (begins(words, at) ? first : anywhere).stemsOf
+        .get(beginning)
+        ?.find((one) => words.startsWith(one.text, at) && fits(words, at, one));
+      if (stem === undefined) continue;
+      found.push({ kind: stem.kind, start: at, end: wordEnd(words, at + stem.text.length, stem.spaced) });
+      at += stem.text.length - 1;
+    }
+    return found;
+  };
+}
+
+/** By their first two characters, the longest first, with a quick look at whether there are any. */
+function indexOf<Kind>(stems: readonly Stem<Kind>[]) {
+  const beginnings = new Uint8Array(0x10000);
+  for (const { text } of stems) beginnings[beginningOf(text, 0) & 0xffff] = 1;
+  const longestFirst = stems.toSorted((one, other) => other.text.length - one.text.length);
+  return { beginnings, stemsOf: Map.groupBy(longestFirst, ({ text }) => beginningOf(text, 0)) };
+}
+
+/** Whether a word begins here, as far as the script tells. */
+function begins(words: string, at: number): boolean {
+  return at === 0 || (bitsOf(words, at - 1) & (letterBit | unspacedBit)) !== letterBit;
+}
+
+interface Stem<Kind> {
+  kind: Kind;
+  text: string;
+  within: boolean;
+  whole: boolean;
+  /** Whether its script puts spaces between words. */
+  spaced: boolean;
+}
+
+function stemOf<Kind>(kind: Kind, written: string): Stem<Kind> {
+  const text = foldWord(written.replace(/^-/, "").replace(/\.$/, ""));
+  return { kind, text, within: written.startsWith("-"), whole: written.endsWith("."), spaced: !isUnspaced(text, 0) };
+}
+
+/** Two characters mixed so that the lower half tells most pairs apart. */
+function beginningOf(text: string, at: number): number {
+  return (text.charCodeAt(at) * 0x10000 + text.charCodeAt(at + 1) * 31 + text.charCodeAt(at)) >>> 0;
+}
+
+function fits<Kind>(words: string, at: number, { text, whole, spaced }: Stem<Kind>): boolean {
+  const end = at + text.length;
+  return !spaced || !whole || end >= words.length || !isLetter(words, end) || isUnspaced(words, end);
+}
+
+/** An ending has few letters: behind more it is another word. */
+const longestEnding = 24;
+
+function wordEnd(words: string, from: number, spaced: boolean): number {
+  let end = from;
+  while (spaced && end < from + longestEnding && end < words.length && isLetter(words, end) && !isUnspaced(words, end))
+    end++;
+  return end;
+}
+
+/** Bits of what is known of each code unit. */
+const known = new Uint8Array(0x10000);
+const knownBit = 1;
+const letterBit = 2;
+const unspacedBit = 4;
+const alphabetBit = 8;
+
+function bitsOf(text: string, at: number): number {
+  const unit = text.charCodeAt(at);
+  if (Number.isNaN(unit)) return 0;
+  const bits = known[unit] ?? 0;
+  if (bits !== 0) return bits;
+  const character = String.fromCharCode(unit);
+  const letter = /[\p{L}\p{M}]/u.test(character) ? letterBit : 0;
+  const unspaced =
+    /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}ー]/u.test(
+      character,
+    );
+  const alphabet = /[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}]/u.test(character);
+  known[unit] = knownBit | letter | (unspaced ? unspacedBit : 0) | (alphabet ? alphabetBit : 0);
+  return known[unit] ?? 0;
+}
+
+export function isLetter(text: string, at: number): boolean {
+  return (bitsOf(text, at) & letterBit) !== 0;
+}
+
+/** A letter of a script whose words stand without spaces between, or, as in Korean, with endings and numbers glued. */
+export function isUnspaced(text: string, at: number): boolean {
+  return (bitsOf(text, at) & unspacedBit) !== 0;
+}
+
+/** A letter that digits glued to it belong to. */
+export function isAlphabetic(text: string, at: number): boolean {
+  return (bitsOf(text, at) & alphabetBit) !== 0;
+}
