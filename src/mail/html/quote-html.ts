@@ -42,7 +42,8 @@ const maxTameLength = 128 * 1024;
 const closingBytes = 3_000;
 
 /** Before the last end tag of the body, or of the document; else the end. */
-function endOfBody(html: string): number {
+/** Before the end tags of a whole document, else its end. */
+export function endOfBody(html: string): number {
   for (const endTag of [/<\/body\s*>/gi, /<\/html\s*>/gi]) {
     let last = -1;
     for (const { index } of html.matchAll(endTag)) last = index;

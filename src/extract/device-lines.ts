@@ -1,0 +1,90 @@
+/**
+ * What a program puts under a mail to tell of itself ("Sent from my iPhone"). The first is what such a line begins with, the second what
+ * it ends with, by language; what is between is the name of a device or a program.
+ */
+const forms: readonly (readonly [language: string, beginnings: string, endings: string])[] = [
+  ["ar", "أُرسلت من|أرسلت من|مرسل من|تم الإرسال من|أرسل من|مُرسل من|أُرسل من", ""],
+  ["bg", "изпратено от|изпратено с", ""],
+  ["ca", "enviat des de|enviat des del|enviat amb", ""],
+  ["cs", "odesláno z|odesláno ze|odesláno pomocí|odesláno přes", ""],
+  ["da", "sendt fra|sendt via|sendt med", ""],
+  [
+    "de",
+    "von meinem|von meiner|gesendet von|gesendet mit|gesendet vom|gesendet über|diese nachricht wurde von meinem",
+    "gesendet|gesendet.|verschickt|beziehen|herunterladen",
+  ],
+  ["el", "στάλθηκε από|εστάλη από|αποστολή από", ""],
+  ["en", "sent from|sent via|sent using|sent with|get outlook for|sent by my|sent on the go from|composed on", ""],
+  [
+    "es",
+    "enviado desde|enviado con|enviado mediante|enviado por mi|enviada desde|obtener outlook para|enviado vía",
+    "",
+  ],
+  ["et", "saadetud minu", ""],
+  ["fi", "lähetetty", "lähetetty"],
+  [
+    "fr",
+    "envoyé de|envoyé depuis|envoyé à partir de|envoyé avec|envoyé par|obtenir outlook pour|télécharger outlook pour|provenance :|envoyée de|envoyé via",
+    "",
+  ],
+  ["he", "נשלח מה|נשלח מ|נשלח באמצעות|הורד את outlook עבור", ""],
+  ["hi", "मेरे", "से भेजा गया|से भेजा"],
+  ["hr", "poslano s|poslano iz|poslano sa|poslato sa|poslato iz|послато са", ""],
+  ["hu", "elküldve|küldve", "küldve|elküldve|lett küldve"],
+  ["id", "dikirim dari|dikirim menggunakan|terkirim dari", ""],
+  ["it", "inviato da|inviato dal|inviato con|inviato tramite|inviata da|scarica outlook per|ottieni outlook per", ""],
+  ["ja", "", "から送信|から送信されました|より送信"],
+  ["ko", "", "에서 보냄|에서 전송|에서 보냈습니다|에서 보낸 메일|에서 발송"],
+  ["lt", "išsiųsta iš", ""],
+  ["lv", "nosūtīts no|sūtīts no", ""],
+  ["nb", "sendt fra|sendt med", ""],
+  ["nl", "verstuurd vanaf|verzonden vanaf|verzonden met|verstuurd met|verstuurd via|verzonden via|outlook voor", ""],
+  ["pl", "wysłane z|wysłano z|wysłane przez|wysłane za pomocą|wysłano za pomocą|pobierz program outlook dla", ""],
+  [
+    "pt",
+    "enviado do|enviado pelo|enviado a partir do|enviado de|enviado via|enviado através do|enviado com|enviada do|obter o outlook para|obtenha o outlook para",
+    "",
+  ],
+  ["ro", "trimis de pe|trimis din|trimis de la|trimis cu|expediat de pe", ""],
+  ["ru", "отправлено с|отправлено из|отправлено со|отправлено через|послано с|скачать outlook для", ""],
+  ["sk", "odoslané z|odoslané zo|odoslané pomocou", ""],
+  ["sl", "poslano iz|poslano z|poslano s", ""],
+  ["sv", "skickat från|skickades från|skickat med|skickat via|hämta outlook för", ""],
+  ["th", "ส่งจาก", ""],
+  ["tr", "", "gönderildi|ile gönderildi|gönderilmiştir"],
+  ["uk", "надіслано з|надіслано із|відправлено з|надіслано за допомогою|відправлено з", ""],
+  ["vi", "đã gửi từ|được gửi từ|gửi từ", ""],
+  [
+    "zh",
+    "发自|發自|从我的|從我的|来自我的|發送自|发送自|傳送自|获取 outlook for|取得 outlook for|使用",
+    "发送|傳送|傳送。|寄出|发出",
+  ],
+];
+
+/** Names that only such a line has. One of them, or "my", makes it one: a parcel is sent from Leeds. */
+const devices =
+  /iphone|ipad|ipod|apple|android|samsung|galaxy|pixel|huawei|xiaomi|redmi|oneplus|oppo|vivo|honor|nokia|motorola|lumia|xperia|sony|htc|\blg\b|blackberry|playbook|windows|macbook|\bmac\b|outlook|yahoo|proton|gmail|zoho|airmail|spark|superhuman|thunderbird|k-9|fairemail|mailspring|canary|edison|blue ?mail|newton|mailbird|hey\b|aol|gmx|web\.de|\bmail\b|mail\.ru|почт|пошт|яндекс|yandex|qq邮箱|网易|邮箱|foxmail|verizon|t-mobile|at&t|vodafone|handheld|wireless|mobil|móvil|smartphone|handy|telefon|téléphone|telefoon|telefono|teléfono|telemóvel|celular|cellulare|phone|tablet|device|gerät|手机|手機|스마트폰|네이버|갤럭시|携帯|スマホ|телефон|андроид|айфон|смартфон|هاتف|جهاز|טלפון|נייד/;
+
+const own =
+  /^(?:sent (?:from|by) my|von mein|envoyé de mon|enviado (?:desde mi|do meu)|inviato dal mio|verstuurd vanaf mijn|发自我的|發自我的)/;
+
+/** True for a line, in lower case and without markup, by which a device tells that it wrote. */
+export function isDeviceLine(line: string): boolean {
+  if (line.length < 4 || line.length > maxLength) return false;
+  const bare = line.replaceAll(links, "").trim();
+  const count = bare.split(" ").length;
+  const matches = forms.some(
+    ([, beginnings, endings]) =>
+      (beginnings !== "" && beginnings.split("|").some((words) => bare.startsWith(words))) ||
+      (endings !== "" && count <= mostWords + 1 && endings.split("|").some((words) => bare.endsWith(words))),
+  );
+  return matches && (devices.test(bare) || (own.test(bare) && count <= mostWords));
+}
+
+const maxLength = 150;
+
+/** "Sent from my toaster" is one, "Sent from my warehouse this morning, as I promised you" is not. */
+const mostWords = 6;
+
+/** `Get Outlook for iOS<https://…>`, as it comes out of HTML. */
+const links = /[<([] ?https?:[^ <([\])>]{0,100} ?[\])>]?/g;

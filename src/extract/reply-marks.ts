@@ -1,0 +1,79 @@
+import { isHeaderLine } from "./header-block.ts";
+import { isDivider, type TextLine, withoutMarkup } from "./reply-lines.ts";
+import { forwardBeginnings, ruleWords } from "./rule-words.ts";
+
+/** True for a line that begins a forwarded mail: `---------- Forwarded message ---------`, `Begin forwarded message:`, and translations. */
+export function beginsForward(words: string): boolean {
+  if (words.length > longestMark) return false;
+  if (words.endsWith(":") && forwardBeginnings.has(withoutMarkup(words.slice(0, -1)))) return true;
+  const told = ruledWords(words);
+  return (
+    told !== undefined && languages.some(({ forwarded, message }) => hasOne(told, forwarded) && hasOne(told, message))
+  );
+}
+
+/** True for a line that begins a quoted mail: `-----Original Message-----`, and translations. */
+export function beginsOriginal(words: string): boolean {
+  if (words.length > longestMark) return false;
+  const told = ruledWords(words);
+  if (told === undefined) return false;
+  if (told.endsWith(" wrote:")) return true;
+  return languages.some(({ original, message }) => hasOne(told, original) && hasOne(told, message));
+}
+
+/** True for a line of a help desk, below which nothing is read. */
+export function isReplyLimit(words: string): boolean {
+  if (words.length > longestMark || !/^[#\-*=–—]{2}/.test(words)) return false;
+  return replyLimits.some((limit) => words.includes(limit));
+}
+
+/** How many lines above a quote belong to it: a line of underscores or dashes, and blank ones around it. */
+export function dividersAbove(lines: readonly TextLine[], from: number): number {
+  let at = from - 1;
+  while (at >= 0 && lines[at]?.isBlank === true && from - at <= 2) at -= 1;
+  const words = lines[at]?.words ?? "";
+  return isDivider(words) || ruledTitle.test(words) || notesLine.test(words) ? from - at : 0;
+}
+
+/** True where a footer of a mailing list begins: many underscores, then up to eight lines that name the list, and nothing else. */
+export function beginsListFooter(lines: readonly TextLine[], from: number, end: number): boolean {
+  if (!/^_{30,}$/.test(lines[from]?.words ?? "") || end - from > mostFooterLines) return false;
+  if (isHeaderLine(lines[from + 1]?.words ?? "")) return false;
+  const said = lines.slice(from + 1, end).map(({ words }) => words);
+  return said.some((words) => /mailing list|mailingliste|liste de diffusion|listinfo|unsubscribe/.test(words));
+}
+
+const languages = Object.values(ruleWords);
+
+const longestMark = 100;
+const mostFooterLines = 10;
+
+/** `Jane Doe---03/03/2026 02:05:07 PM---Hi Bob`, which Notes writes above a copied head. */
+const notesLine = /-{3}\d{1,4}[./-]\d{1,2}[./-]\d{2,4} \d{1,2}[:.]\d{2}[^-]{0,20}-{3}/;
+
+/** `------------------ Original ------------------`, in whatever language. */
+const ruledTitle = /^[-‐–—]{10}[-‐–—]{0,50}[^-‐–—]{1,40}[-‐–—]{10}/;
+
+const replyLimits: readonly string[] = [
+  ...[
+    "reply above this line",
+    "type your reply above",
+    "write above this line",
+    "oberhalb dieser zeile",
+    "au-dessus de cette ligne",
+  ],
+  ...["encima de esta línea", "por encima de esta línea", "acima desta linha", "sopra questa riga", "boven deze regel"],
+];
+
+/** The words between two dashes or more and whatever ends the line; undefined where there are no dashes. */
+function ruledWords(words: string): string | undefined {
+  if (!/^[-*_=‐‑‒–—]{2}/.test(words)) return undefined;
+  const told = withoutMarkup(words);
+  // "-- Original mail of the year" has no second rule.
+  const isRuled = /[-*_=‐‑‒–—]$/.test(words) || /^[-_=‐‑‒–—]{4}/.test(words);
+  return told !== "" && isRuled ? told : undefined;
+}
+
+function hasOne(words: string, stems: readonly string[]): boolean {
+  return stems.some((stem) => words.includes(stem));
+}

@@ -1,0 +1,181 @@
+import { truncateUtf8 } from "../standards/text.ts";
+import { attributionAt } from "./attribution.ts";
+import { isDeviceLine } from "./device-lines.ts";
+import { beginsHeaderBlock } from "./header-block.ts";
+import { type TextLine, textLines, withoutMarkup } from "./reply-lines.ts";
+import { beginsForward, beginsListFooter, beginsOriginal, dividersAbove, isReplyLimit } from "./reply-marks.ts";
+
+/** Whether the mail answers another one; what is quoted in a mail that doesn't is what it is about. */
+export interface ReplyFacts {
+  isReply: boolean;
+}
+
+/**
+ * What is new in a text: without the quoted history, its attributions and the signature. Never empty while the text is not.
+ * Only its beginning is looked at. What lies behind that stays, unless a quote goes on from there to the end.
+ */
+export function newTextOf(text: string, { isReply }: ReplyFacts): string {
+  const window = truncateUtf8(text, textWindowBytes);
+  const lines = textLines(window);
+  const found = isReply ? quotesOfReply(lines) : quoteAtEnd(lines, window.length === text.length);
+  const goesOn = window.length < text.length;
+  const parts = ownParts(lines, found);
+  const last = parts.at(-1);
+  const keepsRest = goesOn && last !== undefined && last.to === lines.length;
+  if (!keepsRest && last !== undefined && found.forwardAt === undefined) {
+    trimLastParts(lines, parts);
+  }
+  if (isReply) for (const part of parts.slice(0, -1)) part.to = withoutDeviceLine(lines, part);
+  const kept = parts.filter((part) => part.from < part.to);
+  if (isWhole(lines, kept) && (keepsRest || !goesOn)) return text;
+  const own = kept.map(({ from, to }) => partOf(window, lines, from, to)).filter((part) => part !== "");
+  if (own.length === 0) return text;
+  const joined = own.join("\n\n");
+  return keepsRest ? `${joined}${text.slice(window.length - trailing(window))}` : joined;
+}
+
+/** What extraction looks at of a mail's text, whatever the mail is. */
+export const textWindowBytes = 64 * 1024;
+
+/** Lines that are taken away, and the line from which all is kept because a forwarded mail begins there. */
+interface Found {
+  quoted: readonly boolean[];
+  forwardAt: number | undefined;
+}
+
+/** A run of lines of the sender's own, `to` behind the last. */
+interface Part {
+  from: number;
+  to: number;
+}
+
+/** In a reply quotes go wherever they are, and all that is behind one whose lines are not marked. */
+function quotesOfReply(lines: readonly TextLine[]): Found {
+  const quoted: boolean[] = lines.map(() => false);
+  for (let at = 0; at < lines.length; at += 1) {
+    const line = lines[at];
+    if (line === undefined || line.isBlank) continue;
+    if (beginsMarkedForward(lines, at)) return { quoted, forwardAt: at };
+    if (isQuotedLine(lines, at)) {
+      quoted[at] = true;
+      continue;
+    }
+    if (beginsForward(line.words)) return { quoted, forwardAt: at };
+    const attribution = attributionAt(lines, at);
+    if (attribution?.hasMarkedQuote === true) {
+      quoted.fill(true, at - dividersAbove(lines, at), attribution.to);
+      at = attribution.to - 1;
+      continue;
+    }
+    if (attribution !== undefined || beginsUnmarkedQuote(lines, at)) {
+      quoted.fill(true, at - dividersAbove(lines, at));
+      break;
+    }
+  }
+  return { quoted, forwardAt: undefined };
+}
+
+function beginsUnmarkedQuote(lines: readonly TextLine[], at: number): boolean {
+  const words = lines[at]?.words ?? "";
+  return beginsOriginal(words) || isReplyLimit(words) || beginsHeaderBlock(lines, at);
+}
+
+/** In a mail that answers none, only quoted lines that last to the end go. */
+function quoteAtEnd(lines: readonly TextLine[], isAll: boolean): Found {
+  const quoted: boolean[] = lines.map(() => false);
+  const forwardAt = lines.findIndex(({ words }, at) => beginsForward(words) || beginsMarkedForward(lines, at));
+  if (forwardAt >= 0) return { quoted, forwardAt };
+  for (let at = lines.length - 1; isAll && at >= 0; at -= 1) {
+    if (lines[at]?.isBlank === true) continue;
+    if (!isQuotedLine(lines, at)) break;
+    quoted[at] = true;
+  }
+  return { quoted, forwardAt: undefined };
+}
+
+/** `> Begin forwarded message:` as the first line with a mark: that is passed on by whoever wrote the mail. */
+function beginsMarkedForward(lines: readonly TextLine[], at: number): boolean {
+  const line = lines[at];
+  if (line?.isQuoted !== true || !beginsForward(line.words.slice(1).trim())) return false;
+  let before = at - 1;
+  while (lines[before]?.isBlank === true) before -= 1;
+  return lines[before]?.isQuoted !== true;
+}
+
+/** `>From` alone between lines without marks is what mailboxes make of a line of prose that begins with "From". */
+function isQuotedLine(lines: readonly TextLine[], at: number): boolean {
+  const line = lines[at];
+  if (line?.isQuoted !== true) return false;
+  if (!/^>from [^:]*$/.test(line.words)) return true;
+  return lines[at - 1]?.isQuoted === true || lines[at + 1]?.isQuoted === true;
+}
+
+/** The runs of lines that are not taken away and have words. */
+function ownParts(lines: readonly TextLine[], { quoted, forwardAt }: Found): Part[] {
+  const parts: Part[] = [];
+  for (let at = 0; at < lines.length; at += 1) {
+    if (quoted[at] === true) continue;
+    const from = at;
+    while (at < lines.length && quoted[at] !== true && at !== forwardAt) at += 1;
+    const to = at === forwardAt ? lines.length : at;
+    at = to;
+    if (lines.slice(from, to).some(({ isBlank }) => !isBlank)) parts.push({ from, to });
+  }
+  return parts;
+}
+
+/** The footers, the signature and the device's line that the mail ends with; what ends an answer above a quote is no end then. */
+function trimLastParts(lines: readonly TextLine[], parts: Part[]): void {
+  for (let last = parts.at(-1); last !== undefined; last = parts.at(-1)) {
+    last.to = withoutSignature(lines, last);
+    last.to = withoutDeviceLine(lines, last);
+    if (last.from < last.to || parts.length === 1) return;
+    parts.pop();
+  }
+}
+
+function withoutSignature(lines: readonly TextLine[], { from, to }: Part): number {
+  for (let at = from; at < to; at += 1) {
+    const words = lines[at]?.words;
+    if (words === "--" || words === "—") return endOfWords(lines, from, at);
+    if (words?.startsWith("____") === true && beginsListFooter(lines, at, endOfWords(lines, at, to))) {
+      return endOfWords(lines, from, at);
+    }
+  }
+  return to;
+}
+
+/** At most two of them: "Sent from my iPhone" above "Get Outlook for iOS". */
+function withoutDeviceLine(lines: readonly TextLine[], { from, to }: Part): number {
+  let end = to;
+  for (let taken = 0; taken < 2; taken += 1) {
+    const last = endOfWords(lines, from, end) - 1;
+    if (last < from || !isDeviceLine(withoutMarkup(lines[last]?.words ?? ""))) break;
+    end = last;
+  }
+  return end === to ? to : endOfWords(lines, from, end);
+}
+
+/** Behind the last line with words before `to`. */
+function endOfWords(lines: readonly TextLine[], from: number, to: number): number {
+  let end = to;
+  while (end > from && lines[end - 1]?.isBlank === true) end -= 1;
+  return end;
+}
+
+function isWhole(lines: readonly TextLine[], [only, ...others]: readonly Part[]): boolean {
+  return only !== undefined && others.length === 0 && only.from === 0 && only.to === lines.length;
+}
+
+/** The lines as they stand, without blank ones around them. */
+function partOf(text: string, lines: readonly TextLine[], from: number, to: number): string {
+  let first = from;
+  while (first < to && lines[first]?.isBlank === true) first += 1;
+  const start = lines[first]?.start ?? 0;
+  return text.slice(start, lines[endOfWords(lines, first, to) - 1]?.end ?? start).trimEnd();
+}
+
+/** How much white space the window ends with: it belongs to what is behind it. */
+function trailing(window: string): number {
+  return window.length - window.trimEnd().length;
+}

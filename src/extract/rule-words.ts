@@ -1,0 +1,163 @@
+/** The stems of a line such as "----- Original Message -----": it has one of `message`, and tells by the other what it is. */
+export interface RuleWords {
+  message: readonly string[];
+  original: readonly string[];
+  forwarded: readonly string[];
+}
+
+const stems = (message: string, original: string, forwarded: string): RuleWords => ({
+  message: message.split("|"),
+  original: original.split("|"),
+  forwarded: forwarded.split("|"),
+});
+
+export const ruleWords: Readonly<Record<string, RuleWords>> = {
+  ar: stems("رسالة|الرسالة|بريد", "الأصلية|أصلية|الأصلي", "المعاد توجيه|معاد توجيه|توجيه|المُعاد|محول"),
+  bg: stems("съобщени|писмо", "оригинал|първоначал", "препрат|пренасоч"),
+  ca: stems("missatge|correu", "original", "reenvia"),
+  cs: stems("zpráv|mail|správ", "původní", "přepos|předáv|přeposíl"),
+  da: stems("meddelelse|besked|mail", "oprindelig|original", "videresend"),
+  de: stems("nachricht|mail|message", "original|ursprüng|urspr.", "weitergeleit|weiterleitung"),
+  el: stems("μήνυμα|μηνύμα", "αρχικό|πρωτότυπο|αρχικού", "προωθ"),
+  en: stems("message|mail|msg", "original|reply|previous", "forward|fwd"),
+  es: stems("mensaje|correo|mail", "original", "reenvi|reexpedi"),
+  et: stems("kiri|sõnum|meil", "algne|algkiri|algkirja|originaal", "edastat|edasi"),
+  fa: stems("پیام|نامه", "اصلی", "ارسال شده|هدایت|فوروارد|بازارسال"),
+  fi: stems("viesti|sähköposti|mail", "alkuperäinen|alkup.", "välitet|edelleenlähet|lähetetty edelleen"),
+  fr: stems("message|mail|courriel|courrier", "origin|d’origine|d'origine", "transf|réexpéd|transmis|suivi"),
+  he: stems("הודעה|מייל|ההודעה|דוא", "מקורית|המקורית|מקורי", "הועבר|מועבר"),
+  hi: stems("संदेश|मेल", "मूल", "अग्रेषित"),
+  hr: stems("poruk|mail", "izvorn|original", "proslijeđ|proslijed"),
+  hu: stems("üzenet|levél|mail", "eredeti", "továbbít"),
+  id: stems("pesan|surat|mail", "asli", "terus|diteruskan"),
+  it: stems("messaggio|mail", "original", "inoltrat|rispedit"),
+  ja: stems("メッセージ|メール|message|mail", "元の|元|original|オリジナル|原文", "転送|forward"),
+  ko: stems("메시지|메일|message|메세지", "원본|original|원래", "전달|forward"),
+  lt: stems("laišk|žinut|pranešim", "pradin|original|originalus", "persiųst|persiunčia"),
+  lv: stems("ziņ|vēstul|ziņojum", "sākotnēj|oriģināl", "pārsūt"),
+  nb: stems("melding|e-post|mail", "opprinnelig|original", "videresend"),
+  nl: stems("bericht|mail", "oorspronkelijk|origine", "doorgestuurd|doorgezonden"),
+  pl: stems("wiadomoś|mail|list", "oryginaln|pierwotn", "przekaz|przesłan|przesyłan"),
+  pt: stems("mensagem|mail|correio", "original|anterior", "encaminhad|reencaminhad"),
+  ro: stems("mesaj|mail", "original|iniţial|inițial", "redirec|transmis|înainta|forward"),
+  ru: stems("сообщени|письм", "исходн|оригинал|первоначальн|предыдущ", "пересыл|переслан|перенаправ|переадрес|пересл"),
+  sk: stems("správ|mail", "pôvodn|povodn", "prepos|preposl"),
+  sl: stems("sporočil|pošt", "izvirn|prvotn|originaln", "posredovan"),
+  sr: stems("poruk|порук", "original|оригинал|izvorn|изворн", "prosleđ|просле"),
+  sv: stems("meddelande|brev|mail|mejl", "ursprung|original", "vidarebef|vidaresänt"),
+  th: stems("ข้อความ|อีเมล", "ต้นฉบับ|เดิม", "ส่งต่อ"),
+  tr: stems("ileti|mesaj|posta|mail", "orijinal|özgün|asıl|orjinal", "yönlendir|iletilen"),
+  uk: stems("повідомлен|лист", "оригінал|вихідн|початков|первинн", "переслан|пересил|перенаправ|переадрес"),
+  vi: stems("thư|tin nhắn|tin", "gốc|ban đầu", "chuyển tiếp"),
+  zh: stems("邮件|郵件|消息|訊息|信件|信息|mail", "原始|原|原文", "转发|轉寄|轉發|转寄"),
+};
+
+/** How Apple Mail and others begin what they forward, with a colon behind it and no dashes around. */
+export const forwardBeginnings: ReadonlySet<string> = new Set([
+  ...[
+    "begin forwarded message",
+    "start of forwarded message",
+    "forwarded message",
+    "anfang der weitergeleiteten nachricht",
+  ],
+  ...[
+    "anfang der weitergeleiteten e-mail",
+    "weitergeleitete nachricht",
+    "début du message réexpédié",
+    "début du message transféré",
+  ],
+  ...["message transféré", "début du message réacheminé", "inicio del mensaje reenviado", "mensaje reenviado"],
+  ...[
+    "inizio messaggio inoltrato",
+    "inizio del messaggio inoltrato",
+    "messaggio inoltrato",
+    "begin doorgestuurd bericht",
+  ],
+  ...[
+    "doorgestuurd bericht",
+    "início da mensagem encaminhada",
+    "início da mensagem reencaminhada",
+    "mensagem encaminhada",
+  ],
+  ...["início de mensagem reenviada", "początek przekazywanej wiadomości", "początek przekazanej wiadomości"],
+  ...[
+    "początek wiadomości przekazanej dalej",
+    "vidarebefordrat brev",
+    "vidarebefordrat meddelande",
+    "börja vidarebefordrat brev",
+  ],
+  ...[
+    "videresendt melding",
+    "begynnelse på videresendt melding",
+    "start på videresendt besked",
+    "start på videresendt meddelelse",
+  ],
+  ...[
+    "videresendt meddelelse",
+    "begynd videresendt besked",
+    "välitetty viesti alkaa",
+    "alku välitetty viesti",
+    "välitetty viesti",
+  ],
+  ...["začátek přeposílané zprávy", "začátek přeposlané zprávy", "přeposlaná zpráva", "začiatok preposlanej správy"],
+  ...["preposlaná správa", "továbbított levél kezdete", "továbbított üzenet kezdete", "továbbított üzenet"],
+  ...[
+    "începutul mesajului redirecționat",
+    "mesaj redirecționat",
+    "yönlendirilen ileti başlangıcı",
+    "iletilen ileti başlangıcı",
+  ],
+  ...[
+    "yönlendirilen ileti",
+    "iletilmiş ileti başlangıcı",
+    "начало переадресованного сообщения",
+    "начало переадресованного письма",
+  ],
+  ...[
+    "начало пересылаемого сообщения",
+    "пересылаемое сообщение",
+    "початок листа, що пересилається",
+    "початок пересланого повідомлення",
+  ],
+  ...["початок переадресованого повідомлення", "начало на препратеното съобщение", "έναρξη προωθημένου μηνύματος"],
+  ...[
+    "αρχή προωθημένου μηνύματος",
+    "بداية الرسالة المعاد توجيهها",
+    "بداية الرسالة المُعاد توجيهها",
+    "תחילת ההודעה שהועברה",
+    "תחילת הודעה שהועברה",
+  ],
+  ...[
+    "下面是被转发的邮件",
+    "以下是被转发的邮件",
+    "开始转发的邮件",
+    "以下是轉寄的郵件",
+    "開始轉寄郵件",
+    "下面是被轉寄的郵件",
+    "转发的邮件",
+  ],
+  ...[
+    "転送されたメッセージ",
+    "以下は転送されたメッセージです",
+    "転送メッセージ",
+    "転送されたメール",
+    "전달된 메시지 시작",
+    "전달된 메시지",
+    "전달된 메시지의 시작",
+  ],
+  ...[
+    "bắt đầu thư được chuyển tiếp",
+    "thư được chuyển tiếp",
+    "เริ่มข้อความที่ส่งต่อ",
+    "ข้อความที่ส่งต่อ",
+    "awal pesan terusan",
+    "awal pesan yang diteruskan",
+  ],
+  ...[
+    "početak proslijeđene poruke",
+    "prosleđena poruka",
+    "početak prosleđene poruke",
+    "posredovano sporočilo",
+    "अग्रेषित संदेश की शुरुआत",
+  ],
+]);

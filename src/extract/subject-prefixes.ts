@@ -1,0 +1,41 @@
+/** True for a subject that a mail program has marked as an answer: `Re: …`, `AW: …`, `Re[2]: …`, `[list] SV: …`, `回复：…`. */
+export function hasReplyPrefix(subject: string): boolean {
+  return replies.has(prefixOf(subject));
+}
+
+/** True for one that it has marked as passed on: `Fwd: …`, `WG: …`. */
+export function hasForwardPrefix(subject: string): boolean {
+  return forwards.has(prefixOf(subject));
+}
+
+/** The word before the first colon, without a count of answers behind it and without the tags of a list in front. */
+function prefixOf(subject: string): string {
+  let line = subject.slice(0, mostRead).trimStart();
+  for (let tags = 0; tags < 3 && line.startsWith("["); tags += 1) {
+    line = line.slice(line.indexOf("]") + 1 || line.length).trimStart();
+  }
+  const colon = line.search(/[:：]/);
+  if (colon < 1) return "";
+  return line.slice(0, colon).replace(countBehind, "").trim().toLowerCase();
+}
+
+const mostRead = 200;
+
+/** `Re[2]`, `Re(3)`, `Re^4`, `Re*5`. */
+const countBehind = / ?(?:\[\d{1,4}\]|\(\d{1,4}\)|[*^]\d{1,4})$/;
+
+/** What mail programs put before the subject of a reply, in all languages and in lower case. */
+const replies: ReadonlySet<string> = new Set(
+  [
+    "re|aw|antw|antwort|sv|rv|rif|r|res|odp|ynt|cevap|vá|válasz|atb|ats|отв|ответ|відп|одг|odg",
+    "απ|σχετ|תשובה|השב|رد|الرد|پاسخ|回复|回覆|答复|答覆|回信|返信|返|답장|회신|trả lời|trl|ตอบกลับ|ตอบ|balas|bls|răs|svar",
+  ].flatMap((row) => row.split("|")),
+);
+
+/** And before that of what is passed on. `VS` is in neither, since it answers in Finnish and passes on in Danish. */
+const forwards: ReadonlySet<string> = new Set(
+  [
+    "fw|fwd|wg|doorst|tr|enc|i|inolt|vl|vb|pd|továbbítás|ilt|πρθ|пересл|переслано",
+    "הועבר|העברה|إعادة توجيه|转发|轉寄|轉發|転送|전달|chuyển tiếp|ส่งต่อ|trs",
+  ].flatMap((row) => row.split("|")),
+);

@@ -1,0 +1,70 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { textOfHtml } from "../../src/mail/html/html.ts";
+
+/** A mail as a program writes it, and what of it is new. */
+export interface ReplyRow {
+  file: string;
+  name: string;
+  isReply: boolean;
+  bodyText: string;
+  bodyHtml: string | undefined;
+  /** What is new in the text. */
+  newText: string;
+  /** Undefined where the row doesn't say. */
+  newHtml: string | undefined;
+  /** Why the rules don't get this one right, where they don't. */
+  miss: string | undefined;
+}
+
+/**
+ * The rows of all files beside this one. A row is `@@ name | reply`, its text and HTML (`@@ html`), then what is new (`@@ new`), or that all
+ * of it is (`@@ all`), or what is missed (`@@ miss why`), and what is new of the HTML (`@@ new html`; `@@ all html`).
+ */
+export function replyRows(files: readonly string[]): ReplyRow[] {
+  return files.flatMap((file) => {
+    const parts = `\n${readFileSync(join(folder, file), "utf8").replace(/\n$/, "")}`.split("\n@@ ").slice(1);
+    const rows: string[][] = [];
+    for (const part of parts) {
+      if (/^(?:new|all|miss|html)\b/.test(part)) rows.at(-1)?.push(part);
+      else rows.push([part]);
+    }
+    return rows.map((row) => rowOf(basename(file, ".txt"), row));
+  });
+}
+
+/** The files of rows, in order of their names. */
+export const replyFiles: readonly string[] = readdirSync(join(import.meta.dir, "replies")).toSorted();
+
+const folder = join(import.meta.dir, "replies");
+
+function rowOf(file: string, [first = "", ...others]: readonly string[]): ReplyRow {
+  const { title, content } = split(first);
+  const [name = "", kind] = title.split(" | ");
+  const told = (start: string) =>
+    others.map(split).find((part) => part.title === start || part.title.startsWith(start));
+  const bodyHtml = others.map(split).find((part) => part.title === "html")?.content;
+  const bodyText = content === "" && bodyHtml !== undefined ? textOfHtml(bodyHtml) : content;
+  const miss = told("miss ");
+  const said = others.map(split).find((part) => part.title === "new" || part.title === "all") ?? miss;
+  if (said === undefined) throw new Error(`Cannot read the row "${name}": it does not say what is new`);
+  const html = others.map(split).find((part) => part.title === "new html" || part.title === "all html");
+  return {
+    file,
+    name,
+    isReply: kind === "reply",
+    bodyText,
+    bodyHtml,
+    newText: said.title === "all" ? bodyText : said.content,
+    newHtml: html?.title === "all html" ? bodyHtml : html?.content,
+    miss: miss?.title.slice("miss ".length),
+  };
+}
+
+/** The first line, and what is behind it. */
+function split(part: string): { title: string; content: string } {
+  const end = part.indexOf("\n");
+  return end < 0
+    ? { title: part.trim(), content: "" }
+    : { title: part.slice(0, end).trim(), content: part.slice(end + 1) };
+}
