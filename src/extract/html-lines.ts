@@ -20,7 +20,7 @@ export function htmlLines({ html, pieces }: HtmlWalk): HtmlLine[] {
     open = undefined;
   };
   for (const { kind, start, end, parent } of pieces) {
-    if (parent?.hidden === true) continue;
+    if (parent?.look.hidden === true) continue;
     if (kind === "break") {
       close();
       continue;

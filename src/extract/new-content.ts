@@ -1,5 +1,5 @@
-import { textOfHtml } from "../mail/html/html.ts";
 import { htmlWindow } from "../mail/html/html-walk.ts";
+import { textOfSeenHtml } from "../mail/html/seen-html.ts";
 import { cutHtml } from "./reply-html.ts";
 import { newTextOf, type ReplyFacts } from "./reply-text.ts";
 
@@ -26,7 +26,7 @@ export function newContentOf({ bodyText, bodyHtml, isReply }: MessageContent): N
   const extractedHtml = cut?.html ?? bodyHtml;
   if (!isFoundInHtmlAlone) return { extractedText, extractedHtml };
   // A text alternative has paragraphs, and takes longer to make than lines.
-  const text = cut.html.length <= longestLaidOut ? textOfHtml(cut.html) : cut.text();
+  const text = cut.html.length <= longestLaidOut ? textOfSeenHtml(cut.html) : cut.text();
   return { extractedText: text === "" ? extractedText : newTextOf(text, { isReply }), extractedHtml };
 }
 

@@ -36,7 +36,7 @@ export function cutHtml(html: string, { isReply }: ReplyFacts): { html: string; 
     const isWithin = placesWithin(cuts);
     return linesOf(
       walk,
-      walk.pieces.filter(({ start, parent }) => !isWithin(start) && parent?.hidden !== true),
+      walk.pieces.filter(({ start, parent }) => !isWithin(start) && parent?.look.hidden !== true),
     );
   };
   return { html: kept + html.slice(at), text };

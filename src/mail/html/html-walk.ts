@@ -103,11 +103,11 @@ function decoded(attributes: ReadonlyMap<string, string>): ReadonlyMap<string, s
  * HTML hides in plain are left out, unless there are no others.
  */
 export function visibleTextOf(html: string): string {
-  return visibleText(walkHtml(html));
+  return visibleTextOfWalk(walkHtml(html));
 }
 
 /** The same of a walk. */
-export function visibleText(walk: HtmlWalk): string {
+export function visibleTextOfWalk(walk: HtmlWalk): string {
   const seen = linesOf(
     walk,
     walk.pieces.filter((piece) => !isHidden(piece)),
