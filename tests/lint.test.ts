@@ -34,6 +34,7 @@ const forbidden: readonly [rule: string, path: string, line: string][] = [
   ["plugin", "store/l10.ts", 'export * from "../mail/read/parse.ts";'],
   ["plugin", "store/mail/l11.ts", 'export type { ParsedMail } from "../../mail/read/parse.ts";'],
   ["plugin", "extract/l29.ts", 'export * from "../mail/read/parse.ts";'],
+  ["plugin", "extract/links/l31.ts", 'export * from "../../mail/read/parse.ts";'],
   ["plugin", "extract/l30.ts", 'export type { Db } from "../store/schema.ts";'],
   ["plugin", "flows/l12.ts", 'export * from "../http/shell/app.ts";'],
   ["plugin", "flows/read/l13.ts", 'export const load = () => import("../../config.ts");'],

@@ -13,8 +13,7 @@ export interface Anchor {
 }
 
 /** The links of a walk, in their order. One that stands within another ends the words of that, so that no words are read twice. */
-export function anchorsOf(walk: HtmlWalk): Anchor[] {
-  const anchors: Anchor[] = [];
+export function* anchorsOf(walk: HtmlWalk): Generator<Anchor> {
   const pictures = walk.elements.filter(({ name, look }) => name === "img" && !look.gone);
   let picture = 0;
   const elements = walk.elements.filter(({ name, attributes }) => name === "a" && attributes.has("href"));
@@ -29,9 +28,8 @@ export function anchorsOf(walk: HtmlWalk): Anchor[] {
     const seen = pieces.filter((piece) => !isHidden(piece));
     const words = linesOf(walk, seen) || alternatives.join(" ").trim();
     const isSeen = !element.look.gone && (words !== "" || alternatives.length > 0 || !pieces.some(isWord(walk)));
-    anchors.push({ element, href: element.attributes.get("href") ?? "", words, isSeen });
+    yield { element, href: element.attributes.get("href") ?? "", words, isSeen };
   }
-  return anchors;
 }
 
 function isWord({ html }: HtmlWalk): (piece: HtmlPiece) => boolean {

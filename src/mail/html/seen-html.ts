@@ -16,7 +16,7 @@ export function textOfSeenHtml(html: string): string {
 /** HTML without what it hides in plain, as far as the window of a walk goes. */
 export function withoutHidden(html: string): string {
   const walk = walkHtml(html);
-  const anchors = anchorsOf(walk).filter(({ isSeen }) => !isSeen);
+  const anchors = [...anchorsOf(walk)].filter(({ isSeen }) => !isSeen);
   const hidden = [
     ...walk.elements.filter(({ look }) => look.gone),
     ...anchors.map(({ element }) => element),
