@@ -1,6 +1,8 @@
 import { Type } from "@sinclair/typebox";
 import { automatedKinds } from "../../domain/automated.ts";
+import { linkKinds } from "../../extract/links/link-kind.ts";
 import { type AttachmentLinks, type LinkedAttachment, linkedAttachments } from "../../flows/read/attachment-links.ts";
+import { type ExtractingDeps, extracted } from "../../flows/read/extracted.ts";
 import type { ShownMessage } from "../../store/mail/message-pages.ts";
 import { examples } from "../document/examples.ts";
 import { named } from "../document/schema.ts";
@@ -62,80 +64,179 @@ export const Automated = named(
   ),
 );
 
-export const Message = named(
-  "Message",
+const Code = named(
+  "Code",
   Type.Object(
     {
-      id: Type.String({ description: "Id of the message", examples: [examples.messageId] }),
-      threadId: Type.String({ description: "Thread that it is in", examples: [examples.threadId] }),
-      inboxId: Type.String({ description: "Inbox that it is in", examples: [examples.inboxId] }),
-      direction: oneOf(["inbound", "outbound"], {
-        description: "Whether it came in or went out",
-        examples: ["inbound"],
-      }),
-      status: oneOf(["received", "pending", "sent", "failed"], {
-        description: "`received` of inbound mail; what has become of outbound mail so far",
-        examples: ["received"],
-      }),
-      fromAddr: Type.String({ description: "Address of the sender", examples: [examples.sender] }),
-      fromName: nullable(Type.String({ examples: [examples.senderName] }), {
-        description: "Name of the sender, where the mail has one",
-      }),
-      toAddr: Type.String({ description: "Address of the recipient", examples: [examples.address] }),
-      cc: Type.Array(Type.String({ examples: ["joe@example.com"] }), {
-        description: "Addresses of further recipients, as the mail says",
-      }),
-      replyTo: nullable(Type.String({ examples: ["team@example.com"] }), {
-        description: "Where answers go, if elsewhere",
+      code: Type.String({ description: "As one types it", examples: ["482913"] }),
+      text: Type.String({ description: "As it stands in the mail", examples: ["482 913"] }),
+      domain: nullable(Type.String({ examples: ["example.com"] }), {
+        description: "The host that it is for, where the mail binds it to one",
         examples: [null],
       }),
-      subject: Type.String({ description: "Empty where it has none", examples: [examples.subject] }),
-      bodyText: Type.String({
-        description: "Made from the HTML where only HTML came",
-        examples: [examples.question],
-      }),
-      bodyHtml: nullable(Type.String({ examples: [`<p>${examples.question}</p>`] }), {
-        description: "Null where no HTML came. As a stranger wrote it: make it harmless before you show it",
-      }),
-      attachments: Type.Array(Attachment, { description: "Its files, with fresh addresses" }),
-      rfcMessageId: Type.String({ description: "Its `Message-ID`", examples: [examples.rfcMessageId] }),
-      providerMessageId: nullable(Type.String({ examples: [examples.providerMessageId] }), {
-        description: "Of outbound mail: the relay's own id, until it is known our `Message-ID`",
-        examples: [null],
-      }),
-      failure: nullable(Failure, {
-        description: "Why it could not be delivered, when `status` is `failed`",
-        examples: [null],
-      }),
-      createdAt: instant({ description: "When it was taken in or accepted for sending" }),
-      envelopeFrom: nullable(Type.String({ examples: [examples.sender] }), {
-        description:
-          'The sender that the delivering server named (`MAIL FROM`), `""` for a bounce; null for outbound and older mail',
-      }),
-      truncated: Type.Boolean({
-        description:
-          "True where the mail could not be read whole (the raw source has all of it), and in a list where a body is cut at 256 KiB",
-        examples: [false],
-      }),
-      automated: nullable(Automated, {
-        description:
-          "What tells that no person wrote it; null where nothing does, and for outbound and older mail. Codes and links to sign in come from robots too",
-        examples: [{ kind: "notification", reasons: ["auto-submitted"] }],
-      }),
+      source: oneOf(["subject", "text", "html"], { description: "Where it was found", examples: ["text"] }),
     },
-    { description: "An email, as it came in or goes out" },
+    { description: "A code to type in" },
   ),
 );
 
-/** Messages as they are shown, with fresh addresses for their attachments. */
-export async function toMessages(links: AttachmentLinks, now: Date, messages: readonly ShownMessage[]) {
+const Link = named(
+  "Link",
+  Type.Object(
+    {
+      url: Type.String({
+        description: "Absolute, http or https. It has not been fetched",
+        examples: ["https://example.com/verify?token=4f1c"],
+      }),
+      text: Type.String({
+        description: 'The visible words of the link, `""` of a bare address',
+        examples: ["Verify your address"],
+      }),
+      kind: nullable(oneOf(linkKinds, { examples: ["verify"] }), {
+        description: "What it is for, by its words and its path, where they tell",
+        examples: ["verify"],
+      }),
+      misleading: Type.Boolean({
+        description:
+          "Whether it is not what it looks like: its words name another host, or its address has user information, an IP address or mixed scripts",
+        examples: [false],
+      }),
+    },
+    { description: "A link of a mail" },
+  ),
+);
+
+const extractedFields = {
+  codes: Type.Array(Code, {
+    description: "Codes to type in, the best first, 5 at most; none of outbound mail. Made from the mail each time",
+  }),
+  links: Type.Array(Link, {
+    description: "Links in their order, 50 at most, each address once; none of outbound mail",
+  }),
+  extractedText: Type.String({
+    description: "`bodyText` without what it quotes and without the signature",
+    examples: [examples.question],
+  }),
+  extractedHtml: nullable(Type.String({ examples: [`<p>${examples.question}</p>`] }), {
+    description:
+      "`bodyHtml` without what it quotes and without the signature; null where that is. As a stranger wrote it",
+  }),
+};
+
+const messageFields = {
+  id: Type.String({ description: "Id of the message", examples: [examples.messageId] }),
+  threadId: Type.String({ description: "Thread that it is in", examples: [examples.threadId] }),
+  inboxId: Type.String({ description: "Inbox that it is in", examples: [examples.inboxId] }),
+  direction: oneOf(["inbound", "outbound"], {
+    description: "Whether it came in or went out",
+    examples: ["inbound"],
+  }),
+  status: oneOf(["received", "pending", "sent", "failed"], {
+    description: "`received` of inbound mail; what has become of outbound mail so far",
+    examples: ["received"],
+  }),
+  fromAddr: Type.String({ description: "Address of the sender", examples: [examples.sender] }),
+  fromName: nullable(Type.String({ examples: [examples.senderName] }), {
+    description: "Name of the sender, where the mail has one",
+  }),
+  toAddr: Type.String({ description: "Address of the recipient", examples: [examples.address] }),
+  cc: Type.Array(Type.String({ examples: ["joe@example.com"] }), {
+    description: "Addresses of further recipients, as the mail says",
+  }),
+  replyTo: nullable(Type.String({ examples: ["team@example.com"] }), {
+    description: "Where answers go, if elsewhere",
+    examples: [null],
+  }),
+  subject: Type.String({ description: "Empty where it has none", examples: [examples.subject] }),
+  bodyText: Type.String({
+    description: "Made from the HTML where only HTML came",
+    examples: [examples.question],
+  }),
+  bodyHtml: nullable(Type.String({ examples: [`<p>${examples.question}</p>`] }), {
+    description: "Null where no HTML came. As a stranger wrote it: make it harmless before you show it",
+  }),
+  attachments: Type.Array(Attachment, { description: "Its files, with fresh addresses" }),
+  rfcMessageId: Type.String({ description: "Its `Message-ID`", examples: [examples.rfcMessageId] }),
+  providerMessageId: nullable(Type.String({ examples: [examples.providerMessageId] }), {
+    description: "Of outbound mail: the relay's own id, until it is known our `Message-ID`",
+    examples: [null],
+  }),
+  failure: nullable(Failure, {
+    description: "Why it could not be delivered, when `status` is `failed`",
+    examples: [null],
+  }),
+  createdAt: instant({ description: "When it was taken in or accepted for sending" }),
+  envelopeFrom: nullable(Type.String({ examples: [examples.sender] }), {
+    description:
+      'The sender that the delivering server named (`MAIL FROM`), `""` for a bounce; null for outbound and older mail',
+  }),
+  truncated: Type.Boolean({
+    description:
+      "True where the mail could not be read whole (the raw source has all of it), and in a list where a body is cut at 256 KiB",
+    examples: [false],
+  }),
+  automated: nullable(Automated, {
+    description:
+      "What tells that no person wrote it; null where nothing does, and for outbound and older mail. Codes and links to sign in come from robots too",
+    examples: [{ kind: "notification", reasons: ["auto-submitted"] }],
+  }),
+};
+
+/** A message alone always has what is extracted from it. */
+export const Message = named(
+  "Message",
+  Type.Object({ ...messageFields, ...extractedFields }, { description: "An email, as it came in or goes out" }),
+);
+
+export const ListedMessage = named(
+  "ListedMessage",
+  Type.Object(
+    { ...messageFields, ...Type.Partial(Type.Object(extractedFields)).properties },
+    { description: "An email of a list, with `include=extracted` also what is extracted from it" },
+  ),
+);
+
+/** What lists of messages may be asked for. */
+export const messageIncludes = {
+  extracted: "`codes`, `links`, `extractedText` and `extractedHtml` of each message",
+} as const;
+
+export type MessageInclude = keyof typeof messageIncludes;
+
+export interface ShowingDeps extends ExtractingDeps {
+  links: AttachmentLinks;
+  now: () => Date;
+}
+
+/** A message by itself. */
+export async function toMessage(deps: ShowingDeps, message: ShownMessage) {
+  const [[shown], [extraction]] = await Promise.all([
+    toListedMessages(deps, [message], []),
+    extracted(deps, [message]),
+  ]);
+  return shown && extraction && { ...shown, ...extraction };
+}
+
+/** Messages as a list shows them, with fresh addresses for their attachments and what else is asked for. */
+export async function toListedMessages(
+  deps: ShowingDeps,
+  messages: readonly ShownMessage[],
+  include: readonly string[],
+) {
+  const now = deps.now();
   const linked = await Promise.all(
     messages.flatMap(({ id, attachments }) =>
-      attachments === null ? [] : linkedAttachments(links, id, attachments, now).then((made) => [id, made] as const),
+      attachments === null
+        ? []
+        : linkedAttachments(deps.links, id, attachments, now).then((made) => [id, made] as const),
     ),
   );
   const linkedOf = new Map(linked);
-  return messages.map((message) => shown(message, linkedOf.get(message.id) ?? []));
+  const extractions = include.includes("extracted" satisfies MessageInclude) ? await extracted(deps, messages) : [];
+  return messages.map((message, index) => ({
+    ...shown(message, linkedOf.get(message.id) ?? []),
+    ...extractions[index],
+  }));
 }
 
 function shown(message: ShownMessage, attachments: LinkedAttachment[]) {

@@ -29,12 +29,14 @@ import { operation } from "../shell/operation.ts";
 import {
   cursorParameter,
   cursorPosition,
+  includedWords,
+  includeParameter,
   instantParameter,
   wordsParameter,
   wrongParameter,
 } from "../shell/parameters.ts";
 import { inboxPath } from "./inboxes.ts";
-import { Message, toMessages } from "./message-shape.ts";
+import { ListedMessage, Message, messageIncludes, toListedMessages, toMessage } from "./message-shape.ts";
 import { lengthAlone, type StoredBytesDeps, storedBytes, untrustedHeaders } from "./stored-bytes.ts";
 
 export interface ReadingDeps extends Deps {
@@ -65,6 +67,7 @@ const MessagesParameters = Type.Object({
     Type.Optional(text({ description: "Only messages of this thread", examples: [examples.threadId] })),
   ),
   cursor: Type.Optional(cursorParameter()),
+  include: Type.Optional(includeParameter(messageIncludes)),
 });
 
 /** The caller's inbox with its totals. Another account's answers like one that never was. */
@@ -82,13 +85,14 @@ export function messages(deps: MessagesDeps) {
       "/messages/:id",
       async ({ account, params }) => {
         const message = await ownedMessage(deps, account.id, params.id);
-        const [shown] = await toMessages(deps.links, deps.now(), [message]);
+        const shown = await toMessage(deps, message);
         if (shown === undefined) throw notFound("message");
         return shown;
       },
       operation({
         summary: "Get message",
-        description: "One message, with fresh addresses for its attachments.",
+        description:
+          "One message, with fresh addresses for its attachments, and with what it says to who has to act on it: codes, links, and what is new in a reply. These are made from the mail each time; no link is ever fetched.",
         path: idPath("message"),
         whenRefused: whetherThere((accountId, id) => ownedMessage(deps, accountId, id)),
         answers: { 200: Message },
@@ -125,7 +129,7 @@ export function messages(deps: MessagesDeps) {
         const asked = { ...filtersOf(query), accountId: account.id, inboxId: params.id, after };
         const page = await askedPage(deps, asked, termsOf(query));
         return {
-          data: await toMessages(deps.links, deps.now(), page.messages),
+          data: await toListedMessages(deps, page.messages, includedWords(query.include)),
           total: page.total,
           nextCursor: page.next === undefined ? null : cursorAt(page.next, question),
         };
@@ -142,7 +146,7 @@ export function messages(deps: MessagesDeps) {
             "MessagePage",
             Type.Object(
               {
-                data: Type.Array(Message, { description: "Messages, newest first" }),
+                data: Type.Array(ListedMessage, { description: "Messages, newest first" }),
                 total: totalCount(
                   "How many messages there are in all; of a search 10,000 stands for that many or more",
                 ),

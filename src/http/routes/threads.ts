@@ -13,8 +13,9 @@ import { alsoNamed } from "../judging/also-named.ts";
 import { api } from "../shell/app.ts";
 import { idPath, instant, oneOf, pageQuery, text, totalCount } from "../shell/models.ts";
 import { operation } from "../shell/operation.ts";
+import { includedWords, includeParameter } from "../shell/parameters.ts";
 import { inboxPath } from "./inboxes.ts";
-import { Message, toMessages } from "./message-shape.ts";
+import { ListedMessage, messageIncludes, toListedMessages } from "./message-shape.ts";
 import { ownedTotals, type ReadingDeps } from "./messages.ts";
 
 const threadFields = {
@@ -81,7 +82,7 @@ const ThreadMessages = named(
       threadId: threadFields.threadId,
       subject: threadFields.subject,
       isRead: threadFields.isRead,
-      data: Type.Array(Message, { description: "Messages, oldest first" }),
+      data: Type.Array(ListedMessage, { description: "Messages, oldest first" }),
       total: totalCount("How many messages the thread has"),
     },
     { description: "A page of the thread's messages, and how many there are in all" },
@@ -95,11 +96,11 @@ export function threads(deps: ReadingDeps) {
     }))
     .get(
       "/messages",
-      async ({ thread, query: { limit, offset } }) => {
+      async ({ thread, query: { limit, offset, include } }) => {
         const { id, subject, isRead, messageCount } = thread;
         const { api: db } = deps.db;
         const found = await listThreadMessages(db, { threadId: id, total: messageCount, limit, offset });
-        const data = await toMessages(deps.links, deps.now(), await listedPage(db, found));
+        const data = await toListedMessages(deps, await listedPage(db, found), includedWords(include));
         return { threadId: id, subject, isRead, data, total: messageCount };
       },
       operation({
@@ -107,7 +108,7 @@ export function threads(deps: ReadingDeps) {
         description:
           "Oldest first. Reading a thread does not mark it as read. A page ends early where its bodies are more than about 8 MiB: go on at `offset` and as many as came. A body over 256 KiB is cut there (`truncated`) and at most 50 attachments of a message are shown: the single message has all.",
         path: idPath("thread"),
-        query: Type.Object(pageQuery(100)),
+        query: Type.Object({ ...pageQuery(100), include: Type.Optional(includeParameter(messageIncludes)) }),
         answers: {
           200: ThreadMessages,
         },

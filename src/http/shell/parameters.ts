@@ -45,6 +45,25 @@ export function cursorParameter() {
   });
 }
 
+/** What a question may ask for beside what its answer always has. Each door has its own words. */
+export function includeParameter(meanings: Readonly<Record<string, string>>) {
+  const words = Object.keys(meanings);
+  const told = Object.entries(meanings).map(([word, meaning]) => `\`${word}\`: ${meaning}`);
+  return parameter((text) => includedWords(text).every((word) => words.includes(word)), {
+    error: `must be a comma list of ${words.map((word) => `\`${word}\``).join(", ")}`,
+    description: `Adds fields, as a comma list. ${told.join("; ")}`,
+    examples: [words.join(",")],
+  });
+}
+
+/** The words of an `include`; none where it is left out. */
+export function includedWords(text: string | undefined): string[] {
+  return (text ?? "")
+    .split(",")
+    .map((word) => word.trim())
+    .filter((word) => word !== "");
+}
+
 /** Where a list goes on, by the cursor of a page of this very question. */
 export function cursorPosition(cursor: string, question: unknown, doing: string): number | Refusal {
   const detail = "must come from a page of the same list, with the same filters";

@@ -8,6 +8,7 @@ import { listedBodies } from "./bodies.ts";
 const ofMessage = selected(messages, "m", [
   ...(["id", "threadId", "inboxId", "direction", "status", "fromAddr", "fromName", "toAddr", "cc", "replyTo"] as const),
   ...(["subject", "rfcMessageId", "providerMessageId", "failure", "envelopeFrom", "truncated", "automated"] as const),
+  "inReplyTo",
 ]);
 
 /** A message as it is shown: what lists read, and nothing more. */
@@ -196,7 +197,7 @@ export async function listThreadMessagesBefore(
   return shownRows(rows);
 }
 
-const ofSource = selected(messages, "m", ["sourceId", "sizeBytes", "inReplyTo", "referenceIds", "autoSubmitted"]);
+const ofSource = selected(messages, "m", ["sourceId", "sizeBytes", "referenceIds", "autoSubmitted"]);
 
 /** A message of an account, with where its raw source lies. */
 export type StoredMessage = ShownMessage & Selected<typeof ofSource>;
