@@ -68,6 +68,7 @@ const benchmarks: readonly Benchmark[] = [
     environment: embedded,
     quick: readingQuick,
   },
+  { name: "extraction", title: "What is extracted from mail", command: ["extraction.ts"], quick: { SECONDS: "0.2" } },
 ];
 
 /** It writes a section of its own. */
