@@ -35,7 +35,7 @@ export function linksIn(text: string, walk: HtmlWalk | undefined): Link[] {
     links.set(url.href, known === undefined ? link : joined(known, link));
   };
   const hrefs = new Map<string, number>();
-  for (const { href, words, isSeen } of walk === undefined ? [] : anchorsOf(walk)) {
+  for (const { href, words, isSeen } of walk === undefined ? [] : anchorsOf(walk).take(mostAnchors)) {
     if (hrefs.size >= mostAddresses) break;
     const times = hrefs.get(href) ?? 0;
     hrefs.set(href, times + 1);
@@ -58,6 +58,7 @@ const longestText = 200;
 const mostLinks = 50;
 /** Who writes more different ones into a mail than this has them passed over. */
 const mostAddresses = 500;
+const mostAnchors = 2_000;
 /** A picture, a button, the address in full, and the same below: words behind these say nothing new. */
 const mostTimes = 5;
 

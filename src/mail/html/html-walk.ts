@@ -37,7 +37,7 @@ export function walkHtml(html: string, window = htmlWindow): HtmlWalk {
   const addBreak = (start: number, end: number) => {
     const last = pieces.at(-1);
     const isBroken = last?.kind === "break" && !isHidden(last);
-    if (!isBroken) pieces.push({ kind: "break", start, end, parent: open.innermost() });
+    if (!isBroken && pieces.length < maxPieces) pieces.push({ kind: "break", start, end, parent: open.innermost() });
   };
   const add = ({ name, attributes: written, start, end }: Tag, elementEnd: number): HtmlElement => {
     const parent = open.innermost();
@@ -60,7 +60,7 @@ export function walkHtml(html: string, window = htmlWindow): HtmlWalk {
     keeps: () => true,
     onText: (start, end) => {
       const parent = open.innermost();
-      if (parent?.name === "head") return;
+      if (parent?.name === "head" || pieces.length >= maxPieces) return;
       pieces.push({ kind: open.has("pre") ? "preformatted" : "words", start, end, parent });
     },
     onTag: (tag) => {
@@ -81,8 +81,11 @@ export function walkHtml(html: string, window = htmlWindow): HtmlWalk {
   return { html: within, elements, pieces };
 }
 
-/** No mail has so many in a window, not even one that is a bare table. The tags behind them are still no words. */
+/** No mail to be read has so many in a window. The tags behind them are still no words. */
 const maxElements = 32_768;
+
+/** Nor so many runs of words and lines. What stands behind them is not read. */
+const maxPieces = 32_768;
 
 /** Whether the words are not seen, or whether the break stands among such words. */
 export function isHidden({ parent }: HtmlPiece): boolean {
