@@ -21,14 +21,15 @@ const strengths = { byName: 1, byDate: 2, byOpener: 3 };
  */
 export function attributionAt(lines: readonly TextLine[], from: number): Attribution | undefined {
   const most = Math.min(lines.length, from + mostLines);
-  let joined = "";
+  let length = 0;
   for (let at = from; at < most; at += 1) {
     const line = lines[at];
     if (line === undefined || line.isBlank) return undefined;
-    if (line.isQuoted && !(at > from && endsAddress(joined, line.words))) return undefined;
-    joined = at === from ? line.words : `${joined} ${line.words}`;
-    if (joined.length > mostCharacters) return undefined;
+    if (line.isQuoted && !(at > from && endsAddress(lines[at - 1]?.words ?? "", line.words))) return undefined;
+    length += line.words.length + 1;
+    if (length > mostCharacters) return undefined;
     if (!mayEnd(line.words)) continue;
+    const joined = joinedWords(lines, from, at + 1);
     const hasMarkedQuote = quoteFollows(lines, at + 1);
     const strength = strengthOf(joined, hasMarkedQuote);
     if (strength === 0) continue;
@@ -48,7 +49,10 @@ export function strengthOf(written: string, hasMarkedQuote: boolean): number {
   if (words.length < 4 || words.length > mostCharacters) return 0;
   const isDated = digit.test(words);
   if (!hasMarkedQuote && !(isDated && (words.includes("@") || time.test(words)))) return 0;
+  // A date, an address and then a quote say enough in any language, and nothing but this line depends on it.
+  const isPlain = hasMarkedQuote && address.test(words) && (time.test(words) || year.test(words));
   const writing = languagesThatWrote(words);
+  if (writing.length === 0 && isPlain) return strengths.byName;
   const isAddressLast = endsWithAddress.test(words);
   if (writing.length === 0 && !isAddressLast && !words.startsWith("quoting ") && !words.startsWith("zitat ")) return 0;
   const hasAddress = isAddressLast || address.test(words);
@@ -81,6 +85,12 @@ const shortDate = /\p{Nd}{1,2}[./-]\p{Nd}{1,2}[./-]\p{Nd}{2}/u;
 /** At most two words before the first digit: a day of the week, "the", "on". */
 const dateFirst = /^["'(]?(?:[\p{L}\p{M}.,’'-]{1,16} ){0,2}[\p{L}\p{M}.,’'-]{0,16}\p{Nd}/u;
 
+function joinedWords(lines: readonly TextLine[], from: number, to: number): string {
+  let joined = lines[from]?.words ?? "";
+  for (let at = from + 1; at < to; at += 1) joined += ` ${lines[at]?.words ?? ""}`;
+  return joined;
+}
+
 /** Cheap, since it is asked of every line. */
 function mayEnd(words: string): boolean {
   return words.endsWith(":") || words.endsWith("--") || words.endsWith(":*");
@@ -93,8 +103,8 @@ function withoutColon(words: string): string {
 }
 
 /** `<jane@example.com` and on the next line `> wrote:`, broken before what looks like a quote then. */
-function endsAddress(joined: string, words: string): boolean {
-  return joined.lastIndexOf("<") > joined.lastIndexOf(">") && words.endsWith(":");
+function endsAddress(before: string, words: string): boolean {
+  return before.lastIndexOf("<") > before.lastIndexOf(">") && words.endsWith(":");
 }
 
 /** True where the next line of words has a `>` before it; up to two blank ones may be between. */
@@ -136,7 +146,9 @@ function languagesThatWrote(words: string): AttributionWords[] {
   const ended = atEnd.filter(
     ({ word }) => words.endsWith(word) && isBoundary(words, words.length - word.length - 1, word),
   );
-  const within = verbs.filter(({ word }) => hasWord(words, word));
+  if (ended.length > 0 && ended.some(({ language }) => opens(language, words)))
+    return ended.map(({ language }) => language);
+  const within = verbs.filter(({ word }) => words.includes(word) && hasWord(words, word));
   return [...ended, ...within].map(({ language }) => language);
 }
 

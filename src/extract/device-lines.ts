@@ -14,7 +14,11 @@ const forms: readonly (readonly [language: string, beginnings: string, endings: 
     "gesendet|gesendet.|verschickt|beziehen|herunterladen",
   ],
   ["el", "στάλθηκε από|εστάλη από|αποστολή από", ""],
-  ["en", "sent from|sent via|sent using|sent with|get outlook for|sent by my|sent on the go from|composed on", ""],
+  [
+    "en",
+    "sent from|sent via|sent using|sent with|get outlook for|get bluemail for|sent by my|sent on the go from|composed on",
+    "",
+  ],
   [
     "es",
     "enviado desde|enviado con|enviado mediante|enviado por mi|enviada desde|obtener outlook para|enviado vía",
@@ -63,7 +67,7 @@ const forms: readonly (readonly [language: string, beginnings: string, endings: 
 
 /** Names that only such a line has. One of them, or "my", makes it one: a parcel is sent from Leeds. */
 const devices =
-  /iphone|ipad|ipod|apple|android|samsung|galaxy|pixel|huawei|xiaomi|redmi|oneplus|oppo|vivo|honor|nokia|motorola|lumia|xperia|sony|htc|\blg\b|blackberry|playbook|windows|macbook|\bmac\b|outlook|yahoo|proton|gmail|zoho|airmail|spark|superhuman|thunderbird|k-9|fairemail|mailspring|canary|edison|blue ?mail|newton|mailbird|hey\b|aol|gmx|web\.de|\bmail\b|mail\.ru|почт|пошт|яндекс|yandex|qq邮箱|网易|邮箱|foxmail|verizon|t-mobile|at&t|vodafone|handheld|wireless|mobil|móvil|smartphone|handy|telefon|téléphone|telefoon|telefono|teléfono|telemóvel|celular|cellulare|phone|tablet|device|gerät|手机|手機|스마트폰|네이버|갤럭시|携帯|スマホ|телефон|андроид|айфон|смартфон|هاتف|جهاز|טלפון|נייד/;
+  /iphon|ipad|ipod|apple|android|samsung|galaxy|pixel|huawei|xiaomi|redmi|oneplus|oppo|vivo|honor|nokia|motorola|lumia|xperia|sony|htc|\blg\b|blackberry|playbook|windows|macbook|\bmac\b|outlook|yahoo|proton|gmail|zoho|airmail|spark|superhuman|thunderbird|k-9|fairemail|mailspring|canary|edison|blue ?mail|newton|mailbird|hey\b|aol|gmx|web\.de|\bmail\b|mail\.ru|почт|пошт|яндекс|yandex|qq邮箱|网易|邮箱|foxmail|verizon|t-mobile|at&t|vodafone|handheld|wireless|mobil|móvil|smartphone|handy|telefon|téléphone|telefoon|telefono|teléfono|telemóvel|celular|cellulare|phone|tablet|device|gerät|手机|手機|스마트폰|네이버|갤럭시|携帯|スマホ|телефон|андроид|айфон|смартфон|هاتف|جهاز|טלפון|נייד/;
 
 const own =
   /^(?:sent (?:from|by) my|von mein|envoyé de mon|enviado (?:desde mi|do meu)|inviato dal mio|verstuurd vanaf mijn|发自我的|發自我的)/;
@@ -78,7 +82,12 @@ export function isDeviceLine(line: string): boolean {
       (beginnings !== "" && beginnings.split("|").some((words) => bare.startsWith(words))) ||
       (endings !== "" && count <= mostWords + 1 && endings.split("|").some((words) => bare.endsWith(words))),
   );
-  return matches && (devices.test(bare) || (own.test(bare) && count <= mostWords));
+  return (
+    matches &&
+    (devices.test(bare) ||
+      (own.test(bare) && count <= mostWords) ||
+      (count === 3 && /^sent (?:from|via|with) [^ .]+$/.test(bare)))
+  );
 }
 
 const maxLength = 150;

@@ -6,6 +6,7 @@ import type { TextLine } from "./reply-lines.ts";
  * among them, and a date or an address somewhere. "From: the depot" alone is something that people write.
  */
 export function beginsHeaderBlock(lines: readonly TextLine[], from: number): boolean {
+  if (lines[from]?.words.includes(":") !== true) return false;
   const labels = labelsFrom(lines, from);
   const [first, ...others] = labels;
   if (first === undefined || labels.length < 3) return false;
@@ -24,12 +25,13 @@ function labelsFrom(lines: readonly TextLine[], from: number): (readonly Meaning
     const line = lines[at];
     if (line === undefined || line.isQuoted) break;
     const meanings = line.isBlank ? undefined : labelOf(line.words);
-    // A flood of one label is no head.
-    if (meanings !== undefined && meanings === labels.at(-1)) break;
+    // No head has a label twice, and a flood of two has each of them often.
+    if (meanings !== undefined && labels.includes(meanings)) break;
+    if (meanings === undefined && labels.length === 0) break;
     tellsMore ||= tells.test(line.words);
     others = meanings === undefined ? others + 1 : 0;
     // Recipients go on in the next line, and HTML may have put a blank one between any two.
-    if (others > mostOthers || (labels.length === 0 && others > 0)) break;
+    if (others > mostOthers) break;
     if (meanings !== undefined) labels.push(meanings);
   }
   return tellsMore ? labels : [];
