@@ -27,9 +27,11 @@ function filled(piece: string, length: number): string {
   return piece.repeat(Math.ceil(length / piece.length)).slice(0, length);
 }
 
+const sentence = "The parcel left on Monday and is on its way to you, as was agreed last week.\n";
+
 /** Words, two links, a code, and a quote below. */
 function ordinaryMail(length: number): ExtractedFrom {
-  const words = filled("The parcel left on Monday and is on its way to you, as was agreed last week.\n", length / 4);
+  const words = filled(sentence, length / 4);
   const text = `Your verification code is 482913.\n\n${words}\nhttps://example.com/orders/1\n\nOn Mon, 3 Mar 2025 at 10:00, Ann <ann@example.com> wrote:\n${words.replaceAll(/^/gm, "> ")}`;
   const html = `<div><p>Your verification code is <b>482913</b>.</p><p>${words}</p><a href="https://example.com/orders/1">See your order</a></div><div class="gmail_quote"><blockquote>${words}</blockquote></div>`;
   return { ...plain, bodyText: text, bodyHtml: html };
@@ -182,12 +184,11 @@ async function seeded(): Promise<[what: string, id: string][]> {
       const seed = (number: number) =>
         seedInbox(runner.script, { accountId: account?.id ?? "", number, messages: 1000 });
       const [short, long] = [await seed(1), await seed(2)];
-      const mail = ordinaryMail(5 * kib);
-      await runner.run("update messages set body_text = $1, body_html = $2 where inbox_id = $3", [
-        mail.bodyText,
-        mail.bodyHtml,
-        long.id,
-      ]);
+      // The words that mails are seeded with look like codes.
+      const write = (id: string, { bodyText, bodyHtml }: ExtractedFrom) =>
+        runner.run("update messages set body_text = $1, body_html = $2 where inbox_id = $3", [bodyText, bodyHtml, id]);
+      await write(short.id, { ...plain, bodyText: filled(sentence, 4 * sentence.length) });
+      await write(long.id, ordinaryMail(5 * kib));
       return [
         ["short texts", short.id],
         ["mails with HTML", long.id],

@@ -27,12 +27,12 @@ export interface Extraction {
  */
 export function extractionOf({ direction, subject, bodyText, bodyHtml, inReplyTo }: ExtractedFrom): Extraction {
   const isReply = inReplyTo !== null || hasReplyPrefix(subject);
-  const content = newContentOf({ bodyText, bodyHtml: bodyHtml ?? undefined, isReply });
+  const walk = bodyHtml === null ? undefined : walkHtml(bodyHtml);
+  const content = newContentOf({ bodyText, bodyHtml: bodyHtml ?? undefined, isReply }, walk);
   const { extractedText, extractedHtml = null } = content;
   if (direction === "outbound") return { codes: [], links: [], extractedText, extractedHtml };
-  const walk = bodyHtml === null ? undefined : walkHtml(bodyHtml);
   const newWalk = extractedHtml === null || extractedHtml === bodyHtml ? walk : walkHtml(extractedHtml);
-  const htmlText = newWalk === undefined ? "" : visibleTextOfWalk(newWalk);
+  const htmlText = newWalk && visibleTextOfWalk(newWalk);
   const codes = codesOf({ subject, newText: extractedText, htmlText });
   return { codes, links: linksIn(bodyText, walk), extractedText, extractedHtml };
 }

@@ -1,4 +1,4 @@
-import { htmlWindow } from "../mail/html/html-walk.ts";
+import { type HtmlWalk, htmlWindow, walkHtml } from "../mail/html/html-walk.ts";
 import { textOfSeenHtml } from "../mail/html/seen-html.ts";
 import { cutHtml } from "./reply-html.ts";
 import { newTextOf, type ReplyFacts } from "./reply-text.ts";
@@ -16,11 +16,11 @@ export interface NewContent {
   extractedHtml: string | undefined;
 }
 
-/** What is new in a message. Where the rules for text take nothing away and those for HTML do, the text is that of the HTML. */
-export function newContentOf({ bodyText, bodyHtml, isReply }: MessageContent): NewContent {
+/** What is new in a message, whose HTML may have been walked through already. Where the rules for text take nothing away and those for HTML do, the text is that of the HTML. */
+export function newContentOf({ bodyText, bodyHtml, isReply }: MessageContent, walked?: HtmlWalk): NewContent {
   const extractedText = newTextOf(bodyText, { isReply });
   if (bodyHtml === undefined) return { extractedText, extractedHtml: undefined };
-  const cut = cutHtml(bodyHtml, { isReply });
+  const cut = cutHtml(bodyHtml, walked ?? walkHtml(bodyHtml), { isReply });
   // Of longer HTML only the beginning was looked at, and words behind it would be lost.
   const isFoundInHtmlAlone = cut !== undefined && extractedText === bodyText && cut.html.length <= htmlWindow;
   const extractedHtml = cut?.html ?? bodyHtml;

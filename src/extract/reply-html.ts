@@ -1,5 +1,5 @@
 import type { HtmlElement } from "../mail/html/html-element.ts";
-import { type HtmlWalk, linesOf, walkHtml } from "../mail/html/html-walk.ts";
+import { type HtmlWalk, linesOf } from "../mail/html/html-walk.ts";
 import { endOfBody } from "../mail/html/quote-html.ts";
 import { attributionAt, strengthOf } from "./attribution.ts";
 import { beginsHeaderBlock } from "./header-block.ts";
@@ -9,16 +9,15 @@ import { beginsForward, beginsOriginal, dividersAbove } from "./reply-marks.ts";
 import type { ReplyFacts } from "./reply-text.ts";
 
 /**
- * HTML without the elements by which mail programs mark a quote and a signature, cut by ranges of the original and else as it is. A quote
- * that holds all the words is kept, and so is all from a forwarded mail on.
+ * HTML, of which `walk` was taken, without the elements by which mail programs mark a quote and a signature, cut by ranges of the original
+ * and else as it is; and its words line by line. A quote that holds all the words is kept, and so is all from a forwarded mail on.
+ * Undefined where nothing is to be cut.
  */
-export function newHtmlOf(html: string, facts: ReplyFacts): string {
-  return cutHtml(html, facts)?.html ?? html;
-}
-
-/** The HTML with what is new alone, and its words line by line; undefined where nothing is to be cut. */
-export function cutHtml(html: string, { isReply }: ReplyFacts): { html: string; text: () => string } | undefined {
-  const walk = walkHtml(html);
+export function cutHtml(
+  html: string,
+  walk: HtmlWalk,
+  { isReply }: ReplyFacts,
+): { html: string; text: () => string } | undefined {
   const lines = htmlLines(walk);
   const tail = html.slice(-endOfPage);
   const bodyEnd = html.length - tail.length + endOfBody(tail);

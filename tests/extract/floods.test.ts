@@ -1,0 +1,64 @@
+import { describe, expect, test } from "bun:test";
+import { type ExtractedFrom, extractionOf } from "../../src/extract/extract.ts";
+import { cpuMs } from "../support/cpu.ts";
+
+const message: ExtractedFrom = {
+  direction: "inbound",
+  subject: "Re: x",
+  bodyText: "",
+  bodyHtml: null,
+  inReplyTo: null,
+};
+const filled = (piece: string, length: number) => piece.repeat(Math.ceil(length / piece.length)).slice(0, length);
+
+/** In eight times as much a square takes 64 times as long, and the small one of it a millisecond at least. */
+describe("eight times as much of it takes not much more than eight times as long", () => {
+  const costOf = (fields: Partial<ExtractedFrom>) => {
+    const startMs = cpuMs();
+    extractionOf({ ...message, ...fields });
+    return cpuMs() - startMs;
+  };
+  function isLinear(fieldsOf: (length: number) => Partial<ExtractedFrom>, length: number): void {
+    const [small, large] = [fieldsOf(length / 8), fieldsOf(length)];
+    const costs = Array.from({ length: 6 }, () => [costOf(small), costOf(large)] as const);
+    const least = Math.min(...costs.map(([cost]) => cost));
+    expect(Math.min(...costs.map(([, cost]) => cost))).toBeLessThan(25 * Math.max(least, 1));
+  }
+
+  test.each([
+    "1",
+    "1.",
+    "1 ",
+    "code ",
+    "code 123456\n",
+    "@a ",
+    "https://",
+    "https://e.com/a) ",
+    "](https://e.com/",
+    "> ",
+  ])("text of nothing but %j", (piece) => isLinear((length) => ({ bodyText: filled(piece, length) }), 64 * 1024));
+
+  test.each([
+    ..."<i> <p> <td> <table><td> <li>x <br>1 <b></i> <svg></svg> < </ <!-- &#x31; <b>&#x31; <blockquote>".split(" "),
+    "<a ",
+    "<a href=https://e.com/x>y",
+    "<a href='&amp;&#49;'>",
+    "<a href=https://e.com/1><table><td>",
+    "<p style='color:red;font-size:0'>x",
+    '<a b="',
+  ])("HTML of nothing but %j", (piece) => {
+    isLinear((length) => ({ bodyText: "x", bodyHtml: filled(piece, length) }), 256 * 1024);
+  });
+});
+
+test("a number beyond Unicode is no digit", () => {
+  const bodyHtml = "<p>Your code is &#x110031;&#99999999999999999999;4829&#x31;3</p>";
+  const { codes } = extractionOf({ ...message, bodyHtml });
+  expect(codes.map(({ code }) => code)).toEqual(["482913"]);
+});
+
+test("what outbound mail says is no code and no link", () => {
+  const bodyText = "Your code is 482913: https://example.com/";
+  const extraction = { codes: [], links: [], extractedText: bodyText, extractedHtml: null };
+  expect(extractionOf({ ...message, direction: "outbound", bodyText })).toEqual(extraction);
+});
