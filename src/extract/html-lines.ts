@@ -16,7 +16,7 @@ export function htmlLines({ html, pieces }: HtmlWalk): HtmlLine[] {
   const close = () => {
     if (open === undefined) return;
     const line = textLine(open.written.replaceAll(/\s+/g, " "), open.start, open.end);
-    if (!line.isBlank) lines.push({ ...line, parent: open.parent });
+    if (!line.isBlank) lines.push(Object.assign(line, { parent: open.parent }));
     open = undefined;
   };
   for (const { kind, start, end, parent } of pieces) {
