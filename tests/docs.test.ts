@@ -34,7 +34,10 @@ for (const name of Object.keys(shells))
   if (Bun.which(name) === null) console.log(`Skipped: the README in ${name}, which is not installed here`);
 
 /** In the order in which a newcomer reads them. */
-const followed = ["README.md", ...["quickstart", "receiving", "sending", "threads", "webhooks", "events", "errors"].map(guideOf)];
+const followed = [
+  "README.md",
+  ...["quickstart", "receiving", "sending", "threads", "webhooks", "events", "errors"].map(guideOf),
+];
 
 describe.skipIf(!hasCurl)("On one server that has just been started for the first time", () => {
   test("the guides are all that have a curl", () => {

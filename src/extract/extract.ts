@@ -2,7 +2,7 @@ import { visibleTextOfWalk, walkHtml } from "../mail/html/html-walk.ts";
 import { type Code, codesOf } from "./codes.ts";
 import { type Link, linksIn } from "./links/links.ts";
 import { newContentOf } from "./new-content.ts";
-import { hasReplyPrefix } from "./subject-prefixes.ts";
+import { hasForwardPrefix, hasReplyPrefix } from "./subject-prefixes.ts";
 
 /** What of a message is looked at. */
 export interface ExtractedFrom {
@@ -26,7 +26,8 @@ export interface Extraction {
  * A code that is quoted is an older one, so codes are looked for in what is new.
  */
 export function extractionOf({ direction, subject, bodyText, bodyHtml, inReplyTo }: ExtractedFrom): Extraction {
-  const isReply = inReplyTo !== null || hasReplyPrefix(subject);
+  // Some programs name the mail that they pass on as its parent.
+  const isReply = !hasForwardPrefix(subject) && (inReplyTo !== null || hasReplyPrefix(subject));
   const walk = bodyHtml === null ? undefined : walkHtml(bodyHtml);
   const content = newContentOf({ bodyText, bodyHtml: bodyHtml ?? undefined, isReply }, walk);
   const { extractedText, extractedHtml = null } = content;

@@ -4,7 +4,7 @@ import type { components, paths } from "./api.ts";
 
 export interface Told {
   inbox: components["schemas"]["Inbox"];
-  messages: components["schemas"]["Message"][];
+  messages: components["schemas"]["ListedMessage"][];
   sent: components["schemas"]["SendResult"][];
   thread: components["schemas"]["MarkedThread"];
   events: components["schemas"]["Event"][];

@@ -1,11 +1,13 @@
+import type { Logger } from "pino";
 import { type IncludedOfMessage, type ToldEvent, toldEvent } from "../../domain/events/payload.ts";
 import type { IncludeWord } from "../../domain/events/subscription.ts";
 import type { ToldEventRow } from "../../store/events/told.ts";
 import type { ListedAttachment } from "../../store/mail/attachments.ts";
 import type { IncludedRow } from "../../store/mail/included.ts";
 import { type AttachmentLinks, linkedAttachments } from "../read/attachment-links.ts";
+import { type ExtractingDeps, extractedOf } from "../read/extracted.ts";
 
-export interface TellDeps {
+export interface TellDeps extends ExtractingDeps {
   links: Pick<AttachmentLinks, "attachmentUrl">;
 }
 
@@ -19,7 +21,7 @@ export type WholeEvent = ToldEventRow & {
 
 /** What goes over the wire of an event, with links that are fresh at this instant. Undefined where what it tells of is gone. */
 export async function tellEvent(
-  { links }: TellDeps,
+  { links, log }: TellDeps,
   event: WholeEvent,
   include: readonly IncludeWord[],
   at: Date,
@@ -37,11 +39,12 @@ export async function tellEvent(
     bodyText,
     createdAt: event.receivedAt ?? event.occurredAt,
   };
-  const included = event.included === undefined ? {} : includedOf(event.included, message, include);
+  const included = event.included === undefined ? {} : includedOf(log, event.included, message, include);
   return toldEvent({ ...event, message }, { attachments, included });
 }
 
 function includedOf(
+  log: Logger,
   row: IncludedRow,
   { subject, bodyText }: { subject: string; bodyText: string },
   include: readonly IncludeWord[],
@@ -49,13 +52,9 @@ function includedOf(
   const { bodyHtml, fromName, replyTo, automated } = row;
   return {
     ...(include.includes("html") && { html: { bodyHtml, fromName, replyTo } }),
-    ...(include.includes("extracted") && { extracted: extractionOf({ ...row, subject, bodyText }) }),
+    ...(include.includes("extracted") && { extracted: extractedOf(log, { ...row, subject, bodyText }) }),
     ...(include.includes("automated") && { automated: { automated } }),
   };
 }
 
 const nothingShown = { attachments: [], included: {} };
-
-function extractionOf({ bodyText, bodyHtml }: IncludedRow & { bodyText: string; subject: string }) {
-  return { extractedText: bodyText, extractedHtml: bodyHtml, codes: [], links: [] };
-}

@@ -28,7 +28,7 @@ export async function extracted(
 const longestTurnMs = 10;
 
 /** Nobody waits for a rule that a strange mail breaks: the message is shown, and the log says why it has nothing more. */
-function extractedOf(log: Logger, message: ExtractedFrom & { id: string }): Extraction {
+export function extractedOf(log: Logger, message: ExtractedFrom & { id: string }): Extraction {
   try {
     return extractionOf(message);
   } catch (err) {

@@ -4,7 +4,7 @@ import { examples } from "../document/examples.ts";
 import { named, placeOf } from "../document/schema.ts";
 import type { EventKind } from "../document/webhooks.ts";
 import { instant, nullable, oneOf } from "../shell/models.ts";
-import { Attachment, Automated } from "./message-shape.ts";
+import { Attachment, Automated, Code, Link } from "./message-shape.ts";
 
 /** What belongs to one attempt and to nothing else (contract §10.7). */
 const attempt = {
@@ -52,36 +52,8 @@ const included = {
   extracted_html: Type.Optional(
     nullable(Type.String(), { description: "With `extracted`: the same of the HTML", examples: [null] }),
   ),
-  codes: Type.Optional(
-    Type.Array(
-      Type.Object(
-        {
-          code: Type.String({ description: "As one types it", examples: ["482913"] }),
-          text: Type.String({ description: "As it stands in the mail", examples: ["482 913"] }),
-          domain: nullable(Type.String(), { description: "Of a code that is bound to a domain", examples: [null] }),
-          source: oneOf(["subject", "text", "html"], { description: "Where it stands" }),
-        },
-        { description: "A code" },
-      ),
-      { description: "With `extracted`: one-time codes, best first" },
-    ),
-  ),
-  links: Type.Optional(
-    Type.Array(
-      Type.Object(
-        {
-          url: Type.String({ description: "Where it leads", examples: ["https://example.com/verify"] }),
-          text: Type.String({ description: "Its words", examples: ["Verify"] }),
-          kind: nullable(oneOf(["verify", "sign_in", "reset_password", "unsubscribe"]), {
-            description: "What it is for, where it says so",
-          }),
-          misleading: Type.Boolean({ description: "Whether it leads elsewhere than it says", examples: [false] }),
-        },
-        { description: "A link" },
-      ),
-      { description: "With `extracted`: links, in their order" },
-    ),
-  ),
+  codes: Type.Optional(Type.Array(Code, { description: "With `extracted`: one-time codes, best first" })),
+  links: Type.Optional(Type.Array(Link, { description: "With `extracted`: links, in their order" })),
   automated: Type.Optional(
     nullable(Automated, {
       description: "With `automated`: by what it shows that no person wrote it; null where it shows nothing",

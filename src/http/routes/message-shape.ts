@@ -64,7 +64,7 @@ export const Automated = named(
   ),
 );
 
-const Code = named(
+export const Code = named(
   "Code",
   Type.Object(
     {
@@ -80,7 +80,7 @@ const Code = named(
   ),
 );
 
-const Link = named(
+export const Link = named(
   "Link",
   Type.Object(
     {
