@@ -24,8 +24,9 @@ const rules: readonly [invariant: string, what: string, statement: string][] = [
   [
     "I6",
     "an event is of another inbox, thread or account than its message",
-    `select e.id from events e left join messages m on m.id = e.message_id left join inboxes i on i.id = m.inbox_id
-     where (e.inbox_id, e.thread_id, e.account_id) is distinct from (m.inbox_id, m.thread_id, i.account_id)`,
+    `select e.id from events e left join messages m on m.id = coalesce(e.message_id, e.data->>'messageId')
+       left join inboxes i on i.id = m.inbox_id
+     where e.type like 'message.%' and (e.inbox_id, e.thread_id, e.account_id) is distinct from (m.inbox_id, m.thread_id, i.account_id)`,
   ],
   [
     "I6",
@@ -37,6 +38,24 @@ const rules: readonly [invariant: string, what: string, statement: string][] = [
     "an inbound message has not one event",
     `select m.id, count(e.id) from messages m left join events e on e.message_id = m.id
      where m.direction = 'inbound' group by m.id having count(e.id) <> 1`,
+  ],
+  [
+    "I3",
+    "an outbound message has not one event of what became of it",
+    `select m.id, m.status, count(e.id) from messages m
+       left join events e on e.inbox_id = m.inbox_id and e.data->>'messageId' = m.id and e.type = 'message.' || m.status
+     where m.direction = 'outbound' group by m.id having count(e.id) <> (m.status in ('sent', 'failed'))::int`,
+  ],
+  [
+    "I3",
+    "what an event says of a message is not so",
+    `select e.id from events e left join messages m on m.id = e.data->>'messageId'
+     where e.type in ('message.sent', 'message.failed') and e.type is distinct from 'message.' || m.status`,
+  ],
+  [
+    "I3",
+    "an inbox has not one event of its making",
+    `select i.id from inboxes i left join events e on e.inbox_id = i.id and e.type = 'inbox.created' group by i.id having count(e.id) <> 1`,
   ],
   [
     "torn",
@@ -115,7 +134,7 @@ async function checkDeliveries(ledger: Ledger, db: Database): Promise<void> {
     db.api,
     sql`select e.id as "eventId", e.inbox_id as "inboxId", count(d.attempt)::int as attempts, coalesce(max(d.attempt), 0) as last,
           coalesce(bool_or(d.status between 200 and 299), false) as delivered
-        from events e left join deliveries d on d.event_id = e.id group by e.id`,
+        from events e left join deliveries d on d.event_id = e.id where e.type = 'message.received' group by e.id`,
   );
   const known = new Set(rows.map(({ eventId }) => eventId));
   for (const { eventId, inboxId, attempts, last, delivered } of rows) {
