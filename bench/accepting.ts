@@ -8,6 +8,7 @@ import { idMaker } from "../src/domain/ids.ts";
 import { perPlan } from "../src/domain/limits.ts";
 import { authenticator } from "../src/flows/account/authenticate.ts";
 import { seedFirstAccount } from "../src/flows/account/manage-accounts.ts";
+import { localNews } from "../src/flows/news.ts";
 import { emailSender } from "../src/flows/send/send-email.ts";
 import { inboxes } from "../src/http/routes/inboxes.ts";
 import { send } from "../src/http/routes/send.ts";
@@ -34,6 +35,7 @@ const deps = {
     loopEchoes: 0,
   })),
   nudge: () => undefined,
+  news: localNews(),
 };
 await seedFirstAccount(deps, { apiKey: benchKey, webhookUrl: undefined, webhookSecret: undefined, plan: "developer" });
 const keys = authenticator(deps);

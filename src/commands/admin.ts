@@ -4,6 +4,7 @@ import { type AdminRequest, administer } from "../control/administer.ts";
 import { askService, NobodyListens } from "../control/client.ts";
 import { DataDirectoryInUse, openDatabase } from "../database/db.ts";
 import { idMaker } from "../domain/ids.ts";
+import { localNews } from "../flows/news.ts";
 import { realWorld } from "../service/time-and-chance.ts";
 import { migrate } from "../store/migrate.ts";
 import { version } from "../version.ts";
@@ -45,6 +46,7 @@ async function here(request: AdminRequest): Promise<object> {
       allowPrivateWebhooks: config.allowPrivateWebhooks,
       webhooks,
       nudge: () => undefined,
+      news: localNews(),
     };
     return await administer(deps, request);
   } finally {

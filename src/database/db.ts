@@ -61,7 +61,7 @@ export type Timeouts = Omit<PostgresOptions, "url"> & { acquireMs: number; promp
 const usualConnections = { api: 10, mail: 6, work: 6 };
 
 /** What one process takes of a server at most: its pools, and one each for what is prompt, migrations and what it listens to. */
-export const mostConnections = Object.values(usualConnections).reduce((sum, size) => sum + size, 4);
+export const mostConnections = Object.values(usualConnections).reduce((sum, size) => sum + size, 5);
 
 /** The server's limits are shorter than the deadline, so that it is the server that usually speaks first. */
 const usualTimeouts: Timeouts = {

@@ -3,6 +3,7 @@ import type { Database } from "../database/db.ts";
 import type { NewId } from "../domain/ids.ts";
 import type { PlanLimits } from "../domain/limits.ts";
 import type { OutboxKind } from "../store/outbox/items.ts";
+import type { News } from "./news.ts";
 
 /** What a flow may use. Time and chance come in here and nowhere else. */
 export interface Deps {
@@ -16,4 +17,6 @@ export interface Deps {
   limits: PlanLimits;
   /** Says that work of a kind is waiting in the outbox. It carries no data and may be lost. */
   nudge: (kind: OutboxKind) => void;
+  /** Who commits what others may be waiting for tells them so. It may be lost. */
+  news: Pick<News, "tell" | "listen">;
 }

@@ -6,6 +6,7 @@ import { idMaker } from "../domain/ids.ts";
 import { authenticator } from "../flows/account/authenticate.ts";
 import { type FirstStart, seedFirstAccount } from "../flows/account/manage-accounts.ts";
 import type { Deps } from "../flows/deps.ts";
+import { sharedNews } from "../flows/news.ts";
 import { attachmentLinks } from "../flows/read/attachment-links.ts";
 import { serviceMetrics } from "../metrics/service.ts";
 import { loadCertificate } from "../smtp/certificate.ts";
@@ -66,6 +67,8 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
   await migrate(db);
   await alignEventLog(db);
 
+  const news = await sharedNews({ ...timeAndChance, db, log });
+  opened.push(news.close);
   let nudge: Workers["nudge"] = () => undefined;
   const deps: Deps = {
     ...timeAndChance,
@@ -75,6 +78,7 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
     mailDomain: config.mailDomain,
     limits: config.limits,
     nudge: (kind) => nudge(kind),
+    news,
   };
   const isWanted = config.metricsPort !== undefined || config.metricsToken !== undefined;
   const { watch, served, ...numbers } = serviceMetrics({ isWanted, db, version, now: deps.now });

@@ -106,7 +106,11 @@ export function deliverWebhookJob(
     },
     attempt,
     failed: (item) => brokenOff(deps, item),
-    settle: (settlements) => settleDeliveries(db.work, settlements),
+    async settle(settlements) {
+      const inForce = await settleDeliveries(db.work, settlements);
+      deps.news.tell(settlements.flatMap(({ disables }) => disables ?? []));
+      return inForce;
+    },
   };
 }
 

@@ -36,6 +36,9 @@ export interface RelayEmailDeps extends Deps {
 /** A claimed message; undefined when it is gone. */
 export type RelayItem = ClaimedItem & { message: RelayedMessage | undefined };
 
+/** With whom to tell of it. */
+type ConcerningSettlement = RelaySettlement & Pick<ClaimedItem, "accountId" | "inboxId">;
+
 /** Renewed while an attempt lasts, so it only says how soon another process may take over from one that died. */
 const leaseMs = 60_000;
 
@@ -43,7 +46,7 @@ const leaseMs = 60_000;
 export function relayEmailJob(
   deps: RelayEmailDeps,
   onRecovery: (lanes: string[]) => void,
-): Job<RelayItem, RelaySettlement> {
+): Job<RelayItem, ConcerningSettlement> {
   const { db, relay, mailDomain } = deps;
   const ownDomain = mailDomain.toLowerCase();
   const isOwn = (domain: string) => domain.toLowerCase() === ownDomain;
@@ -51,7 +54,7 @@ export function relayEmailJob(
   async function attempt(
     item: RelayItem,
     signal: AbortSignal,
-  ): Promise<{ settlement: RelaySettlement; leaving: Leaving }> {
+  ): Promise<{ settlement: ConcerningSettlement; leaving: Leaving }> {
     const { message } = item;
     if (message?.status !== "pending") return { settlement: nothingToDo(deps, item), leaving: "unknown" };
     const mail = outgoingMail(message);
@@ -78,7 +81,7 @@ export function relayEmailJob(
     message: RelayedMessage,
     outcome: RelayOutcome,
     isCutOff: boolean,
-  ): RelaySettlement {
+  ): ConcerningSettlement {
     const settlement = nothingToDo(deps, item);
     if (outcome.kind === "sent") {
       return { ...settlement, status: "sent", providerMessageId: outcome.providerMessageId ?? null };
@@ -122,6 +125,7 @@ export function relayEmailJob(
     async settle(settlements) {
       const { inForce, promised } = await settleRelays(db.work, settlements);
       for (const kind of promised) deps.nudge(kind);
+      deps.news.tell(settlements.filter(({ subjectId, status }) => status !== null && inForce.has(subjectId)));
       return inForce;
     },
   };
@@ -180,8 +184,20 @@ function leavingOf(outcome: RelayOutcome): Leaving {
   return "unreached";
 }
 
-function nothingToDo({ now, newId }: Deps, { subjectId, attempt }: RelayItem): RelaySettlement {
+function nothingToDo({ now, newId }: Deps, item: RelayItem): ConcerningSettlement {
+  const { subjectId, accountId, inboxId, attempt } = item;
   const at = now();
   const eventId = newId("evt", at);
-  return { subjectId, attempt, at, eventId, dueAt: null, status: null, providerMessageId: null, failure: null };
+  return {
+    subjectId,
+    accountId,
+    inboxId,
+    attempt,
+    at,
+    eventId,
+    dueAt: null,
+    status: null,
+    providerMessageId: null,
+    failure: null,
+  };
 }

@@ -9,6 +9,7 @@ import type { RelayOutcome } from "../../src/domain/outcome.ts";
 import { createInbox } from "../../src/flows/account/create-inbox.ts";
 import { createAccount } from "../../src/flows/account/manage-accounts.ts";
 import type { Deps } from "../../src/flows/deps.ts";
+import { localNews } from "../../src/flows/news.ts";
 import { attachmentLinks } from "../../src/flows/read/attachment-links.ts";
 import { mailReceiver } from "../../src/flows/receive/receive-email.ts";
 import { emailSender } from "../../src/flows/send/send-email.ts";
@@ -51,6 +52,7 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
       loopEchoes: 0,
     })),
     nudge: (kind) => workers?.nudge(kind),
+    news: localNews(),
     relay,
     signMail: undefined,
     door: { recipient: async () => ({ kind: "unknown" }), accept: async () => ({ kind: "gone" }) },

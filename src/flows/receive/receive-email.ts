@@ -184,8 +184,9 @@ function filedBehindLock(filing: Filed | undefined): Filed {
   return filing;
 }
 
-function receiptsOf(deps: Deps, { promised, receipts }: Filed): Receipt[] {
+function receiptsOf(deps: Deps, { messages, promised, receipts }: Filed): Receipt[] {
   for (const kind of promised) deps.nudge(kind);
+  deps.news.tell(messages);
   return receipts;
 }
 

@@ -116,12 +116,6 @@ export async function findNextDueAt(db: Db, kind: OutboxKind): Promise<Date | un
   return row?.dueAt;
 }
 
-export const outboxChannel = "inboxd_outbox";
-
-export async function tellOutboxChannel(db: Db, text: string): Promise<void> {
-  await query(db, sql`select pg_notify(${outboxChannel}, ${text})`);
-}
-
 const claimKey = ["subjectId", "attempt"];
 const lostAttempt = "no outcome was recorded: the process ended during the attempt";
 

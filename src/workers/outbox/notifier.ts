@@ -1,6 +1,7 @@
 import type { Deps } from "../../flows/deps.ts";
+import { type Paced, paced } from "../../primitives/paced.ts";
+import { outboxChannel, tellChannel, tellingPauseMs } from "../../store/channels.ts";
 import { isOutboxKind, type OutboxKind } from "../../store/outbox/items.ts";
-import { outboxChannel, tellOutboxChannel } from "../../store/outbox/outbox.ts";
 
 /** Wakes the workers of the other processes on the same database. What it says may be lost: they look for themselves each second. */
 export interface Notifier {
@@ -8,13 +9,6 @@ export interface Notifier {
   close(): Promise<void>;
 }
 
-/** A flood of mail is one wake-up for each of these. */
-const everyMs = 75;
-
-/**
- * Told outside any transaction: NOTIFY takes a lock over the whole database until its transaction has committed, so that
- * commits would go one by one.
- */
 export async function notifier(
   { db, log, randomBytes }: Pick<Deps, "db" | "log" | "randomBytes">,
   onWork: (kind: OutboxKind) => void,
@@ -22,7 +16,7 @@ export async function notifier(
   // The embedded database has no other process.
   if (db.engine === "embedded") return { tell: () => undefined, close: () => Promise.resolve() };
   const ourselves = randomBytes(8).toHex();
-  const pausing = new Map<OutboxKind, { timer: ReturnType<typeof setTimeout>; again: boolean }>();
+  const byKind = new Map<OutboxKind, Paced>();
 
   const stopListening = await db.listen(outboxChannel, (payload) => {
     const [kind, sender] = payload.split(" ");
@@ -30,27 +24,23 @@ export async function notifier(
     if (sender !== ourselves && isOutboxKind(kind)) onWork(kind);
   });
 
-  function tell(kind: OutboxKind): void {
-    const pause = pausing.get(kind);
-    if (pause !== undefined) {
-      pause.again = true;
-      return;
-    }
-    const timer = setTimeout(() => {
-      const again = pausing.get(kind)?.again;
-      pausing.delete(kind);
-      if (again) tell(kind);
-    }, everyMs);
-    pausing.set(kind, { timer, again: false });
-    tellOutboxChannel(db.work, `${kind} ${ourselves}`).catch((err: unknown) =>
+  function tellOthers(kind: OutboxKind): void {
+    tellChannel(db.work, outboxChannel, `${kind} ${ourselves}`).catch((err: unknown) =>
       log.debug({ err }, "other processes were not woken"),
     );
   }
 
   return {
-    tell,
+    tell(kind) {
+      let telling = byKind.get(kind);
+      if (telling === undefined) {
+        telling = paced(tellingPauseMs, () => tellOthers(kind));
+        byKind.set(kind, telling);
+      }
+      telling.ask();
+    },
     async close() {
-      for (const { timer } of pausing.values()) clearTimeout(timer);
+      for (const telling of byKind.values()) telling.stop();
       await stopListening();
     },
   };

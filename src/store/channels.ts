@@ -1,0 +1,28 @@
+import { sql } from "drizzle-orm";
+import { type Db, query } from "../database/db.ts";
+
+/*
+ * How processes on one database speak to each other. Processes of all versions listen: a name stays what it is, and who wants to say
+ * what older ones don't know takes another.
+ */
+
+/** That there is work, by its kind. */
+export const outboxChannel = "inboxd_outbox";
+/** What all should forget. */
+export const forgetSignalsChannel = "inboxd_changes";
+/** To whose accounts and inboxes something has happened. */
+export const newsChannel = "inboxd_news";
+
+/** A flood of mail is one wake-up for each of these. */
+export const tellingPauseMs = 75;
+
+/** What a notification may hold, with room to spare: Postgres takes 7,999 octets. */
+export const mostToldBytes = 7_000;
+
+/**
+ * Heard when the transaction commits. What only wakes is told outside any: NOTIFY takes a lock over the whole database until its
+ * transaction has committed, so that commits would go one by one.
+ */
+export async function tellChannel(db: Db, channel: string, text: string): Promise<void> {
+  await query(db, sql`select pg_notify(${channel}, ${text})`);
+}
