@@ -16,6 +16,7 @@ import {
 import { checkWebhookUrl } from "./domain/events/webhook-url.ts";
 import { type LimitName, type Plan, type PlanLimits, parsePlanLimit, perPlan, plans } from "./domain/limits.ts";
 import { describeOutbound, type Outbound } from "./domain/outbound.ts";
+import type { ListenerLimits } from "./flows/listeners.ts";
 import { describeNameServer, type NameServer } from "./standards/name-server.ts";
 import { webhookSecretFault } from "./standards/signature.ts";
 
@@ -59,6 +60,8 @@ export interface Config {
   allowPrivateWebhooks: boolean;
   attachmentUrlTtlSeconds: number;
   eventRetentionDays: number;
+  /** Waits and streams that may be open at this process. */
+  listeners: ListenerLimits;
   /** A port of its own for metrics; 0 takes a free one. */
   metricsPort: number | undefined;
   /** What a reader of metrics must know. Without a port of their own it opens them on the API's. */
@@ -158,6 +161,10 @@ export function readConfig(env: Environment, isTerminal = false): Config {
     allowPrivateWebhooks,
     attachmentUrlTtlSeconds: integer("ATTACHMENT_URL_TTL", 900, 1, 7 * day),
     eventRetentionDays: integer("EVENT_RETENTION_DAYS", 30, 1, 3650),
+    listeners: {
+      perAccount: integer("LISTENERS_PER_ACCOUNT", 1000, 1, 1_000_000),
+      perProcess: integer("LISTENERS_PER_PROCESS", 10_000, 1, 1_000_000),
+    },
     metricsPort: text("METRICS_PORT") === undefined ? undefined : integer("METRICS_PORT", 0, 0, 65_535),
     metricsToken: checked("METRICS_TOKEN", secret("METRICS_TOKEN"), parseToken),
     shutdownTimeoutMs: integer("SHUTDOWN_TIMEOUT_MS", 25_000, 0, 600_000),
@@ -209,6 +216,8 @@ export function describeConfig(config: Config): Record<string, string | number> 
     ALLOW_PRIVATE_WEBHOOKS: config.allowPrivateWebhooks ? 1 : 0,
     ATTACHMENT_URL_TTL: config.attachmentUrlTtlSeconds,
     EVENT_RETENTION_DAYS: config.eventRetentionDays,
+    LISTENERS_PER_ACCOUNT: config.listeners.perAccount,
+    LISTENERS_PER_PROCESS: config.listeners.perProcess,
     METRICS_PORT: config.metricsPort ?? "",
     METRICS_TOKEN: masked(config.metricsToken),
     SHUTDOWN_TIMEOUT_MS: config.shutdownTimeoutMs,

@@ -1,4 +1,5 @@
 import type { Database } from "../database/db.ts";
+import { type Listeners, listenerKinds } from "../flows/listeners.ts";
 import type { MetricsDeps } from "../http/routes/metrics.ts";
 import type { SmtpListener } from "../smtp/listener.ts";
 import { watchDatabase } from "./database.ts";
@@ -20,14 +21,18 @@ export interface MetricsFacts {
   db: Database;
   version: string;
   now: () => Date;
+  listeners: Pick<Listeners, "count">;
 }
 
-export function serviceMetrics({ isWanted, db, version, now }: MetricsFacts): ServiceMetrics {
+export function serviceMetrics({ isWanted, db, version, now, listeners }: MetricsFacts): ServiceMetrics {
   if (!isWanted) return { watch: unwatched, served: undefined, listener: () => undefined, stop: () => undefined };
   const metrics = registry();
   const stop = watchProcess(metrics, { version, engine: db.engine, now });
   const watched = watch(metrics);
   watchDatabase(metrics, db, now);
+  metrics.gauge("inboxd_listeners", "Requests that wait (wait) or stream (sse, ws)", () =>
+    listenerKinds.map((kind) => ({ labels: { kind }, value: listeners.count(kind) })),
+  );
   return {
     watch: watched,
     served: { text: metrics.text, contentType },

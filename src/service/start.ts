@@ -6,6 +6,7 @@ import { idMaker } from "../domain/ids.ts";
 import { authenticator } from "../flows/account/authenticate.ts";
 import { type FirstStart, seedFirstAccount } from "../flows/account/manage-accounts.ts";
 import type { Deps } from "../flows/deps.ts";
+import { listeners } from "../flows/listeners.ts";
 import { sharedNews } from "../flows/news.ts";
 import { attachmentLinks } from "../flows/read/attachment-links.ts";
 import { serviceMetrics } from "../metrics/service.ts";
@@ -81,7 +82,11 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
     news,
   };
   const isWanted = config.metricsPort !== undefined || config.metricsToken !== undefined;
-  const { watch, served, ...numbers } = serviceMetrics({ isWanted, db, version, now: deps.now });
+  const counted = listeners(config.listeners);
+  const { watch, served, ...numbers } = serviceMetrics({
+    ...{ isWanted, db, version, listeners: counted },
+    now: deps.now,
+  });
   opened.push(numbers.stop);
   const opening: Opening = { config, deps, watch, opened };
 

@@ -62,6 +62,7 @@ const waitingReasons: ReadonlySet<Reason> = new Set([
   "cold_outreach_limit",
   "inbox_creation_limit",
   "loop_detected",
+  "too_many_listeners",
   "service_unavailable",
 ]);
 
@@ -95,6 +96,8 @@ function exampleDetails(code: Reason, of: AnyOperation): RefusalDetails {
       return { extra: { limit: 100, used: 100, resets_at: "2026-03-22T00:00:00.000Z" } };
     case "loop_detected":
       return { extra: { limit: 3, used: 3, resets_at: "2026-03-22T10:01:00.000Z" } };
+    case "too_many_listeners":
+      return { extra: { limit: 1000, scope: "account" } };
     default:
       return {};
   }

@@ -134,6 +134,9 @@ export const Problem = named(
       resource: Type.Optional(Type.String({ description: "With `not_found`: what there is none of" })),
       feature: Type.Optional(Type.String({ description: "With `feature_requires_paid_plan`: what the plan lacks" })),
       limit: Type.Optional(Type.Integer({ description: "With a 429: how many there may be" })),
+      scope: Type.Optional(
+        Type.String({ description: "With `too_many_listeners`: whose limit it is, `account` or `process`" }),
+      ),
       used: Type.Optional(Type.Integer({ description: "With a 429: how many there have been" })),
       resets_at: Type.Optional(
         shownWith(Type.String({ description: "With a 429: when there is room again" }), { format: "date-time" }),

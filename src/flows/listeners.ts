@@ -1,0 +1,54 @@
+import { Refusal } from "../domain/errors.ts";
+
+/** Requests that wait: each costs memory for as long as it is open. */
+export const listenerKinds = ["wait", "sse", "ws"] as const;
+export type ListenerKind = (typeof listenerKinds)[number];
+
+/** How many may be open at this process at the same time. */
+export interface ListenerLimits {
+  perAccount: number;
+  perProcess: number;
+}
+
+export interface Listeners {
+  /** Takes a place, or throws that there is none. The answer gives it back; called again it does nothing. */
+  open(kind: ListenerKind, accountId: string): () => void;
+  /** How many of a kind are open. */
+  count(kind: ListenerKind): number;
+}
+
+export function listeners({ perAccount, perProcess }: ListenerLimits): Listeners {
+  const byKind = { wait: 0, sse: 0, ws: 0 };
+  const byAccount = new Map<string, number>();
+  let inAll = 0;
+
+  return {
+    open(kind, accountId) {
+      const ofAccount = byAccount.get(accountId) ?? 0;
+      if (ofAccount >= perAccount) throw tooMany("account", perAccount);
+      if (inAll >= perProcess) throw tooMany("process", perProcess);
+      inAll += 1;
+      byKind[kind] += 1;
+      byAccount.set(accountId, ofAccount + 1);
+      let isOpen = true;
+      return () => {
+        if (!isOpen) return;
+        isOpen = false;
+        inAll -= 1;
+        byKind[kind] -= 1;
+        const left = (byAccount.get(accountId) ?? 1) - 1;
+        if (left === 0) byAccount.delete(accountId);
+        else byAccount.set(accountId, left);
+      };
+    },
+    count: (kind) => byKind[kind],
+  };
+}
+
+function tooMany(scope: "account" | "process", limit: number): Refusal {
+  const whose = scope === "account" ? "this account has" : "this process has";
+  return new Refusal("too_many_listeners", `Cannot wait: ${whose} ${limit} requests waiting or streaming already`, {
+    extra: { limit, scope },
+    retryAfterSeconds: 1,
+  });
+}
