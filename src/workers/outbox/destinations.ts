@@ -9,15 +9,19 @@ import { type Pace, slotPools } from "./slot-pools.ts";
  *
  * - There are two pools (slot-pools.ts). Who was slow or silent the last time starts in the waiting pool.
  * - Who has not answered yet, or not the last time, gets one delivery at a time; who has, gets `each`.
- * - A destination (scheme, host and port) that took no connection is down: one attempt at a time, whoever's webhook it is.
+ * - A destination (scheme, host and port) that took no connection is down: one attempt at a time, whoever's endpoint it is.
+ * - However many endpoints an account has, it has its share of either pool, and the others the rest. The endpoints that are
+ *   quick share its slots evenly, so that claims bring no more than can start.
  */
 export interface Destinations {
   /** A slot for one delivery, or `undefined`: not now. */
   tryEnter(where: Where, nowMs: number): Slot | undefined;
   /** How many deliveries there `tryEnter` would give a slot to. */
   slotsAt(where: Where, nowMs: number): number;
-  /** How many deliveries to strangers it would give a slot to. */
+  /** How many deliveries to strangers it would give a slot to, whosever they are. */
   freeSlots(nowMs: number): number;
+  /** The accounts that have their share of the brisk pool. */
+  fullAccounts(nowMs: number): readonly string[];
   /** In how many milliseconds a slot in the brisk pool comes free by itself; 0 when there is one, `undefined` when that can't be told. */
   slotInMs(nowMs: number): number | undefined;
   inHand(): number;
@@ -26,7 +30,8 @@ export interface Destinations {
 export interface Where {
   /** As `destinationOf` gives it. */
   destination: string;
-  /** Whose webhook it is: a slow path of one account doesn't use up the slots of another on the same host. */
+  /** The endpoint: one that is slow or silent doesn't use up the slots of another on the same host. */
+  lane: string;
   accountId: string;
 }
 
@@ -44,8 +49,11 @@ export type Leaving = "answered" | "silent" | "unreached" | "unknown";
 export interface DestinationLimits {
   /** Slots in the brisk pool. */
   total?: number;
-  /** Slots of one account at one destination. */
+  /** Slots of one endpoint at one destination. */
   each?: number;
+  /** Slots of one account in the brisk pool, and in the waiting pool. */
+  ofAccount?: number;
+  ofAccountWaiting?: number;
   slowAfterMs?: number;
   /** Slots in the waiting pool: mere sockets, which cost little. */
   waiting?: number;
@@ -62,24 +70,53 @@ interface Receiver {
   trust: "new" | "answers" | "silent";
   slow: boolean;
   inHand: number;
+  /** Of them, those that have not turned out slow. */
+  quick: number;
 }
 
 interface Delivery {
   receiver: Receiver;
   accountId: string;
   enteredMs: number;
+  isQuick: boolean;
 }
 
 export function destinations(limits: DestinationLimits = {}): Destinations {
   const { total = 250, each = 20, slowAfterMs = 250, waiting = 1000, remembered = 20_000 } = limits;
+  const { ofAccount = Math.max(each, Math.ceil(total / 4)), ofAccountWaiting = Math.ceil(waiting / 5) } = limits;
   const known = new Map<string, Destination>();
   const receivers = new Map<string, Receiver>();
   const pools = slotPools<Delivery>({
-    ...{ brisk: total, waiting, slowAfterMs },
-    turnedSlow: ({ receiver }) => {
-      receiver.slow = true;
+    ...{ brisk: total, waiting, slowAfterMs, ofAccount, ofAccountWaiting },
+    turnedSlow(delivery) {
+      delivery.receiver.slow = true;
+      noLongerQuick(delivery);
     },
   });
+  /** Of each account, the endpoints that have something quick in hand. */
+  const quickOf = new Map<string, number>();
+
+  function nowQuick({ receiver, accountId }: Delivery): void {
+    if (receiver.quick === 0) quickOf.set(accountId, (quickOf.get(accountId) ?? 0) + 1);
+    receiver.quick += 1;
+  }
+
+  function noLongerQuick(delivery: Delivery): void {
+    const { receiver, accountId, isQuick } = delivery;
+    if (!isQuick) return;
+    delivery.isQuick = false;
+    receiver.quick -= 1;
+    if (receiver.quick > 0) return;
+    const others = (quickOf.get(accountId) ?? 0) - 1;
+    if (others > 0) quickOf.set(accountId, others);
+    else quickOf.delete(accountId);
+  }
+
+  /** How many deliveries an endpoint that answers may have in hand. */
+  function mostOf(receiver: Receiver, accountId: string): number {
+    const others = (quickOf.get(accountId) ?? 0) - (receiver.quick > 0 ? 1 : 0);
+    return Math.max(1, Math.min(each, Math.floor(ofAccount / (others + 1))));
+  }
 
   function paceOf(destination: Destination, receiver: Receiver): Pace {
     if (destination.down || receiver.trust === "silent") return "doubtful";
@@ -87,18 +124,16 @@ export function destinations(limits: DestinationLimits = {}): Destinations {
   }
 
   return {
-    tryEnter({ destination: address, accountId }, nowMs) {
+    tryEnter({ destination: address, lane, accountId }, nowMs) {
       pools.moveTheSlow(nowMs);
       const destination = remember<Destination>(known, address, remembered, () => ({ down: false, inHand: 0 }));
-      const receiver = remember<Receiver>(receivers, `${accountId} ${address}`, remembered, () => ({
-        trust: "new",
-        slow: false,
-        inHand: 0,
-      }));
+      const receiver = remember<Receiver>(receivers, `${lane} ${address}`, remembered, stranger);
       if (destination.down && destination.inHand > 0) return undefined;
-      if (receiver.inHand >= (receiver.trust === "answers" ? each : 1)) return undefined;
-      const delivery: Delivery = { receiver, accountId, enteredMs: nowMs };
-      if (!pools.enter(paceOf(destination, receiver), delivery)) return undefined;
+      if (receiver.inHand >= (receiver.trust === "answers" ? mostOf(receiver, accountId) : 1)) return undefined;
+      const pace = paceOf(destination, receiver);
+      const delivery: Delivery = { receiver, accountId, enteredMs: nowMs, isQuick: pace === "brisk" };
+      if (!pools.enter(pace, delivery)) return undefined;
+      if (delivery.isQuick) nowQuick(delivery);
       destination.inHand += 1;
       receiver.inHand += 1;
       let left = false;
@@ -107,23 +142,28 @@ export function destinations(limits: DestinationLimits = {}): Destinations {
           if (left) return;
           left = true;
           pools.leave(delivery);
+          noLongerQuick(delivery);
           destination.inHand -= 1;
           receiver.inHand -= 1;
           if (how !== "unknown") learn(destination, receiver, how, leftMs - delivery.enteredMs >= slowAfterMs);
         },
       };
     },
-    slotsAt({ destination: address, accountId }, nowMs) {
+    slotsAt({ destination: address, lane, accountId }, nowMs) {
       pools.moveTheSlow(nowMs);
       const destination = known.get(address) ?? { down: false, inHand: 0 };
-      const receiver = receivers.get(`${accountId} ${address}`) ?? stranger();
+      const receiver = receivers.get(`${lane} ${address}`) ?? stranger();
       if (destination.down && destination.inHand > 0) return 0;
-      const most = receiver.trust === "answers" && !destination.down ? each : 1;
-      return Math.max(0, Math.min(most - receiver.inHand, pools.left(paceOf(destination, receiver))));
+      const most = receiver.trust === "answers" && !destination.down ? mostOf(receiver, accountId) : 1;
+      return Math.max(0, Math.min(most - receiver.inHand, pools.left(paceOf(destination, receiver), accountId)));
     },
     freeSlots(nowMs) {
       pools.moveTheSlow(nowMs);
       return Math.max(0, pools.left("brisk"));
+    },
+    fullAccounts(nowMs) {
+      pools.moveTheSlow(nowMs);
+      return pools.fullAccounts();
     },
     slotInMs(nowMs) {
       pools.moveTheSlow(nowMs);
@@ -134,7 +174,7 @@ export function destinations(limits: DestinationLimits = {}): Destinations {
 }
 
 function stranger(): Receiver {
-  return { trust: "new", slow: false, inHand: 0 };
+  return { trust: "new", slow: false, inHand: 0, quick: 0 };
 }
 
 /** The destination of a webhook URL: scheme, host and port, of which all accounts share the knowledge that it is down. */

@@ -14,6 +14,14 @@ export interface Lanes<Item> {
   enter(item: Item): Leave | undefined;
   /** In how many milliseconds to look again, where a slot comes free by itself. */
   slotInMs(): number | undefined;
+  /** Where two kinds of work share the slots: each is told of every slot that comes free, whichever had it. */
+  onFreed?(told: (slot: FreedSlot) => void): void;
+}
+
+export interface FreedSlot {
+  lane: string;
+  /** Its account had its share of the slots until then. */
+  wasFull: boolean;
 }
 
 /** Gives the slot back, once. */

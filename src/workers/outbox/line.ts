@@ -1,7 +1,7 @@
 import type { Claim, Claimed, ClaimedItem } from "../../store/outbox/claims.ts";
 import type { Kind } from "../../store/outbox/kinds.ts";
 import { knownLanes } from "./known-lanes.ts";
-import type { Lanes, Leave } from "./lanes.ts";
+import type { FreedSlot, Lanes, Leave } from "./lanes.ts";
 
 /** What a claim asks for. */
 export type Question = Pick<
@@ -25,6 +25,8 @@ export interface Line<Item extends ClaimedItem> {
   turnAway(item: Item): void;
   /** Gives a slot back. Answers whether there may be somebody who waits for it. */
   leave(item: Item, leave: () => void): boolean;
+  /** A slot came free that it may be waiting for, whoever had it. Answers whether it is. */
+  hearOfSlot(slot: FreedSlot): boolean;
   /** A row is settled that was claimed after so many nudges. Answers whether its inbox may have more, held back behind it. */
   isFollowed(item: Item, nudgesBefore: number): boolean;
 }
@@ -46,6 +48,11 @@ export function lineOf<Item extends ClaimedItem>(kind: Kind, lanes: Lanes<Item>)
   const fullAccounts = () => lanes.fullAccounts?.() ?? [];
   const sweep = () => {
     sweepAfter ??= "";
+  };
+  const hearOfSlot = ({ lane, wasFull }: FreedSlot) => {
+    // Sweeps have passed by the lanes in which there is nothing but rows of an account that had its share.
+    if (wasFull) sweep();
+    return isFull || wasFull || known.mayHaveMore(lane);
   };
 
   return {
@@ -80,10 +87,9 @@ export function lineOf<Item extends ClaimedItem>(kind: Kind, lanes: Lanes<Item>)
       const wasFull = fullAccounts().includes(accountId);
       leave();
       known.left(lane);
-      // Sweeps have passed by the lanes in which there is nothing but mail of this account.
-      if (wasFull) sweep();
-      return isFull || wasFull || known.mayHaveMore(lane);
+      return hearOfSlot({ lane, wasFull });
     },
+    hearOfSlot,
     isFollowed({ lane, hasMore }, nudgesBefore) {
       if (kind.inboxOrder !== "settled" || (!hasMore && nudges === nudgesBefore)) return false;
       known.expectMore(lane);

@@ -37,6 +37,9 @@ export function outboxWorker<Item extends ClaimedItem, Settlement extends Settle
   const askAgain = alarm(wake);
   const claimOnce = claimerOf(deps, job, { line, due, inHand, ledger, rounds }, askAgain);
   const slotComes = alarm(rounds.goOn);
+  lanes.onFreed?.((slot) => {
+    if (line.hearOfSlot(slot)) rounds.goOn();
+  });
 
   function wake(): void {
     line.nudge();

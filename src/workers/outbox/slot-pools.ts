@@ -5,13 +5,13 @@
  *   slow the last time, or is doubtful, starts in the waiting pool. So the brisk pool empties within `slowAfterMs` even
  *   while a thousand hang, for as long as the waiting pool has slots.
  * - The last quarter of the waiting pool is for those that do answer, if slowly.
- * - An account has no more than `ofAccount` slots in the brisk pool.
+ * - An account has no more than `ofAccount` slots in the brisk pool, and `ofAccountWaiting` in the other.
  */
 export interface SlotPools<Stay> {
   /** To be called before anything is asked. */
   moveTheSlow(nowMs: number): void;
-  /** How many slots are left for who starts at this pace. */
-  left(pace: Pace): number;
+  /** How many slots are left for who starts at this pace, of this account or in all. */
+  left(pace: Pace, accountId?: string): number;
   /** False: there is no slot now. */
   enter(pace: Pace, stay: Stay): boolean;
   leave(stay: Stay): void;
@@ -33,6 +33,7 @@ export interface SlotPoolsOptions<Stay> {
   waiting: number;
   slowAfterMs: number;
   ofAccount?: number;
+  ofAccountWaiting?: number;
   /** Told of each that has stayed longer than the quick do. */
   turnedSlow: (stay: Stay) => void;
 }
@@ -40,22 +41,28 @@ export interface SlotPoolsOptions<Stay> {
 export function slotPools<Stay extends { accountId: string; enteredMs: number }>(
   options: SlotPoolsOptions<Stay>,
 ): SlotPools<Stay> {
-  const { brisk, waiting, slowAfterMs, ofAccount = brisk, turnedSlow } = options;
+  const { brisk, waiting, slowAfterMs, ofAccount = brisk, ofAccountWaiting = waiting, turnedSlow } = options;
   /** In order of entry: the first is the oldest. */
   const briskPool = new Set<Stay>();
   const waitingPool = new Set<Stay>();
   const briskOf = new Map<string, number>();
+  const waitingOf = new Map<string, number>();
 
-  function left(pace: Pace): number {
-    if (pace === "doubtful") return Math.floor(waiting * 0.75) - waitingPool.size;
-    return pace === "slow" ? waiting - waitingPool.size : brisk - briskPool.size;
+  function left(pace: Pace, accountId?: string): number {
+    const all = pace === "brisk" ? brisk : pace === "doubtful" ? Math.floor(waiting * 0.75) : waiting;
+    const inAll = all - (pace === "brisk" ? briskPool : waitingPool).size;
+    if (accountId === undefined) return inAll;
+    const own = pace === "brisk" ? ofAccount - held(briskOf, accountId) : ofAccountWaiting - held(waitingOf, accountId);
+    return Math.min(inAll, own);
   }
 
   function leaveBrisk(stay: Stay): void {
-    if (!briskPool.delete(stay)) return;
-    const others = (briskOf.get(stay.accountId) ?? 0) - 1;
-    if (others > 0) briskOf.set(stay.accountId, others);
-    else briskOf.delete(stay.accountId);
+    if (briskPool.delete(stay)) count(briskOf, stay.accountId, -1);
+  }
+
+  function enterWaiting(stay: Stay): void {
+    waitingPool.add(stay);
+    count(waitingOf, stay.accountId, 1);
   }
 
   return {
@@ -64,26 +71,25 @@ export function slotPools<Stay extends { accountId: string; enteredMs: number }>
         if (nowMs - stay.enteredMs < slowAfterMs) return;
         turnedSlow(stay);
         if (waitingPool.size >= waiting) return;
+        if (left("slow", stay.accountId) <= 0) continue;
         leaveBrisk(stay);
-        waitingPool.add(stay);
+        enterWaiting(stay);
       }
     },
     left,
     enter(pace, stay) {
-      if (left(pace) <= 0) return false;
-      if (pace !== "brisk") {
-        waitingPool.add(stay);
-        return true;
+      if (left(pace, stay.accountId) <= 0) return false;
+      if (pace === "brisk") {
+        briskPool.add(stay);
+        count(briskOf, stay.accountId, 1);
+      } else {
+        enterWaiting(stay);
       }
-      const own = briskOf.get(stay.accountId) ?? 0;
-      if (own >= ofAccount) return false;
-      briskOf.set(stay.accountId, own + 1);
-      briskPool.add(stay);
       return true;
     },
     leave(stay) {
       leaveBrisk(stay);
-      waitingPool.delete(stay);
+      if (waitingPool.delete(stay)) count(waitingOf, stay.accountId, -1);
     },
     fullAccounts: () => [...briskOf].flatMap(([accountId, own]) => (own >= ofAccount ? [accountId] : [])),
     leastShareLeft() {
@@ -92,10 +98,20 @@ export function slotPools<Stay extends { accountId: string; enteredMs: number }>
     },
     briskInMs(nowMs) {
       if (briskPool.size < brisk) return 0;
-      if (waitingPool.size >= waiting) return undefined;
-      const [oldest] = briskPool;
-      return oldest ? Math.max(0, oldest.enteredMs + slowAfterMs - nowMs) : undefined;
+      for (const { accountId, enteredMs } of briskPool)
+        if (left("slow", accountId) > 0) return Math.max(0, enteredMs + slowAfterMs - nowMs);
+      return undefined;
     },
     size: () => briskPool.size + waitingPool.size,
   };
+}
+
+function held(own: ReadonlyMap<string, number>, accountId: string): number {
+  return own.get(accountId) ?? 0;
+}
+
+function count(own: Map<string, number>, accountId: string, change: number): void {
+  const counted = held(own, accountId) + change;
+  if (counted > 0) own.set(accountId, counted);
+  else own.delete(accountId);
 }

@@ -1,6 +1,6 @@
 import { boundedMemory } from "../../primitives/memory.ts";
 import { type Destinations, destinationOf, destinations, type Where } from "./destinations.ts";
-import type { Lanes } from "./lanes.ts";
+import type { FreedSlot, Lanes } from "./lanes.ts";
 
 interface WebhookRow {
   lane: string;
@@ -10,12 +10,14 @@ interface WebhookRow {
 
 const mostRemembered = 20_000;
 
-/** Slots for deliveries. A lane is an account; where its webhook is, is learnt from its rows. */
+/** Slots for deliveries. A lane is an endpoint; where it is, is learnt from its rows. */
 export function webhookLanes(
   receivers: Destinations = destinations(),
   nowMs: () => number = performance.now.bind(performance),
 ): Lanes<WebhookRow> {
   const whereOf = boundedMemory<string, Where>(mostRemembered);
+  const listeners: ((slot: FreedSlot) => void)[] = [];
+  const fullAccounts = () => receivers.fullAccounts(nowMs());
 
   return {
     // With no slot left for strangers those who wait anyway may still get one: the slots of their lanes say so.
@@ -25,15 +27,22 @@ export function webhookLanes(
       const where = whereOf.get(lane);
       return where && receivers.slotsAt(where, nowMs());
     },
+    fullAccounts,
     enter({ lane, accountId, url }) {
       // There is nowhere to go, which takes no slot.
       if (url === null) return () => undefined;
-      const where = { accountId, destination: destinationOf(url) };
+      const where = { lane, accountId, destination: destinationOf(url) };
       whereOf.set(lane, where);
       const slot = receivers.tryEnter(where, nowMs());
-      return slot && ((how) => slot.leave(how, nowMs()));
+      if (slot === undefined) return undefined;
+      return (how) => {
+        const wasFull = fullAccounts().includes(accountId);
+        slot.leave(how, nowMs());
+        for (const tell of listeners) tell({ lane, wasFull });
+      };
     },
     slotInMs: () => receivers.slotInMs(nowMs()),
+    onFreed: (told) => void listeners.push(told),
   };
 }
 

@@ -7,7 +7,8 @@ import {
   type Slot,
 } from "../../../src/workers/outbox/destinations.ts";
 
-const at = (destination: string, accountId = "acc_1") => ({ destination, accountId });
+/** Of an account that has one endpoint, unless told otherwise. */
+const at = (destination: string, accountId = "acc_1", lane = accountId) => ({ destination, accountId, lane });
 
 /** A receiver that has answered before, at once. */
 function acquaint(receivers: Destinations, destination: string, accountId = "acc_1", nowMs = 0): void {
@@ -64,6 +65,57 @@ describe("one receiver gets", () => {
   });
 });
 
+describe("one account's endpoints", () => {
+  const endpoint = (number: number) => at("a", "acc_1", `whk_${number}`);
+
+  /** As many as get a slot at an endpoint. */
+  function enterAt(receivers: Destinations, where: Parameters<Destinations["tryEnter"]>[0], nowMs = 0): Slot[] {
+    const slots: Slot[] = [];
+    for (let slot = receivers.tryEnter(where, nowMs); slot; slot = receivers.tryEnter(where, nowMs)) slots.push(slot);
+    return slots;
+  }
+
+  test("don't know of each other on the same host: one that hangs leaves the next its slots", () => {
+    const receivers = destinations({ total: 100, each: 20 });
+    for (const number of [1, 2]) receivers.tryEnter(endpoint(number), 0)?.leave("answered", 0);
+    receivers.tryEnter(endpoint(1), 0)?.leave("silent", 15_000);
+    expect(enterAt(receivers, endpoint(1), 15_000)).toHaveLength(1);
+    expect(enterAt(receivers, endpoint(2), 15_000)).toHaveLength(20);
+  });
+
+  test("share its slots evenly where all are quick, and leave the others the rest", () => {
+    const receivers = destinations({ total: 100, each: 20, ofAccount: 30 });
+    const endpoints = Array.from({ length: 10 }, (_, number) => endpoint(number));
+    for (const where of endpoints) receivers.tryEnter(where, 0)?.leave("answered", 0);
+    expect(enterAt(receivers, endpoint(0))).toHaveLength(20);
+    // What came first keeps what it has, and gets no more of it than its share.
+    expect(enterAt(receivers, endpoint(1))).toHaveLength(10);
+    expect([receivers.fullAccounts(0), receivers.slotsAt(endpoint(2), 0)]).toEqual([["acc_1"], 0]);
+    expect(receivers.tryEnter(endpoint(2), 0)).toBeUndefined();
+    expect(receivers.freeSlots(0)).toBe(70);
+    acquaint(receivers, "b", "acc_2");
+    expect(enterAt(receivers, at("b", "acc_2"))).toHaveLength(20);
+  });
+
+  test("get three each of thirty where ten have something to do", () => {
+    const receivers = destinations({ total: 100, each: 20, ofAccount: 30 });
+    const endpoints = Array.from({ length: 10 }, (_, number) => endpoint(number));
+    for (const where of endpoints) receivers.tryEnter(where, 0)?.leave("answered", 0);
+    for (const where of endpoints) receivers.tryEnter(where, 0);
+    expect(endpoints.map((where) => receivers.slotsAt(where, 0))).toEqual(endpoints.map(() => 2));
+  });
+
+  test("that hang take their share of the waiting pool, and none of the quick ones' beside them", () => {
+    const receivers = destinations({ total: 100, each: 20, ofAccount: 30, waiting: 200, ofAccountWaiting: 40 });
+    acquaint(receivers, "a");
+    for (let number = 0; number < 60; number += 1) receivers.tryEnter(endpoint(number), number * 250);
+    // Forty have moved on; those that can't stay where they are, and the account has the rest of its share.
+    expect(receivers.slotsAt(at("a"), 20_000)).toBe(10);
+    acquaint(receivers, "b", "acc_2", 20_000);
+    expect(enterAt(receivers, at("b", "acc_2"), 20_000)).toHaveLength(20);
+  });
+});
+
 describe("a destination that takes no connection", () => {
   test("is tried once at a time, by all accounts together", () => {
     const receivers = destinations({ each: 20 });
@@ -94,7 +146,7 @@ describe("a receiver that answers never waits for those that don't", () => {
     const strangers = Array.from({ length: 1000 }, (_, index) => `hanging-${index}`);
     for (let nowMs = 0; nowMs < 1000; nowMs += 250) {
       const waiting = strangers.splice(0, 250);
-      expect(waiting.every((name) => receivers.tryEnter(at(name), nowMs) !== undefined)).toBe(true);
+      expect(waiting.every((name) => receivers.tryEnter(at(name, name), nowMs) !== undefined)).toBe(true);
       expect(receivers.tryEnter(at("good"), nowMs)).toBeUndefined();
       expect(receivers.slotInMs(nowMs)).toBe(250);
       expect(receivers.slotInMs(nowMs + 100)).toBe(150);
@@ -107,9 +159,9 @@ describe("a receiver that answers never waits for those that don't", () => {
     const receivers = destinations({ total: 10, each: 10, waiting: 100 });
     const dead = Array.from({ length: 1000 }, (_, index) => `dead-${index}`);
     for (const [index, name] of dead.entries()) {
-      receivers.tryEnter(at(name), 0)?.leave(index % 2 === 0 ? "silent" : "unreached", 1);
+      receivers.tryEnter(at(name, name), 0)?.leave(index % 2 === 0 ? "silent" : "unreached", 1);
     }
-    const entered = dead.filter((name) => receivers.tryEnter(at(name), 10) !== undefined);
+    const entered = dead.filter((name) => receivers.tryEnter(at(name, name), 10) !== undefined);
     // The last quarter of the waiting pool is for those that answer slowly.
     expect(entered).toHaveLength(75);
     acquaint(receivers, "good", "acc_1", 10);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { Claimed, ClaimedItem } from "../../../src/store/outbox/claims.ts";
 import { type Kind, kinds } from "../../../src/store/outbox/kinds.ts";
-import type { Lanes } from "../../../src/workers/outbox/lanes.ts";
+import type { FreedSlot, Lanes } from "../../../src/workers/outbox/lanes.ts";
 import { lineOf, pauseMs, slotsFor } from "../../../src/workers/outbox/line.ts";
 
 const spacious: Lanes<ClaimedItem> = {
@@ -110,6 +110,18 @@ describe("The line, as a process knows it", () => {
     expect(claim("")?.lanes).toEqual([{ lane: "B", slots: 5, lastInboxId: "1" }]);
     line.turnAway(row("B1"));
     expect(claim("")?.lanes).toEqual([]);
+  });
+
+  test("hears of a slot that another kind of work gave back, where it waits for one", () => {
+    const waits = (free: number, names: string, slot: FreedSlot) => {
+      const { line, claim } = lineWith({ free: () => free });
+      claim(names);
+      return [line.hearOfSlot(slot), line.isSweeping()];
+    };
+    expect(waits(10, "A1", { lane: "B", wasFull: false })).toEqual([false, false]);
+    expect(waits(0, "", { lane: "B", wasFull: false })).toEqual([true, false]);
+    expect(waits(1, "A1", { lane: "B", wasFull: false })).toEqual([true, false]);
+    expect(waits(10, "A1", { lane: "B", wasFull: true })).toEqual([true, true]);
   });
 
   test("has nobody waiting for a slot, unless the claim was full, the lane had more, or the account its share", () => {
