@@ -3,10 +3,10 @@ import { Refusal } from "./errors.ts";
 /** What a key stands for, in what it was used for. */
 export interface KeyUse {
   accountId: string;
-  operation: "create_inbox" | "send";
+  operation: "create_inbox" | "send" | "create_webhook";
   key: string;
   fingerprint: string;
-  /** The inbox or message that the first request made. */
+  /** What the first request made. */
   subjectId: string;
   createdAt: Date;
 }

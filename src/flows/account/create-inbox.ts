@@ -1,14 +1,14 @@
 import { type Db, transaction } from "../../database/db.ts";
 import { Refusal } from "../../domain/errors.ts";
-import { fingerprintOf, idempotencyKeptMs, type KeyUse, reusedIdempotencyKey } from "../../domain/idempotency.ts";
+import { fingerprintOf, type KeyUse } from "../../domain/idempotency.ts";
 import { dayInForce, type Plan, refuseOverInboxLimit } from "../../domain/limits.ts";
 import { parseUsername, randomUsername } from "../../domain/username.ts";
 import { lockAccount, markInboxMade } from "../../store/account/accounts.ts";
 import { findInbox, type Inbox, insertAddress, insertInbox } from "../../store/account/inboxes.ts";
 import { insertEvents } from "../../store/events/fan-out.ts";
-import { insertKeyUses, listKeyUses } from "../../store/send/idempotency.ts";
 import type { Deps } from "../deps.ts";
 import { inboxEvent } from "../events/inbox-event.ts";
+import { takeKey } from "../key-use.ts";
 
 export interface NewInbox {
   account: { id: string; plan: Plan };
@@ -63,12 +63,9 @@ async function takeName(tx: Db, names: readonly string[], inboxId: string, now: 
 
 /** Takes the key for this request. What an earlier request with it made, when it was the same request. */
 async function earlierInbox(tx: Db, use: KeyUse): Promise<Inbox | undefined> {
-  const taken = await insertKeyUses(tx, [use], new Date(use.createdAt.getTime() - idempotencyKeptMs));
-  if (taken.has(use.subjectId)) return undefined;
-  const [earlier] = await listKeyUses(tx, [use]);
-  if (earlier === undefined) return undefined;
-  if (earlier.fingerprint !== use.fingerprint) throw reusedIdempotencyKey();
-  const inbox = await findInbox(tx, use.accountId, earlier.subjectId);
+  const id = await takeKey(tx, use);
+  if (id === undefined) return undefined;
+  const inbox = await findInbox(tx, use.accountId, id);
   if (inbox === undefined)
     throw new Refusal("not_found", "Cannot replay: the inbox that this key made is deleted", {
       extra: { resource: "inbox" },

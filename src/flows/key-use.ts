@@ -1,0 +1,16 @@
+import type { Db } from "../database/db.ts";
+import { expiryOfKeys, type KeyUse, reusedIdempotencyKey } from "../domain/idempotency.ts";
+import { insertKeyUses, listKeyUses } from "../store/send/idempotency.ts";
+
+/**
+ * Takes a key for what this transaction makes. What an earlier request with the key made, where it was the same request; one that runs
+ * at the same time is waited for.
+ */
+export async function takeKey(tx: Db, use: KeyUse): Promise<string | undefined> {
+  const taken = await insertKeyUses(tx, [use], expiryOfKeys(use.createdAt));
+  if (taken.has(use.subjectId)) return undefined;
+  const [earlier] = await listKeyUses(tx, [use]);
+  if (earlier === undefined) return undefined;
+  if (earlier.fingerprint !== use.fingerprint) throw reusedIdempotencyKey();
+  return earlier.subjectId;
+}
