@@ -332,6 +332,7 @@ async function workerDeps(db: Database): Promise<WorkerDeps> {
     links: await attachmentLinks({ signingKey: "k".repeat(32), ttlSeconds: 900, baseUrl: () => "http://localhost" }),
     webhookTimeoutMs: 15_000,
     webhookRetrySeconds: webhookScheduleSeconds,
+    webhookDisableDays: 5,
     eventRetentionDays: 30,
   };
 }

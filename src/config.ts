@@ -58,6 +58,10 @@ export interface Config {
   webhookTimeoutMs: number;
   webhookRetrySeconds: readonly number[];
   allowPrivateWebhooks: boolean;
+  /** Endpoints of an account, the default one counted. */
+  webhooksPerAccount: number;
+  /** An endpoint that has failed for as long is disabled; 0: never. */
+  webhookDisableDays: number;
   attachmentUrlTtlSeconds: number;
   eventRetentionDays: number;
   /** Waits and streams that may be open at this process. */
@@ -159,6 +163,8 @@ export function readConfig(env: Environment, isTerminal = false): Config {
     webhookRetrySeconds:
       checked("WEBHOOK_RETRY_SECONDS", text("WEBHOOK_RETRY_SECONDS") ?? "30,180,1080,6480,38880", parseSchedule) ?? [],
     allowPrivateWebhooks,
+    webhooksPerAccount: integer("WEBHOOKS_PER_ACCOUNT", 20, 1, 100),
+    webhookDisableDays: integer("WEBHOOK_DISABLE_DAYS", 5, 0, 365),
     attachmentUrlTtlSeconds: integer("ATTACHMENT_URL_TTL", 900, 1, 7 * day),
     eventRetentionDays: integer("EVENT_RETENTION_DAYS", 30, 1, 3650),
     listeners: {
@@ -214,6 +220,8 @@ export function describeConfig(config: Config): Record<string, string | number> 
     WEBHOOK_TIMEOUT_MS: config.webhookTimeoutMs,
     WEBHOOK_RETRY_SECONDS: config.webhookRetrySeconds.join(","),
     ALLOW_PRIVATE_WEBHOOKS: config.allowPrivateWebhooks ? 1 : 0,
+    WEBHOOKS_PER_ACCOUNT: config.webhooksPerAccount,
+    WEBHOOK_DISABLE_DAYS: config.webhookDisableDays,
     ATTACHMENT_URL_TTL: config.attachmentUrlTtlSeconds,
     EVENT_RETENTION_DAYS: config.eventRetentionDays,
     LISTENERS_PER_ACCOUNT: config.listeners.perAccount,

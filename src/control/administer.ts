@@ -72,8 +72,11 @@ const operations = {
     const { id } = await accountNamed(deps, account);
     const found = await findEvent(deps.db.api, id, event);
     if (found === undefined) throw notFound("event");
-    const deliveries = await listDeliveries(deps.db.api, { eventId: found.id, after: 0, limit: mostDeliveries });
-    return deliveries.map((delivery) => ({ ...delivery, attemptedAt: delivery.attemptedAt.toISOString() }));
+    const of = { accountId: id, eventId: found.id, after: undefined, limit: mostDeliveries };
+    return (await listDeliveries(deps.db.api, of)).map(({ endpointId: _id, ...delivery }) => ({
+      ...delivery,
+      attemptedAt: delivery.attemptedAt.toISOString(),
+    }));
   },
   async "webhook redeliver"(deps: Deps, { account, event = "" }: Arguments) {
     const { id } = await accountNamed(deps, account);

@@ -14,12 +14,34 @@ export function positionOf(cursor: string, question: unknown): number | undefine
   return position !== undefined && print === fingerprint(question) ? Number(position) : undefined;
 }
 
-export function isCursor(text: string): boolean {
-  return /^1\.[1-9]\d{0,9}\.[0-9a-f]{16}$/.test(decoded(text));
+/** A row that is known by a number and an id, where a number alone doesn't say which it is. */
+export interface CursorPlace {
+  number: string;
+  /** Empty where there is none. */
+  id: string;
 }
 
+/** Where a list goes on whose rows have no number of their own in it. */
+export function cursorAtPlace({ number, id }: CursorPlace, question: unknown): string {
+  return Buffer.from(`2.${number}.${id}.${fingerprint(question)}`).toString("base64url");
+}
+
+/** The place in a cursor of this very question; `undefined` when it is of another one, or no cursor at all. */
+export function placeOf(cursor: string, question: unknown): CursorPlace | undefined {
+  const [, number, id, print] = withPlace.exec(decoded(cursor)) ?? [];
+  if (number === undefined || id === undefined || print !== fingerprint(question)) return undefined;
+  return { number, id };
+}
+
+export function isCursor(text: string): boolean {
+  const inWords = decoded(text);
+  return /^1\.[1-9]\d{0,9}\.[0-9a-f]{16}$/.test(inWords) || withPlace.test(inWords);
+}
+
+const withPlace = /^2\.(0|[1-9]\d{0,19})\.([a-z0-9_]{0,30})\.([0-9a-f]{16})$/;
+
 function decoded(cursor: string): string {
-  return /^[A-Za-z0-9_-]{1,64}$/.test(cursor) ? Buffer.from(cursor, "base64url").toString("latin1") : "";
+  return /^[A-Za-z0-9_-]{1,96}$/.test(cursor) ? Buffer.from(cursor, "base64url").toString("latin1") : "";
 }
 
 function fingerprint(question: unknown): string {

@@ -4,7 +4,7 @@ import type { MailDoor } from "../flows/receive/accept-mail.ts";
 import type { RequestObserver } from "../http/shell/timed-app.ts";
 import type { Relay } from "../relay/relay.ts";
 import type { RefusedReason, SmtpObserver } from "../smtp/door.ts";
-import type { DeliverySettlement } from "../store/outbox/deliveries.ts";
+import type { DeliverySettlement } from "../store/outbox/delivery-settlements.ts";
 import type { RelaySettlement } from "../store/send/relaying.ts";
 import type { WebhookClient, WebhookReply } from "../webhook/client.ts";
 import type { WorkerObserver } from "../workers/scheduler.ts";
@@ -226,6 +226,16 @@ function workerObserver(metrics: Registry): WorkerObserver {
     "Attempts to deliver an event, once written down: delivered, put_off (another will follow), given_up, dropped (its message is gone)",
     ["outcome"],
   );
+  const disabled = metrics.counter(
+    "inboxd_webhooks_disabled_total",
+    "Webhook endpoints that were disabled: gone (it answered 410), failing (nothing but failures for days), manual (by a request)",
+    ["reason"],
+  );
+  const disabledBy = {
+    gone: disabled({ reason: "gone" }),
+    failing: disabled({ reason: "failing" }),
+    manual: disabled({ reason: "manual" }),
+  };
   const relaysBy = {
     sent: relays({ outcome: "sent" }),
     put_off: relays({ outcome: "put_off" }),
@@ -241,6 +251,7 @@ function workerObserver(metrics: Registry): WorkerObserver {
   return {
     relayed: (settlement) => relaysBy[outcomeOfRelay(settlement)].add(),
     delivered: (settlement) => deliveriesBy[outcomeOfDelivery(settlement)].add(),
+    disabled: (reason) => disabledBy[reason].add(),
   };
 }
 

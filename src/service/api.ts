@@ -12,6 +12,7 @@ import { type MetricsDeps, metrics, metricsPort } from "../http/routes/metrics.t
 import { send } from "../http/routes/send.ts";
 import { threads } from "../http/routes/threads.ts";
 import { webhook } from "../http/routes/webhook.ts";
+import { webhooks as webhookEndpoints } from "../http/routes/webhooks.ts";
 import { httpApp } from "../http/shell/app.ts";
 import { serveHttp } from "../http/shell/server.ts";
 import { timedApp } from "../http/shell/timed-app.ts";
@@ -70,6 +71,7 @@ async function appOf(
   const files = await answerFiles({ directory: config.dataDir, randomBytes: deps.randomBytes });
   opened.push(files.close);
   const reading = { ...deps, links, answerFiles: files };
+  const receivers = { ...deps, webhooks, allowPrivateWebhooks: config.allowPrivateWebhooks };
   const sendEmail = watch.send(emailSender(deps));
   const isReady = readiness(deps.db);
   return httpApp(
@@ -93,7 +95,12 @@ async function appOf(
         messages(reading),
         threads(reading),
         events({ ...deps, links }),
-        webhook({ ...deps, webhooks, allowPrivateWebhooks: config.allowPrivateWebhooks }),
+        webhook(receivers),
+        ...webhookEndpoints({
+          ...receivers,
+          webhooksPerAccount: config.webhooksPerAccount,
+          disabled: watch.workers.disabled,
+        }),
       ],
       open: [
         guides(baseUrl),

@@ -29,6 +29,7 @@ export async function openWorkers(opening: Opening, { receiving, webhooks, links
     links,
     webhookTimeoutMs: config.webhookTimeoutMs,
     webhookRetrySeconds: config.webhookRetrySeconds,
+    webhookDisableDays: config.webhookDisableDays,
     eventRetentionDays: config.eventRetentionDays,
     observe: watch.workers,
   });

@@ -1,14 +1,15 @@
 import type { Logger } from "pino";
 import { DatabaseUnavailable } from "../database/db.ts";
+import type { DisabledReason } from "../domain/events/endpoint.ts";
 import type { Deps } from "../flows/deps.ts";
 import type { TellDeps } from "../flows/events/tell-events.ts";
 import { listAttachments, type ShownAttachment } from "../store/mail/attachments.ts";
+import { type ClaimedDelivery, claimDeliveries } from "../store/outbox/deliveries.ts";
 import {
-  type ClaimedDelivery,
-  claimDeliveries,
   type DeliverySettlement,
+  type DisabledEndpoint,
   settleDeliveries,
-} from "../store/outbox/deliveries.ts";
+} from "../store/outbox/delivery-settlements.ts";
 import type { Kind } from "../store/outbox/kinds.ts";
 import { releaseItems } from "../store/outbox/outbox.ts";
 import { deliveryError, type WebhookClient, type WebhookReply } from "../webhook/client.ts";
@@ -30,6 +31,8 @@ import type { Lanes } from "./outbox/lanes.ts";
 export interface DeliverWebhookDeps extends Deps, DeliverySchedule, TellDeps {
   webhooks: WebhookClient;
   webhookTimeoutMs: number;
+  /** Told of each endpoint that was disabled by what it answered. */
+  disabled?: ((reason: DisabledReason) => void) | undefined;
 }
 
 export type DeliveryItem = ClaimedDelivery & { attachments: readonly ShownAttachment[] };
@@ -47,7 +50,7 @@ export function deliverWebhookJob(
 
   async function attempt(item: DeliveryItem, signal: AbortSignal): Promise<Attempted<DeliverySettlement>> {
     if (!isDeliverable(item)) return { settlement: nowhereToGo(item, now()), leaving: "unknown" };
-    const start = starts.enter(item.inboxId);
+    const start = starts.enter(`${item.lane} ${item.inboxId}`);
     try {
       const { bodyText, attachments } = item;
       if (!isLarge(item)) return await deliver(item, { bodyText, attachments, included: undefined }, start, signal);
@@ -107,14 +110,24 @@ export function deliverWebhookJob(
     attempt,
     failed: (item) => brokenOff(deps, item),
     async settle(settlements) {
-      const inForce = await settleDeliveries(db.work, settlements);
-      deps.news.tell(settlements.flatMap(({ disables }) => disables ?? []));
+      const { inForce, disabled, promised } = await settleDeliveries(db.work, settlements);
+      for (const each of disabled) {
+        tellDisabled(log, each);
+        deps.disabled?.(each.reason);
+      }
+      for (const each of new Set(promised)) deps.nudge(each);
+      deps.news.tell(disabled);
       return inForce;
     },
   };
 }
 
-function tell(log: Logger, item: Deliverable, reply: WebhookReply, { dueAt, disables }: DeliverySettlement): void {
+function tellDisabled(log: Logger, { accountId, webhookId, reason }: DisabledEndpoint): void {
+  const why = reason === "gone" ? "it answered 410" : "nothing but failures for days";
+  log.warn({ account_id: accountId, webhook_id: webhookId, reason }, `webhook disabled: ${why}`);
+}
+
+function tell(log: Logger, item: Deliverable, reply: WebhookReply, { dueAt }: DeliverySettlement): void {
   const about = {
     event_id: item.eventId,
     message_id: item.messageId ?? undefined,
@@ -124,8 +137,7 @@ function tell(log: Logger, item: Deliverable, reply: WebhookReply, { dueAt, disa
     latency_ms: reply.latencyMs,
   };
   const error = deliveryError(reply);
-  if (disables !== null) log.warn({ ...about, error }, "webhook disabled: it answered 410");
-  else if (error === null) log.info(about, "event delivered");
+  if (error === null) log.info(about, "event delivered");
   else if (dueAt === null) log.warn({ ...about, error }, "event given up");
   else log.info({ ...about, error, due_at: dueAt }, "event not delivered: trying again");
 }

@@ -16,7 +16,7 @@ export interface DeliveryContent {
 }
 
 /** A delivery whose content does not come with the claim. */
-export type LargeDelivery = Pick<ClaimedDelivery, "accountId" | "bodyText" | "longBody" | "attachmentCount"> &
+export type LargeDelivery = Pick<ClaimedDelivery, "lane" | "bodyText" | "longBody" | "attachmentCount"> &
   Pick<ClaimedDelivery, "htmlBytes" | "include"> & { messageId: string };
 
 const manyAttachments = 64;
@@ -29,8 +29,8 @@ export function isLarge<Item extends ClaimedDelivery>(item: Item): item is Item 
 }
 
 /**
- * Content that is read when it can go out at once, and is in memory until it has: of an account's large deliveries only so many go
- * on at a time as a page has room for, so a receiver that takes them slowly holds up no other account.
+ * Content that is read when it can go out at once, and is in memory until it has: of an endpoint's large deliveries only so many go
+ * on at a time as a page has room for, so a receiver that takes them slowly holds up no other one.
  */
 export function largeDeliveries(db: Db) {
   const lines = new Map<string, { gate: ReturnType<typeof sizeGate>; users: number }>();
@@ -45,8 +45,8 @@ export function largeDeliveries(db: Db) {
   }
 
   return async <T>(large: LargeDelivery, deliver: (content: DeliveryContent | undefined) => Promise<T>): Promise<T> => {
-    const line = lines.get(large.accountId) ?? { gate: sizeGate(pageBytes), users: 0 };
-    lines.set(large.accountId, line);
+    const line = lines.get(large.lane) ?? { gate: sizeGate(pageBytes), users: 0 };
+    lines.set(large.lane, line);
     line.users += 1;
     const html = large.include?.length ? (large.htmlBytes ?? 0) : 0;
     const size = (large.longBody ?? 0) + html + (large.attachmentCount ?? 0) * shownAttachmentBytes;
@@ -54,7 +54,7 @@ export function largeDeliveries(db: Db) {
       return await line.gate(size, async () => deliver(await contentOf(large)));
     } finally {
       line.users -= 1;
-      if (line.users === 0) lines.delete(large.accountId);
+      if (line.users === 0) lines.delete(large.lane);
     }
   };
 }

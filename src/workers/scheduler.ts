@@ -1,4 +1,5 @@
-import type { DeliverySettlement } from "../store/outbox/deliveries.ts";
+import type { DisabledReason } from "../domain/events/endpoint.ts";
+import type { DeliverySettlement } from "../store/outbox/delivery-settlements.ts";
 import type { OutboxKind } from "../store/outbox/items.ts";
 import { type Kind, kinds } from "../store/outbox/kinds.ts";
 import type { RelaySettlement } from "../store/send/relaying.ts";
@@ -18,6 +19,8 @@ export interface WorkerDeps extends RelayEmailDeps, DeliverWebhookDeps, ParseMai
 export interface WorkerObserver {
   relayed?(settlement: RelaySettlement): void;
   delivered?(settlement: DeliverySettlement): void;
+  /** Of an endpoint, whoever did it. */
+  disabled?(reason: DisabledReason): void;
 }
 
 /** What the service does by itself, in the background. */
@@ -45,7 +48,10 @@ export async function startWorkers(deps: WorkerDeps): Promise<Workers> {
   // Both kinds share what is known of receivers, and the slots.
   const lanes = webhookLanes();
   const deliveries = (kind: Kind) =>
-    outboxWorker(context, { ...deliverWebhookJob(deps, kind, lanes), settled: observe.delivered });
+    outboxWorker(context, {
+      ...deliverWebhookJob({ ...deps, disabled: observe.disabled }, kind, lanes),
+      settled: observe.delivered,
+    });
   const webhook = deliveries(kinds.webhook);
   const endpoint = deliveries(kinds.endpoint);
   const parse = outboxWorker(context, parseMailJob(deps));

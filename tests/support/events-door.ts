@@ -1,14 +1,21 @@
 import type { Database } from "../../src/database/db.ts";
 import { events } from "../../src/http/routes/events.ts";
 import { webhook } from "../../src/http/routes/webhook.ts";
+import { webhooks } from "../../src/http/routes/webhooks.ts";
 import { httpApp } from "../../src/http/shell/app.ts";
 import { readsLog, untilLogShowsAll } from "./log-horizon.ts";
 import { type OutboxWorldOptions, outboxWorld } from "./outbox-world.ts";
 
+export interface EventsDoorOptions extends OutboxWorldOptions {
+  allowPrivateWebhooks?: boolean;
+  webhooksPerAccount?: number;
+}
+
 /** The API of events and webhooks over a world of workers; the key of an account is its id. */
-export async function eventsDoor(db: Database, options: OutboxWorldOptions & { allowPrivateWebhooks?: boolean } = {}) {
+export async function eventsDoor(db: Database, options: EventsDoorOptions = {}) {
   const world = await outboxWorld(db, options);
-  const deps = { ...world.deps, allowPrivateWebhooks: options.allowPrivateWebhooks ?? true };
+  const { allowPrivateWebhooks = true, webhooksPerAccount = 20 } = options;
+  const deps = { ...world.deps, allowPrivateWebhooks, webhooksPerAccount };
   const app = httpApp(
     {
       authenticate: (key) => (key.startsWith("acc_") ? { id: key, plan: "developer" } : undefined),
@@ -20,17 +27,30 @@ export async function eventsDoor(db: Database, options: OutboxWorldOptions & { a
       version: "0.0.0",
       baseUrl: "http://localhost:3000",
     },
-    { guarded: [events(deps), webhook(deps)] },
+    { guarded: [events(deps), webhook(deps), ...webhooks(deps)] },
   );
 
-  async function ask(accountId: string, method: string, path: string, body?: unknown) {
+  async function ask(
+    accountId: string,
+    method: string,
+    path: string,
+    body?: unknown,
+    own: Record<string, string> = {},
+  ) {
     if (readsLog(method, path)) await untilLogShowsAll(db.api);
-    return askNow(accountId, method, path, body);
+    return askNow(accountId, method, path, body, own);
   }
 
   /** Also while a transaction holds the log back. */
-  async function askNow(accountId: string, method: string, path: string, body?: unknown) {
+  async function askNow(
+    accountId: string,
+    method: string,
+    path: string,
+    body?: unknown,
+    own: Record<string, string> = {},
+  ) {
     const headers = {
+      ...own,
       authorization: `Bearer ${accountId}`,
       ...(body !== undefined && { "content-type": "application/json" }),
     };

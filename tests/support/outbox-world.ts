@@ -66,6 +66,7 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
     }),
     webhookTimeoutMs: 15_000,
     webhookRetrySeconds: webhookScheduleSeconds,
+    webhookDisableDays: 5,
     eventRetentionDays: 30,
     ...own,
   };
@@ -132,7 +133,7 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
         sql`select id from events where inbox_id = ${inboxId} and type = 'message.received' order by occurred_at, id`,
       );
     },
-    deliveries: (eventId: string) => listDeliveries(db.api, { eventId, after: 0, limit: 1000 }),
+    deliveries: (eventId: string) => listDeliveries(db.api, { accountId: "", eventId, after: undefined, limit: 1000 }),
     async waiting(): Promise<{ subjectId: string; attempt: number; state: string; dueAt: Date }[]> {
       return query(
         db.api,

@@ -23,18 +23,21 @@ export async function setWebhookUrl(
   accountId: string,
   url: string,
 ): Promise<{ webhook: Webhook; secret: string | undefined }> {
-  const checked = checkWebhookUrl(url, { allowPrivate: deps.allowPrivateWebhooks });
-  if (typeof checked === "string") {
-    throw new Refusal("invalid_webhook_url", `Cannot set webhook: "url" ${checked}`, {
-      faults: [{ pointer: "#/url", detail: checked }],
-    });
-  }
+  refuseBadUrl(deps, url, "set webhook");
   const made = { accountId, url, secret: newWebhookSecret(deps.randomBytes), createdAt: deps.now() };
   return transaction(deps.db.api, async (tx) => {
     const before = await insertedOrLocked(tx, { ...made, url: null });
     const webhook = await markWebhookUrl(tx, accountId, url);
     if (webhook === undefined) throw new Error("Cannot set webhook: it went away behind its lock");
     return { webhook, secret: before.url === null ? webhook.secret : undefined };
+  });
+}
+
+export function refuseBadUrl({ allowPrivateWebhooks }: WebhookSettingsDeps, url: string, doing: string): void {
+  const checked = checkWebhookUrl(url, { allowPrivate: allowPrivateWebhooks });
+  if (typeof checked !== "string") return;
+  throw new Refusal("invalid_webhook_url", `Cannot ${doing}: "url" ${checked}`, {
+    faults: [{ pointer: "#/url", detail: checked }],
   });
 }
 
@@ -67,6 +70,6 @@ export async function webhookWithUrl(deps: Deps, accountId: string, doing: strin
   return { ...webhook, url: webhook.url };
 }
 
-function noWebhookUrl(doing: string): Refusal {
+export function noWebhookUrl(doing: string): Refusal {
   return new Refusal("no_webhook_url", `Cannot ${doing}: no webhook URL is set`);
 }

@@ -1,16 +1,37 @@
 import { notFound } from "../../domain/errors.ts";
+import { isId } from "../../domain/ids.ts";
+import { findEndpoint } from "../../store/events/endpoints.ts";
 import { findEvent } from "../../store/events/events.ts";
 import { insertRedelivery } from "../../store/events/redelivery.ts";
 import type { Deps } from "../deps.ts";
-import { webhookWithUrl } from "./manage-webhook.ts";
+import { noWebhookUrl, webhookWithUrl } from "./manage-webhook.ts";
 import { paceRequest } from "./pace-request.ts";
 
-/** Puts an event in line once more: it goes out with its old id, the next attempt number and all its retries. */
-export async function redeliverEvent(deps: Deps, accountId: string, eventId: string): Promise<void> {
+/**
+ * Puts an event in line once more: it goes out with its old id, the next attempt number and all its retries. To the default endpoint
+ * where none is named.
+ */
+export async function redeliverEvent(
+  deps: Deps,
+  accountId: string,
+  eventId: string,
+  webhookId?: string | undefined,
+): Promise<void> {
   const event = await findEvent(deps.db.api, accountId, eventId);
   if (event === undefined) throw notFound("event");
-  await webhookWithUrl(deps, accountId, "redeliver event");
+  const endpointId = await addresseeOf(deps, accountId, webhookId);
   await paceRequest(deps.db.api, accountId, "redeliver");
-  await insertRedelivery(deps.db.api, eventId, deps.now());
-  deps.nudge("webhook");
+  const kind = await insertRedelivery(deps.db.api, eventId, { accountId, endpointId }, deps.now());
+  if (kind !== undefined) deps.nudge(kind);
+}
+
+async function addresseeOf(deps: Deps, accountId: string, webhookId: string | undefined): Promise<string | null> {
+  if (webhookId === undefined) {
+    await webhookWithUrl(deps, accountId, "redeliver event");
+    return null;
+  }
+  const endpoint = isId("whk", webhookId) ? await findEndpoint(deps.db.api, accountId, webhookId) : undefined;
+  if (endpoint === undefined) throw notFound("webhook");
+  if (endpoint.url === null) throw noWebhookUrl("redeliver event");
+  return endpoint.isDefault ? null : endpoint.id;
 }

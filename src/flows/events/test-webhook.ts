@@ -1,8 +1,9 @@
 import { webhookTest } from "../../domain/events/payload.ts";
 import { webhookHeaders, webhookSigner } from "../../standards/signature.ts";
+import type { Endpoint } from "../../store/events/endpoints.ts";
 import { deliveryError, type WebhookClient } from "../../webhook/client.ts";
 import type { Deps } from "../deps.ts";
-import { webhookWithUrl } from "./manage-webhook.ts";
+import { noWebhookUrl, webhookWithUrl } from "./manage-webhook.ts";
 import { paceRequest } from "./pace-request.ts";
 
 export interface TestResult {
@@ -13,10 +14,19 @@ export interface TestResult {
   error: string | null;
 }
 
+type TestDeps = Deps & { webhooks: WebhookClient };
+
+/** The same of the account's default endpoint. */
+export async function testWebhook(deps: TestDeps, accountId: string): Promise<TestResult> {
+  return testEndpoint(deps, await webhookWithUrl(deps, accountId, "test webhook"));
+}
+
+type TestedEndpoint = Pick<Endpoint, "accountId" | "url" | "secret" | "previousSecret" | "previousSecretUntil">;
+
 /** One real, signed delivery of an event that tells of nothing, now. It is in no log and is not retried. */
-export async function testWebhook(deps: Deps & { webhooks: WebhookClient }, accountId: string): Promise<TestResult> {
-  const webhook = await webhookWithUrl(deps, accountId, "test webhook");
-  await paceRequest(deps.db.api, accountId, "test_webhook");
+export async function testEndpoint(deps: TestDeps, webhook: TestedEndpoint): Promise<TestResult> {
+  if (webhook.url === null) throw noWebhookUrl("test webhook");
+  await paceRequest(deps.db.api, webhook.accountId, "test_webhook");
   const sentAt = deps.now();
   const event = webhookTest(deps.newId("evt", sentAt), sentAt);
   const body = JSON.stringify(event);

@@ -88,6 +88,8 @@ function exampleDetails(code: Reason, of: AnyOperation): RefusalDetails {
       return { faults: [{ parameter: firstField(of.query) || "page", detail: "is not of the right form" }] };
     case "feature_requires_paid_plan":
       return { extra: { feature: "external_reply_to" } };
+    case "webhook_limit_reached":
+      return { extra: { limit: 20 } };
     case "rate_limit_exceeded":
       return { extra: { limit: 10, used: 10, resets_at: "2026-03-21T10:06:00.000Z" } };
     case "daily_limit_exceeded":

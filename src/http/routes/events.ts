@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { cursorAt } from "../../domain/cursor.ts";
+import { cursorAt, cursorAtPlace, placeOf } from "../../domain/cursor.ts";
 import { notFound, Refusal } from "../../domain/errors.ts";
 import { isId } from "../../domain/ids.ts";
 import type { Deps } from "../../flows/deps.ts";
@@ -7,7 +7,7 @@ import { redeliverEvent } from "../../flows/events/redeliver-event.ts";
 import type { AttachmentLinks } from "../../flows/read/attachment-links.ts";
 import { pageEvents } from "../../flows/read/page-events.ts";
 import { type EventPosition, findEvent, findEventPosition } from "../../store/events/events.ts";
-import { listDeliveries } from "../../store/outbox/deliveries.ts";
+import { type LoggedDelivery, listDeliveries } from "../../store/outbox/deliveries.ts";
 import { examples } from "../document/examples.ts";
 import { named } from "../document/schema.ts";
 import { api } from "../shell/app.ts";
@@ -37,6 +37,9 @@ const Delivery = named(
         examples: [null],
       }),
       response: nullable(Type.String({ examples: ["ok"] }), { description: "At most 4 KiB of the answer" }),
+      webhookId: nullable(Type.String({ examples: [examples.webhookId] }), {
+        description: "Webhook endpoint that it went to; null where it was a default one that is deleted since",
+      }),
     },
     { description: "One attempt to deliver an event" },
   ),
@@ -45,7 +48,12 @@ const Delivery = named(
 const DeliveryPage = named(
   "DeliveryPage",
   Type.Object(
-    { data: Type.Array(Delivery, { description: "Attempts, the first first" }), nextCursor: nextCursor() },
+    {
+      data: Type.Array(Delivery, {
+        description: "Attempts by endpoint, the default one first; of each the first first",
+      }),
+      nextCursor: nextCursor(),
+    },
     { description: "A page of the attempts" },
   ),
 );
@@ -58,6 +66,18 @@ const Redelivery = named(
       status: oneOf(["queued"], { description: "It goes out soon" }),
     },
     { description: "It is in line" },
+  ),
+);
+
+const RedeliveryOrder = named(
+  "RedeliveryOrder",
+  Type.Object(
+    {
+      webhookId: Type.Optional(
+        text({ description: "Webhook endpoint; unless given the default one", examples: [examples.webhookId] }),
+      ),
+    },
+    { description: "Where to deliver it again" },
   ),
 );
 
@@ -125,19 +145,19 @@ export function events(deps: EventDeps) {
       async ({ account, params, query: { limit, cursor } }) => {
         const eventId = await ownedEvent(deps, account.id, params.id);
         const question = ["deliveries", eventId];
-        const after = cursor === undefined ? 0 : cursorPosition(cursor, question, "list deliveries");
-        if (after instanceof Refusal) throw after;
-        const found = await listDeliveries(db.api, { eventId, after, limit: limit + 1 });
+        const after = cursor === undefined ? undefined : attemptAt(cursor, question);
+        const found = await listDeliveries(db.api, { accountId: account.id, eventId, after, limit: limit + 1 });
         const shown = found.slice(0, limit);
         const last = found.length > limit ? shown.at(-1) : undefined;
         return {
-          data: shown.map((row) => ({ ...row, attemptedAt: row.attemptedAt.toISOString() })),
-          nextCursor: last === undefined ? null : cursorAt(last.attempt, question),
+          data: shown.map(({ endpointId: _id, ...row }) => ({ ...row, attemptedAt: row.attemptedAt.toISOString() })),
+          nextCursor: last === undefined ? null : cursorBehind(last, question),
         };
       },
       operation({
         summary: "List deliveries",
-        description: "The attempts to deliver the event, the first first. The last 100 attempts are kept.",
+        description:
+          "The attempts to deliver the event, endpoint by endpoint, the first first. The last 100 attempts at each are kept.",
         path: eventPath,
         whenRefused: isThere,
         query: Type.Object({ limit: pageQuery(100).limit, cursor: Type.Optional(cursorParameter()) }),
@@ -146,23 +166,39 @@ export function events(deps: EventDeps) {
     )
     .post(
       "/:id/redeliver",
-      async ({ account, params, set }) => {
-        await redeliverEvent(deps, account.id, await ownedEvent(deps, account.id, params.id));
+      async ({ account, params, body, set }) => {
+        await redeliverEvent(deps, account.id, await ownedEvent(deps, account.id, params.id), body.webhookId);
         set.status = 202;
         return { event_id: params.id, status: "queued" as const };
       },
       operation({
         summary: "Redeliver event",
         description:
-          "Delivers the event again, soon: with the same `event_id` and the next `attempt`. An account may ask for it 60 times in 60 seconds.",
+          "Delivers the event again, soon: with the same `event_id` and the next `attempt`, to the default webhook endpoint unless another is named. An account may ask for it 60 times in 60 seconds.",
         path: eventPath,
         whenRefused: isThere,
+        body: RedeliveryOrder,
+        bodyMayBeEmpty: true,
         answers: {
           202: Redelivery,
         },
         refuses: ["no_webhook_url", "rate_limit_exceeded"],
       }),
     );
+}
+
+/** The cursors of the default endpoint's attempts are those of the time when there was no other. */
+function cursorBehind({ attempt, endpointId }: LoggedDelivery, question: unknown): string {
+  if (endpointId === null) return cursorAt(attempt, question);
+  return cursorAtPlace({ number: String(attempt), id: endpointId }, question);
+}
+
+function attemptAt(cursor: string, question: unknown): { endpointId: string | null; attempt: number } {
+  const place = placeOf(cursor, question);
+  if (place !== undefined) return { endpointId: place.id, attempt: Number(place.number) };
+  const attempt = cursorPosition(cursor, question, "list deliveries");
+  if (attempt instanceof Refusal) throw attempt;
+  return { endpointId: null, attempt };
 }
 
 async function ownedEvent({ db }: EventDeps, accountId: string, id: string): Promise<string> {

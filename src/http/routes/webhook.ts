@@ -11,14 +11,20 @@ import type { WebhookClient } from "../../webhook/client.ts";
 import { examples } from "../document/examples.ts";
 import { named } from "../document/schema.ts";
 import { api } from "../shell/app.ts";
-import { instant, nothing, nullable, text } from "../shell/models.ts";
+import { instant, nothing, nullable } from "../shell/models.ts";
 import { operation } from "../shell/operation.ts";
+import {
+  SecretRotation,
+  usualOverlapSeconds,
+  WebhookSecret,
+  WebhookTestResult,
+  webhookSecret,
+  webhookUrl,
+} from "./webhook-shapes.ts";
 
 export interface WebhookDeps extends WebhookSettingsDeps {
   webhooks: WebhookClient;
 }
-
-const daySeconds = 86_400;
 
 const webhookFields = {
   url: nullable(Type.String({ examples: [examples.webhookUrl] }), { description: "Where events go" }),
@@ -32,11 +38,6 @@ const webhookFields = {
   }),
 };
 
-const secret = Type.String({
-  description: "Keys the signatures. Shown once: keep it",
-  examples: [examples.secret],
-});
-
 const WebhookShape = named(
   "Webhook",
   Type.Object(webhookFields, { description: "Where the account's events go: all null where nothing was ever set" }),
@@ -45,7 +46,7 @@ const WebhookShape = named(
 const WebhookWithSecret = named(
   "WebhookWithSecret",
   Type.Object(
-    { ...webhookFields, secret: Type.Optional(secret) },
+    { ...webhookFields, secret: Type.Optional(webhookSecret) },
     { description: "The webhook, and its secret where it was made just now" },
   ),
 );
@@ -54,47 +55,9 @@ const WebhookAddress = named(
   "WebhookAddress",
   Type.Object(
     {
-      url: text({
-        min: 1,
-        max: 2048,
-        description: "https, unless private webhooks are allowed",
-        examples: [examples.webhookUrl],
-      }),
+      url: webhookUrl,
     },
     { description: "Where events shall go" },
-  ),
-);
-
-const SecretRotation = named(
-  "SecretRotation",
-  Type.Object(
-    {
-      overlapSeconds: Type.Optional(
-        Type.Integer({
-          minimum: 0,
-          maximum: 7 * daySeconds,
-          default: daySeconds,
-          description: "For how long the old secret signs too: 0 when it has leaked",
-        }),
-      ),
-    },
-    { description: "How the secret is replaced" },
-  ),
-);
-
-const TestResult = named(
-  "WebhookTestResult",
-  Type.Object(
-    {
-      delivered: Type.Boolean({ description: "Whether it was answered with 2xx", examples: [true] }),
-      status: nullable(Type.Integer({ examples: [200] }), { description: "Null when nobody answered" }),
-      latencyMs: Type.Integer({ minimum: 0, description: "How long it took", examples: [42] }),
-      error: nullable(Type.String({ examples: ["connection refused"] }), {
-        description: "Null when it was delivered",
-        examples: [null],
-      }),
-    },
-    { description: "What came of the test" },
   ),
 );
 
@@ -142,7 +105,7 @@ export function webhook(deps: WebhookDeps) {
     .post(
       "/rotate-secret",
       async ({ account, body }) => ({
-        secret: await rotateWebhookSecret(deps, account.id, body.overlapSeconds ?? daySeconds),
+        secret: await rotateWebhookSecret(deps, account.id, body.overlapSeconds ?? usualOverlapSeconds),
       }),
       operation({
         summary: "Rotate webhook secret",
@@ -151,7 +114,7 @@ export function webhook(deps: WebhookDeps) {
         body: SecretRotation,
         bodyMayBeEmpty: true,
         answers: {
-          200: named("WebhookSecret", Type.Object({ secret }, { description: "The new secret, shown once" })),
+          200: WebhookSecret,
         },
         refuses: ["no_webhook_url"],
       }),
@@ -164,7 +127,7 @@ export function webhook(deps: WebhookDeps) {
         description:
           "Delivers one signed `webhook.test` event now, and tells what came of it. An account may ask for it 10 times in 60 seconds.",
         answers: {
-          200: TestResult,
+          200: WebhookTestResult,
         },
         refuses: ["no_webhook_url", "rate_limit_exceeded"],
       }),

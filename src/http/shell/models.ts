@@ -86,7 +86,7 @@ export function pageQuery(defaultLimit = 50) {
 }
 
 /** A path parameter that is an id, for the document. An id of the wrong form is an unknown id, so nothing judges it. */
-export function idPath(what: "inbox" | "thread" | "message" | "event") {
+export function idPath(what: "inbox" | "thread" | "message" | "event" | "webhook") {
   return { id: { description: `Id of the ${what}`, example: examples[`${what}Id`] } };
 }
 
@@ -133,7 +133,7 @@ export const Problem = named(
       request_id: Type.String({ description: "The same as the `X-Request-Id` header" }),
       resource: Type.Optional(Type.String({ description: "With `not_found`: what there is none of" })),
       feature: Type.Optional(Type.String({ description: "With `feature_requires_paid_plan`: what the plan lacks" })),
-      limit: Type.Optional(Type.Integer({ description: "With a 429: how many there may be" })),
+      limit: Type.Optional(Type.Integer({ description: "With a limit that is reached: how many there may be" })),
       scope: Type.Optional(
         Type.String({ description: "With `too_many_listeners`: whose limit it is, `account` or `process`" }),
       ),

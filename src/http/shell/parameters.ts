@@ -1,5 +1,5 @@
 import { Kind, type SchemaOptions, type TSchema, Type, TypeRegistry } from "@sinclair/typebox";
-import { isCursor, positionOf } from "../../domain/cursor.ts";
+import { type CursorPlace, isCursor, placeOf, positionOf } from "../../domain/cursor.ts";
 import { Refusal } from "../../domain/errors.ts";
 import { plainQuestion } from "../../domain/search.ts";
 import { parseInstant } from "../../standards/instant.ts";
@@ -66,9 +66,15 @@ export function includedWords(text: string | undefined): string[] {
 
 /** Where a list goes on, by the cursor of a page of this very question. */
 export function cursorPosition(cursor: string, question: unknown, doing: string): number | Refusal {
-  const detail = "must come from a page of the same list, with the same filters";
-  return positionOf(cursor, question) ?? wrongParameter("cursor", detail, doing);
+  return positionOf(cursor, question) ?? wrongParameter("cursor", ofAnotherList, doing);
 }
+
+/** The same of a list whose rows have no number of their own in it. */
+export function cursorPlace(cursor: string, question: unknown, doing: string): CursorPlace | Refusal {
+  return placeOf(cursor, question) ?? wrongParameter("cursor", ofAnotherList, doing);
+}
+
+const ofAnotherList = "must come from a page of the same list, with the same filters";
 
 /** What a refusal says of a parameter that is wrong beside others. */
 export function wrongParameter(name: string, detail: string, doing: string): Refusal {

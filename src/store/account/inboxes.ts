@@ -1,5 +1,5 @@
 import { type SQL, sql } from "drizzle-orm";
-import { type Db, query, statement } from "../../database/db.ts";
+import { arrayOf, type Db, query, statement } from "../../database/db.ts";
 import type { InboxTotals } from "../../domain/conversation.ts";
 import { assigned, type Selected, selected } from "../columns.ts";
 import { insertRows, recordSet } from "../rows.ts";
@@ -30,6 +30,15 @@ const inboxOfUsername = statement<Inbox>(
   sql`select ${inboxFields} from addresses a join inboxes i on i.id = a.inbox_id
       where a.username = ${sql.placeholder("username")} and i.deleted_at is null`,
 );
+
+/** Of these ids, those of living inboxes of the account. */
+export async function listOwnInboxIds(db: Db, accountId: string, ids: readonly string[]): Promise<Set<string>> {
+  const own = await query<{ id: string }>(
+    db,
+    sql`select id from inboxes i where i.id = any(${arrayOf("text", ids)}) and i.account_id = ${accountId} and i.deleted_at is null`,
+  );
+  return new Set(own.map(({ id }) => id));
+}
 
 export interface InboxPage {
   accountId: string;

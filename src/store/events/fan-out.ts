@@ -59,12 +59,19 @@ export function endpointOfPromise(endpointId: string, accountId: string): SQL {
   );
 }
 
-/** Whether an endpoint `w` wants an event `e` of `told`. In the words of domain/events/subscription.ts. */
-export const endpointWants = sql.raw(
-  `w.disabled_at is null and (e.type = any(w.event_types) or '*' = any(w.event_types))
+/**
+ * Whether an event `e` of `told` is one that an endpoint `w` has subscribed to, in the words of domain/events/subscription.ts. That it was
+ * disabled itself is told to the others.
+ */
+export const endpointSubscribes = sql.raw(
+  `(e.type = any(w.event_types) or '*' = any(w.event_types))
    and (w.inbox_ids is null or e.inbox_id collate "C" = any(w.inbox_ids))
-   and not (w.skip_automated and e.is_automated and e.type = 'message.received')`,
+   and not (w.skip_automated and e.is_automated and e.type = 'message.received')
+   and (e.type <> 'webhook.disabled' or e.data->>'webhookId' is distinct from w.webhook_id)`,
 );
+
+/** Whether it is told of it when it happens. */
+const endpointWants = sql`w.disabled_at is null and ${endpointSubscribes}`;
 
 /** Whether a promise of `e` to `w` is one that an older process carries out as we do. */
 const isOfFirstHour = `w.endpoint_id is null and e.type = 'message.received'
@@ -73,11 +80,12 @@ const isOfFirstHour = `w.endpoint_id is null and e.type = 'message.received'
 /** Id of the promise of an event `e` to an endpoint `w`. */
 export const promiseId = sql.raw("e.id || coalesce('.' || w.endpoint_id, '')");
 
-export const promiseInto = sql.raw(
-  "insert into outbox (subject_id, kind, account_id, inbox_id, lane, event_id, endpoint_id, due_at, created_at)",
-);
+const promiseFields = "subject_id, kind, account_id, inbox_id, lane, event_id, endpoint_id, due_at, created_at";
+const promiseInto = sql.raw(`insert into outbox (${promiseFields})`);
+/** Into line once more: attempts go on counting, and the schedule begins anew. */
+export const promiseAgainInto = sql.raw(`insert into outbox (${promiseFields}, attempt, forgiven_attempts)`);
 
-/** What `promiseInto` writes of `e` and `w`, without the instants. What belongs to no inbox stands in line under its account. */
+/** What they write of `e` and `w`, without the instants. What belongs to no inbox stands in line under its account. */
 export const promiseColumns = sql`${promiseId}, ${sql.raw(`case when ${isOfFirstHour} then 'webhook' else 'endpoint' end,
     e.account_id, coalesce(e.inbox_id, e.account_id), w.lane, case when not (${isOfFirstHour}) then e.id end, w.endpoint_id`)}`;
 

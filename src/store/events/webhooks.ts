@@ -36,7 +36,8 @@ export async function lockWebhook(tx: Db, accountId: string): Promise<Webhook | 
 export async function markWebhookUrl(db: Db, accountId: string, url: string): Promise<Webhook | undefined> {
   const [webhook] = await query<Webhook>(
     db,
-    sql`update webhooks w set url = ${url}, disabled_at = null where w.account_id = ${accountId} returning ${webhookFields}`,
+    sql`update webhooks w set url = ${url}, disabled_at = null, disabled_reason = null, failing_since = null
+        where w.account_id = ${accountId} returning ${webhookFields}`,
   );
   return webhook;
 }

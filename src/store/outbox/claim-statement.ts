@@ -160,7 +160,10 @@ function newestInboxes({ name, idPrefix }: Kind): SQL {
 }
 
 function inboxOfOne(accountIds: readonly string[]): SQL {
-  return sql`select 1 from inboxes i where i.id = o.inbox_id and i.account_id = any(${arrayOf("text", accountIds)})`;
+  const accounts = arrayOf("text", accountIds);
+  // What belongs to no inbox stands in line under its account's id.
+  return sql`select 1 from inboxes i where i.id = o.inbox_id and i.account_id = any(${accounts})
+    union all select 1 where o.inbox_id = any(${accounts})`;
 }
 
 // Texts without what isn't asked for, rather than parameters that switch it off: a plan that is kept knows nothing of parameters.

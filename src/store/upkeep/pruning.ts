@@ -49,16 +49,16 @@ export function removeOldRequests(tx: Db, limit: number): Promise<number> {
   return count(tx, sql`delete from recent_requests where account_id = any(array(${chosen})) and ${isOld} returning 1`);
 }
 
-/** Events and their deliveries; one that is still in line stays. */
+/** Events and their deliveries; one that is still in line stays. What was promised of an event begins with its id (promise-id.ts). */
 export function removeEventsBefore(tx: Db, instant: Date, limit: number): Promise<number> {
   return count(
     tx,
     sql`with old as materialized (
           select id from events where occurred_at < ${instant}
-          and not exists (select from outbox where subject_id = events.id)
+          and not exists (select from outbox where subject_id >= events.id and subject_id < events.id || '/')
           order by occurred_at limit ${limit}
         ),
-        logged as (delete from deliveries where event_id = any(array(select id from old)))
+        logged as (delete from deliveries d using old where d.event_id >= old.id and d.event_id < old.id || '/')
         delete from events where id = any(array(select id from old)) returning 1`,
   );
 }

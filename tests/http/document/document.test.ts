@@ -39,6 +39,10 @@ describe("The document of the service", () => {
       "Attachments: downloadAttachment",
       ...["Webhooks: getWebhook", "Webhooks: setWebhook", "Webhooks: deleteWebhook"],
       ...["Webhooks: rotateWebhookSecret", "Webhooks: testWebhook"],
+      ...["Webhooks: listWebhookEndpoints", "Webhooks: createWebhookEndpoint", "Webhooks: getWebhookEndpoint"],
+      ...["Webhooks: changeWebhookEndpoint", "Webhooks: deleteWebhookEndpoint"],
+      ...["Webhooks: listWebhookEndpointDeliveries", "Webhooks: recoverWebhookEndpointEvents"],
+      ...["Webhooks: rotateWebhookEndpointSecret", "Webhooks: testWebhookEndpoint"],
       ...["Events: listEvents", "Events: listDeliveries", "Events: redeliverEvent"],
       ...["Health: readDocumentation", "Health: checkHealth", "Health: getOpenAPIDocument", "Health: checkReadiness"],
     ]);

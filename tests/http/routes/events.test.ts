@@ -4,7 +4,7 @@ import { query, transaction } from "../../../src/database/db.ts";
 import { deleteInbox } from "../../../src/flows/account/delete-inbox.ts";
 import { insertEvents } from "../../../src/store/events/fan-out.ts";
 import { migrate } from "../../../src/store/migrate.ts";
-import { settleDeliveries } from "../../../src/store/outbox/deliveries.ts";
+import { settleDeliveries } from "../../../src/store/outbox/delivery-settlements.ts";
 import { type EngineUnderTest, enginesHere, openEngine } from "../../support/engines.ts";
 import { eventsDoor } from "../../support/events-door.ts";
 import { untilLogShowsAll } from "../../support/log-horizon.ts";
@@ -172,6 +172,7 @@ for (const engine of enginesHere()) {
           latencyMs: expect.any(Number),
           error: "answered 500",
           response: "no",
+          webhookId: expect.stringMatching(/^whk_/),
         },
       ]);
 
@@ -253,7 +254,7 @@ for (const engine of enginesHere()) {
           response: "",
         };
         await settleDeliveries(under.db.work, [
-          { subjectId: eventId, attempt, dueAt: null, logged, isForgiven: false, disables: null },
+          { subjectId: eventId, attempt, dueAt: null, logged, isForgiven: false, news: null },
         ]);
       }
       const path = `/v1/events/${eventId}/deliveries`;

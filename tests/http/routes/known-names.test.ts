@@ -11,11 +11,14 @@ for (const engine of enginesHere()) {
     let inbox: { id: string; address: string };
     let thread: { id: string; lastMessageId: string };
     let event: { event_id: string };
+    let webhook: { id: string };
     beforeAll(async () => {
       inbox = await world().inbox();
       await world().deliver(mailOf({ subject: "Hello" }), inbox.address);
       [thread] = (await world().api(`/v1/inboxes/${inbox.id}/threads`)).body.data;
       [event] = (await world().api("/v1/events")).body.data;
+      const body = { url: "http://127.0.0.1:8080/hook" };
+      ({ body: webhook } = await world().api("/v1/webhooks", { method: "POST", body }));
     });
 
     test("Every operation with a key refuses a parameter that nobody knows, behind what is not there", async () => {
@@ -31,7 +34,9 @@ for (const engine of enginesHere()) {
               ? thread.id
               : path.startsWith("/v1/events")
                 ? event.event_id
-                : inbox.id;
+                : path.startsWith("/v1/webhooks")
+                  ? webhook.id
+                  : inbox.id;
           const ask = (path: string) => world().api(`${path}?nobody=1`, { method: method.toUpperCase(), headers });
           const { status, body } = await ask(path.replace("{id}", id));
           const where = `${method} ${path}`;

@@ -38,6 +38,7 @@ test("Every list has what is documented of it, field by field, and nothing else"
   const idOf = [
     ["/v1/threads", threads[0].id],
     ["/v1/events", events[0].event_id],
+    ["/v1/webhooks", (await world.api("/v1/webhooks")).body.data[0].id],
   ] as const;
   await receiver.request(1);
   while ((await world.api(`/v1/events/${events[0].event_id}/deliveries`)).body.data.length === 0);
@@ -48,6 +49,7 @@ test("Every list has what is documented of it, field by field, and nothing else"
     "/v1/inboxes/{id}/messages",
     "/v1/inboxes/{id}/threads",
     "/v1/threads/{id}/messages",
+    "/v1/webhooks/{id}/deliveries",
   ]);
   for (const [path, { responses }] of lists) {
     const id = idOf.find(([start]) => path.startsWith(start))?.[1] ?? inbox.id;

@@ -4,7 +4,7 @@ import { openDatabase, query } from "../../../src/database/db.ts";
 import { findActivity } from "../../../src/store/mail/search.ts";
 import { migrate } from "../../../src/store/migrate.ts";
 import type { Claim } from "../../../src/store/outbox/claims.ts";
-import { settleDeliveries } from "../../../src/store/outbox/deliveries.ts";
+import { settleDeliveries } from "../../../src/store/outbox/delivery-settlements.ts";
 import type { NewOutboxItem } from "../../../src/store/outbox/items.ts";
 import { kinds } from "../../../src/store/outbox/kinds.ts";
 import {
@@ -280,10 +280,10 @@ for (const engine of enginesHere()) {
 
     describe("A claim", () => {
       const settle = {
-        webhook: (subjectId: string, attempt: number, dueAt: Date | null) =>
-          settleDeliveries(under.db.work, [
-            { subjectId, attempt, dueAt, isForgiven: false, logged: null, disables: null },
-          ]),
+        webhook: async (subjectId: string, attempt: number, dueAt: Date | null) => {
+          const outcome = { isForgiven: false, logged: null, news: null };
+          return (await settleDeliveries(under.db.work, [{ subjectId, attempt, dueAt, ...outcome }])).inForce;
+        },
         relay: async (subjectId: string, attempt: number, dueAt: Date | null) => {
           const outcome = { at: after(0), eventId: "evt_0", status: null, providerMessageId: null, failure: null };
           return (await settleRelays(under.db.work, [{ subjectId, attempt, dueAt, ...outcome }])).inForce;
@@ -351,7 +351,7 @@ for (const engine of enginesHere()) {
         dueAt: after(1_800_000),
         isForgiven: false,
         logged: null,
-        disables: null,
+        news: null,
       }));
       await settleDeliveries(under.db.work, later);
       expect(await markLanesReady(under.db.work, "webhook", ["A"], 2)).toBe(2);

@@ -10,6 +10,7 @@ const idNames: Readonly<Record<string, string>> = {
   up_to_message_id: "msg",
   readUpToMessageId: "msg",
   eventId: "evt",
+  webhookId: "whk",
   after: "evt",
 };
 
@@ -38,7 +39,8 @@ export function knownThings(webhookUrl: string) {
     isKept: (id: string) => pools.get("inb")?.[0] === id,
     /** Takes what is new in an answer. */
     learn(body: string, chance: Chance): void {
-      for (const [id] of body.matchAll(/\b(?:inb|thr|msg|evt)_[0-9a-z]{26}\b/g)) remember(id.slice(0, 3), id, chance);
+      for (const [id] of body.matchAll(/\b(?:inb|thr|msg|evt|whk)_[0-9a-z]{26}\b/g))
+        remember(id.slice(0, 3), id, chance);
       for (const [address] of body.matchAll(/\b[a-z0-9.-]+@inbox\.localhost\b/g)) remember("address", address, chance);
       for (const [, link = ""] of body.matchAll(/\/v1\/attachments\/([^"]+)/g)) remember("link", link, chance);
     },

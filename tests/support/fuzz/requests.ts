@@ -94,7 +94,7 @@ function isAlias(name: string): boolean {
 }
 
 function realPath({ path }: ShownOperation, name: string, known: Known, chance: Chance): string | undefined {
-  const [, resource = ""] = /^\/v1\/(inbox|thread|message|event)/.exec(path) ?? [];
+  const [, resource = ""] = /^\/v1\/(inbox|thread|message|event|webhook)/.exec(path) ?? [];
   const real = known.named(name === "id" ? `${resource}Id` : name);
   return real === undefined || chance.is(0.05) ? undefined : String(real);
 }

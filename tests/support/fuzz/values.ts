@@ -8,12 +8,14 @@ export interface Known {
 }
 
 export interface ShownSchema extends DocumentedSchema {
+  anyOf?: ShownSchema[];
   properties?: Record<string, ShownSchema>;
   items?: ShownSchema;
   minimum?: number;
   maximum?: number;
   minLength?: number;
   maxLength?: number;
+  minItems?: number;
   pattern?: string;
   examples?: unknown[];
   default?: unknown;
@@ -23,18 +25,23 @@ export interface ShownSchema extends DocumentedSchema {
 export function goodValue(schema: ShownSchema, name: string, known: Known, chance: Chance): unknown {
   const real = known.named(name);
   if (real !== undefined && chance.is(0.9)) return real;
+  if (schema.anyOf !== undefined) return goodValue(chance.pick(schema.anyOf), name, known, chance);
   if (schema.enum !== undefined) return chance.pick(schema.enum);
   switch (schema.type) {
     case "object":
       return goodObject(schema, known, chance);
     case "array":
-      return Array.from({ length: chance.whole(0, 3) }, () => goodValue(schema.items ?? {}, name, known, chance));
+      return Array.from({ length: chance.whole(schema.minItems ?? 0, 3) }, () =>
+        goodValue(schema.items ?? {}, name, known, chance),
+      );
     case "boolean":
       return chance.is(0.5);
     case "integer":
       return edge(schema.minimum ?? -1_000_000, schema.maximum ?? 1_000_000, chance);
     case "string":
       return goodText(schema, chance);
+    case "null":
+      return null;
     default:
       return chance.pick(oddValues);
   }
@@ -59,7 +66,8 @@ function goodText({ minLength, maxLength = 40, pattern, examples = [] }: ShownSc
 
 /** Something that this schema does not take. */
 export function badValue(schema: ShownSchema, chance: Chance): unknown {
-  const wrongType = oddValues.filter((value) => !isOfType(schema.type, value));
+  const types = (schema.anyOf ?? [schema]).map(({ type }) => type);
+  const wrongType = oddValues.filter((value) => !types.some((type) => isOfType(type, value)));
   const { minimum, maximum, minLength, maxLength } = schema;
   return chance.pick([
     chance.pick(wrongType),
@@ -91,6 +99,7 @@ const oddValues: readonly unknown[] = [
 ];
 
 function isOfType(type: string | undefined, value: unknown): boolean {
+  if (type === "null") return value === null;
   if (type === "integer") return Number.isInteger(value);
   if (type === "array") return Array.isArray(value);
   if (type === "object") return typeof value === "object" && value !== null && !Array.isArray(value);

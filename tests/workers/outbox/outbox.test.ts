@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import pino from "pino";
 import { migrate } from "../../../src/store/migrate.ts";
 import type { ClaimedItem } from "../../../src/store/outbox/claims.ts";
-import { type DeliverySettlement, settleDeliveries } from "../../../src/store/outbox/deliveries.ts";
+import { type DeliverySettlement, settleDeliveries } from "../../../src/store/outbox/delivery-settlements.ts";
 import { kinds } from "../../../src/store/outbox/kinds.ts";
 import { claimReady, insertOutboxItems } from "../../../src/store/outbox/outbox.ts";
 import type { Job } from "../../../src/workers/outbox/job.ts";
@@ -24,7 +24,7 @@ describe.each(enginesHere())("Work of an outbox (%s)", (engine) => {
     ...{ free: () => 3, strangers: () => true, slots: () => 3 },
     ...{ enter: () => () => undefined, slotInMs: () => 0 },
   };
-  const done = { dueAt: null, isForgiven: false, logged: null, disables: null };
+  const done = { dueAt: null, isForgiven: false, logged: null, news: null };
 
   const keyOf = ({ subjectId, attempt }: ClaimedItem) => ({ subjectId, attempt });
 
@@ -45,7 +45,7 @@ describe.each(enginesHere())("Work of an outbox (%s)", (engine) => {
       claim: (claim) => claimReady(db, { ...claim, lanes: [{ lane: "A", slots: 3, lastInboxId: "" }] }),
       attempt: async (item) => ({ settlement: { ...keyOf(item), ...done }, leaving: "answered" }),
       failed: (item) => ({ ...keyOf(item), ...done }),
-      settle: (settlements) => settleDeliveries(db, settlements),
+      settle: async (settlements) => (await settleDeliveries(db, settlements)).inForce,
       ...own,
     };
     return outboxWorker({ db, now: () => at, random: Math.random, log: pino({ level: "silent" }), claimer: 1 }, job);

@@ -1,0 +1,38 @@
+import { type CursorPlace, cursorAtPlace } from "../../domain/cursor.ts";
+import { type DeliveryState, listEndpointDeliveries } from "../../store/events/endpoint-deliveries.ts";
+import type { Endpoint } from "../../store/events/endpoints.ts";
+import type { Deps } from "../deps.ts";
+
+export interface EndpointDeliveriesRequest {
+  endpoint: Endpoint;
+  before: CursorPlace | undefined;
+  limit: number;
+  state: DeliveryState | undefined;
+  /** What a cursor of this list belongs to. */
+  question: unknown;
+}
+
+/** How many events one page looks at. */
+const mostLookedAt = 1000;
+
+/** What became of events at an endpoint, the newest first. */
+export async function pageEndpointDeliveries({ db }: Deps, request: EndpointDeliveriesRequest) {
+  const { endpoint, before, limit, state, question } = request;
+  const { rows, lookedTo } = await listEndpointDeliveries(db.api, {
+    ...{ accountId: endpoint.accountId, endpointId: endpoint.isDefault ? null : endpoint.id },
+    before: before && { writtenBy: before.number, id: before.id },
+    ...{ state, limit: limit + 1, mostLookedAt },
+  });
+  const shown = rows.slice(0, limit);
+  const goesOnAt = rows.length > limit ? shown.at(-1) : lookedTo;
+  return {
+    data: shown.map(({ id, writtenBy: _place, type, lastAttemptAt, nextAttemptAt, ...row }) => ({
+      ...{ event_id: id, event: type, state: row.state, attempts: row.attempts },
+      lastAttemptAt: lastAttemptAt?.toISOString() ?? null,
+      ...{ lastStatus: row.lastStatus, lastError: row.lastError },
+      nextAttemptAt: nextAttemptAt?.toISOString() ?? null,
+    })),
+    nextCursor:
+      goesOnAt === undefined ? null : cursorAtPlace({ number: goesOnAt.writtenBy, id: goesOnAt.id }, question),
+  };
+}

@@ -1,0 +1,88 @@
+import { sql } from "drizzle-orm";
+import { type Db, query } from "../../database/db.ts";
+import type { events } from "../schema.ts";
+import type { EventPosition } from "./events.ts";
+import { endpointSubscribes, promiseId } from "./fan-out.ts";
+import { type Addressee, addressee, asked, tried } from "./redelivery.ts";
+import { isOfMessage, toldJoins } from "./told.ts";
+
+export type DeliveryState = "pending" | "delivered" | "failed" | "none";
+
+/** What became of an event at one endpoint. */
+export interface EndpointDelivery extends EventPosition {
+  type: (typeof events.$inferSelect)["type"];
+  state: DeliveryState;
+  attempts: number;
+  lastAttemptAt: Date | null;
+  lastStatus: number | null;
+  lastError: string | null;
+  nextAttemptAt: Date | null;
+}
+
+export interface EndpointDeliveryPage extends Addressee {
+  before: EventPosition | undefined;
+  state: DeliveryState | undefined;
+  limit: number;
+  /** How many events are looked at. */
+  mostLookedAt: number;
+}
+
+export interface ListedDeliveries {
+  rows: EndpointDelivery[];
+  /** The last event that was looked at, where there may be more behind it. */
+  lookedTo: EventPosition | undefined;
+}
+
+type Row = EndpointDelivery & { lookedAt: number; lookedToId: string | null; lookedToWrittenBy: string | null };
+
+/**
+ * Events of an account, the newest first, with what became of them at an endpoint: of those that it wants, and those that it was promised
+ * whether or not it wants them now. It goes back in the log, so what is written late changes nothing behind the cursor.
+ */
+export async function listEndpointDeliveries(
+  db: Db,
+  { before, state, limit, mostLookedAt, ...to }: EndpointDeliveryPage,
+): Promise<ListedDeliveries> {
+  const behind = before && sql`and (e.written_by, e.id) < (${before.writtenBy}::xid8, ${before.id}::text collate "C")`;
+  const rows = await query<Row>(
+    db,
+    sql`with ${asked(to)},
+        looked as materialized (
+          select e.* from events e where e.account_id = ${to.accountId} ${behind ?? sql``}
+          order by e.written_by desc, e.id desc limit ${mostLookedAt}
+        ),
+        tellable as materialized (
+          select e.*, m.automated is not null as is_automated from looked e ${toldJoins}
+          where m.id is not null or not (${isOfMessage})
+        ),
+        found as materialized (
+          select e.id, e.type, e.written_by, tried.attempts, last.attempted_at, last.status, last.error,
+            case when o.state = 'waiting' then o.due_at end as next_at,
+            case when o.subject_id is not null then 'pending' when tried.answered then 'delivered'
+              when tried.attempts > 0 then 'failed' else 'none' end as state
+          from tellable e cross join lateral ${addressee} w cross join lateral ${tried} tried
+          left join outbox o on o.subject_id = ${promiseId}
+          left join deliveries last on last.event_id = ${promiseId} and last.attempt = tried.attempts
+          where o.subject_id is not null or tried.attempts > 0 or ${endpointSubscribes}
+        ),
+        looked_to as (select id, written_by from looked order by written_by, id limit 1)
+        select (select count(*) from looked) as "lookedAt", (select id from looked_to) as "lookedToId",
+          (select written_by::text from looked_to) as "lookedToWrittenBy", shown.*
+        from (select) one left join (
+          select id, type, written_by::text as "writtenBy", state, attempts, attempted_at as "lastAttemptAt",
+            status as "lastStatus", error as "lastError", next_at as "nextAttemptAt"
+          from found where ${state ?? null}::text is null or state = ${state ?? null}
+          order by found.written_by desc, found.id desc limit ${limit}
+        ) shown on true
+        order by shown."writtenBy"::xid8 desc, shown.id desc`,
+  );
+  const [first] = rows;
+  const isAll = (first?.lookedAt ?? 0) < mostLookedAt;
+  const { lookedToId: id = null, lookedToWrittenBy: writtenBy = null } = first ?? {};
+  return {
+    rows: rows.flatMap(({ lookedAt: _at, lookedToId: _id, lookedToWrittenBy: _by, ...row }) =>
+      row.id === null ? [] : [row],
+    ),
+    lookedTo: isAll || id === null || writtenBy === null ? undefined : { id, writtenBy },
+  };
+}
