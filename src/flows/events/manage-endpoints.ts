@@ -123,7 +123,10 @@ export async function changeEndpoint(
     const isToTell = before.disabledAt === null && endpoint.disabledAt !== null;
     return { endpoint, isToTell, promised: isToTell ? await tellDisabled(deps, tx, endpoint, at) : [] };
   });
-  if (isToTell) deps.disabled?.("manual");
+  if (isToTell) {
+    deps.disabled?.("manual");
+    deps.news.tell([{ accountId }]);
+  }
   for (const kind of promised) deps.nudge(kind);
   return endpoint;
 }
