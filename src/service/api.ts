@@ -1,4 +1,6 @@
+import type { AccessTokens } from "../flows/account/access-tokens.ts";
 import type { Authenticator } from "../flows/account/authenticate.ts";
+import { refuseBeyondToken } from "../flows/account/token-reach.ts";
 import type { AttachmentLinks } from "../flows/read/attachment-links.ts";
 import { readiness } from "../flows/readiness.ts";
 import { emailSender } from "../flows/send/send-email.ts";
@@ -11,6 +13,7 @@ import { messages } from "../http/routes/messages.ts";
 import { type MetricsDeps, metrics, metricsPort } from "../http/routes/metrics.ts";
 import { send } from "../http/routes/send.ts";
 import { threads } from "../http/routes/threads.ts";
+import { tokens } from "../http/routes/tokens.ts";
 import { webhook } from "../http/routes/webhook.ts";
 import { webhooks as webhookEndpoints } from "../http/routes/webhooks.ts";
 import { httpApp } from "../http/shell/app.ts";
@@ -24,6 +27,7 @@ import type { Opening } from "./opening.ts";
 
 interface ApiParts {
   keys: Authenticator;
+  tokens: AccessTokens;
   links: AttachmentLinks;
   webhooks: WebhookClient;
   workers: Workers;
@@ -65,7 +69,7 @@ export async function openApi(opening: Opening, parts: ApiParts): Promise<OpenAp
 /** `numbers`: what is served of them by this port. */
 async function appOf(
   { config, deps, watch, opened }: Opening,
-  { keys, links, webhooks, workers, serviceId, baseUrl, doors }: ApiParts,
+  { keys, tokens: accessTokens, links, webhooks, workers, serviceId, baseUrl, doors }: ApiParts,
   numbers: MetricsDeps | undefined,
 ) {
   const files = await answerFiles({ directory: config.dataDir, randomBytes: deps.randomBytes });
@@ -77,6 +81,8 @@ async function appOf(
   return httpApp(
     {
       authenticate: keys.authenticate,
+      authenticateAddress: keys.authenticateAddress,
+      refuseBeyondToken: (account, asked) => refuseBeyondToken(deps, account, asked),
       health: async () => (doors.areOpen ? await isReady() : { ready: false, reason: "the listeners are not up yet" }),
       isDraining: () => doors.areClosing,
       serviceId,
@@ -95,6 +101,7 @@ async function appOf(
         messages(reading),
         threads(reading),
         events({ ...deps, links }),
+        tokens({ ...deps, tokens: accessTokens }),
         webhook(receivers),
         ...webhookEndpoints({
           ...receivers,

@@ -3,6 +3,7 @@ import type { Config } from "../config.ts";
 import { serveControl } from "../control/server.ts";
 import { type Database, openDatabase } from "../database/db.ts";
 import { idMaker } from "../domain/ids.ts";
+import { accessTokens } from "../flows/account/access-tokens.ts";
 import { authenticator } from "../flows/account/authenticate.ts";
 import { type FirstStart, seedFirstAccount } from "../flows/account/manage-accounts.ts";
 import type { Deps } from "../flows/deps.ts";
@@ -91,13 +92,16 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
   const opening: Opening = { config, deps, watch, opened };
 
   const firstStart = await seedFirstAccount(deps, config);
-  const keys = authenticator(deps);
+  const signingKey =
+    config.signingKey ?? (await findOrInsertSetting(db.api, "signing_key", deps.randomBytes(32).toHex()));
+  const tokens = await accessTokens(signingKey);
+  const keys = authenticator(deps, tokens);
   const receiving = openReceiving(opening);
   opened.push(await hearForgetSignals(db, keys, receiving.door.forget));
 
   let baseUrl = config.baseUrl ?? "";
   const links = await attachmentLinks({
-    signingKey: config.signingKey ?? (await findOrInsertSetting(db.api, "signing_key", deps.randomBytes(32).toHex())),
+    signingKey,
     ttlSeconds: config.attachmentUrlTtlSeconds,
     baseUrl: () => baseUrl,
   });
@@ -107,7 +111,7 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
 
   const doors = { areOpen: false, areClosing: false };
   const api = await openApi(opening, {
-    ...{ keys, links, webhooks, workers, doors },
+    ...{ keys, tokens, links, webhooks, workers, doors },
     numbers: served,
     serviceId: await findOrInsertSetting(db.api, serviceIdSetting, deps.randomBytes(8).toHex()),
     baseUrl: () => baseUrl,

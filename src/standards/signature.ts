@@ -1,7 +1,7 @@
 import { boundedMemory } from "../primitives/memory.ts";
 
 /**
- * What a secret proves: webhook signatures in two schemes, and the signature of an attachment link
+ * What a secret proves: webhook signatures in two schemes, the signature of an attachment link, and that of an access token
  * (contract §9, §10.1, §10.2). Keys are imported once and kept as values, since an import costs
  * more than a signature.
  */
@@ -124,10 +124,29 @@ export async function webhookFault({ headers, body, secret, now, toleranceSecond
  * The key of attachment links, derived from SIGNING_KEY by HKDF (RFC 5869), so that no other use of that key can
  * ever make a valid link. Salt and info are fixed: links outlive a restart.
  */
-export async function attachmentKey(signingKey: string): Promise<CryptoKey> {
+export function attachmentKey(signingKey: string): Promise<CryptoKey> {
+  return derivedKey(signingKey, "attachment link 1");
+}
+
+/** The key of access tokens, derived in the same way for this use alone. */
+export function tokenKey(signingKey: string): Promise<CryptoKey> {
+  return derivedKey(signingKey, "token");
+}
+
+/** The signature of a token's claims, as base64url without padding. */
+export async function tokenSignature(key: CryptoKey, claims: string): Promise<string> {
+  return (await hmac(key, claims)).toBase64({ alphabet: "base64url", omitPadding: true });
+}
+
+/** Whether the signature is ours, compared in constant time. `signature` is base64url. */
+export function isTokenSignature(key: CryptoKey, claims: string, signature: string): Promise<boolean> {
+  return hmacMatches(key, claims, Uint8Array.fromBase64(signature, { alphabet: "base64url" }));
+}
+
+async function derivedKey(signingKey: string, purpose: string): Promise<CryptoKey> {
   const material = await crypto.subtle.importKey("raw", utf8.encode(signingKey), "HKDF", false, ["deriveKey"]);
   return crypto.subtle.deriveKey(
-    { name: "HKDF", hash: "SHA-256", salt: utf8.encode("inboxd"), info: utf8.encode("attachment link 1") },
+    { name: "HKDF", hash: "SHA-256", salt: utf8.encode("inboxd"), info: utf8.encode(purpose) },
     material,
     { name: "HMAC", hash: "SHA-256", length: 256 },
     false,

@@ -18,7 +18,7 @@ export async function eventsDoor(db: Database, options: EventsDoorOptions = {}) 
   const deps = { ...world.deps, allowPrivateWebhooks, webhooksPerAccount };
   const app = httpApp(
     {
-      authenticate: (key) => (key.startsWith("acc_") ? { id: key, plan: "developer" } : undefined),
+      authenticate: (key) => (key.startsWith("acc_") ? { id: key, plan: "developer", keyId: "key_1" } : undefined),
       health: async () => ({ ready: true }),
       serviceId: "service-of-tests",
       isDraining: () => false,

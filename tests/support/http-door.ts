@@ -22,7 +22,7 @@ export function openDoor(own: Partial<HttpDeps> = {}, address: HttpAddress = { h
   const deps: HttpDeps = {
     authenticate: async (key) => {
       keysAsked.push(key);
-      return key === goodKey ? { id: "acc_1", plan: "free" } : undefined;
+      return key === goodKey ? { id: "acc_1", plan: "free", keyId: "key_1" } : undefined;
     },
     health: async () => ({ ready: true }),
     serviceId: "service-of-tests",

@@ -1,16 +1,24 @@
 import type { Plan } from "../../domain/limits.ts";
-import { passingMemory } from "../../primitives/memory.ts";
+import { longestInAddressMs, partsOfToken, type TokenClaims } from "../../domain/token.ts";
+import { boundedMemory, passingMemory } from "../../primitives/memory.ts";
 import { sha256Hex } from "../../standards/digest.ts";
-import { findAccountOfKey, markKeysUsed } from "../../store/account/accounts.ts";
+import { findAccountOfKey, findKeyHash, markKeysUsed } from "../../store/account/accounts.ts";
 import type { Deps } from "../deps.ts";
+import type { AccessTokens } from "./access-tokens.ts";
 
 export interface KeyHolder {
   id: string;
   plan: Plan;
+  keyId: string;
+  /** Where a token came in place of the key that it was made by: what it says. */
+  token?: TokenClaims;
 }
 
 export interface Authenticator {
-  authenticate: (apiKey: string) => Promise<KeyHolder | undefined>;
+  /** By an API key, or a token that was made by one. */
+  authenticate: (credential: string) => Promise<KeyHolder | undefined>;
+  /** By what may stand in an address: a token that ends within the hour, and never a key, since addresses are kept and shown everywhere. */
+  authenticateAddress: (token: string) => Promise<KeyHolder | undefined>;
   /** Forgets what is known of a key that was made or revoked, here or (by a notification) elsewhere. */
   forget: (hash: string) => void;
   /** While changes elsewhere can't be heard, nothing is remembered. */
@@ -25,16 +33,39 @@ const rememberedMs = 30_000;
 const unknownMs = 5_000;
 const mostRemembered = 10_000;
 
-export function authenticator(deps: Deps): Authenticator {
-  const remembered = passingMemory<string, KeyHolder & { keyId: string }>(mostRemembered);
+export function authenticator(deps: Deps, tokens?: Pick<AccessTokens, "read">): Authenticator {
+  const remembered = passingMemory<string, KeyHolder>(mostRemembered);
+  /** By the ids of keys: these never change, whatever becomes of a key. */
+  const hashes = boundedMemory<string, string>(mostRemembered);
   /** Hashes of what is nobody's key. Apart from the others, since any stranger can fill it. */
   const unknown = passingMemory<string, true>(mostRemembered);
   const lastUsed = new Map<string, Date>();
   let hears = false;
   let forgotten = 0;
 
-  async function authenticate(apiKey: string): Promise<KeyHolder | undefined> {
-    const hash = sha256Hex(apiKey);
+  async function authenticate(credential: string): Promise<KeyHolder | undefined> {
+    const parts = tokens === undefined ? undefined : partsOfToken(credential);
+    const token = parts && (await tokens?.read(parts, deps.now()));
+    // What is no token of ours may still be a key: operators choose their own words for API_KEY.
+    if (token === undefined) return holderOf(sha256Hex(credential));
+    const hash = await hashOf(token.keyId);
+    const holder = hash === undefined ? undefined : await holderOf(hash);
+    return holder && { ...holder, token };
+  }
+
+  async function authenticateAddress(credential: string): Promise<KeyHolder | undefined> {
+    const holder = await authenticate(credential);
+    const endsAt = holder?.token?.expiresAt.getTime();
+    return endsAt !== undefined && endsAt - deps.now().getTime() <= longestInAddressMs ? holder : undefined;
+  }
+
+  async function hashOf(keyId: string): Promise<string | undefined> {
+    const known = hashes.get(keyId) ?? (await findKeyHash(deps.db.api, keyId));
+    if (known !== undefined) hashes.set(keyId, known);
+    return known;
+  }
+
+  async function holderOf(hash: string): Promise<KeyHolder | undefined> {
     const now = deps.now();
     const nowMs = now.getTime();
     if (unknown.get(hash, nowMs)) return undefined;
@@ -60,6 +91,7 @@ export function authenticator(deps: Deps): Authenticator {
 
   return {
     authenticate,
+    authenticateAddress,
     forget(hash) {
       forgotten += 1;
       remembered.delete(hash);

@@ -28,5 +28,7 @@ export const examples = {
   webhookId: "whk_01km57j4m0eh7awf6pjemv2932",
   webhookUrl: "https://example.com/hooks/inboxd",
   secret: "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD4VOGAZ0ExAm=",
+  token:
+    "ibt_eyJ2IjoxLCJrZXkiOiJrZXlfMDFrbTU3ajRtMGVoN2F3ZjZwamVtdjI5MzAiLCJhY2Nlc3MiOiJyZWFkIiwiaW5ib3giOiJpbmJfMDFrbTU3ajRtMGVoN2F3ZjZwamVtdjI5MnoiLCJleHAiOjE3NzQwODg0MDB9.PN6XqmAdAChjEmTNJusiiRgcFpql3tgpKJ4Rd8KrqWo",
   requestId: "0197f4a2-7a3e-7c55-8d1e-2f0b6a9c4e10",
 } as const;

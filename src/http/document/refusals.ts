@@ -139,7 +139,7 @@ const meanings: Record<Reason, string> = {
   invalid_idempotency_key: "the header Idempotency-Key is not 1 to 255 visible ASCII characters",
   no_webhook_url: "no webhook URL is set",
   unauthorized: "the API key is missing, malformed, unknown or revoked",
-  forbidden: "this account may not do it",
+  forbidden: "a token may only read inboxes, mail and events",
   feature_requires_paid_plan: "the account's plan does not include it",
   invalid_signature: "the signature of the address is wrong",
   link_expired: "the address has expired",

@@ -2,6 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { notFound, Refusal } from "../../domain/errors.ts";
 import { isId } from "../../domain/ids.ts";
+import { refuseBeyondToken } from "../../flows/account/token-reach.ts";
 import type { Deps } from "../../flows/deps.ts";
 import { matchesEntityTag, parseRange } from "../../standards/byte-range.ts";
 import { attachmentDisposition, harmlessType } from "../../standards/content-disposition.ts";
@@ -84,6 +85,7 @@ async function permittedAttachment(deps: AttachmentDeps, request: Request, named
     const account = await authenticated(request, deps.authenticate);
     const attachment = await storedAttachment(deps, named);
     if (attachment.accountId !== account.id) throw notFound("attachment");
+    await refuseBeyondToken(deps, account, { method: request.method, path: `/v1/attachments/${named.message_id}` });
     return attachment;
   }
   const link = { messageId: named.message_id, filename: named.filename, expires: parameters.get("expires"), signature };

@@ -121,7 +121,7 @@ export function events(deps: EventDeps) {
     .get(
       "",
       async ({ account, query }) => {
-        const { include, ...subscription } = await askedSubscription(deps, account.id, query);
+        const { include, ...subscription } = await askedSubscription(deps, account, query);
         const after = await positionOf(deps, account.id, query.after);
         // Who asks as the first client did gets as many as there are, however far apart they lie.
         const isNarrowed =

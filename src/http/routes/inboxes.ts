@@ -146,7 +146,8 @@ export function inboxes(deps: Deps) {
     .get(
       "",
       async ({ account, query }) => {
-        const page = { accountId: account.id, externalId: query.externalId, limit: query.limit, offset: query.offset };
+        const { externalId, limit, offset } = query;
+        const page = { accountId: account.id, onlyId: account.token?.inboxId, externalId, limit, offset };
         const [data, total] = await Promise.all([listInboxes(deps.db.api, page), countInboxes(deps.db.api, page)]);
         return { data: data.map((inbox) => toInbox(inbox, mailDomain)), total };
       },

@@ -1,9 +1,11 @@
 import { Type } from "@sinclair/typebox";
 import { defaultEventTypes, eventTypes, isAskableType } from "../../domain/events/event-types.ts";
 import { type IncludeWord, includeWords, inOrder, type Subscription } from "../../domain/events/subscription.ts";
+import { reachedInboxes } from "../../flows/account/token-reach.ts";
 import type { Deps } from "../../flows/deps.ts";
 import { examples } from "../document/examples.ts";
 import { alsoNamed } from "../judging/also-named.ts";
+import type { Account } from "../shell/auth.ts";
 import { oneOf, text } from "../shell/models.ts";
 import { parameter, wrongParameter } from "../shell/parameters.ts";
 import { ownedInbox } from "./inboxes.ts";
@@ -56,15 +58,16 @@ export interface AskedSubscription extends Subscription {
   include: readonly IncludeWord[];
 }
 
-/** What the words of a query ask for. Every inbox that is named must be the caller's. */
+/** What the words of a query ask for. Every inbox that is named must be the caller's, and within its reach. */
 export async function askedSubscription(
   deps: Deps,
-  accountId: string,
+  account: Account,
   { types, inbox_id, automated, include }: SubscriptionWords,
 ): Promise<AskedSubscription> {
+  const named = inbox_id === undefined ? undefined : await ownedInboxes(deps, account.id, inbox_id);
   return {
     types: types === undefined ? defaultEventTypes : wordsOf(types),
-    inboxIds: inbox_id === undefined ? undefined : await ownedInboxes(deps, accountId, inbox_id),
+    inboxIds: reachedInboxes(account, named),
     automated: automated === undefined ? undefined : automated === "true",
     include: include === undefined ? [] : inOrder(wordsOf(include)),
   };

@@ -5,15 +5,16 @@ import type { Description } from "../document/openapi.ts";
 import { docsRedirects } from "../pages/docs-redirects.ts";
 import { favicon } from "../pages/favicon.ts";
 import { accessLog } from "./access-log.ts";
-import { type Account, type Authenticate, authenticated } from "./auth.ts";
+import { type Account, type AuthenticateStream, authenticated, authenticatedStream, eventStreamPath } from "./auth.ts";
 import { type BodyLimits, defaultBodyLimits, refuseDeclaredTooLarge } from "./body.ts";
 import { docs } from "./docs.ts";
 import { problemOf, refusalOf, unavailable } from "./errors.ts";
 import { type HealthDeps, health } from "./health.ts";
 import { requestId, requestIdHeader } from "./request-id.ts";
 
-export interface HttpDeps extends HealthDeps, Description {
-  authenticate: Authenticate;
+export interface HttpDeps extends HealthDeps, Description, AuthenticateStream {
+  /** Refuses what a token may not ask for. */
+  refuseBeyondToken?: (account: Account, asked: { method: string; path: string }) => Promise<void>;
   newRequestId(): string;
   log: Logger;
   bodyLimits?: BodyLimits;
@@ -78,9 +79,12 @@ export function api<const Prefix extends string>(prefix: Prefix, tag: string) {
 
 /** Asks for the key before every route that is mounted after it. */
 function guard(deps: HttpDeps) {
-  return new Elysia().derive({ as: "global" }, async ({ request, set }): Promise<Guarded> => {
+  return new Elysia().derive({ as: "global" }, async ({ request, path, set }): Promise<Guarded> => {
     if (deps.isDraining()) throw unavailable("the service is shutting down", { connection: "close" });
-    const account = await authenticated(request, deps.authenticate);
+    const account = await (path === eventStreamPath
+      ? authenticatedStream(request, deps)
+      : authenticated(request, deps.authenticate));
+    if (account.token !== undefined) await deps.refuseBeyondToken?.(account, { method: request.method, path });
     return { account, requestId: String(set.headers[requestIdHeader]) };
   });
 }

@@ -1,21 +1,51 @@
 import { Refusal } from "../../domain/errors.ts";
 import type { Plan } from "../../domain/limits.ts";
+import type { TokenClaims } from "../../domain/token.ts";
 
 /** Who calls, as the guard found it: the part of an account that the door needs. */
 export interface Account {
   readonly id: string;
   readonly plan: Plan;
+  readonly keyId: string;
+  /** What a token says that came in place of the key. */
+  readonly token?: TokenClaims;
 }
 
 /**
- * Finds the account of a key. It is asked for every request, with "" when no usable key came along, so that
+ * Finds the account of a key, or of a token that was made by one. It is asked for every request, with "" when no usable key came along, so that
  * all refusals take the same road and the same time.
  */
 export type Authenticate = (apiKey: string) => Account | undefined | Promise<Account | undefined>;
 
 /** The account of the request's Bearer key, or the one refusal there is (RFC 6750 §3). */
-export async function authenticated(request: Request, authenticate: Authenticate): Promise<Account> {
-  const account = await authenticate(bearerKey(request.headers.get("authorization")));
+export function authenticated(request: Request, authenticate: Authenticate): Promise<Account> {
+  return accountOf(bearerKey(request.headers.get("authorization")), authenticate);
+}
+
+/**
+ * The same at the two paths of streams, and at no others: browsers can give a stream no header, so the address may carry a token, which
+ * then decides alone.
+ */
+export function authenticatedStream(request: Request, ways: AuthenticateStream): Promise<Account> {
+  const inAddress = new URL(request.url).searchParams.get("token");
+  return inAddress === null
+    ? authenticated(request, ways.authenticate)
+    : accountOf(inAddress, ways.authenticateAddress ?? nobody);
+}
+
+export interface AuthenticateStream {
+  authenticate: Authenticate;
+  /** By what an address may carry in place of a key. */
+  authenticateAddress?: Authenticate;
+}
+
+const nobody: Authenticate = () => undefined;
+
+export const eventStreamPath = "/v1/events/stream";
+export const socketPath = "/v1/ws";
+
+async function accountOf(credential: string, authenticate: Authenticate): Promise<Account> {
+  const account = await authenticate(credential);
   if (account === undefined) throw unauthorized();
   return account;
 }

@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { type Db, query } from "../../database/db.ts";
+import { arrayOf, type Db, query } from "../../database/db.ts";
 import { type Selected, selected } from "../columns.ts";
 import { lockNumber } from "../locks.ts";
 import { insertNewRows, insertRow, recordSet } from "../rows.ts";
@@ -51,6 +51,21 @@ export async function findAccountOfKey(db: Db, hash: string): Promise<(Account &
         where k.hash = ${hash} and k.revoked_at is null`,
   );
   return account;
+}
+
+/** The hash of a key, also of one that is revoked. */
+export async function findKeyHash(db: Db, id: string): Promise<string | undefined> {
+  const [key] = await query<{ hash: string }>(db, sql`select hash from api_keys where id = ${id}`);
+  return key?.hash;
+}
+
+/** Those of these keys that are not revoked. */
+export async function listLivingKeys(db: Db, ids: readonly string[]): Promise<string[]> {
+  const living = await query<{ id: string }>(
+    db,
+    sql`select id from api_keys where id = any(${arrayOf("text", ids)}) and revoked_at is null`,
+  );
+  return living.map(({ id }) => id);
 }
 
 const shownKeyFields = selected(apiKeys, "k", [

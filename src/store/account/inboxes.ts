@@ -42,6 +42,8 @@ export async function listOwnInboxIds(db: Db, accountId: string, ids: readonly s
 
 export interface InboxPage {
   accountId: string;
+  /** The one inbox that who asks may see. */
+  onlyId?: string | undefined;
   externalId: string | undefined;
   limit: number;
   offset: number;
@@ -59,15 +61,16 @@ export function listInboxes(db: Db, page: InboxPage): Promise<Inbox[]> {
 export async function countInboxes(db: Db, page: InboxPage): Promise<number> {
   const [counted] = await query<{ total: number }>(
     db,
-    page.externalId === undefined
+    page.externalId === undefined && page.onlyId === undefined
       ? sql`select inbox_count as total from accounts where id = ${page.accountId}`
       : sql`select count(*) as total from inboxes i where ${livingOf(page)}`,
   );
   return counted?.total ?? 0;
 }
 
-function livingOf({ accountId, externalId }: InboxPage): SQL {
-  const ofAccount = sql`i.account_id = ${accountId} and i.deleted_at is null`;
+function livingOf({ accountId, onlyId, externalId }: InboxPage): SQL {
+  const living = sql`i.account_id = ${accountId} and i.deleted_at is null`;
+  const ofAccount = onlyId === undefined ? living : sql`${living} and i.id = ${onlyId}`;
   return externalId === undefined ? ofAccount : sql`${ofAccount} and i.external_id = ${externalId}`;
 }
 

@@ -1,0 +1,40 @@
+import { notFound, Refusal } from "../../domain/errors.ts";
+import type { TokenClaims } from "../../domain/token.ts";
+import { readByToken } from "../../domain/token-reach.ts";
+import { isOfInbox } from "../../store/account/inbox-reach.ts";
+import type { Deps } from "../deps.ts";
+
+/** Who asks: with a key, or with a token in its place. */
+export interface Caller {
+  token?: Pick<TokenClaims, "inboxId">;
+}
+
+/** Refuses what a token may not do, and answers for what it does not reach as if that were not there. Keys may do all. */
+export async function refuseBeyondToken(
+  { db }: Pick<Deps, "db">,
+  { token }: Caller,
+  { method, path }: { method: string; path: string },
+): Promise<void> {
+  if (token === undefined) return;
+  const asked = readByToken(method, path);
+  if (asked === "forbidden") {
+    throw new Refusal("forbidden", "Cannot do this: a token may only read inboxes, mail and events");
+  }
+  const { inboxId } = token;
+  if (asked === "all" || inboxId === undefined) return;
+  const { resource, id } = asked;
+  const table = resource === "attachment" ? "message" : resource;
+  const isWithin = table === "inbox" ? id === inboxId : await isOfInbox(db.api, table, id, inboxId);
+  if (!isWithin) throw notFound(resource);
+}
+
+/** Of these inboxes, or of all, what the caller reaches; what it does not reach is not there. */
+export function reachedInboxes(
+  { token }: Caller,
+  inboxIds: readonly string[] | undefined,
+): readonly string[] | undefined {
+  const only = token?.inboxId;
+  if (only === undefined) return inboxIds;
+  if (inboxIds?.some((id) => id !== only)) throw notFound("inbox");
+  return [only];
+}
