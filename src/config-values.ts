@@ -84,6 +84,21 @@ export function parseNameServers(text: string): Parsed<NameServer[]> {
     : "must be IP addresses with commas between them, each with its port where that is not 53";
 }
 
+/** Pages of these origins, or of all. */
+export type CorsOrigins = readonly string[] | "*";
+
+/** As browsers write them in \`Origin\`: what is compared with that must be the same to the letter. */
+export function parseOrigins(text: string): Parsed<CorsOrigins> {
+  if (text === "*") return { value: "*" };
+  const origins = text.split(",").map((part) => part.trim().replace(/\/$/, ""));
+  const areOrigins = origins.every(
+    (origin) => /^https?:$/.test(URL.parse(origin)?.protocol ?? "") && URL.parse(origin)?.origin === origin,
+  );
+  return areOrigins
+    ? { value: origins }
+    : "must be * or origins such as https://app.example.com, with commas between them";
+}
+
 export function parseSelector(text: string): Parsed<string> {
   return /^[a-z0-9](?:[a-z0-9.-]{0,61}[a-z0-9])?$/i.test(text)
     ? { value: text }

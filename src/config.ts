@@ -1,4 +1,5 @@
 import {
+  type CorsOrigins,
   type Environment,
   parseAddresses,
   parseBaseUrl,
@@ -6,6 +7,7 @@ import {
   parseDomain,
   parsedOutbound,
   parseNameServers,
+  parseOrigins,
   parseSchedule,
   parseSelector,
   parseToken,
@@ -66,6 +68,8 @@ export interface Config {
   eventRetentionDays: number;
   /** Waits and streams that may be open at this process. */
   listeners: ListenerLimits;
+  /** Undefined: pages of other origins may not ask. */
+  corsOrigins: CorsOrigins | undefined;
   /** A port of its own for metrics; 0 takes a free one. */
   metricsPort: number | undefined;
   /** What a reader of metrics must know. Without a port of their own it opens them on the API's. */
@@ -167,6 +171,7 @@ export function readConfig(env: Environment, isTerminal = false): Config {
     webhookDisableDays: integer("WEBHOOK_DISABLE_DAYS", 5, 0, 365),
     attachmentUrlTtlSeconds: integer("ATTACHMENT_URL_TTL", 900, 1, 7 * day),
     eventRetentionDays: integer("EVENT_RETENTION_DAYS", 30, 1, 3650),
+    corsOrigins: checked("CORS_ORIGINS", text("CORS_ORIGINS"), parseOrigins),
     listeners: {
       perAccount: integer("LISTENERS_PER_ACCOUNT", 1000, 1, 1_000_000),
       perProcess: integer("LISTENERS_PER_PROCESS", 10_000, 1, 1_000_000),
@@ -224,6 +229,7 @@ export function describeConfig(config: Config): Record<string, string | number> 
     WEBHOOK_DISABLE_DAYS: config.webhookDisableDays,
     ATTACHMENT_URL_TTL: config.attachmentUrlTtlSeconds,
     EVENT_RETENTION_DAYS: config.eventRetentionDays,
+    CORS_ORIGINS: config.corsOrigins === undefined ? "" : [config.corsOrigins].flat().join(","),
     LISTENERS_PER_ACCOUNT: config.listeners.perAccount,
     LISTENERS_PER_PROCESS: config.listeners.perProcess,
     METRICS_PORT: config.metricsPort ?? "",

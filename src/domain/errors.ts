@@ -37,6 +37,7 @@ export const statusOf = {
   address_taken: 409,
   address_reserved: 409,
   idempotency_in_progress: 409,
+  upgrade_required: 426,
   idempotency_key_reused: 422,
   invalid_webhook_url: 422,
   webhook_limit_reached: 422,

@@ -1,5 +1,6 @@
 import type { Database } from "../database/db.ts";
 import { remembered } from "../flows/remembered.ts";
+import { findLogLagSeconds } from "../store/events/feeds.ts";
 import { outboxKinds } from "../store/outbox/items.ts";
 import { listOutboxDepths, type OutboxDepth } from "../store/outbox/outbox-depth.ts";
 import type { Registry, Samples } from "./registry.ts";
@@ -12,6 +13,8 @@ const states = ["ready", "running", "waiting"] as const;
 /** What waits in the outbox, whether the database answers, and how full the way to it is. */
 export function watchDatabase(metrics: Registry, db: Database, now: () => Date): void {
   const depths = remembered(() => listOutboxDepths(db.api), countedEveryMs);
+
+  const lag = remembered(() => findLogLagSeconds(db.api), countedEveryMs);
 
   async function eachDepth(measure: (depth: OutboxDepth | undefined) => number): Promise<Samples> {
     const found = await depths();
@@ -33,6 +36,11 @@ export function watchDatabase(metrics: Registry, db: Database, now: () => Date):
   );
   metrics.gauge("inboxd_outbox_oldest_seconds", "Age of the oldest of them; 0 where there is none", () =>
     eachDepth((depth) => (depth === undefined ? 0 : Math.max(0, (now().getTime() - depth.oldestAt.getTime()) / 1000))),
+  );
+  metrics.gauge(
+    "inboxd_log_lag_seconds",
+    "For how long the log has held back its oldest event that is not shown yet, since an older transaction of the same Postgres runs; 0 where none is held back",
+    async () => [{ value: await lag() }],
   );
   metrics.gauge("inboxd_database_up", "1 when the database answered the last question, else 0", async () => [
     {

@@ -10,6 +10,7 @@ import type { WebhookClient, WebhookReply } from "../webhook/client.ts";
 import type { WorkerObserver } from "../workers/scheduler.ts";
 import { countingAutomated, type Receive } from "./automated-mail.ts";
 import type { Histogram, Registry } from "./registry.ts";
+import { type StreamObserver, streamObserver } from "./streams.ts";
 
 type Accept = MailDoor["accept"];
 type SendEmail = (request: SendRequest) => Promise<SendResult>;
@@ -25,6 +26,7 @@ export interface Watch {
   webhooks(client: WebhookClient): WebhookClient;
   smtp: SmtpObserver;
   workers: WorkerObserver;
+  streams: StreamObserver;
   /** Undefined: don't measure. */
   request: RequestObserver | undefined;
 }
@@ -38,6 +40,7 @@ export const unwatched: Watch = {
   webhooks: (client) => client,
   smtp: {},
   workers: {},
+  streams: {},
   request: undefined,
 };
 
@@ -54,6 +57,7 @@ export function watch(metrics: Registry): Watch {
     webhooks: watchedWebhooks(metrics),
     smtp: smtpObserver(metrics),
     workers: workerObserver(metrics),
+    streams: streamObserver(metrics),
     request: requestObserver(metrics),
   };
 }

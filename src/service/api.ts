@@ -1,6 +1,8 @@
 import type { AccessTokens } from "../flows/account/access-tokens.ts";
 import type { Authenticator } from "../flows/account/authenticate.ts";
 import { refuseBeyondToken } from "../flows/account/token-reach.ts";
+import type { StreamingDeps } from "../flows/events/event-stream.ts";
+import type { OpenStreams } from "../flows/events/open-streams.ts";
 import type { AttachmentLinks } from "../flows/read/attachment-links.ts";
 import { readiness } from "../flows/readiness.ts";
 import { emailSender } from "../flows/send/send-email.ts";
@@ -12,12 +14,16 @@ import { inboxes } from "../http/routes/inboxes.ts";
 import { messages } from "../http/routes/messages.ts";
 import { type MetricsDeps, metrics, metricsPort } from "../http/routes/metrics.ts";
 import { send } from "../http/routes/send.ts";
+import { socketRoute, socketSession } from "../http/routes/socket.ts";
+import { eventStream } from "../http/routes/stream.ts";
 import { threads } from "../http/routes/threads.ts";
 import { tokens } from "../http/routes/tokens.ts";
 import { webhook } from "../http/routes/webhook.ts";
 import { webhooks as webhookEndpoints } from "../http/routes/webhooks.ts";
 import { httpApp } from "../http/shell/app.ts";
-import { serveHttp } from "../http/shell/server.ts";
+import { corsApp } from "../http/shell/cors.ts";
+import { type HttpServer, serveHttp } from "../http/shell/server.ts";
+import { socketDoor } from "../http/shell/sockets.ts";
 import { timedApp } from "../http/shell/timed-app.ts";
 import { answerFiles } from "../store/mail/answer-files.ts";
 import { version } from "../version.ts";
@@ -29,6 +35,8 @@ interface ApiParts {
   keys: Authenticator;
   tokens: AccessTokens;
   links: AttachmentLinks;
+  streaming: StreamingDeps;
+  streams: OpenStreams;
   webhooks: WebhookClient;
   workers: Workers;
   /** What is served of the metrics, if anybody wants them. */
@@ -43,7 +51,7 @@ export interface OpenApi {
   url: URL;
   /** Where metrics are read, if they are. */
   metricsUrl: URL | undefined;
-  /** Lets requests in flight end. */
+  /** Ends streams, and lets requests in flight end. */
   stop(graceMs: number): Promise<void>;
 }
 
@@ -51,25 +59,53 @@ export interface OpenApi {
 export async function openApi(opening: Opening, parts: ApiParts): Promise<OpenApi> {
   const { config, deps, watch, opened } = opening;
   const numbers = parts.numbers && { ...parts.numbers, token: config.metricsToken };
-  const app = await appOf(opening, parts, config.metricsPort === undefined ? numbers : undefined);
+  const idle: Idle = {
+    mayTakeLong: (request) => http.mayTakeLong(request),
+    endsSoon: (request) => http.endsSoon(request),
+  };
+  const door = doorOf(opening, parts);
+  const app = await appOf(opening, parts, door, idle, config.metricsPort === undefined ? numbers : undefined);
   const timed = watch.request === undefined ? app : timedApp(app, watch.request);
-  const http = serveHttp(timed, { hostname: config.host, port: config.port }, deps.log);
+  const shared = config.corsOrigins === undefined ? timed : corsApp(timed, config.corsOrigins);
+  const sockets = socketDoor({
+    ...door,
+    newSession: (account) => socketSession({ ...deps, streaming: parts.streaming, open: parts.streams }, account),
+  });
+  const http: HttpServer = serveHttp(shared, { hostname: config.host, port: config.port }, deps.log, sockets);
+  const stop = async (graceMs: number) => {
+    await Promise.all([parts.streams.endAll(), http.stop(graceMs)]);
+  };
   opened.push(() => http.stop(0));
   if (http.url === undefined) throw new Error("Cannot start: the API has no address");
-  if (numbers === undefined) return { url: http.url, metricsUrl: undefined, stop: http.stop };
+  if (numbers === undefined) return { url: http.url, metricsUrl: undefined, stop };
 
   const ownPort =
     config.metricsPort === undefined
       ? undefined
       : serveHttp(metricsPort(numbers), { hostname: config.host, port: config.metricsPort }, deps.log);
   opened.push(() => ownPort?.stop(0));
-  return { url: http.url, metricsUrl: new URL("/metrics", ownPort?.url ?? http.url), stop: http.stop };
+  return { url: http.url, metricsUrl: new URL("/metrics", ownPort?.url ?? http.url), stop };
 }
+
+/** What the app and the door of sockets ask alike. */
+function doorOf({ deps }: Opening, { keys, doors }: ApiParts) {
+  return {
+    authenticate: keys.authenticate,
+    authenticateAddress: keys.authenticateAddress,
+    isDraining: () => doors.areClosing,
+    newRequestId: () => deps.randomBytes(12).toHex(),
+    log: deps.log,
+  };
+}
+
+type Idle = Pick<HttpServer, "mayTakeLong" | "endsSoon">;
 
 /** `numbers`: what is served of them by this port. */
 async function appOf(
   { config, deps, watch, opened }: Opening,
-  { keys, tokens: accessTokens, links, webhooks, workers, serviceId, baseUrl, doors }: ApiParts,
+  { keys, tokens: accessTokens, links, streaming, streams, webhooks, workers, serviceId, baseUrl, doors }: ApiParts,
+  door: ReturnType<typeof doorOf>,
+  idle: Idle,
   numbers: MetricsDeps | undefined,
 ) {
   const files = await answerFiles({ directory: config.dataDir, randomBytes: deps.randomBytes });
@@ -80,14 +116,10 @@ async function appOf(
   const isReady = readiness(deps.db);
   return httpApp(
     {
-      authenticate: keys.authenticate,
-      authenticateAddress: keys.authenticateAddress,
+      ...door,
       refuseBeyondToken: (account, asked) => refuseBeyondToken(deps, account, asked),
       health: async () => (doors.areOpen ? await isReady() : { ready: false, reason: "the listeners are not up yet" }),
-      isDraining: () => doors.areClosing,
       serviceId,
-      newRequestId: () => deps.randomBytes(12).toHex(),
-      log: deps.log,
       version,
       tells: eventKinds,
       get baseUrl() {
@@ -101,6 +133,8 @@ async function appOf(
         messages(reading),
         threads(reading),
         events({ ...deps, links }),
+        eventStream({ ...deps, streaming, open: streams, ...idle }),
+        socketRoute(),
         tokens({ ...deps, tokens: accessTokens }),
         webhook(receivers),
         ...webhookEndpoints({

@@ -20,6 +20,7 @@ import type { Workers } from "../workers/scheduler.ts";
 import { openApi } from "./api.ts";
 import { type Closers, closers } from "./closers.ts";
 import { hearForgetSignals } from "./hearing.ts";
+import { openStreaming, openStreamKeeper } from "./listening.ts";
 import type { Opening } from "./opening.ts";
 import { certificateOf, openReceiving, openSmtp } from "./receiving.ts";
 import { openWebhooks } from "./sending.ts";
@@ -97,7 +98,8 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
   const tokens = await accessTokens(signingKey);
   const keys = authenticator(deps, tokens);
   const receiving = openReceiving(opening);
-  opened.push(await hearForgetSignals(db, keys, receiving.door.forget));
+  const streams = openStreamKeeper(opening, counted);
+  opened.push(await hearForgetSignals(db, { keys, streams, forgetAddress: receiving.door.forget }));
 
   let baseUrl = config.baseUrl ?? "";
   const links = await attachmentLinks({
@@ -105,13 +107,14 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
     ttlSeconds: config.attachmentUrlTtlSeconds,
     baseUrl: () => baseUrl,
   });
+  const streaming = openStreaming(opening, links);
   const webhooks = openWebhooks(opening);
   const workers = await openWorkers(opening, { receiving, webhooks, links });
   nudge = workers.nudge;
 
   const doors = { areOpen: false, areClosing: false };
   const api = await openApi(opening, {
-    ...{ keys, tokens, links, webhooks, workers, doors },
+    ...{ keys, tokens, links, streaming, streams, webhooks, workers, doors },
     numbers: served,
     serviceId: await findOrInsertSetting(db.api, serviceIdSetting, deps.randomBytes(8).toHex()),
     baseUrl: () => baseUrl,

@@ -73,7 +73,8 @@ async function wholeEvents(
   });
 }
 
-function eventBytes(event: ListedEvent, include: readonly IncludeWord[]): number {
+/** So many octets of bodies it brings to a page. */
+export function eventBytes(event: ListedEvent, include: readonly IncludeWord[]): number {
   const { longBody, bodyText, htmlBytes, attachmentCount } = event;
   const text = longBody ?? utf8Length(bodyText ?? "");
   const html = include.includes("html") || include.includes("extracted") ? (htmlBytes ?? 0) : 0;

@@ -150,6 +150,7 @@ const meanings: Record<Reason, string> = {
   address_taken: "the address is taken",
   address_reserved: "the address is reserved",
   idempotency_in_progress: "the first request with this key still runs",
+  upgrade_required: "only a WebSocket is spoken to here",
   idempotency_key_reused: "the key was used for another request",
   invalid_webhook_url: "the URL is not one that events may go to",
   webhook_limit_reached: "the account has as many webhook endpoints as it may have",

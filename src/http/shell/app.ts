@@ -5,7 +5,14 @@ import type { Description } from "../document/openapi.ts";
 import { docsRedirects } from "../pages/docs-redirects.ts";
 import { favicon } from "../pages/favicon.ts";
 import { accessLog } from "./access-log.ts";
-import { type Account, type AuthenticateStream, authenticated, authenticatedStream, eventStreamPath } from "./auth.ts";
+import {
+  type Account,
+  type AuthenticateStream,
+  authenticated,
+  authenticatedStream,
+  eventStreamPath,
+  socketPath,
+} from "./auth.ts";
 import { type BodyLimits, defaultBodyLimits, refuseDeclaredTooLarge } from "./body.ts";
 import { docs } from "./docs.ts";
 import { problemOf, refusalOf, unavailable } from "./errors.ts";
@@ -81,7 +88,7 @@ export function api<const Prefix extends string>(prefix: Prefix, tag: string) {
 function guard(deps: HttpDeps) {
   return new Elysia().derive({ as: "global" }, async ({ request, path, set }): Promise<Guarded> => {
     if (deps.isDraining()) throw unavailable("the service is shutting down", { connection: "close" });
-    const account = await (path === eventStreamPath
+    const account = await (path === eventStreamPath || path === socketPath
       ? authenticatedStream(request, deps)
       : authenticated(request, deps.authenticate));
     if (account.token !== undefined) await deps.refuseBeyondToken?.(account, { method: request.method, path });

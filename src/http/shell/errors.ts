@@ -116,6 +116,7 @@ export const titles: Record<(typeof statusOf)[keyof typeof statusOf], string> = 
   413: "Content Too Large",
   415: "Unsupported Media Type",
   422: "Unprocessable Content",
+  426: "Upgrade Required",
   429: "Too Many Requests",
   500: "Internal Server Error",
   503: "Service Unavailable",

@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import { within } from "../../primitives/within.ts";
 import { loggable } from "./loggable.ts";
+import { type SocketDoor, type SocketSession, socketHandlers, upgraded } from "./sockets.ts";
 import type { Fetching } from "./timed-app.ts";
 
 /** Where to listen: an address of the network, or a socket in the file system (the operator's own channel). */
@@ -9,14 +10,24 @@ export type HttpAddress = { hostname: string; port: number } | { unix: string };
 export interface HttpServer {
   /** With the port that was taken when 0 was asked for; `undefined` on a socket of the file system. */
   readonly url: URL | undefined;
+  /** A request may be without an answer for as long as it takes. */
+  mayTakeLong(request: Request): void;
+  /** Whoever takes nothing of the answer for a few seconds more is cut off. */
+  endsSoon(request: Request): void;
   /** Ends listening and closes idle connections at once, lets requests in flight end, cuts off after `graceMs`. */
   stop(graceMs: number): Promise<void>;
 }
 
 /** Serves the app. Throws at once when the address is taken. */
-export function serveHttp(app: Fetching, address: HttpAddress, log: Logger): HttpServer {
+export function serveHttp(app: Fetching, address: HttpAddress, log: Logger, sockets?: SocketDoor): HttpServer {
+  // What Bun knows of a request it knows of the one that it gave.
+  const asReceived = new WeakMap<Request, Request>();
   const shared = {
-    fetch: (request: Request) => app.fetch(withAbsoluteUrl(request)),
+    fetch(request: Request, bun: Bun.Server<SocketSession>) {
+      const whole = withAbsoluteUrl(request, asReceived);
+      return sockets?.isAskedFor(whole) ? upgraded(request, bun, sockets.admit(whole)) : app.fetch(whole);
+    },
+    websocket: socketHandlers,
     // What is thrown inside the app is answered there; this is for what not even its error hook could take.
     error: (error: Error) => {
       log.error({ error: loggable(error) }, "request failed: nothing could answer it");
@@ -34,6 +45,8 @@ export function serveHttp(app: Fetching, address: HttpAddress, log: Logger): Htt
       : Bun.serve({ ...shared, ...address, reusePort: false, idleTimeout: idleTimeoutSeconds });
   return {
     url: "unix" in address ? undefined : server.url,
+    mayTakeLong: (request) => server.timeout(asReceived.get(request) ?? request, 0),
+    endsSoon: (request) => server.timeout(asReceived.get(request) ?? request, lastSeconds),
     async stop(graceMs) {
       await within(graceMs, server.stop(false), () => undefined);
       await server.stop(true);
@@ -41,13 +54,17 @@ export function serveHttp(app: Fetching, address: HttpAddress, log: Logger): Htt
   };
 }
 
-/** Longer than any answer takes to begin: Bun's 10 s would cut off a send that waits for its twin. */
+/** Longer than an answer takes to begin, unless it waits for mail: Bun's 10 s would cut off a send that waits for its twin. */
 const idleTimeoutSeconds = 60;
+const lastSeconds = 10;
 
 /**
  * Without a Host that names one (HTTP/1.0, as old health checkers speak, or an empty field) Bun's url is the path
  * alone, where Elysia looks for the path behind the host.
  */
-function withAbsoluteUrl(request: Request): Request {
-  return request.url.startsWith("/") ? new Request(`http://localhost${request.url}`, request) : request;
+function withAbsoluteUrl(request: Request, asReceived: WeakMap<Request, Request>): Request {
+  if (!request.url.startsWith("/")) return request;
+  const whole = new Request(`http://localhost${request.url}`, request);
+  asReceived.set(whole, request);
+  return whole;
 }

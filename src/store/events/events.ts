@@ -75,6 +75,16 @@ export async function listEvents(db: Db, page: EventPage): Promise<ListedEvents>
   return { events, lookedTo: first?.lookedTo ?? null, isBounded: first?.looked === lookAt };
 }
 
+/** Those of these events that are part of the log, in its order: each as the log finds it. */
+export function listEventsByIds(db: Db, ids: readonly string[]): Promise<ListedEvent[]> {
+  return query<ListedEvent>(
+    db,
+    sql`select e.id, ${toldFields} from events e ${toldJoins}
+        where e.id = any(${arrayOf("text", ids)}) and ${isShown} and (m.id is not null or not ${isOfMessage})
+        order by e.written_by, e.id`,
+  );
+}
+
 /** The events of the account or of the inboxes, whatever they are, in order: of an index for each. */
 function inOrder(page: EventPage): SQL {
   const { inboxIds, lookAt } = page;

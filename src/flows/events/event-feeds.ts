@@ -1,0 +1,197 @@
+import { comparePlaces, type LogPlace, startOfLog } from "../../domain/events/log-place.ts";
+import { paced } from "../../primitives/paced.ts";
+import { listFeedNews, listLastOfLog } from "../../store/events/feeds.ts";
+import type { Deps } from "../deps.ts";
+import { type FeedRing, feedRing } from "./feed-ring.ts";
+import { type WriteEvents, type WrittenMemory, writtenMemories } from "./written-events.ts";
+
+/** The end of one account's log, as this process reads it for all who follow it. */
+export interface EventFeed {
+  readonly accountId: string;
+  readonly ring: FeedRing;
+  readonly written: WrittenMemory;
+}
+
+export interface Following {
+  feed: EventFeed;
+  leave(): void;
+}
+
+/**
+ * A process has one reader of logs, whoever follows them: woken by commits, and each second anyway, it reads all accounts that have
+ * something new in one statement.
+ */
+export interface EventFeeds {
+  /** Calls back when there is more in the ring, until who follows leaves. */
+  follow(accountId: string, onEvents: () => void): Promise<Following>;
+  stop(): void;
+}
+
+export interface FeedDeps extends Pick<Deps, "db" | "news" | "log"> {
+  write: WriteEvents;
+  /** Told of each statement that reads logs. */
+  observe?: { feedRead?(): void };
+  nowMs?: () => number;
+}
+
+/** So many of an account's last events are at hand. */
+const mostInRing = 1_000;
+/** Of them so many are read when somebody begins to listen: who was here before the process was restarted goes on from these. */
+const atFirst = 200;
+const atOnce = 500;
+const everyMs = 1_000;
+/** A flood of commits is one statement for each of these. */
+const pauseMs = 10;
+/** How soon it is looked again for what an older transaction holds back: at first, and at most. */
+const heldBackMs = { least: 5, most: 500 };
+
+const budget = { accountBytes: 8 << 20, processBytes: 64 << 20, freshMs: 60_000 };
+
+export function eventFeeds({
+  db,
+  news,
+  log,
+  write,
+  observe = {},
+  nowMs = () => performance.now(),
+}: FeedDeps): EventFeeds {
+  const feeds = new Map<string, { begun: Promise<Fed>; followers: number }>();
+  const open = new Set<Fed>();
+  const woken = new Set<Fed>();
+  const newMemory = writtenMemories(write, budget, nowMs);
+  const rounds = paced(pauseMs, () => void readWoken());
+  let isReading = false;
+  let heldMs = heldBackMs.least;
+  let heldTimer: ReturnType<typeof setTimeout> | undefined;
+
+  const everySecond = setInterval(() => {
+    for (const feed of open) woken.add(feed);
+    rounds.ask();
+  }, everyMs);
+
+  function wake(feed: Fed): void {
+    if (!open.has(feed)) return;
+    woken.add(feed);
+    rounds.ask();
+  }
+
+  async function readWoken(): Promise<void> {
+    if (isReading || woken.size === 0) return;
+    isReading = true;
+    const reading = new Map(Array.from(woken, (feed) => [feed.accountId, feed]));
+    woken.clear();
+    try {
+      await read(reading);
+    } catch (error) {
+      // It is looked again each second.
+      log.debug({ error: error instanceof Error ? error.name : typeof error }, "the log was not read");
+    } finally {
+      isReading = false;
+      if (woken.size > 0) rounds.ask();
+    }
+  }
+
+  async function read(reading: ReadonlyMap<string, Fed>): Promise<void> {
+    const heads = Array.from(reading.values(), ({ accountId, ring: { head } }) => ({ accountId, ...placeOf(head) }));
+    const { events, heldBack } = await listFeedNews(db.api, heads, atOnce);
+    observe.feedRead?.();
+    const byAccount = Map.groupBy(events, ({ accountId }) => accountId);
+    for (const [accountId, found] of byAccount) {
+      const feed = reading.get(accountId);
+      if (feed === undefined || !open.has(feed)) continue;
+      feed.ring.add(found);
+      if (found.length === atOnce) woken.add(feed);
+      for (const onEvents of feed.followers) onEvents();
+    }
+    lookAgainSoon(
+      heldBack.flatMap((accountId) => reading.get(accountId) ?? []),
+      byAccount.size > 0,
+    );
+  }
+
+  /** Nobody tells when the transaction that holds events back has ended. */
+  function lookAgainSoon(held: readonly Fed[], hasMoved: boolean): void {
+    if (held.length === 0 || hasMoved) heldMs = heldBackMs.least;
+    if (held.length === 0) return;
+    clearTimeout(heldTimer);
+    heldTimer = setTimeout(() => held.forEach(wake), heldMs);
+    heldMs = Math.min(heldMs * 2, heldBackMs.most);
+  }
+
+  async function begin(accountId: string): Promise<Fed> {
+    let feed: Fed | undefined;
+    let isToBeWoken = false;
+    const stopListening = news.listen(accountId, () => {
+      if (feed === undefined) isToBeWoken = true;
+      else wake(feed);
+    });
+    try {
+      const last = await listLastOfLog(db.api, accountId, atFirst + 1);
+      // One more than is kept tells what they stand behind.
+      const ring = feedRing(placeOf(last.length > atFirst ? (last.shift() ?? startOfLog) : startOfLog), mostInRing);
+      ring.add(last);
+      feed = { accountId, ring, written: newMemory(), followers: new Set(), stopListening };
+    } catch (error) {
+      stopListening();
+      throw error;
+    }
+    open.add(feed);
+    if (isToBeWoken) wake(feed);
+    return feed;
+  }
+
+  function end(feed: Fed): void {
+    feed.stopListening();
+    feed.written.forgetAll();
+    open.delete(feed);
+    woken.delete(feed);
+    feeds.delete(feed.accountId);
+  }
+
+  return {
+    async follow(accountId, onEvents) {
+      const known = feeds.get(accountId) ?? { begun: begin(accountId), followers: 0 };
+      feeds.set(accountId, known);
+      known.followers += 1;
+      const feed = await known.begun.catch((error) => {
+        if (feeds.get(accountId) === known) feeds.delete(accountId);
+        throw error;
+      });
+      // The same function may follow twice.
+      const own = () => onEvents();
+      feed.followers.add(own);
+      let isFollowing = true;
+      return {
+        feed,
+        leave() {
+          if (!isFollowing) return;
+          isFollowing = false;
+          feed.followers.delete(own);
+          known.followers -= 1;
+          if (known.followers === 0) end(feed);
+        },
+      };
+    },
+    stop() {
+      clearInterval(everySecond);
+      clearTimeout(heldTimer);
+      rounds.stop();
+      open.clear();
+      woken.clear();
+    },
+  };
+}
+
+interface Fed extends EventFeed {
+  followers: Set<() => void>;
+  stopListening(): void;
+}
+
+function placeOf({ id, writtenBy }: LogPlace): LogPlace {
+  return { id, writtenBy };
+}
+
+/** The later one of two. */
+export function laterPlace(one: LogPlace, other: LogPlace): LogPlace {
+  return placeOf(comparePlaces(one, other) < 0 ? other : one);
+}

@@ -1,0 +1,52 @@
+import { comparePlaces, type LogPlace } from "../../domain/events/log-place.ts";
+import type { FeedEvent } from "../../store/events/feeds.ts";
+
+/**
+ * The end of a log: all events behind the floor, up to the head, each with a number that it keeps. Events say what they are and not what
+ * they tell, so a ring is small however large its mail is.
+ */
+export interface FeedRing {
+  /** How far the log has been read. */
+  readonly head: LogPlace;
+  readonly floor: LogPlace;
+  /** Undefined before the floor and behind the head. */
+  at(number: number): FeedEvent | undefined;
+  /** The number of the first event behind a place, which may yet be to come; undefined for a place before the floor. */
+  numberBehind(place: LogPlace): number | undefined;
+  add(events: readonly FeedEvent[]): void;
+}
+
+export function feedRing(start: LogPlace, most: number): FeedRing {
+  let floor = start;
+  let first = 0;
+  let events: FeedEvent[] = [];
+
+  return {
+    get head() {
+      return events.at(-1) ?? floor;
+    },
+    get floor() {
+      return floor;
+    },
+    at: (number) => events[number - first],
+    numberBehind(place) {
+      if (comparePlaces(place, floor) < 0) return undefined;
+      let [from, to] = [0, events.length];
+      while (from < to) {
+        const middle = (from + to) >> 1;
+        if (comparePlaces(events[middle] ?? floor, place) > 0) to = middle;
+        else from = middle + 1;
+      }
+      return first + from;
+    },
+    add(more) {
+      events.push(...more);
+      // An eighth at a time: to move all of them for each event would cost more than the event.
+      if (events.length <= most + (most >> 3)) return;
+      const gone = events.length - most;
+      floor = events[gone - 1] ?? floor;
+      first += gone;
+      events = events.slice(gone);
+    },
+  };
+}

@@ -1,0 +1,213 @@
+import { Elysia } from "elysia";
+import { Refusal } from "../../domain/errors.ts";
+import { defaultEventTypes, everyEvent } from "../../domain/events/event-types.ts";
+import { placeName } from "../../domain/events/log-place.ts";
+import { inOrder } from "../../domain/events/subscription.ts";
+import { reachedInboxes } from "../../flows/account/token-reach.ts";
+import type { Deps } from "../../flows/deps.ts";
+import { type EventStream, placeNamed, type StreamingDeps, streamEvents } from "../../flows/events/event-stream.ts";
+import type { Wanted } from "../../flows/events/follow-events.ts";
+import type { EndReason, OpenStreams } from "../../flows/events/open-streams.ts";
+import { api } from "../shell/app.ts";
+import { type Account, socketPath } from "../shell/auth.ts";
+import { refusalOf } from "../shell/errors.ts";
+import type { Socket, SocketSession } from "../shell/sockets.ts";
+import { ownedInbox } from "./inboxes.ts";
+import { parseSocketMessage, type SubscribeMessage } from "./socket-messages.ts";
+
+export interface SocketDeps extends Deps {
+  streaming: StreamingDeps;
+  open: Pick<OpenStreams, "keep">;
+}
+
+/** What a client is told when it is sent away. */
+const closeCodes = {
+  shutting_down: 1001,
+  unauthorized: 4001,
+  expired: 4001,
+  unknown_place: 4004,
+  too_many_listeners: 4008,
+  slow: 4009,
+  too_much_said: 4029,
+} as const;
+
+const mostUnsentBytes = 64 << 10;
+const longestMessage = 4 << 10;
+const messagesAtOnce = { count: 30, withinMs: 10_000 };
+/** Who has not answered two pings is not there any more. */
+const mostPings = 2;
+
+/** Who comes without an upgrade; what is one is taken in front of the app (shell/sockets.ts). */
+export function socketRoute() {
+  return new Elysia().use(
+    api(socketPath, "Events").get(
+      "",
+      () => {
+        throw new Refusal("upgrade_required", "Cannot answer: only a WebSocket is spoken to here", {
+          headers: { upgrade: "websocket", connection: "Upgrade" },
+        });
+      },
+      { detail: { hide: true } },
+    ),
+  );
+}
+
+/** One client at `GET /v1/ws`, which changes what it is told as it goes (docs/streams.md). */
+export function socketSession(deps: SocketDeps, account: Account): SocketSession {
+  let socket: Socket | undefined;
+  let forget: (() => void) | undefined;
+  let stream: EventStream | undefined;
+  let wanted: Wanted = { types: [], inboxIds: [], automated: undefined, include: [] };
+  let unanswered = 0;
+  let lastUnsent = 0;
+  const saidAtMs: number[] = [];
+  /** One message is dealt with after the other. */
+  let dealing: Promise<void> = Promise.resolve();
+
+  function say(message: object): void {
+    socket?.send(JSON.stringify(message));
+  }
+
+  function close(reason: keyof typeof closeCodes): void {
+    const closing = socket;
+    leave();
+    closing?.close(closeCodes[reason], reason);
+  }
+
+  function leave(): void {
+    socket = undefined;
+    stream?.close();
+    forget?.();
+  }
+
+  function sayAnswer(type: "subscribed" | "unsubscribed"): void {
+    say({
+      type,
+      inbox_ids: wanted.inboxIds ?? null,
+      event_types: wanted.types.includes(everyEvent) ? null : wanted.types,
+      last_event_id: stream === undefined ? null : placeName(stream.place),
+    });
+  }
+
+  async function subscribe(message: SubscribeMessage): Promise<void> {
+    const after = message.last_event_id ?? undefined;
+    if (after !== undefined && stream !== undefined) {
+      throw new Refusal("validation_error", 'Cannot subscribe: "last_event_id" belongs to the first subscription');
+    }
+    const more = await wantedBy(deps, account, message);
+    const next = stream === undefined ? more : together(wanted, more, message.automated !== undefined);
+    if (stream !== undefined) {
+      stream.change(next);
+    } else {
+      const place = await placeNamed(deps.streaming, account.id, after);
+      const begun = await streamEvents(
+        deps.streaming,
+        { accountId: account.id, after: place, wanted: next },
+        {
+          hasRoom: () => socket !== undefined && socket.unsentBytes() < mostUnsentBytes,
+          write: (event) => socket?.send(event.json),
+        },
+      );
+      if (socket === undefined) return begun.close();
+      stream = begun;
+    }
+    wanted = next;
+    sayAnswer("subscribed");
+    stream.pump();
+  }
+
+  function unsubscribe(ids: readonly string[] | null | undefined): void {
+    if (ids !== undefined && ids !== null && wanted.inboxIds === undefined) {
+      throw new Refusal("validation_error", "Cannot unsubscribe from single inboxes: all are subscribed to");
+    }
+    const left = wanted.inboxIds?.filter((id) => ids?.includes(id) === false) ?? [];
+    wanted = { ...wanted, inboxIds: left, types: left.length === 0 ? [] : wanted.types };
+    stream?.change(wanted);
+    sayAnswer("unsubscribed");
+    stream?.pump();
+  }
+
+  async function deal(text: string | Uint8Array): Promise<void> {
+    if (socket === undefined) return;
+    try {
+      const message = parseSocketMessage(text);
+      if (message.type === "ping") say({ type: "pong" });
+      else if (message.type === "subscribe") await subscribe(message);
+      else unsubscribe(message.inbox_ids);
+    } catch (error) {
+      const refusal = refusalOf({ error, method: "GET", path: socketPath, request_id: "" }, deps.log);
+      if (refusal.reason === "not_found" && refusal.details.extra?.resource === "event") return close("unknown_place");
+      say({ type: "error", code: refusal.reason, message: refusal.message });
+    }
+  }
+
+  function saysTooMuch(message: string | Uint8Array): boolean {
+    const nowMs = performance.now();
+    saidAtMs.push(nowMs);
+    if (saidAtMs.length > messagesAtOnce.count + 1) saidAtMs.shift();
+    const isTooOften = saidAtMs.length > messagesAtOnce.count && nowMs - (saidAtMs[0] ?? 0) < messagesAtOnce.withinMs;
+    return isTooOften || Buffer.byteLength(message) > longestMessage;
+  }
+
+  return {
+    opened(opened) {
+      socket = opened;
+      try {
+        forget = deps.open.keep("ws", {
+          caller: account,
+          isStalled() {
+            const unsent = opened.unsentBytes();
+            const isStalled = unsent >= mostUnsentBytes && unsent >= lastUnsent;
+            lastUnsent = unsent;
+            return isStalled;
+          },
+          rest: () => stream?.rest(),
+          beat() {
+            if (unanswered >= mostPings) return opened.cutOff();
+            unanswered += 1;
+            opened.ping();
+          },
+          end: (reason: EndReason) => close(reason),
+        });
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        close("too_many_listeners");
+      }
+    },
+    received(message) {
+      if (socket === undefined) return;
+      if (saysTooMuch(message)) return close("too_much_said");
+      dealing = dealing.then(() => deal(message));
+    },
+    drained: () => stream?.pump(),
+    ponged() {
+      unanswered = 0;
+    },
+    closed: leave,
+  };
+}
+
+async function wantedBy(deps: SocketDeps, account: Account, asked: SubscribeMessage): Promise<Wanted> {
+  const named = asked.inbox_ids ?? undefined;
+  for (const id of named ?? []) await ownedInbox(deps, account.id, id);
+  return {
+    types: asked.event_types === null ? [everyEvent] : (asked.event_types ?? defaultEventTypes),
+    inboxIds: reachedInboxes(account, named && [...new Set(named)]),
+    automated: asked.automated ?? undefined,
+    include: inOrder(asked.include ?? []),
+  };
+}
+
+/** Subscriptions add up; of robots the last word counts. */
+function together(before: Wanted, more: Wanted, saysOfRobots: boolean): Wanted {
+  const wasNothing = before.types.length === 0;
+  return {
+    types: [...new Set([...before.types, ...more.types])],
+    inboxIds:
+      more.inboxIds === undefined || (before.inboxIds === undefined && !wasNothing)
+        ? undefined
+        : [...new Set([...(before.inboxIds ?? []), ...more.inboxIds])],
+    automated: saysOfRobots ? more.automated : before.automated,
+    include: inOrder([...before.include, ...more.include]),
+  };
+}
