@@ -1,4 +1,4 @@
-import { claimsText, parseClaims, type TokenClaims, type TokenParts, tokenPrefix } from "../../domain/token.ts";
+import { claimsText, parseClaims, type TokenClaims, type TokenParts, tokenPrefix } from "../../domain/access/token.ts";
 import { isTokenSignature, tokenKey, tokenSignature } from "../../standards/signature.ts";
 
 /** Tokens that stand nowhere: what they say is true because we signed it. */

@@ -1,5 +1,5 @@
+import { longestInAddressMs, partsOfToken, type TokenClaims } from "../../domain/access/token.ts";
 import type { Plan } from "../../domain/limits.ts";
-import { longestInAddressMs, partsOfToken, type TokenClaims } from "../../domain/token.ts";
 import { boundedMemory, passingMemory } from "../../primitives/memory.ts";
 import { sha256Hex } from "../../standards/digest.ts";
 import { findAccountOfKey, findKeyHash, markKeysUsed } from "../../store/account/accounts.ts";

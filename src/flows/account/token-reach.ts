@@ -1,6 +1,6 @@
+import type { TokenClaims } from "../../domain/access/token.ts";
+import { readByToken } from "../../domain/access/token-reach.ts";
 import { notFound, Refusal } from "../../domain/errors.ts";
-import type { TokenClaims } from "../../domain/token.ts";
-import { readByToken } from "../../domain/token-reach.ts";
 import { isOfInbox } from "../../store/account/inbox-reach.ts";
 import type { Deps } from "../deps.ts";
 

@@ -1,3 +1,4 @@
+import type { Db } from "../../database/db.ts";
 import { comparePlaces, type LogPlace, startOfLog } from "../../domain/events/log-place.ts";
 import { paced } from "../../primitives/paced.ts";
 import { listFeedNews, listLastOfLog } from "../../store/events/feeds.ts";
@@ -47,104 +48,35 @@ const heldBackMs = { least: 5, most: 500 };
 
 const budget = { accountBytes: 8 << 20, processBytes: 64 << 20, freshMs: 60_000 };
 
-export function eventFeeds({
-  db,
-  news,
-  log,
-  write,
-  observe = {},
-  nowMs = () => performance.now(),
-}: FeedDeps): EventFeeds {
+export function eventFeeds(deps: FeedDeps): EventFeeds {
+  const { db, news, nowMs = () => performance.now() } = deps;
   const feeds = new Map<string, { begun: Promise<Fed>; followers: number }>();
-  const open = new Set<Fed>();
-  const woken = new Set<Fed>();
-  const newMemory = writtenMemories(write, budget, nowMs);
-  const rounds = paced(pauseMs, () => void readWoken());
-  let isReading = false;
-  let heldMs = heldBackMs.least;
-  let heldTimer: ReturnType<typeof setTimeout> | undefined;
-
-  const everySecond = setInterval(() => {
-    for (const feed of open) woken.add(feed);
-    rounds.ask();
-  }, everyMs);
-
-  function wake(feed: Fed): void {
-    if (!open.has(feed)) return;
-    woken.add(feed);
-    rounds.ask();
-  }
-
-  async function readWoken(): Promise<void> {
-    if (isReading || woken.size === 0) return;
-    isReading = true;
-    const reading = new Map(Array.from(woken, (feed) => [feed.accountId, feed]));
-    woken.clear();
-    try {
-      await read(reading);
-    } catch (error) {
-      // It is looked again each second.
-      log.debug({ error: error instanceof Error ? error.name : typeof error }, "the log was not read");
-    } finally {
-      isReading = false;
-      if (woken.size > 0) rounds.ask();
-    }
-  }
-
-  async function read(reading: ReadonlyMap<string, Fed>): Promise<void> {
-    const heads = Array.from(reading.values(), ({ accountId, ring: { head } }) => ({ accountId, ...placeOf(head) }));
-    const { events, heldBack } = await listFeedNews(db.api, heads, atOnce);
-    observe.feedRead?.();
-    const byAccount = Map.groupBy(events, ({ accountId }) => accountId);
-    for (const [accountId, found] of byAccount) {
-      const feed = reading.get(accountId);
-      if (feed === undefined || !open.has(feed)) continue;
-      feed.ring.add(found);
-      if (found.length === atOnce) woken.add(feed);
-      for (const onEvents of feed.followers) onEvents();
-    }
-    lookAgainSoon(
-      heldBack.flatMap((accountId) => reading.get(accountId) ?? []),
-      byAccount.size > 0,
-    );
-  }
-
-  /** Nobody tells when the transaction that holds events back has ended. */
-  function lookAgainSoon(held: readonly Fed[], hasMoved: boolean): void {
-    if (held.length === 0 || hasMoved) heldMs = heldBackMs.least;
-    if (held.length === 0) return;
-    clearTimeout(heldTimer);
-    heldTimer = setTimeout(() => held.forEach(wake), heldMs);
-    heldMs = Math.min(heldMs * 2, heldBackMs.most);
-  }
+  const newMemory = writtenMemories(deps.write, budget, nowMs);
+  const reader = logReader(deps);
 
   async function begin(accountId: string): Promise<Fed> {
     let feed: Fed | undefined;
     let isToBeWoken = false;
     const stopListening = news.listen(accountId, () => {
       if (feed === undefined) isToBeWoken = true;
-      else wake(feed);
+      else reader.wake(feed);
     });
     try {
-      const last = await listLastOfLog(db.api, accountId, atFirst + 1);
-      // One more than is kept tells what they stand behind.
-      const ring = feedRing(placeOf(last.length > atFirst ? (last.shift() ?? startOfLog) : startOfLog), mostInRing);
-      ring.add(last);
+      const ring = await ringOf(db.api, accountId);
       feed = { accountId, ring, written: newMemory(), followers: new Set(), stopListening };
     } catch (error) {
       stopListening();
       throw error;
     }
-    open.add(feed);
-    if (isToBeWoken) wake(feed);
+    reader.open.add(feed);
+    if (isToBeWoken) reader.wake(feed);
     return feed;
   }
 
   function end(feed: Fed): void {
     feed.stopListening();
     feed.written.forgetAll();
-    open.delete(feed);
-    woken.delete(feed);
+    reader.open.delete(feed);
     feeds.delete(feed.accountId);
   }
 
@@ -172,14 +104,98 @@ export function eventFeeds({
         },
       };
     },
+    stop: reader.stop,
+  };
+}
+
+/** Reads what is new in the logs of all feeds that are open. */
+function logReader({ db, log, observe = {} }: FeedDeps) {
+  const open = new Set<Fed>();
+  const woken = new Set<Fed>();
+  const rounds = paced(pauseMs, () => void readWoken());
+  const held = lookingAgain((feeds) => feeds.forEach(wake));
+  let isReading = false;
+
+  const everySecond = setInterval(() => {
+    for (const feed of open) woken.add(feed);
+    rounds.ask();
+  }, everyMs);
+
+  function wake(feed: Fed): void {
+    woken.add(feed);
+    rounds.ask();
+  }
+
+  async function readWoken(): Promise<void> {
+    if (isReading || woken.size === 0) return;
+    isReading = true;
+    const stillOpen = [...woken].filter((feed) => open.has(feed));
+    const reading = new Map(stillOpen.map((feed) => [feed.accountId, feed]));
+    woken.clear();
+    try {
+      if (reading.size > 0) await read(reading);
+    } catch (error) {
+      // It is looked again each second.
+      log.debug({ error: error instanceof Error ? error.name : typeof error }, "the log was not read");
+    } finally {
+      isReading = false;
+      if (woken.size > 0) rounds.ask();
+    }
+  }
+
+  async function read(reading: ReadonlyMap<string, Fed>): Promise<void> {
+    const heads = Array.from(reading.values(), ({ accountId, ring: { head } }) => ({ accountId, ...placeOf(head) }));
+    const { events, heldBack } = await listFeedNews(db.api, heads, atOnce);
+    observe.feedRead?.();
+    const byAccount = Map.groupBy(events, ({ accountId }) => accountId);
+    for (const [accountId, found] of byAccount) {
+      const feed = reading.get(accountId);
+      if (feed === undefined || !open.has(feed)) continue;
+      feed.ring.add(found);
+      if (found.length === atOnce) woken.add(feed);
+      for (const onEvents of feed.followers) onEvents();
+    }
+    held.look(
+      heldBack.flatMap((accountId) => reading.get(accountId) ?? []),
+      byAccount.size > 0,
+    );
+  }
+
+  return {
+    open,
+    wake,
     stop() {
       clearInterval(everySecond);
-      clearTimeout(heldTimer);
+      held.stop();
       rounds.stop();
       open.clear();
-      woken.clear();
     },
   };
+}
+
+/** Nobody tells when the transaction that holds events back has ended: so it is looked, soon at first and then less often. */
+function lookingAgain(look: (feeds: readonly Fed[]) => void) {
+  let waitMs = heldBackMs.least;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  return {
+    look(held: readonly Fed[], hasMoved: boolean): void {
+      if (held.length === 0 || hasMoved) waitMs = heldBackMs.least;
+      if (held.length === 0) return;
+      clearTimeout(timer);
+      timer = setTimeout(() => look(held), waitMs);
+      waitMs = Math.min(waitMs * 2, heldBackMs.most);
+    },
+    stop: () => clearTimeout(timer),
+  };
+}
+
+/** One event more than is kept tells what the others stand behind. */
+async function ringOf(db: Db, accountId: string): Promise<FeedRing> {
+  const last = await listLastOfLog(db, accountId, atFirst + 1);
+  const floor = last.length > atFirst ? last.shift() : undefined;
+  const ring = feedRing(placeOf(floor ?? startOfLog), mostInRing);
+  ring.add(last);
+  return ring;
 }
 
 interface Fed extends EventFeed {

@@ -1,3 +1,4 @@
+import type { Db } from "../../database/db.ts";
 import { comparePlaces, type LogPlace } from "../../domain/events/log-place.ts";
 import { type IncludeWord, type Subscription, wants } from "../../domain/events/subscription.ts";
 import { type FeedEvent, listFeedNews } from "../../store/events/feeds.ts";
@@ -63,7 +64,7 @@ export function follower(deps: FollowDeps, feed: EventFeed, from: LogPlace, firs
         return "go on";
       }
       const found = written.find(event.id, wanted.include);
-      if (found === undefined) return written.write(idsFrom(number), wanted.include);
+      if (found === undefined) return written.write(unwrittenFrom(feed, number, wanted), wanted.include);
       if (found instanceof Promise) return found;
       pass(event);
       if (found !== "gone") return found;
@@ -78,30 +79,14 @@ export function follower(deps: FollowDeps, feed: EventFeed, from: LogPlace, firs
     if (number !== undefined) number += 1;
   }
 
-  /** Of this event of the ring, and of those behind it that are wanted and not written yet. */
-  function idsFrom(start: number): string[] {
-    const ids: string[] = [];
-    for (let at = start; ids.length < writtenTogether; at += 1) {
-      const event = feed.ring.at(at);
-      if (event === undefined) break;
-      if (wants(wanted, event) && feed.written.find(event.id, wanted.include) === undefined) ids.push(event.id);
-    }
-    return ids;
-  }
-
   async function readPage(): Promise<void> {
     const asked = wanted;
     const from = place;
     const giveBack = await deps.turns.take();
     try {
-      const { floor } = feed.ring;
-      const { accountId } = feed;
-      const { events } = await listFeedNews(deps.db.api, [{ accountId, ...from }], lookedAt);
+      const read = await readLog(deps.db.api, feed, from);
       if (asked !== wanted || from !== place) return giveBack();
-      const last = events.at(-1) ?? from;
-      // Where there is no more, the log was complete up to where the ring began before.
-      const end = events.length < lookedAt ? laterPlace(last, floor) : laterPlace(last, from);
-      page = { events: events.filter((event) => wants(asked, event)), taken: 0, written: [], end, giveBack };
+      page = { ...read, events: read.events.filter((event) => wants(asked, event)), taken: 0, written: [], giveBack };
     } catch (error) {
       giveBack();
       throw error;
@@ -144,6 +129,29 @@ export function follower(deps: FollowDeps, feed: EventFeed, from: LogPlace, firs
     },
     rest,
   };
+}
+
+/** Of this event of the ring, and of those behind it that are wanted and not written yet. */
+function unwrittenFrom({ ring, written }: EventFeed, start: number, wanted: Wanted): string[] {
+  const ids: string[] = [];
+  for (let at = start; ids.length < writtenTogether; at += 1) {
+    const event = ring.at(at);
+    if (event === undefined) break;
+    if (wants(wanted, event) && written.find(event.id, wanted.include) === undefined) ids.push(event.id);
+  }
+  return ids;
+}
+
+async function readLog(
+  db: Db,
+  { accountId, ring }: EventFeed,
+  from: LogPlace,
+): Promise<Pick<LogPage, "events" | "end">> {
+  // The log is complete up to where the ring begins, so where it has no more that is where the ring takes over.
+  const { floor } = ring;
+  const { events } = await listFeedNews(db, [{ accountId, ...from }], lookedAt);
+  const last = laterPlace(events.at(-1) ?? from, from);
+  return { events, end: events.length < lookedAt ? laterPlace(last, floor) : last };
 }
 
 /** Events of the log that are wanted, of which the next few are written. */

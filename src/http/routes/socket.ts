@@ -7,7 +7,7 @@ import { reachedInboxes } from "../../flows/account/token-reach.ts";
 import type { Deps } from "../../flows/deps.ts";
 import { type EventStream, placeNamed, type StreamingDeps, streamEvents } from "../../flows/events/event-stream.ts";
 import type { Wanted } from "../../flows/events/follow-events.ts";
-import type { EndReason, OpenStreams } from "../../flows/events/open-streams.ts";
+import type { OpenStreams } from "../../flows/events/open-streams.ts";
 import { api } from "../shell/app.ts";
 import { type Account, socketPath } from "../shell/auth.ts";
 import { refusalOf } from "../shell/errors.ts";
@@ -56,17 +56,12 @@ export function socketRoute() {
 export function socketSession(deps: SocketDeps, account: Account): SocketSession {
   let socket: Socket | undefined;
   let forget: (() => void) | undefined;
-  let stream: EventStream | undefined;
-  let wanted: Wanted = { types: [], inboxIds: [], automated: undefined, include: [] };
   let unanswered = 0;
   let lastUnsent = 0;
-  const saidAtMs: number[] = [];
+  const saysTooOften = paceOf(messagesAtOnce);
+  const subscribed = subscriptions(deps, account, () => socket);
   /** One message is dealt with after the other. */
   let dealing: Promise<void> = Promise.resolve();
-
-  function say(message: object): void {
-    socket?.send(JSON.stringify(message));
-  }
 
   function close(reason: keyof typeof closeCodes): void {
     const closing = socket;
@@ -76,77 +71,22 @@ export function socketSession(deps: SocketDeps, account: Account): SocketSession
 
   function leave(): void {
     socket = undefined;
-    stream?.close();
+    subscribed.close();
     forget?.();
-  }
-
-  function sayAnswer(type: "subscribed" | "unsubscribed"): void {
-    say({
-      type,
-      inbox_ids: wanted.inboxIds ?? null,
-      event_types: wanted.types.includes(everyEvent) ? null : wanted.types,
-      last_event_id: stream === undefined ? null : placeName(stream.place),
-    });
-  }
-
-  async function subscribe(message: SubscribeMessage): Promise<void> {
-    const after = message.last_event_id ?? undefined;
-    if (after !== undefined && stream !== undefined) {
-      throw new Refusal("validation_error", 'Cannot subscribe: "last_event_id" belongs to the first subscription');
-    }
-    const more = await wantedBy(deps, account, message);
-    const next = stream === undefined ? more : together(wanted, more, message.automated !== undefined);
-    if (stream !== undefined) {
-      stream.change(next);
-    } else {
-      const place = await placeNamed(deps.streaming, account.id, after);
-      const begun = await streamEvents(
-        deps.streaming,
-        { accountId: account.id, after: place, wanted: next },
-        {
-          hasRoom: () => socket !== undefined && socket.unsentBytes() < mostUnsentBytes,
-          write: (event) => socket?.send(event.json),
-        },
-      );
-      if (socket === undefined) return begun.close();
-      stream = begun;
-    }
-    wanted = next;
-    sayAnswer("subscribed");
-    stream.pump();
-  }
-
-  function unsubscribe(ids: readonly string[] | null | undefined): void {
-    if (ids !== undefined && ids !== null && wanted.inboxIds === undefined) {
-      throw new Refusal("validation_error", "Cannot unsubscribe from single inboxes: all are subscribed to");
-    }
-    const left = wanted.inboxIds?.filter((id) => ids?.includes(id) === false) ?? [];
-    wanted = { ...wanted, inboxIds: left, types: left.length === 0 ? [] : wanted.types };
-    stream?.change(wanted);
-    sayAnswer("unsubscribed");
-    stream?.pump();
   }
 
   async function deal(text: string | Uint8Array): Promise<void> {
     if (socket === undefined) return;
     try {
       const message = parseSocketMessage(text);
-      if (message.type === "ping") say({ type: "pong" });
-      else if (message.type === "subscribe") await subscribe(message);
-      else unsubscribe(message.inbox_ids);
+      if (message.type === "ping") say(socket, { type: "pong" });
+      else if (message.type === "subscribe") await subscribed.more(message);
+      else subscribed.less(message.inbox_ids ?? undefined);
     } catch (error) {
       const refusal = refusalOf({ error, method: "GET", path: socketPath, request_id: "" }, deps.log);
-      if (refusal.reason === "not_found" && refusal.details.extra?.resource === "event") return close("unknown_place");
-      say({ type: "error", code: refusal.reason, message: refusal.message });
+      if (refusal.details.extra?.resource === "event") close("unknown_place");
+      else say(socket, { type: "error", code: refusal.reason, message: refusal.message });
     }
-  }
-
-  function saysTooMuch(message: string | Uint8Array): boolean {
-    const nowMs = performance.now();
-    saidAtMs.push(nowMs);
-    if (saidAtMs.length > messagesAtOnce.count + 1) saidAtMs.shift();
-    const isTooOften = saidAtMs.length > messagesAtOnce.count && nowMs - (saidAtMs[0] ?? 0) < messagesAtOnce.withinMs;
-    return isTooOften || Buffer.byteLength(message) > longestMessage;
   }
 
   return {
@@ -161,13 +101,13 @@ export function socketSession(deps: SocketDeps, account: Account): SocketSession
             lastUnsent = unsent;
             return isStalled;
           },
-          rest: () => stream?.rest(),
+          rest: subscribed.rest,
           beat() {
             if (unanswered >= mostPings) return opened.cutOff();
             unanswered += 1;
             opened.ping();
           },
-          end: (reason: EndReason) => close(reason),
+          end: close,
         });
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
@@ -176,14 +116,87 @@ export function socketSession(deps: SocketDeps, account: Account): SocketSession
     },
     received(message) {
       if (socket === undefined) return;
-      if (saysTooMuch(message)) return close("too_much_said");
-      dealing = dealing.then(() => deal(message));
+      if (saysTooOften() || Buffer.byteLength(message) > longestMessage) close("too_much_said");
+      else dealing = dealing.then(() => deal(message));
     },
-    drained: () => stream?.pump(),
+    drained: subscribed.pump,
     ponged() {
       unanswered = 0;
     },
     closed: leave,
+  };
+}
+
+/** What one client has subscribed to, which adds up, and the stream that tells it. */
+function subscriptions(deps: SocketDeps, account: Account, socketNow: () => Socket | undefined) {
+  let stream: EventStream | undefined;
+  let wanted: Wanted = { types: [], inboxIds: [], automated: undefined, include: [] };
+
+  function answer(type: "subscribed" | "unsubscribed"): void {
+    say(socketNow(), {
+      type,
+      inbox_ids: wanted.inboxIds ?? null,
+      event_types: wanted.types.includes(everyEvent) ? null : wanted.types,
+      last_event_id: stream === undefined ? null : placeName(stream.place),
+    });
+  }
+
+  async function begin(after: string | undefined, first: Wanted): Promise<EventStream> {
+    const place = await placeNamed(deps.streaming, account.id, after);
+    const outlet = {
+      hasRoom: () => (socketNow()?.unsentBytes() ?? mostUnsentBytes) < mostUnsentBytes,
+      write: ({ json }: { json: string }) => socketNow()?.send(json),
+    };
+    return streamEvents(deps.streaming, { accountId: account.id, after: place, wanted: first }, outlet);
+  }
+
+  return {
+    async more(message: SubscribeMessage): Promise<void> {
+      const after = message.last_event_id ?? undefined;
+      if (after !== undefined && stream !== undefined) {
+        throw new Refusal("validation_error", 'Cannot subscribe: "last_event_id" belongs to the first subscription');
+      }
+      const asked = await wantedBy(deps, account, message);
+      const next = together(wanted, asked, message.automated !== undefined);
+      if (stream === undefined) {
+        const begun = await begin(after, next);
+        if (socketNow() === undefined) return begun.close();
+        stream = begun;
+      } else {
+        stream.change(next);
+      }
+      wanted = next;
+      answer("subscribed");
+      stream.pump();
+    },
+    less(ids: readonly string[] | undefined): void {
+      if (ids !== undefined && wanted.inboxIds === undefined) {
+        throw new Refusal("validation_error", "Cannot unsubscribe from single inboxes: all are subscribed to");
+      }
+      const left = wanted.inboxIds?.filter((id) => ids?.includes(id) === false) ?? [];
+      wanted = { ...wanted, inboxIds: left, types: left.length === 0 ? [] : wanted.types };
+      stream?.change(wanted);
+      answer("unsubscribed");
+      stream?.pump();
+    },
+    pump: () => stream?.pump(),
+    rest: () => stream?.rest(),
+    close: () => stream?.close(),
+  };
+}
+
+function say(socket: Socket | undefined, message: object): void {
+  socket?.send(JSON.stringify(message));
+}
+
+/** Whether this is one more than there may be within so long. */
+function paceOf({ count, withinMs }: { count: number; withinMs: number }): () => boolean {
+  const atMs: number[] = [];
+  return () => {
+    const nowMs = performance.now();
+    atMs.push(nowMs);
+    if (atMs.length <= count) return false;
+    return nowMs - (atMs.shift() ?? 0) < withinMs;
   };
 }
 

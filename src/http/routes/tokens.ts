@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { tokenEnd, tokenSeconds } from "../../domain/token.ts";
+import { tokenEnd, tokenSeconds } from "../../domain/access/token.ts";
 import type { AccessTokens } from "../../flows/account/access-tokens.ts";
 import type { Deps } from "../../flows/deps.ts";
 import { examples } from "../document/examples.ts";

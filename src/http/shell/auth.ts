@@ -1,6 +1,6 @@
+import type { TokenClaims } from "../../domain/access/token.ts";
 import { Refusal } from "../../domain/errors.ts";
 import type { Plan } from "../../domain/limits.ts";
-import type { TokenClaims } from "../../domain/token.ts";
 
 /** Who calls, as the guard found it: the part of an account that the door needs. */
 export interface Account {

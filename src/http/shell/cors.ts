@@ -9,8 +9,8 @@ const allowedMethods = "GET, HEAD, POST, PUT, PATCH, DELETE";
 
 /** Every header that an answer of the API names: a test holds the document against it. */
 export const exposedHeaders = [
-  ...["Allow", "Content-Disposition", "Content-Range", "ETag", "Idempotent-Replayed", "Location", "Retry-After"],
-  ...["WWW-Authenticate", "X-Request-Id"],
+  ...["Allow", "Content-Disposition", "Content-Range", "ETag", "Idempotent-Replayed", "Location", "RateLimit"],
+  ...["RateLimit-Policy", "Retry-After", "WWW-Authenticate", "X-Request-Id"],
 ];
 
 const rememberedSeconds = 7_200;

@@ -1,4 +1,4 @@
-import { isId } from "./ids.ts";
+import { isId } from "../ids.ts";
 
 /**
  * What a token lets its holder do: never more than the key that it was made by, and only as long as that one lives. It stands nowhere

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { claimsText, parseClaims, partsOfToken, type TokenClaims, tokenEnd } from "../../src/domain/token.ts";
+import { claimsText, parseClaims, partsOfToken, type TokenClaims, tokenEnd } from "../../../src/domain/access/token.ts";
 
 const claims: TokenClaims = {
   keyId: "key_01km57j4m0eh7awf6pjemv2930",

@@ -1,4 +1,4 @@
-import type { Resource } from "./errors.ts";
+import type { Resource } from "../errors.ts";
 
 /** What a request names that lies in one inbox. */
 export interface NamedThing {

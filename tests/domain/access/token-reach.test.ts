@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { readByToken } from "../../src/domain/token-reach.ts";
+import { readByToken } from "../../../src/domain/access/token-reach.ts";
 
 const cases = [
   ["GET", "/v1/inboxes", "all"],
