@@ -68,7 +68,7 @@ async function heldByServer({ dataDir, askServer }: DatabaseQuestion): Promise<D
 
 function judged(facts: DatabaseFacts, engine: "postgres" | "embedded"): DatabaseDiagnosis {
   const checks = [checkServer, checkDurability, checkSchema];
-  if (engine === "postgres") checks.push(checkClock, checkConnections);
+  if (engine === "postgres") checks.push(checkClock, checkConnections, checkLog);
   const { webhookUrls, serviceId } = facts;
   return {
     findings: checks.map((check) => check(facts)),
@@ -136,6 +136,18 @@ export function checkConnections({ connections }: DatabaseFacts): Finding {
   if (connections < mostConnections) return fail(seen, todo);
   return connections < 2 * mostConnections ? warn(`${seen}: there is room for one process`, todo) : ok(seen);
 }
+
+/** The log shows no event that is newer than the oldest transaction that still writes, in whatever database of the server. */
+export function checkLog({ logLagSeconds }: DatabaseFacts): Finding {
+  const { ok, warn } = findingsOf("event log");
+  if (logLagSeconds <= mostLagSeconds) return ok("up to date");
+  return warn(
+    `behind by ${Math.round(logLagSeconds)} s: log and streams wait for an older transaction of this Postgres`,
+    "Find it: SELECT pid, datname, xact_start, query FROM pg_stat_activity WHERE backend_xid IS NOT NULL ORDER BY xact_start",
+  );
+}
+
+const mostLagSeconds = 5;
 
 function missing(found: "none" | "lost", dataDir: string): Finding {
   const { ok, fail } = findingsOf("database");

@@ -7,6 +7,7 @@ import performance from "../../../docs/performance.md" with { type: "text" };
 import quickstart from "../../../docs/quickstart.md" with { type: "text" };
 import receiving from "../../../docs/receiving.md" with { type: "text" };
 import sending from "../../../docs/sending.md" with { type: "text" };
+import streams from "../../../docs/streams.md" with { type: "text" };
 import threads from "../../../docs/threads.md" with { type: "text" };
 import webhooks from "../../../docs/webhooks.md" with { type: "text" };
 
@@ -24,6 +25,10 @@ export const guidePages: Readonly<Record<string, GuidePage>> = {
   threads: { about: "how mails join a thread, the read flag, the loop of an agent", text: threads },
   webhooks: { about: "set one, verify signatures, retries", text: webhooks },
   events: { about: "write a receiver: payload, verification in three languages, retries, order", text: events },
+  streams: {
+    about: "every event as it happens: by curl, in a page, at a socket; tokens, other origins",
+    text: streams,
+  },
   errors: { about: "every error code with its cure, every limit", text: errors },
   operations: {
     about: "run it: DNS, TLS, databases, backup, upgrade, many processes, metrics, logs",

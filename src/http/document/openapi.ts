@@ -46,6 +46,8 @@ const about = `Inboxes that send and receive real email over JSON.
 
 - Failures are problem details (RFC 9457), as \`application/json\` where \`Accept\` names only that: branch on \`code\`.
 - \`HEAD\` is answered wherever \`GET\` is, with the same status and headers. \`OPTIONS\` answers 204, and every other method that a path does not take 405 \`method_not_allowed\`, both with \`Allow\`.
+- \`GET /v1/ws\` is a WebSocket that tells events, and whose client changes on the way what it is told: /docs/streams.md has its messages.
+- A token (\`POST /v1/tokens\`) goes wherever a key goes. What it may not do is 403 \`forbidden\`, what it does not reach 404.
 - Instants are ISO 8601 in UTC. Ids are opaque, and sort by time.
 - Each answer has \`X-Request-Id\`: send one of your own, or quote ours when you ask for help.`;
 

@@ -2,6 +2,7 @@ import { sql } from "drizzle-orm";
 import { type Db, mostConnections, openDatabase, query, settingNames } from "../../database/db.ts";
 import { refuseSharedSessions, withPoolerCure } from "../../database/pooler.ts";
 import { openPostgresPool } from "../../database/postgres.ts";
+import { findLogLagSeconds } from "../events/feeds.ts";
 import { migrations } from "../migrate.ts";
 import { serviceIdSetting } from "./settings.ts";
 
@@ -29,6 +30,8 @@ export interface DatabaseFacts {
   webhookUrls: string[];
   /** By which the service answers at its port; undefined before its first start. */
   serviceId: string | undefined;
+  /** For how long an older transaction has held back the log of events. */
+  logLagSeconds: number;
 }
 
 export const oldestPostgres = 15;
@@ -59,7 +62,7 @@ export async function diagnoseEmbedded(dataDir: string, now: () => Date): Promis
   }
 }
 
-type AskedApart = "askedAt" | "stepsToDo" | "unknownSteps" | "webhookUrls" | "serviceId";
+type AskedApart = "askedAt" | "stepsToDo" | "unknownSteps" | "webhookUrls" | "serviceId" | "logLagSeconds";
 
 async function factsFrom(db: Db, now: () => Date): Promise<DatabaseFacts> {
   // Connecting takes its time; the clock is asked on a connection that is there.
@@ -96,6 +99,7 @@ async function factsFrom(db: Db, now: () => Date): Promise<DatabaseFacts> {
     unknownSteps: doneTags.filter((tag, step) => known[step] !== tag),
     webhookUrls: urls.map(({ url }) => url),
     serviceId: service?.value,
+    logLagSeconds: doneTags.length < known.length ? 0 : await findLogLagSeconds(db),
   };
 }
 
