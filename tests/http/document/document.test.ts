@@ -43,11 +43,13 @@ describe("The document of the service", () => {
       ...["Webhooks: changeWebhookEndpoint", "Webhooks: deleteWebhookEndpoint"],
       ...["Webhooks: listWebhookEndpointDeliveries", "Webhooks: recoverWebhookEndpointEvents"],
       ...["Webhooks: rotateWebhookEndpointSecret", "Webhooks: testWebhookEndpoint"],
-      ...["Events: listEvents", "Events: listDeliveries", "Events: redeliverEvent"],
+      ...["Events: listEvents", "Events: streamEvents", "Events: listDeliveries", "Events: redeliverEvent"],
+      "Tokens: createToken",
       ...["Health: readDocumentation", "Health: checkHealth", "Health: getOpenAPIDocument", "Health: checkReadiness"],
     ]);
     expect(document.tags.map(({ name }: Node) => name)).toEqual([
-      ...["Inboxes", "Sending", "Messages", "Threads", "Attachments", "Webhooks", "Events", "Health"],
+      ...["Inboxes", "Sending", "Messages", "Threads", "Attachments", "Webhooks", "Events",
+      "Tokens", "Health"],
     ]);
   });
 
