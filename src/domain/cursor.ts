@@ -47,3 +47,17 @@ function decoded(cursor: string): string {
 function fingerprint(question: unknown): string {
   return sha256Hex(JSON.stringify(question)).slice(0, 16);
 }
+
+/**
+ * Where a wait has come to in an inbox: up to which number of the mail that came in. The filters are no part of it: who asks for
+ * something else next goes on there all the same. One more than the number, for there is a place before the first mail.
+ */
+export function cursorOfPlace(inboxId: string, place: number): string {
+  return cursorAt(place + 1, ["wait", inboxId]);
+}
+
+/** The place in a cursor of a wait on this inbox. */
+export function placeOfCursor(inboxId: string, cursor: string): number | undefined {
+  const position = positionOf(cursor, ["wait", inboxId]);
+  return position === undefined ? undefined : position - 1;
+}

@@ -1,5 +1,6 @@
 import { DatabaseUnavailable } from "../database/db.ts";
 import type { SendRequest, SendResult } from "../domain/send/send.ts";
+import type { MailWaits } from "../flows/read/wait-for-mail.ts";
 import type { MailDoor } from "../flows/receive/accept-mail.ts";
 import type { RequestObserver } from "../http/shell/timed-app.ts";
 import type { Relay } from "../relay/relay.ts";
@@ -27,6 +28,7 @@ export interface Watch {
   smtp: SmtpObserver;
   workers: WorkerObserver;
   streams: StreamObserver;
+  wait(wait: MailWaits["wait"], now: () => Date): MailWaits["wait"];
   /** Undefined: don't measure. */
   request: RequestObserver | undefined;
 }
@@ -41,6 +43,7 @@ export const unwatched: Watch = {
   smtp: {},
   workers: {},
   streams: {},
+  wait: (wait) => wait,
   request: undefined,
 };
 
@@ -58,6 +61,7 @@ export function watch(metrics: Registry): Watch {
     smtp: smtpObserver(metrics),
     workers: workerObserver(metrics),
     streams: streamObserver(metrics),
+    wait: watchedWait(metrics),
     request: requestObserver(metrics),
   };
 }
@@ -267,6 +271,35 @@ function outcomeOfDelivery({ logged, dueAt }: DeliverySettlement) {
   if (dueAt !== null) return "put_off";
   if (logged === null) return "dropped";
   return logged.error === null ? "delivered" : "given_up";
+}
+
+function watchedWait(metrics: Registry): Watch["wait"] {
+  const ends = metrics.counter(
+    "inboxd_waits_total",
+    "Waits for mail that ended: found, timeout (the service stopped counts too), gone (nobody waited any more)",
+    ["outcome"],
+  );
+  const outcomes = {
+    found: ends({ outcome: "found" }),
+    timeout: ends({ outcome: "timeout" }),
+    gone: ends({ outcome: "gone" }),
+  };
+  const woke = metrics.histogram(
+    "inboxd_wait_wake_seconds",
+    "From a mail to the answer of who was waiting for it",
+    quickBounds,
+    [],
+  )({});
+  return (wait, now) => async (request) => {
+    const beganAt = now().toISOString();
+    const result = await wait(request);
+    outcomes[result.end === "stopping" ? "timeout" : result.end].add();
+    // What was there before is no measure of how soon a mail is told.
+    if (result.end === "found" && result.message.createdAt > beganAt) {
+      woke.observe(Math.max(0, now().getTime() - Date.parse(result.message.createdAt)) / 1000);
+    }
+    return result;
+  };
 }
 
 function requestObserver(metrics: Registry): RequestObserver {

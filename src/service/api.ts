@@ -3,7 +3,9 @@ import type { Authenticator } from "../flows/account/authenticate.ts";
 import { refuseBeyondToken } from "../flows/account/token-reach.ts";
 import type { StreamingDeps } from "../flows/events/event-stream.ts";
 import type { OpenStreams } from "../flows/events/open-streams.ts";
+import type { Listeners } from "../flows/listeners.ts";
 import type { AttachmentLinks } from "../flows/read/attachment-links.ts";
+import { mailWaits } from "../flows/read/wait-for-mail.ts";
 import { readiness } from "../flows/readiness.ts";
 import { emailSender } from "../flows/send/send-email.ts";
 import { attachments } from "../http/routes/attachments.ts";
@@ -18,11 +20,13 @@ import { socketRoute, socketSession } from "../http/routes/socket.ts";
 import { eventStream } from "../http/routes/stream.ts";
 import { threads } from "../http/routes/threads.ts";
 import { tokens } from "../http/routes/tokens.ts";
+import { type WaitingDeps, waiting } from "../http/routes/wait.ts";
 import { webhook } from "../http/routes/webhook.ts";
 import { webhooks as webhookEndpoints } from "../http/routes/webhooks.ts";
 import { httpApp } from "../http/shell/app.ts";
 import { corsApp } from "../http/shell/cors.ts";
 import { type HttpServer, serveHttp } from "../http/shell/server.ts";
+
 import { socketDoor } from "../http/shell/sockets.ts";
 import { timedApp } from "../http/shell/timed-app.ts";
 import { answerFiles } from "../store/mail/answer-files.ts";
@@ -39,6 +43,7 @@ interface ApiParts {
   streams: OpenStreams;
   webhooks: WebhookClient;
   workers: Workers;
+  listeners: Listeners;
   /** What is served of the metrics, if anybody wants them. */
   numbers: Omit<MetricsDeps, "token"> | undefined;
   serviceId: string;
@@ -51,7 +56,7 @@ export interface OpenApi {
   url: URL;
   /** Where metrics are read, if they are. */
   metricsUrl: URL | undefined;
-  /** Ends streams, and lets requests in flight end. */
+  /** Answers who waits, ends streams, and lets requests in flight end. */
   stop(graceMs: number): Promise<void>;
 }
 
@@ -59,12 +64,14 @@ export interface OpenApi {
 export async function openApi(opening: Opening, parts: ApiParts): Promise<OpenApi> {
   const { config, deps, watch, opened } = opening;
   const numbers = parts.numbers && { ...parts.numbers, token: config.metricsToken };
-  const idle: Idle = {
+  const waits = mailWaits({ ...deps, listeners: parts.listeners });
+  const long: LongAnswers = {
+    waitForMail: watch.wait(waits.wait, deps.now),
     mayTakeLong: (request) => http.mayTakeLong(request),
     endsSoon: (request) => http.endsSoon(request),
   };
   const door = doorOf(opening, parts);
-  const app = await appOf(opening, parts, door, idle, config.metricsPort === undefined ? numbers : undefined);
+  const app = await appOf(opening, parts, door, long, config.metricsPort === undefined ? numbers : undefined);
   const timed = watch.request === undefined ? app : timedApp(app, watch.request);
   const shared = config.corsOrigins === undefined ? timed : corsApp(timed, config.corsOrigins);
   const sockets = socketDoor({
@@ -73,9 +80,10 @@ export async function openApi(opening: Opening, parts: ApiParts): Promise<OpenAp
   });
   const http: HttpServer = serveHttp(shared, { hostname: config.host, port: config.port }, deps.log, sockets);
   const stop = async (graceMs: number) => {
+    waits.stop();
     await Promise.all([parts.streams.endAll(), http.stop(graceMs)]);
   };
-  opened.push(() => http.stop(0));
+  opened.push(() => stop(0));
   if (http.url === undefined) throw new Error("Cannot start: the API has no address");
   if (numbers === undefined) return { url: http.url, metricsUrl: undefined, stop };
 
@@ -98,14 +106,15 @@ function doorOf({ deps }: Opening, { keys, doors }: ApiParts) {
   };
 }
 
-type Idle = Pick<HttpServer, "mayTakeLong" | "endsSoon">;
+/** What those requests need that are answered when something happens. */
+type LongAnswers = Pick<HttpServer, "mayTakeLong" | "endsSoon"> & Pick<WaitingDeps, "waitForMail">;
 
 /** `numbers`: what is served of them by this port. */
 async function appOf(
   { config, deps, watch, opened }: Opening,
   { keys, tokens: accessTokens, links, streaming, streams, webhooks, workers, serviceId, baseUrl, doors }: ApiParts,
   door: ReturnType<typeof doorOf>,
-  idle: Idle,
+  long: LongAnswers,
   numbers: MetricsDeps | undefined,
 ) {
   const files = await answerFiles({ directory: config.dataDir, randomBytes: deps.randomBytes });
@@ -131,9 +140,10 @@ async function appOf(
         inboxes(deps),
         send({ ...deps, sendEmail, settled: workers.settled, sendWaitMs: config.sendWaitMs }),
         messages(reading),
+        waiting({ ...reading, ...long }),
         threads(reading),
         events({ ...deps, links }),
-        eventStream({ ...deps, streaming, open: streams, ...idle }),
+        eventStream({ ...deps, streaming, open: streams, ...long }),
         socketRoute(),
         tokens({ ...deps, tokens: accessTokens }),
         webhook(receivers),

@@ -115,6 +115,7 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
   const doors = { areOpen: false, areClosing: false };
   const api = await openApi(opening, {
     ...{ keys, tokens, links, streaming, streams, webhooks, workers, doors },
+    listeners: counted,
     numbers: served,
     serviceId: await findOrInsertSetting(db.api, serviceIdSetting, deps.randomBytes(8).toHex()),
     baseUrl: () => baseUrl,

@@ -79,7 +79,7 @@ function unquoted(local: string): string {
 }
 
 /** The domain in lower-case A-labels, or `undefined` where it is no host name. */
-function asciiDomain(domain: string): string | undefined {
+export function asciiDomain(domain: string): string | undefined {
   let ascii = domain.toLowerCase();
   if (notAscii.test(domain) || ascii.includes("xn--")) {
     // domainToASCII reads a URL's host: it would decode `%2e`, stop at `/` and take `:80` for a port.

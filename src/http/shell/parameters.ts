@@ -37,6 +37,25 @@ export function wordsParameter(description: string, example: string) {
 
 const longestQuestion = 500;
 
+/** One or more of a few words, with commas between. */
+export function wordListParameter(description: string, words: readonly string[]) {
+  const shown = words.map((word) => `\`${word}\``).join(", ");
+  return parameter((text) => text.split(",").every((word) => words.includes(word)), {
+    error: `must be one or more of ${words.map((word) => `"${word}"`).join(", ")}, with commas between`,
+    description: `${description}: ${shown}, with commas between`,
+    examples: [words[0]],
+  });
+}
+
+/** A message, or the `cursor` of a wait. */
+export function placeParameter(description: string) {
+  return parameter((text) => text.startsWith("msg_") || isCursor(text), {
+    error: "must be the id of a message, or the `cursor` of a wait",
+    description,
+    examples: [examples.messageId],
+  });
+}
+
 export function cursorParameter() {
   return parameter(isCursor, {
     error: "must be the `nextCursor` of a page of this list",

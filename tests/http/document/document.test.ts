@@ -34,7 +34,7 @@ describe("The document of the service", () => {
     expect(ids).toEqual([
       ...["Inboxes: createInbox", "Inboxes: listInboxes", "Inboxes: getInbox", "Inboxes: deleteInbox"],
       "Sending: sendEmail",
-      ...["Messages: listMessages", "Messages: getMessage", "Messages: downloadRawMessage"],
+      ...["Messages: listMessages", "Messages: waitForMail", "Messages: getMessage", "Messages: downloadRawMessage"],
       ...["Threads: listThreads", "Threads: markThread", "Threads: listMessagesOfThread"],
       "Attachments: downloadAttachment",
       ...["Webhooks: getWebhook", "Webhooks: setWebhook", "Webhooks: deleteWebhook"],
@@ -48,8 +48,7 @@ describe("The document of the service", () => {
       ...["Health: readDocumentation", "Health: checkHealth", "Health: getOpenAPIDocument", "Health: checkReadiness"],
     ]);
     expect(document.tags.map(({ name }: Node) => name)).toEqual([
-      ...["Inboxes", "Sending", "Messages", "Threads", "Attachments", "Webhooks", "Events",
-      "Tokens", "Health"],
+      ...["Inboxes", "Sending", "Messages", "Threads", "Attachments", "Webhooks", "Events", "Tokens", "Health"],
     ]);
   });
 

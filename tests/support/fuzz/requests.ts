@@ -65,7 +65,11 @@ function goodDraft(operation: ShownOperation, known: Known, apiKey: string, chan
         .filter((each) => each.in === "path")
         .map(({ name, example }) => [name, realPath(operation, name, known, chance) ?? String(example)]),
     ),
-    query: given("query", 0.3).map((each) => [each.name, String(known.named(each.name) ?? textFor(each))]),
+    query: withPlace(
+      given("query", 0.3).map((each) => [each.name, String(known.named(each.name) ?? textFor(each))]),
+      operation,
+      known,
+    ),
     headers: {
       ...(operation.takesKey || chance.is(0.5) ? { authorization: `Bearer ${apiKey}` } : {}),
       ...(schema === undefined ? {} : { "content-type": "application/json" }),
@@ -74,6 +78,15 @@ function goodDraft(operation: ShownOperation, known: Known, apiKey: string, chan
     },
     json: withSubject(json, operation),
   };
+}
+
+/** A wait begins behind a message or at an instant, and here it only looks: the others shall not wait for it. */
+function withPlace(query: [string, string][], { operationId }: ShownOperation, known: Known): [string, string][] {
+  if (operationId !== "waitForMail") return query;
+  const message = known.named("messageId");
+  const isBehind = message !== undefined && query.some(([name]) => name === "after");
+  const others = query.filter(([name]) => !["after", "timeout", ...(isBehind ? ["since"] : [])].includes(name));
+  return [...others, ...(isBehind ? [["after", String(message)] as [string, string]] : []), ["timeout", "0"]];
 }
 
 /** What two fields come to together is not in any schema: a mail is no reply, so it has a subject. */

@@ -1,0 +1,71 @@
+import { asciiDomain, splitAddress } from "../standards/address.ts";
+
+/** Which mail somebody waits for. What is undefined is not asked for. */
+export interface MailFilter {
+  /** A whole address, `@` and a domain with all below it, or a part of the sender's address or name. */
+  from: string | undefined;
+  /** The address that the mail was sent to, tag included. */
+  to: string | undefined;
+  /** A part of the subject. */
+  subject: string | undefined;
+  threadId: string | undefined;
+  hasAttachment: boolean;
+  automated: boolean | undefined;
+}
+
+/** What a mail is judged by, short of its bodies. */
+export interface MailHead {
+  threadId: string;
+  fromAddr: string;
+  fromName: string | null;
+  toAddr: string;
+  subject: string;
+  attachmentCount: number;
+  isAutomated: boolean;
+}
+
+/** The judge of a filter, made once and asked of every mail. */
+export function mailJudge(filter: MailFilter): (head: MailHead) => boolean {
+  const { threadId, hasAttachment, automated } = filter;
+  const isFrom = filter.from === undefined ? undefined : senderJudge(filter.from);
+  const to = filter.to === undefined ? undefined : comparableAddress(filter.to);
+  const subject = filter.subject === undefined ? undefined : folded(filter.subject);
+  return (head) => {
+    if (threadId !== undefined && head.threadId !== threadId) return false;
+    if (hasAttachment && head.attachmentCount === 0) return false;
+    if (automated !== undefined && head.isAutomated !== automated) return false;
+    if (to !== undefined && comparableAddress(head.toAddr) !== to) return false;
+    if (isFrom !== undefined && !isFrom(head)) return false;
+    return subject === undefined || folded(head.subject).includes(subject);
+  };
+}
+
+function senderJudge(from: string): (head: Pick<MailHead, "fromAddr" | "fromName">) => boolean {
+  if (from.startsWith("@") && from.length > 1) {
+    const domain = comparableDomain(from.slice(1));
+    return ({ fromAddr }) => {
+      const own = comparableDomain(splitAddress(fromAddr)?.domain ?? "");
+      return own === domain || own.endsWith(`.${domain}`);
+    };
+  }
+  if (splitAddress(from) !== undefined) {
+    const address = comparableAddress(from);
+    return ({ fromAddr }) => comparableAddress(fromAddr) === address;
+  }
+  const part = folded(from);
+  return ({ fromAddr, fromName }) => folded(fromAddr).includes(part) || folded(fromName ?? "").includes(part);
+}
+
+function comparableAddress(address: string): string {
+  const parts = splitAddress(address);
+  return parts === undefined ? folded(address) : `${folded(parts.local)}@${comparableDomain(parts.domain)}`;
+}
+
+function comparableDomain(domain: string): string {
+  return asciiDomain(domain) ?? domain.toLowerCase();
+}
+
+/** Without regard to case, nor to which of several forms a letter has. */
+function folded(text: string): string {
+  return text.normalize("NFKC").toLowerCase();
+}

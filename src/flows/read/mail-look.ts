@@ -1,0 +1,142 @@
+import type { Db } from "../../database/db.ts";
+import { notFound } from "../../domain/errors.ts";
+import { isId } from "../../domain/ids.ts";
+import { type MailFilter, mailJudge } from "../../domain/mail-filter.ts";
+import { findFirstSince, findInboxTotals, type StoredMessage } from "../../store/mail/message-pages.ts";
+import { findThread } from "../../store/mail/thread-pages.ts";
+import { findNumberAt, listMailInRange, type MailRange, type NumberedMail } from "../../store/mail/waits.ts";
+import type { MessageOpener, Opened } from "./open-message.ts";
+import { mailsAtOnce } from "./watched-inbox.ts";
+
+export interface LookDeps {
+  db: Db;
+  open: MessageOpener;
+}
+
+export interface LookRequest extends MailFilter {
+  accountId: string;
+  inboxId: string;
+  /** Behind which message, or which place of an earlier wait; undefined: the newest since `since`, else the next. */
+  after: { messageId: string } | { place: number } | undefined;
+  since: Date;
+  hasCode: boolean;
+  hasLink: boolean;
+}
+
+/** Without a place nobody looks further back than so many mails. */
+const newestLookedAt = 1_000;
+
+/** One wait's walk through its inbox. It goes on where it stood, also where the database was away in its midst. */
+export interface MailLook {
+  /** Where it begins; throws where that is nowhere. Done once. */
+  findPlace(): Promise<void>;
+  /** Through what is there already. */
+  begin(): Promise<StoredMessage | undefined>;
+  /** Through what has come behind its place. */
+  through(mails: readonly NumberedMail[]): Promise<StoredMessage | undefined>;
+  place(): number;
+  hasPlace(): boolean;
+  hasLooked(): boolean;
+}
+
+export function mailLook(deps: LookDeps, request: LookRequest): MailLook {
+  const { db, open } = deps;
+  const { inboxId } = request;
+  const fits = mailJudge(request);
+  let place: number | undefined;
+  let hasLooked = false;
+  let isBehindNewest = request.after !== undefined;
+
+  async function findPlace(): Promise<void> {
+    place ??= await startOf(db, request);
+  }
+
+  async function inRange(range: Omit<MailRange, "inboxId" | "limit">) {
+    const found = await listMailInRange(db, { inboxId, limit: mailsAtOnce, ...range });
+    if (found === undefined) throw notFound("inbox");
+    hasLooked = true;
+    return found;
+  }
+
+  /** The first of these that fits, in their order. */
+  async function firstOf(mails: readonly NumberedMail[]) {
+    for (const mail of mails) {
+      if (!fits(mail)) continue;
+      const opened = await open(request.accountId, mail.id);
+      if (opened === undefined) throw notFound("inbox");
+      if (holds(request, opened)) return { message: opened.message, number: mail.number };
+    }
+    return undefined;
+  }
+
+  /** From the newest down: what was just asked for is what comes last. */
+  async function throughNewest(behind: number): Promise<StoredMessage | undefined> {
+    let before: number | undefined;
+    let top: number | undefined;
+    for (;;) {
+      const { lastNumber, mails } = await inRange({
+        behind,
+        order: "newest first",
+        ...(before !== undefined && { before }),
+      });
+      top ??= lastNumber;
+      const found = await firstOf(mails);
+      before = mails.at(-1)?.number;
+      if (found === undefined && before !== undefined && mails.length === mailsAtOnce) continue;
+      isBehindNewest = true;
+      place = found?.number ?? top;
+      return found?.message;
+    }
+  }
+
+  async function throughOldest(behind: number): Promise<StoredMessage | undefined> {
+    for (let from = behind; ; from = place ?? from) {
+      const { mails } = await inRange({ behind: from, order: "oldest first" });
+      const message = await through(mails);
+      if (message !== undefined || mails.length < mailsAtOnce) return message;
+    }
+  }
+
+  async function through(mails: readonly NumberedMail[]): Promise<StoredMessage | undefined> {
+    const found = await firstOf(mails);
+    place = found?.number ?? mails.at(-1)?.number ?? place;
+    return found?.message;
+  }
+
+  return {
+    findPlace,
+    async begin() {
+      await findPlace();
+      return isBehindNewest ? throughOldest(place ?? 0) : throughNewest(place ?? 0);
+    },
+    through,
+    place: () => place ?? 0,
+    hasPlace: () => place !== undefined,
+    hasLooked: () => hasLooked,
+  };
+}
+
+function holds({ hasCode, hasLink }: LookRequest, { extracted }: Opened): boolean {
+  if (hasCode && extracted().codes.length === 0) return false;
+  return !hasLink || extracted().links.some(({ kind }) => kind !== null);
+}
+
+/** The number behind which to look. */
+async function startOf(db: Db, request: LookRequest): Promise<number> {
+  const { accountId, inboxId, after, threadId, since } = request;
+  const inbox = isId("inb", inboxId) ? await findInboxTotals(db, accountId, inboxId) : undefined;
+  if (inbox === undefined) throw notFound("inbox");
+  if (threadId !== undefined) {
+    const thread = isId("thr", threadId) ? await findThread(db, accountId, threadId) : undefined;
+    if (thread?.inboxId !== inboxId) throw notFound("thread");
+  }
+  if (after === undefined) {
+    const first = await findFirstSince(db, inboxId, "inbound", inbox.inboundCount, since);
+    return Math.max(first - 1, inbox.inboundCount - newestLookedAt);
+  }
+  // A place that is not reached yet is of a database that was put back since: from here on all is new.
+  if ("place" in after) return Math.min(after.place, inbox.inboundCount);
+  const number = isId("msg", after.messageId) ? await findNumberAt(db, inboxId, after.messageId) : undefined;
+  if (number === undefined) throw notFound("message");
+  return number;
+}
