@@ -16,6 +16,7 @@ import { eventCommands } from "./commands/read/events.ts";
 import { inboxCommands } from "./commands/read/inboxes.ts";
 import { messageCommands } from "./commands/read/messages.ts";
 import { threadCommands } from "./commands/read/threads.ts";
+import { waitCommand } from "./commands/read/wait.ts";
 import { sendCommand } from "./commands/send.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { systemdCommand } from "./commands/systemd.ts";
@@ -34,6 +35,7 @@ const commands: readonly Register[] = [
   inboxCommands,
   sendCommand,
   messageCommands,
+  waitCommand,
   threadCommands,
   eventCommands,
   portableCommands,

@@ -38,6 +38,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   "inbox delete": ["inboxd inbox delete bob"],
   messages: ["inboxd messages ada", "inboxd messages ada@inbox.localhost --q invoice --limit 10"],
   message: ["inboxd message msg_01jpw7z1x2e9a8r5k3m0t6vqhd", "inboxd message msg_01jpw7z1x2e9a8r5k3m0t6vqhd --json"],
+  wait: ["inboxd wait ada --from jane@example.com", "inboxd wait ada --subject invoice --timeout 300 --json"],
   threads: ["inboxd threads ada --unread"],
   thread: ["inboxd thread thr_01jpw7z1x2e9a8r5k3m0t6vqhe"],
   events: ["inboxd events --inbox ada", "inboxd events --after evt_01jpw7z1x2e9a8r5k3m0t6vqhd --json"],

@@ -37,7 +37,7 @@ export function messageCommands(program: Command): void {
   reporting(
     ofServer(program.command("message <id>")).description("print one message: its head, files and text"),
     (id: string, server: ServerOptions) => apiClient(server).ask<Message>("GET", pathOf("messages", id)),
-    whole,
+    wholeMessage,
   );
 }
 
@@ -46,7 +46,8 @@ function row({ createdAt, direction, status, fromAddr, toAddr, subject, id, thre
   return { time: shortTime(createdAt, calendar), status, with: other, subject, id, threadId };
 }
 
-function whole(message: Message, calendar: Calendar): string {
+/** For a person to read. */
+export function wholeMessage(message: Message, calendar: Calendar): string {
   const { fromAddr, fromName, toAddr, cc, createdAt, subject, status, failure, id, threadId, attachments } = message;
   const head = {
     time: fullTime(createdAt, calendar),

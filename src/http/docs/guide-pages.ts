@@ -1,3 +1,4 @@
+import agents from "../../../docs/agents.md" with { type: "text" };
 import contract from "../../../docs/contract.md" with { type: "text" };
 import decisions from "../../../docs/decisions.md" with { type: "text" };
 import errors from "../../../docs/errors.md" with { type: "text" };
@@ -23,6 +24,7 @@ export const guidePages: Readonly<Record<string, GuidePage>> = {
   receiving: { about: "what the SMTP listener answers, reading messages, the event log", text: receiving },
   sending: { about: "send and reply, idempotency keys, what became of a mail", text: sending },
   threads: { about: "how mails join a thread, the read flag, the loop of an agent", text: threads },
+  agents: { about: "wait for one mail, codes and links in it", text: agents },
   webhooks: { about: "set one, verify signatures, retries", text: webhooks },
   events: { about: "write a receiver: payload, verification in three languages, retries, order", text: events },
   streams: {

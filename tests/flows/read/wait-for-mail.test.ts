@@ -1,0 +1,238 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { DatabaseUnavailable, type Db } from "../../../src/database/db.ts";
+import { deleteInbox } from "../../../src/flows/account/delete-inbox.ts";
+import { localNews } from "../../../src/flows/news.ts";
+import type { WaitResult } from "../../../src/flows/read/wait-for-mail.ts";
+import { migrate } from "../../../src/store/migrate.ts";
+import { type EngineUnderTest, enginesHere, openEngine } from "../../support/engines.ts";
+import { failureOf } from "../../support/failure.ts";
+import { outboxWorld } from "../../support/outbox-world.ts";
+import { until } from "../../support/until.ts";
+import { deafNews, waitsOn } from "../../support/waits.ts";
+import { watchedDb } from "../../support/watched-db.ts";
+
+const subjectOf = (result: WaitResult) => (result.end === "found" ? result.message.subject : result.end);
+const code = (number: number) => ({ bodyText: `Your code ${number}` });
+
+describe.each(enginesHere())("Waiting for mail (%s)", (engine) => {
+  let under: EngineUnderTest;
+  let world: Awaited<ReturnType<typeof outboxWorld>>;
+  beforeAll(async () => {
+    under = await openEngine(engine);
+    await migrate(under.db);
+    world = await outboxWorld(under.db);
+  });
+  afterAll(() => under.remove());
+
+  /** The database with its statements told of beforehand; what is thrown then is as if it were away. */
+  const watched = (onStatement: (text: string) => void) => {
+    const on = (db: Db) => watchedDb(db, ({ text }) => onStatement(text));
+    return { ...under.db, api: on(under.db.api), work: on(under.db.work) };
+  };
+  const isRead = (text: string) => text.includes('as "lastNumber"');
+
+  /** Mail that is committed just before, while and just after a wait begins. */
+  async function race(options: Parameters<typeof waitsOn>[1], rounds: number) {
+    const waits = waitsOn(world, options);
+    const inboxes = await Promise.all(Array.from({ length: 20 }, () => world.newInbox()));
+    let latestMs = 0;
+    async function round(number: number): Promise<void> {
+      const inbox = inboxes[number % inboxes.length];
+      if (inbox === undefined) throw new Error("No inbox");
+      const place = (await waits.wait(inbox, { timeoutMs: 0, place: 2 ** 30 })).place;
+      const subject = `Round ${number}`;
+      const offsetMs = Math.floor(((number * 37) % 101) - 50);
+      const mail = Bun.sleep(Math.max(0, offsetMs)).then(async () => {
+        await world.receive(inbox, { subject });
+        return performance.now();
+      });
+      const wait = Bun.sleep(Math.max(0, -offsetMs)).then(async () => {
+        const begunMs = performance.now();
+        const result = await waits.wait(inbox, { place, subject });
+        return { result, begunMs, endMs: performance.now() };
+      });
+      const [committedMs, { result, begunMs, endMs }] = await Promise.all([mail, wait]);
+      expect(subjectOf(result)).toBe(subject);
+      latestMs = Math.max(latestMs, endMs - Math.max(committedMs, begunMs));
+    }
+    for (let first = 0; first < rounds; first += inboxes.length) {
+      await Promise.all(inboxes.map((_, index) => round(first + index)));
+    }
+    expect(waits.count()).toBe(0);
+    return latestMs;
+  }
+
+  test("finds each of 300 mails that come just before, while and just after a wait begins", async () => {
+    await race({}, 300);
+  }, 60_000);
+
+  test("finds each of 60 also when every notification is lost", async () => {
+    await race({ news: deafNews }, 60);
+  }, 60_000);
+
+  test("takes the newest without a place, and never the old one behind a place", async () => {
+    const waits = waitsOn(world);
+    const inbox = await world.newInbox();
+    await world.receive(inbox, code(111));
+    world.clock.pass(20_000);
+    const asked = { hasCode: true };
+    const { place } = await waits.wait(inbox, { timeoutMs: 0 });
+    const sentAgain = waits.wait(inbox, { ...asked, place });
+    await world.receive(inbox, { bodyText: "We have sent it again" });
+    await world.receive(inbox, code(222));
+    const behind = await sentAgain;
+    expect(behind.end === "found" && behind.message.bodyText).toBe("Your code 222");
+    const newest = await waits.wait(inbox, asked);
+    expect(newest.end === "found" && newest.message.bodyText).toBe("Your code 222");
+    expect(newest.place).toBe(3);
+  });
+
+  test("looks through no more than the newest thousand without a place, and through all behind one", async () => {
+    const waits = waitsOn(world);
+    const inbox = await world.newInbox();
+    await world.receive(inbox, { subject: "The first" });
+    for (let sent = 0; sent < 1000; sent += 100) {
+      await Promise.all(Array.from({ length: 100 }, () => world.receive(inbox, { subject: "Others" })));
+    }
+    const asked = { subject: "the first", timeoutMs: 0 };
+    expect(await waits.wait(inbox, asked)).toEqual({ end: "timeout", place: 1001 });
+    expect(await waits.wait(inbox, { ...asked, place: 0 })).toMatchObject({ end: "found", place: 1 });
+    expect(await waits.wait(inbox, { ...asked, subject: "nothing", place: 0 })).toEqual({
+      end: "timeout",
+      place: 1001,
+    });
+  }, 60_000);
+
+  test("gives a queue in order and whole to each of two loops, whose waits are ended again and again", async () => {
+    const inbox = await world.newInbox();
+    const count = 200;
+    const loop = async () => {
+      const seen: string[] = [];
+      let place = 0;
+      let waits = waitsOn(world);
+      for (let asked = 0; seen.length < count; asked += 1) {
+        // Whose time was over before the database had answered asks again, as with 503.
+        const waiting = waits.wait(inbox, { place, timeoutMs: (asked * 7) % 20 }).catch((error: unknown) => {
+          if (error instanceof DatabaseUnavailable) return { end: "timeout" as const, place };
+          throw error;
+        });
+        // As a process ends, whose waits are answered, and another takes over.
+        if (asked % 5 === 0) {
+          waits.stop();
+          waits = waitsOn(world);
+        }
+        const result = await waiting;
+        place = result.place;
+        if (result.end === "found") seen.push(result.message.subject);
+      }
+      return seen;
+    };
+    const loops = Promise.all([loop(), loop()]);
+    for (let mail = 0; mail < count; mail += 1) await world.receive(inbox, { subject: `Queue ${mail}` });
+    const wanted = Array.from({ length: count }, (_, mail) => `Queue ${mail}`);
+    expect(await loops).toEqual([wanted, wanted]);
+  }, 60_000);
+
+  test("looks once into a mail that many wait for, and reads its inbox once", async () => {
+    const inbox = await world.newInbox();
+    const looked: string[] = [];
+    let reads = 0;
+    const db = watched((text) => {
+      if (isRead(text)) reads += 1;
+    });
+    const extract = ({ id }: { id: string }) => {
+      looked.push(id);
+      return { codes: [{}], links: [] };
+    };
+    const waits = waitsOn(world, { db, extract });
+    const waiting = Array.from({ length: 50 }, () => waits.wait(inbox, { hasCode: true }));
+    // One read each before they sleep.
+    await until(() => reads === 50);
+    await world.receive(inbox, code(1));
+    const results = await Promise.all(waiting);
+    expect(new Set(results.map(subjectOf)).size).toBe(1);
+    expect(looked).toHaveLength(1);
+    expect(reads).toBeLessThanOrEqual(52);
+  });
+
+  test("asks one statement a second for all inboxes that are waited for", async () => {
+    const inboxes = await Promise.all(Array.from({ length: 30 }, () => world.newInbox()));
+    const seen: string[] = [];
+    const waits = waitsOn(world, { db: watched((text) => void seen.push(text)), news: deafNews });
+    const waiting = inboxes.map((inbox) => waits.wait(inbox));
+    await until(() => seen.filter(isRead).length === 30);
+    seen.length = 0;
+    await until(() => seen.length === 2);
+    expect(seen.every((text) => text.includes("unnest"))).toBe(true);
+    waits.stop();
+    await Promise.all(waiting);
+  });
+
+  test("goes on while the database is away, and says so at its end when it never answered", async () => {
+    const inbox = await world.newInbox();
+    let isAway = true;
+    let tried = 0;
+    const db = watched(() => {
+      tried += 1;
+      if (isAway) throw new DatabaseUnavailable("away");
+    });
+    const waits = waitsOn(world, { db });
+    expect(await failureOf(waits.wait(inbox, { timeoutMs: 100 }))).toBeInstanceOf(DatabaseUnavailable);
+    expect(await failureOf(waits.wait(inbox, { timeoutMs: 0 }))).toBeInstanceOf(DatabaseUnavailable);
+    const waiting = waits.wait(inbox);
+    const before = tried;
+    await until(() => tried > before + 1);
+    await world.receive(inbox, { subject: "Meanwhile" });
+    isAway = false;
+    expect(subjectOf(await waiting)).toBe("Meanwhile");
+    // Who has seen the inbox once is answered null.
+    const { place } = await waits.wait(inbox, { timeoutMs: 0 });
+    const read = tried;
+    const later = waits.wait(inbox, { place, timeoutMs: 1500 });
+    await until(() => tried >= read + 2);
+    isAway = true;
+    expect(await later).toEqual({ end: "timeout", place });
+    expect(waits.count()).toBe(0);
+  }, 30_000);
+
+  test("ends at once for who has gone, and for whose inbox is gone as soon as somebody looks", async () => {
+    const inbox = await world.newInbox();
+    const waits = waitsOn(world, { news: deafNews });
+    const gone = new AbortController();
+    const waiting = waits.wait(inbox, { signal: gone.signal });
+    await until(() => waits.count() === 1);
+    gone.abort();
+    expect((await waiting).end).toBe("gone");
+    expect(waits.count()).toBe(0);
+    expect((await waits.wait(inbox, { signal: gone.signal })).end).toBe("gone");
+    const deaf = waits.wait(inbox);
+    await until(() => waits.count() === 1);
+    await deleteInbox({ ...world.deps, news: localNews() }, inbox.accountId, inbox.id);
+    expect(await failureOf(deaf)).toMatchObject({ reason: "not_found", details: { extra: { resource: "inbox" } } });
+  });
+
+  test("knows links by their kind, and files", async () => {
+    const inbox = await world.newInbox();
+    const waits = waitsOn(world);
+    const waiting = waits.wait(inbox, { hasLink: true });
+    await world.receive(inbox, { subject: "Bare", bodyText: "https://example.com" });
+    await world.receive(inbox, { subject: "Verify", bodyText: "https://example.com/verify" });
+    expect(subjectOf(await waiting)).toBe("Verify");
+    expect(subjectOf(await waits.wait(inbox, { hasAttachment: true, timeoutMs: 0 }))).toBe("timeout");
+  });
+
+  test("keeps 2,000 waits apart, and forgets them all when they end", async () => {
+    const waits = waitsOn(world);
+    const inbox = await world.newInbox();
+    const other = await world.newInbox(inbox.accountId);
+    const gone = new AbortController();
+    const waiting = Array.from({ length: 2000 }, () => waits.wait(other, { signal: gone.signal, timeoutMs: 60_000 }));
+    const found = waits.wait(inbox);
+    await until(() => waits.count() === 2001);
+    await world.receive(inbox);
+    expect((await found).end).toBe("found");
+    gone.abort();
+    expect(new Set((await Promise.all(waiting)).map(({ end }) => end))).toEqual(new Set(["gone"]));
+    expect(waits.count()).toBe(0);
+  }, 30_000);
+});

@@ -1,0 +1,53 @@
+import pino from "pino";
+import type { Database } from "../../src/database/db.ts";
+import { type ListenerLimits, listeners } from "../../src/flows/listeners.ts";
+import type { News } from "../../src/flows/news.ts";
+import type { Extracted } from "../../src/flows/read/open-message.ts";
+import { mailWaits, type WaitDeps, type WaitRequest } from "../../src/flows/read/wait-for-mail.ts";
+import type { StoredMessage } from "../../src/store/mail/message-pages.ts";
+import type { outboxWorld } from "./outbox-world.ts";
+
+/** As if every notification got lost, of this process too. */
+export const deafNews: Pick<News, "tell" | "listen"> = { tell: () => undefined, listen: () => () => undefined };
+
+/** A code is what stands behind the word, and each mail with an address of the web in it has a link. */
+export function plainExtract({ bodyText }: Pick<StoredMessage, "bodyText">): Extracted {
+  const [, code] = /code (\d+)/.exec(bodyText) ?? [];
+  return {
+    codes: code === undefined ? [] : [{ code }],
+    links: bodyText.includes("https://") ? [{ kind: bodyText.includes("verify") ? "verify" : null }] : [],
+  };
+}
+
+export interface WaitsOptions {
+  db?: Database;
+  news?: Pick<News, "tell" | "listen">;
+  limits?: ListenerLimits;
+  extract?: WaitDeps["extract"];
+}
+
+type Asked = Partial<WaitRequest> & { place?: number };
+
+/** The waits of one process on a world's database. */
+export function waitsOn(
+  { deps }: Awaited<ReturnType<typeof outboxWorld>>,
+  { db = deps.db, news = deps.news, limits = { perAccount: 10_000, perProcess: 10_000 }, extract }: WaitsOptions = {},
+) {
+  const open = listeners(limits);
+  const log = pino({ level: "silent" });
+  const waits = mailWaits({ ...deps, db, log, news, listeners: open, extract: extract ?? plainExtract });
+  return {
+    count: () => open.count("wait"),
+    stop: waits.stop,
+    wait(inbox: { id: string; accountId: string }, { place, ...asked }: Asked = {}) {
+      return waits.wait({
+        ...{ accountId: inbox.accountId, inboxId: inbox.id, signal: new AbortController().signal, timeoutMs: 30_000 },
+        ...{ from: undefined, to: undefined, subject: undefined, threadId: undefined, automated: undefined },
+        ...{ hasAttachment: false, hasCode: false, hasLink: false },
+        after: place === undefined ? undefined : { place },
+        since: new Date(deps.now().getTime() - 60_000),
+        ...asked,
+      });
+    },
+  };
+}
