@@ -1,13 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { DatabaseUnavailable, type Db } from "../../../src/database/db.ts";
+import { DatabaseUnavailable, type Db, openDatabase } from "../../../src/database/db.ts";
 import { deleteInbox } from "../../../src/flows/account/delete-inbox.ts";
-import { localNews } from "../../../src/flows/news.ts";
+import { localNews, sharedNews } from "../../../src/flows/news.ts";
 import type { WaitResult } from "../../../src/flows/read/wait-for-mail.ts";
 import { migrate } from "../../../src/store/migrate.ts";
 import { type EngineUnderTest, enginesHere, openEngine } from "../../support/engines.ts";
 import { failureOf } from "../../support/failure.ts";
 import { outboxWorld } from "../../support/outbox-world.ts";
 import { until } from "../../support/until.ts";
+import { raceOfWaits } from "../../support/wait-race.ts";
 import { deafNews, waitsOn } from "../../support/waits.ts";
 import { watchedDb } from "../../support/watched-db.ts";
 
@@ -31,44 +32,34 @@ describe.each(enginesHere())("Waiting for mail (%s)", (engine) => {
   };
   const isRead = (text: string) => text.includes('as "lastNumber"');
 
-  /** Mail that is committed just before, while and just after a wait begins. */
-  async function race(options: Parameters<typeof waitsOn>[1], rounds: number) {
-    const waits = waitsOn(world, options);
-    const inboxes = await Promise.all(Array.from({ length: 20 }, () => world.newInbox()));
-    let latestMs = 0;
-    async function round(number: number): Promise<void> {
-      const inbox = inboxes[number % inboxes.length];
-      if (inbox === undefined) throw new Error("No inbox");
-      const place = (await waits.wait(inbox, { timeoutMs: 0, place: 2 ** 30 })).place;
-      const subject = `Round ${number}`;
-      const offsetMs = Math.floor(((number * 37) % 101) - 50);
-      const mail = Bun.sleep(Math.max(0, offsetMs)).then(async () => {
-        await world.receive(inbox, { subject });
-        return performance.now();
-      });
-      const wait = Bun.sleep(Math.max(0, -offsetMs)).then(async () => {
-        const begunMs = performance.now();
-        const result = await waits.wait(inbox, { place, subject });
-        return { result, begunMs, endMs: performance.now() };
-      });
-      const [committedMs, { result, begunMs, endMs }] = await Promise.all([mail, wait]);
-      expect(subjectOf(result)).toBe(subject);
-      latestMs = Math.max(latestMs, endMs - Math.max(committedMs, begunMs));
-    }
-    for (let first = 0; first < rounds; first += inboxes.length) {
-      await Promise.all(inboxes.map((_, index) => round(first + index)));
-    }
-    expect(waits.count()).toBe(0);
-    return latestMs;
-  }
-
   test("finds each of 300 mails that come just before, while and just after a wait begins", async () => {
-    await race({}, 300);
+    const waits = waitsOn(world);
+    const { missed, tookMs } = await raceOfWaits({ world, waits, rounds: 300 });
+    expect([missed, tookMs.length, waits.count()]).toEqual([[], 300, 0]);
   }, 60_000);
 
   test("finds each of 60 also when every notification is lost", async () => {
-    await race({ news: deafNews }, 60);
+    const waits = waitsOn(world, { news: deafNews });
+    const { missed, tookMs } = await raceOfWaits({ world, waits, rounds: 60 });
+    expect([missed, tookMs.length, waits.count()]).toEqual([[], 60, 0]);
   }, 60_000);
+
+  test.skipIf(engine === "embedded")(
+    "finds mail that comes in by another process, heard of or not",
+    async () => {
+      const other = await openDatabase(under.options);
+      const waiter = await outboxWorld(other);
+      const [told, heard] = [await sharedNews(world.deps), await sharedNews(waiter.deps)];
+      const sender = await outboxWorld(under.db, { deps: { news: told } });
+      for (const news of [heard, deafNews]) {
+        const { missed } = await raceOfWaits({ world: sender, waits: waitsOn(waiter, { news }), rounds: 40 });
+        expect(missed).toEqual([]);
+      }
+      await Promise.all([told.close(), heard.close()]);
+      await other.close();
+    },
+    60_000,
+  );
 
   test("takes the newest without a place, and never the old one behind a place", async () => {
     const waits = waitsOn(world);

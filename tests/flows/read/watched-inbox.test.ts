@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { DatabaseUnavailable } from "../../../src/database/db.ts";
+import { type WatchedInbox, type Watcher, watchedInbox } from "../../../src/flows/read/watched-inbox.ts";
+import type { NumberedMail } from "../../../src/store/mail/waits.ts";
+import { migrate } from "../../../src/store/migrate.ts";
+import { type EngineUnderTest, enginesHere, openEngine } from "../../support/engines.ts";
+import { outboxWorld } from "../../support/outbox-world.ts";
+import { until } from "../../support/until.ts";
+
+describe.each(enginesHere())("An inbox that is waited for (%s)", (engine) => {
+  let under: EngineUnderTest;
+  let world: Awaited<ReturnType<typeof outboxWorld>>;
+  beforeAll(async () => {
+    under = await openEngine(engine);
+    await migrate(under.db);
+    world = await outboxWorld(under.db);
+  });
+  afterAll(() => under.remove());
+
+  /** Who has seen as much as told once `begin` is let go on, and remembers what it is given. */
+  function watcher(inboxId: string, seen: number) {
+    const given: string[] = [];
+    const begin = Promise.withResolvers<void>();
+    const failures: unknown[] = [];
+    const own: Watcher = {
+      inboxId,
+      begin: () => begin.promise.then(() => seen),
+      async take(mails: readonly NumberedMail[]) {
+        given.push(...mails.map(({ subject }) => subject));
+      },
+      fail: (error) => void failures.push(error),
+    };
+    return { own, given, failures, goOn: begin.resolve };
+  }
+
+  async function watched(): Promise<{ inbox: WatchedInbox; mail: (subject: string) => Promise<void>; id: string }> {
+    const made = await world.newInbox();
+    const inbox = watchedInbox(under.db.api, world.deps.news, made.id);
+    return { inbox, id: made.id, mail: (subject) => world.receive(made, { subject }) };
+  }
+
+  // Nobody looks each second here: what is not given by the news is not given at all.
+  test("gives mail that comes while somebody begins, and nothing that was seen by then", async () => {
+    const { inbox, mail, id } = await watched();
+    await mail("Seen");
+    const one = watcher(id, 1);
+    inbox.add(one.own);
+    await mail("Meanwhile");
+    one.goOn();
+    await until(() => one.given.length > 0);
+    await mail("Later");
+    await until(() => one.given.length > 1);
+    expect([one.given, one.failures]).toEqual([["Meanwhile", "Later"], []]);
+    inbox.close();
+  });
+
+  test("gives each who waits all that it has not seen, in order, also more than one reading has", async () => {
+    const { inbox, mail, id } = await watched();
+    const [early, late] = [watcher(id, 0), watcher(id, 250)];
+    for (const one of [early, late]) {
+      inbox.add(one.own);
+      one.goOn();
+    }
+    for (let number = 1; number <= 260; number += 1) await mail(`${number}`);
+    await inbox.read();
+    await until(() => early.given.at(-1) === "260" && late.given.at(-1) === "260");
+    const from = (first: number) => Array.from({ length: 261 - first }, (_, index) => `${first + index}`);
+    expect([early.given, late.given]).toEqual([from(1), from(251)]);
+    inbox.close();
+  });
+
+  test("gives nothing more to who has left, and the same again to whom it could not be given", async () => {
+    const { inbox, mail, id } = await watched();
+    const [gone, unlucky] = [watcher(id, 0), watcher(id, 0)];
+    let isUnlucky = true;
+    const take = unlucky.own.take;
+    unlucky.own.take = (mails) => {
+      if (!isUnlucky) return take(mails);
+      isUnlucky = false;
+      return Promise.reject(new DatabaseUnavailable("away"));
+    };
+    const leave = inbox.add(gone.own);
+    inbox.add(unlucky.own);
+    for (const one of [gone, unlucky]) one.goOn();
+    await mail("One");
+    await until(() => gone.given.length === 1);
+    leave();
+    await mail("Two");
+    await until(() => unlucky.given.length === 2);
+    expect([gone.given, unlucky.given, unlucky.failures]).toEqual([["One"], ["One", "Two"], []]);
+    inbox.close();
+  });
+});

@@ -1,0 +1,49 @@
+import type { outboxWorld } from "./outbox-world.ts";
+import type { waitsOn } from "./waits.ts";
+
+export interface WaitRace {
+  /** The process that mail comes in by. */
+  world: Awaited<ReturnType<typeof outboxWorld>>;
+  /** The process that waits. */
+  waits: ReturnType<typeof waitsOn>;
+  rounds: number;
+}
+
+export interface RaceResult {
+  /** Rounds in which the wait did not answer the mail. */
+  missed: string[];
+  /** From the commit, or from the beginning of the wait where that came later, to the answer. */
+  tookMs: number[];
+}
+
+const atOnce = 20;
+
+/** In each round a mail is committed between 50 ms before and 50 ms after a wait for it begins. */
+export async function raceOfWaits({ world, waits, rounds }: WaitRace): Promise<RaceResult> {
+  const result: RaceResult = { missed: [], tookMs: [] };
+  const inboxes = await Promise.all(Array.from({ length: atOnce }, () => world.newInbox()));
+  const beyondAll = 2 ** 30;
+
+  async function round(inbox: (typeof inboxes)[number], number: number): Promise<void> {
+    const { place } = await waits.wait(inbox, { timeoutMs: 0, place: beyondAll });
+    const subject = `Round ${number}`;
+    const mailLaterMs = ((number * 37) % 101) - 50;
+    const mail = Bun.sleep(Math.max(0, mailLaterMs)).then(async () => {
+      await world.receive(inbox, { subject });
+      return performance.now();
+    });
+    const wait = Bun.sleep(Math.max(0, -mailLaterMs)).then(async () => {
+      const begunMs = performance.now();
+      const waited = await waits.wait(inbox, { place, subject });
+      return { waited, begunMs, endMs: performance.now() };
+    });
+    const [committedMs, { waited, begunMs, endMs }] = await Promise.all([mail, wait]);
+    if (waited.end !== "found" || waited.message.subject !== subject) result.missed.push(subject);
+    result.tookMs.push(endMs - Math.max(committedMs, begunMs));
+  }
+
+  for (let first = 0; first < rounds; first += atOnce) {
+    await Promise.all(inboxes.map((inbox, index) => round(inbox, first + index)));
+  }
+  return result;
+}
