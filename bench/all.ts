@@ -26,6 +26,7 @@ const receivingQuick = { MAILS: "200", TOTAL: "2000", IDLE: "200" };
 const sendingQuick = { SECONDS: "0.5", MAILS: "200", INBOXES: "8" };
 const readingQuick = { SECONDS: "0.2", SIZES: "1000,2000" };
 const webhooksQuick = { EVENTS: "500", OLD_DELIVERIES: "1000" };
+const waitsQuick = { MAILS: "20", WAITS: "200", SECONDS: "2" };
 const embedded = { DATABASE: "embedded" };
 
 const benchmarks: readonly Benchmark[] = [
@@ -69,6 +70,14 @@ const benchmarks: readonly Benchmark[] = [
     quick: readingQuick,
   },
   { name: "extraction", title: "What is extracted from mail", command: ["extraction.ts"], quick: { SECONDS: "0.2" } },
+  { name: "waits", title: "Waiting for mail, Postgres", command: ["waits.ts"], quick: waitsQuick },
+  {
+    name: "waits/embedded",
+    title: "Waiting for mail, embedded database",
+    command: ["waits.ts"],
+    environment: embedded,
+    quick: waitsQuick,
+  },
 ];
 
 /** It writes a section of its own. */

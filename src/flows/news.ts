@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import type { Database } from "../database/db.ts";
 import { paced } from "../primitives/paced.ts";
-import { mostToldBytes, newsChannel, tellChannel, tellingPauseMs } from "../store/channels.ts";
+import { mostToldBytes, newsChannel, tellingPauseMs, wakeChannel } from "../store/channels.ts";
 
 /**
  * Who is told that something has happened, so that whoever waits for it looks. News carry no data and may be lost: who listens
@@ -86,7 +86,7 @@ export async function sharedNews({ db, log, randomBytes }: NewsDeps): Promise<Ne
     const said = [ourselves, ...untold].join(" ");
     untold.clear();
     const payload = said.length > mostToldBytes ? `${ourselves} ${everybody}` : said;
-    tellChannel(db.work, newsChannel, payload).catch((err: unknown) =>
+    wakeChannel(db.work, newsChannel, payload).catch((err: unknown) =>
       log.debug({ err }, "other processes were not told the news"),
     );
   });

@@ -19,10 +19,15 @@ export const tellingPauseMs = 75;
 /** What a notification may hold, with room to spare: Postgres takes 7,999 octets. */
 export const mostToldBytes = 7_000;
 
-/**
- * Heard when the transaction commits. What only wakes is told outside any: NOTIFY takes a lock over the whole database until its
- * transaction has committed, so that commits would go one by one.
- */
+/** Heard when the transaction commits. */
 export async function tellChannel(db: Db, channel: string, text: string): Promise<void> {
   await query(db, sql`select pg_notify(${channel}, ${text})`);
+}
+
+/**
+ * What only wakes is told outside any transaction: NOTIFY takes a lock over the whole database until its own has committed, so that
+ * commits would go one by one. It need not reach the disk first, for who would hear of it after a crash looks by himself.
+ */
+export async function wakeChannel(db: Db, channel: string, text: string): Promise<void> {
+  await query(db, sql`select set_config('synchronous_commit', 'off', true), pg_notify(${channel}, ${text})`);
 }

@@ -7,6 +7,8 @@ export interface WaitRace {
   /** The process that waits. */
   waits: ReturnType<typeof waitsOn>;
   rounds: number;
+  /** How many are under way together, each in an inbox of its own. */
+  atOnce?: number;
 }
 
 export interface RaceResult {
@@ -16,10 +18,8 @@ export interface RaceResult {
   tookMs: number[];
 }
 
-const atOnce = 20;
-
 /** In each round a mail is committed between 50 ms before and 50 ms after a wait for it begins. */
-export async function raceOfWaits({ world, waits, rounds }: WaitRace): Promise<RaceResult> {
+export async function raceOfWaits({ world, waits, rounds, atOnce = 20 }: WaitRace): Promise<RaceResult> {
   const result: RaceResult = { missed: [], tookMs: [] };
   const inboxes = await Promise.all(Array.from({ length: atOnce }, () => world.newInbox()));
   const beyondAll = 2 ** 30;

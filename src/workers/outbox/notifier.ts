@@ -1,6 +1,6 @@
 import type { Deps } from "../../flows/deps.ts";
 import { type Paced, paced } from "../../primitives/paced.ts";
-import { outboxChannel, tellChannel, tellingPauseMs } from "../../store/channels.ts";
+import { outboxChannel, tellingPauseMs, wakeChannel } from "../../store/channels.ts";
 import { isOutboxKind, type OutboxKind } from "../../store/outbox/items.ts";
 
 /** Wakes the workers of the other processes on the same database. What it says may be lost: they look for themselves each second. */
@@ -25,7 +25,7 @@ export async function notifier(
   });
 
   function tellOthers(kind: OutboxKind): void {
-    tellChannel(db.work, outboxChannel, `${kind} ${ourselves}`).catch((err: unknown) =>
+    wakeChannel(db.work, outboxChannel, `${kind} ${ourselves}`).catch((err: unknown) =>
       log.debug({ err }, "other processes were not woken"),
     );
   }

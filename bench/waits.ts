@@ -1,0 +1,161 @@
+/**
+ * `bun bench/waits.ts`: how soon a mail is answered to who waits for it, beside the webhook that tells of it and in another process, and
+ * what 5,000 waits (WAITS) cost that nobody writes to. DATABASE=embedded for the other database, which has one process.
+ */
+import { rawSmtp } from "../tests/support/raw-smtp.ts";
+import { startReceiver } from "../tests/support/receiver.ts";
+import { onEngine, startDatabase } from "./support/database.ts";
+import { median } from "./support/load.ts";
+import { cpuMs, residentMb, untilAtRest } from "./support/process-usage.ts";
+import { report } from "./support/report.ts";
+import { type ServiceProcess, startServiceProcess } from "./support/service.ts";
+
+const mails = Number(process.env.MAILS ?? 300);
+const waits = Number(process.env.WAITS ?? 5_000);
+const idleSeconds = Number(process.env.SECONDS ?? 10);
+
+interface Inbox {
+  id: string;
+  address: string;
+}
+
+const database = await startDatabase();
+const environment = { ...database.environment, LISTENERS_PER_ACCOUNT: "100000", LISTENERS_PER_PROCESS: "100000" };
+try {
+  await using service = await startServiceProcess(environment);
+  await measureWaking(service);
+  await measureIdle(service);
+} finally {
+  await database.remove();
+}
+
+async function measureWaking(service: ServiceProcess): Promise<void> {
+  const receiver = await startReceiver();
+  await ask(service, "PUT", "/v1/webhook", { url: receiver.url });
+  const inbox = await newInbox(service);
+  const here = await wakeTimes(service, service, inbox, () => receiver.request(receiver.requests.length + 1));
+  report({
+    what: `Commit to answer of a wait, same process, p50${onEngine}`,
+    value: median(here.waited),
+    unit: "ms",
+    beside: [{ name: "commit to webhook receiver", value: median(here.told) }],
+    target: { ratio: { atMost: 1.5 } },
+    note: "the commit is the 250 that the sender of the mail reads",
+  });
+  if (database.url !== undefined) {
+    await using other = await startServiceProcess(environment);
+    const there = await wakeTimes(service, other, inbox, async () => undefined);
+    report({
+      what: "Commit to answer of a wait in another process, p50",
+      value: median(there.waited),
+      unit: "ms",
+      target: { value: { atMost: 10 } },
+    });
+  }
+  await receiver.close();
+  await ask(service, "DELETE", "/v1/webhook");
+}
+
+/** One mail after the other to who waits for it; times from the 250. */
+async function wakeTimes(
+  receiving: ServiceProcess,
+  waiting: ServiceProcess,
+  inbox: Inbox,
+  toldOf: () => Promise<unknown>,
+): Promise<{ waited: number[]; told: number[] }> {
+  const times = { waited: [] as number[], told: [] as number[] };
+  const client = await rawSmtp(receiving.smtpPort);
+  await client.reply();
+  await client.ask("EHLO bench.example");
+  let cursor = (await waitFor(waiting, inbox, "timeout=0")).cursor;
+  for (let mail = 0; mail < mails; mail += 1) {
+    const answer = waitFor(waiting, inbox, `timeout=60&after=${cursor}`).then((body) => ({
+      body,
+      atMs: performance.now(),
+    }));
+    const told = toldOf().then(() => performance.now());
+    // So that it sleeps, and no mail of before keeps anybody busy.
+    await Bun.sleep(100);
+    for (const command of ["MAIL FROM:<jane@example.com>", `RCPT TO:<${inbox.address}>`, "DATA"])
+      await client.ask(command);
+    await client.ask(
+      `From: jane@example.com\r\nSubject: Mail ${mail}\r\nMessage-ID: <${mail}@${waiting.pid}>\r\n\r\nHello\r\n.`,
+    );
+    const committedMs = performance.now();
+    const { body, atMs } = await answer;
+    cursor = body.cursor;
+    times.waited.push(Math.max(0, atMs - committedMs));
+    times.told.push(Math.max(0, (await told) - committedMs));
+  }
+  client.destroy();
+  return times;
+}
+
+async function measureIdle(service: ServiceProcess): Promise<void> {
+  const inboxes: Inbox[] = [];
+  while (inboxes.length < waits) {
+    inboxes.push(...(await Promise.all(Array.from({ length: 50 }, () => newInbox(service)))));
+  }
+  const pids = [service.pid];
+  await untilAtRest(pids);
+  const [restCpu, restMb] = [await cpuOver(service.pid), residentMb(service.pid)];
+  const gone = new AbortController();
+  const waiting = inboxes.map((inbox) => waitFor(service, inbox, "timeout=60", gone.signal).catch(() => undefined));
+  await untilAtRest(pids);
+  const [waitingCpu, waitingMb] = [await cpuOver(service.pid), residentMb(service.pid)];
+  gone.abort();
+  await Promise.all(waiting);
+  report({
+    what: `${inboxes.length} waits on as many inboxes, no mail: CPU of the process${onEngine}`,
+    value: waitingCpu - restCpu,
+    unit: "% of a core",
+    target: { value: { atMost: 2 } },
+    note: `${restCpu.toFixed(1)} % at rest`,
+  });
+  report({
+    what: `${inboxes.length} waits on as many inboxes: memory of each${onEngine}`,
+    value: ((waitingMb - restMb) * 1024) / inboxes.length,
+    unit: "KiB",
+    target: { value: { atMost: 12 } },
+    note: `${restMb.toFixed(0)} MB before, ${waitingMb.toFixed(0)} MB while they wait`,
+  });
+}
+
+/** Per cent of a core. */
+async function cpuOver(pid: number): Promise<number> {
+  const before = cpuMs(pid);
+  await Bun.sleep(idleSeconds * 1000);
+  return (cpuMs(pid) - before) / (idleSeconds * 10);
+}
+
+async function newInbox(service: ServiceProcess): Promise<Inbox> {
+  return (await ask(service, "POST", "/v1/inboxes", {})) as Inbox;
+}
+
+async function waitFor(
+  service: ServiceProcess,
+  inbox: Inbox,
+  query: string,
+  signal?: AbortSignal,
+): Promise<{ message: unknown; cursor: string }> {
+  const path = `/v1/inboxes/${inbox.id}/wait?${query}`;
+  return (await ask(service, "GET", path, undefined, signal)) as { message: unknown; cursor: string };
+}
+
+async function ask(
+  { apiUrl, apiKey }: ServiceProcess,
+  method: string,
+  path: string,
+  body?: object,
+  signal?: AbortSignal,
+): Promise<unknown> {
+  const response = await fetch(`${apiUrl}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(signal !== undefined && { signal }),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${method} ${path} was answered ${response.status}: ${text}`);
+  return text === "" ? undefined : JSON.parse(text);
+}
