@@ -29,14 +29,21 @@ const newestLookedAt = 1_000;
 /** One wait's walk through its inbox. It goes on where it stood, also where the database was away in its midst. */
 export interface MailLook {
   /** Where it begins; throws where that is nowhere. Done once. */
-  findPlace(): Promise<void>;
-  /** Through what is there already. */
-  begin(): Promise<StoredMessage | undefined>;
+  findPlace(): Promise<unknown>;
+  /** Through what is there already. Answers its place. */
+  begin(): Promise<number>;
   /** Through what has come behind its place. */
-  through(mails: readonly NumberedMail[]): Promise<StoredMessage | undefined>;
-  place(): number;
-  hasPlace(): boolean;
+  through(mails: readonly NumberedMail[]): Promise<void>;
+  /** The mail that it has found, from when its place is there. */
+  found(): StoredMessage | undefined;
+  /** Up to which number it has looked; undefined before it is known where to begin. */
+  place(): number | undefined;
   hasLooked(): boolean;
+}
+
+interface Found {
+  message: StoredMessage;
+  number: number;
 }
 
 export function mailLook(deps: LookDeps, request: LookRequest): MailLook {
@@ -45,10 +52,18 @@ export function mailLook(deps: LookDeps, request: LookRequest): MailLook {
   const fits = mailJudge(request);
   let place: number | undefined;
   let hasLooked = false;
+  let message: StoredMessage | undefined;
   let isBehindNewest = request.after !== undefined;
 
-  async function findPlace(): Promise<void> {
+  async function findPlace(): Promise<number> {
     place ??= await startOf(db, request);
+    return place;
+  }
+
+  function standAt(number: number, found: Found | undefined): number {
+    message = found?.message;
+    place = found?.number ?? number;
+    return place;
   }
 
   async function inRange(range: Omit<MailRange, "inboxId" | "limit">) {
@@ -59,7 +74,7 @@ export function mailLook(deps: LookDeps, request: LookRequest): MailLook {
   }
 
   /** The first of these that fits, in their order. */
-  async function firstOf(mails: readonly NumberedMail[]) {
+  async function firstOf(mails: readonly NumberedMail[]): Promise<Found | undefined> {
     for (const mail of mails) {
       if (!fits(mail)) continue;
       const opened = await open(request.accountId, mail.id);
@@ -70,48 +85,44 @@ export function mailLook(deps: LookDeps, request: LookRequest): MailLook {
   }
 
   /** From the newest down: what was just asked for is what comes last. */
-  async function throughNewest(behind: number): Promise<StoredMessage | undefined> {
+  async function throughNewest(behind: number): Promise<number> {
     let before: number | undefined;
     let top: number | undefined;
     for (;;) {
-      const { lastNumber, mails } = await inRange({
-        behind,
-        order: "newest first",
-        ...(before !== undefined && { before }),
-      });
+      const range = { behind, order: "newest first" as const };
+      const { lastNumber, mails } = await inRange(before === undefined ? range : { ...range, before });
       top ??= lastNumber;
       const found = await firstOf(mails);
       before = mails.at(-1)?.number;
       if (found === undefined && before !== undefined && mails.length === mailsAtOnce) continue;
       isBehindNewest = true;
-      place = found?.number ?? top;
-      return found?.message;
+      return standAt(top, found);
     }
   }
 
-  async function throughOldest(behind: number): Promise<StoredMessage | undefined> {
-    for (let from = behind; ; from = place ?? from) {
+  async function throughOldest(behind: number): Promise<number> {
+    for (let from = behind; ; ) {
       const { mails } = await inRange({ behind: from, order: "oldest first" });
-      const message = await through(mails);
-      if (message !== undefined || mails.length < mailsAtOnce) return message;
+      from = await through(mails, from);
+      if (message !== undefined || mails.length < mailsAtOnce) return from;
     }
   }
 
-  async function through(mails: readonly NumberedMail[]): Promise<StoredMessage | undefined> {
-    const found = await firstOf(mails);
-    place = found?.number ?? mails.at(-1)?.number ?? place;
-    return found?.message;
+  async function through(mails: readonly NumberedMail[], from: number): Promise<number> {
+    return standAt(mails.at(-1)?.number ?? from, await firstOf(mails));
   }
 
   return {
     findPlace,
     async begin() {
-      await findPlace();
-      return isBehindNewest ? throughOldest(place ?? 0) : throughNewest(place ?? 0);
+      const from = await findPlace();
+      return isBehindNewest ? throughOldest(from) : throughNewest(from);
     },
-    through,
-    place: () => place ?? 0,
-    hasPlace: () => place !== undefined,
+    async through(mails) {
+      await through(mails, await findPlace());
+    },
+    found: () => message,
+    place: () => place,
     hasLooked: () => hasLooked,
   };
 }

@@ -18,10 +18,10 @@ export interface WaitRequest extends LookRequest {
 }
 
 /** `timeout`: nothing came in time. `gone`: nobody waits any more. `stopping`: the service stops. */
-export type WaitEnd = { end: "found"; message: StoredMessage } | { end: "timeout" | "gone" | "stopping" };
+type WaitEnd = "timeout" | "gone" | "stopping";
 
 /** `place`: up to which the inbox has been looked through. Who goes on behind it misses nothing and gets nothing twice. */
-export type WaitResult = WaitEnd & { place: number };
+export type WaitResult = ({ end: "found"; message: StoredMessage } | { end: WaitEnd }) & { place: number };
 
 export interface MailWaits {
   wait(request: WaitRequest): Promise<WaitResult>;
@@ -32,7 +32,7 @@ export interface MailWaits {
 export function mailWaits(deps: WaitDeps): MailWaits {
   const watch = inboxWatch(deps);
   const looking = { db: deps.db.api, open: messageOpener({ db: deps.db.api, log: deps.log }) };
-  const underWay = new Set<(end: WaitEnd) => void>();
+  const underWay = new Set<(how: WaitEnd) => void>();
   let isStopping = false;
 
   async function wait(request: WaitRequest): Promise<WaitResult> {
@@ -43,8 +43,8 @@ export function mailWaits(deps: WaitDeps): MailWaits {
       if (isQuick || !(error instanceof DatabaseUnavailable)) throw error;
     });
     if (isQuick) {
-      const message = await look.begin();
-      const place = look.place();
+      const place = await look.begin();
+      const message = look.found();
       return message === undefined ? { end: "timeout", place } : { end: "found", message, place };
     }
     const close = deps.listeners.open("wait", request.accountId);
@@ -59,25 +59,31 @@ export function mailWaits(deps: WaitDeps): MailWaits {
     const { promise, resolve, reject } = Promise.withResolvers<WaitResult>();
     const end = (how: WaitEnd) => {
       leave();
-      const isBlind = how.end === "timeout" ? !look.hasLooked() : how.end === "stopping" && !look.hasPlace();
-      if (isBlind) reject(new DatabaseUnavailable("the inbox could not be read in time"));
-      else resolve({ ...how, place: look.place() });
+      const message = look.found();
+      const place = look.place();
+      const isBlind = how === "timeout" ? !look.hasLooked() : place === undefined;
+      // Whatever ends it: once there is a mail its place is behind it, so to answer without it would be to lose it.
+      if (message !== undefined) resolve({ end: "found", message, place: place ?? 0 });
+      else if (isBlind && how !== "gone") reject(new DatabaseUnavailable("the inbox could not be read in time"));
+      else resolve({ end: how, place: place ?? 0 });
     };
-    const found = (message: StoredMessage | undefined) => {
-      if (message !== undefined) end({ end: "found", message });
+    const endIfFound = () => {
+      if (look.found() !== undefined) end("timeout");
     };
-    const onAbort = () => end({ end: "gone" });
-    const timer = setTimeout(() => end({ end: "timeout" }), timeoutMs);
+    const onAbort = () => end("gone");
+    const timer = setTimeout(() => end("timeout"), timeoutMs);
     signal.addEventListener("abort", onAbort, { once: true });
     underWay.add(end);
     const unwatch = watch.watch({
       inboxId,
       async begin() {
-        found(await look.begin());
-        return look.place();
+        const place = await look.begin();
+        endIfFound();
+        return place;
       },
       async take(mails) {
-        found(await look.through(mails));
+        await look.through(mails);
+        endIfFound();
       },
       fail(error) {
         leave();
@@ -93,7 +99,7 @@ export function mailWaits(deps: WaitDeps): MailWaits {
     }
 
     if (signal.aborted) onAbort();
-    else if (isStopping) end({ end: "stopping" });
+    else if (isStopping) end("stopping");
     return promise;
   }
 
@@ -101,7 +107,7 @@ export function mailWaits(deps: WaitDeps): MailWaits {
     wait,
     stop() {
       isStopping = true;
-      for (const end of [...underWay]) end({ end: "stopping" });
+      for (const end of [...underWay]) end("stopping");
     },
   };
 }
