@@ -249,7 +249,9 @@ async function openAll(origin: string, path: string, apiKey: string, count = lis
       wanted = Number.POSITIVE_INFINITY;
       if (bytes > 1) got.fill(0);
     },
-    close: () => sockets.forEach((socket) => socket.destroy()),
+    close() {
+      for (const socket of sockets) socket.destroy();
+    },
   };
 }
 

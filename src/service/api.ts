@@ -5,6 +5,7 @@ import type { StreamingDeps } from "../flows/events/event-stream.ts";
 import type { OpenStreams } from "../flows/events/open-streams.ts";
 import type { Listeners } from "../flows/listeners.ts";
 import type { AttachmentLinks } from "../flows/read/attachment-links.ts";
+import { extractedOf } from "../flows/read/extracted.ts";
 import { mailWaits } from "../flows/read/wait-for-mail.ts";
 import { readiness } from "../flows/readiness.ts";
 import { emailSender } from "../flows/send/send-email.ts";
@@ -64,7 +65,10 @@ export interface OpenApi {
 export async function openApi(opening: Opening, parts: ApiParts): Promise<OpenApi> {
   const { config, deps, watch, opened } = opening;
   const numbers = parts.numbers && { ...parts.numbers, token: config.metricsToken };
-  const waits = mailWaits({ ...deps, listeners: parts.listeners });
+  const waits = mailWaits({
+    ...{ ...deps, listeners: parts.listeners },
+    extract: (message) => extractedOf(deps.log, message),
+  });
   const long: LongAnswers = {
     waitForMail: watch.wait(waits.wait, deps.now),
     mayTakeLong: (request) => http.mayTakeLong(request),

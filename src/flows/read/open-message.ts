@@ -1,29 +1,39 @@
 import type { Db } from "../../database/db.ts";
-import type { Extraction } from "../../extract/extract.ts";
 import { findMessage, type StoredMessage } from "../../store/mail/message-pages.ts";
-import { type ExtractingDeps, extractedOf } from "./extracted.ts";
+
+/** What a message says that somebody may wait for. */
+export interface Extracted {
+  codes: readonly unknown[];
+  links: readonly { kind: string | null }[];
+}
+
+export interface OpenerDeps {
+  db: Db;
+  /** Pure, and bounded in time whatever the message is. */
+  extract: (message: StoredMessage) => Extracted;
+}
 
 /** A message with its bodies, and what they say once somebody asks. */
 export interface Opened {
   message: StoredMessage;
-  extracted: () => Extraction;
+  extracted: () => Extracted;
 }
 
 export type MessageOpener = (accountId: string, id: string) => Promise<Opened | undefined>;
 
 /** However many want a message at the same time, it is read once, and looked into once. Afterwards nothing of it is kept. */
-export function messageOpener({ db, log }: ExtractingDeps & { db: Db }): MessageOpener {
+export function messageOpener({ db, extract }: OpenerDeps): MessageOpener {
   const underWay = new Map<string, Promise<Opened | undefined>>();
 
   async function open(accountId: string, id: string): Promise<Opened | undefined> {
     const message = await findMessage(db, accountId, id);
     if (message === undefined) return undefined;
-    let extraction: Extraction | undefined;
+    let extracted: Extracted | undefined;
     return {
       message,
       extracted() {
-        extraction ??= extractedOf(log, message);
-        return extraction;
+        extracted ??= extract(message);
+        return extracted;
       },
     };
   }

@@ -4,9 +4,9 @@ import type { Deps } from "../deps.ts";
 import type { Listeners } from "../listeners.ts";
 import { inboxWatch } from "./inbox-watch.ts";
 import { type LookRequest, type MailLook, mailLook } from "./mail-look.ts";
-import { messageOpener } from "./open-message.ts";
+import { messageOpener, type OpenerDeps } from "./open-message.ts";
 
-export interface WaitDeps extends Deps {
+export interface WaitDeps extends Deps, Pick<OpenerDeps, "extract"> {
   listeners: Pick<Listeners, "open">;
 }
 
@@ -31,7 +31,7 @@ export interface MailWaits {
 
 export function mailWaits(deps: WaitDeps): MailWaits {
   const watch = inboxWatch(deps);
-  const looking = { db: deps.db.api, open: messageOpener({ db: deps.db.api, log: deps.log }) };
+  const looking = { db: deps.db.api, open: messageOpener({ db: deps.db.api, extract: deps.extract }) };
   const underWay = new Set<(how: WaitEnd) => void>();
   let isStopping = false;
 

@@ -56,7 +56,7 @@ function goodDraft(operation: ShownOperation, known: Known, apiKey: string, chan
         : (example ?? goodValue(schema, name, known, chance)),
     );
   const given = (where: string, share: number) =>
-    parameters.filter((each) => each.in === where && !isAlias(each.name) && (each.required || chance.is(share)));
+    parameters.filter((each) => each.in === where && !isLeftOut(each.name) && (each.required || chance.is(share)));
   const json = schema === undefined ? undefined : goodValue(schema, "", known, chance);
   return {
     ...{ operation, method, body: undefined, tail: "" },
@@ -102,8 +102,9 @@ function asText(value: unknown): string {
   return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
 }
 
-function isAlias(name: string): boolean {
-  return name === "isRead" || name === "cursor";
+/** Second names, and a token, which is another way in and must have been made here. */
+function isLeftOut(name: string): boolean {
+  return name === "isRead" || name === "cursor" || name === "token";
 }
 
 function realPath({ path }: ShownOperation, name: string, known: Known, chance: Chance): string | undefined {

@@ -72,7 +72,20 @@ async function ask(origin: URL, { method, path, headers, body }: FuzzRequest): P
     ...{ method, headers, redirect: "manual" },
     ...(body !== undefined && { body }),
   });
-  return { status: response.status, headers: response.headers, body: await response.text() };
+  const isStream = response.headers.get("content-type")?.startsWith("text/event-stream");
+  const text = isStream ? await firstFrame(response) : await response.text();
+  return { status: response.status, headers: response.headers, body: text };
+}
+
+/** Of an answer that does not end by itself. */
+async function firstFrame({ body }: Response): Promise<string> {
+  let text = "";
+  const decoder = new TextDecoder();
+  for await (const bytes of body ?? []) {
+    text += decoder.decode(bytes, { stream: true });
+    if (text.includes("\n\n")) break;
+  }
+  return text;
 }
 
 function note(
