@@ -61,6 +61,7 @@ const benchmarks: readonly Benchmark[] = [
     environment: embedded,
     quick: webhooksQuick,
   },
+  { name: "streams", title: "Streams, Postgres", command: ["streams.ts"], quick: { EVENTS: "5000", LISTENERS: "200" } },
   { name: "reading", title: "Lists and search, Postgres", command: ["reading.ts"], quick: readingQuick },
   {
     name: "reading/embedded",

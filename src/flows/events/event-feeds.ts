@@ -42,7 +42,7 @@ const atFirst = 200;
 const atOnce = 500;
 const everyMs = 1_000;
 /** A flood of commits is one statement for each of these. */
-const pauseMs = 10;
+const pauseMs = 3;
 /** How soon it is looked again for what an older transaction holds back: at first, and at most. */
 const heldBackMs = { least: 5, most: 500 };
 
