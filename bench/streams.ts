@@ -29,7 +29,11 @@ async function main(): Promise<void> {
   const database = await startDatabase(["shared_buffers=1GB"]);
   await (await startServiceProcess(database.environment)).stop();
   await seedLog();
-  const service = await startServiceProcess({ ...database.environment, METRICS_TOKEN: metricsToken });
+  const service = await startServiceProcess({
+    ...database.environment,
+    METRICS_TOKEN: metricsToken,
+    EVENT_RETENTION_DAYS: "3650",
+  });
   const headers = { authorization: `Bearer ${service.apiKey}` };
   try {
     await untilAtRest([service.pid]);
@@ -85,6 +89,7 @@ async function main(): Promise<void> {
   async function byPages(): Promise<void> {
     for (let after = "start", hasMore = true; hasMore; ) {
       const page = await fetch(`${service.apiUrl}/v1/events?limit=100&after=${after}`, { headers });
+      if (!page.ok) throw new Error(`The log answered ${page.status}: ${await page.text()}`);
       const body = (await page.json()) as { data: { event_id: string }[]; hasMore: boolean };
       after = body.data.at(-1)?.event_id ?? after;
       hasMore = body.hasMore;

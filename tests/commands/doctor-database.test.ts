@@ -156,6 +156,7 @@ describe.skipIf(!breaksPostgres)("A Postgres", () => {
         "warn database schema",
         "ok database clock",
         "fail database connections",
+        "ok event log",
       ]);
       expect(before.findings[1]?.seen).toStartWith("synchronous_commit=off, fsync=off, full_page_writes=on");
       expect(before.findings[2]?.seen).toContain(migrations.map(({ tag }) => tag).join(", "));
