@@ -9,6 +9,8 @@ export interface FeedRing {
   /** How far the log has been read. */
   readonly head: LogPlace;
   readonly floor: LogPlace;
+  /** The number that the next event gets. */
+  readonly end: number;
   /** Undefined before the floor and behind the head. */
   at(number: number): FeedEvent | undefined;
   /** The number of the first event behind a place, which may yet be to come; undefined for a place before the floor. */
@@ -27,6 +29,9 @@ export function feedRing(start: LogPlace, most: number): FeedRing {
     },
     get floor() {
       return floor;
+    },
+    get end() {
+      return first + events.length;
     },
     at: (number) => events[number - first],
     numberBehind(place) {

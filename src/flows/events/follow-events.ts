@@ -53,6 +53,7 @@ export function follower(deps: FollowDeps, feed: EventFeed, from: LogPlace, firs
 
   function ofRing(): WrittenEvent | Promise<unknown> | undefined | "go on" {
     const { ring, written } = feed;
+    if (number === ring.end) return undefined;
     if (number === undefined || ring.at(number) === undefined) number = ring.numberBehind(place);
     if (number === undefined) return readPage();
     const event = ring.at(number);
