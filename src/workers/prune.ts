@@ -5,6 +5,7 @@ import type { Deps } from "../flows/deps.ts";
 import {
   findInboxToEmpty,
   markInboxEmpty,
+  type PrunedTo,
   pruneStep,
   removeColdSendsBefore,
   removeEventsBefore,
@@ -40,7 +41,7 @@ export async function prune(deps: PruneDeps, isStopping: () => boolean = () => f
     // A day longer than they count, lest a clock that is ahead for a moment takes what counts today.
     (tx) => removeColdSendsBefore(tx, utcDay(new Date(now.getTime() - dayMs)), stepRows),
     (tx) => removeOldRequests(tx, stepRows),
-    (tx) => removeEventsBefore(tx, eventsBefore, stepRows),
+    removingEvents(eventsBefore),
     emptyingInboxes(new Date(now.getTime() - settleMs)),
     (tx) => removeInboxes(tx, now, stepRows),
   ];
@@ -54,6 +55,16 @@ export async function prune(deps: PruneDeps, isStopping: () => boolean = () => f
     }
   }
   return removed;
+}
+
+/** The oldest first, past those that stay. */
+function removingEvents(before: Date): (tx: Db) => Promise<number> {
+  let after: PrunedTo | undefined;
+  return async (tx) => {
+    const { removed, prunedTo } = await removeEventsBefore(tx, { before, after, limit: stepRows });
+    after = prunedTo;
+    return prunedTo === undefined ? 0 : Math.max(1, removed);
+  };
 }
 
 /** One deleted inbox after the other: its messages, then the rest. */

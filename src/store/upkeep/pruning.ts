@@ -49,18 +49,53 @@ export function removeOldRequests(tx: Db, limit: number): Promise<number> {
   return count(tx, sql`delete from recent_requests where account_id = any(array(${chosen})) and ${isOld} returning 1`);
 }
 
-/** Events and their deliveries; one that is still in line stays. What was promised of an event begins with its id (promise-id.ts). */
-export function removeEventsBefore(tx: Db, instant: Date, limit: number): Promise<number> {
-  return count(
+/** How far the old events have been looked through, in the order of their age. */
+export interface PrunedTo {
+  occurredAt: Date;
+  id: string;
+}
+
+export interface OldEvents {
+  before: Date;
+  after: PrunedTo | undefined;
+  limit: number;
+}
+
+/** As many are looked at in one step, since those that stay would else be passed again and again. */
+const mostLookedAt = 10_000;
+
+/**
+ * Events and their deliveries. One that is still in line stays, and so does the last of an account: a reader of the log who has it must
+ * have a place to go on from. What was promised of an event begins with its id (promise-id.ts).
+ */
+export async function removeEventsBefore(
+  tx: Db,
+  { before, after, limit }: OldEvents,
+): Promise<{ removed: number; prunedTo: PrunedTo | undefined }> {
+  const [step] = await query<{ removed: number; occurredAt: Date | null; id: string | null }>(
     tx,
-    sql`with old as materialized (
-          select id from events where occurred_at < ${instant}
-          and not exists (select from outbox where subject_id >= events.id and subject_id < events.id || '/')
-          order by occurred_at limit ${limit}
+    sql`with looked as materialized (
+          select id, account_id, written_by, occurred_at from events
+          where occurred_at < ${before} and (occurred_at, id) > (${after?.occurredAt ?? new Date(0)}, ${after?.id ?? ""})
+          order by occurred_at, id limit ${mostLookedAt}
         ),
-        logged as (delete from deliveries d using old where d.event_id >= old.id and d.event_id < old.id || '/')
-        delete from events where id = any(array(select id from old)) returning 1`,
+        old as materialized (
+          select id, occurred_at from looked
+          where not exists (select from outbox where subject_id >= looked.id and subject_id < looked.id || '/')
+          and exists (select from events later
+            where later.account_id = looked.account_id and (later.written_by, later.id) > (looked.written_by, looked.id))
+          order by occurred_at, id limit ${limit}
+        ),
+        logged as (delete from deliveries d using old where d.event_id >= old.id and d.event_id < old.id || '/'),
+        removed as (delete from events where id = any(array(select id from old)) returning 1)
+        select last.id, last.occurred_at as "occurredAt", (select count(*) from removed) as removed
+        from (select) one left join lateral (
+          select id, occurred_at from looked where (select count(*) from old) < ${limit} or id in (select id from old)
+          order by occurred_at desc, id desc limit 1
+        ) last on true`,
   );
+  const { removed = 0, occurredAt = null, id = null } = step ?? {};
+  return { removed, prunedTo: occurredAt === null || id === null ? undefined : { occurredAt, id } };
 }
 
 /** A deleted inbox that still has rows. */
