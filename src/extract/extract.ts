@@ -1,5 +1,5 @@
 import { visibleTextOfWalk, walkHtml } from "../mail/html/html-walk.ts";
-import { type Code, codesOf } from "./codes.ts";
+import { type Code, codesOf } from "./codes/codes.ts";
 import { type Link, linksIn } from "./links/links.ts";
 import { newContentOf } from "./new-content.ts";
 import { hasForwardPrefix, hasReplyPrefix } from "./subject-prefixes.ts";

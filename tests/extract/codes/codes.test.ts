@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { codesOf } from "../../src/extract/codes.ts";
-import { visibleTextOf } from "../../src/mail/html/html-walk.ts";
-import { cpuMs } from "../support/cpu.ts";
+import { codesOf } from "../../../src/extract/codes/codes.ts";
+import { visibleTextOf } from "../../../src/mail/html/html-walk.ts";
+import { cpuMs } from "../../support/cpu.ts";
 import { type CodeMail, codeMails } from "./mails.ts";
 
 const mails = await codeMails();

@@ -1,8 +1,8 @@
+import type { FoldedText } from "../folded-text.ts";
+import { isAlphabetic, isUnspaced } from "../word-finder.ts";
 import type { Candidate } from "./code-candidates.ts";
 import type { CodeCues, Cue } from "./code-cues.ts";
 import { behindWords, isWords, possessives, smallWords, useWords } from "./code-small-words.ts";
-import type { FoldedText } from "./folded-text.ts";
-import { isAlphabetic, isUnspaced } from "./word-finder.ts";
 
 /** How close to a cue a candidate is; the lowest is the best. Undefined where it does not count. */
 export type Rank = 1 | 2 | 3;

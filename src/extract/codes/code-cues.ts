@@ -1,8 +1,8 @@
+import type { FoldedText } from "../folded-text.ts";
+import { type FoundWord, wordFinder } from "../word-finder.ts";
 import type { Candidate } from "./code-candidates.ts";
 import { possessives, smallWords } from "./code-small-words.ts";
 import { codeWords } from "./code-words.ts";
-import type { FoldedText } from "./folded-text.ts";
-import { type FoundWord, wordFinder } from "./word-finder.ts";
 
 /** A place where a text speaks of a code to type. */
 export interface Cue {

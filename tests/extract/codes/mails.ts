@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { textOfHtml } from "../../src/mail/html/html.ts";
-import { visibleTextOf } from "../../src/mail/html/html-walk.ts";
+import { textOfHtml } from "../../../src/mail/html/html.ts";
+import { visibleTextOf } from "../../../src/mail/html/html-walk.ts";
 
 /** A mail of `mails/`, with what is to be found in it. */
 export interface CodeMail {

@@ -1,4 +1,4 @@
-import { isAlphabetic, isLetter } from "./word-finder.ts";
+import { isAlphabetic, isLetter } from "../word-finder.ts";
 
 /** What looks like a code, before anybody asks what is said around it. */
 export interface Candidate {

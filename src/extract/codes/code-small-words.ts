@@ -1,4 +1,4 @@
-import { foldWord } from "./folded-text.ts";
+import { foldWord } from "../folded-text.ts";
 
 /** The words that tie a code to its name, in the languages of the tables. */
 function setOf(list: string): ReadonlySet<string> {

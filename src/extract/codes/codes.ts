@@ -1,9 +1,9 @@
-import { isHostName } from "../standards/host-name.ts";
+import { isHostName } from "../../standards/host-name.ts";
+import { type FoldedText, foldText } from "../folded-text.ts";
 import { type Candidate, candidatesIn } from "./code-candidates.ts";
 import { type CodeCues, cuesIn } from "./code-cues.ts";
 import { addressesIn, masked } from "./code-masks.ts";
 import { type Rank, rankOf } from "./code-ranks.ts";
-import { type FoldedText, foldText } from "./folded-text.ts";
 
 /** A one-time code that a mail brings. */
 export interface Code {
