@@ -33,16 +33,17 @@ export function cuesIn(
 ): CodeCues {
   find ??= wordFinder(codeWords);
   const found = candidates === undefined ? find(words) : wordsAround(find, words, candidates);
-  const isTrip = travel.test(words);
+  const matters = otherMatters.filter(({ told }) => told.test(words));
   const purposes = found.filter(({ kind }) => kind === "purpose" || kind === "sure");
   const isAbout = aboutCodes || purposes.length > 0;
   const isSaving = !isAbout && savings.test(words);
   let heads = 0;
   const cues = found.flatMap((word, at) => {
-    const cue = isHead(word) && ++heads <= mostHeads ? cueOf(words, found, at, isTrip) : undefined;
+    const cue = isHead(word) && ++heads <= mostHeads ? cueOf(words, found, at, matters) : undefined;
     return cue === undefined || !(cue.sure || (!isSaving && isItself(shape, words, word, isAbout))) ? [] : [cue];
   });
-  return { cues, names: found.filter(({ kind }) => kind === "number" || kind === "owner"), purposes };
+  const names = found.filter(({ kind }) => kind === "number" || kind === "owner");
+  return { cues, names: withoutParts(names, cues), purposes };
 }
 
 /** How far from a number words are looked for. */
@@ -67,9 +68,41 @@ let find: ReturnType<typeof wordFinder<keyof typeof codeWords>> | undefined;
 
 type Word = FoundWord<keyof typeof codeWords>;
 
-/** Who travels is given a "confirmation code" that nobody types. */
-const travel =
-  /\b(?:flight|itinerary|reservation|boarding|airline|passenger|your (?:stay|trip)|hotel|pnr|vuelo|flug|volo|vlucht|reserva|check-in)\b/;
+/** Those that are no part of the name of a code, as "Konto" is of a "Kontoverifizierungscode". Both are in the order of their places. */
+function withoutParts(names: readonly Word[], cues: readonly Cue[]): Word[] {
+  let at = 0;
+  return names.filter((name) => {
+    while (at < cues.length && (cues[at]?.end ?? 0) < name.end) at++;
+    return name.end <= (cues[at]?.start ?? Number.POSITIVE_INFINITY);
+  });
+}
+
+/** What a mail may be about whose codes have the names of those that one types, and which of these names mean nothing there. */
+interface OtherMatter {
+  told: RegExp;
+  /** Beginnings of purposes; with none of these the code is none either. */
+  names: RegExp;
+}
+
+const otherMatters: readonly OtherMatter[] = [
+  // Who travels is given a "confirmation code".
+  {
+    told: /\b(?:flight|itinerary|reservation|boarding|airline|passenger|your (?:stay|trip)|hotel|pnr|vuelo|flug|volo|vlucht|reserva|check-in)\b/,
+    names: /^confirm/,
+  },
+  // A meeting has a passcode for all who come.
+  {
+    told: /\b(?:meeting id|meeting-id|join (?:the|zoom) meeting|(?:zoom|teams|webex|google)[- ]meeting|webinar id|conference id|dial-in|besprechungs-id|id de (?:la )?reunion|id da reuniao|id riunione|vergaderings?-id|id spotkania)\b|идентификатор конференции|会议号|會議號|ミーティングid|회의 id/,
+    names: /^(?:$|access|acces|acceso|zugang|log|security|secur|verif)/,
+  },
+  // A receipt shows by what the bank let it pass.
+  { told: /\b(?:receipt|merchant|you spent|you paid|terminal id|quittung|beleg|recibo|ricevuta|recu)\b/, names: /^(?:authori|approv|autori|genehm)/ },
+  // Who writes programs means another code.
+  {
+    told: /\b(?:pull request|merge request|commits?|lgtm|stack trace|refactor|diff|unit tests?|exception)\b/,
+    names: /^$/,
+  },
+];
 
 /** Who speaks of codes more often sends none. */
 const mostHeads = 500;
@@ -81,7 +114,7 @@ function isHead({ kind }: Word): boolean {
   return kind === "code" || kind === "needy" || kind === "sure";
 }
 
-function cueOf(words: string, found: readonly Word[], at: number, isTrip: boolean): Cue | undefined {
+function cueOf(words: string, found: readonly Word[], at: number, matters: readonly OtherMatter[]): Cue | undefined {
   const head = found[at] as Word;
   const plural = /codes$/.test(words.slice(head.start, head.end));
   if (head.kind === "sure") return { start: head.start, end: head.end, sure: true, plural };
@@ -94,15 +127,25 @@ function cueOf(words: string, found: readonly Word[], at: number, isTrip: boolea
   ) {
     return undefined;
   }
-  if (head.kind === "needy" && purposes.length === 0) return undefined;
-  if (isTrip && purposes.length > 0 && purposes.every(({ start }) => words.startsWith("confirm", start)))
-    return undefined;
+  if (head.kind === "needy" && purposes.length === 0 && !isGivenFor(words, found, at)) return undefined;
+  const said = purposes.length === 0 ? [""] : purposes.map(({ start, end }) => words.slice(start, end));
+  if (matters.some(({ names }) => said.every((word) => names.test(word)))) return undefined;
   return {
     start: Math.min(head.start, ...purposes.map(({ start }) => start)),
     end: Math.max(head.end, ...purposes.map(({ end }) => end)),
     sure: purposes.length > 0,
     plural,
   };
+}
+
+/** "Enter the key 390184 to confirm": its purpose stands behind the number. */
+function isGivenFor(words: string, found: readonly Word[], at: number): boolean {
+  const { end } = found[at] as Word;
+  const number = /^ ?[:：]? ?\d{4,10} /.exec(words.slice(end, end + 16))?.[0];
+  const next = found[at + 1];
+  if (number === undefined || next === undefined) return false;
+  const from = end + number.length;
+  return next.kind === "purpose" && next.start >= from && gapBetween(words, from, next.start) !== undefined;
 }
 
 /** The words of the tables before and behind a head that belong to it, with how far they are away. */

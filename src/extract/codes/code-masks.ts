@@ -14,7 +14,7 @@ export function addressesIn(shape: string): [start: number, end: number][] {
     while (start > done && belongs(shape.charCodeAt(start - 1))) start--;
     let end = index + 1;
     while (end < shape.length && belongs(shape.charCodeAt(end))) end++;
-    places.push([start, end]);
+    if (!twoWords.test(shape.slice(start, end))) places.push([start, end]);
     done = end;
   }
   return places;
@@ -34,6 +34,9 @@ export function masked(text: string, places: readonly [start: number, end: numbe
 
 /** A scheme, the middle of a mail address, or a dot between small letters, as hosts and names of files have it. */
 const sign = /:\/\/|@|[a-z0-9]\.[a-z]{2}|[A-Za-z0-9]\/[A-Za-z]|=[A-Za-z0-9]/g;
+
+/** "PIN/TAN", "BIC/SWIFT" */
+const twoWords = /^[A-Za-z]{2,16}\/[A-Za-z]{2,16}[.:]?$/;
 
 /** What an address is made of in practice; brackets and quotes stand around it. */
 function belongs(unit: number): boolean {

@@ -24,7 +24,7 @@ export function rankOf(
   const near = before.filter((cue) => start - cue.end <= farthestAbove);
   const used = isUsedFor(text, candidate, said);
   if (near.length === 0 && subject.length === 0 && behind.length === 0 && !used) return undefined;
-  if (isNamed(text, candidate, names)) return undefined;
+  if (isNamed(text, candidate, names, before)) return undefined;
   const alone = isAlone(text.shape, start, end);
   if (isSlogan(text.shape.slice(start, end)) && ![...near, ...subject, ...behind].some(({ sure }) => sure))
     return undefined;
@@ -60,16 +60,33 @@ function firstAtOrAfter(cues: readonly { start: number }[], place: number): numb
 }
 
 /** The word just before says what other number it is, with "no.", "#" or ":" between. */
-function isNamed({ words }: Pick<FoldedText, "words">, { start }: Candidate, names: CodeCues["names"]): boolean {
+function isNamed(
+  { words }: Pick<FoldedText, "words">,
+  { start }: Candidate,
+  names: CodeCues["names"],
+  cues: readonly Cue[],
+): boolean {
   const behind = firstAtOrAfter(names, start);
-  return names.slice(Math.max(0, behind - 3), behind).some(({ start: begins, end }) => {
-    if (start - end > farthestName) return false;
-    const between = words.slice(Math.min(end, start), start);
+  return names.slice(Math.max(0, behind - 3), behind).some((name) => {
+    if (start - name.end > farthestName || cues.some((cue) => cue.start >= name.end)) return false;
+    const between = words.slice(Math.min(name.end, start), start);
     if (/\n[\s\S]*\n[\s\S]*\n/.test(between) || /[.!?。！？] ?\n|[!?。！？;；]|\d/.test(between)) return false;
-    if (isUnspaced(words, begins))
+    if (cues.some((cue) => isPlaceOf(words, cue, name, between))) return false;
+    if (isUnspaced(words, name.start))
       return !/[,，、]/.test(between) && between.replaceAll(/[\s:：()（）-]/g, "").length <= 5;
     return wordsOf(between).every((word) => nameWords.has(word) || isWords.has(word));
   });
+}
+
+/** "The code to sign in to your account is 482913", "enter the code on this page: 482913": there it is for, not whose number it is. */
+function isPlaceOf(words: string, cue: Cue, name: { start: number; end: number }, between: string): boolean {
+  if (cue.end > name.start || name.start - cue.end > farthestAnnounced) return false;
+  const clause = words.slice(cue.end, name.start);
+  if (/[,;:|/\n(]|[.!?] /.test(clause)) return false;
+  if (wordsOf(between).some((word) => isWords.has(word))) return true;
+  if (!/^[^:：\n]*[:：]\s*$|\n/.test(between)) return false;
+  const last = wordsOf(clause).at(-1);
+  return last === undefined ? cue.sure : smallWords.has(last) || possessives.has(last);
 }
 
 const farthestName = 24;
@@ -103,6 +120,7 @@ function touchesBehindCue({ shape, words }: Text, cue: Cue, { start, doubtful }:
   if (between.length > farthestTouch || /\d/.test(between) || endsSentence(between)) return false;
   if (between.includes("\n") && !alone && !isWrapped(shape, cue.end, between)) return false;
   const said = wordsOf(words.slice(cue.end, start));
+  if (/, /.test(between) && said.length > 0 && !/[:：]/.test(between) && !said.some((word) => isWords.has(word))) return false;
   if (doubtful && !/[:：=「"“'\n]/.test(between) && !said.some((word) => isWords.has(word)) && !hasUnspaced(between))
     return false;
   return isLink(between, said);
@@ -135,6 +153,8 @@ function isSaidOf({ shape, words }: Text, cue: Cue, { start }: Candidate): boole
   if (between.includes("\n") && !isWrapped(shape, cue.end, between)) return false;
   const said = wordsOf(words.slice(cue.end, start));
   if (isWords.has(said.at(-1) ?? "")) return true;
+  // A line with a label of its own: the number is what that says.
+  if (/\n[^\n:：]{2,40}[:：] ?$/.test(between)) return false;
   if (/[:：] ?["'“«「*_]*$/.test(between) && (cue.sure || smallWords.has(said[0] ?? ""))) return true;
   return cue.sure && !cue.plural && between.length <= farthestTouch;
 }
