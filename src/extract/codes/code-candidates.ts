@@ -101,7 +101,7 @@ function isGluedBefore(shape: string, start: number): boolean {
 
 function isGluedBehind(shape: string, end: number): boolean {
   const behind = shape[end] ?? " ";
-  if (behind === "_" || behind === "\u0001" || behind === "=" || isAlphabetic(shape, end)) return true;
+  if (behind === "_" || behind === "\u0001" || behind === "=" || behind === "#" || isAlphabetic(shape, end)) return true;
   if (!".,:/-".includes(behind)) return false;
   const next = shape[end + 1] ?? " ";
   if (behind === "-") return /[A-Za-z0-9]/.test(next);
@@ -174,6 +174,8 @@ function wordCandidates(shape: string): Candidate[] {
 const likelyWord = /(?<![A-Za-z0-9-])(?:[A-Z]{3}|[A-Za-z](?:[A-Za-z-]{0,10}\d)|\d)[A-Za-z0-9-]*/g;
 
 function formOf(word: string): Candidate["form"] | undefined {
+  // The end of a number that is not shown.
+  if (/^[Xx]{2,}\d/.test(word)) return undefined;
   if (/^[A-Z]{4,8}$|^[A-Z]{3,4}(?:-[A-Z]{3,4}){1,2}$/.test(word)) return "capitals";
   const groups = word.split("-");
   if (groups.length === 1) {

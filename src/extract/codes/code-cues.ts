@@ -20,22 +20,23 @@ export interface CodeCues {
   names: readonly { start: number; end: number }[];
   /** What something is for. */
   purposes: readonly { start: number; end: number }[];
+  matters: readonly OtherMatter[];
 }
 
 /**
- * What is said around the candidates; of a subject all of it. `aboutCodes`: another part of the mail says already that it is about
- * signing in or confirming.
+ * What is said around the candidates; of a subject all of it. What that says of signing in and confirming, and of other matters, goes
+ * for the whole mail.
  */
 export function cuesIn(
   { shape, words }: Pick<FoldedText, "shape" | "words">,
   candidates: readonly Candidate[] | undefined,
-  aboutCodes = false,
+  subject?: CodeCues,
 ): CodeCues {
   find ??= wordFinder(codeWords);
   const found = candidates === undefined ? find(words) : wordsAround(find, words, candidates);
-  const matters = otherMatters.filter(({ told }) => told.test(words));
+  const matters = otherMatters.filter((matter) => subject?.matters.includes(matter) || matter.told.test(words));
   const purposes = found.filter(({ kind }) => kind === "purpose" || kind === "sure");
-  const isAbout = aboutCodes || purposes.length > 0;
+  const isAbout = purposes.length > 0 || (subject?.purposes.length ?? 0) > 0;
   const isSaving = !isAbout && savings.test(words);
   let heads = 0;
   const cues = found.flatMap((word, at) => {
@@ -43,7 +44,7 @@ export function cuesIn(
     return cue === undefined || !(cue.sure || (!isSaving && isItself(shape, words, word, isAbout))) ? [] : [cue];
   });
   const names = found.filter(({ kind }) => kind === "number" || kind === "owner");
-  return { cues, names: withoutParts(names, cues), purposes };
+  return { cues, names: withoutParts(names, cues), purposes, matters };
 }
 
 /** How far from a number words are looked for. */
@@ -87,13 +88,13 @@ interface OtherMatter {
 const otherMatters: readonly OtherMatter[] = [
   // Who travels is given a "confirmation code".
   {
-    told: /\b(?:flight|itinerary|reservation|boarding|airline|passenger|your (?:stay|trip)|hotel|pnr|vuelo|flug|volo|vlucht|reserva|check-in)\b/,
+    told: /\b(?:flight|itinerary|reservation|boarding|airline|passenger|your (?:stay|trip)|hotel|pnr|record locator|e-?ticket|departs|your itinerary|vuelo|flug|volo|vlucht|reserva|check-in)\b/,
     names: /^confirm/,
   },
   // A meeting has a passcode for all who come.
   {
-    told: /\b(?:meeting id|meeting-id|join (?:the|zoom) meeting|(?:zoom|teams|webex|google)[- ]meeting|webinar id|conference id|dial-in|besprechungs-id|id de (?:la )?reunion|id da reuniao|id riunione|vergaderings?-id|id spotkania)\b|идентификатор конференции|会议号|會議號|ミーティングid|회의 id/,
-    names: /^(?:$|access|acces|acceso|zugang|log|security|secur|verif)/,
+    told: /\b(?:meeting id|meeting-id|join (?:the|zoom) meeting|(?:zoom|teams|webex|google)[- ]meeting|webinar id|join by phone|meet\.google|conference id|dial-in|besprechungs-id|id de (?:la )?reunion|id da reuniao|id riunione|vergaderings?-id|id spotkania)\b|идентификатор конференции|会议号|會議號|ミーティングid|회의 id/,
+    names: /^(?:$|acc|zugang|secret|segur|secur)/,
   },
   // A receipt shows by what the bank let it pass.
   { told: /\b(?:receipt|merchant|you spent|you paid|terminal id|quittung|beleg|recibo|ricevuta|recu)\b/, names: /^(?:authori|approv|autori|genehm)/ },
@@ -120,7 +121,7 @@ function cueOf(words: string, found: readonly Word[], at: number, matters: reado
   if (head.kind === "sure") return { start: head.start, end: head.end, sure: true, plural };
   const around = neighbours(words, found, at);
   if (around.some(({ word, gap }) => word.kind === "owner" && gap <= farthestOwner)) return undefined;
-  const purposes = around.filter(({ word }) => word.kind === "purpose").map(({ word }) => word);
+  const purposes = around.filter(({ word: { kind } }) => kind === "purpose" || kind === "handover").map(({ word }) => word);
   if (
     purposes.length === 0 &&
     around.some(({ word, gap }) => word.kind === "number" && word.start < head.start && gap <= 1)
@@ -195,17 +196,19 @@ function isItself(shape: string, words: string, { start }: Word, isAbout: boolea
   const last = before.at(-1);
   if (last !== undefined && notBeforeCode.has(last)) return false;
   if (last === undefined) return true;
+  const name = shape.slice(start - sentence.length, start).match(/[\p{L}\p{M}]+/gu) ?? [];
+  // "ICD code": a list that others keep.
+  if (/(?<!\d )\b[A-Z]{2,4} ?$/.test(shape.slice(start - sentence.length, start)) && last !== "sms" && !before.some((word) => possessives.has(word))) return false;
   if (isAbout || isSmall(last)) return true;
-  const written = shape.slice(start - sentence.length, start).match(/[\p{L}\p{M}]+/gu) ?? [];
-  const names = written
+  const names = name
     .toReversed()
     .findIndex((word, at) => at > 0 && isSmall(before.at(-1 - at) ?? "") && word !== "");
-  return names > 0 && written.slice(-names).every((word) => word[0] !== word[0]?.toLowerCase());
+  return names > 0 && name.slice(-names).every((word) => word[0] !== word[0]?.toLowerCase());
 }
 
 /** Where something is to be saved and nothing to be confirmed, "your code" is for that. */
 const savings =
-  /voucher|coupon|discount|promo|% off|gutschein|rabat|remise|reduction|descuento|cupon|desconto|cupom|sconto|korting|znizk|sleva|indirim|alennus|скидк|купон|знижк|割引|クーポン|优惠|優惠|쿠폰|할인/;
+  /voucher|coupon|gift|redeem|reward|checkout|einlosen|gewinn|geschenk|cadeau|regalo|presente|premio|prezent|hediye|подар|lahja|ajandek|هدی|מתנה|उपहार|hadiah|ของขวัญ|礼品|禮品|ギフト|기프트|discount|promo|% off|gutschein|rabat|remise|reduction|descuento|cupon|desconto|cupom|sconto|korting|znizk|sleva|indirim|alennus|скидк|купон|знижк|割引|クーポン|优惠|優惠|쿠폰|할인/;
 
 /** "learn to code" */
 const notBeforeCode = new Set(["to", "can", "and", "we", "of", "my", "our", "in", "into", "about"]);

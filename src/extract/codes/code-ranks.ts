@@ -22,7 +22,7 @@ export function rankOf(
     .toReversed();
   const behind = cues.slice(firstBehind, firstBehind + 2).filter((cue) => cue.start >= end);
   const near = before.filter((cue) => start - cue.end <= farthestAbove);
-  const used = isUsedFor(text, candidate, said);
+  const used = isUsedFor(text, candidate, said, subject);
   if (near.length === 0 && subject.length === 0 && behind.length === 0 && !used) return undefined;
   if (isNamed(text, candidate, names, before)) return undefined;
   const alone = isAlone(text.shape, start, end);
@@ -38,13 +38,16 @@ export function rankOf(
   if (linked || used || behind.some((cue) => touchesBeforeCue(text, cue, candidate))) return 1;
   if (candidate.doubtful) return undefined;
   if (alone && (near.length > 0 || subject.length > 0)) return 2;
-  if (candidate.form !== "digits") return undefined;
-  return before.some((cue) => isSaidOf(text, cue, candidate)) ? 3 : undefined;
+  if (before.some((cue) => isSaidOf(text, cue, candidate))) return 3;
+  const [next] = behind;
+  const pointed = next !== undefined && next.start - end <= farthestTouch && said.purposes.length > 0;
+  return alone && pointed && candidate.form === "digits" ? 3 : undefined;
 }
 
 const mostCues = 4;
 const farthestAbove = 200;
 const farthestTouch = 40;
+const farthestWord = 16;
 
 /** A code that is announced by "is" or a colon may stand behind a longer description of what it is for. */
 const farthestAnnounced = 100;
@@ -132,6 +135,8 @@ function touchesBeforeCue({ shape, words }: Text, cue: Cue, { start, end, form, 
   if (between.length > farthestTouch || /[\d\n]/.test(between) || endsSentence(between)) return false;
   const said = wordsOf(words.slice(end, cue.start));
   if (!isLink(between, said)) return false;
+  // A year before "the code": only who says that it is one means it.
+  if (doubtful && !said.some((word) => isWords.has(word)) && !hasUnspaced(between)) return false;
   if (said.some((word) => behindWords.has(word)) || hasUnspaced(between)) return true;
   if (said.some((word) => possessives.has(word))) return true;
   if (said.length === 0 && between.trim() === "" && endingVerb.test(words.slice(cue.start, cue.end))) return true;
@@ -147,7 +152,7 @@ function touchesBeforeCue({ shape, words }: Text, cue: Cue, { start, end, form, 
 }
 
 /** In the same sentence as a sure cue, or announced within it. */
-function isSaidOf({ shape, words }: Text, cue: Cue, { start }: Candidate): boolean {
+function isSaidOf({ shape, words }: Text, cue: Cue, { start, form }: Candidate): boolean {
   const between = shape.slice(cue.end, start);
   if (between.length > farthestAnnounced || endsSentence(between)) return false;
   if (between.includes("\n") && !isWrapped(shape, cue.end, between)) return false;
@@ -155,15 +160,22 @@ function isSaidOf({ shape, words }: Text, cue: Cue, { start }: Candidate): boole
   if (isWords.has(said.at(-1) ?? "")) return true;
   // A line with a label of its own: the number is what that says.
   if (/\n[^\n:：]{2,40}[:：] ?$/.test(between)) return false;
-  if (/[:：] ?["'“«「*_]*$/.test(between) && (cue.sure || smallWords.has(said[0] ?? ""))) return true;
-  return cue.sure && !cue.plural && between.length <= farthestTouch;
+  const pointed = possessives.has(wordsOf(words.slice(Math.max(0, cue.start - farthestWord), cue.start)).at(-1) ?? "");
+  if (/[:：] ?["'“«「*_]*$/.test(between) && (cue.sure || pointed || smallWords.has(said[0] ?? ""))) return true;
+  return form === "digits" && cue.sure && !cue.plural && between.length <= farthestTouch;
 }
 
-/** "Use 482913 to sign in", "enter 482913 when you are asked for the code". */
-function isUsedFor({ words }: Text, { start, end, form, doubtful }: Candidate, { cues, purposes }: CodeCues): boolean {
+/** "Use 482913 to sign in", "enter 482913 when you are asked for the code"; or the subject says already that a code comes. */
+function isUsedFor(
+  { words }: Text,
+  { start, end, form, doubtful }: Candidate,
+  { cues, purposes }: CodeCues,
+  subject: readonly Cue[],
+): boolean {
   if (form !== "digits" || doubtful) return false;
   const before = words.slice(Math.max(0, start - 20), start);
   if (!useWords.has(wordsOf(before).at(-1) ?? "") || !/\p{L} ?["'“«*]?$/u.test(before)) return false;
+  if (subject.some(({ sure }) => sure)) return true;
   return [purposes, cues].some((said) => {
     const next = said[firstAtOrAfter(said, end)];
     return (
@@ -173,7 +185,7 @@ function isUsedFor({ words }: Text, { start, end, form, doubtful }: Candidate, {
 }
 
 function endsSentence(between: string): boolean {
-  if (/[.!?;](?:\s|$)|[。！？؟।；]/.test(between)) return true;
+  if (/[!?;](?:\s|$)|(?<![^\p{L}]\p{Lu}|\b(?:[MD]rs?|Ms|Sra?|St|No|Nr))\.(?:\s|$)|[。！？؟।；]/u.test(between)) return true;
   const paragraph = between.search(/\n[ \t\r]{0,80}\n/);
   return paragraph !== -1 && /\p{L}/u.test(between.slice(paragraph));
 }

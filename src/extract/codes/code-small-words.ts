@@ -47,6 +47,9 @@ export const smallWords = setOf(`
 
 /** "enter" */
 export const useWords = setOf(`
-  use enter type submit input verwenden nutzen eingeben utilisez saisissez entrez usa use usá ingresa ingrese introduce introduzca digite informe insira inserisci gebruik voer
-  użyj wpisz podaj zadejte použijte ange använd brug indtast bruk skriv käytä syötä введите используйте введіть masukkan gunakan pakai nhập dùng
+  use enter type submit input provide paste quote verwenden nutzen eingeben gib geben benutze benutzen verwende nutze tippe utilisez utilise saisissez saisis entrez entre tapez
+  usa use usá ingresa ingrese introduce introduzca introduzca escribe escriba copia digite informe insira introduza utilize inserisci inserire digita utilizza usare gebruik voer vul typ
+  użyj wpisz podaj wprowadź zadejte zadej použijte použij opište vložte zadajte použite girin giriniz ange använd skriv fyll brug indtast skriv bruk oppgi tast skriv käytä syötä anna kirjoita
+  введите используйте укажите введи введіть використайте вкажіть въведете πληκτρολογήστε εισαγάγετε εισάγετε χρησιμοποιήστε írja adja használja introduceți folosiți utilizați unesite upišite vnesite въведи
+  أدخل استخدم ادخل وارد הזן הזינו הקלד दर्ज nhập dùng masukkan gunakan ketik pakai
 `);

@@ -86,7 +86,7 @@ function domainBound({ name, text }: Source): Found[] {
   });
 }
 
-const nothingSaid: CodeCues = { cues: [], names: [], purposes: [] };
+const nothingSaid: CodeCues = { cues: [], names: [], purposes: [], matters: [] };
 
 function ranked({ name, text }: Source, subject: CodeCues): Found[] {
   const addresses = addressesIn(text.shape);
@@ -94,7 +94,7 @@ function ranked({ name, text }: Source, subject: CodeCues): Found[] {
   const candidates = candidatesIn(shape);
   if (candidates.length === 0) return [];
   const words = masked(text.words, addresses);
-  const cues = cuesIn({ shape, words }, candidates, subject.purposes.length > 0);
+  const cues = cuesIn({ shape, words }, candidates, subject);
   return candidates.flatMap((candidate) => {
     const rank = rankOf({ shape, words }, candidate, cues, subject.cues);
     return rank === undefined ? [] : [{ rank, code: codeOf(candidate, name, text) }];
