@@ -44,7 +44,8 @@ function partsOf(run: string, index: number): { start: number; text: string }[] 
 function digitCandidate(shape: string, start: number, text: string): Candidate | undefined {
   if (text.length > 19) return undefined;
   const code = text.replaceAll(/[ -]/g, "");
-  if (code.length < 4 || code.length > 10) return undefined;
+  // Zeros alone stand for any number.
+  if (code.length < 4 || code.length > 10 || /^0+$/.test(code)) return undefined;
   if (text !== code && !isGrouped(text)) return undefined;
   const end = start + text.length;
   if (isGluedBefore(shape, start) || isGluedBehind(shape, end) || isAmount(shape, start, end)) return undefined;
@@ -101,7 +102,8 @@ function isGluedBefore(shape: string, start: number): boolean {
 
 function isGluedBehind(shape: string, end: number): boolean {
   const behind = shape[end] ?? " ";
-  if (behind === "_" || behind === "\u0001" || behind === "=" || behind === "#" || isAlphabetic(shape, end)) return true;
+  if (behind === "_" || behind === "\u0001" || behind === "=" || behind === "#" || isAlphabetic(shape, end))
+    return true;
   if (!".,:/-".includes(behind)) return false;
   const next = shape[end + 1] ?? " ";
   if (behind === "-") return /[A-Za-z0-9]/.test(next);

@@ -97,7 +97,10 @@ const otherMatters: readonly OtherMatter[] = [
     names: /^(?:$|acc|zugang|secret|segur|secur)/,
   },
   // A receipt shows by what the bank let it pass.
-  { told: /\b(?:receipt|merchant|you spent|you paid|terminal id|quittung|beleg|recibo|ricevuta|recu)\b/, names: /^(?:authori|approv|autori|genehm)/ },
+  {
+    told: /\b(?:receipt|merchant|you spent|you paid|terminal id|quittung|beleg|recibo|ricevuta|recu)\b/,
+    names: /^(?:authori|approv|autori|genehm)/,
+  },
   // Who writes programs means another code.
   {
     told: /\b(?:pull request|merge request|commits?|lgtm|stack trace|refactor|diff|unit tests?|exception)\b/,
@@ -121,7 +124,9 @@ function cueOf(words: string, found: readonly Word[], at: number, matters: reado
   if (head.kind === "sure") return { start: head.start, end: head.end, sure: true, plural };
   const around = neighbours(words, found, at);
   if (around.some(({ word, gap }) => word.kind === "owner" && gap <= farthestOwner)) return undefined;
-  const purposes = around.filter(({ word: { kind } }) => kind === "purpose" || kind === "handover").map(({ word }) => word);
+  const purposes = around
+    .filter(({ word: { kind } }) => kind === "purpose" || kind === "handover")
+    .map(({ word }) => word);
   if (
     purposes.length === 0 &&
     around.some(({ word, gap }) => word.kind === "number" && word.start < head.start && gap <= 1)
@@ -198,11 +203,14 @@ function isItself(shape: string, words: string, { start }: Word, isAbout: boolea
   if (last === undefined) return true;
   const name = shape.slice(start - sentence.length, start).match(/[\p{L}\p{M}]+/gu) ?? [];
   // "ICD code": a list that others keep.
-  if (/(?<!\d )\b[A-Z]{2,4} ?$/.test(shape.slice(start - sentence.length, start)) && last !== "sms" && !before.some((word) => possessives.has(word))) return false;
+  if (
+    /(?<!\d )\b[A-Z]{2,4} ?$/.test(shape.slice(start - sentence.length, start)) &&
+    last !== "sms" &&
+    !before.some((word) => possessives.has(word))
+  )
+    return false;
   if (isAbout || isSmall(last)) return true;
-  const names = name
-    .toReversed()
-    .findIndex((word, at) => at > 0 && isSmall(before.at(-1 - at) ?? "") && word !== "");
+  const names = name.toReversed().findIndex((word, at) => at > 0 && isSmall(before.at(-1 - at) ?? "") && word !== "");
   return names > 0 && name.slice(-names).every((word) => word[0] !== word[0]?.toLowerCase());
 }
 

@@ -123,7 +123,8 @@ function touchesBehindCue({ shape, words }: Text, cue: Cue, { start, doubtful }:
   if (between.length > farthestTouch || /\d/.test(between) || endsSentence(between)) return false;
   if (between.includes("\n") && !alone && !isWrapped(shape, cue.end, between)) return false;
   const said = wordsOf(words.slice(cue.end, start));
-  if (/, /.test(between) && said.length > 0 && !/[:：]/.test(between) && !said.some((word) => isWords.has(word))) return false;
+  if (/, /.test(between) && said.length > 0 && !/[:：]/.test(between) && !said.some((word) => isWords.has(word)))
+    return false;
   if (doubtful && !/[:：=「"“'\n]/.test(between) && !said.some((word) => isWords.has(word)) && !hasUnspaced(between))
     return false;
   return isLink(between, said);
@@ -162,7 +163,7 @@ function isSaidOf({ shape, words }: Text, cue: Cue, { start, form }: Candidate):
   if (/\n[^\n:：]{2,40}[:：] ?$/.test(between)) return false;
   const pointed = possessives.has(wordsOf(words.slice(Math.max(0, cue.start - farthestWord), cue.start)).at(-1) ?? "");
   if (/[:：] ?["'“«「*_]*$/.test(between) && (cue.sure || pointed || smallWords.has(said[0] ?? ""))) return true;
-  return form === "digits" && cue.sure && !cue.plural && between.length <= farthestTouch;
+  return form === "digits" && !/\d/.test(between) && cue.sure && !cue.plural && between.length <= farthestTouch;
 }
 
 /** "Use 482913 to sign in", "enter 482913 when you are asked for the code"; or the subject says already that a code comes. */
@@ -185,7 +186,8 @@ function isUsedFor(
 }
 
 function endsSentence(between: string): boolean {
-  if (/[!?;](?:\s|$)|(?<![^\p{L}]\p{Lu}|\b(?:[MD]rs?|Ms|Sra?|St|No|Nr))\.(?:\s|$)|[。！？؟।；]/u.test(between)) return true;
+  if (/[!?;](?:\s|$)|(?<![^\p{L}]\p{Lu}|\b(?:[MD]rs?|Ms|Sra?|St|No|Nr))\.(?:\s|$)|[。！？؟।；]/u.test(between))
+    return true;
   const paragraph = between.search(/\n[ \t\r]{0,80}\n/);
   return paragraph !== -1 && /\p{L}/u.test(between.slice(paragraph));
 }
@@ -226,9 +228,9 @@ function isLink(between: string, said: readonly string[]): boolean {
   return names <= mostNames && foreign <= 15;
 }
 
-/** `SPRING20` is made by people, for a discount; a code is drawn by lot. */
+/** `SPRING20` and `Windows11` are made by people, for a discount or a product; a code is drawn by lot. */
 function isSlogan(written: string): boolean {
-  return /^[A-Z]{3,}\d{1,4}$/.test(written);
+  return /^(?:[A-Z]{3,}|[A-Za-z][a-z]{2,}[A-Z]{0,3})\d{1,4}$/.test(written);
 }
 
 /** Words of buttons and greetings that stand in capitals on lines of their own. */

@@ -141,4 +141,13 @@ const none = `
   e-post, epost, sähköpost, eposta, e-posta
 `;
 
-export const codeWords: Readonly<Record<CodeWordKind, string>> = { none, owner, number, sure, purpose, handover, code, needy };
+export const codeWords: Readonly<Record<CodeWordKind, string>> = {
+  none,
+  owner,
+  number,
+  sure,
+  purpose,
+  handover,
+  code,
+  needy,
+};
