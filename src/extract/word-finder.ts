@@ -22,16 +22,12 @@ export function wordFinder<Kind extends string>(
       .filter((written) => written !== "")
       .map((written) => stemOf(kind, written)),
   );
-  const anywhere = indexOf(stems.filter(({ within, spaced }) => within || !spaced));
-  const first = indexOf(stems);
+  const anywhere = lookUpIn(stems.filter(({ within, spaced }) => within || !spaced));
+  const first = lookUpIn(stems);
   return (words, from = 0, to = words.length) => {
     const found: FoundWord<Kind>[] = [];
     for (let at = from; at < to; at++) {
-      const beginning = beginningOf(words, at);
-      if (first.beginnings[beginning & 0xffff] === 0) continue;
-      const stem = (begins(words, at) ? first : anywhere).stemsOf
-        .get(beginning)
-        ?.find((one) => words.startsWith(one.text, at) && fits(words, at, one));
+      const stem = (begins(words, at) ? first : anywhere)(words, at);
       if (stem === undefined) continue;
       found.push({ kind: stem.kind, start: at, end: wordEnd(words, at + stem.text.length, stem.spaced) });
       at += stem.text.length - 1;
@@ -40,12 +36,32 @@ export function wordFinder<Kind extends string>(
   };
 }
 
-/** By their first two characters, the longest first, with a quick look at whether there are any. */
-function indexOf<Kind>(stems: readonly Stem<Kind>[]) {
-  const beginnings = new Uint8Array(0x10000);
-  for (const { text } of stems) beginnings[beginningOf(text, 0) & 0xffff] = 1;
+type LookUp<Kind> = (words: string, at: number) => Stem<Kind> | undefined;
+
+/** The longest stem at a place. They lie in drawers by their first characters, with a quick look at which drawers are empty. */
+function lookUpIn<Kind>(stems: readonly Stem<Kind>[]): LookUp<Kind> {
   const longestFirst = stems.toSorted((one, other) => other.text.length - one.text.length);
-  return { beginnings, stemsOf: Map.groupBy(longestFirst, ({ text }) => beginningOf(text, 0)) };
+  const drawers = Map.groupBy(longestFirst, ({ text }) => drawerOf(text, 0, text.length));
+  const filled = new Uint8Array(0x10000);
+  for (const drawer of drawers.keys()) filled[drawer] = 1;
+  return (words, at) => {
+    for (let length = 3; length > 0; length--) {
+      const drawer = drawerOf(words, at, length);
+      if (filled[drawer] === 0) continue;
+      for (const stem of drawers.get(drawer) ?? []) {
+        if (words.startsWith(stem.text, at) && fits(words, at, stem)) return stem;
+      }
+    }
+    return undefined;
+  };
+}
+
+/** By three characters, or as many as there are. Most beginnings have a drawer of their own; what shares one is told apart by its letters. */
+function drawerOf(text: string, at: number, length: number): number {
+  let drawer = text.charCodeAt(at);
+  if (length > 1) drawer = drawer * 31 + text.charCodeAt(at + 1) * 7;
+  if (length > 2) drawer = drawer * 31 + text.charCodeAt(at + 2);
+  return drawer & 0xffff;
 }
 
 /** Whether a word begins here, as far as the script tells. */
@@ -65,11 +81,6 @@ interface Stem<Kind> {
 function stemOf<Kind>(kind: Kind, written: string): Stem<Kind> {
   const text = foldWord(written.replace(/^-/, "").replace(/\.$/, ""));
   return { kind, text, within: written.startsWith("-"), whole: written.endsWith("."), spaced: !isUnspaced(text, 0) };
-}
-
-/** Two characters mixed so that the lower half tells most pairs apart. */
-function beginningOf(text: string, at: number): number {
-  return (text.charCodeAt(at) * 0x10000 + text.charCodeAt(at + 1) * 31 + text.charCodeAt(at)) >>> 0;
 }
 
 function fits<Kind>(words: string, at: number, { text, whole, spaced }: Stem<Kind>): boolean {

@@ -95,10 +95,16 @@ function ranked({ name, text }: Source, subject: CodeCues): Found[] {
   if (candidates.length === 0) return [];
   const words = masked(text.words, addresses);
   const cues = cuesIn({ shape, words }, candidates, subject);
-  return candidates.flatMap((candidate) => {
+  const found: Found[] = [];
+  const best = new Set<string>();
+  for (const candidate of candidates) {
     const rank = rankOf({ shape, words }, candidate, cues, subject.cues);
-    return rank === undefined ? [] : [{ rank, code: codeOf(candidate, name, text) }];
-  });
+    if (rank === undefined) continue;
+    found.push({ rank, code: codeOf(candidate, name, text) });
+    // No later one can be better than so many of the first rank.
+    if (rank === 1 && best.add(candidate.code).size === mostCodes) break;
+  }
+  return found;
 }
 
 function codeOf({ start, end, code }: Candidate, source: Code["source"], text: FoldedText): Code {
