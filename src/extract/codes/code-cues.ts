@@ -1,7 +1,7 @@
 import type { FoldedText } from "../folded-text.ts";
 import { type FoundWord, wordFinder } from "../word-finder.ts";
 import type { Candidate } from "./code-candidates.ts";
-import { possessives, smallWords } from "./code-small-words.ts";
+import { possessives, smallWords, useWords } from "./code-small-words.ts";
 import { codeWords } from "./code-words.ts";
 
 /** A place where a text speaks of a code to type. */
@@ -222,5 +222,5 @@ const savings =
 const notBeforeCode = new Set(["to", "can", "and", "we", "of", "my", "our", "in", "into", "about"]);
 
 function isSmall(word: string): boolean {
-  return smallWords.has(word) || possessives.has(word);
+  return smallWords.has(word) || possessives.has(word) || useWords.has(word);
 }

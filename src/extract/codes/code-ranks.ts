@@ -2,7 +2,7 @@ import type { FoldedText } from "../folded-text.ts";
 import { isAlphabetic, isUnspaced } from "../word-finder.ts";
 import type { Candidate } from "./code-candidates.ts";
 import type { CodeCues, Cue } from "./code-cues.ts";
-import { behindWords, isWords, possessives, smallWords, useWords } from "./code-small-words.ts";
+import { behindWords, isWords, politeWords, possessives, smallWords, useWords } from "./code-small-words.ts";
 
 /** How close to a cue a candidate is; the lowest is the best. Undefined where it does not count. */
 export type Rank = 1 | 2 | 3;
@@ -11,9 +11,10 @@ export function rankOf(
   text: Pick<FoldedText, "shape" | "words">,
   candidate: Candidate,
   said: CodeCues,
-  subject: readonly Cue[],
+  subject: CodeCues,
 ): Rank | undefined {
   const { cues, names } = said;
+  const { cues: inSubject } = subject;
   const { start, end } = candidate;
   const firstBehind = firstAtOrAfter(cues, start);
   const before = cues
@@ -23,21 +24,21 @@ export function rankOf(
   const behind = cues.slice(firstBehind, firstBehind + 2).filter((cue) => cue.start >= end);
   const near = before.filter((cue) => start - cue.end <= farthestAbove);
   const used = isUsedFor(text, candidate, said, subject);
-  if (near.length === 0 && subject.length === 0 && behind.length === 0 && !used) return undefined;
+  if (near.length === 0 && inSubject.length === 0 && behind.length === 0 && !used) return undefined;
   if (isNamed(text, candidate, names, before)) return undefined;
   const alone = isAlone(text.shape, start, end);
-  if (isSlogan(text.shape.slice(start, end)) && ![...near, ...subject, ...behind].some(({ sure }) => sure))
+  if (isSlogan(text.shape.slice(start, end)) && ![...near, ...inSubject, ...behind].some(({ sure }) => sure))
     return undefined;
   const linked = near.some((cue) => touchesBehindCue(text, cue, candidate, alone));
   if (candidate.form === "capitals") {
     if (isOrdinary(text.words.slice(start, end)) || cues.some((cue) => cue.start < end && cue.end > start))
       return undefined;
     if (linked && /[:：] ?["'“«「]?$/.test(text.shape.slice(Math.max(0, start - 4), start))) return 1;
-    return alone && (near.length > 0 || subject.some(({ sure }) => sure)) ? 2 : undefined;
+    return alone && (near.length > 0 || inSubject.some(({ sure }) => sure)) ? 2 : undefined;
   }
   if (linked || used || behind.some((cue) => touchesBeforeCue(text, cue, candidate))) return 1;
   if (candidate.doubtful) return undefined;
-  if (alone && (near.length > 0 || subject.length > 0)) return 2;
+  if (alone && (near.length > 0 || inSubject.length > 0)) return 2;
   if (before.some((cue) => isSaidOf(text, cue, candidate))) return 3;
   const [next] = behind;
   const pointed = next !== undefined && next.start - end <= farthestTouch && said.purposes.length > 0;
@@ -166,22 +167,29 @@ function isSaidOf({ shape, words }: Text, cue: Cue, { start, form }: Candidate):
   return form === "digits" && !/\d/.test(between) && cue.sure && !cue.plural && between.length <= farthestTouch;
 }
 
-/** "Use 482913 to sign in", "enter 482913 when you are asked for the code"; or the subject says already that a code comes. */
+/**
+ * "Use 482913 to sign in", "to sign in please use 482913", "enter 482913 when you are asked for the code"; or the subject says already
+ * that a code comes or that something is to be confirmed.
+ */
 function isUsedFor(
   { words }: Text,
   { start, end, form, doubtful }: Candidate,
   { cues, purposes }: CodeCues,
-  subject: readonly Cue[],
+  subject: CodeCues,
 ): boolean {
   if (form !== "digits" || doubtful) return false;
-  const before = words.slice(Math.max(0, start - 20), start);
-  if (!useWords.has(wordsOf(before).at(-1) ?? "") || !/\p{L} ?["'“«*]?$/u.test(before)) return false;
-  if (subject.some(({ sure }) => sure)) return true;
+  const before = words.slice(Math.max(0, start - farthestTouch), start);
+  if (!/\p{L} ?["'“«*]?$/u.test(before)) return false;
+  const verb = wordsOf(before).findLast((word) => !politeWords.has(word));
+  if (!useWords.has(verb ?? "")) return false;
+  if (subject.purposes.length > 0) return true;
+  const isClause = (from: number, to: number) =>
+    to - from <= farthestTouch && !/[\d.:;!?\n]/.test(words.slice(from, to));
+  const last = purposes[firstAtOrAfter(purposes, start) - 1];
+  if (last !== undefined && isClause(last.end, start)) return true;
   return [purposes, cues].some((said) => {
     const next = said[firstAtOrAfter(said, end)];
-    return (
-      next !== undefined && next.start - end <= farthestTouch && !/[\d.,:;!?\n]/.test(words.slice(end, next.start))
-    );
+    return next !== undefined && isClause(end, next.start) && !words.slice(end, next.start).includes(",");
   });
 }
 

@@ -47,9 +47,15 @@ export const smallWords = setOf(`
 
 /** "enter" */
 export const useWords = setOf(`
-  use enter type submit input provide paste quote verwenden nutzen eingeben gib geben benutze benutzen verwende nutze tippe utilisez utilise saisissez saisis entrez entre tapez
+  use enter type submit input paste verwenden nutzen eingeben gib geben benutze benutzen verwende nutze tippe utilisez utilise saisissez saisis entrez entre tapez
   usa use usá ingresa ingrese introduce introduzca introduzca escribe escriba copia digite informe insira introduza utilize inserisci inserire digita utilizza usare gebruik voer vul typ
   użyj wpisz podaj wprowadź zadejte zadej použijte použij opište vložte zadajte použite girin giriniz ange använd skriv fyll brug indtast skriv bruk oppgi tast skriv käytä syötä anna kirjoita
   введите используйте укажите введи введіть використайте вкажіть въведете πληκτρολογήστε εισαγάγετε εισάγετε χρησιμοποιήστε írja adja használja introduceți folosiți utilizați unesite upišite vnesite въведи
   أدخل استخدم ادخل وارد הזן הזינו הקלד दर्ज nhập dùng masukkan gunakan ketik pakai
+`);
+
+/** "please" and whom one asks, between "enter" and what is to be entered. */
+export const politeWords = setOf(`
+  please the this bitte sie dazu hier s'il vous plait svp por favor per favore per cortesia alstublieft hierbij proszę prosím prosim lütfen пожалуйста будь ласка παρακαλώ kérjük vă rugăm
+  vänligen venligst vennligst silakan harap vui lòng
 `);

@@ -98,7 +98,7 @@ function ranked({ name, text }: Source, subject: CodeCues): Found[] {
   const found: Found[] = [];
   const best = new Set<string>();
   for (const candidate of candidates) {
-    const rank = rankOf({ shape, words }, candidate, cues, subject.cues);
+    const rank = rankOf({ shape, words }, candidate, cues, subject);
     if (rank === undefined) continue;
     found.push({ rank, code: codeOf(candidate, name, text) });
     // No later one can be better than so many of the first rank.

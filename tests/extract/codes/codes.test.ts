@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
 import { codesOf } from "../../../src/extract/codes/codes.ts";
 import { visibleTextOf } from "../../../src/mail/html/html-walk.ts";
 import { cpuMs } from "../../support/cpu.ts";
@@ -132,6 +133,42 @@ describe("a hostile mail costs no more than 20 ms", () => {
   test("and entities beyond Unicode give no digits", () => {
     const htmlText = visibleTextOf("<p>Your login code is &#x1000031;&#x1000032;&#x1000033;&#x1000034;</p>");
     expect(codesOf({ subject: "", newText: "", htmlText })).toEqual([]);
+  });
+});
+
+describe("what each language calls the things of the list", async () => {
+  const list = await Bun.file(join(import.meta.dir, "phrases.txt")).text();
+  const rows = Array.from(list.matchAll(/^([\w-]+) (code|none): (.*)$/gm), ([, lang = "", kind, phrases = ""]) => ({
+    lang,
+    kind,
+    phrases: phrases.split("; "),
+  }));
+  const firstOf = (newText: string) => codesOf({ subject: "Acme", newText, htmlText: undefined })[0]?.code;
+
+  test("is there for as many as thirty, with as many names of other numbers for each", () => {
+    const languages = new Set(rows.map(({ lang }) => lang));
+    expect(languages.size).toBeGreaterThanOrEqual(30);
+    for (const { kind, phrases } of rows) {
+      if (kind === "code") expect(phrases.length).toBeGreaterThanOrEqual(11);
+      else expect(phrases.length).toBe(14);
+    }
+    expect(rows.length).toBe(2 * languages.size);
+  });
+
+  test.each(rows.filter(({ kind }) => kind === "code"))("is a code of $lang", ({ phrases }) => {
+    const missed = phrases.flatMap((phrase) =>
+      [`${phrase}: 48213`, `${phrase} 48213`, `Acme\n\n${phrase}\n\n48213`, `48213 - ${phrase}`].filter(
+        (text) => firstOf(text) !== "48213",
+      ),
+    );
+    expect(missed).toEqual([]);
+  });
+
+  test.each(rows.filter(({ kind }) => kind === "none"))("is no code of $lang", ({ phrases }) => {
+    const taken = phrases.flatMap((phrase) =>
+      [`Acme. ${phrase}: 48213.`, `${phrase} 48213`].filter((text) => firstOf(text) !== undefined),
+    );
+    expect(taken).toEqual([]);
   });
 });
 
