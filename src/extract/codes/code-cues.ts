@@ -190,7 +190,7 @@ const farthestQualifier = 40;
  * Whether a bare "code" is meant: the first of its sentence, or behind "your", "this", "enter". Another word before it may be a name
  * (`Acme code`) as well as another thing (`Location code`): then the mail has to say elsewhere what it is about.
  */
-function isItself(shape: string, words: string, { start }: Word, isAbout: boolean): boolean {
+function isItself(shape: string, words: string, { start, end }: Word, isAbout: boolean): boolean {
   const from = Math.max(0, start - farthestQualifier);
   const sentence =
     words
@@ -209,7 +209,9 @@ function isItself(shape: string, words: string, { start }: Word, isAbout: boolea
     !before.some((word) => possessives.has(word))
   )
     return false;
-  if (isAbout || isSmall(last)) return true;
+  const isCompound = /[\p{L}-]$/u.test(sentence);
+  if (isSmall(last) || (isCompound && possessives.has(before.at(-2) ?? ""))) return true;
+  if (isAbout) return !/codes$/.test(words.slice(start, end));
   const names = name.toReversed().findIndex((word, at) => at > 0 && isSmall(before.at(-1 - at) ?? "") && word !== "");
   return names > 0 && name.slice(-names).every((word) => word[0] !== word[0]?.toLowerCase());
 }

@@ -42,7 +42,13 @@ export function rankOf(
   if (before.some((cue) => isSaidOf(text, cue, candidate))) return 3;
   const [next] = behind;
   const pointed = next !== undefined && next.start - end <= farthestTouch && said.purposes.length > 0;
-  return alone && pointed && candidate.form === "digits" ? 3 : undefined;
+  if (candidate.form !== "digits") return undefined;
+  if (alone && pointed) return 3;
+  // "Here it is: 482913" where the subject alone says what.
+  const announced =
+    cues.length + said.matters.length === 0 &&
+    /[\p{L}] ?[:：] ?$/u.test(text.shape.slice(Math.max(0, start - 4), start));
+  return announced && inSubject.some(({ sure }) => sure) ? 3 : undefined;
 }
 
 const mostCues = 4;
@@ -227,7 +233,7 @@ function isLink(between: string, said: readonly string[]): boolean {
   let names = 0;
   let foreign = 0;
   for (const [at, word] of said.entries()) {
-    if (smallWords.has(word) || isWords.has(word) || possessives.has(word) || behindWords.has(word)) continue;
+    if ([smallWords, isWords, possessives, behindWords, useWords].some((some) => some.has(word))) continue;
     const name = written[at] ?? word;
     if (!isAlphabetic(name, 0)) foreign += name.length;
     else if (name[0] !== name[0]?.toLowerCase()) names++;

@@ -13,8 +13,8 @@ export const isWords = setOf(`
 
 /** "your", "this" */
 export const possessives = setOf(`
-  your this the following ihr ihre ihren dein deine deinen euer der die das dieser diesen diese folgende folgenden votre vos ton ta ce cet le la tu su sus tus este esta o a seu sua teu tua
-  il lo tuo tua suo sua vostro uw je jouw deze de din ditt dit deres twój twoj twoja pański váš vaš vas váš vasa tvůj tvoj sizin senin sinun teidän ваш вашиот вашият вашого ваша твой твій ваш твоја vaša vašo jūsų jūsu teie
+  your this the following ihr ihre ihren ihrem ihrer ihres dein deine deinen deinem deiner deines euer der die das dieser diesen diese folgende folgenden votre vos ton ta ce cet le la tu su sus tus este esta o a seu sua teu tua
+  il lo tuo tua suo sua vostro uw je jouw deze de din ditt dit deres twój twoj twoja twoje twojego twojej twoim swój swoje swojego swojej pański pana pani váš vaš vas váš vasa vašeho vašemu vaše vaší svého své svůj vášho svojho vašeg vašem tvůj tvoj sizin senin sinun teidän ваш вашиот вашият вашого вашої вашего вашей ваше ваша этот этого цей цього своего своей твой твій ваш твоја vaša vašo jūsų jūsu teie
   σας σου ο το anda kamu az ön
 `);
 
@@ -27,7 +27,7 @@ export const behindWords = setOf(`
 export const smallWords = setOf(`
   for to of and in on at by with from using use enter type input copy paste following next suivant suivante siguiente seguinte seguente folgender volgende następujący følgende följande seuraava следующий aşağıdaki berikut here a an is no below as again new one time only app account login user service website
   für zum zur von bei im am auf den dem des und mit ihr ihre dein neuer neue neues
-  pour de du des la le les l d et sur à au aux par un une votre nouveau
+  pour de du des la le les l d c et sur à au aux par un une votre nouveau
   para por el los las en con y del al un una tu su nuevo
   do da dos das no na em com e novo um uma seu
   per il lo di del della dei su al alla e con nuovo tuo suo

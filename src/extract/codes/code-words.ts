@@ -29,7 +29,7 @@ const sure = `
   пин-код, пинкод, пін-код, пінкод, رمز پویا, -الرقم السري, -الرقم السرّي
   ओटीपी, ওটিপি, ఓటిపి, ஓடிபி, ഒടിപി, ओटिपी
   验证码, 驗證碼, 校验码, 校驗碼, 动态码, 動態碼, 动态密码, 動態密碼, 验证代码, 安全码, 安全碼, 安全代码, 安全代碼, 确认码, 確認碼, 识别码, 認證碼, 认证码, 激活码, 一次性密码, 一次性密碼, 登录码, 登入碼, 授权码, 授權碼, 访问码, 存取碼, 恢复码, 復原碼, 啟用碼, 启用码, 校验代码, 取件码, 取件碼, 取货码, 取貨碼, 提货码, 提貨碼, 领取码, 收货码, 口令, 密保, pin码, pin碼
-  認証コード, 確認コード, 認証番号, 確認番号, 暗証番号, ワンタイムパスワード, セキュリティコード, ログインコード, ワンタイムコード, パスコード, アクセスコード, 有効化コード, アクティベーションコード, 復旧コード, リカバリーコード, pinコード, 承認番号, 承認コード, 検証コード, 照合番号
+  認証コード, 確認コード, 認証番号, 確認番号, 暗証番号, ワンタイムパスワード, セキュリティコード, ログインコード, ワンタイムコード, ワンタイムキー, パスコード, アクセスコード, 有効化コード, アクティベーションコード, 復旧コード, リカバリーコード, pinコード, 承認番号, 承認コード, 検証コード, 照合番号
   인증번호, 인증코드, 인증 번호, 인증 코드, 확인 코드, 확인코드, 보안 코드, 보안코드, 보안번호, pin번호, 핀번호, 접근 코드, 접속 코드, 활성화 코드, 복구 코드, 로그인 코드, 일회용 코드, 일회용 비밀번호, 승인번호
   -رقم التحقق
 `;
@@ -110,7 +110,7 @@ const number = `
   order, invoice, ticket, case., reference, ref., tracking, account, acct, a/c, customer, client id, booking, flight, transaction, txn, ending in, ending, ending with, iban, bic., room, suite, extension, ext., phone, tel., mobile, call., fax,
   number, no., nr., id., ids., confirmation number, receipt, policy, member, membership, employee, patient, student id, claim, parcel, package, shipment, po., p.o., rma, sku, item, serial, registration number, rfc., iso., ieee, cve., issn, registered, licence, license, plate, seat, gate, section, row., floor, version, build, job, issue, pr., pull request, line., page., chapter,
   hotline, helpline, whatsapp, sms to, fax., vat, tin., ssn, zip, postcode, p.o. box, box, building, street, survey, topic, reservation, meeting id, conference id, subscription, contract, card., article, apt, apartment, unit, ip., port, visa, mastercard, amex, year, since, volume, agent, terminal, device id, user., uid, pid, batch, lot.
-  -bestellnummer, bestellung, -rechnung, -nummer, -nr, kundennummer, -auftrag, -sendung, -vorgang, aktenzeichen, buchung, telefon, konto, karte, zimmer, flug, zug, plz, postleitzahl, hausnummer, -ticket, durchwahl, hotline, endziffern, filiale, seite, kunden-nr, steuernummer, ust-idnr, hrb
+  -bestellnummer, bestellung, -rechnung, -nummer, -nr., kundennummer, -auftrag, -sendung, -vorgang, aktenzeichen, buchung, telefon, konto, karte, zimmer, flug, zug, plz, postleitzahl, hausnummer, -ticket, durchwahl, hotline, endziffern, filiale, seite, kunden-nr, steuernummer, ust-idnr, hrb
   commande, facture, dossier, référence, réf., suivi, numéro, n°, nº, client, compte, carte, réservation, vol., tél, téléphone, colis, siret, siren, tva, terminant par, chambre, poste., train, voiture, contrat, ticket, transaction
   pedido, factura, fatura, número, núm., cuenta, cliente, reserva, vuelo, voo, tarjeta, teléfono, tel., línea, guía, referencia, referência, expediente, terminación, terminada en, final, habitación, quarto, autorización, folio, cif, nif, cnpj, cpf, cep, conta, cartão, telefone, protocolo, encomenda, boleto, caso, chamado, recibo, contrato, extensión, ramal, ligue, llame
   ordine, fattura, numero, n., conto., carta., prenotazione, volo, treno, telefono, cellulare, pratica, spedizione, cap., partita iva, p. iva, camera, ricevuta, contratto, interno
