@@ -80,11 +80,11 @@ const owner = `
   exit, product, tax., item, sku, short code, course, class., civil, penal, criminal, u.s. code, building, response, return, reason, offer, savings, % off, swift, bank code, branch, routing, dialling, dialing,
   review, reviewer, reviews, snippet, base., freeze, block., editor, sample, open., clean, low., no., morse, colour, color, currency, airport, station, team., batch, lot., model, part., license, licence, http, diagnostic, event., order code, customer code, tracking, booking, reservation, hs code, ean, isbn, vin., cheat, redeem, redemption
   -gutschein, -rabatt, -aktions, -fehler, -verhaltens, -post, -länder, -quell, -strich, -einlade, -empfehlungs, -bankleitzahl, -kleider, -status, -artikel, -farb, -vorteil, -gewinn, -prämien, -spende
-  promotionnel, réduction, remise, parrainage, cadeau, postal, erreur, conduite, barres, source, avantage, vestimentaire, gagnant, du travail, ape., insee, anti-hameçonnage, coupon, offre, bon., invitation, suivi, produit, pays., civil, pénal, article, fidélité
+  promotionnel, réduction, remise, parrainage, cadeau, postal, erreur, conduite, barres, source, avantage, vestimentaire, gagnant, du travail, ape., insee, anti-hameçonnage, coupon, offre, bon d'achat, invitation, suivi, produit, pays., civil, pénal, article, fidélité
   descuento, promocional, cupón, regalo, vale., error, conducta, barras, fuente, referido, reserva, seguimiento, rastreo, producto, invitación, país, swift, vestimenta, cnae, antiphishing, anti-phishing, premio, ganador, afiliado
   desconto, cupom, cupão, oferta, erro, barras, rastre, indicação, presente, convite, vale-presente, prêmio, cnae, produto, conduta, fonte
   sconto, promozionale, buono, regalo, errore, fiscale, comportamento, condotta, barre, prenotazione, invito, prodotto, sorgente, ateco, coupon, premio, vincit, amico, fedeltà, tracciamento, tributo, avviamento
-  -korting, actie, -kado, -cadeau, -fout, -gedrags, -streepjes, -bron, landcode, -waardebon, -vriend, -verwijz, -coupon, -prijs, -winnaar, -promotie, -product, -status, -bank, -sbi
+  -korting, actie, -kado, -cadeau, -fout, -gedrags, -streepjes, -bron, landcode, -waardebon, -vriend, -verwijz, -coupon, -prijs, -winnaar, -promotie, -product, -status, bankcode
   rabatow, zniżkow, promocyj, pocztow, błędu, kreskow, podarunk, polecając, polecen, zaproszen, produkt, kraju, wygran, nagrod, bon., pkd., źródłow, postępowania, kupon, swift
   slevov, dárkov, čárov, poštov, chyb, sleva, kupon, kupón, promo, dopor, odpor, pozván, výher, čiarov, produkt, zdroj, poukaz, zľavov, darčekov, poštové
   indirim, promosyon, kupon, hediye, posta, hata, kampanya, davet, takip, alan kodu, ülke, ürün, kaynak, ödül, çekiliş, arkadaş, referans, barkod, endirim
@@ -93,7 +93,7 @@ const owner = `
   промо, скидк, купон, ошибк, почтов, индекс, подароч, штрих, исходн, дисциплин, артикул, страны, знижк, поштов, помилк, подарунк, отстъпк, попуст, грешк, товара, приглашен, реферал, рефер, выигр, виграш, приз, друга, партнер, продукт, сертифик, товар, країни, запрошен, оквэд, кпп
   έκπτωσ, προσφορ, ταχυδρομ, σφάλμ, κουπόν, δεοντολογ, προϊόντος, δωροεπιταγ, δωροκάρτ, πρόσκλησ, σύστασ, γραμμωτ, δώρο, κλήρωσ, χώρας
   kedvezmény, kupon, irányító, vonal, hiba, ajándék, ajánló, meghív, nyeremény, termék, ország, promóc, promoț, promot, reducere, poștal, eroare, bare., cadou, premiu, recomand, invit, produs, țăr, urmăr, voucher, popust, poštn, napak, grešk, darovn, nuolaid, pašto, klaid, atlaid, pasta, kļūd, soodus, posti, viga, descompte
-  giảm giá, khuyến mãi, khuyến mại, ưu đãi, đơn hàng, vận đơn, bưu, lỗi, giới thiệu, sản phẩm, số thuế, vạch, vùng, quà, đặt chỗ, khách hàng, tham chiếu, phiếu, voucher, trúng thưởng, mời, quốc gia
+  giảm giá, khuyến mãi, khuyến mại, ưu đãi, đơn hàng, vận đơn, bưu, lỗi, giới thiệu, sản phẩm, số thuế, vạch, vùng, quà tặng, đặt chỗ, khách hàng, tham chiếu, phiếu, voucher, trúng thưởng, mã mời, lời mời, quốc gia
   promo, diskon, kupon, pos., potongan, undangan, referal, hadiah, undian, batang, booking, negara, kesalahan, poskod, diskaun, baucar, rujukan, produk, punguzo
   -خصم, -بريد, -قسيمة, -ترويج, -هدية, -خطأ, -دعوة, -استجابة, -شريط, -تخفیف, -پستی, -هدیه, -خطا, -معرف, -المنتج, -الدولة, -ملی, -پیگیری, -رهگیری, -تبلیغ, -کوپن, -معرفی, -محصول, -کشور, رعایت, -إحالة, -تصيد, -جائزة, -جایزه
   -מוצר, -קופון, -הנחה, -הטבה, -שגיאה, -מתנה, -דואר, -לבוש, -מבצע, -הזמנ, -הפניה, -פרס, -זכייה, -מדינה, -ברקוד
