@@ -89,7 +89,7 @@ const otherMatters: readonly OtherMatter[] = [
   // Who travels is given a "confirmation code".
   {
     told: /\b(?:flight|itinerary|reservation|boarding|airline|passenger|your (?:stay|trip)|hotel|pnr|record locator|e-?ticket|departs|your itinerary|vuelo|flug|volo|vlucht|reserva|check-in)\b/,
-    names: /^confirm/,
+    names: /^confirm(?!$)/,
   },
   // A meeting has a passcode for all who come.
   {

@@ -95,8 +95,9 @@ function isPlaceOf(words: string, cue: Cue, name: { start: number; end: number }
   if (/[,;:|/\n(]|[.!?] /.test(clause)) return false;
   if (wordsOf(between).some((word) => isWords.has(word))) return true;
   if (!/^[^:：\n]*[:：]\s*$|\n/.test(between)) return false;
-  const last = wordsOf(clause).at(-1);
-  return last === undefined ? cue.sure : smallWords.has(last) || possessives.has(last);
+  // "your phone number" is two words.
+  const last = wordsOf(clause).slice(-2);
+  return last.length === 0 ? cue.sure : last.some((word) => smallWords.has(word) || possessives.has(word));
 }
 
 const farthestName = 24;

@@ -25,7 +25,7 @@ export const behindWords = setOf(`
 `);
 
 export const smallWords = setOf(`
-  for to of and in on at by with from using use enter type input copy paste following next suivant suivante siguiente seguinte seguente folgender volgende następujący følgende följande seuraava следующий aşağıdaki berikut here a an is no below as again new one time only app account login user service website
+  for to of and in on at by with from using use enter type input copy paste following next suivant suivante siguiente seguinte seguente folgender volgende następujący følgende följande seuraava следующий aşağıdaki berikut here a an is no below as again new one time only app account login user service website digit digits number numeric stelliger stellige stelligen stellig chiffres dígitos cifre cijferige cijfers cyfrowy místný haneli siffrig cifret sifret numeroinen значный значний ψήφιο jegyű cifre số chữ digit
   für zum zur von bei im am auf den dem des und mit ihr ihre dein neuer neue neues
   pour de du des la le les l d c et sur à au aux par un une votre nouveau
   para por el los las en con y del al un una tu su nuevo
