@@ -77,7 +77,7 @@ const languages = Object.values(attributionWords);
 
 const digit = /\p{Nd}/u;
 const address = /[^\s@<>([]@[^\s@<>)\]]/;
-const endsWithAddress = /@[^\s@]{1,253}[>)\]]+$/;
+const endsWithAddress = /@[^\s@]{1,253}[>)\]]$/;
 /** `14:05`, `2:05`, `14h05`, `14时`, and `14.05` where it is no part of a date. */
 const time = /\p{Nd}{1,2}(?:[:٫h点點]\p{Nd}{2}|[时時시点點])|(?<![\p{Nd}./-])\p{Nd}{1,2}\.\p{Nd}{2}(?![\p{Nd}./-])/u;
 const year = /\p{Nd}{4}/u;
