@@ -87,7 +87,21 @@ const InboxQuery = Type.Object({
       }),
     ),
   ),
+  address: Type.Optional(
+    text({
+      min: 1,
+      max: 320,
+      description: "Only the inbox with this address; what stands before the @ will do",
+      examples: [examples.address],
+    }),
+  ),
 });
+
+/** What stands before the @ of an address of ours; of an address elsewhere "", which is no name. */
+function usernameOf(address: string, mailDomain: string): string {
+  const [username = "", domain = mailDomain, ...more] = address.toLowerCase().split("@");
+  return domain === mailDomain && more.length === 0 ? username : "";
+}
 
 export const inboxPath = idPath("inbox");
 
@@ -147,7 +161,8 @@ export function inboxes(deps: Deps) {
       "",
       async ({ account, query }) => {
         const { externalId, limit, offset } = query;
-        const page = { accountId: account.id, onlyId: account.token?.inboxId, externalId, limit, offset };
+        const username = query.address === undefined ? undefined : usernameOf(query.address, mailDomain);
+        const page = { accountId: account.id, onlyId: account.token?.inboxId, externalId, username, limit, offset };
         const [data, total] = await Promise.all([listInboxes(deps.db.api, page), countInboxes(deps.db.api, page)]);
         return { data: data.map((inbox) => toInbox(inbox, mailDomain)), total };
       },

@@ -45,6 +45,8 @@ export interface InboxPage {
   /** The one inbox that who asks may see. */
   onlyId?: string | undefined;
   externalId: string | undefined;
+  /** Only the inbox of this name. */
+  username: string | undefined;
   limit: number;
   offset: number;
 }
@@ -61,17 +63,20 @@ export function listInboxes(db: Db, page: InboxPage): Promise<Inbox[]> {
 export async function countInboxes(db: Db, page: InboxPage): Promise<number> {
   const [counted] = await query<{ total: number }>(
     db,
-    page.externalId === undefined && page.onlyId === undefined
+    page.externalId === undefined && page.onlyId === undefined && page.username === undefined
       ? sql`select inbox_count as total from accounts where id = ${page.accountId}`
       : sql`select count(*) as total from inboxes i where ${livingOf(page)}`,
   );
   return counted?.total ?? 0;
 }
 
-function livingOf({ accountId, onlyId, externalId }: InboxPage): SQL {
-  const living = sql`i.account_id = ${accountId} and i.deleted_at is null`;
-  const ofAccount = onlyId === undefined ? living : sql`${living} and i.id = ${onlyId}`;
-  return externalId === undefined ? ofAccount : sql`${ofAccount} and i.external_id = ${externalId}`;
+function livingOf({ accountId, onlyId, externalId, username }: InboxPage): SQL {
+  const conditions = [sql`i.account_id = ${accountId} and i.deleted_at is null`];
+  if (onlyId !== undefined) conditions.push(sql`i.id = ${onlyId}`);
+  if (externalId !== undefined) conditions.push(sql`i.external_id = ${externalId}`);
+  if (username !== undefined)
+    conditions.push(sql`i.id = (select inbox_id from addresses where username = ${username})`);
+  return sql.join(conditions, sql` and `);
 }
 
 /**
