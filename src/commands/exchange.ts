@@ -1,5 +1,6 @@
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
+import { isLoopbackHost } from "../standards/host-name.ts";
 
 export interface Exchange {
   method: string;
@@ -7,11 +8,14 @@ export interface Exchange {
   headers?: Record<string, string>;
   body?: string;
   timeoutMs: number;
+  /** Whoever asked doesn't wait any more. */
+  signal?: AbortSignal;
 }
 
 export interface Exchanged {
   status: number;
   headers: Headers;
+  bytes: Uint8Array;
   text: string;
 }
 
@@ -24,24 +28,31 @@ export function exchange(asked: Exchange): Promise<Exchanged> {
 }
 
 export function isLoopback({ hostname }: URL): boolean {
-  return hostname === "localhost" || hostname.endsWith(".localhost") || /^127\.|^\[::1\]$/.test(hostname);
+  return isLoopbackHost(hostname);
 }
 
-async function byFetch({ url, timeoutMs, ...init }: Exchange): Promise<Exchanged> {
-  const response = await fetch(url, { ...init, redirect: "manual", signal: AbortSignal.timeout(timeoutMs) });
-  return { status: response.status, headers: response.headers, text: await response.text() };
+async function byFetch({ url, timeoutMs, signal, ...init }: Exchange): Promise<Exchanged> {
+  const ends = AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal === undefined ? [] : [signal])]);
+  const response = await fetch(url, { ...init, redirect: "manual", signal: ends });
+  const bytes = await response.bytes();
+  return { status: response.status, headers: response.headers, bytes, text: new TextDecoder().decode(bytes) };
 }
 
-function directly({ method, url, headers = {}, body = "", timeoutMs }: Exchange): Promise<Exchanged> {
+function directly({ method, url, headers = {}, body = "", timeoutMs, signal }: Exchange): Promise<Exchanged> {
   return new Promise((resolve, reject) => {
     const bytes = Buffer.from(body);
     const sized = bytes.length === 0 ? headers : { ...headers, "content-length": String(bytes.length) };
     const open = url.protocol === "https:" ? requestHttps : requestHttp;
-    const request = open(url, { method, headers: sized, agent: false }, async (response) => {
+    const request = open(url, { method, headers: sized, agent: false, ...(signal && { signal }) }, async (response) => {
       try {
-        const text = Buffer.concat(await response.toArray()).toString();
+        const received = Buffer.concat(await response.toArray());
         const told = Object.entries(response.headers).map(([name, value]): [string, string] => [name, String(value)]);
-        resolve({ status: response.statusCode ?? 0, headers: new Headers(told), text });
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: new Headers(told),
+          bytes: received,
+          text: received.toString(),
+        });
       } catch (error) {
         reject(error);
       } finally {

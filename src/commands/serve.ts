@@ -1,11 +1,11 @@
 import type { Command } from "commander";
-import { type Logger, pino } from "pino";
+import type { Logger } from "pino";
 import { type Config, readConfig } from "../config.ts";
 import { describeOutbound } from "../domain/outbound.ts";
 import { type Service, startService } from "../service/start.ts";
 import { version } from "../version.ts";
-import { prettyStream } from "./pretty-log.ts";
 import { checkListeners } from "./serve/before-start.ts";
+import { loggerOf } from "./serve/logger.ts";
 
 export function serveCommand(program: Command): void {
   program
@@ -19,7 +19,7 @@ export function serveCommand(program: Command): void {
 /** Runs the service until a signal ends it. */
 async function serve(): Promise<number> {
   const config = readConfig(process.env, process.stdout.isTTY);
-  const log = loggerOf(config);
+  const log = loggerOf(config, process.stdout);
   await checkListeners(config);
   const service = await startService(config, log);
   process.stdout.write(banner(config, service));
@@ -55,16 +55,6 @@ function untilStopped(service: Service, log: Logger): Promise<number> {
     );
   });
   return promise;
-}
-
-function loggerOf({ logLevel, logFormat }: Config): Logger {
-  const options = {
-    level: logLevel,
-    formatters: { level: (level: string) => ({ level }) },
-    base: { service: "inboxd" },
-    timestamp: pino.stdTimeFunctions.isoTime,
-  };
-  return logFormat === "pretty" ? pino(options, prettyStream()) : pino(options, process.stdout);
 }
 
 /** What a newcomer needs: where everything is, the secrets that are shown once, and one curl that works as printed. */

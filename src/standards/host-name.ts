@@ -7,5 +7,10 @@ export function isHostName(name: string): boolean {
   return name.length <= 253 && hostName.test(name);
 }
 
+/** Whether a host, as a URL writes it, is this machine by its own names: no record of anybody's DNS makes another name one. */
+export function isLoopbackHost(host: string): boolean {
+  return host === "localhost" || host.endsWith(".localhost") || host === "[::1]" || /^127(?:\.\d{1,3}){3}$/.test(host);
+}
+
 const label = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
 const hostName = new RegExp(`^${label}(?:\\.${label})*$`);
