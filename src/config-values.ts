@@ -99,6 +99,13 @@ export function parseOrigins(text: string): Parsed<CorsOrigins> {
     : "must be * or origins such as https://app.example.com, with commas between them";
 }
 
+/** The same, but not all of them. */
+export function parseNamedOrigins(text: string): Parsed<readonly string[]> {
+  const parsed = parseOrigins(text);
+  if (typeof parsed !== "string" && parsed.value !== "*") return { value: parsed.value };
+  return "must be origins such as https://app.example.com, with commas between them";
+}
+
 export function parseSelector(text: string): Parsed<string> {
   return /^[a-z0-9](?:[a-z0-9.-]{0,61}[a-z0-9])?$/i.test(text)
     ? { value: text }

@@ -6,6 +6,7 @@ import {
   parseDatabaseUrl,
   parseDomain,
   parsedOutbound,
+  parseNamedOrigins,
   parseNameServers,
   parseOrigins,
   parseSchedule,
@@ -70,6 +71,10 @@ export interface Config {
   listeners: ListenerLimits;
   /** Undefined: pages of other origins may not ask. */
   corsOrigins: CorsOrigins | undefined;
+  /** Whether language models may use the API by MCP. */
+  mcp: boolean;
+  /** Web pages that may use it, beside our own. */
+  mcpOrigins: readonly string[];
   /** A port of its own for metrics; 0 takes a free one. */
   metricsPort: number | undefined;
   /** What a reader of metrics must know. Without a port of their own it opens them on the API's. */
@@ -176,6 +181,8 @@ export function readConfig(env: Environment, isTerminal = false): Config {
       perAccount: integer("LISTENERS_PER_ACCOUNT", 1000, 1, 1_000_000),
       perProcess: integer("LISTENERS_PER_PROCESS", 10_000, 1, 1_000_000),
     },
+    mcp: choice("MCP", ["0", "1"], "1") === "1",
+    mcpOrigins: checked("MCP_ORIGINS", text("MCP_ORIGINS"), parseNamedOrigins) ?? [],
     metricsPort: text("METRICS_PORT") === undefined ? undefined : integer("METRICS_PORT", 0, 0, 65_535),
     metricsToken: checked("METRICS_TOKEN", secret("METRICS_TOKEN"), parseToken),
     shutdownTimeoutMs: integer("SHUTDOWN_TIMEOUT_MS", 25_000, 0, 600_000),
@@ -232,6 +239,8 @@ export function describeConfig(config: Config): Record<string, string | number> 
     CORS_ORIGINS: config.corsOrigins === undefined ? "" : [config.corsOrigins].flat().join(","),
     LISTENERS_PER_ACCOUNT: config.listeners.perAccount,
     LISTENERS_PER_PROCESS: config.listeners.perProcess,
+    MCP: config.mcp ? 1 : 0,
+    MCP_ORIGINS: config.mcpOrigins.join(","),
     METRICS_PORT: config.metricsPort ?? "",
     METRICS_TOKEN: masked(config.metricsToken),
     SHUTDOWN_TIMEOUT_MS: config.shutdownTimeoutMs,

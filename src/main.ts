@@ -11,6 +11,7 @@ import { addExamples } from "./commands/examples.ts";
 import { isSystemTrouble, reasonOf, UsageError } from "./commands/failure.ts";
 import { healthcheckCommand } from "./commands/healthcheck.ts";
 import { listenCommand } from "./commands/listen.ts";
+import { mcpCommand } from "./commands/mcp/mcp.ts";
 import { portableCommands } from "./commands/portable.ts";
 import { eventCommands } from "./commands/read/events.ts";
 import { inboxCommands } from "./commands/read/inboxes.ts";
@@ -41,6 +42,7 @@ const commands: readonly Register[] = [
   portableCommands,
   demoCommand,
   listenCommand,
+  mcpCommand,
   healthcheckCommand,
   doctorCommand,
   dnsCommand,

@@ -12,6 +12,7 @@ import type { WorkerObserver } from "../workers/scheduler.ts";
 import { countingAutomated, type Receive } from "./automated-mail.ts";
 import type { Histogram, Registry } from "./registry.ts";
 import { type StreamObserver, streamObserver } from "./streams.ts";
+import { type ToolCallObserver, toolCallObserver } from "./tool-calls.ts";
 
 type Accept = MailDoor["accept"];
 type SendEmail = (request: SendRequest) => Promise<SendResult>;
@@ -29,6 +30,8 @@ export interface Watch {
   workers: WorkerObserver;
   streams: StreamObserver;
   wait(wait: MailWaits["wait"], now: () => Date): MailWaits["wait"];
+  /** Undefined: don't count. */
+  toolCall: ToolCallObserver | undefined;
   /** Undefined: don't measure. */
   request: RequestObserver | undefined;
 }
@@ -44,6 +47,7 @@ export const unwatched: Watch = {
   workers: {},
   streams: {},
   wait: (wait) => wait,
+  toolCall: undefined,
   request: undefined,
 };
 
@@ -62,6 +66,7 @@ export function watch(metrics: Registry): Watch {
     workers: workerObserver(metrics),
     streams: streamObserver(metrics),
     wait: watchedWait(metrics),
+    toolCall: toolCallObserver(metrics),
     request: requestObserver(metrics),
   };
 }

@@ -14,6 +14,7 @@ import { eventKinds } from "../http/routes/event-shapes.ts";
 import { events } from "../http/routes/events.ts";
 import { guides } from "../http/routes/guides.ts";
 import { inboxes } from "../http/routes/inboxes.ts";
+import { mcp } from "../http/routes/mcp.ts";
 import { messages } from "../http/routes/messages.ts";
 import { type MetricsDeps, metrics, metricsPort } from "../http/routes/metrics.ts";
 import { send } from "../http/routes/send.ts";
@@ -29,11 +30,13 @@ import { corsApp } from "../http/shell/cors.ts";
 import { type HttpServer, serveHttp } from "../http/shell/server.ts";
 
 import { socketDoor } from "../http/shell/sockets.ts";
-import { timedApp } from "../http/shell/timed-app.ts";
+import { type Routed, timedApp } from "../http/shell/timed-app.ts";
+import type { AskApi } from "../mcp/api.ts";
 import { answerFiles } from "../store/mail/answer-files.ts";
 import { version } from "../version.ts";
 import type { WebhookClient } from "../webhook/client.ts";
 import type { Workers } from "../workers/scheduler.ts";
+import { askOf, mcpDeps } from "./mcp.ts";
 import type { Opening } from "./opening.ts";
 
 interface ApiParts {
@@ -57,6 +60,8 @@ export interface OpenApi {
   url: URL;
   /** Where metrics are read, if they are. */
   metricsUrl: URL | undefined;
+  /** Asks the app itself, without a socket. */
+  ask: AskApi;
   /** Answers who waits, ends streams, and lets requests in flight end. */
   stop(graceMs: number): Promise<void>;
 }
@@ -89,14 +94,14 @@ export async function openApi(opening: Opening, parts: ApiParts): Promise<OpenAp
   };
   opened.push(() => stop(0));
   if (http.url === undefined) throw new Error("Cannot start: the API has no address");
-  if (numbers === undefined) return { url: http.url, metricsUrl: undefined, stop };
+  if (numbers === undefined) return { url: http.url, metricsUrl: undefined, ask: askOf(app), stop };
 
   const ownPort =
     config.metricsPort === undefined
       ? undefined
       : serveHttp(metricsPort(numbers), { hostname: config.host, port: config.metricsPort }, deps.log);
   opened.push(() => ownPort?.stop(0));
-  return { url: http.url, metricsUrl: new URL("/metrics", ownPort?.url ?? http.url), stop };
+  return { url: http.url, metricsUrl: new URL("/metrics", ownPort?.url ?? http.url), ask: askOf(app), stop };
 }
 
 /** What the app and the door of sockets ask alike. */
@@ -127,7 +132,7 @@ async function appOf(
   const receivers = { ...deps, webhooks, allowPrivateWebhooks: config.allowPrivateWebhooks };
   const sendEmail = watch.send(emailSender(deps));
   const isReady = readiness(deps.db);
-  return httpApp(
+  const app: Routed = httpApp(
     {
       ...door,
       refuseBeyondToken: (account, asked) => refuseBeyondToken(deps, account, asked),
@@ -159,9 +164,11 @@ async function appOf(
       ],
       open: [
         guides(baseUrl),
+        ...(config.mcp ? [mcp(mcpDeps({ config, deps, watch }, { door, baseUrl, app: () => app }))] : []),
         attachments({ ...reading, authenticate: keys.authenticate }),
         ...(numbers === undefined ? [] : [metrics(numbers)]),
       ],
     },
   );
+  return app;
 }

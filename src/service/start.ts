@@ -10,7 +10,9 @@ import type { Deps } from "../flows/deps.ts";
 import { listeners } from "../flows/listeners.ts";
 import { sharedNews } from "../flows/news.ts";
 import { attachmentLinks } from "../flows/read/attachment-links.ts";
+import type { AskApi } from "../mcp/api.ts";
 import { serviceMetrics } from "../metrics/service.ts";
+import type { Watch } from "../metrics/watch.ts";
 import { loadCertificate } from "../smtp/certificate.ts";
 import { alignEventLog } from "../store/events/event-log.ts";
 import { migrate } from "../store/migrate.ts";
@@ -22,6 +24,7 @@ import { type Closers, closers } from "./closers.ts";
 import { hearForgetSignals } from "./hearing.ts";
 import { openStreaming, openStreamKeeper } from "./listening.ts";
 import type { Opening } from "./opening.ts";
+import { withOwnKey } from "./own-key.ts";
 import { certificateOf, openReceiving, openSmtp } from "./receiving.ts";
 import { openWebhooks } from "./sending.ts";
 import { bySharedClock, realWorld, type TimeAndChance } from "./time-and-chance.ts";
@@ -36,6 +39,10 @@ export interface Service {
   /** What a first start made, to be shown once. */
   firstStart: FirstStart;
   deps: Deps;
+  /** Asks the API as the first account, by a key that only this process has and that ends with it. */
+  askAsFirstAccount(): Promise<AskApi>;
+  /** Told of each call of a tool, where anybody counts. */
+  toolCall: Watch["toolCall"];
   /** Reads the certificate again; the old one stays in force when the new one is wrong. */
   reloadCertificate(): Promise<void>;
   /** Takes nothing new, lets what is in hand end, and releases what is claimed (contract §11). */
@@ -96,7 +103,7 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
   const signingKey =
     config.signingKey ?? (await findOrInsertSetting(db.api, "signing_key", deps.randomBytes(32).toHex()));
   const tokens = await accessTokens(signingKey);
-  const keys = authenticator(deps, tokens);
+  const { keys, asking } = withOwnKey(deps, authenticator(deps, tokens));
   const receiving = openReceiving(opening);
   const streams = openStreamKeeper(opening, counted);
   opened.push(await hearForgetSignals(db, { keys, streams, forgetAddress: receiving.door.forget }));
@@ -136,6 +143,8 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
     engine: db.engine,
     firstStart,
     deps,
+    askAsFirstAccount: () => asking(api.ask),
+    toolCall: watch.toolCall,
     reloadCertificate: async () => smtp.reloadCertificate(await certificateOf(opening)),
     async stop() {
       doors.areClosing = true;

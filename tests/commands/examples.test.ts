@@ -113,7 +113,7 @@ const alone: ReadonlySet<string> = new Set(["serve", "migrate", "import", "demo"
 describe("Pasted into a shell", () => {
   test.each(inOrder)("%s", async (line) => {
     const name = /\binboxd ([a-z]+)/.exec(line)?.[1] ?? "";
-    const { cwd, env } = alone.has(name) ? elsewhere() : service();
+    const { cwd, env } = alone.has(name) || line.includes("--embedded") ? elsewhere() : service();
     const command = Object.entries(ones).reduce((text, [said, real]) => text.replaceAll(said, real), line);
     const child = Bun.spawn(["bash", "-c", command], {
       cwd,

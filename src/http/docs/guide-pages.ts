@@ -3,6 +3,7 @@ import contract from "../../../docs/contract.md" with { type: "text" };
 import decisions from "../../../docs/decisions.md" with { type: "text" };
 import errors from "../../../docs/errors.md" with { type: "text" };
 import events from "../../../docs/events.md" with { type: "text" };
+import mcp from "../../../docs/mcp.md" with { type: "text" };
 import operations from "../../../docs/operations.md" with { type: "text" };
 import performance from "../../../docs/performance.md" with { type: "text" };
 import quickstart from "../../../docs/quickstart.md" with { type: "text" };
@@ -25,6 +26,7 @@ export const guidePages: Readonly<Record<string, GuidePage>> = {
   sending: { about: "send and reply, idempotency keys, what became of a mail", text: sending },
   threads: { about: "how mails join a thread, the read flag, the loop of an agent", text: threads },
   agents: { about: "wait for one mail, codes and links in it", text: agents },
+  mcp: { about: "tools for language models: how to set them up, what they do, how mail is marked", text: mcp },
   webhooks: { about: "set one, verify signatures, retries", text: webhooks },
   events: { about: "write a receiver: payload, verification in three languages, retries, order", text: events },
   streams: {

@@ -6,7 +6,7 @@ export interface Fetching {
   fetch(request: Request): Response | Promise<Response>;
 }
 
-interface Routed extends Fetching {
+export interface Routed extends Fetching {
   readonly routes: readonly { path: string }[];
 }
 

@@ -1,0 +1,41 @@
+import { Type } from "@sinclair/typebox";
+import { fitting } from "./fitting.ts";
+import { argumentsOf, Inbox, limitArgument, offsetArgument } from "./schemas.ts";
+import { shownInbox } from "./shown.ts";
+import { tool } from "./tool.ts";
+import type { Page, Inbox as WireInbox } from "./wire.ts";
+
+export const listInboxes = tool({
+  name: "list_inboxes",
+  title: "List inboxes",
+  description: "The account's inboxes, newest first.",
+  input: argumentsOf({
+    external_id: Type.Optional(Type.String({ description: "Only those with this external id" })),
+    limit: limitArgument(20, 100),
+    offset: offsetArgument,
+  }),
+  output: Type.Object({ inboxes: Type.Array(Type.Object(Inbox)), total: Type.Integer() }),
+  hints: { readOnly: true, idempotent: true },
+  isAboutAccount: true,
+  work: ({ external_id: externalId, limit, offset }, { api }) =>
+    fitting(limit ?? 20, async (fewer) => {
+      const query = { externalId, limit: fewer, offset };
+      const { body } = await api.ask<Page<WireInbox>>("GET", "/v1/inboxes", { query });
+      return { inboxes: body.data.map(shownInbox), total: body.total };
+    }),
+});
+
+export const createInbox = tool({
+  name: "create_inbox",
+  title: "Create inbox",
+  description: "Makes an email address that receives at once.",
+  input: argumentsOf({
+    username: Type.Optional(Type.String({ description: "What stands before the @; drawn where left out" })),
+    external_id: Type.Optional(Type.String({ description: "Your own id of its owner" })),
+  }),
+  output: Type.Object(Inbox),
+  hints: {},
+  isAboutAccount: true,
+  work: async ({ username, external_id: externalId }, { api }) =>
+    shownInbox((await api.ask<WireInbox>("POST", "/v1/inboxes", { body: { username, externalId } })).body),
+});

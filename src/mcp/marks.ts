@@ -1,0 +1,73 @@
+import { withoutInvisible } from "../standards/invisible.ts";
+import { oneLine } from "../standards/text.ts";
+
+/** How what outsiders wrote is shown to a model in one call. */
+export interface Marks {
+  /** A text between marks, from `offset` on and as much as `room` has. */
+  text(text: string, room: Room, offset?: number): MarkedText;
+}
+
+export interface MarkedText {
+  text: string;
+  truncated: boolean;
+  next_offset?: number;
+}
+
+/** How many characters may still be taken: of the text, and of the JSON that it becomes, where a line end is two. */
+export interface Room {
+  characters: number;
+  jsonCharacters: number;
+}
+
+/** The most of one text in a result, and of all a result. */
+export const mostTextCharacters = 20_000;
+export const mostResultCharacters = 60_000;
+
+/**
+ * `randomBytes` draws the word of the marks. It is drawn after the text was written, and anew where the text has it, so nobody can
+ * write an end mark that ends anything.
+ */
+export function marksOf(texts: readonly string[], randomBytes: (length: number) => Uint8Array): Marks {
+  let word = randomBytes(4).toHex();
+  while (texts.some((text) => text.includes(word))) word = randomBytes(4).toHex();
+  return {
+    text(text, room, offset = 0) {
+      const piece = pieceOf(text, room, offset);
+      const next = offset + piece.length;
+      const isWhole = next >= text.length;
+      room.characters -= piece.length;
+      room.jsonCharacters -= jsonLength(piece);
+      return {
+        text: `[[untrusted email ${word}]]\n${piece}\n[[end ${word}]]`,
+        truncated: !isWhole,
+        ...(!isWhole && { next_offset: next }),
+      };
+    },
+  };
+}
+
+/** Ends between characters, and within both bounds: halved until it does, since hardly any text needs it. */
+function pieceOf(text: string, { characters, jsonCharacters }: Room, offset: number): string {
+  const whole = text.slice(offset, offset + Math.max(0, characters));
+  let piece = whole.isWellFormed() ? whole : whole.slice(0, -1);
+  while (piece.length > 0 && jsonLength(piece) > jsonCharacters) {
+    piece = piece.slice(0, piece.length >> 1);
+    if (!piece.isWellFormed()) piece = piece.slice(0, -1);
+  }
+  return piece;
+}
+
+/** What an outsider named: one line, at most 200 characters, also as JSON. */
+export function short(text: string): string {
+  const line = withoutInvisible(oneLine(text));
+  let kept = line.length <= mostShortCharacters ? line : `${line.slice(0, mostShortCharacters - 1)}…`;
+  while (jsonLength(kept) > mostShortCharacters + 2) kept = `${kept.slice(0, kept.length - 8)}…`;
+  return kept.toWellFormed();
+}
+
+const mostShortCharacters = 200;
+
+/** Of a text as it stands in JSON, quotes and all. */
+export function jsonLength(value: unknown): number {
+  return JSON.stringify(value).length;
+}

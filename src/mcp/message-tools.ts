@@ -1,0 +1,119 @@
+import { Type } from "@sinclair/typebox";
+import { fitting } from "./fitting.ts";
+import { marksOf } from "./marks.ts";
+import { inboxId, messageOf } from "./places.ts";
+import {
+  argumentsOf,
+  inboxArgument,
+  limitArgument,
+  MessageHead,
+  MessageWhole,
+  messageArgument,
+  noticed,
+  nullable,
+  oneOf,
+  textOffset,
+} from "./schemas.ts";
+import { messageHead, messageWhole, type Part, partOf, previewText } from "./shown.ts";
+import { notice, waitedInVain, waitedWell } from "./texts.ts";
+import { type Context, tool } from "./tool.ts";
+import type { Message, MessagePage } from "./wire.ts";
+
+export const searchMessages = tool({
+  name: "search_messages",
+  title: "Search messages",
+  description: "Messages of an inbox, newest first, without their text (read_message has it).",
+  input: argumentsOf({
+    inbox: inboxArgument,
+    query: Type.Optional(
+      Type.String({ description: 'Words that must all be there, "a phrase", or, -not; none: the newest messages' }),
+    ),
+    direction: Type.Optional(oneOf(["inbound", "outbound"])),
+    limit: limitArgument(20, 50),
+    cursor: Type.Optional(Type.String({ description: "next_cursor of the call before, with the same query" })),
+  }),
+  output: Type.Object({
+    ...noticed,
+    messages: Type.Array(Type.Object({ ...MessageHead, preview: Type.String() })),
+    next_cursor: nullable(Type.String()),
+  }),
+  hints: { readOnly: true, idempotent: true, openWorld: true },
+  async work({ inbox, query: q, direction, limit, cursor }, context) {
+    const id = await inboxId(context, inbox);
+    return fitting(limit ?? 20, async (fewer) => {
+      const query = { q, direction, limit: fewer, cursor, include: "extracted" };
+      const { body } = await context.api.ask<MessagePage>("GET", `/v1/inboxes/${id}/messages`, { query });
+      const messages = body.data.map((message) => ({ ...messageHead(message, 5), preview: previewText(message) }));
+      return { notice, messages, next_cursor: body.nextCursor };
+    });
+  },
+});
+
+export const readMessage = tool({
+  name: "read_message",
+  title: "Read message",
+  description:
+    "All of one message: text, codes, links, attachments, and whether a robot sent it. Marks nothing as read.",
+  input: argumentsOf({
+    message_id: messageArgument,
+    part: Type.Optional(
+      oneOf(
+        ["text", "full_text", "html"],
+        "text (default): what is new in it; full_text: with quoted history and signature; html: its HTML, where it has any",
+      ),
+    ),
+    offset: textOffset,
+  }),
+  output: Type.Object({ ...noticed, message: MessageWhole }),
+  hints: { readOnly: true, idempotent: true, openWorld: true },
+  async work({ message_id: id, part, offset }, context) {
+    const message = await messageOf(context, id);
+    return { notice, message: shownWhole(message, context, part ?? "text", offset ?? 0) };
+  },
+});
+
+function shownWhole(message: Message, { randomBytes }: Context, part: Part, offset: number) {
+  const text = partOf(message, part);
+  return messageWhole(message, marksOf([text], randomBytes), text, offset);
+}
+
+export const waitForMessage = tool({
+  name: "wait_for_message",
+  title: "Wait for message",
+  description:
+    "Waits until a mail that fits comes. Without after: the newest of the last minute, else the next. With after: the first behind that place.",
+  input: argumentsOf({
+    inbox: inboxArgument,
+    from: Type.Optional(Type.String({ description: "Sender: a whole address, @domain, or a part of address or name" })),
+    subject: Type.Optional(Type.String({ description: "A part of the subject" })),
+    has: Type.Optional(Type.String({ description: "code, link, attachment, or several of them with commas" })),
+    after: Type.Optional(Type.String({ description: "A cursor of an earlier wait, or the id of a message" })),
+    timeout: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 50,
+        default: 30,
+        description: "Seconds; 0 gives the present cursor at once",
+      }),
+    ),
+  }),
+  output: Type.Object({
+    ...noticed,
+    message: nullable(MessageWhole),
+    cursor: Type.String(),
+    hint: Type.String(),
+  }),
+  hints: { readOnly: true, openWorld: true },
+  async work({ inbox, from, subject, has, after, timeout }, context) {
+    const id = await inboxId(context, inbox);
+    const query = { from, subject, has, after, timeout };
+    const { body } = await context.api.ask<Waited>("GET", `/v1/inboxes/${id}/wait`, { query });
+    const message = body.message === null ? null : shownWhole(body.message, context, "text", 0);
+    return { notice, message, cursor: body.cursor, hint: message === null ? waitedInVain : waitedWell };
+  },
+});
+
+interface Waited {
+  message: Message | null;
+  cursor: string;
+}

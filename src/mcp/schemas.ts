@@ -1,0 +1,98 @@
+import { type Static, type TObject, type TSchema, Type } from "@sinclair/typebox";
+import { automatedKinds } from "../domain/automated.ts";
+
+/** One of a few words: an `enum`, which models read better than a choice of constants. */
+export function oneOf<const Value extends string>(values: readonly Value[], description?: string) {
+  return Type.Unsafe<Value>({ type: "string", enum: values, ...(description !== undefined && { description }) });
+}
+
+export function nullable<Schema extends TSchema>(schema: Schema) {
+  return Type.Unsafe<Static<Schema> | null>(
+    schema.type === "object" ? { anyOf: [schema, { type: "null" }] } : { ...schema, type: [schema.type, "null"] },
+  );
+}
+
+/** The arguments of a tool: nothing else is taken. */
+export function argumentsOf<Fields extends Record<string, TSchema>>(fields: Fields): TObject<Fields> {
+  return Type.Object(fields, { additionalProperties: false });
+}
+
+export const inboxArgument = Type.String({ description: "Address, username or id of the inbox", maxLength: 320 });
+export const threadArgument = Type.String({ description: "Id of the thread (thr_…)", maxLength: 64 });
+export const messageArgument = Type.String({ description: "Id of the message (msg_…)", maxLength: 64 });
+
+export function limitArgument(fallback: number, most: number) {
+  return Type.Optional(Type.Integer({ minimum: 1, maximum: most, default: fallback }));
+}
+
+export const offsetArgument = Type.Optional(Type.Integer({ minimum: 0, default: 0 }));
+
+export const textOffset = Type.Optional(
+  Type.Integer({ minimum: 0, default: 0, description: "Go on at next_offset of the call before" }),
+);
+
+/** Whatever a sender had a hand in begins with it. */
+export const noticed = { notice: Type.String() };
+
+export const Inbox = {
+  id: Type.String(),
+  address: Type.String(),
+  externalId: nullable(Type.String()),
+  createdAt: Type.String(),
+};
+
+const Automated = nullable(Type.Object({ kind: oneOf(automatedKinds), reasons: Type.Array(Type.String()) }));
+
+export const Code = Type.Object({
+  code: Type.String(),
+  domain: nullable(Type.String()),
+  source: Type.String(),
+});
+
+export const Link = Type.Object({
+  url: Type.String(),
+  text: Type.String(),
+  kind: nullable(Type.String()),
+  misleading: Type.Boolean(),
+});
+
+export const Attachment = Type.Object({
+  filename: Type.String(),
+  contentType: Type.String(),
+  sizeBytes: Type.Integer(),
+});
+
+/** Who wrote to whom, when, about what. */
+export const MessageHead = {
+  id: Type.String(),
+  threadId: Type.String(),
+  direction: oneOf(["inbound", "outbound"]),
+  status: Type.String(),
+  fromAddr: Type.String(),
+  fromName: nullable(Type.String()),
+  toAddr: Type.String(),
+  subject: Type.String(),
+  createdAt: Type.String(),
+  automated: Automated,
+  codes: Type.Array(Code),
+  attachments: Type.Array(Attachment),
+  moreAttachments: Type.Optional(Type.Integer()),
+};
+
+export const MarkedText = {
+  text: Type.String(),
+  truncated: Type.Boolean(),
+  next_offset: Type.Optional(Type.Integer()),
+};
+
+/** A message that is shown whole. */
+export const MessageWhole = Type.Object({
+  ...MessageHead,
+  inboxId: Type.String(),
+  cc: Type.Array(Type.String()),
+  replyTo: nullable(Type.String()),
+  failure: nullable(Type.String()),
+  links: Type.Array(Link),
+  moreLinks: Type.Optional(Type.Integer()),
+  ...MarkedText,
+});

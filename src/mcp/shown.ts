@@ -1,0 +1,84 @@
+import { previewOf } from "../domain/preview.ts";
+import { withoutInvisible } from "../standards/invisible.ts";
+import { jsonLength, type Marks, mostTextCharacters, type Room, short } from "./marks.ts";
+import type { Attachment, Inbox, Link, Message } from "./wire.ts";
+
+/** The API's values as a model sees them: what outsiders wrote cleaned, marked and bounded. */
+
+export function shownInbox({ id, address, externalId, createdAt }: Inbox) {
+  return { id, address, externalId, createdAt };
+}
+
+/** Without any text: at most 5 codes there are, and `mostAttachments` files are named. */
+export function messageHead(message: Message, mostAttachments: number) {
+  const { attachments } = message;
+  return {
+    id: message.id,
+    threadId: message.threadId,
+    direction: message.direction,
+    status: message.status,
+    fromAddr: short(message.fromAddr),
+    fromName: message.fromName === null ? null : short(message.fromName),
+    toAddr: short(message.toAddr),
+    subject: short(message.subject),
+    createdAt: message.createdAt,
+    automated: message.automated,
+    codes: message.codes.map(({ code, domain, source }) => ({
+      code: short(code),
+      domain: domain === null ? null : short(domain),
+      source,
+    })),
+    attachments: attachments.slice(0, mostAttachments).map(shownAttachment),
+    ...(attachments.length > mostAttachments && { moreAttachments: attachments.length - mostAttachments }),
+  };
+}
+
+function shownAttachment({ filename, contentType, sizeBytes }: Attachment) {
+  return { filename: short(filename), contentType: short(contentType), sizeBytes };
+}
+
+/** Which text of a message: what is new in it, all of it, or its HTML. */
+export type Part = "text" | "full_text" | "html";
+
+/** The text that a model reads: what can't be seen is out of it before anything is counted. */
+export function partOf(message: Message, part: Part): string {
+  if (part === "html") return withoutInvisible(message.bodyHtml ?? "");
+  return withoutInvisible(part === "text" ? message.extractedText : message.bodyText);
+}
+
+export function previewText(message: Message): string {
+  return short(previewOf(withoutInvisible(message.extractedText)));
+}
+
+/** All of a message, with its text from `offset` on. */
+export function messageWhole(message: Message, marks: Marks, text: string, offset: number) {
+  const links = linksIn(message.links);
+  return {
+    ...messageHead(message, 20),
+    inboxId: message.inboxId,
+    cc: message.cc.slice(0, 20).map(short),
+    replyTo: message.replyTo === null ? null : short(message.replyTo),
+    failure: message.failure === null ? null : short(message.failure.message),
+    links,
+    ...(links.length < message.links.length && { moreLinks: message.links.length - links.length }),
+    ...marks.text(text, textRoom(), offset),
+  };
+}
+
+/** For one text of a result. */
+export function textRoom(): Room {
+  return { characters: mostTextCharacters, jsonCharacters: 25_000 };
+}
+
+/** The first ones, as far as there is room: an address can't be cut. */
+function linksIn(links: readonly Link[]) {
+  let room = 12_000;
+  const kept = [];
+  for (const { url, text, kind, misleading } of links) {
+    const link = { url: withoutInvisible(url), text: short(text), kind, misleading };
+    room -= jsonLength(link);
+    if (room < 0) break;
+    kept.push(link);
+  }
+  return kept;
+}

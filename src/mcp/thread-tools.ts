@@ -1,0 +1,161 @@
+import { Type } from "@sinclair/typebox";
+import { fitting } from "./fitting.ts";
+import { jsonLength, marksOf, mostTextCharacters, short } from "./marks.ts";
+import { checkFence, inboxId, newestOfThread } from "./places.ts";
+import {
+  argumentsOf,
+  inboxArgument,
+  limitArgument,
+  MarkedText,
+  MessageHead,
+  messageArgument,
+  noticed,
+  offsetArgument,
+  oneOf,
+  threadArgument,
+} from "./schemas.ts";
+import { messageHead, partOf } from "./shown.ts";
+import { notice } from "./texts.ts";
+import { tool } from "./tool.ts";
+import type { Page, Thread, ThreadMessages } from "./wire.ts";
+
+export const listThreads = tool({
+  name: "list_threads",
+  title: "List threads",
+  description:
+    "Conversations of an inbox, the latest first; unless told otherwise only unread ones, in which there is something to do.",
+  input: argumentsOf({
+    inbox: inboxArgument,
+    unread_only: Type.Optional(Type.Boolean({ default: true })),
+    limit: limitArgument(20, 50),
+    offset: offsetArgument,
+  }),
+  output: Type.Object({
+    ...noticed,
+    threads: Type.Array(
+      Type.Object({
+        id: Type.String(),
+        subject: Type.String(),
+        isRead: Type.Boolean(),
+        participants: Type.Array(Type.String()),
+        preview: Type.String(),
+        lastMessageAt: Type.String(),
+        lastMessageId: Type.String(),
+        messageCount: Type.Integer(),
+      }),
+    ),
+    total: Type.Integer(),
+  }),
+  hints: { readOnly: true, idempotent: true, openWorld: true },
+  async work({ inbox, unread_only: isUnreadOnly, limit, offset }, context) {
+    const id = await inboxId(context, inbox);
+    return fitting(limit ?? 20, async (fewer) => {
+      const query = { is_read: isUnreadOnly ? false : undefined, limit: fewer, offset };
+      const { body } = await context.api.ask<Page<Thread>>("GET", `/v1/inboxes/${id}/threads`, { query });
+      return { notice, threads: body.data.map(shownThread), total: body.total };
+    });
+  },
+});
+
+function shownThread(thread: Thread) {
+  const { id, subject, isRead, participants, preview, lastMessageAt, lastMessageId, messageCount } = thread;
+  return {
+    id,
+    subject: short(subject),
+    isRead,
+    participants: participants.slice(0, 10).map(short),
+    preview: short(preview),
+    lastMessageAt,
+    lastMessageId,
+    messageCount,
+  };
+}
+
+export const readThread = tool({
+  name: "read_thread",
+  title: "Read thread",
+  description:
+    "The newest messages of a conversation, oldest first, each with what is new in it. Marks nothing as read. read_message has all of a message.",
+  input: argumentsOf({ thread_id: threadArgument, limit: limitArgument(10, 30) }),
+  output: Type.Object({
+    ...noticed,
+    subject: Type.String(),
+    isRead: Type.Boolean(),
+    messages: Type.Array(Type.Object({ ...MessageHead, ...MarkedText })),
+    total: Type.Integer(),
+  }),
+  hints: { readOnly: true, idempotent: true, openWorld: true },
+  async work({ thread_id: threadId, limit }, context) {
+    const thread = await newestOfThread(context, threadId, limit ?? 10, "extracted");
+    return {
+      notice,
+      subject: short(thread.subject),
+      isRead: thread.isRead,
+      ...shownMessages(thread, context.randomBytes),
+    };
+  },
+});
+
+/** The newest is served first, heads and texts alike: what there is no room for is older. */
+function shownMessages({ data, total }: ThreadMessages, randomBytes: (length: number) => Uint8Array) {
+  const newestFirst = data
+    .toReversed()
+    .map((message) => ({ head: messageHead(message, 5), text: partOf(message, "text") }));
+  let headRoom = mostHeadCharacters;
+  const kept = newestFirst.filter(({ head }) => {
+    headRoom -= jsonLength(head) + markCharacters;
+    return headRoom > 0;
+  });
+  const marks = marksOf(
+    kept.map(({ text }) => text),
+    randomBytes,
+  );
+  const shared = { characters: mostThreadCharacters, jsonCharacters: mostThreadCharacters + Math.max(0, headRoom) };
+  const messages = kept.map(({ head, text }) => {
+    const room = {
+      characters: Math.min(mostTextCharacters, shared.characters),
+      jsonCharacters: shared.jsonCharacters,
+    };
+    const before = { ...room };
+    const marked = marks.text(text, room);
+    shared.characters -= before.characters - room.characters;
+    shared.jsonCharacters -= before.jsonCharacters - room.jsonCharacters;
+    return { ...head, ...marked };
+  });
+  return { messages: messages.toReversed(), total };
+}
+
+/** All texts of a thread together; with the heads, and all around them, a result has room for both. */
+const mostThreadCharacters = 40_000;
+const mostHeadCharacters = 18_000;
+/** What the marks add to a head, and the fields that say how much of the text is there. */
+const markCharacters = 120;
+
+export const markThread = tool({
+  name: "mark_thread",
+  title: "Mark thread",
+  description:
+    "Marks a conversation as dealt with (is_read true) or not. With up_to_message_id, the last message that you have read, it stays unread where something newer came.",
+  input: argumentsOf({
+    thread_id: threadArgument,
+    is_read: Type.Boolean(),
+    up_to_message_id: Type.Optional(messageArgument),
+  }),
+  output: Type.Object({ isRead: Type.Boolean(), reason: Type.Optional(oneOf(["newer_inbound"])) }),
+  hints: { idempotent: true },
+  async work({ thread_id: threadId, is_read, up_to_message_id }, context) {
+    const path = `/v1/threads/${encodeURIComponent(threadId)}`;
+    const { api, fence } = context;
+    if (fence !== undefined) {
+      const { body } = await api.ask<ThreadMessages>("GET", `${path}/messages`, { query: { limit: 1 } });
+      await checkFence(context, body.data[0]?.inboxId ?? "", "thread");
+    }
+    const { body } = await api.ask<Marked>("PATCH", path, { body: { is_read, up_to_message_id } });
+    return { isRead: body.isRead, ...(body.reason && { reason: body.reason }) };
+  },
+});
+
+interface Marked {
+  isRead: boolean;
+  reason?: "newer_inbound";
+}

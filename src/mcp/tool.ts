@@ -1,0 +1,96 @@
+import type { Static, TObject, TSchema } from "@sinclair/typebox";
+import { type Api, ToolFailure } from "./api.ts";
+
+/** What a model may do: judged arguments in, a value of the output schema out; what can't be done is thrown as a `ToolFailure`. */
+export interface Tool {
+  name: string;
+  title: string;
+  description: string;
+  input: TObject;
+  output: TObject;
+  hints: Hints;
+  /** Whether it is about no one inbox, and so is none of a model's that is fenced into one. */
+  isAboutAccount: boolean;
+  call(args: unknown, context: Context): Promise<object>;
+}
+
+/** R I D W of the contract; what is left out is false. */
+export interface Hints {
+  readOnly?: true;
+  idempotent?: true;
+  destructive?: true;
+  openWorld?: true;
+}
+
+/** What a call is made with. */
+export interface Context {
+  api: Api;
+  /** The one inbox that the model is fenced into, as its address, username or id. */
+  fence: string | undefined;
+  randomBytes(length: number): Uint8Array;
+}
+
+interface Definition<Input extends TObject, Output extends TObject> {
+  name: string;
+  title: string;
+  description: string;
+  input: Input;
+  output: Output;
+  hints: Hints;
+  isAboutAccount?: boolean;
+  work(args: Static<Input>, context: Context): Promise<Static<Output>>;
+}
+
+export function tool<Input extends TObject, Output extends TObject>({
+  work,
+  isAboutAccount = false,
+  ...described
+}: Definition<Input, Output>): Tool {
+  return {
+    ...described,
+    isAboutAccount,
+    call: async (args, context) => {
+      const mayBeLeftOut = context.fence === undefined ? undefined : "inbox";
+      return (await work(judged(described.input, args, mayBeLeftOut) as Static<Input>, context)) as object;
+    },
+  };
+}
+
+/** The arguments with their defaults. All that is wrong with them is told at once. */
+function judged(schema: TObject, args: unknown, mayBeLeftOut: string | undefined): object {
+  if (args !== undefined && (typeof args !== "object" || args === null || Array.isArray(args))) {
+    throw new ToolFailure("validation_error", "Cannot read arguments: they must be one object");
+  }
+  const given = (args ?? {}) as Readonly<Record<string, unknown>>;
+  const faults = Object.keys(given)
+    .filter((name) => !Object.hasOwn(schema.properties, name))
+    .map(
+      (name) => `"${name.slice(0, 50)}" is no argument here (there are ${Object.keys(schema.properties).join(", ")})`,
+    );
+  const taken: Record<string, unknown> = {};
+  for (const [name, property] of Object.entries(schema.properties)) {
+    // Models write null where they mean nothing.
+    const value = (Object.hasOwn(given, name) ? given[name] : undefined) ?? property.default;
+    const isMissing = schema.required?.includes(name) && name !== mayBeLeftOut;
+    const fault = value === undefined ? isMissing && "is required" : faultOf(property, value);
+    if (fault) faults.push(`"${name}" ${fault}`);
+    taken[name] = value;
+  }
+  if (faults.length > 0) throw new ToolFailure("validation_error", `Cannot read arguments: ${faults.join("; ")}`);
+  return taken;
+}
+
+/** The kinds that arguments have; what the API judges itself is left to it. */
+function faultOf(schema: TSchema, value: unknown): string | undefined {
+  if (schema.type === "boolean") return typeof value === "boolean" ? undefined : "must be true or false";
+  if (schema.type === "integer") {
+    const { minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = schema;
+    const isRight = Number.isSafeInteger(value) && Number(value) >= minimum && Number(value) <= maximum;
+    return isRight ? undefined : `must be a whole number from ${minimum} to ${maximum}`;
+  }
+  if (typeof value !== "string") return "must be a string";
+  if (schema.enum !== undefined && !schema.enum.includes(value)) return `must be one of ${schema.enum.join(", ")}`;
+  const { minLength = 0, maxLength = Number.MAX_SAFE_INTEGER } = schema;
+  if (value.length < minLength || value.length > maxLength) return `must have ${minLength} to ${maxLength} characters`;
+  return undefined;
+}

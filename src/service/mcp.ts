@@ -1,0 +1,28 @@
+import type { McpDeps } from "../http/routes/mcp.ts";
+import type { Fetching } from "../http/shell/timed-app.ts";
+import type { AskApi } from "../mcp/api.ts";
+import { isLoopbackHost } from "../standards/host-name.ts";
+import { version } from "../version.ts";
+import type { Opening } from "./opening.ts";
+
+interface McpParts {
+  door: Pick<McpDeps, "authenticate" | "isDraining">;
+  baseUrl: () => string;
+  /** Whose part this is, once it is made. */
+  app: () => Fetching;
+}
+
+/** The app asked by itself: no socket, and all that holds for other requests. */
+export function askOf(app: Fetching): AskApi {
+  return async (path, init) => app.fetch(new Request(`http://localhost${path}`, init));
+}
+
+export function mcpDeps({ config, deps, watch }: Omit<Opening, "opened">, { door, baseUrl, app }: McpParts): McpDeps {
+  const { authenticate, isDraining } = door;
+  return {
+    ...{ ...deps, authenticate, isDraining, baseUrl, version, observe: watch.toolCall },
+    askApi: (path, init) => askOf(app())(path, init),
+    allowedOrigins: config.mcpOrigins,
+    isLoopback: isLoopbackHost(config.host.includes(":") ? `[${config.host}]` : config.host),
+  };
+}

@@ -1,0 +1,35 @@
+import type { Authenticator, KeyHolder } from "../flows/account/authenticate.ts";
+import type { Deps } from "../flows/deps.ts";
+import type { AskApi } from "../mcp/api.ts";
+import { sha256Hex } from "../standards/digest.ts";
+import { findFirstAccount } from "../store/account/accounts.ts";
+
+export interface OwnKey {
+  /** Those of the database, and the key of this process once it is drawn. */
+  keys: Authenticator;
+  /** Draws the key, and asks with it. */
+  asking(ask: AskApi): Promise<AskApi>;
+}
+
+/** A key of the first account that is in this process's memory alone: the database has hashes, from which none can be had back. */
+export function withOwnKey(deps: Deps, keys: Authenticator): OwnKey {
+  const drawn = new Map<string, KeyHolder>();
+  return {
+    keys: {
+      ...keys,
+      authenticate: async (credential) =>
+        (drawn.size === 0 ? undefined : drawn.get(sha256Hex(credential))) ?? keys.authenticate(credential),
+    },
+    async asking(ask) {
+      const account = await findFirstAccount(deps.db.api);
+      if (account === undefined) throw new Error("Cannot ask the API: there is no account");
+      const key = deps.randomBytes(32).toHex();
+      drawn.set(sha256Hex(key), { id: account.id, plan: account.plan, keyId: deps.newId("key", deps.now()) });
+      return (path, init) => {
+        const headers = new Headers(init.headers);
+        headers.set("authorization", `Bearer ${key}`);
+        return ask(path, { ...init, headers });
+      };
+    },
+  };
+}

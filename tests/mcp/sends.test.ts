@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { type Model, overHttp } from "../support/mcp.ts";
+import { startWorld, type World, type WorldInbox } from "../support/world.ts";
+
+let world: World;
+let model: Model;
+let inbox: WorldInbox;
+beforeAll(async () => {
+  world = await startWorld({ env: { SEND_WAIT_MS: "0", SENDS_PER_MINUTE: "8" } });
+  model = await overHttp(world);
+  inbox = await world.inbox("ada");
+});
+afterAll(async () => {
+  await model?.[Symbol.asyncDispose]();
+  await world?.[Symbol.asyncDispose]();
+});
+
+async function outbound(): Promise<{ id: string; toAddr: string; bodyText: string }[]> {
+  return (await world.api(`/v1/inboxes/${inbox.id}/messages?direction=outbound`)).body.data;
+}
+
+async function threadWith(id: string, inReplyTo?: string) {
+  const more = inReplyTo === undefined ? "" : `In-Reply-To: <${inReplyTo}@example.com>\r\n`;
+  await world.deliver(
+    `From: Jane <jane@example.com>\r\nSubject: Hi\r\nMessage-ID: <${id}@example.com>\r\n${more}\r\nHello ${id}\r\n`,
+    inbox.address,
+  );
+  return (await world.api(`/v1/inboxes/${inbox.id}/messages?limit=1`)).body.data[0];
+}
+
+test("the same words again are the same mail, however the inbox is named, and the answer says so", async () => {
+  const mail = { to: "bob@example.com", subject: "Hi", body: "Hello Bob" };
+  const first = await model.call("send_email", { inbox: "ada", ...mail });
+  const again = await model.call("send_email", { inbox: inbox.address, ...mail, automatic: false });
+  expect([first.replayed, first.hint]).toEqual([false, undefined]);
+  expect(again).toEqual({
+    ...first,
+    status: again.status,
+    replayed: true,
+    hint: expect.stringContaining("idempotency_key"),
+  });
+  const another = await model.call("send_email", { inbox: "ada", ...mail, idempotency_key: "once-more" });
+  expect(another).toMatchObject({ replayed: false });
+  expect(another.messageId).not.toBe(first.messageId);
+  expect(await outbound()).toHaveLength(2);
+});
+
+test("two calls at once are one mail", async () => {
+  const before = (await outbound()).length;
+  const mail = { inbox: "ada", to: "eve@example.com", subject: "Hi", body: "Hello Eve" };
+  const made = await Promise.all([model.call("send_email", mail), model.call("send_email", mail)]);
+  expect(new Set(made.map(({ messageId }) => messageId)).size).toBe(1);
+  expect(await outbound()).toHaveLength(before + 1);
+});
+
+test("a reply goes to the sender of the last mail that came, once for that mail, and again behind the next one", async () => {
+  const first = await threadWith("one");
+  const reply = { thread_id: first.threadId, body: "Thank you" };
+  const sent = await model.call("reply_to_thread", reply);
+  const again = await model.call("reply_to_thread", reply);
+  expect([sent.replayed, again.replayed, again.messageId]).toEqual([false, true, sent.messageId]);
+  expect((await outbound())[0]).toMatchObject({ toAddr: "jane@example.com" });
+
+  world.clock.pass(61_000);
+  await threadWith("two", "one");
+  const next = await model.call("reply_to_thread", reply);
+  expect([next.replayed, next.messageId === sent.messageId]).toEqual([false, false]);
+});
+
+test("a mail that came behind what was read keeps the thread unread", async () => {
+  const first = await threadWith("three");
+  await threadWith("four", "three");
+  const reply = { thread_id: first.threadId, body: "On it", read_up_to: first.id };
+  expect(await model.call("reply_to_thread", reply)).toMatchObject({ replayed: false, isRead: false });
+  expect(await model.call("reply_to_thread", reply)).toMatchObject({ replayed: true, isRead: false });
+  expect(
+    await model.call("mark_thread", { thread_id: first.threadId, is_read: true, up_to_message_id: first.id }),
+  ).toEqual({
+    isRead: false,
+    reason: "newer_inbound",
+  });
+});
+
+test("what nobody reads before it goes says that a program wrote it", async () => {
+  const { threadId } = await threadWith("five");
+  const { messageId } = await model.call("reply_to_thread", { thread_id: threadId, body: "Noted", automatic: true });
+  const raw = await world.fetch(`/v1/messages/${messageId}/raw`);
+  expect(await raw.text()).toContain("Auto-Submitted: auto-replied");
+});
+
+test("a thread in which no mail came has nobody to reply to", async () => {
+  const { threadId } = await model.call("send_email", {
+    inbox: "ada",
+    to: "zoe@example.com",
+    subject: "Hi",
+    body: "Hello",
+  });
+  expect(await model.failure("reply_to_thread", { thread_id: threadId, body: "And?" })).toContain('"to" is required');
+  const sent = await model.call("reply_to_thread", { thread_id: threadId, body: "And?", to: "zoe@example.com" });
+  expect(sent.threadId).toBe(threadId);
+});
+
+test("a model with a token reads as far as the token goes, and sends nothing", async () => {
+  const { body } = await world.api("/v1/tokens", { method: "POST", body: { inboxId: inbox.id } });
+  await world.inbox("other");
+  await using reader = await overHttp({ ...world, service: world.service, apiKey: body.token });
+  expect((await reader.call("list_inboxes")).inboxes).toHaveLength(1);
+  await reader.call("list_threads", { inbox: "ada" });
+  expect(await reader.failure("list_threads", { inbox: "other" })).toStartWith("not_found:");
+  const mail = { inbox: "ada", to: "bob@example.com", subject: "Hi", body: "From a token" };
+  expect(await reader.failure("send_email", mail)).toStartWith("forbidden:");
+});
+
+test("over a limit the model hears until when", async () => {
+  let failure: string | undefined;
+  for (let nth = 0; failure === undefined && nth < 20; nth += 1) {
+    const mail = { inbox: "ada", to: "bob@example.com", subject: "Hi", body: `Hello ${nth}` };
+    await model.call("send_email", mail).catch((error: Error) => {
+      failure = error.message;
+    });
+  }
+  expect(failure).toMatch(/rate_limit_exceeded: .+\(possible again at \d{4}-.+Z\)/);
+});

@@ -1,0 +1,62 @@
+import { expect, test } from "bun:test";
+import { statusOf } from "../../src/domain/errors.ts";
+import { instructionsWithin, remedies } from "../../src/mcp/texts.ts";
+import { narrowed, tools } from "../../src/mcp/tools.ts";
+
+const namesOf = (words?: string, inbox?: string) => {
+  const permitted = narrowed(words, inbox);
+  return typeof permitted === "string" ? permitted : permitted.tools.map(({ name }) => name);
+};
+
+test("there are eleven tools, of which seven change nothing", () => {
+  expect(namesOf()).toEqual([
+    "list_inboxes",
+    "create_inbox",
+    "list_threads",
+    "read_thread",
+    "search_messages",
+    "read_message",
+    "read_attachment",
+    "wait_for_message",
+    "send_email",
+    "reply_to_thread",
+    "mark_thread",
+  ]);
+  expect(namesOf("read")).toEqual([
+    "list_inboxes",
+    "list_threads",
+    "read_thread",
+    "search_messages",
+    "read_message",
+    "read_attachment",
+    "wait_for_message",
+  ]);
+});
+
+test("a list of names narrows them, in the order that they have, and a fence takes away what is about the account", () => {
+  expect(namesOf("send_email, list_inboxes")).toEqual(["list_inboxes", "send_email"]);
+  expect(namesOf(undefined, "ada")).toHaveLength(9);
+  expect(namesOf("list_inboxes,create_inbox,send_email", "ada")).toEqual(["send_email"]);
+  for (const words of ["delete_inbox", "", "read,send_email", "constructor"]) {
+    expect(namesOf(words)).toStartWith("must be read, or some of list_inboxes,");
+  }
+});
+
+test("no tool deletes, and none touches webhooks, keys or settings", () => {
+  for (const { name } of tools) expect(name).not.toMatch(/delete|remove|webhook|key|setting/);
+});
+
+test("what the model is told at the beginning has at most 1,200 characters, also in a fence", () => {
+  expect(instructionsWithin("a".repeat(500)).length).toBeLessThanOrEqual(1_200);
+});
+
+test("each argument of a tool that takes others is refused, and each is described or plain", () => {
+  for (const { input, output } of tools) {
+    expect(input.additionalProperties).toBe(false);
+    expect(output.type).toBe("object");
+  }
+});
+
+test("what to do is told of failures that there are", () => {
+  for (const code of Object.keys(remedies)) expect(Object.keys(statusOf)).toContain(code);
+});
