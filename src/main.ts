@@ -12,6 +12,7 @@ import { isSystemTrouble, reasonOf, UsageError } from "./commands/failure.ts";
 import { healthcheckCommand } from "./commands/healthcheck.ts";
 import { listenCommand } from "./commands/listen.ts";
 import { mcpCommand } from "./commands/mcp/mcp.ts";
+import { skillCommand } from "./commands/mcp/skill.ts";
 import { portableCommands } from "./commands/portable.ts";
 import { eventCommands } from "./commands/read/events.ts";
 import { inboxCommands } from "./commands/read/inboxes.ts";
@@ -43,6 +44,7 @@ const commands: readonly Register[] = [
   demoCommand,
   listenCommand,
   mcpCommand,
+  skillCommand,
   healthcheckCommand,
   doctorCommand,
   dnsCommand,

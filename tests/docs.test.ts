@@ -203,13 +203,16 @@ test("the service carries every page for its users, and an index of them for lan
   const links = Array.from(text.matchAll(/\]\(([^)]+)\)/g), ([, link = ""]) => link);
   const base = world.service.apiUrl.origin;
   const served = guides.map((name) => `${base}/docs/${name}`);
-  expect(links.toSorted()).toEqual([...served, `${base}/openapi.json`].toSorted());
+  const whole = ["openapi.json", "skill.md", "llms-full.txt"].map((name) => `${base}/${name}`);
+  expect(links.toSorted()).toEqual([...served, ...whole].toSorted());
 
   for (const name of guides) {
     const page = await world.fetch(`/docs/${name}`, { apiKey: null });
     expect([page.status, page.headers.get("content-type")]).toEqual([200, "text/markdown; charset=utf-8"]);
     expect(await page.text()).toBe(textOf(`docs/${name}`));
   }
+  const all = await (await world.fetch("/llms-full.txt", { apiKey: null })).text();
+  for (const name of guides) expect(all).toContain(textOf(`docs/${name}`).trimEnd());
   for (const page of ["none.md", "quickstart", "constructor.md", "..%2Fpackage.json", "%zz", "%", "%ff.md"]) {
     const path = `/docs/${page}`;
     expect([path, (await world.fetch(path, { apiKey: null })).status]).toEqual([path, 404]);

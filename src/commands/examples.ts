@@ -49,6 +49,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   listen: ["inboxd listen --forward-to http://127.0.0.1:8080/hook"],
 
   mcp: ["inboxd mcp --inbox ada --read-only", "DATA_DIR=agent inboxd mcp --embedded"],
+  skill: ["inboxd skill"],
 
   export: ["inboxd export everything.jsonl"],
   import: ["inboxd import everything.jsonl"],

@@ -1,4 +1,5 @@
 import { Elysia } from "elysia";
+import skill from "../../../docs/skill/SKILL.md" with { type: "text" };
 import { notFound } from "../../domain/errors.ts";
 import { guidePages, guideTitle } from "../docs/guide-pages.ts";
 
@@ -10,6 +11,22 @@ export function guides(baseUrl: () => string) {
       ({ set }) => {
         Object.assign(set.headers, { ...headers, "content-type": "text/plain; charset=utf-8" });
         return indexOf(baseUrl());
+      },
+      hidden,
+    )
+    .get(
+      "/llms-full.txt",
+      ({ set }) => {
+        Object.assign(set.headers, { ...headers, "content-type": "text/plain; charset=utf-8" });
+        return wholeText;
+      },
+      hidden,
+    )
+    .get(
+      "/skill.md",
+      ({ set }) => {
+        Object.assign(set.headers, { ...headers, "content-type": "text/markdown; charset=utf-8" });
+        return skill;
       },
       hidden,
     )
@@ -32,6 +49,12 @@ const hidden = { detail: { hide: true } };
 
 const headers = { "x-content-type-options": "nosniff", "referrer-policy": "no-referrer" };
 
+/** All guides, one after the other. */
+const wholeText = Object.values(guidePages)
+  .map(({ text }) => text.trimEnd())
+  .join("\n\n---\n\n")
+  .concat("\n");
+
 function indexOf(baseUrl: string): string {
   const lines = Object.entries(guidePages).map(
     ([name, guide]) => `- [${guideTitle(guide)}](${baseUrl}/docs/${name}.md): ${guide.about}`,
@@ -48,6 +71,8 @@ ${lines.join("\n")}
 
 ## Reference
 
+- [Agent Skill](${baseUrl}/skill.md): how to work with mail by the command line
+- [All guides in one](${baseUrl}/llms-full.txt)
 - [OpenAPI document](${baseUrl}/openapi.json): every operation with its fields, refusals and examples
 `;
 }

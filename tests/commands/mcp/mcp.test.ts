@@ -92,3 +92,11 @@ test("a server that can't be reached is told as such, and once it is there all i
   await using wrong = await overStdio([], { INBOXD_URL: world.service.apiUrl.origin, INBOXD_API_KEY: "ibx_nobody" });
   expect(await wrong.failure("list_inboxes")).toStartWith("unauthorized:");
 });
+
+test("the skill is printed as the server serves it", async () => {
+  await using world = await startWorld();
+  const { code, stdout } = await runInboxd(["skill"]);
+  const served = await world.fetch("/skill.md", { apiKey: null });
+  expect([code, served.status, served.headers.get("content-type")]).toEqual([0, 200, "text/markdown; charset=utf-8"]);
+  expect(stdout).toBe(await served.text());
+});
