@@ -1,5 +1,5 @@
 /**
- * Receiving, beside Postfix and Haraka in the same run: `bun bench/receiving.ts [rate] [latency] [big] [memory] [idle]`;
+ * Receiving, beside Postfix and Haraka in the same run: `bun bench/receiving.ts [rate] [latency] [big] [heard] [memory] [idle]`;
  * DATABASE=embedded for the other database. Needs Postgres' programs and smtp-source of the package postfix; a peer that
  * can't be had is skipped with a line. Read the ratios: on a machine that others use as well, the rates mean little.
  */
@@ -15,7 +15,7 @@ import { plainMails, type SmtpLoadResult, smtpLoad } from "./support/smtp-load.t
 const rounds = Number(process.env.ROUNDS ?? 5);
 const mailsARun = Number(process.env.MAILS ?? 4_000);
 const sessions = 20;
-const parts = { rate, latency, big, memory, idle };
+const parts = { rate, latency, big, heard, memory, idle };
 type Part = keyof typeof parts;
 
 const asked = process.argv.slice(2).filter((name): name is Part => name in parts);
@@ -34,12 +34,8 @@ async function withService(work: (service: ServiceProcess, inboxes: string[]) =>
   await work(service, inboxes);
 }
 
-async function newInbox({ apiUrl, apiKey }: ServiceProcess): Promise<string> {
-  const response = await fetch(`${apiUrl}/v1/inboxes`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
-    body: "{}",
-  });
+async function newInbox(service: ServiceProcess): Promise<string> {
+  const response = await callApi(service, "POST", "/v1/inboxes", {});
   const { address } = (await response.json()) as { address: string };
   return address;
 }
@@ -108,6 +104,60 @@ async function rate(): Promise<void> {
       });
     }
   });
+}
+
+/** What it costs that mail is told of: nobody, one endpoint and three, in turns on one service, whose receiver answers at once. */
+async function heard(): Promise<void> {
+  await withService(async (service, inboxes) => {
+    const receiver = Bun.spawn(["bun", `${import.meta.dir}/webhooks.ts`, "receiver"], { stdout: "pipe" });
+    const { value } = await receiver.stdout.getReader().read();
+    const url = new TextDecoder().decode(value).trim();
+    const pids = database.pid === undefined ? [service.pid] : [service.pid, database.pid];
+    const rates = new Map<number, number[]>([0, 1, 3].map((count) => [count, []]));
+    try {
+      await smtpSource(service.smtpPort, mailsARun, 5 << 10, inboxes, true);
+      for (let round = 0; round <= rounds; round += 1) {
+        for (const [count, measured] of rates) {
+          const ids = await Promise.all(Array.from({ length: count }, () => newEndpoint(service, url)));
+          const perSecond = await smtpSource(service.smtpPort, mailsARun, 5 << 10, inboxes, true);
+          if (round > 0) measured.push(perSecond);
+          await untilAtRest(pids);
+          for (const id of ids) await callApi(service, "DELETE", `/v1/webhooks/${id}`);
+        }
+      }
+    } finally {
+      receiver.kill();
+    }
+    const [nobody = 0, one = 0, three = 0] = [...rates.values()].map(median);
+    report({
+      what: `mail with one webhook endpoint${onEngine}`,
+      value: one,
+      unit: "mails/s",
+      beside: [{ name: "with none", value: nobody }],
+    });
+    report({
+      what: `mail with three webhook endpoints${onEngine}`,
+      value: three,
+      unit: "mails/s",
+      beside: [{ name: "with one", value: one }],
+      target: { ratio: { atLeast: 0.8 } },
+    });
+  });
+}
+
+async function newEndpoint(service: ServiceProcess, url: string): Promise<string> {
+  const response = await callApi(service, "POST", "/v1/webhooks", { url });
+  return ((await response.json()) as { id: string }).id;
+}
+
+async function callApi({ apiUrl, apiKey }: ServiceProcess, method: string, path: string, body?: object) {
+  const response = await fetch(`${apiUrl}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${apiKey}`, ...(body && { "content-type": "application/json" }) },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  if (!response.ok) throw new Error(`${method} ${path} was answered ${response.status}: ${await response.text()}`);
+  return response;
 }
 
 function postgresCpuMs(): number {
