@@ -41,6 +41,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   wait: ["inboxd wait ada --from jane@example.com", "inboxd wait ada --subject invoice --timeout 300 --json"],
   threads: ["inboxd threads ada --unread"],
   thread: ["inboxd thread thr_01jpw7z1x2e9a8r5k3m0t6vqhe"],
+  mark: ["inboxd mark thr_01jpw7z1x2e9a8r5k3m0t6vqhe --up-to msg_01jpw7z1x2e9a8r5k3m0t6vqhd"],
   events: ["inboxd events --inbox ada", "inboxd events --after evt_01jpw7z1x2e9a8r5k3m0t6vqhd --json"],
   send: [
     "inboxd send --from ada --to jane@example.com --subject Hello --body 'Hello Jane'",

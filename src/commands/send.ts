@@ -20,6 +20,7 @@ interface SendOptions extends ServerOptions {
   async?: boolean;
   autoSubmitted?: AutoSubmitted;
   ignoreLoop?: boolean;
+  readUpTo?: string;
 }
 
 /** What the API answers, and what a caller would ask next. */
@@ -53,6 +54,7 @@ export function sendCommand(program: Command): void {
       .option("--html <html>", "the HTML version; --body is then the text version, which is made from it if left out")
       .option("--reply-to <address>", "where answers shall go instead of to the inbox")
       .option("--thread <id>", "thread to reply in")
+      .option("--read-up-to <message>", "with --thread: mark it as read up to this one, which is answered")
       .option("--no-quote", "reply without a copy of what is replied to")
       .addOption(
         new Option("--auto-submitted <kind>", "say in the mail that a program wrote it").choices(autoSubmittedValues),
@@ -67,7 +69,7 @@ export function sendCommand(program: Command): void {
 
 async function send(options: SendOptions): Promise<Sent> {
   const { from, to, subject, replyTo, thread, quote, key, async: isAsync = false, ...rest } = options;
-  const { autoSubmitted, ignoreLoop } = options;
+  const { autoSubmitted, ignoreLoop, readUpTo: readUpToMessageId } = options;
   if (!quote && thread === undefined) throw new UsageError("Cannot send: --no-quote is for replies, with --thread");
   const api = apiClient(rest);
   const bodies = await bodiesOf(rest);
@@ -76,7 +78,7 @@ async function send(options: SendOptions): Promise<Sent> {
   const { body: sent, headers } = await api.askWhole<Omit<Sent, "replayed">>("POST", `/v1/inboxes/${id}/send`, {
     headers: { "idempotency-key": idempotencyKey, ...(isAsync && { prefer: "respond-async" }) },
     body: {
-      ...{ to, subject, ...bodies, replyTo, threadId: thread, autoSubmitted, ignoreLoop },
+      ...{ to, subject, ...bodies, replyTo, threadId: thread, readUpToMessageId, autoSubmitted, ignoreLoop },
       ...(!quote && { includeQuote: false }),
     },
   });

@@ -28,6 +28,18 @@ interface PageOptions extends ServerOptions {
   offset: string;
 }
 
+interface MarkOptions extends ServerOptions {
+  upTo?: string;
+  unread?: boolean;
+}
+
+interface Marked {
+  id: string;
+  isRead: boolean;
+  /** Why it stays unread. */
+  reason?: string;
+}
+
 interface ThreadsOptions extends PageOptions {
   read?: boolean;
   unread?: boolean;
@@ -64,6 +76,20 @@ export function threadCommands(program: Command): void {
       tellMore(conversation, offset);
       return whole(conversation, calendar);
     },
+  );
+  reporting(
+    ofServer(program.command("mark <thread>"))
+      .description("mark a thread as read")
+      .option(
+        "--up-to <message>",
+        "the last message that you have read: with newer mail behind it the thread stays unread",
+      )
+      .addOption(new Option("--unread", "mark it as unread").conflicts("upTo")),
+    (id: string, { upTo, unread, ...server }: MarkOptions) =>
+      apiClient(server).ask<Marked>("PATCH", pathOf("threads", id), {
+        body: { isRead: unread !== true, upToMessageId: upTo },
+      }),
+    ({ id, isRead, reason }) => ({ id, isRead, ...(reason && { reason: "newer mail has come in: read it first" }) }),
   );
 }
 
