@@ -21,6 +21,8 @@ import { threadCommands } from "./commands/read/threads.ts";
 import { waitCommand } from "./commands/read/wait.ts";
 import { sendCommand } from "./commands/send.ts";
 import { serveCommand } from "./commands/serve.ts";
+import { tailCommand } from "./commands/stream/tail.ts";
+import { tokenCommand } from "./commands/stream/token.ts";
 import { systemdCommand } from "./commands/systemd.ts";
 import { tell } from "./commands/terminal.ts";
 import { upkeepCommands } from "./commands/upkeep.ts";
@@ -34,6 +36,7 @@ const commands: readonly Register[] = [
   serveCommand,
   upkeepCommands,
   accountCommands,
+  tokenCommand,
   inboxCommands,
   sendCommand,
   messageCommands,
@@ -43,6 +46,7 @@ const commands: readonly Register[] = [
   portableCommands,
   demoCommand,
   listenCommand,
+  tailCommand,
   mcpCommand,
   skillCommand,
   healthcheckCommand,

@@ -1,6 +1,7 @@
 import { type Command, Option } from "commander";
-import { exchange } from "./exchange.ts";
+import { exchange, fetchHere } from "./exchange.ts";
 import { reasonOf, UsageError } from "./failure.ts";
+import { eventSource, RefusedStream, type ServerSentEvent } from "./stream/event-source.ts";
 
 /** The HTTP API, as the commands for scripts use it. */
 export interface ApiClient {
@@ -9,6 +10,8 @@ export interface ApiClient {
   ask<Answer>(method: string, path: string, question?: Question): Promise<Answer>;
   /** The same, with the answer's headers. */
   askWhole<Answer>(method: string, path: string, question?: Question): Promise<{ body: Answer; headers: Headers }>;
+  /** What comes on a stream, over cut connections and restarts of the server, until the signal. */
+  stream(path: string, question: StreamQuestion): AsyncGenerator<ServerSentEvent>;
 }
 
 export interface Question {
@@ -18,16 +21,32 @@ export interface Question {
   headers?: Record<string, string>;
 }
 
+export interface StreamQuestion extends Pick<Question, "query"> {
+  /** The place to go on from. Without one it begins now, and must begin at once. */
+  lastEventId?: string | undefined;
+  signal: AbortSignal;
+  /** What is in the way while it is tried again. */
+  warn(text: string): void;
+}
+
 /** What the server refused, in its own words. */
 export class ApiProblem extends Error {
   readonly status: number;
   readonly code: string;
+  /** With `not_found`: what there is none of. */
+  readonly resource: string | undefined;
 
-  constructor(status: number, code: string, detail: string) {
+  constructor(status: number, code: string, detail: string, resource?: string) {
     super(`${code}: ${detail}`);
     this.name = "ApiProblem";
     this.status = status;
     this.code = code;
+    this.resource = resource;
+  }
+
+  /** Whether the server has no such path: it is older than who asks. */
+  get isOlderServer(): boolean {
+    return this.code === "not_found" && this.resource === "route";
   }
 
   /** Whether what was asked for can't be meant, by anybody at any time. */
@@ -77,36 +96,63 @@ export function apiClient(options: ServerOptions): ApiClient {
     throw new UsageError(`Cannot ask the server: ${url} is no address of one; a port is a number up to 65535`);
   }
 
-  async function askWhole<Answer>(method: string, path: string, { query = {}, body, headers = {} }: Question = {}) {
+  const authorization = `Bearer ${apiKey}`;
+
+  function addressOf(path: string, query: Question["query"] = {}): URL {
     const address = new URL(`${url}${path}`);
     for (const [name, value] of Object.entries(query)) {
       if (value !== undefined) address.searchParams.set(name, String(value));
     }
+    return address;
+  }
+
+  function unreachable(error: unknown): Error {
+    return new Error(`Cannot reach ${url}: ${reasonOf(error)}`);
+  }
+
+  function refused(status: number, answer: unknown): ApiProblem {
+    const { code, detail, resource } = (answer ?? {}) as { code?: unknown; detail?: unknown; resource?: unknown };
+    if (typeof code !== "string") return new ForeignAnswer(status, url);
+    return new ApiProblem(status, code, String(detail), typeof resource === "string" ? resource : undefined);
+  }
+
+  async function askWhole<Answer>(method: string, path: string, { query, body, headers = {} }: Question = {}) {
     const exchanged = await exchange({
       method,
-      url: address,
+      url: addressOf(path, query),
       headers: {
-        authorization: `Bearer ${apiKey}`,
+        authorization,
         ...(body !== undefined && { "content-type": "application/json" }),
         ...headers,
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
       timeoutMs,
     }).catch((error: unknown) => {
-      throw new Error(`Cannot reach ${url}: ${reasonOf(error)}`);
+      throw unreachable(error);
     });
     const { status, text } = exchanged;
     const answer = parsed(text);
     const isOurs = text === "" || (typeof answer === "object" && answer !== null);
     if (status >= 200 && status < 300 && isOurs) return { body: answer as Answer, headers: exchanged.headers };
-    const { code, detail } = (answer ?? {}) as { code?: unknown; detail?: unknown };
-    if (typeof code !== "string") throw new ForeignAnswer(status, url);
-    throw new ApiProblem(status, code, String(detail));
+    throw refused(status, answer);
+  }
+
+  async function* stream(path: string, { query, warn, ...place }: StreamQuestion) {
+    const told = (trouble: unknown) =>
+      trouble instanceof RefusedStream ? refused(trouble.status, parsed(trouble.text)) : unreachable(trouble);
+    const asked = { fetch: fetchHere, url: addressOf(path, query), headers: { authorization } };
+    const events = eventSource({ ...asked, ...place, onTrouble: (trouble) => warn(told(trouble).message) });
+    try {
+      yield* events;
+    } catch (error) {
+      throw told(error);
+    }
   }
 
   return {
     url,
     askWhole,
+    stream,
     async ask<Answer>(method: string, path: string, question?: Question) {
       return (await askWhole<Answer>(method, path, question)).body;
     },

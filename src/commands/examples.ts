@@ -31,6 +31,8 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   "webhook rotate": ["inboxd webhook rotate", "inboxd webhook rotate --overlap-seconds 3600"],
   "webhook delete": ["inboxd webhook delete", "inboxd webhook delete --account acme"],
 
+  token: ["inboxd token --inbox ada --ttl 3600"],
+
   inbox: ["inboxd inbox create grace", "inboxd inbox list"],
   "inbox create": ["inboxd inbox create bob --external-id user-7", "inboxd inbox create --json"],
   "inbox list": ["inboxd inbox list", "inboxd inbox list --limit 100 --offset 100"],
@@ -48,6 +50,10 @@ const examples: Readonly<Record<string, readonly string[]>> = {
     "date | inboxd send --from ada --to jane@example.com --thread thr_01jpw7z1x2e9a8r5k3m0t6vqhe --body - --key reply-1",
   ],
   listen: ["inboxd listen --forward-to http://127.0.0.1:8080/hook"],
+  tail: [
+    "inboxd tail --types '*'",
+    "inboxd tail --inbox ada --include extracted --after evt_01jpw7z1x2e9a8r5k3m0t6vqhd",
+  ],
 
   mcp: ["inboxd mcp --inbox ada --read-only", "DATA_DIR=agent inboxd mcp --embedded"],
   skill: ["inboxd skill"],

@@ -27,6 +27,11 @@ export function exchange(asked: Exchange): Promise<Exchanged> {
   return isLoopback(asked.url) ? directly(asked) : byFetch(asked);
 }
 
+/** For an answer that comes bit by bit: `fetch`, with loopback past any proxy too. */
+export function fetchHere(url: URL, init: RequestInit): Promise<Response> {
+  return fetch(url, isLoopback(url) ? { ...init, proxy: false } : init);
+}
+
 export function isLoopback({ hostname }: URL): boolean {
   return isLoopbackHost(hostname);
 }

@@ -2,12 +2,13 @@ import { type Command, Option } from "commander";
 import { realWorld } from "../service/time-and-chance.ts";
 import { webhookSecretFault, webhookSigner } from "../standards/signature.ts";
 import { oneLine } from "../standards/text.ts";
-import { type ApiClient, apiClient, ofServer, type ServerOptions, seenByOthers } from "./api-client.ts";
+import { apiClient, ofServer, type ServerOptions, seenByOthers } from "./api-client.ts";
 import { reasonOf, UsageError } from "./failure.ts";
-import { type Following, follow, lastPosition } from "./listen/follow.ts";
+import { type Following, follow } from "./listen/follow.ts";
 import { type Forwarded, forward, type LoggedEvent } from "./listen/forward.ts";
 import { type Position, positionFile, readPosition, writePosition } from "./listen/position.ts";
 import { printer, shownMail } from "./listen/print.ts";
+import { untilSignal } from "./stream/until-signal.ts";
 import { jsonOf, tell } from "./terminal.ts";
 
 interface ListenOptions extends ServerOptions {
@@ -19,7 +20,7 @@ interface ListenOptions extends ServerOptions {
   json?: boolean;
 }
 
-/** Events for a developer's machine, which has no public address: fetched from the log, handed on as the webhook would. */
+/** Events for a developer's machine, which has no public address: fetched from here, handed on as the webhook would. */
 export function listenCommand(program: Command): void {
   ofServer(program.command("listen"))
     .description(
@@ -51,18 +52,18 @@ async function listen(options: ListenOptions): Promise<void> {
   const warn = (text: string) => tell(`${text}\n`, process.stderr);
 
   const { signal, end, stop } = untilSignal();
+  const hand = forwarder?.hand ?? printer({ json, whenUnread: stop, signal });
   try {
-    const { from, words } = await startOf(api, options, file);
-    await keep(from).catch((error: unknown) => {
-      throw new Error(`Cannot remember the position in ${file}: ${reasonOf(error)}; --no-state does without`);
-    });
-    if (forwarder === undefined) warn(`Printing events of ${api.url}, ${words}`);
-    else {
+    const { from, words } = await startOf(options, file);
+    async function begun(position: Position): Promise<void> {
+      await keep(position).catch((error: unknown) => {
+        throw new Error(`Cannot remember the position in ${file}: ${reasonOf(error)}; --no-state does without`);
+      });
+      if (forwarder === undefined) return warn(`Printing events of ${api.url}, ${words}`);
       warn(`Forwarding events of ${api.url} to ${forwarder.target.href}, ${words}`);
       if (!forwarder.isSigned) warn("Unsigned: give --secret or INBOXD_WEBHOOK_SECRET to sign them");
     }
-    const hand = forwarder?.hand ?? printer({ json, whenUnread: stop });
-    await follow({ api, inboxId, from, hand, keep, warn, signal });
+    await follow({ api, inboxId, from, begun, hand, keep, warn, signal });
   } finally {
     end();
   }
@@ -99,27 +100,14 @@ async function openForwarder(forwardTo: string, { secret, json = false }: Listen
  * under development would answer all of it.
  */
 async function startOf(
-  api: ApiClient,
-  { after, inbox }: ListenOptions,
+  { after }: ListenOptions,
   file: string | undefined,
-): Promise<{ from: Position; words: string }> {
+): Promise<{ from: Position | undefined; words: string }> {
   if (after === "start") return { from: { after: null }, words: "from the start of the log" };
   if (after !== undefined && after !== "now") return { from: { after }, words: `after ${after}` };
   const kept = after === undefined && file !== undefined ? await readPosition(file) : undefined;
   if (kept !== undefined) return { from: kept, words: `going on after ${kept.after ?? "nothing yet"}` };
-  return { from: await lastPosition(api, inbox), words: "from now on (--after start: all that the log has)" };
-}
-
-/** The first signal lets the delivery in hand end; a second one ends the process at once. */
-function untilSignal(): { signal: AbortSignal; stop: () => void; end: () => void } {
-  const controller = new AbortController();
-  const stop = () => {
-    end();
-    controller.abort();
-  };
-  const end = () => void process.off("SIGINT", stop).off("SIGTERM", stop);
-  process.on("SIGINT", stop).on("SIGTERM", stop);
-  return { signal: controller.signal, stop, end };
+  return { from: undefined, words: "from now on (--after start: all that the log has)" };
 }
 
 function tellPerson(event: LoggedEvent, { ok, ms, error }: Forwarded): void {

@@ -5,7 +5,26 @@ import { visibleText } from "../standards/text.ts";
  * rewrite what is on the screen, or type for whoever looks at it.
  */
 export function tell(text: string, stream: NodeJS.WriteStream = process.stdout): void {
-  stream.write(visibleText(text).replaceAll("\r", "\ufffd"));
+  stream.write(visible(text));
+}
+
+/**
+ * The same of much, bit by bit: resolves when it was taken, so that no more lies here than whoever reads has room for. Who
+ * takes nothing does not keep a command from ending, which the signal says.
+ */
+export function tellTaken(text: string, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    signal.addEventListener("abort", done);
+    process.stdout.write(visible(text), done);
+  });
+}
+
+function visible(text: string): string {
+  return visibleText(text).replaceAll("\r", "\ufffd");
 }
 
 /** A value as JSON that has no control character either: by itself it leaves DEL and C1 as they are, which some terminals obey. */

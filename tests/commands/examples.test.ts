@@ -107,6 +107,7 @@ const endless: Readonly<Record<string, (said: Collected[]) => Promise<unknown>>>
     return fetch(new URL("/healthz", started?.[1]));
   },
   listen: async ([, stderr]) => stderr?.has(/^Forwarding events/),
+  tail: async ([, stderr]) => stderr?.has(/^Events of/),
 };
 const alone: ReadonlySet<string> = new Set(["serve", "migrate", "import", "demo"]);
 

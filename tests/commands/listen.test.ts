@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { apiClient } from "../../src/commands/api-client.ts";
 import { follow, lastPosition } from "../../src/commands/listen/follow.ts";
-import { forward } from "../../src/commands/listen/forward.ts";
+import { forward, type LoggedEvent } from "../../src/commands/listen/forward.ts";
+import type { Position } from "../../src/commands/listen/position.ts";
 import { webhookFault, webhookSigner } from "../../src/standards/signature.ts";
 import { inboxdHere, runInboxd } from "../support/inboxd.ts";
 import { answer, type ReceivedRequest, startReceiver } from "../support/receiver.ts";
@@ -40,6 +41,7 @@ test("nothing is lost and nothing comes out of order while the target is down or
     api: api(),
     inboxId: inbox.id,
     from: { after: null },
+    begun: async () => undefined,
     hand: async (event, attempt) => {
       const { ok, status } = await forward(event, { ...way, attempt });
       tries.push(status);
@@ -139,6 +141,100 @@ test("a listener goes on where it ended, and ends with code 0 when asked", async
   // Nobody gave a secret, so nothing pretends to be signed.
   expect(target.requests[0]?.headers["x-signature"]).toBeUndefined();
   await target.close();
+});
+
+const streamPath = "/v1/events/stream";
+
+/** Stands before the service: what it does with the n-th answer of a stream is the test's affair. */
+function before(changed: (answer: Response, number: number) => Response | Promise<Response>) {
+  let streams = 0;
+  const asked: string[] = [];
+  const server = Bun.serve({
+    port: 0,
+    idleTimeout: 0,
+    async fetch(request) {
+      const { pathname, search } = new URL(request.url);
+      asked.push(pathname);
+      const { headers, signal } = request;
+      const answer = await fetch(new URL(pathname + search, world.service.apiUrl), { headers, signal });
+      if (pathname !== streamPath) return new Response(await answer.text(), answer);
+      streams += 1;
+      return changed(answer, streams);
+    },
+  });
+  return { url: server.url.origin, asked, close: () => server.stop(true) };
+}
+
+/** The beginning of an answer, and then the end. */
+function cutAfter(answer: Response, bytes: number): Response {
+  let left = bytes;
+  const cut = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+    transform(piece, controller) {
+      controller.enqueue(piece.subarray(0, left));
+      left -= piece.length;
+      if (left <= 0) controller.terminate();
+    },
+  });
+  return new Response(answer.body?.pipeThrough(cut) ?? null, answer);
+}
+
+/** Follows what somebody else than the service answers, until so many events have been handed on. */
+async function followed(url: string, inbox: WorldInbox, from: Position | undefined, count: number) {
+  const end = new AbortController();
+  const [handed, begun]: [LoggedEvent[], Position[]] = [[], []];
+  await follow({
+    api: apiClient({ url, apiKey: world.apiKey }),
+    inboxId: inbox.id,
+    from,
+    begun: async (position) => {
+      begun.push(position);
+      if (from === undefined) for (let number = 1; number <= count; number += 1) await mailTo(inbox, String(number));
+    },
+    hand: async (event) => {
+      handed.push(event);
+      if (handed.length === count) end.abort();
+      return true;
+    },
+    keep: async () => undefined,
+    warn: () => undefined,
+    signal: end.signal,
+  });
+  return { begun, subjects: handed.map(({ message }) => message?.subject), handed };
+}
+
+test("a stream that is cut in the middle of events loses none of them and brings none twice", async () => {
+  const inbox = await world.inbox();
+  for (const subject of ["1", "2", "3"]) await mailTo(inbox, subject);
+  const proxy = before((answer, number) => (number > 4 ? answer : cutAfter(answer, 40 + number * 400)));
+  const { subjects, begun, handed } = await followed(proxy.url, inbox, { after: null }, 3);
+  proxy.close();
+  expect(subjects).toEqual(["1", "2", "3"]);
+  expect(begun).toEqual([{ after: null }]);
+  // As the log tells it: what belongs to one delivery is for who makes it to say.
+  expect(handed[0]).not.toHaveProperty("delivered_at");
+  expect(handed[0]).not.toHaveProperty("attempt");
+  expect(new Set(proxy.asked)).toEqual(new Set([streamPath]));
+  expect(proxy.asked.length).toBeGreaterThan(2);
+}, 30_000);
+
+test("an older server, which has no streams, is asked for its log", async () => {
+  const inbox = await world.inbox();
+  await mailTo(inbox, "before");
+  while ((await lastPosition(api(), inbox.id)).after === null);
+  const problem = { code: "not_found", detail: "Cannot find route: no such route", resource: "route" };
+  const older = before(() => Response.json(problem, { status: 404 }));
+  const { subjects, begun } = await followed(older.url, inbox, undefined, 2);
+  older.close();
+  expect(subjects).toEqual(["1", "2"]);
+  expect(begun).toEqual([{ after: expect.stringMatching(/^evt_/) }]);
+  expect(older.asked.slice(0, 2)).toEqual([streamPath, "/v1/events"]);
+});
+
+test("a first run begins with what comes from then on, and knows its place before anything comes", async () => {
+  const inbox = await world.inbox();
+  const { subjects, begun } = await followed(world.service.apiUrl.origin, inbox, undefined, 2);
+  expect(subjects).toEqual(["1", "2"]);
+  expect(begun).toEqual([{ after: expect.stringMatching(/^evt_/) }]);
 });
 
 /** A listener without a target, and the lines that it prints. */

@@ -1,5 +1,5 @@
 import { oneLine } from "../../standards/text.ts";
-import { jsonOf, tell } from "../terminal.ts";
+import { jsonOf, tellTaken } from "../terminal.ts";
 import type { Following } from "./follow.ts";
 import type { LoggedEvent } from "./forward.ts";
 
@@ -8,13 +8,14 @@ export interface Printing {
   json: boolean;
   /** Whoever read what is printed has gone: `head`, say, which has its lines. */
   whenUnread: () => void;
+  signal: AbortSignal;
 }
 
 /** Prints each event. One is done with when it was handed over to whoever reads. */
-export function printer({ json, whenUnread }: Printing): Following["hand"] {
+export function printer({ json, whenUnread, signal }: Printing): Following["hand"] {
   process.stdout.on("error", whenUnread);
   return async (event) => {
-    tell(json ? jsonOf(event) : `${line(event)}\n`);
+    await tellTaken(json ? jsonOf(event) : `${line(event)}\n`, signal);
     return true;
   };
 }

@@ -1,0 +1,218 @@
+/**
+ * A client of server-sent events (HTML standard §9.2) that goes on over cut connections and restarts. It imports nothing and
+ * knows `fetch` alone, so that whatever else is written in TypeScript can have this file as it is.
+ */
+export interface ServerSentEvent {
+  event: string;
+  /** The place behind it; empty where the server names none. */
+  id: string;
+  data: string;
+}
+
+export interface EventSourceOptions {
+  fetch(
+    url: URL,
+    init: { headers: Record<string, string>; signal: AbortSignal; redirect: "manual" },
+  ): Promise<Response>;
+  url: URL;
+  headers?: Readonly<Record<string, string>>;
+  /** What was dealt with last. Without it the server says where one begins, so that the first connection must come about. */
+  lastEventId?: string | undefined;
+  signal: AbortSignal;
+  /** What is in the way. It is tried again. */
+  onTrouble?(trouble: unknown): void;
+  /** So long a server may say nothing at all. One of ours says something every 15 s. */
+  quietMs?: number;
+}
+
+/** What answered instead of a stream. */
+export class RefusedStream extends Error {
+  readonly status: number;
+  readonly text: string;
+  readonly retryAfterMs: number;
+
+  constructor({ status, headers }: Response, text: string) {
+    super(`answered ${status} and no stream of events`);
+    this.name = "RefusedStream";
+    this.status = status;
+    this.text = text;
+    this.retryAfterMs = (Number(headers.get("retry-after")) || 0) * 1_000;
+  }
+
+  /** Whether the same may be answered otherwise later. */
+  get mayPass(): boolean {
+    return this.status >= 500 || this.status === 429;
+  }
+}
+
+const usualRetryMs = 1_000;
+const longestRetryMs = 5_000;
+/** Longer than that nobody is made to wait, whatever the server says. */
+const longestRetryAfterMs = 60_000;
+
+/**
+ * Each event once and in order, until the signal. One is dealt with when the next is asked for: a connection that is cut
+ * begins again behind it, and an event that had come in part comes whole. Throws what will not pass by itself.
+ */
+export async function* eventSource(options: EventSourceOptions): AsyncGenerator<ServerSentEvent, void, undefined> {
+  const { signal, onTrouble, quietMs = 45_000 } = options;
+  let lastEventId = options.lastEventId ?? "";
+  let retryMs = usualRetryMs;
+  let failures = 0;
+  while (!signal.aborted) {
+    let pauseMs = 0;
+    const connection = patientConnection(signal, quietMs);
+    try {
+      const body = await connection.take(connected(options, lastEventId, connection.signal));
+      const read = frameReader(lastEventId);
+      const reader = body.getReader();
+      for (;;) {
+        const { value, done } = await connection.take(reader.read());
+        if (done) break;
+        for (const { event, id, data, retryMs: asked = retryMs } of read(value)) {
+          failures = 0;
+          retryMs = asked;
+          if (data !== undefined) yield { event, id, data };
+          if (signal.aborted) return;
+          lastEventId = id;
+        }
+      }
+      if (lastEventId === "") throw new Error("the stream ended before it began");
+    } catch (trouble) {
+      if (signal.aborted) return;
+      const isRefused = trouble instanceof RefusedStream;
+      if (lastEventId === "" || (isRefused && !trouble.mayPass)) throw trouble;
+      if (isRefused) pauseMs = Math.min(trouble.retryAfterMs, longestRetryAfterMs);
+      onTrouble?.(trouble);
+    } finally {
+      connection.close();
+    }
+    await pause(Math.max(pauseMs, Math.min(retryMs * 2 ** Math.min(failures, 10), longestRetryMs)), signal);
+    failures += 1;
+  }
+}
+
+async function connected(
+  { fetch, url, headers = {} }: EventSourceOptions,
+  lastEventId: string,
+  signal: AbortSignal,
+): Promise<ReadableStream<Uint8Array>> {
+  const place = lastEventId === "" ? {} : { "last-event-id": lastEventId };
+  const asked = { ...headers, ...place, accept: "text/event-stream" };
+  const response = await fetch(url, { headers: asked, signal, redirect: "manual" });
+  const isStream = /^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
+  if (response.status === 200 && isStream && response.body !== null) return response.body;
+  throw new RefusedStream(response, await response.text());
+}
+
+interface Connection {
+  signal: AbortSignal;
+  /** What comes of it; cut off where that takes too long. The time between two of them is not the server's. */
+  take<Value>(coming: Promise<Value>): Promise<Value>;
+  close(): void;
+}
+
+/** A connection that is there in name alone, as behind a machine that was switched off, is found by its silence. */
+function patientConnection(signal: AbortSignal, quietMs: number): Connection {
+  const controller = new AbortController();
+  const close = () => {
+    signal.removeEventListener("abort", close);
+    controller.abort();
+  };
+  signal.addEventListener("abort", close);
+  return {
+    signal: controller.signal,
+    async take(coming) {
+      const silence = Promise.withResolvers<never>();
+      const timer = setTimeout(() => {
+        silence.reject(new Error(`nothing came for ${quietMs / 1_000} s`));
+        controller.abort();
+      }, quietMs);
+      try {
+        return await Promise.race([coming, silence.promise]);
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+    close,
+  };
+}
+
+interface Frame {
+  event: string;
+  id: string;
+  /** Undefined of a frame that tells nothing: it moves the id, or says that the server is there. */
+  data: string | undefined;
+  retryMs?: number;
+}
+
+/** More than any event of ours has. */
+const mostFrameLength = 256 << 20;
+
+/** Frames as they become whole, however the bytes come. What has no end yet is no frame. */
+export function frameReader(lastEventId: string): (bytes: Uint8Array) => Frame[] {
+  const decoder = new TextDecoder();
+  const linesOf = lineReader();
+  let id = lastEventId;
+  let event = "";
+  let data: string[] = [];
+  let retryMs: number | undefined;
+  let length = 0;
+
+  function take(line: string): Frame | undefined {
+    length += line.length;
+    if (length > mostFrameLength) throw new Error("a frame of the stream has no end");
+    if (line === "") return ended();
+    const colon = line.indexOf(":");
+    const [name, value] = colon < 0 ? [line, ""] : [line.slice(0, colon), line.slice(colon + 1).replace(/^ /, "")];
+    if (name === "event") event = value;
+    else if (name === "data") data.push(value);
+    else if (name === "id" && !value.includes("\0")) id = value;
+    else if (name === "retry" && /^\d{1,9}$/.test(value)) retryMs = Number(value);
+    return undefined;
+  }
+
+  function ended(): Frame {
+    const told = data.length === 0 ? undefined : data.join("\n");
+    const frame = { event: event || "message", id, data: told, ...(retryMs !== undefined && { retryMs }) };
+    [event, data, retryMs, length] = ["", [], undefined, 0];
+    return frame;
+  }
+
+  return (bytes) => linesOf(decoder.decode(bytes, { stream: true })).flatMap((line) => take(line) ?? []);
+}
+
+/** Lines as they become whole. Each of the three ends counts, and one of two characters may come in two pieces. */
+function lineReader(): (text: string) => string[] {
+  let pieces: string[] = [];
+  let length = 0;
+  let isAfterReturn = false;
+  return (text) => {
+    if (text === "") return [];
+    const lines = (isAfterReturn ? text.replace(/^\n/, "") : text).split(/\r\n|[\r\n]/);
+    isAfterReturn = text.endsWith("\r");
+    const rest = lines.pop() ?? "";
+    if (lines.length > 0) {
+      lines[0] = pieces.join("") + lines[0];
+      [pieces, length] = [[], 0];
+    }
+    pieces.push(rest);
+    length += rest.length;
+    if (length > mostFrameLength) throw new Error("a line of the stream has no end");
+    return lines;
+  };
+}
+
+/** Ends early with the signal. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const done = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener("abort", done);
+  });
+}

@@ -1,0 +1,173 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import {
+  eventSource,
+  frameReader,
+  RefusedStream,
+  type ServerSentEvent,
+} from "../../../src/commands/stream/event-source.ts";
+import {
+  answer,
+  type Behaviour,
+  type Receiver,
+  raw,
+  rawThenClose,
+  reset,
+  startReceiver,
+} from "../../support/receiver.ts";
+
+const bytesOf = (text: string) => new TextEncoder().encode(text);
+
+describe("Frames", () => {
+  const stream = [
+    "\ufeffretry: 7\n\n",
+    ": a comment\r\n\r\n",
+    "event: ready\rid: evt_1\rdata: {}\r\r",
+    'id: evt_2\r\nevent: message.received\r\ndata: {"subject":"Größe 猫"}\r\n\r\n',
+    "id: evt_3\n\n",
+    "data\ndata:two\ndata:  three\nunknown: field\nid: with\0nul\n\n",
+    "event: cut\nid: evt_9\ndata: never whole\n",
+  ].join("");
+  const frames = [
+    { event: "message", id: "evt_0", data: undefined, retryMs: 7 },
+    { event: "message", id: "evt_0", data: undefined },
+    { event: "ready", id: "evt_1", data: "{}" },
+    { event: "message.received", id: "evt_2", data: '{"subject":"Größe 猫"}' },
+    { event: "message", id: "evt_3", data: undefined },
+    { event: "message", id: "evt_3", data: "\ntwo\n three" },
+  ];
+
+  test("are the same wherever the bytes are cut, and one without an end is none", () => {
+    const bytes = bytesOf(stream);
+    for (let cut = 0; cut <= bytes.length; cut += 1) {
+      const read = frameReader("evt_0");
+      expect([...read(bytes.subarray(0, cut)), ...read(bytes.subarray(cut))]).toEqual(frames);
+    }
+    const read = frameReader("evt_0");
+    expect(Array.from(bytes, (_, at) => read(bytes.subarray(at, at + 1))).flat()).toEqual(frames);
+  });
+});
+
+const servers: Receiver[] = [];
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.close();
+});
+
+/** Answers one request after the other, and all that are left as the last. */
+async function scripted(...answers: Behaviour[]): Promise<Receiver & { address: URL }> {
+  const server = await startReceiver({
+    behaviour: (...asked) => answers[Math.min(server.requests.length, answers.length) - 1]?.(...asked),
+  });
+  servers.push(server);
+  return Object.assign(server, { address: new URL(server.url) });
+}
+
+const head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+const begun = "retry: 1\n\nevent: ready\nid: evt_0\ndata: {}\n\n";
+const told = (number: number) => `event: message.received\nid: evt_${number}\ndata: ${number}\n\n`;
+const says = (text: string) => raw(head + text);
+const ends = (text: string) => rawThenClose(head + text);
+const refuses = (status: number, headers = {}) => answer(status, headers, "{}");
+
+interface Read {
+  events: ServerSentEvent[];
+  troubles: unknown[];
+}
+
+/** Reads until so many events have come. */
+async function read(url: URL, count: number, more: { lastEventId?: string; quietMs?: number } = {}): Promise<Read> {
+  const end = new AbortController();
+  const [events, troubles]: [ServerSentEvent[], unknown[]] = [[], []];
+  const onTrouble = (trouble: unknown) => void troubles.push(trouble);
+  for await (const event of eventSource({ fetch, url, signal: end.signal, onTrouble, ...more })) {
+    events.push(event);
+    if (events.length === count) end.abort();
+  }
+  return { events, troubles };
+}
+
+const placesAsked = ({ requests }: Receiver) => requests.map(({ headers }) => headers["last-event-id"]);
+const dataOf = ({ events }: Read) => events.map(({ data }) => data);
+
+describe("A stream", () => {
+  test("that is cut in the middle of an event goes on behind the one before it", async () => {
+    const whole = told(2);
+    const server = await scripted(
+      ends(begun + told(1) + whole.slice(0, whole.indexOf("data") + 4)),
+      ends(`${begun}${told(2)}${told(3)}id: evt_7\n\n`),
+      says(told(8)),
+    );
+    const come = await read(server.address, 6);
+    expect(dataOf(come)).toEqual(["{}", "1", "{}", "2", "3", "8"]);
+    expect(placesAsked(server)).toEqual([undefined, "evt_1", "evt_7"]);
+    expect(server.requests[0]?.headers.accept).toBe("text/event-stream");
+    // That it ended is no trouble.
+    expect(come.troubles).toEqual([]);
+  });
+
+  test("goes on once a server that can't answer can again, and says what is in the way meanwhile", async () => {
+    const server = await scripted(
+      ends(begun),
+      reset,
+      refuses(503),
+      refuses(429, { "retry-after": "0" }),
+      says(told(2)),
+    );
+    const { events, troubles } = await read(server.address, 2, { lastEventId: "evt_9" });
+    expect(events.at(-1)).toEqual({ event: "message.received", id: "evt_2", data: "2" });
+    expect(placesAsked(server)).toEqual(["evt_9", "evt_0", "evt_0", "evt_0", "evt_0"]);
+    expect(troubles.length).toBe(3);
+    expect(troubles.slice(1).map((trouble) => (trouble as RefusedStream).status)).toEqual([503, 429]);
+  });
+
+  test("that says nothing any more is given up and asked for again", async () => {
+    const server = await scripted(says(begun + told(1)), says(told(2)));
+    const come = await read(server.address, 3, { quietMs: 300 });
+    expect(dataOf(come)).toEqual(["{}", "1", "2"]);
+    expect(come.troubles.map(String)).toEqual(["Error: nothing came for 0.3 s"]);
+    expect(placesAsked(server)).toEqual([undefined, "evt_1"]);
+  });
+
+  test.each([
+    ["a refusal", refuses(401)],
+    ["an answer that is no stream", refuses(200, { "content-type": "application/json" })],
+    ["a redirect", refuses(302, { location: "/elsewhere" })],
+  ])("ends with %s", async (_, answer) => {
+    const server = await scripted(ends(begun), answer);
+    await expect(read(server.address, 9)).rejects.toBeInstanceOf(RefusedStream);
+    expect(server.requests.length).toBe(2);
+  });
+
+  test("that has no place to go on from ends with whatever is in the way", async () => {
+    const server = await scripted(refuses(503), ends("retry: 1\n\n"));
+    await expect(read(server.address, 1)).rejects.toBeInstanceOf(RefusedStream);
+    await expect(read(server.address, 1)).rejects.toThrow("the stream ended before it began");
+    await server.close();
+    await expect(read(server.address, 1)).rejects.toThrow();
+    servers.splice(0);
+  });
+
+  test("ends with the signal while nothing comes, and closes its connection", async () => {
+    const server = await scripted(says(begun));
+    const end = new AbortController();
+    const reading = (async () => {
+      for await (const { event } of eventSource({ fetch, url: server.address, signal: end.signal }))
+        setImmediate(() => end.abort(event));
+    })();
+    await reading;
+    expect(end.signal.reason).toBe("ready");
+    await server.closed(1);
+  });
+
+  test("that nobody reads any more is closed", async () => {
+    const server = await scripted(says(begun + told(1) + told(2)), says(told(2)));
+    const { signal } = new AbortController();
+    const first: string[] = [];
+    for await (const { data } of eventSource({ fetch, url: server.address, signal })) {
+      first.push(data);
+      if (data === "1") break;
+    }
+    expect(first).toEqual(["{}", "1"]);
+    await server.closed(1);
+    expect(server.requests.length).toBe(1);
+  });
+});
