@@ -26,6 +26,7 @@ import { tokenCommand } from "./commands/stream/token.ts";
 import { systemdCommand } from "./commands/systemd.ts";
 import { tell } from "./commands/terminal.ts";
 import { upkeepCommands } from "./commands/upkeep.ts";
+import { webhookCommands } from "./commands/webhook/commands.ts";
 import { ConfigError } from "./config.ts";
 import { DataDirectoryInUse } from "./database/directory-lock.ts";
 import { version } from "./version.ts";
@@ -36,6 +37,7 @@ const commands: readonly Register[] = [
   serveCommand,
   upkeepCommands,
   accountCommands,
+  webhookCommands,
   tokenCommand,
   inboxCommands,
   sendCommand,

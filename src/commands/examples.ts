@@ -19,18 +19,37 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   "key list": ["inboxd key list", "inboxd key list --account acme"],
   "key revoke": ["inboxd key revoke key_01jpw7z1x2e9a8r5k3m0t6vqhd"],
 
-  webhook: ["inboxd webhook set https://example.com/hooks/inboxd", "inboxd webhook test"],
+  webhook: ["inboxd webhook set https://example.com/hooks/inboxd", "inboxd webhook list"],
+  "webhook list": ["inboxd webhook list"],
+  "webhook add": [
+    "inboxd webhook add https://example.com/hooks/desk --types message.received,message.failed",
+    "inboxd webhook add https://example.com/hooks/desk --inbox ada --skip-automated --include extracted",
+  ],
+  "webhook change": [
+    "inboxd webhook change whk_01jpw7z1x2e9a8r5k3m0t6vqhg --types '*' --description 'Order desk'",
+    "inboxd webhook change whk_01jpw7z1x2e9a8r5k3m0t6vqhg --enable",
+  ],
+  "webhook remove": ["inboxd webhook remove whk_01jpw7z1x2e9a8r5k3m0t6vqhg"],
   "webhook set": [
     "inboxd webhook set https://example.com/hooks/inboxd",
     "inboxd webhook set https://example.com/hooks/acme --account acme",
   ],
-  "webhook show": ["inboxd webhook show"],
-  "webhook test": ["inboxd webhook test"],
-  "webhook deliveries": ["inboxd webhook deliveries evt_01jpw7z1x2e9a8r5k3m0t6vqhd"],
-  "webhook redeliver": ["inboxd webhook redeliver evt_01jpw7z1x2e9a8r5k3m0t6vqhd"],
+  "webhook show": ["inboxd webhook show", "inboxd webhook show whk_01jpw7z1x2e9a8r5k3m0t6vqhg"],
+  "webhook test": ["inboxd webhook test", "inboxd webhook test whk_01jpw7z1x2e9a8r5k3m0t6vqhg"],
+  "webhook deliveries": [
+    "inboxd webhook deliveries evt_01jpw7z1x2e9a8r5k3m0t6vqhd",
+    "inboxd webhook deliveries whk_01jpw7z1x2e9a8r5k3m0t6vqhg --state failed",
+  ],
+  "webhook redeliver": [
+    "inboxd webhook redeliver evt_01jpw7z1x2e9a8r5k3m0t6vqhd",
+    "inboxd webhook redeliver evt_01jpw7z1x2e9a8r5k3m0t6vqhd whk_01jpw7z1x2e9a8r5k3m0t6vqhg",
+  ],
+  "webhook recover": [
+    "inboxd webhook recover whk_01jpw7z1x2e9a8r5k3m0t6vqhg --after evt_01jpw7z1x2e9a8r5k3m0t6vqhd",
+    "inboxd webhook recover whk_01jpw7z1x2e9a8r5k3m0t6vqhg --after start",
+  ],
   "webhook rotate": ["inboxd webhook rotate", "inboxd webhook rotate --overlap-seconds 3600"],
   "webhook delete": ["inboxd webhook delete", "inboxd webhook delete --account acme"],
-
   token: ["inboxd token --inbox ada --ttl 3600"],
 
   inbox: ["inboxd inbox create grace", "inboxd inbox list"],

@@ -24,7 +24,8 @@ function table(rows: readonly Record<string, unknown>[], columns: number): strin
   const names = Object.keys(rows[0] ?? {});
   const cells = [names, ...rows.map((row) => names.map((name) => shown(row[name])))];
   const whole = names.map((_, index) => Math.max(...cells.map((line) => Bun.stringWidth(line[index] ?? ""))));
-  const cuttable = names.includes("id") ? names.indexOf("id") : names.length;
+  const firstId = names.findIndex((name) => /(?:^| )id$/.test(name));
+  const cuttable = firstId < 0 ? names.length : firstId;
   const widths = [...fitted(whole.slice(0, cuttable), columns), ...whole.slice(cuttable)];
   return cells
     .map((line) => line.map((cell, index) => padded(cell, widths[index] ?? 0)).join(gap))

@@ -46,7 +46,9 @@ const lines: readonly [behind: string, words: string[], offers: string[]][] = [
   ["an argument that is one of a few words", ["completion", ""], ["bash", "fish", "zsh"]],
   ["an argument that is a file", ["import", "every"], ["everything.jsonl"]],
   ["a question for help", ["help", "thr"], ["thread", "threads"]],
-  ["a question for help on a command of others", ["webhook", "help", "re"], ["redeliver"]],
+  ["a question for help on a command of others", ["webhook", "help", "re"], ["recover", "redeliver", "remove"]],
+  ["an option of one of several commands", ["webhook", "change", "--en"], ["--enable"]],
+  ["an option whose value has commas", ["tail", "--types", "message.sent,", "--sk"], ["--skip-automated"]],
 ];
 
 /** What inboxd itself has not: a command with an option of its own and commands below, and words that a shell reads otherwise. */

@@ -33,7 +33,7 @@ async function helpsBelow(words: readonly string[]): Promise<Help[]> {
 }
 
 function takesAway(line: string): boolean {
-  return / (?:delete|revoke)\b/.test(line);
+  return / (?:delete|remove|revoke)\b/.test(line);
 }
 
 test.each(helps.map(({ words, ...help }) => [words, help] as const))(
@@ -65,12 +65,16 @@ beforeAll(async () => {
   await client.ask("QUIT");
   const { event_id, thread_id, message } = JSON.parse((await receiver.request(1)).body);
   const key = JSON.parse((await runInboxd(["key", "create", "--json"], service())).stdout);
+  const added = await inboxd.request("POST", "/v1/webhooks", { url: receiver.url });
+  const endpoint = (await added.json()) as { id: string };
   ones = {
     evt_01jpw7z1x2e9a8r5k3m0t6vqhd: event_id,
     msg_01jpw7z1x2e9a8r5k3m0t6vqhd: message.id,
     thr_01jpw7z1x2e9a8r5k3m0t6vqhe: thread_id,
     key_01jpw7z1x2e9a8r5k3m0t6vqhd: key.id,
+    whk_01jpw7z1x2e9a8r5k3m0t6vqhg: endpoint.id,
     "https://example.com/hooks/inboxd": receiver.url,
+    "https://example.com/hooks/desk": receiver.url,
     "https://example.com/hooks/acme": receiver.url,
     "http://127.0.0.1:8080/hook": receiver.url,
   };
