@@ -55,6 +55,30 @@ async function selfTest(): Promise<number> {
       faults: [],
       evidence: /is sent, and the relay never said 250/,
     },
+    {
+      name: "forgets an endpoint",
+      file: "forgotten-endpoint.ts",
+      faults: [],
+      evidence: /at the late endpoint of \S+ was never delivered \(0 attempts\)/,
+    },
+    {
+      name: "tells an endpoint twice",
+      file: "told-twice.ts",
+      faults: [],
+      evidence: /was answered at attempt \d+ of \d+, with no fault near it/,
+    },
+    {
+      name: "leaves an event out where a stream goes on",
+      file: "skipping-stream.ts",
+      faults: ["kill"],
+      evidence: /the (steady )?stream .* leaves evt_\w+ out/,
+    },
+    {
+      name: "loses a mail that somebody waits for",
+      file: "forgetful-wait.ts",
+      faults: [],
+      evidence: /who waited for mail of \S+ leaves msg_\w+ out/,
+    },
     { name: "forgets the lease", file: "no-lease.ts", faults: ["kill"], evidence: /longer than any lease/ },
   ];
   let missed = 0;

@@ -1,6 +1,8 @@
 import { sql } from "drizzle-orm";
 import { type Database, query } from "../../src/database/db.ts";
 import { findChunk } from "../../src/store/mail/sources.ts";
+import { checkDeliveries } from "./check-deliveries.ts";
+import { checkHeard } from "./check-heard.ts";
 import { digestOf, type Ledger } from "./ledger.ts";
 
 /** What must hold between the rows, whatever happened: nothing torn, nothing astray, nothing forgotten. */
@@ -12,6 +14,7 @@ export async function checkRows(ledger: Ledger, db: Database, longestLeaseMs: nu
   }
   await checkOutbox(ledger, db, longestLeaseMs);
   await checkDeliveries(ledger, db);
+  await checkHeard(ledger, db);
   await checkSources(ledger, db);
 }
 
@@ -126,34 +129,6 @@ async function checkOutbox(ledger: Ledger, db: Database, longestLeaseMs: number)
     const about = `${subjectId} (${kind}, attempt ${attempt}) is ${state} until ${dueAt.toISOString()}`;
     if (dueAt.getTime() > latestMs) ledger.violation("I5", `${about}, longer than any lease`);
     else ledger.violation("I5", `${about}, after everything had time to settle`);
-  }
-}
-
-async function checkDeliveries(ledger: Ledger, db: Database): Promise<void> {
-  const rows = await query<{ eventId: string; inboxId: string; attempts: number; last: number; delivered: boolean }>(
-    db.api,
-    sql`select e.id as "eventId", e.inbox_id as "inboxId", count(d.attempt)::int as attempts, coalesce(max(d.attempt), 0) as last,
-          coalesce(bool_or(d.status between 200 and 299), false) as delivered
-        from events e left join deliveries d on d.event_id = e.id where e.type = 'message.received' group by e.id`,
-  );
-  const known = new Set(rows.map(({ eventId }) => eventId));
-  for (const { eventId, inboxId, attempts, last, delivered } of rows) {
-    const heard = ledger.deliveries.get(eventId);
-    ledger.count("deliveries logged", attempts);
-    if (attempts !== last)
-      ledger.violation("I3", `${eventId} has ${attempts} attempts in its log, and the last is number ${last}`);
-    if (heard === undefined || !heard.delivered)
-      ledger.violation("I3", `${eventId} was never delivered (${attempts} attempts)`);
-    if (!delivered) ledger.violation("I3", `the log has no delivery of ${eventId} (${attempts} attempts)`);
-    if (heard !== undefined && heard.inboxId !== inboxId)
-      ledger.violation("I6", `${eventId} was told of another inbox`);
-    for (const [attempt, { arrivals }] of heard?.attempts ?? []) {
-      if (arrivals > 1) ledger.violation("I3", `attempt ${attempt} of ${eventId} arrived ${arrivals} times`);
-      if (attempt > last) ledger.violation("I3", `attempt ${attempt} of ${eventId} arrived and is not in its log`);
-    }
-  }
-  for (const eventId of ledger.deliveries.keys()) {
-    if (!known.has(eventId)) ledger.violation("I3", `${eventId} was delivered, and there is no such event`);
   }
 }
 

@@ -10,8 +10,11 @@ export interface Ledger {
   /** What the relay took, and what it refused for good, by the token in the recipient's address. */
   acceptances: Map<string, Acceptance[]>;
   refusals: Set<string>;
-  /** What the receivers were told, by event id. */
-  deliveries: Map<string, LedgerDelivery>;
+  endpoints: LedgerEndpoint[];
+  listeners: LedgerListener[];
+  /** Of each account by its name, as the service shows it at the end. */
+  logs: Map<string, LoggedEvent[]>;
+  waiters: LedgerWaiter[];
   /** Ids of the inbound messages that an agent has worked on. */
   read: Set<string>;
   disturbances: Disturbance[];
@@ -24,7 +27,6 @@ export interface Ledger {
 export interface LedgerAccount {
   name: string;
   apiKey: string;
-  webhookSecret: string;
   /** Of each inbox; undefined where there is no limit. */
   sendsPerMinute: number | undefined;
 }
@@ -71,9 +73,54 @@ export interface Acceptance {
   answered: boolean;
 }
 
-export interface LedgerDelivery {
+/** What somebody has asked to be told of. */
+export interface LedgerSubscription {
+  /** Undefined: all of them. */
+  types: readonly string[] | undefined;
+  inboxId: string | undefined;
+}
+
+export interface LoggedEvent {
+  id: string;
+  type: string;
+  inboxId: string | null;
+  occurredAt: string;
+}
+
+/** An address that events are posted to, and what was posted there. */
+export interface LedgerEndpoint {
+  id: string;
+  name: string;
   account: LedgerAccount;
-  inboxId: string;
+  secret: string;
+  isDefault: boolean;
+  subscription: LedgerSubscription;
+  /** It answers nothing with 2xx until all faults are over. */
+  isDead: boolean;
+  /** By event id. */
+  deliveries: Map<string, LedgerDelivery>;
+  /** What was given up and then asked for anew: by event id the number of attempts until then. */
+  recovered: Map<string, number>;
+}
+
+/** A client of a stream, over all of its connections. */
+export interface LedgerListener {
+  name: string;
+  account: LedgerAccount;
+  subscription: LedgerSubscription;
+  /** Ids of events as they came. */
+  seen: string[];
+}
+
+/** A client that asks for the next mail, and then for the next. */
+export interface LedgerWaiter {
+  inbox: LedgerInbox;
+  /** Ids of messages as they came. */
+  seen: string[];
+}
+
+export interface LedgerDelivery {
+  inboxId: string | null;
   /** By attempt: how often that attempt arrived, and whether one was answered with 2xx. */
   attempts: Map<number, { arrivals: number; delivered: boolean; atMs: number }>;
   delivered: boolean;
@@ -98,7 +145,10 @@ export function newLedger(): Ledger {
     sends: new Map(),
     acceptances: new Map(),
     refusals: new Set(),
-    deliveries: new Map(),
+    endpoints: [],
+    listeners: [],
+    logs: new Map(),
+    waiters: [],
     read: new Set(),
     disturbances: [],
     counts,
@@ -130,6 +180,13 @@ export function isExcused(disturbances: readonly Disturbance[], atMs: number): b
 
 /** Between what was done and its being written down, on a machine that is busy with other things. */
 const graceMs = 5000;
+
+export function isWanted(
+  { types, inboxId }: LedgerSubscription,
+  event: Pick<LoggedEvent, "type" | "inboxId">,
+): boolean {
+  return (types === undefined || types.includes(event.type)) && (inboxId === undefined || inboxId === event.inboxId);
+}
 
 export function digestOf(bytes: Uint8Array): string {
   return new Bun.CryptoHasher("sha256").update(bytes).digest("hex");

@@ -130,6 +130,8 @@ export function mailSender(world: World, chance: Chance, name: string): Driver {
     ];
     if (chance.is(0.15)) return withAttachment(head, token);
     const lines = Array.from({ length: chance.whole(1, 40) }, () => chance.pick(bodyLines));
+    // Some are larger than what may lie unsent for one who listens.
+    if (chance.is(0.03)) lines.push(...Array<string>(100).fill("a".repeat(900)));
     const hasOctets = chance.is(0.2);
     return Buffer.from([...head, "", ...lines, hasOctets ? "caf\xe9 \xff\xfe" : ".", ""].join("\r\n"), "latin1");
   }

@@ -1,25 +1,41 @@
 import type { Chance } from "../../tests/support/chance.ts";
-import type { Ledger, LedgerAccount } from "./ledger.ts";
+import type { Ledger, LedgerEndpoint } from "./ledger.ts";
 import { hexSignature } from "./signature.ts";
 
-/** A receiver of one account's events that fails in the ways that receivers do. */
+/** A receiver of one endpoint's events that fails in the ways that receivers do. */
 export interface TortureReceiver {
   url: string;
-  /** `down`: nobody listens. */
-  behave(mood: "moody" | "good" | "down"): Promise<void>;
+  /** Whose it is: nothing must come before that is said. */
+  belongsTo(endpoint: LedgerEndpoint): void;
+  behave(mood: ReceiverMood): Promise<void>;
   stop(): Promise<void>;
 }
+
+/** `late`: answers, but not at once; `refusing`: nothing but 500; `silent`: no answer; `down`: nobody listens. */
+export type ReceiverMood = "moody" | "good" | "late" | "refusing" | "silent" | "down";
 
 interface Event {
   event_id: string;
   attempt: number;
-  inbox_id: string;
+  inbox_id: string | null;
 }
 
-export function startReceiver(ledger: Ledger, account: LedgerAccount, chance: Chance): TortureReceiver {
-  let mood: "moody" | "good" | "down" = "moody";
-  let server = listen(0);
+export function startReceiver(ledger: Ledger, chance: Chance): TortureReceiver {
+  let mood: ReceiverMood = "good";
+  let endpoint: LedgerEndpoint | undefined;
+  let server = listenAnywhere();
   const port = server.port ?? 0;
+
+  /** Where no outgoing connection takes the port while nobody listens at it. */
+  function listenAnywhere() {
+    for (let left = 50; ; left -= 1) {
+      try {
+        return listen(20_000 + Math.floor(Math.random() * 12_000));
+      } catch (error) {
+        if (left === 0) throw error;
+      }
+    }
+  }
 
   function listen(wanted: number) {
     return Bun.serve({
@@ -32,43 +48,52 @@ export function startReceiver(ledger: Ledger, account: LedgerAccount, chance: Ch
   }
 
   async function receive(request: Request): Promise<Response> {
+    const atMs = performance.now();
+    if (endpoint === undefined) throw new Error("Cannot receive: nobody has said whose events these are");
     if (new URL(request.url).pathname !== "/hook") {
-      ledger.violation("I3", `a redirect of ${account.name}'s receiver was followed`);
+      ledger.violation("I3", `a redirect of ${endpoint.name} was followed`);
       return new Response();
     }
     const body = await request.text();
-    if (!(await isGenuine(request.headers, body, account.webhookSecret))) {
-      ledger.violation("I3", `a delivery to ${account.name} was not signed as it must be`);
+    if (!(await isGenuine(request.headers, body, endpoint.secret))) {
+      ledger.violation("I3", `a delivery to ${endpoint.name} was not signed as it must be`);
     }
     const event = JSON.parse(body) as Event;
-    const failure = mood === "moody" && chance.is(0.25) ? chance.pick(failures) : undefined;
+    const failure = failureNow();
     // A receiver that fails after it has taken the event is one that hears it again.
-    note(event, failure === undefined);
-    ledger.count(failure === undefined ? "receiver: delivered" : `receiver: ${failure}`);
-    return failure === undefined ? new Response(null, { status: chance.pick([200, 204]) }) : await fail(failure);
+    note(endpoint, event, { delivered: failure === undefined, atMs });
+    ledger.count(`receiver: ${failure ?? "delivered"}`);
+    if (failure !== undefined) return await fail(failure);
+    if (mood === "late") await Bun.sleep(chance.whole(50, 400));
+    return new Response(null, { status: chance.pick([200, 204]) });
   }
 
-  function note({ event_id, attempt, inbox_id }: Event, delivered: boolean): void {
-    const known = ledger.deliveries.get(event_id) ?? {
-      account,
-      inboxId: inbox_id,
-      attempts: new Map(),
-      delivered: false,
-    };
-    if (known.account !== account)
-      ledger.violation("I6", `${event_id} went to ${account.name} and ${known.account.name}`);
+  function failureNow(): Failure | undefined {
+    if (mood === "refusing") return 500;
+    if (mood === "silent") return "silence";
+    return mood === "moody" && chance.is(0.25) ? chance.pick(failures) : undefined;
+  }
+
+  function note(
+    { deliveries }: LedgerEndpoint,
+    { event_id, attempt, inbox_id }: Event,
+    { delivered, atMs }: { delivered: boolean; atMs: number },
+  ): void {
+    const known = deliveries.get(event_id) ?? { inboxId: inbox_id, attempts: new Map(), delivered: false };
     const before = known.attempts.get(attempt);
     known.attempts.set(attempt, {
       arrivals: (before?.arrivals ?? 0) + 1,
       delivered: delivered || before?.delivered === true,
-      atMs: Date.now(),
+      atMs,
     });
     known.delivered ||= delivered;
-    ledger.deliveries.set(event_id, known);
+    deliveries.set(event_id, known);
   }
 
   async function fail(failure: Failure): Promise<Response> {
     // Never 2xx: whether that came in time only the service could tell.
+    if (failure === "silence") await Bun.sleep(silenceMs);
+    if (failure === "silence") return new Response("at last", { status: 500 });
     if (failure === "slow") await Bun.sleep(chance.whole(500, 3000));
     if (failure === "slow") return new Response("late", { status: 500 });
     if (failure === "redirect") return new Response(null, { status: 301, headers: { location: "/elsewhere" } });
@@ -80,6 +105,9 @@ export function startReceiver(ledger: Ledger, account: LedgerAccount, chance: Ch
 
   return {
     url: `http://127.0.0.1:${port}/hook`,
+    belongsTo(owner) {
+      endpoint = owner;
+    },
     async behave(next) {
       if (next === "down" && mood !== "down") await server.stop(true);
       if (next !== "down" && mood === "down") server = listen(port);
@@ -90,7 +118,9 @@ export function startReceiver(ledger: Ledger, account: LedgerAccount, chance: Ch
 }
 
 const failures = [400, 404, 429, 500, 502, 503, "redirect", "slow", "endless", "big"] as const;
-type Failure = (typeof failures)[number];
+type Failure = (typeof failures)[number] | "silence";
+/** Longer than the service waits. */
+const silenceMs = 10_000;
 
 /** Headers at once, and then a body that takes longer than anyone waits. */
 function drip(everyMs: number): ReadableStream<Uint8Array> {

@@ -1,5 +1,5 @@
 import { workOn } from "./agents.ts";
-import type { LedgerAccount } from "./ledger.ts";
+import { isWanted, type LedgerAccount, type LedgerEndpoint } from "./ledger.ts";
 import { ask, type World } from "./world.ts";
 
 interface Settling {
@@ -7,7 +7,7 @@ interface Settling {
   settleMs: number;
 }
 
-/** Waits until the service owes nothing to anybody; what it still owes after that time is for the check to say. */
+/** Waits until the service owes nothing to anybody who can be given it; what it still owes after that time is for the check to say. */
 export async function settle(world: World, { settleMs }: Settling): Promise<void> {
   const endMs = Date.now() + settleMs;
   const filed = new Set<string>();
@@ -17,23 +17,27 @@ export async function settle(world: World, { settleMs }: Settling): Promise<void
     if (owed.every((count) => count === 0) && unfiled(world, filed) === 0) break;
     await Bun.sleep(500);
   }
+  const living = world.ledger.endpoints.filter(({ isDead }) => !isDead);
+  await untilNothingIsDue(world, living, endMs);
   await readAll(world);
 }
 
-/** Follows the log of events, and counts those of which no delivery was answered with 2xx. Notes which mails are where. */
+/** Follows the log of events, and counts what endpoints want of it and have not taken. Notes which mails are where. */
 function eventLog(world: World, account: LedgerAccount, filed: Set<string>) {
-  const waiting = new Set<string>();
-  let after: string | undefined;
+  const waiting: { id: string; endpoint: LedgerEndpoint }[] = [];
+  const endpoints = world.ledger.endpoints.filter((each) => each.account === account && !each.isDead);
+  let after = "start";
 
   async function readOn(): Promise<void> {
     for (;;) {
-      const path = `/events?limit=100${after === undefined ? "" : `&after=${after}`}`;
+      const path = `/events?types=*&limit=100&after=${after}`;
       const { status, body } = await ask(world, account, "GET", path);
       if (status !== 200) throw new Error(`${path} was answered ${status}`);
-      for (const event of body.data as { event_id: string; inbox_id: string; message: { subject: string } }[]) {
-        waiting.add(event.event_id);
-        filed.add(`${event.inbox_id} ${event.message.subject}`);
-        after = event.event_id;
+      for (const { event_id: id, event: type, inbox_id: inboxId, message } of body.data as ShownEvent[]) {
+        const wanting = endpoints.filter(({ subscription }) => isWanted(subscription, { type, inboxId }));
+        waiting.push(...wanting.map((endpoint) => ({ id, endpoint })));
+        if (type === "message.received") filed.add(`${inboxId} ${message?.subject}`);
+        after = id;
       }
       if (body.hasMore !== true) return;
     }
@@ -42,10 +46,48 @@ function eventLog(world: World, account: LedgerAccount, filed: Set<string>) {
   return {
     async undelivered(): Promise<number> {
       await readOn();
-      for (const id of waiting) if (world.ledger.deliveries.get(id)?.delivered) waiting.delete(id);
-      return waiting.size;
+      return waiting.filter(({ id, endpoint }) => !endpoint.deliveries.get(id)?.delivered).length;
     },
   };
+}
+
+interface ShownEvent {
+  event_id: string;
+  event: string;
+  inbox_id: string | null;
+  message?: { subject: string };
+}
+
+/** Waits until nothing is in line for these endpoints: the service has heard what their receivers have said. */
+export async function untilNothingIsDue(
+  world: World,
+  endpoints: readonly LedgerEndpoint[],
+  endMs: number,
+): Promise<void> {
+  for (const endpoint of endpoints) {
+    while (Date.now() < endMs) {
+      const pending = await deliveriesOf(world, endpoint, "pending").catch(() => undefined);
+      if (pending?.length === 0) break;
+      await Bun.sleep(300);
+    }
+  }
+}
+
+export async function deliveriesOf(
+  world: World,
+  { id, account }: LedgerEndpoint,
+  state: "pending" | "failed",
+): Promise<{ event_id: string; attempts: number }[]> {
+  const found: { event_id: string; attempts: number }[] = [];
+  for (let cursor: string | null = ""; cursor !== null; ) {
+    const place: string = cursor === "" ? "" : `&cursor=${cursor}`;
+    const path = `/webhooks/${id}/deliveries?limit=100&state=${state}${place}`;
+    const { status, body } = await ask(world, account, "GET", path);
+    if (status !== 200) throw new Error(`${path} was answered ${status}`);
+    found.push(...(body.data as { event_id: string; attempts: number }[]));
+    cursor = body.nextCursor as string | null;
+  }
+  return found;
 }
 
 /** Mail that was answered 250 and is not there: it may have to wait until it is parsed. */

@@ -70,7 +70,7 @@ export async function ask(
   });
   const text = await response.text();
   world.ledger.count(
-    `api: ${method} ${path.replace(/(inb|msg|thr|evt)_[a-z0-9]+/g, "…").replace(/\?.*/, "")} ${response.status}`,
+    `api: ${method} ${path.replace(/(inb|msg|thr|evt|whk)_[a-z0-9]+/g, "…").replace(/\?.*/, "")} ${response.status}`,
   );
   if (response.status === 500)
     world.ledger.violation("api", `${method} ${path} was answered 500: ${text.slice(0, 200)}`);

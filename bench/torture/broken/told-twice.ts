@@ -1,0 +1,20 @@
+/** Broken on purpose: what an endpoint has answered stays in line now and then, and is told once more. */
+import { sql } from "drizzle-orm";
+import { query } from "../../../src/database/db.ts";
+import { asItIs, portOf, serveBroken } from "./support.ts";
+
+await serveBroken(asItIs, async (service) => {
+  const statements = [
+    `create or replace function told_twice() returns trigger language plpgsql as $$
+     begin
+       if old.kind = 'endpoint' and old.attempt = 1 and right(old.event_id, 1) in ('0', '7', 'f') then
+         update outbox set state = 'ready' where subject_id = old.subject_id;
+         return null;
+       end if;
+       return old;
+     end $$`,
+    "create or replace trigger told_twice before delete on outbox for each row execute function told_twice()",
+  ];
+  for (const statement of statements) await query(service.deps.db.api, sql.raw(statement));
+  return portOf(service);
+});

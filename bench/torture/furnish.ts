@@ -1,0 +1,140 @@
+import { join } from "node:path";
+import type { Chance } from "../../tests/support/chance.ts";
+import { serviceEntry } from "./fleet.ts";
+import type { LedgerAccount, LedgerEndpoint, LedgerSubscription } from "./ledger.ts";
+import { type ReceiverMood, startReceiver, type TortureReceiver } from "./receivers.ts";
+import { ask, type World } from "./world.ts";
+
+/** The limits of the third are tried from all sides at once, and none may let one send more through. */
+const accountsWanted = [
+  { name: "default", sendsPerMinute: undefined, deadMood: "down" },
+  { name: "second", sendsPerMinute: undefined, deadMood: "refusing" },
+  { name: "limited", sendsPerMinute: 15, deadMood: "silent" },
+] as const;
+
+export const limitedSendsPerMinute = accountsWanted[2].sendsPerMinute;
+export const firstKey = "torture-key-0123456789abcdef";
+
+/** Who listens at the endpoints of an account. */
+export interface Receivers {
+  /** At the default endpoint, as receivers are. */
+  moody: TortureReceiver;
+  /** Wants all there is, and takes its time. */
+  late: TortureReceiver;
+  /** Of the first inbox alone, and of no use until all faults are over. */
+  dead: TortureReceiver;
+}
+
+interface Furnishing {
+  world: World;
+  environment: Record<string, string>;
+  directory: string;
+  chance: Chance;
+}
+
+/** Makes the accounts with their inboxes and endpoints. `made` is told of each receiver that has begun to listen. */
+export async function furnish(furnishing: Furnishing, made: (receiver: TortureReceiver) => void): Promise<Receivers[]> {
+  const { world, chance } = furnishing;
+  const all: Receivers[] = [];
+  for (const { name, sendsPerMinute, deadMood } of accountsWanted) {
+    const account: LedgerAccount = { name, apiKey: await keyOf(name, furnishing), sendsPerMinute };
+    world.accounts.push(account);
+    const listen = () => {
+      const receiver = startReceiver(world.ledger, chance.fork());
+      made(receiver);
+      return receiver;
+    };
+    const receivers = { moody: listen(), late: listen(), dead: listen() };
+    await setDefaultEndpoint(world, account, receivers.moody);
+    // Before there are inboxes, whose making it wants to hear of.
+    await addEndpoint(world, { account, receiver: receivers.late, name: "late", mood: "late" }, {});
+    for (let number = 1; number <= (sendsPerMinute === undefined ? 3 : 1); number += 1) {
+      await addInbox(world, account, `${name}-${number}`);
+    }
+    const inboxId = [...world.ledger.inboxes.values()].find((inbox) => inbox.account === account)?.id;
+    const ofInbox = { types: ["message.received"], inboxId };
+    await addEndpoint(world, { account, receiver: receivers.dead, name: "dead", mood: deadMood }, ofInbox);
+    all.push(receivers);
+  }
+  return all;
+}
+
+/** The first account's key is in the environment; the others are made as an operator makes them, beside the running server. */
+async function keyOf(name: string, { environment, directory }: Furnishing): Promise<string> {
+  if (name === "default") return firstKey;
+  const plan = name === "limited" ? "free" : "developer";
+  const child = Bun.spawn([process.execPath, serviceEntry, "account", "create", name, "--plan", plan, "--json"], {
+    env: { ...process.env, ...environment, DATA_DIR: join(directory, "data-0") },
+    stdout: "pipe",
+    stderr: "inherit",
+  });
+  const { apiKey } = JSON.parse(await new Response(child.stdout).text()) as { apiKey: string };
+  return apiKey;
+}
+
+async function addInbox(world: World, account: LedgerAccount, username: string): Promise<void> {
+  const { status, body: inbox } = await ask(world, account, "POST", "/inboxes", { body: { username } });
+  if (status !== 201) throw new Error(`Cannot make an inbox: ${status} ${JSON.stringify(inbox)}`);
+  const address = String(inbox.address);
+  world.ledger.inboxes.set(address, { id: String(inbox.id), address, account });
+}
+
+async function setDefaultEndpoint(world: World, account: LedgerAccount, receiver: TortureReceiver): Promise<void> {
+  const { body } = await ask(world, account, "PUT", "/webhook", { body: { url: receiver.url } });
+  const secret = String(body.secret ?? "") || (await rotatedSecret(world, account));
+  const all = await ask(world, account, "GET", "/webhooks");
+  const listed = (all.body.data as { id: string; isDefault: boolean }[]).find(({ isDefault }) => isDefault);
+  if (listed === undefined) throw new Error(`Cannot find the default endpoint of ${account.name}`);
+  const subscription = { types: ["message.received"], inboxId: undefined };
+  const endpoint = newEndpoint({ id: listed.id, secret, account, subscription, name: "default", isDead: false });
+  world.ledger.endpoints.push(endpoint);
+  receiver.belongsTo(endpoint);
+  await receiver.behave("moody");
+}
+
+/** The first start made a secret and printed it. */
+async function rotatedSecret(world: World, account: LedgerAccount): Promise<string> {
+  const { body } = await ask(world, account, "POST", "/webhook/rotate-secret", { body: { overlapSeconds: 0 } });
+  return String(body.secret);
+}
+
+interface Further {
+  account: LedgerAccount;
+  receiver: TortureReceiver;
+  name: "late" | "dead";
+  mood: ReceiverMood;
+}
+
+async function addEndpoint(
+  world: World,
+  { account, receiver, name, mood }: Further,
+  { types, inboxId }: Partial<LedgerSubscription>,
+): Promise<void> {
+  const wanted = {
+    url: receiver.url,
+    eventTypes: types ?? ["*"],
+    ...(inboxId !== undefined && { inboxIds: [inboxId] }),
+  };
+  const { status, body } = await ask(world, account, "POST", "/webhooks", { body: wanted });
+  if (status !== 201) throw new Error(`Cannot add an endpoint: ${status} ${JSON.stringify(body)}`);
+  const { id, secret } = body as { id: string; secret: string };
+  const subscription = { types, inboxId };
+  const endpoint = newEndpoint({ id, secret, account, subscription, name, isDead: name === "dead" });
+  world.ledger.endpoints.push(endpoint);
+  receiver.belongsTo(endpoint);
+  await receiver.behave(mood);
+}
+
+function newEndpoint(
+  known: Omit<LedgerEndpoint, "deliveries" | "recovered" | "isDefault" | "name"> & {
+    name: "default" | "late" | "dead";
+  },
+): LedgerEndpoint {
+  return {
+    ...known,
+    name: `the ${known.name} endpoint of ${known.account.name}`,
+    isDefault: known.name === "default",
+    deliveries: new Map(),
+    recovered: new Map(),
+  };
+}

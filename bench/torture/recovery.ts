@@ -1,0 +1,31 @@
+import type { LedgerEndpoint } from "./ledger.ts";
+import type { TortureReceiver } from "./receivers.ts";
+import { deliveriesOf, untilNothingIsDue } from "./settle.ts";
+import { ask, type World } from "./world.ts";
+
+/** Endpoints that took nothing all the while are back: what is still in line comes by itself, what was given up is asked for. */
+export async function recoverDead(
+  world: World,
+  receivers: readonly TortureReceiver[],
+  settleMs: number,
+): Promise<void> {
+  for (const receiver of receivers) await receiver.behave("good");
+  const dead = world.ledger.endpoints.filter(({ isDead }) => isDead);
+  for (const endpoint of dead) {
+    for (const { event_id, attempts } of await deliveriesOf(world, endpoint, "failed"))
+      endpoint.recovered.set(event_id, attempts);
+    // Who presses twice must not get it twice.
+    await Promise.all([recover(world, endpoint), recover(world, endpoint)]);
+  }
+  await untilNothingIsDue(world, dead, Date.now() + settleMs);
+}
+
+async function recover(world: World, { id, account, name }: LedgerEndpoint): Promise<void> {
+  for (let after = "start", hasMore = true; hasMore; ) {
+    const { status, body } = await ask(world, account, "POST", `/webhooks/${id}/recover`, { body: { after } });
+    if (status !== 202) return world.ledger.violation("A6", `recovering ${name} was answered ${status}`);
+    world.ledger.count("recovered, as it was answered", Number(body.queued));
+    after = String(body.last);
+    hasMore = body.hasMore === true;
+  }
+}

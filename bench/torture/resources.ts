@@ -1,0 +1,115 @@
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { join } from "node:path";
+import { mostConnections } from "../../src/database/db.ts";
+import type { PostgresServer } from "../../tests/support/postgres.ts";
+import type { Running } from "./fleet.ts";
+import type { World } from "./world.ts";
+
+export const metricsToken = "torture-token-of-the-metrics-0123456789";
+
+const mostMegabytes = 1500;
+const sampleMs = 2000;
+
+/** I7: what was opened for the load is closed again once it is over, and memory has a bound all the while. */
+export interface ResourceWatch {
+  check(postgres: PostgresServer | undefined, relayConnections: () => number): Promise<void>;
+  stop(): void;
+}
+
+export function watchResources(world: World): ResourceWatch {
+  const atRest = openFiles(world);
+  const sampling = setInterval(() => sampleMemory(world), sampleMs);
+  return {
+    async check(postgres, relayConnections) {
+      await checkClosed(world, atRest, relayConnections);
+      await checkNobodyListens(world);
+      if (postgres !== undefined) await checkConnections(world, postgres);
+      sampleMemory(world);
+    },
+    stop: () => clearInterval(sampling),
+  };
+}
+
+function openFiles(world: World): number {
+  return Math.max(...world.fleet.places.map(({ running }) => (running ? openFilesOf(running.pid) : 0)));
+}
+
+/** An embedded database opens each table's files when it is first asked about them, and keeps them: they count if opened twice. */
+function openFilesOf(pid: number): number {
+  const folder = `/proc/${pid}/fd`;
+  const files = readdirSync(folder).map((file) => targetOf(join(folder, file)));
+  const ofTables = files.filter((file) => file.includes("/pg/base/") || file.includes("/pg/global/"));
+  return files.length - new Set(ofTables).size;
+}
+
+/** What was closed since the folder was read is none. */
+function targetOf(link: string): string {
+  try {
+    return readlinkSync(link);
+  } catch {
+    return "";
+  }
+}
+
+async function checkClosed(world: World, atRest: number, relayConnections: () => number): Promise<void> {
+  const { ledger } = world;
+  const mostFiles = atRest + mostConnections + 10;
+  for (let waitedMs = 0; waitedMs < 20_000; waitedMs += 500) {
+    if (relayConnections() === 0 && openFiles(world) <= mostFiles) break;
+    await Bun.sleep(500);
+  }
+  if (relayConnections() > 0) ledger.violation("I7", `${relayConnections()} connections to the relay stayed open`);
+  if (openFiles(world) > mostFiles)
+    ledger.violation("I7", `${openFiles(world)} files are open; ${atRest} were at the start`);
+  ledger.counts.set("open files at the end", openFiles(world));
+}
+
+function sampleMemory({ ledger, fleet }: World): void {
+  for (const { name, running } of fleet.places) {
+    if (running === undefined) continue;
+    const megabytes = megabytesOf(running);
+    const most = `${name}: MB at its most`;
+    ledger.counts.set(`${name}: MB at the end`, megabytes);
+    ledger.counts.set(most, Math.max(ledger.counts.get(most) ?? 0, megabytes));
+    if (megabytes > mostMegabytes) ledger.violation("I7", `${name} holds ${megabytes} MB`);
+  }
+}
+
+/** 0 of one that has just ended. */
+function megabytesOf({ pid }: Running): number {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, "utf8");
+    return Math.round(Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024);
+  } catch {
+    return 0;
+  }
+}
+
+/** Who has left is forgotten, however he left. */
+async function checkNobodyListens({ ledger, fleet }: World): Promise<void> {
+  for (const { name, running } of fleet.places) {
+    if (running === undefined) continue;
+    let open = await listenersAt(running);
+    for (let waitedMs = 0; open !== 0 && waitedMs < 10_000; waitedMs += 250) {
+      await Bun.sleep(250);
+      open = await listenersAt(running);
+    }
+    if (open !== 0) ledger.violation("I7", `${name} has ${open} listeners, and all have left`);
+  }
+}
+
+async function listenersAt({ apiUrl }: Running): Promise<number> {
+  const response = await fetch(`${apiUrl}/metrics`, { headers: { authorization: `Bearer ${metricsToken}` } });
+  const counts = (await response.text()).matchAll(/^inboxd_listeners\{.*\} (\d+)$/gm);
+  return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+}
+
+async function checkConnections({ ledger, fleet }: World, postgres: PostgresServer): Promise<void> {
+  const [row] = await postgres.ask(
+    "select count(*)::int as count from pg_stat_activity where application_name = 'inboxd'",
+  );
+  const connections = Number(row?.count);
+  ledger.counts.set("database connections at the end", connections);
+  if (connections > fleet.places.length * mostConnections)
+    ledger.violation("I7", `${connections} database connections`);
+}
