@@ -51,7 +51,7 @@ export function byStream(manners: Manners): (connection: Connection) => Promise<
       if (isFinishing || manners === "steady") await read(connection, response, limit.touch);
       else if (manners === "dropping") {
         limit.endWithin(chance.whole(50, 5_000));
-        await read(connection, response, limit.touch);
+        await read(connection, response, () => undefined);
       } else if (manners === "slow") await read(connection, response, (bytes) => limit.rest((bytes / 1024) * 1000));
       else await limit.rest(chance.whole(5_000, 30_000));
     } finally {

@@ -100,8 +100,9 @@ async function checkNobodyListens({ ledger, fleet }: World): Promise<void> {
 
 async function listenersAt({ apiUrl }: Running): Promise<number> {
   const response = await fetch(`${apiUrl}/metrics`, { headers: { authorization: `Bearer ${metricsToken}` } });
-  const counts = (await response.text()).matchAll(/^inboxd_listeners\{.*\} (\d+)$/gm);
-  return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+  const counts = [...(await response.text()).matchAll(/^inboxd_listeners\{.*\} (\d+)$/gm)];
+  if (counts.length === 0) throw new Error(`Cannot count listeners: the metrics were answered ${response.status}`);
+  return counts.reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
 async function checkConnections({ ledger, fleet }: World, postgres: PostgresServer): Promise<void> {
