@@ -22,39 +22,66 @@ export function wordFinder<Kind extends string>(
       .filter((written) => written !== "")
       .map((written) => stemOf(kind, written)),
   );
-  const anywhere = lookUpIn(stems.filter(({ within, spaced }) => within || !spaced));
-  const first = lookUpIn(stems);
+  const anywhere = drawersOf(stems.filter(({ within, spaced }) => within || !spaced));
+  const first = drawersOf(stems);
   return (words, from = 0, to = words.length) => {
     const found: FoundWord<Kind>[] = [];
+    let isWithin = from > 0 && goesOn(words.charCodeAt(from - 1));
     for (let at = from; at < to; at++) {
-      const stem = (begins(words, at) ? first : anywhere)(words, at);
+      const unit = words.charCodeAt(at);
+      const drawers = isWithin ? anywhere : first;
+      isWithin = goesOn(unit);
+      // Nearly all places of a text are done with these two looks.
+      const least = drawers.shortest[unit] ?? 0;
+      if (least === 0 || (least === longestDrawer && drawers.filled[drawerOf(words, at, longestDrawer)] === 0))
+        continue;
+      const stem = longestAt(words, at, drawers, least);
       if (stem === undefined) continue;
       found.push({ kind: stem.kind, start: at, end: wordEnd(words, at + stem.text.length, stem.spaced) });
       at += stem.text.length - 1;
+      isWithin = goesOn(words.charCodeAt(at));
     }
     return found;
   };
 }
 
-type LookUp<Kind> = (words: string, at: number) => Stem<Kind> | undefined;
-
-/** The longest stem at a place. They lie in drawers by their first characters, with a quick look at which drawers are empty. */
-function lookUpIn<Kind>(stems: readonly Stem<Kind>[]): LookUp<Kind> {
-  const longestFirst = stems.toSorted((one, other) => other.text.length - one.text.length);
-  const drawers = Map.groupBy(longestFirst, ({ text }) => drawerOf(text, 0, text.length));
-  const filled = new Uint8Array(0x10000);
-  for (const drawer of drawers.keys()) filled[drawer] = 1;
-  return (words, at) => {
-    for (let length = 3; length > 0; length--) {
-      const drawer = drawerOf(words, at, length);
-      if (filled[drawer] === 0) continue;
-      for (const stem of drawers.get(drawer) ?? []) {
-        if (words.startsWith(stem.text, at) && fits(words, at, stem)) return stem;
-      }
-    }
-    return undefined;
-  };
+/** Stems by their first characters, and two quick looks at what there is. */
+interface Drawers<Kind> {
+  stems: ReadonlyMap<number, readonly Stem<Kind>[]>;
+  /** By drawer, whether there is a stem in it. */
+  filled: Uint8Array;
+  /** By code unit, how long the shortest stem is that begins with it, as far as drawers go; 0 where none does. */
+  shortest: Uint8Array;
 }
+
+function drawersOf<Kind>(stems: readonly Stem<Kind>[]): Drawers<Kind> {
+  const longestFirst = stems.toSorted((one, other) => other.text.length - one.text.length);
+  const [filled, shortest] = [new Uint8Array(0x10000), new Uint8Array(0x10000)];
+  const drawerOfStem = ({ text }: Stem<Kind>) => drawerOf(text, 0, Math.min(text.length, longestDrawer));
+  for (const stem of longestFirst) {
+    filled[drawerOfStem(stem)] = 1;
+    shortest[stem.text.charCodeAt(0)] = Math.min(stem.text.length, longestDrawer);
+  }
+  return { stems: Map.groupBy(longestFirst, drawerOfStem), filled, shortest };
+}
+
+/** The longest stem at a place; none is shorter than `least`. */
+function longestAt<Kind>(
+  words: string,
+  at: number,
+  { stems, filled }: Drawers<Kind>,
+  least: number,
+): Stem<Kind> | undefined {
+  for (let length = longestDrawer; length >= least; length--) {
+    const drawer = drawerOf(words, at, length);
+    if (filled[drawer] === 0) continue;
+    const found = stems.get(drawer)?.find((stem) => words.startsWith(stem.text, at) && fits(words, at, stem));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+const longestDrawer = 3;
 
 /** By three characters, or as many as there are. Most beginnings have a drawer of their own; what shares one is told apart by its letters. */
 function drawerOf(text: string, at: number, length: number): number {
@@ -64,9 +91,9 @@ function drawerOf(text: string, at: number, length: number): number {
   return drawer & 0xffff;
 }
 
-/** Whether a word begins here, as far as the script tells. */
-function begins(words: string, at: number): boolean {
-  return at === 0 || (bitsOf(words, at - 1) & (letterBit | unspacedBit)) !== letterBit;
+/** Whether what stands behind this letter belongs to the same word, as far as the script tells. */
+function goesOn(unit: number): boolean {
+  return (bitsOfUnit(unit) & (letterBit | unspacedBit)) === letterBit;
 }
 
 interface Stem<Kind> {
@@ -105,9 +132,12 @@ const letterBit = 2;
 const unspacedBit = 4;
 const alphabetBit = 8;
 
+/** Before and behind a text there is nothing. */
 function bitsOf(text: string, at: number): number {
-  const unit = text.charCodeAt(at);
-  if (Number.isNaN(unit)) return 0;
+  return at >= 0 && at < text.length ? bitsOfUnit(text.charCodeAt(at)) : 0;
+}
+
+function bitsOfUnit(unit: number): number {
   const bits = known[unit] ?? 0;
   if (bits !== 0) return bits;
   const character = String.fromCharCode(unit);
