@@ -37,7 +37,7 @@ function digitCandidates(shape: string): Candidate[] {
 
 /** Groups of digits that stand in a row: one number where they are alike, several where one of them is too long to be a group. */
 function partsOf(run: string, index: number): { start: number; text: string }[] {
-  if (!/\d{5}/.test(run)) return [{ start: index, text: run }];
+  if (!run.includes(" ") || !/\d{5}/.test(run)) return [{ start: index, text: run }];
   return Array.from(run.matchAll(/[^ ]+/g), (part) => ({ start: index + part.index, text: part[0] }));
 }
 
@@ -159,10 +159,17 @@ function columnCandidates(shape: string): Candidate[] {
 
 function wordCandidates(shape: string): Candidate[] {
   const candidates: Candidate[] = [];
-  for (const { 0: word, index: start } of shape.matchAll(likelyWord)) {
+  let done = 0;
+  // They are found from what makes them likely: to look at every word of a mail takes several times as long.
+  for (const { index } of shape.matchAll(/\d|[A-Z]{3}/g)) {
     if (candidates.length >= mostCandidates) break;
-    if (word.length < 4 || word.length > 18 || !/[A-Za-z]/.test(word) || word.endsWith("-")) continue;
-    const end = start + word.length;
+    if (index < done) continue;
+    const start = startOfWord(shape, index, done);
+    const end = endOfWord(shape, index);
+    done = end;
+    if (end - start < 4 || end - start > 18) continue;
+    const word = shape.slice(start, end);
+    if (!isLikely.test(word) || !/[A-Za-z]/.test(word) || word.endsWith("-")) continue;
     const prefixed = /^[A-Z]{1,2}-(\d{4,10})$/.exec(word)?.[1];
     const form = prefixed === undefined ? formOf(word) : "digits";
     if (form === undefined || isGluedWord(shape, start, end)) continue;
@@ -172,8 +179,26 @@ function wordCandidates(shape: string): Candidate[] {
   return candidates;
 }
 
-/** A word with a digit, or of capitals. */
-const likelyWord = /(?<![A-Za-z0-9-])(?:[A-Z]{3}|[A-Za-z](?:[A-Za-z-]{0,10}\d)|\d)[A-Za-z0-9-]*/g;
+/** With a digit among its first twelve characters, or beginning with capitals. */
+const isLikely = /^(?:[A-Z]{3}|[A-Za-z][A-Za-z-]{0,10}\d|\d)/;
+
+function startOfWord(shape: string, place: number, from: number): number {
+  let start = place;
+  while (start > from && isOfWord(shape.charCodeAt(start - 1))) start--;
+  return start;
+}
+
+function endOfWord(shape: string, place: number): number {
+  let end = place + 1;
+  while (end < shape.length && isOfWord(shape.charCodeAt(end))) end++;
+  return end;
+}
+
+/** An ASCII letter, a digit or a hyphen. */
+function isOfWord(unit: number): boolean {
+  const small = unit | 0x20;
+  return (small >= 0x61 && small <= 0x7a) || (unit >= 0x30 && unit <= 0x39) || unit === 0x2d;
+}
 
 function formOf(word: string): Candidate["form"] | undefined {
   // The end of a number that is not shown.
