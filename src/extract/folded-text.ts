@@ -12,8 +12,13 @@ export interface FoldedText {
 }
 
 export function foldText(text: string): FoldedText {
-  if (isAscii.test(text))
-    return { shape: text, words: text.toLowerCase(), written: (start, end) => text.slice(start, end) };
+  if (isAscii.test(text)) {
+    return withWords(
+      text,
+      () => text.toLowerCase(),
+      (start, end) => text.slice(start, end),
+    );
+  }
   const shape = new Uint16Array(text.length);
   const places = new Uint32Array(text.length + 1);
   let length = 0;
@@ -28,11 +33,24 @@ export function foldText(text: string): FoldedText {
   }
   places[length] = text.length;
   const units = shape.subarray(0, length);
-  return {
-    shape: textOf(units),
-    words: textOf(units.map((unit) => (unit < 0x80 ? smallAscii(unit) : wordUnitOf(unit)))),
+  return withWords(
+    textOf(units),
+    () => textOf(units.map((unit) => (unit < 0x80 ? smallAscii(unit) : wordUnitOf(unit)))),
     // What nobody sees behind the last character belongs to the gap.
-    written: (start, end) => text.slice(places[start], end > start ? endOf(text, places[end - 1] ?? 0) : places[start]),
+    (start, end) => text.slice(places[start], end > start ? endOf(text, places[end - 1] ?? 0) : places[start]),
+  );
+}
+
+/** Most texts hold nothing that their words would have to be looked up for: those are made when first asked for. */
+function withWords(shape: string, wordsOf: () => string, written: FoldedText["written"]): FoldedText {
+  let words: string | undefined;
+  return {
+    shape,
+    get words() {
+      words ??= wordsOf();
+      return words;
+    },
+    written,
   };
 }
 

@@ -20,7 +20,8 @@ export interface CodeCues {
   names: readonly { start: number; end: number }[];
   /** What something is for. */
   purposes: readonly { start: number; end: number }[];
-  matters: readonly OtherMatter[];
+  /** Whether the mail speaks of this. Looked up when first asked, as few mails have a code that it could take the meaning from. */
+  isAbout: (matter: OtherMatter) => boolean;
 }
 
 /**
@@ -34,17 +35,26 @@ export function cuesIn(
 ): CodeCues {
   find ??= wordFinder(codeWords);
   const found = candidates === undefined ? find(words) : wordsAround(find, words, candidates);
-  const matters = otherMatters.filter((matter) => subject?.matters.includes(matter) || matter.told.test(words));
+  const told = new Map<OtherMatter, boolean>();
+  const isAboutMatter = (matter: OtherMatter) => {
+    const known = told.get(matter) ?? (subject?.isAbout(matter) === true || matter.told.test(words));
+    told.set(matter, known);
+    return known;
+  };
   const purposes = found.filter(({ kind }) => kind === "purpose" || kind === "sure");
   const isAbout = purposes.length > 0 || (subject?.purposes.length ?? 0) > 0;
-  const isSaving = !isAbout && savings.test(words);
+  let saving: boolean | undefined;
+  const isSaving = () => {
+    saving ??= !isAbout && savings.test(words);
+    return saving;
+  };
   let heads = 0;
   const cues = found.flatMap((word, at) => {
-    const cue = isHead(word) && ++heads <= mostHeads ? cueOf(words, found, at, matters) : undefined;
-    return cue === undefined || !(cue.sure || (!isSaving && isItself(shape, words, word, isAbout))) ? [] : [cue];
+    const cue = isHead(word) && ++heads <= mostHeads ? cueOf(words, found, at, isAboutMatter) : undefined;
+    return cue === undefined || !(cue.sure || (!isSaving() && isItself(shape, words, word, isAbout))) ? [] : [cue];
   });
   const names = found.filter(({ kind }) => kind === "number" || kind === "owner");
-  return { cues, names: withoutParts(names, cues), purposes, matters };
+  return { cues, names: withoutParts(names, cues), purposes, isAbout: isAboutMatter };
 }
 
 /** How far from a number words are looked for. */
@@ -85,7 +95,7 @@ interface OtherMatter {
   names: RegExp;
 }
 
-const otherMatters: readonly OtherMatter[] = [
+export const otherMatters: readonly OtherMatter[] = [
   // Who travels is given a "confirmation code".
   {
     told: /\b(?:flight|itinerary|reservation|boarding|airline|passenger|your (?:stay|trip)|hotel|pnr|record locator|e-?ticket|departs|your itinerary|vuelo|flug|volo|vlucht|reserva|check-in)\b/,
@@ -118,7 +128,7 @@ function isHead({ kind }: Word): boolean {
   return kind === "code" || kind === "needy" || kind === "sure";
 }
 
-function cueOf(words: string, found: readonly Word[], at: number, matters: readonly OtherMatter[]): Cue | undefined {
+function cueOf(words: string, found: readonly Word[], at: number, isAbout: CodeCues["isAbout"]): Cue | undefined {
   const head = found[at] as Word;
   const plural = /codes$/.test(words.slice(head.start, head.end));
   if (head.kind === "sure") return { start: head.start, end: head.end, sure: true, plural };
@@ -135,7 +145,8 @@ function cueOf(words: string, found: readonly Word[], at: number, matters: reado
   }
   if (head.kind === "needy" && purposes.length === 0 && !isGivenFor(words, found, at)) return undefined;
   const said = purposes.length === 0 ? [""] : purposes.map(({ start, end }) => words.slice(start, end));
-  if (matters.some(({ names }) => said.every((word) => names.test(word)))) return undefined;
+  const isOfMatter = (matter: OtherMatter) => said.every((word) => matter.names.test(word)) && isAbout(matter);
+  if (otherMatters.some(isOfMatter)) return undefined;
   return {
     start: Math.min(head.start, ...purposes.map(({ start }) => start)),
     end: Math.max(head.end, ...purposes.map(({ end }) => end)),

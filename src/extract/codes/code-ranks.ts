@@ -1,7 +1,7 @@
 import type { FoldedText } from "../folded-text.ts";
 import { isAlphabetic, isUnspaced } from "../word-finder.ts";
 import type { Candidate } from "./code-candidates.ts";
-import type { CodeCues, Cue } from "./code-cues.ts";
+import { type CodeCues, type Cue, otherMatters } from "./code-cues.ts";
 import { behindWords, isWords, politeWords, possessives, smallWords, useWords } from "./code-small-words.ts";
 
 /** How close to a cue a candidate is; the lowest is the best. Undefined where it does not count. */
@@ -23,8 +23,8 @@ export function rankOf(
     .toReversed();
   const behind = cues.slice(firstBehind, firstBehind + 2).filter((cue) => cue.start >= end);
   const near = before.filter((cue) => start - cue.end <= farthestAbove);
-  const used = isUsedFor(text, candidate, said, subject);
-  if (near.length === 0 && inSubject.length === 0 && behind.length === 0 && !used) return undefined;
+  const isCued = near.length > 0 || inSubject.length > 0 || behind.length > 0;
+  if (!isCued && !isUsedFor(text, candidate, said, subject)) return undefined;
   if (isNamed(text, candidate, names, before)) return undefined;
   const alone = isAlone(text.shape, start, end);
   if (isSlogan(text.shape.slice(start, end)) && ![...near, ...inSubject, ...behind].some(({ sure }) => sure))
@@ -36,7 +36,8 @@ export function rankOf(
     if (linked && /[:：] ?["'“«「]?$/.test(text.shape.slice(Math.max(0, start - 4), start))) return 1;
     return alone && (near.length > 0 || inSubject.some(({ sure }) => sure)) ? 2 : undefined;
   }
-  if (linked || used || behind.some((cue) => touchesBeforeCue(text, cue, candidate))) return 1;
+  if (linked || behind.some((cue) => touchesBeforeCue(text, cue, candidate))) return 1;
+  if (isUsedFor(text, candidate, said, subject)) return 1;
   if (candidate.doubtful) return undefined;
   if (alone && (near.length > 0 || inSubject.length > 0)) return 2;
   if (before.some((cue) => isSaidOf(text, cue, candidate))) return 3;
@@ -46,9 +47,10 @@ export function rankOf(
   if (alone && pointed) return 3;
   // "Here it is: 482913" where the subject alone says what.
   const announced =
-    cues.length + said.matters.length === 0 &&
+    cues.length === 0 &&
+    inSubject.some(({ sure }) => sure) &&
     /[\p{L}] ?[:：] ?$/u.test(text.shape.slice(Math.max(0, start - 4), start));
-  return announced && inSubject.some(({ sure }) => sure) ? 3 : undefined;
+  return announced && !otherMatters.some(said.isAbout) ? 3 : undefined;
 }
 
 const mostCues = 4;

@@ -31,11 +31,18 @@ export interface CodeSources {
 export function codesOf({ subject, newText, htmlText }: CodeSources): Code[] {
   const head = sourceOf("subject", subject.slice(0, subjectLength));
   const sources = [head, sourceOf("text", newText), ...(htmlText === undefined ? [] : [sourceOf("html", htmlText)])];
-  const said = cuesIn(head.text, undefined);
-  const found = sources.flatMap((source) => [
-    ...domainBound(source),
-    ...ranked(source, source === head ? nothingSaid : said),
-  ]);
+  let said: CodeCues | undefined;
+  const saidBySubject = () => {
+    said ??= cuesIn(head.text, undefined);
+    return said;
+  };
+  const settled = new Set<string>();
+  const found = sources.flatMap((source) => {
+    const bound = domainBound(source);
+    for (const { code } of bound) settled.add(code.code);
+    return [...bound, ...ranked(source, source === head ? () => nothingSaid : saidBySubject, settled)];
+  });
+  if (found.length === 0) return [];
   const best = new Map<string, Code>();
   // Sorting keeps the order of sources and places within a rank.
   for (const { code } of found.toSorted((one, other) => one.rank - other.rank)) {
@@ -67,6 +74,7 @@ function sourceOf(name: Code["source"], text: string): Source {
 
 /** `@example.com #482913`, the line that browsers fill in by themselves. */
 function domainBound({ name, text }: Source): Found[] {
+  if (!text.shape.includes("@")) return [];
   const lines = text.shape.matchAll(/^ ?@([A-Za-z0-9][A-Za-z0-9.-]{0,252}) #([A-Za-z0-9-]{4,16})(?![A-Za-z0-9_-])/gm);
   return Array.from(lines).flatMap((match) => {
     const [, domain = "", code = ""] = match;
@@ -86,23 +94,29 @@ function domainBound({ name, text }: Source): Found[] {
   });
 }
 
-const nothingSaid: CodeCues = { cues: [], names: [], purposes: [], matters: [] };
+const nothingSaid: CodeCues = { cues: [], names: [], purposes: [], isAbout: () => false };
 
-function ranked({ name, text }: Source, subject: CodeCues): Found[] {
+/** Every code has a digit, or capitals in a row. Most texts are done with this look. */
+const mayHoldCode = /\d|[A-Z]{3}/;
+
+/** `settled` are codes that nothing can outdo which is found later: the HTML of most mails says again what the text says. */
+function ranked({ name, text }: Source, saidBySubject: () => CodeCues, settled: Set<string>): Found[] {
+  if (!mayHoldCode.test(text.shape)) return [];
   const addresses = addressesIn(text.shape);
   const shape = masked(text.shape, addresses);
   const candidates = candidatesIn(shape);
-  if (candidates.length === 0) return [];
+  if (settled.size >= mostCodes || candidates.every(({ code }) => settled.has(code))) return [];
   const words = masked(text.words, addresses);
+  const subject = saidBySubject();
   const cues = cuesIn({ shape, words }, candidates, subject);
   const found: Found[] = [];
-  const best = new Set<string>();
   for (const candidate of candidates) {
+    if (settled.has(candidate.code)) continue;
     const rank = rankOf({ shape, words }, candidate, cues, subject);
     if (rank === undefined) continue;
     found.push({ rank, code: codeOf(candidate, name, text) });
     // No later one can be better than so many of the first rank.
-    if (rank === 1 && best.add(candidate.code).size === mostCodes) break;
+    if (rank === 1 && settled.add(candidate.code).size >= mostCodes) break;
   }
   return found;
 }

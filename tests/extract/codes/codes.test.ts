@@ -58,6 +58,27 @@ describe("the code of a mail", () => {
     ]);
   });
 
+  test("is told once, of the first place that says it as well, and others of the HTML still are", () => {
+    const sources = {
+      subject: "482913 is your login code",
+      newText: "Your login code is 482913.",
+      htmlText: "Your login code is 482913.\nYour backup code is 771204.",
+    };
+    expect(codesOf(sources).map(({ code, source }) => [code, source])).toEqual([
+      ["482913", "subject"],
+      ["771204", "html"],
+    ]);
+  });
+
+  test("comes from the HTML where the text says less of it", () => {
+    const sources = {
+      subject: "Acme",
+      newText: "Your login code\n\nSee below\n\n482913",
+      htmlText: "Login code: 482913",
+    };
+    expect(codesOf(sources).map(({ code, source }) => [code, source])).toEqual([["482913", "html"]]);
+  });
+
   test("is written without what nobody sees within it", () => {
     const newText = "Your login code is \u200e482\u200b913\u200e.";
     expect(codesOf({ subject: "", newText, htmlText: undefined })[0]?.code).toBe("482913");
