@@ -13,6 +13,7 @@ export function isMisleading(words: string, url: URL): boolean {
 
 /** Hosts that words claim to lead to: of addresses with a scheme in them, or the one that they are as a whole. */
 function hostsIn(words: string): string[] {
+  if (plainWords.test(words)) return [];
   const plain = words
     .normalize("NFKC")
     .replaceAll(/\p{Default_Ignorable_Code_Point}/gu, "")
@@ -34,6 +35,9 @@ function hostsIn(words: string): string[] {
     endingsOfNames.has(host.slice(host.lastIndexOf(".") + 1).toLowerCase());
   return isName ? [] : [hostOf(url)];
 }
+
+/** Neither a dot nor a slash, nor what could stand for one: most words name no host. */
+const plainWords = /^[\0-\x2d\x30-\x7f]*$/;
 
 const endingsOfNames: ReadonlySet<string> = new Set(
   "js ts jsx tsx mjs md txt pdf html htm php asp aspx png jpg jpeg gif svg webp zip gz tar rar doc docx xls xlsx ppt pptx csv json xml yml yaml toml py rb rs sh cpp java exe ics eml net".split(
