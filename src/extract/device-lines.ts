@@ -65,6 +65,12 @@ const forms: readonly (readonly [language: string, beginnings: string, endings: 
   ],
 ];
 
+const partsOf = (column: 1 | 2) => forms.flatMap((form) => (form[column] === "" ? [] : form[column].split("|")));
+
+/** By their first and by their last character: most lines have neither. */
+const beginnings = Map.groupBy(partsOf(1), (words) => words[0]);
+const endings = Map.groupBy(partsOf(2), (words) => words.at(-1));
+
 /** Names that only such a line has. One of them, or "my", makes it one: a parcel is sent from Leeds. */
 const devices =
   /iphon|ipad|ipod|apple|android|samsung|galaxy|pixel|huawei|xiaomi|redmi|oneplus|oppo|vivo|honor|nokia|motorola|lumia|xperia|sony|htc|\blg\b|blackberry|playbook|windows|macbook|\bmac\b|outlook|yahoo|proton|gmail|zoho|airmail|spark|superhuman|thunderbird|k-9|fairemail|mailspring|canary|edison|blue ?mail|newton|mailbird|hey\b|aol|gmx|web\.de|\bmail\b|mail\.ru|почт|пошт|яндекс|yandex|qq邮箱|网易|邮箱|foxmail|verizon|t-mobile|at&t|vodafone|handheld|wireless|mobil|móvil|smartphone|handy|telefon|téléphone|telefoon|telefono|teléfono|telemóvel|celular|cellulare|phone|tablet|device|gerät|手机|手機|스마트폰|네이버|갤럭시|携帯|スマホ|телефон|андроид|айфон|смартфон|هاتف|جهاز|טלפון|נייד/;
@@ -77,13 +83,10 @@ export function isDeviceLine(line: string): boolean {
   if (line.length < 4 || line.length > maxLength) return false;
   const bare = line.replaceAll(links, "").trim();
   const count = bare.split(" ").length;
-  const matches = forms.some(
-    ([, beginnings, endings]) =>
-      (beginnings !== "" && beginnings.split("|").some((words) => bare.startsWith(words))) ||
-      (endings !== "" && count <= mostWords + 1 && endings.split("|").some((words) => bare.endsWith(words))),
-  );
+  const isBegun = (beginnings.get(bare[0]) ?? []).some((words) => bare.startsWith(words));
+  const isEnded = count <= mostWords + 1 && (endings.get(bare.at(-1)) ?? []).some((words) => bare.endsWith(words));
   return (
-    matches &&
+    (isBegun || isEnded) &&
     (devices.test(bare) ||
       (own.test(bare) && count <= mostWords) ||
       (count === 3 && /^sent (?:from|via|with) [^ .]+$/.test(bare)))

@@ -15,7 +15,7 @@ export function htmlLines({ html, pieces }: HtmlWalk): HtmlLine[] {
   let open: { written: string; start: number; end: number; parent: HtmlElement | undefined } | undefined;
   const close = () => {
     if (open === undefined) return;
-    const line = textLine(open.written.replaceAll(/\s+/g, " "), open.start, open.end);
+    const line = textLine(open.written.replaceAll(looseSpace, " "), open.start, open.end);
     if (!line.isBlank) lines.push(Object.assign(line, { parent: open.parent }));
     open = undefined;
   };
@@ -47,6 +47,9 @@ export function firstLineFrom(lines: readonly HtmlLine[], place: number): number
   }
   return low;
 }
+
+/** White space that is more than one space: between most words there is nothing to be replaced. */
+const looseSpace = /[^\S ]\s*| \s+/g;
 
 /** An entity takes a few characters for one. */
 const mostWritten = 4 * longestLine;

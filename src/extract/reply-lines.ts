@@ -13,10 +13,14 @@ export interface TextLine {
 /** The lines of a text, the last one without a line break too. */
 export function textLines(text: string): TextLine[] {
   const lines: TextLine[] = [];
+  // Small letters of ASCII stand where the capitals stood, so that all lines get theirs at once.
+  const small = ascii.test(text) ? text.toLowerCase() : undefined;
   for (let start = 0; start < text.length; ) {
     const lineFeed = text.indexOf("\n", start);
     const end = lineFeed < 0 ? text.length : lineFeed + 1;
-    lines.push(textLine(text.slice(start, Math.min(end, start + longestLine)), start, end));
+    const shownEnd = Math.min(end, start + longestLine);
+    const words = small?.slice(start, shownEnd).trim() ?? plainWords(text.slice(start, shownEnd));
+    lines.push(lineOf(words, start, end));
     start = end;
   }
   return lines;
@@ -24,7 +28,10 @@ export function textLines(text: string): TextLine[] {
 
 /** A line of these words, which stand at this place. */
 export function textLine(written: string, start: number, end: number): TextLine {
-  const words = plainWords(written.slice(0, longestLine));
+  return lineOf(plainWords(written.slice(0, longestLine)), start, end);
+}
+
+function lineOf(words: string, start: number, end: number): TextLine {
   return { start, end, words, isBlank: words === "", isQuoted: words.startsWith(">") || words.startsWith("＞") };
 }
 

@@ -23,7 +23,7 @@ export function beginsOriginal(words: string): boolean {
 
 /** True for a line of a help desk, below which nothing is read. */
 export function isReplyLimit(words: string): boolean {
-  if (words.length > longestMark || !/^[#\-*=–—]{2}/.test(words)) return false;
+  if (words.length > longestMark || beginsWithLetter(words) || !/^[#\-*=–—]{2}/.test(words)) return false;
   return replyLimits.some((limit) => words.includes(limit));
 }
 
@@ -67,11 +67,18 @@ const replyLimits: readonly string[] = [
 
 /** The words between two dashes or more and whatever ends the line; undefined where there are no dashes. */
 function ruledWords(words: string): string | undefined {
+  if (beginsWithLetter(words)) return undefined;
   if (!/^[-*_=‐‑‒–—]{2}/.test(words)) return undefined;
   const told = withoutMarkup(words);
   // "-- Original mail of the year" has no second rule.
   const isRuled = /[-*_=‐‑‒–—]$/.test(words) || /^[-_=‐‑‒–—]{4}/.test(words);
   return told !== "" && isRuled ? told : undefined;
+}
+
+/** A letter of ASCII: most lines are done with this look, which is asked of each several times. */
+function beginsWithLetter(words: string): boolean {
+  const unit = words.charCodeAt(0);
+  return unit >= 0x61 && unit <= 0x7a;
 }
 
 function hasOne(words: string, stems: readonly string[]): boolean {

@@ -123,7 +123,7 @@ export function linesOf({ html }: HtmlWalk, pieces: readonly HtmlPiece[]): strin
   const lines: string[] = [];
   let line = "";
   const endLine = () => {
-    const words = (looseSpace.test(line) ? line.replaceAll(/[\t\n\f\r ]+/g, " ") : line).trim();
+    const words = line.replaceAll(looseSpace, " ").trim();
     if (words !== "") lines.push(words);
     line = "";
   };
@@ -148,7 +148,8 @@ export function linesOf({ html }: HtmlWalk, pieces: readonly HtmlPiece[]): strin
   return lines.join("\n");
 }
 
-const looseSpace = /[\t\n\f\r]| {2}/;
+/** White space that is more than one space: between most words there is nothing to be replaced. */
+const looseSpace = /[\t\n\f\r][\t\n\f\r ]*| [\t\n\f\r ]+/g;
 
 /** The pieces that stand within an element. */
 export function piecesWithin(walk: HtmlWalk, { contentStart, contentEnd }: HtmlElement): readonly HtmlPiece[] {
