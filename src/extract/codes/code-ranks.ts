@@ -181,7 +181,7 @@ function isSaidOf({ shape, words }: Text, cue: Cue, { start, form }: Candidate):
  * that a code comes or that something is to be confirmed.
  */
 function isUsedFor(
-  { words }: Text,
+  { shape, words }: Text,
   { start, end, form, doubtful }: Candidate,
   { cues, purposes }: CodeCues,
   subject: CodeCues,
@@ -191,7 +191,8 @@ function isUsedFor(
   if (!/\p{L} ?["'“«*]?$/u.test(before)) return false;
   const verb = wordsOf(before).findLast((word) => !politeWords.has(word));
   if (!useWords.has(verb ?? "")) return false;
-  if (subject.purposes.length > 0) return true;
+  // "Use 204817 Main Street" is an address, whatever the subject speaks of.
+  if (subject.purposes.length > 0 && !/^ \p{Lu}/u.test(shape.slice(end, end + 2))) return true;
   const isClause = (from: number, to: number) =>
     to - from <= farthestTouch && !/[\d.:;!?\n]/.test(words.slice(from, to));
   const last = purposes[firstAtOrAfter(purposes, start) - 1];
