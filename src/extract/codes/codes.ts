@@ -74,7 +74,7 @@ function sourceOf(name: Code["source"], text: string): Source {
 
 /** `@example.com #482913`, the line that browsers fill in by themselves. */
 function domainBound({ name, text }: Source): Found[] {
-  if (!text.shape.includes("@")) return [];
+  if (!text.shape.includes(" #")) return [];
   const lines = text.shape.matchAll(/^ ?@([A-Za-z0-9][A-Za-z0-9.-]{0,252}) #([A-Za-z0-9-]{4,16})(?![A-Za-z0-9_-])/gm);
   return Array.from(lines).flatMap((match) => {
     const [, domain = "", code = ""] = match;
