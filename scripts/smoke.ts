@@ -2,12 +2,16 @@
  * Tries `dist/inboxd` as an operator gets it: alone, in a directory that holds nothing but traps. On the embedded
  * database, and on Postgres too where TEST_DATABASE_URL names a server.
  */
+import { strictEqual as equal } from "node:assert";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { within } from "../src/primitives/within.ts";
 import { makeDatabase } from "../tests/support/database.ts";
 import { type RunningInboxd, type RunOptions, runInboxd, startInboxd } from "../tests/support/inboxd.ts";
 import { greeted } from "../tests/support/raw-smtp.ts";
+import { type Listening, tryListeners, tryToolsWithoutServer } from "./smoke/listeners.ts";
+import { deliver, mailOf } from "./smoke/mail.ts";
 
 const binary = join(import.meta.dir, "../dist/inboxd");
 if (!existsSync(binary)) throw new Error("Cannot try the binary: there is no dist/inboxd; run `bun run build` first");
@@ -42,6 +46,8 @@ async function onEngine(engine: string, url: string | undefined, budget: { first
     );
 
   let inboxId = "";
+  let listening: Listening | undefined;
+  let kept = 0;
   const key: { apiKey?: string } = {};
   const firstSubjects = ["Through the parser apart", "Hello"];
 
@@ -109,6 +115,8 @@ async function onEngine(engine: string, url: string | undefined, budget: { first
       const env = { ...options.env, PORT: new URL(inboxd.api).port };
       equal((await runInboxd(["healthcheck"], { ...options, env })).code, 0);
     });
+    listening = await tryListeners({ check, inboxd, inboxId, options });
+    kept = await countReceived(inboxd);
   });
 
   await withService(
@@ -118,9 +126,9 @@ async function onEngine(engine: string, url: string | undefined, budget: { first
       await coldStart("again", inboxd, budget.laterMs);
       await check("still has the inbox and its mail after a restart", async () => {
         equal((await inboxd.request("GET", `/v1/inboxes/${inboxId}`, undefined, key.apiKey)).status, 200);
-        const messages = await messagesOf(inboxd, inboxId, key.apiKey);
-        equal(messages.filter(({ direction }) => direction === "inbound").length, firstSubjects.length);
+        equal(await countReceived(inboxd), kept);
       });
+      await check("goes on with a stream where it was cut off", async () => listening?.goOn(inboxd));
       await check("keeps what it acknowledged when it is killed", async () => {
         await deliver(inboxd.smtpPort, mailOf("Last words", "Before the end.\r\n"));
         inboxd.signal("SIGKILL");
@@ -135,7 +143,13 @@ async function onEngine(engine: string, url: string | undefined, budget: { first
       equal((await messagesOf(inboxd, inboxId, key.apiKey))[0]?.subject, "Last words");
     });
   });
+  if (url === undefined) await check("gives a model an address without a server", () => tryToolsWithoutServer(options));
   rmSync(directory, { recursive: true });
+
+  async function countReceived(inboxd: RunningInboxd): Promise<number> {
+    const messages = await messagesOf(inboxd, inboxId, key.apiKey);
+    return messages.filter(({ direction }) => direction === "inbound").length;
+  }
 
   async function withService(
     given: RunOptions,
@@ -157,17 +171,15 @@ async function onEngine(engine: string, url: string | undefined, budget: { first
 
 async function counted(what: string, work: () => Promise<void>): Promise<void> {
   try {
-    await work();
+    await within(60_000, work(), () => {
+      throw new Error("nothing came of it within a minute");
+    });
     passed += 1;
     console.log(`ok      ${what}`);
   } catch (error) {
     failed += 1;
     console.log(`FAILED  ${what}\n        ${error instanceof Error ? error.message : error}`);
   }
-}
-
-function equal(seen: unknown, expected: unknown): void {
-  if (seen !== expected) throw new Error(`expected ${expected}, saw ${seen}`);
 }
 
 async function problem(answer: Promise<Response>): Promise<string> {
@@ -192,18 +204,4 @@ async function messageOf(inboxd: RunningInboxd, id: string): Promise<Message> {
   const answer = await inboxd.request("GET", `/v1/messages/${id}`);
   equal(answer.status, 200);
   return (await answer.json()) as Message;
-}
-
-function mailOf(subject: string, body: string): string {
-  const id = subject.replaceAll(" ", "-");
-  return `From: Jane <jane@example.com>\r\nTo: ada@inbox.localhost\r\nSubject: ${subject}\r\nMessage-ID: <${id}@example.com>\r\n\r\n${body}`;
-}
-
-async function deliver(port: number, mail: string): Promise<void> {
-  const client = await greeted(port);
-  await client.ask("MAIL FROM:<jane@example.com>");
-  await client.ask("RCPT TO:<ada@inbox.localhost>");
-  await client.ask("DATA");
-  equal((await client.ask(`${mail}.`)).slice(0, 3), "250");
-  await client.ask("QUIT");
 }

@@ -7,8 +7,7 @@ import {
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { AjvJsonSchemaValidator } from "@modelcontextprotocol/client/validators/ajv";
 import { tools } from "../../src/mcp/tools.ts";
-import { inboxdHere } from "./inboxd.ts";
-import type { World } from "./world.ts";
+import { inboxdHere, type RunOptions } from "./inboxd.ts";
 
 /** What a client speaks: the revision of 2026-07-28, or what began with `initialize`. */
 export const eras = {
@@ -27,21 +26,35 @@ export interface Model extends AsyncDisposable {
   failure(name: string, args?: object): Promise<string>;
 }
 
+/** A server, and who asks it: a `World`, or any other. */
+interface Server {
+  apiKey: string;
+  service: { apiUrl: URL };
+}
+
 export function overHttp(
-  world: World,
+  server: Server,
   { era = "revision 2026-07-28", query = "" }: { era?: Era; query?: string } = {},
 ) {
-  const headers = { authorization: `Bearer ${world.apiKey}` };
-  const url = new URL(`/mcp${query}`, world.service.apiUrl);
+  const headers = { authorization: `Bearer ${server.apiKey}` };
+  const url = new URL(`/mcp${query}`, server.service.apiUrl);
   return connected(new StreamableHTTPClientTransport(url, { requestInit: { headers } }), era);
 }
 
 /** `inboxd mcp`, as a client's configuration has it. */
-export function overStdio(words: readonly string[], env: Record<string, string>, era: Era = "revision 2026-07-28") {
-  const [command = "", ...args] = [...inboxdHere, "mcp", ...words];
+export function overStdio(
+  words: readonly string[],
+  env: Record<string, string>,
+  era: Era = "revision 2026-07-28",
+  { command: inboxd = inboxdHere, cwd }: RunOptions = {},
+) {
+  const [command = "", ...args] = [...inboxd, "mcp", ...words];
   const { PATH = "", HOME = "" } = process.env;
   return connected(
-    new StdioClientTransport({ command, args, env: { PATH, HOME, ...env }, stderr: "ignore" }) as Transport,
+    new StdioClientTransport({
+      ...{ command, args, env: { PATH, HOME, ...env }, stderr: "ignore" as const },
+      ...(cwd !== undefined && { cwd }),
+    }) as Transport,
     era,
   );
 }
