@@ -92,7 +92,7 @@ ${reference.events.length > 0 && html`<h2>Event payloads</h2><ul>${reference.eve
 function start(version: string, guides: readonly ReadGuide[], { groups }: Reference): Html {
   return html`<section class="view" id="start" tabindex="-1">
 <h2>inboxd <span class="type">${version}</span></h2>
-<p class="lead">Real email addresses for users, workspaces and software agents: an HTTP JSON API, an SMTP listener, signed webhooks.</p>
+<p class="lead">Real email addresses for users, workspaces and software agents: an HTTP JSON API, an SMTP listener, signed webhooks, streams, and tools for language models.</p>
 <h3>Try it here</h3>
 <ol class="steps">
 <li>Enter the API key that the first start printed. It stays in this tab.</li>
@@ -108,7 +108,8 @@ function start(version: string, guides: readonly ReadGuide[], { groups }: Refere
       html`<li><a href="#${groupId(name)}"><strong>${name}</strong><span>${operations.map(({ summary }) => summary).join(" · ")}</span></a></li>`,
   )}</ul>
 <h3>For programs</h3>
-<p><a href="openapi.json">openapi.json</a> describes every operation, <a href="llms.txt">llms.txt</a> lists the guides as Markdown.</p>
+<p><a href="openapi.json">openapi.json</a> describes every operation, <a href="llms.txt">llms.txt</a> lists the guides as Markdown, and <a href="llms-full.txt">llms-full.txt</a> has them all.
+<a href="skill.md">skill.md</a> tells a language model how to work with mail from a shell; with <a href="#mcp">MCP</a> it has tools.</p>
 </section>`;
 }
 

@@ -136,7 +136,8 @@ const wanted = {
     Type.Array(askable, {
       minItems: 1,
       maxItems: 50,
-      description: "Which events it gets: `message.received` unless given; `*` for all",
+      description:
+        "Which events it gets: `message.received` unless given; `*` for all. What is told of deliveries (`message.delayed` to `message.complained`) and of domains may be asked for and does not come yet",
       examples: [["message.received", "message.failed"]],
     }),
   ),
