@@ -30,7 +30,7 @@ export function authenticatedStream(request: Request, ways: AuthenticateStream):
   const inAddress = new URL(request.url).searchParams.get("token");
   return inAddress === null
     ? authenticated(request, ways.authenticate)
-    : accountOf(inAddress, ways.authenticateAddress ?? nobody);
+    : accountOf(inAddress, ways.authenticateAddress ?? nobody, tokenNeeded);
 }
 
 export interface AuthenticateStream {
@@ -44,9 +44,9 @@ const nobody: Authenticate = () => undefined;
 export const eventStreamPath = "/v1/events/stream";
 export const socketPath = "/v1/ws";
 
-async function accountOf(credential: string, authenticate: Authenticate): Promise<Account> {
+async function accountOf(credential: string, authenticate: Authenticate, needed = keyNeeded): Promise<Account> {
   const account = await authenticate(credential);
-  if (account === undefined) throw unauthorized();
+  if (account === undefined) throw unauthorized(needed);
   return account;
 }
 
@@ -57,8 +57,11 @@ export function bearerKey(authorization: string | null): string {
 
 const bearer = /^bearer +([\x21-\x7e]{1,512}) *$/i;
 
-function unauthorized(): Refusal {
-  return new Refusal("unauthorized", "Cannot authenticate: a valid API key is needed as Bearer token", {
+const keyNeeded = "a valid API key is needed as Bearer token";
+const tokenNeeded = "an address may carry no key, and only a valid token that ends within the hour";
+
+function unauthorized(needed: string): Refusal {
+  return new Refusal("unauthorized", `Cannot authenticate: ${needed}`, {
     headers: { "www-authenticate": "Bearer" },
   });
 }
