@@ -9,7 +9,7 @@ export function tryForm(operation: ReferenceOperation) {
   const headers = Object.groupBy(of("header"), ({ required }) => (required ? "needed" : "others"));
   const query = of("query");
   const bodies = tryBodies(operation);
-  return html`<form class="try" data-method="${method}" data-path="${path}"${asksForKey(operation) && html` data-needs-key`} aria-label="Try: ${operation.summary}">
+  return html`<form class="try" data-method="${method}" data-path="${path}"${asksForKey(operation) && html` data-needs-key`}${goesOn(operation) && html` data-goes-on`} aria-label="Try: ${operation.summary}">
 <div class="inputs">
 ${of("path").map((parameter) => textInput(operationId, parameter, wantedFor(path, parameter.name)))}
 ${(headers.needed ?? []).map((parameter) => textInput(operationId, parameter))}
@@ -32,6 +32,11 @@ ${headers.others && html`<details><summary>Headers</summary>${headers.others.map
 /** What stands open takes a signed address; the page has none, and goes in by the key. */
 export function asksForKey({ path, needsKey }: ReferenceOperation): boolean {
   return needsKey || path.startsWith("/v1/");
+}
+
+/** Its answer is a stream, which ends when its reader does. */
+function goesOn({ responses = {} }: ReferenceOperation): boolean {
+  return Object.values(responses).some(({ content = {} }) => "text/event-stream" in content);
 }
 
 const languages = [

@@ -83,7 +83,7 @@ describe("The page", () => {
     const links = Array.from(page.matchAll(/href="#([^"]+)"/g), ([, id]) => id);
     const ids = new Set(Array.from(page.matchAll(/ id="([^"]+)"/g), ([, id]) => id));
     // These lead to operations and guides of the service, which this document has not.
-    const ofService = ["createInbox", "sendEmail", "listMessages", "errors", "events", "content"];
+    const ofService = ["createInbox", "sendEmail", "listMessages", "errors", "events", "mcp", "content"];
     expect(links.filter((id) => !ids.has(id) && !ofService.includes(id ?? ""))).toEqual([]);
     expect(links).toContain("second/b-c");
   });

@@ -47,6 +47,19 @@ describe.skipIf(chromiumPath === undefined)("In a browser the page", () => {
     );
   });
 
+  test("shows how a stream begins, which has no end", async () => {
+    await using world = await startWorld();
+    const { page, faults } = await browser.open(docs(world));
+    await giveKey(page, world.apiKey);
+    await view(page, "streamEvents");
+    await page.click("#streamEvents button[type=submit]");
+    const shown = await page.waitForSelector("#streamEvents output pre code");
+    expect(await shown.textContent()).toMatch(
+      /^retry: 1000\n\nevent: ready\n[\s\S]*\n… It goes on: this page listens for 2 s\.$/,
+    );
+    expect(faults).toEqual([]);
+  });
+
   test("says what is missing where the account has nothing yet, and where no key was given", async () => {
     await using world = await startWorld();
     const { page, faults } = await browser.open(docs(world));

@@ -13,14 +13,18 @@ export interface Answered {
 }
 
 const longestShown = 100_000;
+/** How long the page listens to an answer that has no end. */
+const listenedMs = 2000;
 
 export async function read(response: Response, ms: number): Promise<Answered> {
   const type = response.headers.get("content-type") ?? "";
-  const bytes = await response.arrayBuffer();
+  const goesOn = type.startsWith("text/event-stream");
+  const bytes = await (goesOn ? beginning(response) : response.arrayBuffer());
   const isText = /^(?:text\/|message\/|application\/(?:problem\+)?json)/.test(type);
   const whole = isText ? new TextDecoder().decode(bytes) : "";
   const json = /\bjson\b/.test(type) ? parsed(whole) : undefined;
-  const text = json === undefined ? whole : JSON.stringify(json, null, 2);
+  const said = json === undefined ? whole : JSON.stringify(json, null, 2);
+  const text = goesOn ? `${said}… It goes on: this page listens for ${listenedMs / 1000} s.` : said;
   const shown =
     text.length > longestShown ? `${text.slice(0, longestShown)}\n… ${text.length - longestShown} more` : text;
   return {
@@ -49,6 +53,15 @@ export function show(output: HTMLElement, { status, statusText, headers, ms, tex
   );
   output.hidden = false;
   output.scrollIntoView({ block: "nearest" });
+}
+
+async function beginning({ body }: Response): Promise<ArrayBuffer> {
+  const reader = body?.getReader();
+  const pieces: BlobPart[] = [];
+  const timer = setTimeout(() => void reader?.cancel(), listenedMs);
+  for (let read = await reader?.read(); read?.value !== undefined; read = await reader?.read()) pieces.push(read.value);
+  clearTimeout(timer);
+  return new Blob(pieces).arrayBuffer();
 }
 
 function parsed(text: string): unknown {

@@ -57,6 +57,7 @@ export function requestForm(form: HTMLFormElement, base: URL) {
         method,
         url: `${base.href}${filled.slice(1)}${query && `?${query}`}`,
         needsKey: needsKey !== undefined,
+        goesOn: "goesOn" in form.dataset,
         headers: [
           ...(text === undefined ? [] : [["Content-Type", "application/json"] as const]),
           ...of("header").map(([, name, value]) => [name, value] as const),

@@ -3,6 +3,8 @@ export interface Draft {
   method: string;
   url: string;
   needsKey: boolean;
+  /** The answer has no end: what comes is printed as it comes. */
+  goesOn?: boolean;
   /** Without `Authorization`. */
   headers: readonly (readonly [name: string, value: string])[];
   /** JSON as it was typed. */
@@ -16,10 +18,10 @@ export function sampleOf(language: Language, draft: Draft): string {
   return { curl, typescript, python }[language](draft);
 }
 
-function curl({ method, url, needsKey, headers, body }: Draft): string {
+function curl({ method, url, needsKey, goesOn = false, headers, body }: Draft): string {
   const isImplied = method === "GET" || (method === "POST" && body !== undefined);
   return [
-    `curl -s ${isImplied ? "" : `-X ${method} `}${shellQuoted(url)}`,
+    `curl -s${goesOn ? "N" : ""} ${isImplied ? "" : `-X ${method} `}${shellQuoted(url)}`,
     ...(needsKey ? ['-H "Authorization: Bearer $INBOXD_API_KEY"'] : []),
     ...headers.map(([name, value]) => `-H ${shellQuoted(`${name}: ${value}`)}`),
     ...(body === undefined ? [] : [`-d ${shellQuoted(body)}`]),
@@ -30,7 +32,7 @@ function shellQuoted(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-function typescript({ method, url, needsKey, headers, body }: Draft): string {
+function typescript({ method, url, needsKey, goesOn = false, headers, body }: Draft): string {
   const fields = [
     ...(needsKey ? ['    Authorization: "Bearer " + process.env.INBOXD_API_KEY,'] : []),
     ...headers.map(([name, value]) => `    ${JSON.stringify(name)}: ${JSON.stringify(value)},`),
@@ -41,15 +43,17 @@ function typescript({ method, url, needsKey, headers, body }: Draft): string {
     ...(body === undefined ? [] : [`  body: JSON.stringify(${indented(body)}),`]),
   ];
   const call = options.length === 0 ? "" : `, {\n${options.join("\n")}\n}`;
-  return `const response = await fetch(${JSON.stringify(url)}${call});
-console.log(response.status, await response.text());`;
+  const printing = goesOn
+    ? "for await (const piece of response.body!.pipeThrough(new TextDecoderStream())) process.stdout.write(piece);"
+    : "console.log(response.status, await response.text());";
+  return `const response = await fetch(${JSON.stringify(url)}${call});\n${printing}`;
 }
 
 function indented(text: string): string {
   return text.trim().replaceAll("\n", "\n  ");
 }
 
-function python({ method, url, needsKey, headers, body }: Draft): string {
+function python({ method, url, needsKey, goesOn = false, headers, body }: Draft): string {
   const fields = [
     ...(needsKey ? [`        "Authorization": f"Bearer {os.environ['INBOXD_API_KEY']}",`] : []),
     ...headers.map(([name, value]) => `        ${JSON.stringify(name)}: ${JSON.stringify(value)},`),
@@ -66,7 +70,9 @@ function python({ method, url, needsKey, headers, body }: Draft): string {
     ...(body === undefined ? [] : [`    data=json.dumps(${pythonText(body)}).encode(),`]),
     ")",
     "with urllib.request.urlopen(request) as response:",
-    "    print(response.status, response.read().decode())",
+    ...(goesOn
+      ? ["    for line in response:", '        print(line.decode(), end="", flush=True)']
+      : ["    print(response.status, response.read().decode())"]),
   ].join("\n");
 }
 

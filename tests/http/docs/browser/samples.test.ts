@@ -70,6 +70,25 @@ describe.each(Object.keys(runners) as Language[])("The code in %s", (language) =
     }
   });
 
+  test.skipIf(!isHere)("prints an answer that has no end as it comes", async () => {
+    const server = Bun.serve({
+      port: 0,
+      idleTimeout: 0,
+      fetch: () => new Response(new ReadableStream({ start: (stream) => stream.enqueue("data: one\n\n") })),
+    });
+    const directory = mkdtempSync(join(tmpdir(), "ibx-sample-"));
+    const asked = { ...post, method: "GET", headers: [], body: undefined, goesOn: true, url: server.url.href };
+    await Bun.write(join(directory, file), sampleOf(language, asked));
+    const env = { ...process.env, INBOXD_API_KEY: "ibx_key" };
+    const child = Bun.spawn(command(join(directory, file)), { env, stdout: "pipe" });
+    const { value } = await child.stdout.getReader().read();
+    expect(new TextDecoder().decode(value)).toStartWith("data: one\n");
+    child.kill("SIGKILL");
+    await child.exited;
+    await server.stop(true);
+    rmSync(directory, { recursive: true });
+  });
+
   test("stands there also while the body is half typed", () => {
     expect(sampleOf(language, { ...post, body: '{"to": ' })).toContain('{"to":');
   });
