@@ -24,6 +24,10 @@ export interface Concerned {
   inboxId?: string | null;
 }
 
+interface Listening {
+  onNews: () => void;
+}
+
 interface LocalNews extends News {
   tellIds(ids: Iterable<string>): void;
   tellAll(): void;
@@ -31,14 +35,12 @@ interface LocalNews extends News {
 
 /** Among those of this process alone. */
 export function localNews(): LocalNews {
-  const listeners = new Map<string, Set<() => void>>();
+  /** Lists that are replaced and never changed: who is called may leave, or have others come. */
+  const listeners = new Map<string, readonly Listening[]>();
 
   function tellIds(ids: Iterable<string>): void {
     if (listeners.size === 0) return;
-    for (const id of ids) {
-      // Who is called may leave, or have others come.
-      for (const onNews of [...(listeners.get(id) ?? [])]) onNews();
-    }
+    for (const id of ids) for (const { onNews } of listeners.get(id) ?? []) onNews();
   }
 
   return {
@@ -46,14 +48,13 @@ export function localNews(): LocalNews {
     tellAll: () => tellIds([...listeners.keys()]),
     tell: (concerned) => tellIds(idsOf(concerned)),
     listen(id, onNews) {
-      const listening = listeners.get(id) ?? new Set();
-      listeners.set(id, listening);
       // The same function may listen twice.
-      const own = () => onNews();
-      listening.add(own);
+      const own = { onNews };
+      listeners.set(id, [...(listeners.get(id) ?? []), own]);
       return () => {
-        listening.delete(own);
-        if (listening.size === 0 && listeners.get(id) === listening) listeners.delete(id);
+        const others = listeners.get(id)?.filter((one) => one !== own) ?? [];
+        if (others.length === 0) listeners.delete(id);
+        else listeners.set(id, others);
       };
     },
     close: () => Promise.resolve(),

@@ -2,12 +2,14 @@ import type { Logger } from "pino";
 import { type Database, DatabaseUnavailable } from "../../database/db.ts";
 import { listChangedInboxes } from "../../store/mail/waits.ts";
 import type { News } from "../news.ts";
-import { type WatchedInbox, type Watcher, watchedInbox } from "./watched-inbox.ts";
+import { inboxWatching, leastSeen, type WatchedInbox, type Watcher, type WatcherVerbs } from "./watched-inbox.ts";
 
 /** Who waits for what. */
-export interface InboxWatch {
-  /** From now on no mail of its inbox passes it by, until the answer is called. */
-  watch(watcher: Watcher): () => void;
+export interface InboxWatch<One extends Watcher> {
+  /** From now on no mail of its inbox passes it by. */
+  watch(one: One): void;
+  /** Where it does not watch any more this does nothing. */
+  unwatch(one: One): void;
 }
 
 export interface InboxWatchDeps {
@@ -22,8 +24,12 @@ const lookEveryMs = 1_000;
  * News of an inbox have it read. They may get lost, so each second one statement looks at all inboxes that are waited for, whatever
  * their number: that costs a second then, and never the mail.
  */
-export function inboxWatch({ db, log, news }: InboxWatchDeps): InboxWatch {
-  const inboxes = new Map<string, WatchedInbox>();
+export function inboxWatch<One extends Watcher>(
+  { db, log, news }: InboxWatchDeps,
+  verbs: WatcherVerbs<One>,
+): InboxWatch<One> {
+  const inboxes = new Map<string, WatchedInbox<One>>();
+  const watching = inboxWatching(db.api, news, verbs);
   let timer: ReturnType<typeof setInterval> | undefined;
   let isLooking = false;
 
@@ -31,7 +37,7 @@ export function inboxWatch({ db, log, news }: InboxWatchDeps): InboxWatch {
     if (isLooking) return;
     isLooking = true;
     try {
-      for (const inbox of inboxes.values()) inbox.beginAgain();
+      for (const inbox of inboxes.values()) watching.beginAgain(inbox);
       await lookAtAll();
     } catch (err) {
       const level = err instanceof DatabaseUnavailable ? "warn" : "error";
@@ -44,36 +50,36 @@ export function inboxWatch({ db, log, news }: InboxWatchDeps): InboxWatch {
   async function lookAtAll(): Promise<void> {
     const seen = new Map<string, number>();
     for (const [id, inbox] of inboxes) {
-      const least = inbox.leastSeen();
+      const least = leastSeen(inbox);
       if (least !== undefined) seen.set(id, least);
     }
     if (seen.size === 0) return;
     for (const { id, lives } of await listChangedInboxes(db.work, seen)) {
-      if (lives) void inboxes.get(id)?.read();
-      else inboxes.get(id)?.tellGone();
+      const inbox = inboxes.get(id);
+      if (inbox === undefined) continue;
+      if (lives) void watching.read(inbox);
+      else watching.tellGone(inbox);
     }
   }
 
-  function forgetIfEmpty(id: string, inbox: WatchedInbox): void {
-    if (!inbox.isEmpty() || inboxes.get(id) !== inbox) return;
-    inbox.close();
-    inboxes.delete(id);
-    if (inboxes.size > 0) return;
-    clearInterval(timer);
-    timer = undefined;
-  }
-
   return {
-    watch(watcher) {
-      const { inboxId } = watcher;
-      const inbox = inboxes.get(inboxId) ?? watchedInbox(db.api, news, inboxId);
+    watch(one) {
+      const { inboxId } = one;
+      const inbox = inboxes.get(inboxId) ?? watching.open(inboxId);
       inboxes.set(inboxId, inbox);
       timer ??= setInterval(() => void look(), lookEveryMs);
-      const leave = inbox.add(watcher);
-      return () => {
-        leave();
-        forgetIfEmpty(inboxId, inbox);
-      };
+      watching.add(inbox, one);
+    },
+    unwatch(one) {
+      const inbox = inboxes.get(one.inboxId);
+      if (inbox === undefined) return;
+      watching.remove(inbox, one);
+      if (inbox.watching.length > 0) return;
+      inbox.close();
+      inboxes.delete(inbox.id);
+      if (inboxes.size > 0) return;
+      clearInterval(timer);
+      timer = undefined;
     },
   };
 }

@@ -26,19 +26,24 @@ export interface LookRequest extends MailFilter {
 /** Without a place nobody looks further back than so many mails. */
 const newestLookedAt = 1_000;
 
-/** One wait's walk through its inbox. It goes on where it stood, also where the database was away in its midst. */
+/** One wait's walk through its inbox, and where it stands. It goes on there, also where the database was away in its midst. */
 export interface MailLook {
-  /** Where it begins; throws where that is nowhere. Done once. */
-  findPlace(): Promise<unknown>;
-  /** Through what is there already. Answers its place. */
-  begin(): Promise<number>;
-  /** Through what has come behind its place. */
-  through(mails: readonly NumberedMail[]): Promise<void>;
-  /** The mail that it has found, from when its place is there. */
-  found(): StoredMessage | undefined;
+  readonly request: LookRequest;
   /** Up to which number it has looked; undefined before it is known where to begin. */
-  place(): number | undefined;
-  hasLooked(): boolean;
+  place: number | undefined;
+  hasLooked: boolean;
+  /** The mail that it has found, from when its place is there. */
+  message: StoredMessage | undefined;
+  isBehindNewest: boolean;
+}
+
+export interface MailLooks {
+  /** Where it begins; throws where that is nowhere. Done once. */
+  findPlace(look: MailLook): Promise<number>;
+  /** Through what is there already. Answers its place. */
+  begin(look: MailLook): Promise<number>;
+  /** Through what has come behind its place. */
+  through(look: MailLook, mails: readonly NumberedMail[]): Promise<void>;
 }
 
 interface Found {
@@ -46,35 +51,30 @@ interface Found {
   number: number;
 }
 
-export function mailLook(deps: LookDeps, request: LookRequest): MailLook {
-  const { db, open } = deps;
-  const { inboxId } = request;
-  const fits = mailJudge(request);
-  let place: number | undefined;
-  let hasLooked = false;
-  let message: StoredMessage | undefined;
-  let isBehindNewest = request.after !== undefined;
+export function newLook(request: LookRequest): MailLook {
+  return {
+    ...{ request, place: undefined, hasLooked: false, message: undefined },
+    isBehindNewest: request.after !== undefined,
+  };
+}
 
-  async function findPlace(): Promise<number> {
-    place ??= await startOf(db, request);
-    return place;
+export function mailLooks({ db, open }: LookDeps): MailLooks {
+  async function findPlace(look: MailLook): Promise<number> {
+    look.place ??= await startOf(db, look.request);
+    return look.place;
   }
 
-  function standAt(number: number, found: Found | undefined): number {
-    message = found?.message;
-    place = found?.number ?? number;
-    return place;
-  }
-
-  async function inRange(range: Omit<MailRange, "inboxId" | "limit">) {
-    const found = await listMailInRange(db, { inboxId, limit: mailsAtOnce, ...range });
+  async function inRange(look: MailLook, range: Omit<MailRange, "inboxId" | "limit">) {
+    const found = await listMailInRange(db, { inboxId: look.request.inboxId, limit: mailsAtOnce, ...range });
     if (found === undefined) throw notFound("inbox");
-    hasLooked = true;
+    look.hasLooked = true;
     return found;
   }
 
   /** The first of these that fits, in their order. */
-  async function firstOf(mails: readonly NumberedMail[]): Promise<Found | undefined> {
+  async function firstOf({ request }: MailLook, mails: readonly NumberedMail[]): Promise<Found | undefined> {
+    if (mails.length === 0) return undefined;
+    const fits = mailJudge(request);
     for (const mail of mails) {
       if (!fits(mail)) continue;
       const opened = await open(request.accountId, mail.id);
@@ -85,46 +85,49 @@ export function mailLook(deps: LookDeps, request: LookRequest): MailLook {
   }
 
   /** From the newest down: what was just asked for is what comes last. */
-  async function throughNewest(behind: number): Promise<number> {
+  async function throughNewest(look: MailLook, behind: number): Promise<number> {
     let before: number | undefined;
     let top: number | undefined;
     for (;;) {
       const range = { behind, order: "newest first" as const };
-      const { lastNumber, mails } = await inRange(before === undefined ? range : { ...range, before });
+      const { lastNumber, mails } = await inRange(look, before === undefined ? range : { ...range, before });
       top ??= lastNumber;
-      const found = await firstOf(mails);
+      const found = await firstOf(look, mails);
       before = mails.at(-1)?.number;
       if (found === undefined && before !== undefined && mails.length === mailsAtOnce) continue;
-      isBehindNewest = true;
-      return standAt(top, found);
+      look.isBehindNewest = true;
+      return standAt(look, top, found);
     }
   }
 
-  async function throughOldest(behind: number): Promise<number> {
+  async function throughOldest(look: MailLook, behind: number): Promise<number> {
     for (let from = behind; ; ) {
-      const { mails } = await inRange({ behind: from, order: "oldest first" });
-      from = await through(mails, from);
-      if (message !== undefined || mails.length < mailsAtOnce) return from;
+      const { mails } = await inRange(look, { behind: from, order: "oldest first" });
+      from = await through(look, mails, from);
+      if (look.message !== undefined || mails.length < mailsAtOnce) return from;
     }
   }
 
-  async function through(mails: readonly NumberedMail[], from: number): Promise<number> {
-    return standAt(mails.at(-1)?.number ?? from, await firstOf(mails));
+  async function through(look: MailLook, mails: readonly NumberedMail[], from: number): Promise<number> {
+    return standAt(look, mails.at(-1)?.number ?? from, await firstOf(look, mails));
   }
 
   return {
     findPlace,
-    async begin() {
-      const from = await findPlace();
-      return isBehindNewest ? throughOldest(from) : throughNewest(from);
+    async begin(look) {
+      const from = await findPlace(look);
+      return look.isBehindNewest ? throughOldest(look, from) : throughNewest(look, from);
     },
-    async through(mails) {
-      await through(mails, await findPlace());
+    async through(look, mails) {
+      await through(look, mails, await findPlace(look));
     },
-    found: () => message,
-    place: () => place,
-    hasLooked: () => hasLooked,
   };
+}
+
+function standAt(look: MailLook, number: number, found: Found | undefined): number {
+  look.message = found?.message;
+  look.place = found?.number ?? number;
+  return look.place;
 }
 
 function holds({ hasCode, hasLink }: LookRequest, { extracted }: Opened): boolean {

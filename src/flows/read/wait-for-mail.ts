@@ -1,10 +1,12 @@
 import { DatabaseUnavailable } from "../../database/db.ts";
+import { deadlines } from "../../primitives/deadlines.ts";
 import type { StoredMessage } from "../../store/mail/message-pages.ts";
 import type { Deps } from "../deps.ts";
 import type { Listeners } from "../listeners.ts";
 import { inboxWatch } from "./inbox-watch.ts";
-import { type LookRequest, type MailLook, mailLook } from "./mail-look.ts";
+import { type LookRequest, type MailLook, mailLooks, newLook } from "./mail-look.ts";
 import { messageOpener, type OpenerDeps } from "./open-message.ts";
+import type { Watcher } from "./watched-inbox.ts";
 
 export interface WaitDeps extends Deps, Pick<OpenerDeps, "extract"> {
   listeners: Pick<Listeners, "open">;
@@ -29,85 +31,90 @@ export interface MailWaits {
   stop(): void;
 }
 
+/** Thousands of them are open at a time: all that is held of one is this, and functions are shared. */
+interface Wait extends Watcher {
+  readonly look: MailLook;
+  readonly signal: AbortSignal;
+  readonly onAbort: () => void;
+  readonly answer: (result: WaitResult | Promise<never>) => void;
+  /** Gives its place among the listeners back. */
+  readonly giveBack: () => void;
+}
+
 export function mailWaits(deps: WaitDeps): MailWaits {
-  const watch = inboxWatch(deps);
-  const looking = { db: deps.db.api, open: messageOpener({ db: deps.db.api, extract: deps.extract }) };
-  const underWay = new Set<(how: WaitEnd) => void>();
+  const looks = mailLooks({ db: deps.db.api, open: messageOpener({ db: deps.db.api, extract: deps.extract }) });
+  const underWay = deadlines<Wait>((one) => end(one, "timeout"));
   let isStopping = false;
 
+  const watch = inboxWatch<Wait>(deps, {
+    async begin(one) {
+      const place = await looks.begin(one.look);
+      endIfFound(one);
+      return place;
+    },
+    async take(one, mails) {
+      await looks.through(one.look, mails);
+      endIfFound(one);
+    },
+    fail(one, error) {
+      leave(one);
+      one.answer(Promise.reject(error));
+    },
+  });
+
   async function wait(request: WaitRequest): Promise<WaitResult> {
-    const look = mailLook(looking, request);
+    const look = newLook(request);
     const isQuick = request.timeoutMs === 0 || isStopping;
     // Before anything waits, and before a place is taken: an inbox that is not there is told as one that never was.
-    await look.findPlace().catch((error) => {
+    await looks.findPlace(look).catch((error) => {
       if (isQuick || !(error instanceof DatabaseUnavailable)) throw error;
     });
     if (isQuick) {
-      const place = await look.begin();
-      const message = look.found();
-      return message === undefined ? { end: "timeout", place } : { end: "found", message, place };
+      const place = await looks.begin(look);
+      return look.message === undefined ? { end: "timeout", place } : { end: "found", message: look.message, place };
     }
-    const close = deps.listeners.open("wait", request.accountId);
-    try {
-      return await waitFor(look, request);
-    } finally {
-      close();
-    }
+    const giveBack = deps.listeners.open("wait", request.accountId);
+    return new Promise((answer) => begin({ request, look, answer, giveBack }));
   }
 
-  function waitFor(look: MailLook, { inboxId, timeoutMs, signal }: WaitRequest): Promise<WaitResult> {
-    const { promise, resolve, reject } = Promise.withResolvers<WaitResult>();
-    const end = (how: WaitEnd) => {
-      leave();
-      const message = look.found();
-      const place = look.place();
-      const isBlind = how === "timeout" ? !look.hasLooked() : place === undefined;
-      // Whatever ends it: once there is a mail its place is behind it, so to answer without it would be to lose it.
-      if (message !== undefined) resolve({ end: "found", message, place: place ?? 0 });
-      else if (isBlind && how !== "gone") reject(new DatabaseUnavailable("the inbox could not be read in time"));
-      else resolve({ end: how, place: place ?? 0 });
-    };
-    const endIfFound = () => {
-      if (look.found() !== undefined) end("timeout");
-    };
-    const onAbort = () => end("gone");
-    const timer = setTimeout(() => end("timeout"), timeoutMs);
+  function begin({ request, ...own }: Pick<Wait, "look" | "answer" | "giveBack"> & { request: WaitRequest }): void {
+    const { inboxId, signal, timeoutMs } = request;
+    const onAbort = () => end(one, "gone");
+    const one: Wait = { ...own, inboxId, signal, onAbort, seen: undefined, isBeginning: false };
+    underWay.add(one, timeoutMs);
     signal.addEventListener("abort", onAbort, { once: true });
-    underWay.add(end);
-    const unwatch = watch.watch({
-      inboxId,
-      async begin() {
-        const place = await look.begin();
-        endIfFound();
-        return place;
-      },
-      async take(mails) {
-        await look.through(mails);
-        endIfFound();
-      },
-      fail(error) {
-        leave();
-        reject(error);
-      },
-    });
-
-    function leave(): void {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", onAbort);
-      underWay.delete(end);
-      unwatch();
-    }
-
+    watch.watch(one);
     if (signal.aborted) onAbort();
-    else if (isStopping) end("stopping");
-    return promise;
+    else if (isStopping) end(one, "stopping");
+  }
+
+  function end(one: Wait, how: WaitEnd): void {
+    leave(one);
+    const { message, place, hasLooked } = one.look;
+    const isBlind = how === "timeout" ? !hasLooked : place === undefined;
+    // Whatever ends it: once there is a mail its place is behind it, so to answer without it would be to lose it.
+    if (message !== undefined) one.answer({ end: "found", message, place: place ?? 0 });
+    else if (isBlind && how !== "gone")
+      one.answer(Promise.reject(new DatabaseUnavailable("the inbox could not be read in time")));
+    else one.answer({ end: how, place: place ?? 0 });
+  }
+
+  function endIfFound(one: Wait): void {
+    if (one.look.message !== undefined) end(one, "timeout");
+  }
+
+  function leave(one: Wait): void {
+    underWay.remove(one);
+    one.signal.removeEventListener("abort", one.onAbort);
+    watch.unwatch(one);
+    one.giveBack();
   }
 
   return {
     wait,
     stop() {
       isStopping = true;
-      for (const end of [...underWay]) end("stopping");
+      for (const one of underWay.all()) end(one, "stopping");
     },
   };
 }

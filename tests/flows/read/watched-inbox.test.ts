@@ -1,11 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { DatabaseUnavailable } from "../../../src/database/db.ts";
-import { type WatchedInbox, type Watcher, watchedInbox } from "../../../src/flows/read/watched-inbox.ts";
+import { inboxWatching, type Watcher } from "../../../src/flows/read/watched-inbox.ts";
 import type { NumberedMail } from "../../../src/store/mail/waits.ts";
 import { migrate } from "../../../src/store/migrate.ts";
 import { type EngineUnderTest, enginesHere, openEngine } from "../../support/engines.ts";
 import { outboxWorld } from "../../support/outbox-world.ts";
 import { until } from "../../support/until.ts";
+
+interface TestWatcher extends Watcher {
+  begin(): Promise<number>;
+  take(mails: readonly NumberedMail[]): Promise<void>;
+  fail(error: unknown): void;
+}
 
 describe.each(enginesHere())("An inbox that is waited for (%s)", (engine) => {
   let under: EngineUnderTest;
@@ -22,10 +28,10 @@ describe.each(enginesHere())("An inbox that is waited for (%s)", (engine) => {
     const given: string[] = [];
     const begin = Promise.withResolvers<void>();
     const failures: unknown[] = [];
-    const own: Watcher = {
-      inboxId,
+    const own: TestWatcher = {
+      ...{ inboxId, seen: undefined, isBeginning: false },
       begin: () => begin.promise.then(() => seen),
-      async take(mails: readonly NumberedMail[]) {
+      async take(mails) {
         given.push(...mails.map(({ subject }) => subject));
       },
       fail: (error) => void failures.push(error),
@@ -33,15 +39,27 @@ describe.each(enginesHere())("An inbox that is waited for (%s)", (engine) => {
     return { own, given, failures, goOn: begin.resolve };
   }
 
-  async function watched(): Promise<{ inbox: WatchedInbox; mail: (subject: string) => Promise<void>; id: string }> {
+  async function watched() {
     const made = await world.newInbox();
-    const inbox = watchedInbox(under.db.api, world.deps.news, made.id);
-    return { inbox, id: made.id, mail: (subject) => world.receive(made, { subject }) };
+    const watching = inboxWatching<TestWatcher>(under.db.api, world.deps.news, {
+      begin: (one) => one.begin(),
+      take: (one, mails) => one.take(mails),
+      fail: (one, error) => one.fail(error),
+    });
+    const inbox = watching.open(made.id);
+    return {
+      id: made.id,
+      mail: (subject: string) => world.receive(made, { subject }),
+      add: (one: TestWatcher) => watching.add(inbox, one),
+      remove: (one: TestWatcher) => watching.remove(inbox, one),
+      read: () => watching.read(inbox),
+      close: inbox.close,
+    };
   }
 
   // Nobody looks each second here: what is not given by the news is not given at all.
   test("gives mail that comes while somebody begins, and nothing that was seen by then", async () => {
-    const { inbox, mail, id } = await watched();
+    const { mail, id, ...inbox } = await watched();
     await mail("Seen");
     const one = watcher(id, 1);
     inbox.add(one.own);
@@ -55,7 +73,7 @@ describe.each(enginesHere())("An inbox that is waited for (%s)", (engine) => {
   });
 
   test("gives each who waits all that it has not seen, in order, also more than one reading has", async () => {
-    const { inbox, mail, id } = await watched();
+    const { mail, id, ...inbox } = await watched();
     const [early, late] = [watcher(id, 0), watcher(id, 250)];
     for (const one of [early, late]) {
       inbox.add(one.own);
@@ -70,7 +88,7 @@ describe.each(enginesHere())("An inbox that is waited for (%s)", (engine) => {
   });
 
   test("gives nothing more to who has left, and the same again to whom it could not be given", async () => {
-    const { inbox, mail, id } = await watched();
+    const { mail, id, ...inbox } = await watched();
     const [gone, unlucky] = [watcher(id, 0), watcher(id, 0)];
     let isUnlucky = true;
     const take = unlucky.own.take;
@@ -79,12 +97,12 @@ describe.each(enginesHere())("An inbox that is waited for (%s)", (engine) => {
       isUnlucky = false;
       return Promise.reject(new DatabaseUnavailable("away"));
     };
-    const leave = inbox.add(gone.own);
+    inbox.add(gone.own);
     inbox.add(unlucky.own);
     for (const one of [gone, unlucky]) one.goOn();
     await mail("One");
     await until(() => gone.given.length === 1);
-    leave();
+    inbox.remove(gone.own);
     await mail("Two");
     await until(() => unlucky.given.length === 2);
     expect([gone.given, unlucky.given, unlucky.failures]).toEqual([["One"], ["One", "Two"], []]);

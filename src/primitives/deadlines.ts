@@ -1,0 +1,59 @@
+/** Things that end at some time, thousands of them by one timer, since a timer each costs memory. */
+export interface Deadlines<One> {
+  /** It is told of after so long, or a little later, and never before. */
+  add(one: One, afterMs: number): void;
+  remove(one: One): void;
+  /** All whose time is not over yet. */
+  all(): One[];
+}
+
+/** What ends within so long of each other ends together. */
+const slotMs = 20;
+
+export function deadlines<One>(onEnd: (one: One) => void, nowMs = () => performance.now()): Deadlines<One> {
+  const slotOf = new Map<One, number>();
+  const slots = new Map<number, Set<One>>();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let next = Number.POSITIVE_INFINITY;
+
+  function arm(): void {
+    clearTimeout(timer);
+    next = Number.POSITIVE_INFINITY;
+    for (const slot of slots.keys()) if (slot < next) next = slot;
+    timer = slots.size === 0 ? undefined : setTimeout(endThoseDue, next * slotMs - nowMs());
+  }
+
+  function endThoseDue(): void {
+    const now = nowMs();
+    const due = [...slots].filter(([slot]) => slot * slotMs <= now).sort(([one], [other]) => one - other);
+    for (const [slot, all] of due) {
+      slots.delete(slot);
+      for (const one of all) slotOf.delete(one);
+    }
+    arm();
+    for (const [, all] of due) for (const one of all) onEnd(one);
+  }
+
+  return {
+    add(one, afterMs) {
+      const slot = Math.ceil((nowMs() + afterMs) / slotMs);
+      const others = slots.get(slot);
+      if (others === undefined) slots.set(slot, new Set([one]));
+      else others.add(one);
+      slotOf.set(one, slot);
+      if (slot < next) arm();
+    },
+    remove(one) {
+      const slot = slotOf.get(one);
+      if (slot === undefined) return;
+      slotOf.delete(one);
+      const others = slots.get(slot);
+      others?.delete(one);
+      if (others?.size !== 0) return;
+      slots.delete(slot);
+      // A timer that finds nothing does no harm, but it would keep a process that has nothing else to do.
+      if (slots.size === 0) arm();
+    },
+    all: () => [...slotOf.keys()],
+  };
+}
