@@ -95,7 +95,7 @@ export function writtenMemories(write: WriteEvents, budget: WrittenBudget, nowMs
     function keep(key: string, event: Kept["event"]): void {
       const before = kept.get(key);
       if (before !== undefined) forget(key, before);
-      const bytes = event instanceof Promise ? 0 : 100 + (event === "gone" ? 0 : event.json.length * bytesOfCharacter);
+      const bytes = event instanceof Promise ? 0 : bytesOf(event);
       kept.set(key, { event, bytes, atMs: nowMs() });
       account.bytes += bytes;
       bytesInAll += bytes;
@@ -121,8 +121,12 @@ export function writtenMemories(write: WriteEvents, budget: WrittenBudget, nowMs
         const keys = ids.map((id) => keyOf(id, include));
         const writing = write(ids, include).then(
           (written) => {
+            let bytes = 0;
             for (const [at, key] of keys.entries()) {
-              if (at < written.length) keep(key, written[at] ?? "gone");
+              const event = written[at] ?? "gone";
+              bytes += bytesOf(event);
+              // Whoever asked needs the first of them first: were all kept, the last would push it out, and it would be written for ever.
+              if (at < written.length && (at === 0 || bytes <= budget.accountBytes / 2)) keep(key, event);
               else kept.delete(key);
             }
             shrink();
@@ -153,6 +157,10 @@ interface Kept {
 
 /** As text and as a frame. */
 const bytesOfCharacter = 2;
+
+function bytesOf(event: WrittenEvent | "gone"): number {
+  return 100 + (event === "gone" ? 0 : event.json.length * bytesOfCharacter);
+}
 
 function keyOf(id: string, include: readonly IncludeWord[]): string {
   return `${id} ${include.join(",")}`;
