@@ -30,8 +30,11 @@ export interface FollowDeps extends Pick<Deps, "db"> {
 
 /** As many are written by one statement. */
 const writtenTogether = 50;
-const lookedAt = 1_000;
-const toldOfPage = 200;
+/**
+ * A page of the log is small, since what is in memory while rubbish is collected counts as old, and lies there until much of it has
+ * gathered: pages of a thousand events are 50 MB in a long replay. Only where few of them are wanted a page is larger.
+ */
+const lookedAt = { least: 200, most: 1_000 };
 
 /**
  * Reads the ring of the feed where it has all that lies behind its place, and the log itself until then. Both go by places alone, so there
@@ -43,6 +46,7 @@ export function follower(deps: FollowDeps, feed: EventFeed, from: LogPlace, firs
   /** Of the next event in the ring, where it stands there. */
   let number: number | undefined;
   let page: LogPage | undefined;
+  let lookAt = lookedAt.least;
 
   function next(): WrittenEvent | Promise<unknown> | undefined {
     for (;;) {
@@ -85,9 +89,11 @@ export function follower(deps: FollowDeps, feed: EventFeed, from: LogPlace, firs
     const from = place;
     const giveBack = await deps.turns.take();
     try {
-      const read = await readLog(deps.db.api, feed, from);
+      const { events, end } = await readLog(deps.db.api, feed, from, lookAt);
       if (asked !== wanted || from !== place) return giveBack();
-      page = { ...read, events: read.events.filter((event) => wants(asked, event)), taken: 0, written: [], giveBack };
+      const found = events.filter((event) => wants(asked, event));
+      page = { events: found, end, taken: 0, written: [], giveBack };
+      lookAt = found.length < events.length / 4 ? lookedAt.most : lookedAt.least;
     } catch (error) {
       giveBack();
       throw error;
@@ -109,7 +115,7 @@ export function follower(deps: FollowDeps, feed: EventFeed, from: LogPlace, firs
   }
 
   async function writePage(own: LogPage): Promise<void> {
-    const ids = own.events.slice(own.taken, own.taken + toldOfPage).map(({ id }) => id);
+    const ids = own.events.slice(own.taken, own.taken + writtenTogether).map(({ id }) => id);
     own.written = await deps.write(ids, wanted.include);
   }
 
@@ -147,12 +153,13 @@ async function readLog(
   db: Db,
   { accountId, ring }: EventFeed,
   from: LogPlace,
+  limit: number,
 ): Promise<Pick<LogPage, "events" | "end">> {
   // The log is complete up to where the ring begins, so where it has no more that is where the ring takes over.
   const { floor } = ring;
-  const { events } = await listFeedNews(db, [{ accountId, ...from }], lookedAt);
+  const { events } = await listFeedNews(db, [{ accountId, ...from }], limit);
   const last = laterPlace(events.at(-1) ?? from, from);
-  return { events, end: events.length < lookedAt ? laterPlace(last, floor) : last };
+  return { events, end: events.length < limit ? laterPlace(last, floor) : last };
 }
 
 /** Events of the log that are wanted, of which the next few are written. */
