@@ -13,6 +13,7 @@ import { type ServiceProcess, startServiceProcess } from "./support/service.ts";
 
 const mails = Number(process.env.MAILS ?? 300);
 const waits = Number(process.env.WAITS ?? 5_000);
+const metricsToken = "token-of-the-metrics-in-benchmarks";
 const idleSeconds = Number(process.env.SECONDS ?? 10);
 
 interface Inbox {
@@ -21,7 +22,12 @@ interface Inbox {
 }
 
 const database = await startDatabase();
-const environment = { ...database.environment, LISTENERS_PER_ACCOUNT: "100000", LISTENERS_PER_PROCESS: "100000" };
+const environment = {
+  ...database.environment,
+  LISTENERS_PER_ACCOUNT: "100000",
+  LISTENERS_PER_PROCESS: "100000",
+  METRICS_TOKEN: metricsToken,
+};
 try {
   await using service = await startServiceProcess(environment);
   await measureWaking(service);
@@ -103,7 +109,11 @@ async function measureIdle(service: ServiceProcess): Promise<void> {
   const connections = await waitsOn(service, inboxes);
   await untilAtRest(pids);
   const [waitingCpu, waitingMb] = [await cpuOver(service.pid), residentMb(service.pid)];
-  for (const connection of connections) connection.end();
+  const leftMs = await leave(service, connections);
+  const again = await waitsOn(service, inboxes);
+  await untilAtRest(pids);
+  const againMb = residentMb(service.pid);
+  await leave(service, again);
   report({
     what: `${inboxes.length} waits on as many inboxes, no mail: CPU of the process${onEngine}`,
     value: waitingCpu - restCpu,
@@ -118,6 +128,28 @@ async function measureIdle(service: ServiceProcess): Promise<void> {
     target: { value: { atMost: 12 } },
     note: `${restMb.toFixed(0)} MB before, ${waitingMb.toFixed(0)} MB while they wait`,
   });
+  report({
+    what: `${inboxes.length} waits whose clients leave, until none is left${onEngine}`,
+    value: leftMs,
+    unit: "ms",
+    target: { value: { atMost: 1_000 } },
+    note: `${(againMb - waitingMb).toFixed(0)} MB more when as many wait again`,
+  });
+}
+
+/** How long it takes until the service holds none of them any more. */
+async function leave(service: ServiceProcess, connections: readonly { end(): void }[]): Promise<number> {
+  const startedMs = performance.now();
+  for (const connection of connections) connection.end();
+  while ((await openWaits(service)) > 0) await Bun.sleep(10);
+  return performance.now() - startedMs;
+}
+
+async function openWaits({ apiUrl }: ServiceProcess): Promise<number> {
+  const response = await fetch(`${apiUrl}/metrics`, { headers: { authorization: `Bearer ${metricsToken}` } });
+  const count = /^inboxd_listeners\{kind="wait"\} (\d+)$/m.exec(await response.text())?.[1];
+  if (count === undefined) throw new Error("The metrics do not say how many wait");
+  return Number(count);
 }
 
 /** Over connections by hand, since Bun's own client has 256 of them at most. */
