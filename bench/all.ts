@@ -27,6 +27,7 @@ const sendingQuick = { SECONDS: "0.5", MAILS: "200", INBOXES: "8" };
 const readingQuick = { SECONDS: "0.2", SIZES: "1000,2000" };
 const webhooksQuick = { EVENTS: "500", OLD_DELIVERIES: "1000" };
 const waitsQuick = { MAILS: "20", WAITS: "200", SECONDS: "2" };
+const streamsQuick = { EVENTS: "5000", LISTENERS: "200" };
 const embedded = { DATABASE: "embedded" };
 
 const benchmarks: readonly Benchmark[] = [
@@ -61,7 +62,14 @@ const benchmarks: readonly Benchmark[] = [
     environment: embedded,
     quick: webhooksQuick,
   },
-  { name: "streams", title: "Streams, Postgres", command: ["streams.ts"], quick: { EVENTS: "5000", LISTENERS: "200" } },
+  { name: "streams", title: "Streams, Postgres", command: ["streams.ts"], quick: streamsQuick },
+  {
+    name: "streams/embedded",
+    title: "Streams, embedded database",
+    command: ["streams.ts"],
+    environment: embedded,
+    quick: streamsQuick,
+  },
   { name: "reading", title: "Lists and search, Postgres", command: ["reading.ts"], quick: readingQuick },
   {
     name: "reading/embedded",

@@ -11,7 +11,7 @@ import { deliver } from "../tests/support/world.ts";
 import { engine, onEngine, startDatabase } from "./support/database.ts";
 import { median } from "./support/load.ts";
 import { forgetPeak, peakMb, residentMb, untilAtRest } from "./support/process-usage.ts";
-import { report } from "./support/report.ts";
+import { report, reportSkipped } from "./support/report.ts";
 import { seedInbox } from "./support/seed.ts";
 import { startServiceProcess } from "./support/service.ts";
 
@@ -110,6 +110,9 @@ async function main(): Promise<void> {
   }
 
   async function broadcast(): Promise<void> {
+    const what = `one event to ${listeners} streams, from its commit to the last of them${onEngine}`;
+    // There the streams are told before the sender has read its 250, from which this is counted.
+    if (engine === "embedded") return reportSkipped(what, "all of them have it before the mail's 250 is read");
     const { id, address } = await newInbox();
     const bare = Bun.spawn([process.execPath, import.meta.path, "bare"], { stdout: "pipe", stderr: "inherit" });
     const bareUrl = new TextDecoder().decode((await bare.stdout.getReader().read()).value).trim();
@@ -138,7 +141,7 @@ async function main(): Promise<void> {
       bare.kill();
     }
     report({
-      what: `one event to ${listeners} streams, from its commit to the last of them${onEngine}`,
+      what,
       value: (listeners * 1_000) / median(ours),
       unit: "streams/s",
       beside: [{ name: "a bare Bun broadcast of the same bytes", value: (listeners * 1_000) / median(theirs) }],
