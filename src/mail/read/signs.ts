@@ -1,4 +1,5 @@
 import { type MailSigns, type SignName, signFields } from "../../domain/automated.ts";
+import { cleanText } from "../../standards/text.ts";
 import { parameterOf, parseStructured, type StructuredValue } from "./structured.ts";
 
 /** Those of a head that is being read: of a field that comes twice the first counts. */
@@ -16,7 +17,7 @@ const mostOfSign = 512;
 /** Takes down a field of the head, unfolded, one byte a character. An empty one says nothing. */
 export function noteSign(signs: NotedSigns, name: SignName, value: string): void {
   if (signs[name] !== undefined) return;
-  const said = parseStructured(value.slice(0, mostOfSign)).value;
+  const said = cleanText(parseStructured(value.slice(0, mostOfSign)).value);
   if (said !== "") signs[name] = said;
 }
 
@@ -25,5 +26,5 @@ export function withReportType(signs: MailSigns, type: StructuredValue | undefin
   const reportType = type?.value === "multipart/report" ? parameterOf(type, "report-type") : undefined;
   return reportType === undefined
     ? signs
-    : { ...signs, "report-type": reportType.trim().toLowerCase().slice(0, mostOfSign) };
+    : { ...signs, "report-type": cleanText(reportType.trim().toLowerCase().slice(0, mostOfSign)) };
 }
