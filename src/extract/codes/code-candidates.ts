@@ -12,7 +12,7 @@ export interface Candidate {
 }
 
 /** No mail has more numbers and speaks of a code in a way that is found. */
-const mostCandidates = 500;
+const mostCandidates = 250;
 
 /** In order of their places. */
 export function candidatesIn(shape: string): Candidate[] {
