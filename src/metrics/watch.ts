@@ -1,6 +1,5 @@
 import { DatabaseUnavailable } from "../database/db.ts";
 import type { SendRequest, SendResult } from "../domain/send/send.ts";
-import type { MailWaits } from "../flows/read/wait-for-mail.ts";
 import type { MailDoor } from "../flows/receive/accept-mail.ts";
 import type { RequestObserver } from "../http/shell/timed-app.ts";
 import type { Relay } from "../relay/relay.ts";
@@ -10,9 +9,12 @@ import type { RelaySettlement } from "../store/send/relaying.ts";
 import type { WebhookClient, WebhookReply } from "../webhook/client.ts";
 import type { WorkerObserver } from "../workers/scheduler.ts";
 import { countingAutomated, type Receive } from "./automated-mail.ts";
+import { networkBounds, quickBounds } from "./bounds.ts";
 import type { Histogram, Registry } from "./registry.ts";
+import { classOf, requestObserver } from "./requests.ts";
 import { type StreamObserver, streamObserver } from "./streams.ts";
 import { type ToolCallObserver, toolCallObserver } from "./tool-calls.ts";
+import { type WatchWait, watchedWait } from "./waits.ts";
 
 type Accept = MailDoor["accept"];
 type SendEmail = (request: SendRequest) => Promise<SendResult>;
@@ -29,7 +31,7 @@ export interface Watch {
   smtp: SmtpObserver;
   workers: WorkerObserver;
   streams: StreamObserver;
-  wait(wait: MailWaits["wait"], now: () => Date): MailWaits["wait"];
+  wait: WatchWait;
   /** Undefined: don't count. */
   toolCall: ToolCallObserver | undefined;
   /** Undefined: don't measure. */
@@ -50,10 +52,6 @@ export const unwatched: Watch = {
   toolCall: undefined,
   request: undefined,
 };
-
-/** Seconds; from what memory takes to what nobody waits for. */
-const quickBounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-const networkBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 
 export function watch(metrics: Registry): Watch {
   return {
@@ -276,66 +274,6 @@ function outcomeOfDelivery({ logged, dueAt }: DeliverySettlement) {
   if (dueAt !== null) return "put_off";
   if (logged === null) return "dropped";
   return logged.error === null ? "delivered" : "given_up";
-}
-
-function watchedWait(metrics: Registry): Watch["wait"] {
-  const ends = metrics.counter(
-    "inboxd_waits_total",
-    "Waits for mail that ended: found, timeout (the service stopped counts too), gone (nobody waited any more)",
-    ["outcome"],
-  );
-  const outcomes = {
-    found: ends({ outcome: "found" }),
-    timeout: ends({ outcome: "timeout" }),
-    gone: ends({ outcome: "gone" }),
-  };
-  const woke = metrics.histogram(
-    "inboxd_wait_wake_seconds",
-    "From a mail to the answer of who was waiting for it",
-    quickBounds,
-    [],
-  )({});
-  return (wait, now) => async (request) => {
-    const beganAt = now().toISOString();
-    const result = await wait(request);
-    outcomes[result.end === "stopping" ? "timeout" : result.end].add();
-    // What was there before is no measure of how soon a mail is told.
-    if (result.end === "found" && result.message.createdAt > beganAt) {
-      woke.observe(Math.max(0, now().getTime() - Date.parse(result.message.createdAt)) / 1000);
-    }
-    return result;
-  };
-}
-
-function requestObserver(metrics: Registry): RequestObserver {
-  const requests = metrics.counter("inboxd_http_requests_total", "Requests that were answered", [
-    "method",
-    "route",
-    "status",
-  ]);
-  const seconds = metrics.histogram(
-    "inboxd_http_request_seconds",
-    "From a request to the beginning of its answer; a send waits for its first attempt",
-    quickBounds,
-    ["method", "route"],
-  );
-  // Labels are put together once for each combination, and not for each request.
-  const known = new Map<string, { count: () => void; took: Histogram }>();
-  return (method, route, status, tookSeconds) => {
-    const key = `${method} ${route} ${status}`;
-    let series = known.get(key);
-    if (series === undefined) {
-      const counter = requests({ method, route, status: classOf(status) });
-      series = { count: () => counter.add(), took: seconds({ method, route }) };
-      known.set(key, series);
-    }
-    series.count();
-    series.took.observe(tookSeconds);
-  };
-}
-
-function classOf(status: number): string {
-  return `${Math.trunc(status / 100)}xx`;
 }
 
 function observeSince(histogram: Histogram, startedMs: number): void {
