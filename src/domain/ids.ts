@@ -2,7 +2,20 @@
  * Ids are a prefix that tells the kind and 26 base-32 characters of a UUIDv7: sortable by time, so that
  * the newest rows lie together in every index. The time of an id is the time of its row.
  */
-export type IdKind = "acc" | "inb" | "msg" | "thr" | "evt" | "key" | "att" | "out" | "src" | "whk";
+export type IdKind =
+  | "acc"
+  | "inb"
+  | "msg"
+  | "thr"
+  | "evt"
+  | "key"
+  | "att"
+  | "out"
+  | "src"
+  | "whk"
+  | "upl"
+  | "rep"
+  | "sup";
 
 /** Crockford's alphabet in lower case: in ASCII order, so that text order is time order. */
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";

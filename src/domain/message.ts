@@ -47,7 +47,8 @@ export interface OutgoingMail {
   messageId: string;
   date: Date;
   from: Mailbox;
-  to: string;
+  to: readonly Mailbox[];
+  cc: readonly Mailbox[];
   replyTo: string | undefined;
   subject: string;
   bodyText: string;
@@ -56,4 +57,24 @@ export interface OutgoingMail {
   references: readonly string[];
   /** That a program wrote it, and why; undefined where nothing is said of that. */
   autoSubmitted: AutoSubmitted | undefined;
+  /** Further fields, behind ours. */
+  headers: readonly CustomHeader[];
+  attachments: readonly OutgoingAttachment[];
+}
+
+/** A field of the header as the caller gave it. */
+export interface CustomHeader {
+  name: string;
+  value: string;
+}
+
+/** A file that a mail bears. Its bytes lie in the store. */
+export interface OutgoingAttachment {
+  filename: string;
+  contentType: string;
+  inline: boolean;
+  contentId: string | undefined;
+  sizeBytes: number;
+  sourceId: string;
+  part: number;
 }

@@ -1,3 +1,5 @@
+import type { BounceType } from "./reports/kept-delivery.ts";
+
 /** What one attempt to relay a mail came to (contract §5.6). A value, never an exception. */
 export type RelayOutcome =
   /** 2xx to the final dot: the mail is now the next server's charge (RFC 5321 §6.1). */
@@ -18,3 +20,13 @@ export interface Failure {
   /** One clean line of at most 500 characters. */
   message: string;
 }
+
+/** As a row keeps it. Older rows have no reason: the code tells it. */
+export interface StoredFailure extends Failure {
+  reason?: FailureReason;
+  /** Of a refusal at once, by the table that bounces go by; or that the recipient is suppressed. */
+  type?: BounceType | "suppressed";
+}
+
+export const failureReasons = ["refused", "timed_out", "suppressed", "canceled"] as const;
+export type FailureReason = (typeof failureReasons)[number];

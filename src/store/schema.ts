@@ -13,12 +13,16 @@ import {
   smallint,
   text,
   timestamp,
+  uniqueIndex,
   uuid,
 } from "drizzle-orm/pg-core";
 import { type Automated, autoSubmittedValues } from "../domain/automated.ts";
 import type { EventData } from "../domain/events/event-data.ts";
 import { eventTypes } from "../domain/events/event-types.ts";
+import type { CustomHeader } from "../domain/message.ts";
+import type { StoredFailure } from "../domain/outcome.ts";
 import type { FoundRecipient, MailClient } from "../domain/receive/inbound-mail.ts";
+import type { Delivery } from "../domain/reports/kept-delivery.ts";
 
 /**
  * Ids compare by their bytes, whatever the database's language: their text order is their time order,
@@ -221,7 +225,7 @@ export const messages = pgTable(
     /** Outbound only: what References of the mail say. */
     referenceIds: text().array(),
     providerMessageId: text(),
-    failure: jsonb().$type<{ code: number | null; enhancedCode: string | null; message: string }>(),
+    failure: jsonb().$type<StoredFailure>(),
     /** Inbound only: the reverse-path of its SMTP transaction, "" for a bounce. Older mail has none. */
     envelopeFrom: text(),
     /** True where the mail was not read whole: the raw source has all of it. */
@@ -230,6 +234,18 @@ export const messages = pgTable(
     automated: jsonb().$type<Automated>(),
     /** Outbound only: what the mail says of itself in Auto-Submitted. */
     autoSubmitted: text({ enum: autoSubmittedValues }),
+    /** The addresses of the To field. Null where there is the one of `toAddr`, and of older mail that came in. */
+    toAddrs: text().array(),
+    /** Outbound only: how many it goes to. Where they are several, or one has a name, `recipients` has a row for each. */
+    recipientCount: smallint().notNull().default(1),
+    /** Outbound only: the caller's own words on it, which the mail does not bear. */
+    metadata: jsonb().$type<Record<string, string>>(),
+    /** Outbound only: the fields that the caller asked for, in their order. */
+    headers: jsonb().$type<CustomHeader[]>(),
+    /** Outbound only: the message that it hands on. */
+    forwardOf: id(),
+    /** Outbound only: what came back about it since, the worst of its recipients'; null until something did. */
+    delivery: jsonb().$type<Delivery>(),
   },
   (table) => [
     index("messages_inbox_seq").on(table.inboxId, table.seq),
@@ -239,6 +255,123 @@ export const messages = pgTable(
     index("messages_sent_at").on(table.inboxId, table.createdAt).where(sql`${table.direction} = 'outbound'`),
     check("messages_direction", sql`${table.direction} in ('inbound', 'outbound')`),
     check("messages_status", sql`${table.status} in ('received', 'pending', 'sent', 'failed')`),
+  ],
+);
+
+/**
+ * Whom an outbound message goes to, each with what became of his copy. Of a message to one recipient without a name all of it
+ * stands in its own row.
+ */
+export const recipients = pgTable(
+  "recipients",
+  {
+    messageId: id().notNull(),
+    position: smallint().notNull(),
+    address: text().notNull(),
+    name: text(),
+    type: text({ enum: ["to", "cc", "bcc"] }).notNull(),
+    /** Which of the message's rows in the outbox he is of. */
+    destination: smallint().notNull(),
+    status: text({ enum: ["pending", "sent", "failed"] }).notNull(),
+    providerMessageId: text(),
+    failure: jsonb().$type<StoredFailure>(),
+    delivery: jsonb().$type<Delivery>(),
+  },
+  (table) => [primaryKey({ columns: [table.messageId, table.position] })],
+);
+
+/**
+ * Files that came before the mail that will bear them. The bytes are part 0 of a source; the row outlives them, so that a
+ * request that named it is known again.
+ */
+export const uploads = pgTable(
+  "uploads",
+  {
+    id: id().primaryKey(),
+    accountId: id().notNull(),
+    sourceId: id().notNull(),
+    filename: text().notNull(),
+    contentType: text().notNull(),
+    /** What is taken of the account's allowance: the declared length while it comes. */
+    sizeBytes: bigint({ mode: "number" }).notNull(),
+    /** SHA-256 in hex; null until it has come whole. */
+    digest: text(),
+    createdAt: instant().notNull(),
+    /** Null while it comes: such a row counts for nothing, and is swept when nobody finishes it. */
+    completedAt: instant(),
+    expiresAt: instant().notNull(),
+  },
+  (table) => [
+    index("uploads_account").on(table.accountId, table.expiresAt),
+    index("uploads_expires").on(table.expiresAt),
+  ],
+);
+
+/** What came back about messages that we sent. */
+export const reports = pgTable(
+  "reports",
+  {
+    id: id().primaryKey(),
+    accountId: id().notNull(),
+    inboxId: id().notNull(),
+    messageId: id().notNull(),
+    /** "" where it stands at the message: a unique key takes nulls for different. */
+    recipient: text().notNull(),
+    kind: text({ enum: ["delayed", "delivered", "bounced", "complained"] }).notNull(),
+    type: text({ enum: ["hard", "soft", "block", "unknown"] }),
+    code: smallint(),
+    enhancedCode: text(),
+    diagnostic: text(),
+    reportedRecipient: text(),
+    remoteMta: text(),
+    reportingMta: text(),
+    source: text({ enum: ["dsn", "arf", "relay"] }).notNull(),
+    proof: text({ enum: ["return_path", "message_id", "relay"] }).notNull(),
+    suppressed: boolean().notNull().default(false),
+    /** The raw report; gone with its message. */
+    sourceId: id(),
+    receivedAt: instant().notNull(),
+  },
+  (table) => [uniqueIndex("reports_message").on(table.messageId, table.recipient, table.kind)],
+);
+
+/** Addresses that nothing is sent to. */
+export const suppressions = pgTable(
+  "suppressions",
+  {
+    id: id().primaryKey(),
+    accountId: id().notNull(),
+    /** Lower case, with A-labels. */
+    address: text().notNull(),
+    /** "" for the whole account: a unique key takes nulls for different. */
+    inboxId: id().notNull(),
+    reason: text({ enum: ["bounce", "complaint", "unsubscribe", "manual"] }).notNull(),
+    detail: text(),
+    messageId: id(),
+    createdAt: instant().notNull(),
+    expiresAt: instant(),
+  },
+  (table) => [
+    uniqueIndex("suppressions_address").on(table.accountId, table.address, table.inboxId),
+    index("suppressions_account").on(table.accountId, table.id),
+    index("suppressions_expires").on(table.expiresAt).where(sql`${table.expiresAt} is not null`),
+  ],
+);
+
+/** Further Message-IDs under which others know a message of ours, since a relay gave it another one. */
+export const messageNames = pgTable(
+  "message_names",
+  {
+    nameHash: uuid().notNull(),
+    messageId: id().notNull(),
+    inboxId: id().notNull(),
+    threadId: id().notNull(),
+    /** Bare. */
+    name: text().notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.nameHash, table.messageId] }),
+    index("message_names_message").on(table.messageId),
   ],
 );
 
@@ -433,10 +566,16 @@ export const deliveries = pgTable(
 export const outbox = pgTable(
   "outbox",
   {
-    /** The message to relay, the source to parse, or the promise to deliver an event: the event's own id at the default endpoint. */
+    /**
+     * The message to relay (`<message>.<n>` for one of several destinations), the source to parse, or the promise to deliver an
+     * event: the event's own id at the default endpoint.
+     */
     subjectId: id().primaryKey(),
-    /** `endpoint`: deliveries that an older inboxd could not carry out whole, and does not claim. */
-    kind: text({ enum: ["relay", "webhook", "parse", "endpoint"] }).notNull(),
+    /**
+     * What an older inboxd could not carry out whole is of a kind that it does not claim: deliveries to an `endpoint`, and mail to
+     * one `destination` of several, or with names, attachments or further fields.
+     */
+    kind: text({ enum: ["relay", "webhook", "parse", "endpoint", "destination"] }).notNull(),
     accountId: id().notNull(),
     /** What belongs to no inbox stands in line under its account's id. */
     inboxId: id().notNull(),
@@ -461,6 +600,8 @@ export const outbox = pgTable(
     eventId: id(),
     /** Null: the account's default endpoint. */
     endpointId: id(),
+    /** An attempt ended without an answer after the content had gone out: the mail may have been sent. */
+    unsure: boolean().notNull().default(false),
   },
   (table) => [
     index("outbox_line")
@@ -469,7 +610,7 @@ export const outbox = pgTable(
     index("outbox_due").on(table.kind, table.dueAt).where(sql`${table.state} <> 'ready'`),
     index("outbox_waiting").on(table.kind, table.lane, table.createdAt).where(sql`${table.state} = 'waiting'`),
     index("outbox_running").on(table.inboxId, table.lane).where(sql`${table.state} = 'running'`),
-    check("outbox_kind", sql`${table.kind} in ('relay', 'webhook', 'parse', 'endpoint')`),
+    check("outbox_kind", sql`${table.kind} in ('relay', 'webhook', 'parse', 'endpoint', 'destination')`),
     check("outbox_state", sql`${table.state} in ('ready', 'running', 'waiting')`),
   ],
 );

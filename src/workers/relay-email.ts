@@ -10,7 +10,7 @@ import type { DkimSigner } from "../mail/write/dkim.ts";
 import type { Relay } from "../relay/relay.ts";
 import { splitAddress } from "../standards/address.ts";
 import type { ClaimedItem } from "../store/outbox/claims.ts";
-import { kinds } from "../store/outbox/kinds.ts";
+import type { Kind } from "../store/outbox/kinds.ts";
 import { claimReady, releaseItems } from "../store/outbox/outbox.ts";
 import {
   listRelayedMessages,
@@ -45,6 +45,7 @@ const leaseMs = 60_000;
 /** The job that takes an accepted message to its next server (contract §5.6). */
 export function relayEmailJob(
   deps: RelayEmailDeps,
+  kind: Kind,
   onRecovery: (lanes: string[]) => void,
 ): Job<RelayItem, ConcerningSettlement> {
   const { db, relay, mailDomain } = deps;
@@ -59,12 +60,12 @@ export function relayEmailJob(
     if (message?.status !== "pending") return { settlement: nothingToDo(deps, item), leaving: "unknown" };
     const mail = outgoingMail(message);
     const raw = composeMail(mail);
-    const outcome = isOwn(splitAddress(mail.to)?.domain ?? "")
-      ? await deliverHere(deps, mail, raw)
+    const outcome = isOwn(splitAddress(message.toAddr)?.domain ?? "")
+      ? await deliverHere(deps, mail, message.toAddr, raw)
       : await relay.send(
           {
             envelopeFrom: mail.from.address,
-            to: mail.to,
+            to: message.toAddr,
             // Signed as of the message's own date: each attempt sends the same bytes.
             raw: deps.signMail === undefined ? raw : await deps.signMail(raw, mail.date),
             smtpUtf8: needsSmtpUtf8(mail),
@@ -96,7 +97,7 @@ export function relayEmailJob(
     nextRelayAttemptAt(attempt, createdAt, now, deps.maxQueueHours, deps.relayRetrySeconds);
 
   return {
-    kind: kinds.relay,
+    kind,
     leaseMs,
     lanes: relayLanes({
       destinationOf: (lane) => (isOwn(lane) ? ownDomain : relay.destinationOf(`postmaster@${lane}`)),
@@ -153,7 +154,8 @@ function loggableFailure({ code, enhancedCode, message }: Failure) {
 /** By the same door as everybody's mail: what is for nobody here is refused as it would be there. */
 async function deliverHere(
   { door, log }: RelayEmailDeps,
-  { from, to }: OutgoingMail,
+  { from }: OutgoingMail,
+  to: string,
   raw: Uint8Array,
 ): Promise<RelayOutcome> {
   try {

@@ -41,10 +41,15 @@ export async function startWorkers(deps: WorkerDeps): Promise<Workers> {
   const [claimer = 0] = new Int32Array(Uint8Array.from(deps.randomBytes(4)).buffer);
   const context = { db: deps.db.work, now: deps.now, random: deps.random, log: deps.log, claimer };
   const { observe = {} } = deps;
-  const relay: OutboxWorker = outboxWorker(context, {
-    ...relayEmailJob(deps, (lanes) => relay.recover(lanes)),
-    settled: observe.relayed,
-  });
+  const mails = (kind: Kind) => {
+    const worker: OutboxWorker = outboxWorker(context, {
+      ...relayEmailJob(deps, kind, (lanes) => worker.recover(lanes)),
+      settled: observe.relayed,
+    });
+    return worker;
+  };
+  const relay = mails(kinds.relay);
+  const destination = mails(kinds.destination);
   // Both kinds share what is known of receivers, and the slots.
   const lanes = webhookLanes();
   const deliveries = (kind: Kind) =>
@@ -55,7 +60,7 @@ export async function startWorkers(deps: WorkerDeps): Promise<Workers> {
   const webhook = deliveries(kinds.webhook);
   const endpoint = deliveries(kinds.endpoint);
   const parse = outboxWorker(context, parseMailJob(deps));
-  const workers: Record<OutboxKind, OutboxWorker> = { relay, webhook, endpoint, parse };
+  const workers: Record<OutboxKind, OutboxWorker> = { relay, destination, webhook, endpoint, parse };
   const others = await notifier(deps, (kind) => workers[kind].wake());
 
   let stopping = false;

@@ -135,7 +135,8 @@ async function writeBySmtp({ smtp }: DemoServer, from: Inbox, to: Inbox, world: 
     messageId: `${world.randomBytes(16).toHex()}@demo.localhost`,
     date: world.now(),
     from: { address: from.address, name: "Ada" },
-    to: to.address,
+    to: [{ address: to.address }],
+    cc: [],
     subject: "Lunch?",
     bodyText: "Shall we have lunch on Thursday?",
     replyTo: undefined,
@@ -143,6 +144,8 @@ async function writeBySmtp({ smtp }: DemoServer, from: Inbox, to: Inbox, world: 
     inReplyTo: undefined,
     references: [],
     autoSubmitted: undefined,
+    headers: [],
+    attachments: [],
   });
   try {
     const outcome = await relay.send({ envelopeFrom: from.address, to: to.address, raw, smtpUtf8: false });

@@ -7,7 +7,8 @@ export function outgoingMail(message: Omit<RelayedMessage, "id" | "status">): Ou
     messageId: message.rfcMessageId,
     date: message.createdAt,
     from: { address: message.fromAddr, ...(message.fromName !== null && { name: message.fromName }) },
-    to: message.toAddr,
+    to: [{ address: message.toAddr }],
+    cc: [],
     replyTo: message.replyTo ?? undefined,
     subject: message.subject,
     bodyText: message.bodyText,
@@ -15,5 +16,7 @@ export function outgoingMail(message: Omit<RelayedMessage, "id" | "status">): Ou
     inReplyTo: message.inReplyTo ?? undefined,
     references: message.referenceIds ?? [],
     autoSubmitted: message.autoSubmitted ?? undefined,
+    headers: [],
+    attachments: [],
   };
 }

@@ -26,8 +26,9 @@ export function composeMail(mail: OutgoingMail): Uint8Array {
 }
 
 /** True when an address can't be written in ASCII (RFC 6531): a domain has its A-label, a local part has nothing. */
-export function needsSmtpUtf8({ from, to, replyTo }: OutgoingMail): boolean {
-  return [from.address, to, replyTo ?? ""].some((address) => notAscii.test(splitAddress(address)?.local ?? ""));
+export function needsSmtpUtf8({ from, to, cc, replyTo }: OutgoingMail): boolean {
+  const addresses = [from, ...to, ...cc].map(({ address }) => address);
+  return [...addresses, replyTo ?? ""].some((address) => notAscii.test(splitAddress(address)?.local ?? ""));
 }
 
 /** What mimetext adds is Content-Type, and Content-Transfer-Encoding where there is one body. */
@@ -36,7 +37,7 @@ function headerOf(mail: OutgoingMail): [name: string, value: string][] {
   const references = writableIds(mail.references);
   const fields: [name: string, tokens: readonly string[]][] = [
     ["From", mailboxTokens("From", mail.from)],
-    ["To", mailboxTokens("To", { address: mail.to })],
+    ["To", mailboxTokens("To", firstOf(mail.to))],
     ...(mail.replyTo === undefined ? [] : [field("Reply-To", mailboxTokens("Reply-To", { address: mail.replyTo }))]),
     ["Subject", unstructuredTokens(oneLine(mail.subject))],
     ["Message-ID", ownId(mail.messageId)],
@@ -53,6 +54,11 @@ function headerOf(mail: OutgoingMail): [name: string, value: string][] {
 /** The second asks programs that don't know the first not to answer. */
 function automaticFields(autoSubmitted: AutoSubmitted): [name: string, tokens: readonly string[]][] {
   return [field("Auto-Submitted", [autoSubmitted]), field("X-Auto-Response-Suppress", ["OOF,", "AutoReply"])];
+}
+
+function firstOf([first]: readonly Mailbox[]): Mailbox {
+  if (first === undefined) throw new Error("Cannot compose mail: it goes to nobody");
+  return first;
 }
 
 function field(name: string, tokens: readonly string[]): [name: string, tokens: readonly string[]] {

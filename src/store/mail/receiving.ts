@@ -178,8 +178,9 @@ export interface MailsWriting {
   bodiesOf?: string | undefined;
 }
 
-const { direction, status, bodyText, bodyHtml, referenceIds, providerMessageId, failure, autoSubmitted, ...ofInbound } =
-  getTableColumns(messages);
+const { direction, status, bodyText, bodyHtml, ...others } = getTableColumns(messages);
+const { referenceIds, providerMessageId, failure, autoSubmitted, recipientCount, ...rest } = others;
+const { metadata, headers, forwardOf, delivery, ...ofInbound } = rest;
 const inboundFields = Object.keys(ofInbound) as (keyof typeof ofInbound)[];
 const inboundMessages = recordsWith({
   ...ofInbound,

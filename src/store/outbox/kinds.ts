@@ -19,6 +19,8 @@ export type InboxOrder = "settled" | "begun" | "any";
 export const kinds = {
   /** Mail of one inbox in one lane goes out one by one: relays take mail over several connections in any order. */
   relay: { name: "relay", idPrefix: "msg_", inboxOrder: "settled", isLogged: false },
+  /** Mail too, that an older process would send wrongly (schema.ts). */
+  destination: { name: "destination", idPrefix: "msg_", inboxOrder: "settled", isLogged: false },
   webhook: { name: "webhook", idPrefix: "evt_", inboxOrder: "begun", isLogged: true },
   /** Deliveries too, of what an older process could not carry out whole (schema.ts). */
   endpoint: { name: "endpoint", idPrefix: "evt_", inboxOrder: "begun", isLogged: true },

@@ -11,7 +11,8 @@ const plain: OutgoingMail = {
   messageId: "0198@inbox.example",
   date: new Date("2026-03-03T14:05:06.789Z"),
   from: { name: "Ada", address: "ada@inbox.example" },
-  to: "jane@example.com",
+  to: [{ address: "jane@example.com" }],
+  cc: [],
   replyTo: undefined,
   subject: "Hello",
   bodyText: "Hi Jane,\n\nhow are you?\n",
@@ -19,6 +20,8 @@ const plain: OutgoingMail = {
   inReplyTo: undefined,
   references: [],
   autoSubmitted: undefined,
+  headers: [],
+  attachments: [],
 };
 
 describe("a mail on the wire", () => {
@@ -126,9 +129,9 @@ describe("a header field", () => {
       'From: "b@e.com>, x" <a@e.com>',
     ],
     ["encodes a name", { from: { name: "Zoë", address: "a@e.com" } }, "From: =?utf-8?Q?Zo=C3=AB?= <a@e.com>"],
-    ["has the A-label of a domain", { to: "a@bücher.example" }, "To: a@xn--bcher-kva.example"],
-    ["keeps the case of an address", { to: "A.b@E.com" }, "To: A.b@E.com"],
-    ["keeps a quoted local part", { to: '"a b"@e.com' }, 'To: "a b"@e.com'],
+    ["has the A-label of a domain", { to: [{ address: "a@bücher.example" }] }, "To: a@xn--bcher-kva.example"],
+    ["keeps the case of an address", { to: [{ address: "A.b@E.com" }] }, "To: A.b@E.com"],
+    ["keeps a quoted local part", { to: [{ address: '"a b"@e.com' }] }, 'To: "a b"@e.com'],
     [
       "leaves out ids that a header can't hold",
       { references: ["a@b", "c d@e", "é@b", "x<y@z", "", "f@g"] },
@@ -225,7 +228,9 @@ describe("nothing is injected", () => {
   ];
   test.each(poisons)("by %j in an address: that is refused", (poison) => {
     for (const address of addresses(poison)) {
-      expect(() => composeMail({ ...plain, to: address })).toThrow("Cannot compose mail: its To is not an address");
+      expect(() => composeMail({ ...plain, to: [{ address }] })).toThrow(
+        "Cannot compose mail: its To is not an address",
+      );
       expect(() => composeMail({ ...plain, replyTo: address })).toThrow(
         "Cannot compose mail: its Reply-To is not an address",
       );
@@ -252,13 +257,13 @@ describe("nothing is injected", () => {
     "a@b..c",
     `${"x".repeat(320)}@e.com`,
   ])("by what is not one address: %j", (address) => {
-    expect(() => composeMail({ ...plain, to: address })).toThrow("Cannot compose mail");
+    expect(() => composeMail({ ...plain, to: [{ address }] })).toThrow("Cannot compose mail");
   });
 });
 
 test("only a local part outside ASCII needs SMTPUTF8, and is then written as it is", () => {
-  expect(needsSmtpUtf8({ ...plain, to: "a@bücher.example", subject: "Grüße" })).toBe(false);
-  const mail = { ...plain, to: "jürgen@bücher.example" };
+  expect(needsSmtpUtf8({ ...plain, to: [{ address: "a@bücher.example" }], subject: "Grüße" })).toBe(false);
+  const mail = { ...plain, to: [{ address: "jürgen@bücher.example" }] };
   expect(needsSmtpUtf8(mail)).toBe(true);
   expect(wire(mail)).toContain("To: jürgen@xn--bcher-kva.example\r\n");
   expect(needsSmtpUtf8({ ...plain, replyTo: "jürgen@e.com" })).toBe(true);
@@ -304,7 +309,8 @@ const outgoing: fc.Arbitrary<OutgoingMail> = fc.record({
   messageId: id,
   date: fc.date({ min: new Date("1990-01-01"), max: new Date("2090-01-01"), noInvalidDate: true }),
   from: fc.record({ address, name: line }),
-  to: address,
+  to: fc.record({ address }).map((mailbox) => [mailbox]),
+  cc: fc.constant([]),
   replyTo: fc.option(address, { nil: undefined }),
   subject: line,
   bodyText: body,
@@ -312,6 +318,8 @@ const outgoing: fc.Arbitrary<OutgoingMail> = fc.record({
   inReplyTo: fc.option(id, { nil: undefined }),
   references: fc.oneof(fc.array(id, { maxLength: 5 }), fc.array(id, { minLength: 50, maxLength: 200 })),
   autoSubmitted: fc.constantFrom(undefined, "auto-generated", "auto-replied"),
+  headers: fc.constant([]),
+  attachments: fc.constant([]),
 });
 
 describe("any mail is read back with every value, from a clean wire", () => {
@@ -338,7 +346,7 @@ describe("any mail is read back with every value, from a clean wire", () => {
         }).toEqual({
           subject: oneLine(mail.subject),
           from: [mail.from.address, oneLine(mail.from.name ?? "")],
-          to: [mail.to],
+          to: mail.to.map((to) => to.address),
           replyTo: mail.replyTo,
           messageId: `<${mail.messageId}>`,
           inReplyTo: mail.inReplyTo === undefined ? undefined : `<${mail.inReplyTo}>`,
@@ -368,7 +376,7 @@ describe("any mail is read back with every value, from a clean wire", () => {
         subject: oneLine(mail.subject),
         fromName: oneLine(mail.from.name ?? ""),
         from: mail.from.address,
-        to: [mail.to],
+        to: mail.to.map((to) => to.address),
         replyTo: mail.replyTo ?? null,
         messageId: `<${mail.messageId}>`,
         inReplyTo: mail.inReplyTo === undefined ? null : `<${mail.inReplyTo}>`,

@@ -15,7 +15,8 @@ const mail: OutgoingMail = {
   messageId: "0198@inbox.example",
   date: now,
   from: { name: "Zoë à", address: "ada@inbox.example" },
-  to: "jane@example.com",
+  to: [{ address: "jane@example.com" }],
+  cc: [],
   replyTo: undefined,
   subject: "Grüße ".repeat(40),
   bodyText: "Hi  Jane, \n\n\t.\nhow are you?\n\n\n",
@@ -23,6 +24,8 @@ const mail: OutgoingMail = {
   inReplyTo: "b@e.com",
   references: Array.from({ length: 30 }, (_, index) => `reference-${index}@e.com`),
   autoSubmitted: undefined,
+  headers: [],
+  attachments: [],
 };
 
 const keys: readonly [says: string, privateKeyPem: string, algorithm: string][] = [
