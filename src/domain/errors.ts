@@ -41,6 +41,7 @@ export const statusOf = {
   idempotency_key_reused: 422,
   invalid_webhook_url: 422,
   webhook_limit_reached: 422,
+  no_recipient: 422,
   rate_limit_exceeded: 429,
   daily_limit_exceeded: 429,
   cold_outreach_limit: 429,

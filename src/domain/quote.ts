@@ -16,6 +16,11 @@ export function withTextQuote(body: string, previous: QuotedMessage): string {
 
 /** `On Tue, 3 Mar 2026 at 14:05 UTC, Jane Doe <jane@example.com> wrote:`, always one line. */
 export function attributionLine({ from, at }: QuotedMessage): string {
+  return `On ${instantInWords(at)}, ${personInWords(from)} wrote:`;
+}
+
+/** `Tue, 3 Mar 2026 at 14:05 UTC`. */
+export function instantInWords(at: Date): string {
   const [weekday, day, month, year] = [
     days[at.getUTCDay()],
     at.getUTCDate(),
@@ -23,7 +28,7 @@ export function attributionLine({ from, at }: QuotedMessage): string {
     at.getUTCFullYear(),
   ];
   const time = `${twoDigits(at.getUTCHours())}:${twoDigits(at.getUTCMinutes())}`;
-  return `On ${weekday}, ${day} ${month} ${year} at ${time} UTC, ${writer(from)} wrote:`;
+  return `${weekday}, ${day} ${month} ${year} at ${time} UTC`;
 }
 
 /** A quote over 100 KB is cut, in text and in HTML. */
@@ -43,6 +48,12 @@ export function replySubject(subject: string): string {
   return truncateCodePoints(/^re:/i.test(line) ? line : `Re: ${line}`.trimEnd(), maxSubjectLength);
 }
 
+/** The subject of a forward: `Fwd: ` once, also where another program has written its own `Fw: `. */
+export function forwardSubject(subject: string): string {
+  const line = oneLine(subject);
+  return truncateCodePoints(/^fwd?:/i.test(line) ? line : `Fwd: ${line}`.trimEnd(), maxSubjectLength);
+}
+
 const maxSubjectLength = 998;
 
 function textQuote(text: string): string {
@@ -59,9 +70,10 @@ const cutMark = "\n> [...]";
 /** All that some reader takes for the end of a line: text behind it must not stand outside the quote. */
 const lineBreak = /\r\n|[\r\n\v\f\x85\u2028\u2029]/;
 
-function writer(from: Mailbox | undefined): string {
-  const address = plainWords(from?.address ?? "").replaceAll(" ", "");
-  const name = truncateCodePoints(plainWords(from?.name ?? ""), maxNameLength);
+/** `Jane Doe <jane@example.com>`, always on one line; `someone` of whom nothing is known. */
+export function personInWords(person: Mailbox | undefined): string {
+  const address = plainWords(person?.address ?? "").replaceAll(" ", "");
+  const name = truncateCodePoints(plainWords(person?.name ?? ""), maxNameLength);
   if (address === "") return name === "" ? "someone" : name;
   return name === "" || name === address ? address : `${name} <${address}>`;
 }
@@ -72,13 +84,13 @@ const maxNameLength = 200;
  * Words that show nothing but themselves: no line breaks or controls, no marks that turn the direction of what follows
  * (`moc.live@…` read backwards) or that can't be seen, and no brackets, in which a name could show another address than the real one.
  */
-function plainWords(text: string): string {
+export function plainWords(text: string): string {
   return oneLine(text).replaceAll(tricks, "").replaceAll(/\s+/g, " ").trim();
 }
 
 const tricks = /[<>\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]/g;
 
-function withoutLastLineBreaks(text: string): string {
+export function withoutLastLineBreaks(text: string): string {
   let end = text.length;
   while (end > 0 && (text[end - 1] === "\n" || text[end - 1] === "\r")) end -= 1;
   return text.slice(0, end);

@@ -40,6 +40,7 @@ export const remedies: Readonly<Record<string, string>> = {
   daily_limit_exceeded: "Wait until then. Do not try other inboxes to get around the limit.",
   cold_outreach_limit: "This recipient has not answered. Stop writing to them until they do.",
   inbox_creation_limit: "Use an inbox that is there (list_inboxes), or wait until then.",
+  no_recipient: "The message names nobody else to answer: say whom the mail is for.",
   loop_detected: "A robot answers each mail in this thread. Do not answer it; tell the user.",
   too_many_listeners: "Too many calls wait at once: let one end, then call again.",
   unauthorized: "The API key is wrong or was revoked: tell the user.",

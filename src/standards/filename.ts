@@ -1,3 +1,4 @@
+import { extensionOfType } from "./media-type.ts";
 import { truncateUtf8, utf8Length } from "./text.ts";
 
 /** What a mail says of one attachment's name. */
@@ -17,7 +18,7 @@ export function storedNames(parts: readonly NamedPart[]): string[] {
   let nameless = 0;
   return parts.map((part) => {
     const safe = part.filename === undefined ? "" : safeName(part.filename);
-    const wanted = safe === "" ? `attachment-${++nameless}.${extensionFor(part.contentType)}` : safe;
+    const wanted = safe === "" ? `attachment-${++nameless}.${extensionOfType(part.contentType)}` : safe;
     let name = wanted;
     // The counter is kept between doubles: a thousand parts of one name would otherwise be a million look-ups.
     for (let number = nextNumber.get(key(wanted)) ?? 2; taken.has(key(name)); number++) {
@@ -63,56 +64,3 @@ function fitted(name: string, suffix: string): string {
 function key(name: string): string {
   return name.toLowerCase().normalize("NFC");
 }
-
-function extensionFor(contentType: string): string {
-  const known = extensions.get(contentType);
-  if (known !== undefined) return known;
-  return contentType.startsWith("text/") ? "txt" : "bin";
-}
-
-const extensions: ReadonlyMap<string, string> = new Map([
-  ["application/gzip", "gz"],
-  ["application/ics", "ics"],
-  ["application/json", "json"],
-  ["application/msword", "doc"],
-  ["application/pdf", "pdf"],
-  ["application/pgp-encrypted", "asc"],
-  ["application/pgp-keys", "asc"],
-  ["application/pgp-signature", "asc"],
-  ["application/pkcs7-mime", "p7m"],
-  ["application/pkcs7-signature", "p7s"],
-  ["application/x-pkcs7-mime", "p7m"],
-  ["application/x-pkcs7-signature", "p7s"],
-  ["application/rtf", "rtf"],
-  ["application/vnd.ms-excel", "xls"],
-  ["application/vnd.ms-powerpoint", "ppt"],
-  ["application/vnd.openxmlformats-officedocument.presentationml.presentation", "pptx"],
-  ["application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "xlsx"],
-  ["application/vnd.openxmlformats-officedocument.wordprocessingml.document", "docx"],
-  ["application/xml", "xml"],
-  ["application/zip", "zip"],
-  ["audio/mpeg", "mp3"],
-  ["audio/mp4", "m4a"],
-  ["audio/ogg", "ogg"],
-  ["audio/wav", "wav"],
-  ["image/bmp", "bmp"],
-  ["image/gif", "gif"],
-  ["image/heic", "heic"],
-  ["image/jpeg", "jpg"],
-  ["image/png", "png"],
-  ["image/svg+xml", "svg"],
-  ["image/tiff", "tif"],
-  ["image/webp", "webp"],
-  ["message/rfc822", "eml"],
-  ["message/global", "eml"],
-  ["text/calendar", "ics"],
-  ["text/csv", "csv"],
-  ["text/html", "html"],
-  ["text/markdown", "md"],
-  ["text/rtf", "rtf"],
-  ["text/vcard", "vcf"],
-  ["text/xml", "xml"],
-  ["video/mp4", "mp4"],
-  ["video/quicktime", "mov"],
-  ["video/webm", "webm"],
-]);

@@ -154,6 +154,7 @@ const meanings: Record<Reason, string> = {
   idempotency_key_reused: "the key was used for another request",
   invalid_webhook_url: "the URL is not one that events may go to",
   webhook_limit_reached: "the account has as many webhook endpoints as it may have",
+  no_recipient: "the message that is answered names nobody else to answer",
   rate_limit_exceeded: "too many within a minute",
   daily_limit_exceeded: "too many today",
   cold_outreach_limit: "too many to a recipient who has not answered yet",

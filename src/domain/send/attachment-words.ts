@@ -1,0 +1,88 @@
+import { mediaTypeOfName, octetStream, parseMediaType } from "../../standards/media-type.ts";
+import type { Fault } from "../errors.ts";
+
+/** One attachment as a caller gives it in JSON: from exactly one source. */
+export interface AskedAttachment {
+  /** Base64. */
+  content?: string | undefined;
+  uploadId?: string | undefined;
+  /** With `filename`: an attachment of a message, by its stored name. */
+  messageId?: string | undefined;
+  filename?: string | undefined;
+  contentType?: string | undefined;
+  inline?: boolean | undefined;
+  contentId?: string | undefined;
+}
+
+/** All that is wrong with what a caller says of attachments, before anything is looked up. */
+export function attachmentFaults(asked: readonly AskedAttachment[]): Fault[] {
+  const contentIds = new Set<string>();
+  return asked.flatMap((attachment, index) => {
+    const faults = faultsOf(attachment, contentIds);
+    if (attachment.contentId !== undefined) contentIds.add(attachment.contentId);
+    return faults.map(({ field, detail }) => ({ pointer: `#/attachments/${index}${field}`, detail }));
+  });
+}
+
+type Placed = { field: "" | `/${keyof AskedAttachment}`; detail: string };
+
+function faultsOf(asked: AskedAttachment, taken: ReadonlySet<string>): Placed[] {
+  const { content, uploadId, messageId, filename, contentType, inline, contentId } = asked;
+  const faults: Placed[] = [];
+  const sources = [content, uploadId, messageId].filter((source) => source !== undefined);
+  if (sources.length !== 1) {
+    faults.push({ field: "", detail: 'must have exactly one of "content", "uploadId" and "messageId"' });
+  }
+  if (filename === undefined && (content !== undefined || messageId !== undefined)) {
+    faults.push({
+      field: "/filename",
+      detail: `is required with "${content === undefined ? "messageId" : "content"}"`,
+    });
+  }
+  if (content !== undefined && !isBase64(content)) {
+    faults.push({ field: "/content", detail: "must be base64 with its padding and without white space" });
+  }
+  if (contentType !== undefined && givenMediaType(contentType) === undefined) {
+    faults.push({ field: "/contentType", detail: mediaTypeRule });
+  }
+  if (contentId === undefined) {
+    if (inline === true) faults.push({ field: "/contentId", detail: 'is required with "inline"' });
+  } else if (!isContentId(contentId)) {
+    faults.push({ field: "/contentId", detail: "must be 1 to 128 of the characters A-Z a-z 0-9 . _ @ -" });
+  } else if (taken.has(contentId)) {
+    faults.push({ field: "/contentId", detail: "must be another one for each attachment" });
+  }
+  return faults;
+}
+
+/** What HTML names by `cid:`. */
+export function isContentId(text: string): boolean {
+  return /^[A-Za-z0-9._@-]{1,128}$/.test(text);
+}
+
+/** RFC 4648 §4. */
+export function isBase64(text: string): boolean {
+  return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
+}
+
+/**
+ * The type that a caller gives, `undefined` where it can't be that. A multipart would be read as part of our own structure, and of
+ * the messages only a whole mail may be attached.
+ */
+export function givenMediaType(text: string): string | undefined {
+  const type = parseMediaType(text);
+  return type === undefined || !isCarried(type) ? undefined : type;
+}
+
+export const mediaTypeRule =
+  'must be a type as "application/pdf", at most 127 characters; not multipart, and of message only "message/rfc822"';
+
+/** What nobody chose just now, of an upload, a part of a mail or a name, makes nothing wrong: it is a file of bytes then. */
+export function inheritedMediaType(inherited: string | undefined, filename: string): string {
+  const type = inherited === undefined ? mediaTypeOfName(filename) : parseMediaType(inherited);
+  return type !== undefined && isCarried(type) ? type : octetStream;
+}
+
+function isCarried(type: string): boolean {
+  return !type.startsWith("multipart/") && (!type.startsWith("message/") || type === "message/rfc822");
+}

@@ -1,0 +1,105 @@
+import type { Fault } from "../errors.ts";
+
+/** The fields of a request to send, as far as they say something of each other; what each of them may be the schema says. */
+export type AskedTogether = Readonly<
+  Partial<
+    Record<
+      | "to"
+      | "subject"
+      | "body"
+      | "bodyHtml"
+      | "bodyFormat"
+      | "threadId"
+      | "replyToMessageId"
+      | "replyAll"
+      | "forwardOf"
+      | "forwardAs"
+      | "includeAttachments",
+      unknown
+    >
+  >
+>;
+
+/** What is wrong with fields that are right each by itself. A field that says its own default says nothing. */
+export function faultsOfCombination(asked: AskedTogether): Fault[] {
+  return rules.flatMap(({ pointer, detail, isBroken }) => (isBroken(asked) ? [{ pointer, detail }] : []));
+}
+
+interface Rule {
+  pointer: string;
+  detail: string;
+  isBroken: (asked: AskedTogether) => boolean;
+}
+
+const isReply = ({ threadId, replyToMessageId }: AskedTogether) =>
+  threadId !== undefined || replyToMessageId !== undefined;
+const isForward = ({ forwardOf }: AskedTogether) => forwardOf !== undefined;
+const answersAll = ({ replyAll }: AskedTogether) => replyAll === true;
+
+const rules: readonly Rule[] = [
+  {
+    pointer: "#/to",
+    detail: "is required",
+    isBroken: (asked) => asked.to === undefined && (isForward(asked) || (!isReply(asked) && !answersAll(asked))),
+  },
+  {
+    pointer: "#/subject",
+    detail: 'is required without "threadId"',
+    isBroken: (asked) => asked.subject === undefined && !isReply(asked) && !isForward(asked),
+  },
+  {
+    pointer: "#/body",
+    detail: "is required",
+    isBroken: (asked) => asked.body === undefined && !isForward(asked),
+  },
+  {
+    pointer: "#/to",
+    detail: 'cannot stand beside "replyAll", which says who is answered',
+    isBroken: (asked) => asked.to !== undefined && answersAll(asked),
+  },
+  {
+    pointer: "#/replyAll",
+    detail: 'is for replies: it needs "threadId" or "replyToMessageId"',
+    isBroken: (asked) => answersAll(asked) && !isReply(asked),
+  },
+  {
+    pointer: "#/replyToMessageId",
+    detail: 'cannot stand beside "forwardOf": a mail answers or forwards',
+    isBroken: (asked) => asked.replyToMessageId !== undefined && isForward(asked),
+  },
+  {
+    pointer: "#/replyAll",
+    detail: 'cannot stand beside "forwardOf": a mail answers or forwards',
+    isBroken: (asked) => answersAll(asked) && isForward(asked),
+  },
+  {
+    pointer: "#/forwardAs",
+    detail: 'is for forwards: it needs "forwardOf"',
+    isBroken: (asked) => asked.forwardAs === "attachment" && !isForward(asked),
+  },
+  {
+    pointer: "#/includeAttachments",
+    detail: 'is for forwards: it needs "forwardOf"',
+    isBroken: (asked) => asked.includeAttachments === false && !isForward(asked),
+  },
+  {
+    pointer: "#/includeAttachments",
+    detail: 'cannot be false where "forwardAs" is "attachment": that is the whole mail',
+    isBroken: (asked) => asked.includeAttachments === false && asked.forwardAs === "attachment" && isForward(asked),
+  },
+  {
+    pointer: "#/bodyHtml",
+    detail: 'cannot stand beside "bodyFormat": "markdown", which makes the HTML',
+    isBroken: ({ bodyHtml, bodyFormat }) => bodyHtml !== undefined && bodyFormat === "markdown",
+  },
+  {
+    pointer: "#/bodyHtml",
+    detail: 'cannot stand beside "bodyFormat": "text", which is never HTML',
+    isBroken: ({ bodyHtml, bodyFormat }) => bodyHtml !== undefined && bodyFormat === "text",
+  },
+  {
+    pointer: "#/bodyHtml",
+    detail: 'cannot stand beside "bodyFormat": "html", by which "body" is the HTML',
+    isBroken: ({ bodyHtml, bodyFormat }) => bodyHtml !== undefined && bodyFormat === "html",
+  },
+];

@@ -1,0 +1,106 @@
+import { codePointLength } from "../../standards/text.ts";
+import { type AutoSubmitted, autoSubmittedValues } from "../automated.ts";
+import type { Fault } from "../errors.ts";
+
+/** A header of the caller's own, as he gave it. */
+export interface CustomHeader {
+  name: string;
+  value: string;
+}
+
+export interface ReadHeaders {
+  headers: readonly CustomHeader[];
+  faults: readonly Fault[];
+}
+
+/**
+ * The headers that a caller adds to his mail. What decides routing, threading, identity or structure is ours, and so is what relays
+ * take for orders: all that is not allowed is refused, by its name.
+ */
+export function readCustomHeaders(
+  asked: Readonly<Record<string, string>> | undefined,
+  autoSubmitted: AutoSubmitted | undefined,
+): ReadHeaders {
+  const all = Object.entries(asked ?? {});
+  const headers = all.slice(0, maxHeaders).map(([name, value]) => ({ name, value }));
+  const faults: Fault[] = [];
+  if (all.length > maxHeaders) faults.push({ pointer: "#/headers", detail: `must have at most ${maxHeaders} names` });
+  const seen = new Set<string>();
+  for (const header of headers) {
+    const key = header.name.toLowerCase();
+    const wrong = faultOf(header, seen.has(key), autoSubmitted);
+    if (wrong !== undefined) faults.push({ pointer: `#/headers/${pointerToken(header.name)}`, detail: wrong });
+    seen.add(key);
+  }
+  return { headers, faults };
+}
+
+const maxHeaders = 20;
+
+function faultOf(
+  { name, value }: CustomHeader,
+  isDouble: boolean,
+  autoSubmitted: AutoSubmitted | undefined,
+): string | undefined {
+  const key = name.toLowerCase();
+  if (!isAllowed(key)) return `is no header that can be set here: ${allowedInWords}`;
+  if (isDouble) return "must be given once, in whatever case";
+  if (key === "auto-submitted") {
+    if (autoSubmitted !== undefined) return 'cannot stand beside "autoSubmitted", which says the same';
+    const isOne = autoSubmittedValues.some((known) => known === value);
+    if (!isOne) return `must be one of ${autoSubmittedValues.map((known) => `"${known}"`).join(", ")}`;
+  }
+  if (value === "" || codePointLength(value) > 998 || /[\r\n\0]/.test(value)) {
+    return "must be 1 to 998 characters without CR, LF and NUL";
+  }
+  if (key === "list-unsubscribe" && !isUnsubscribe(value)) {
+    return "must be <https://…> or <mailto:…>, or several of them with commas between";
+  }
+  return undefined;
+}
+
+const allowedInWords =
+  "allowed are names that begin with X- (but for those that relays take for orders), List-Unsubscribe, List-Unsubscribe-Post, List-Id, Auto-Submitted, Importance, Priority, Feedback-ID and Precedence";
+
+function isAllowed(key: string): boolean {
+  if (named.has(key)) return true;
+  if (!/^x-[a-z0-9-]{1,60}$/.test(key)) return false;
+  return !orders.has(key) && !orderPrefixes.some((prefix) => key.startsWith(prefix));
+}
+
+const named: ReadonlySet<string> = new Set([
+  ...["list-unsubscribe", "list-unsubscribe-post", "list-id", "auto-submitted"],
+  ...["importance", "priority", "x-priority", "feedback-id", "precedence"],
+]);
+
+/** What relays carry out, and what we know our own mail by. */
+const orders: ReadonlySet<string> = new Set(["x-smtpapi", "x-msys-api"]);
+const orderPrefixes = [
+  ...["x-inboxd-", "x-pm-", "x-ses-", "x-sg-", "x-mailgun-", "x-mj-", "x-mailjet-"],
+  ...["x-mc-", "x-mailin-", "x-sib-", "x-envelope-"],
+];
+
+/** RFC 2369 §2: addresses in brackets, with commas between. They are never encoded, so each must fit into a line as it is. */
+export function unsubscribeEntries(value: string): string[] | undefined {
+  const entries = value.match(/<[^<>]*>/g) ?? [];
+  const between = value.replace(/<[^<>]*>/g, "<>").replace(/[ \t]+/g, "");
+  if (!/^<>(?:,<>)*$/.test(between)) return undefined;
+  return entries.every(isUnsubscribeEntry) ? entries : undefined;
+}
+
+function isUnsubscribe(value: string): boolean {
+  return unsubscribeEntries(value) !== undefined;
+}
+
+/** A line of 998 octets (RFC 5322 §2.1.1) without `List-Unsubscribe: ` before and the comma behind. */
+const longestEntry = 979;
+
+function isUnsubscribeEntry(entry: string): boolean {
+  if (entry.length > longestEntry || !/^<(?:https:\/\/|mailto:)[!-~]+>$/i.test(entry)) return false;
+  return URL.canParse(entry.slice(1, -1));
+}
+
+/** RFC 6901 §3 and §6. */
+function pointerToken(name: string): string {
+  return encodeURIComponent(name.toWellFormed().replaceAll("~", "~0").replaceAll("/", "~1"));
+}
