@@ -1,7 +1,7 @@
 import { type MailDoor, mailDoor } from "../flows/receive/accept-mail.ts";
 import { mailReceiver } from "../flows/receive/receive-email.ts";
 import { receiveUnparsed } from "../flows/receive/unparsed-mail.ts";
-import { mailParser } from "../mail/read/parse.ts";
+import { type MailParser, mailParser } from "../mail/read/parse.ts";
 import { loadCertificate, selfSigned } from "../smtp/certificate.ts";
 import { type SmtpListener, startSmtp } from "../smtp/listener.ts";
 import type { Certificate } from "../smtp/self-signed.ts";
@@ -13,6 +13,8 @@ import type { Opening } from "./opening.ts";
 export interface Receiving {
   door: MailDoor;
   receiveUnparsed: WorkerDeps["receiveUnparsed"];
+  /** By the processes of the parser, which end what takes too long. */
+  htmlOfMarkdown: MailParser["htmlOfMarkdown"];
 }
 
 export function openReceiving({ config, deps, watch, opened }: Opening): Receiving {
@@ -24,6 +26,7 @@ export function openReceiving({ config, deps, watch, opened }: Opening): Receivi
   const receiving = { ...deps, parse: parser.parseQueued, receive: watch.receive(mailReceiver(deps)) };
   return {
     door: mailDoor({ ...receiving, operatorInbox: config.operatorInbox }),
+    htmlOfMarkdown: parser.htmlOfMarkdown,
     receiveUnparsed: (mail, claim, signal) => receiveUnparsed(receiving, mail, claim, signal),
   };
 }

@@ -24,12 +24,13 @@ export function textOfHtml(html: string): string {
  * HTML of a stranger made fit to stand inside our own mail. What is left is structure and words: no script, style, class or id (an
  * overlay would need one), no form, frame or embedded thing, and links only by http, https, mailto and tel. Images go too and leave
  * their `alt`: a remote one tells its owner who reads the quote and when, and a `cid:` one points at a part that our mail lacks.
- * Every element that is opened is closed, so nothing gets out of the one around it.
+ * Every element that is opened is closed, so nothing gets out of the one around it. Where our mail has such parts, `contentIds` names them.
  */
-export function sanitizeHtml(html: string): string {
-  return sanitize(tameHtml(html.slice(0, maxInputLength)), {
-    allowedTags: shownElements.filter((name) => name !== "img"),
+export function sanitizeHtml(html: string, contentIds: ReadonlySet<string> = new Set()): string {
+  return sanitize(tameHtml(html.slice(0, maxInputLength), contentIds.size > 0 ? imageAttributes : undefined), {
+    allowedTags: contentIds.size > 0 ? shownElements : shownElements.filter((name) => name !== "img"),
     allowedAttributes: {
+      img: ["src", "alt", "width", "height"],
       a: ["href"],
       td: ["colspan", "rowspan", "align"],
       th: ["colspan", "rowspan", "align"],
@@ -37,11 +38,41 @@ export function sanitizeHtml(html: string): string {
       "*": ["dir", "lang"],
     },
     allowedSchemes: ["http", "https", "mailto", "tel"],
+    allowedSchemesByTag: { img: ["cid"] },
     allowProtocolRelative: false,
     transformTags: {
-      img: (_name, { alt }) => ({ tagName: "span", attribs: {}, ...(alt ? { text: `[${alt}]` } : {}) }),
+      img: (_name, { src = "", alt = "", width, height }) => {
+        const contentId = contentIdIn(src);
+        if (contentId === undefined || !contentIds.has(contentId)) {
+          return { tagName: "span", attribs: {}, ...(alt ? { text: `[${alt}]` } : {}) };
+        }
+        return { tagName: "img", attribs: { src: `cid:${contentId}`, alt, ...sizes({ width, height }) } };
+      },
     },
   });
+}
+
+/** What `tameHtml` has to leave where pictures are shown. */
+export const imageAttributes: ReadonlySet<string> = new Set(["src", "width", "height"]);
+
+/** The part that a `cid:` address names (RFC 2392 §2), which may be percent-encoded. */
+function contentIdIn(src: string): string | undefined {
+  const [, encoded] = /^cid:([!-~]{1,400})$/i.exec(src.trim()) ?? [];
+  try {
+    return encoded === undefined ? undefined : decodeURIComponent(encoded);
+  } catch {
+    return encoded;
+  }
+}
+
+function sizes(given: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  const numbers = Object.entries(given).filter(([, size]) => size !== undefined && /^\d{1,5}$/.test(size));
+  return Object.fromEntries(numbers) as Record<string, string>;
+}
+
+/** Plain text as HTML that shows its lines. */
+export function htmlOfLines(text: string): string {
+  return escapeHtml(text).replaceAll(/\r\n|\r|\n/g, "<br>\n");
 }
 
 /** The characters of plain text as HTML that shows exactly them. */

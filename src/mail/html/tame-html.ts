@@ -8,8 +8,10 @@ import { emptyElements, impliedBy, scanHtml, type Tag } from "./html-tags.ts";
  * - only elements of `shown`, at most `maxDepth` deep, each closed in order; words inside any other tag stay;
  * - only attributes of `kept`, quoted, so that no later parser can see another tag in them, and of a bounded length;
  * - no comment, doctype, script, style, or other element whose content is not there to be read.
+ *
+ * `alsoKept` are further attributes, for whoever looks at them himself.
  */
-export function tameHtml(html: string): string {
+export function tameHtml(html: string, alsoKept: ReadonlySet<string> = new Set()): string {
   const out: string[] = [];
   const open: string[] = [];
 
@@ -17,7 +19,7 @@ export function tameHtml(html: string): string {
     while (open.length > depth) out.push(`</${open.pop()}>`);
   };
   scanHtml(html, {
-    keeps: (attribute) => kept.has(attribute),
+    keeps: (attribute) => kept.has(attribute) || alsoKept.has(attribute),
     onText: (start, end) => out.push(html.slice(start, end).replaceAll("<", "&lt;").replaceAll(">", "&gt;")),
     onTag: (tag) => {
       const name = Object.hasOwn(renamed, tag.name) ? (renamed[tag.name] ?? tag.name) : tag.name;

@@ -6,6 +6,7 @@ import { storedNames } from "../../standards/filename.ts";
 import { bareMessageId, contentMessageId, messageIdsOf } from "../../standards/message-id.ts";
 import { cleanText, oneLine, truncateCodePoints, withoutControls } from "../../standards/text.ts";
 import { textOfSeenHtml } from "../html/seen-html.ts";
+import { markdownReader } from "../write/html-of-markdown.ts";
 import type { Named } from "./addresses.ts";
 import { type Bodies, bodiesOf } from "./bodies.ts";
 import { tellingCharset } from "./charset.ts";
@@ -29,6 +30,8 @@ export interface MailParser {
   parse(raw: Uint8Array): Promise<ParsedMail>;
   /** The same for mail that can wait: undefined where it did not get its turn, which is not its fault. */
   parseQueued(raw: Uint8Array, entry: QueueEntry): Promise<ParsedMail | undefined>;
+  /** Markdown as HTML; undefined where that takes too long, so that it goes as text alone. `sender` is whose it is. */
+  htmlOfMarkdown(text: string, sender: string): Promise<string | undefined>;
   close(): void;
 }
 
@@ -42,8 +45,11 @@ export interface MailParserOptions extends ParseOptions {
   onFault?: (fault: string) => void;
 }
 
-export type ParseJob = { raw: Uint8Array; options: ParseOptions };
-export type ParseResult = ParsedMail | undefined;
+/** What the process of the parser does: it reads a mail, or makes HTML of Markdown. */
+export type ParserJob = { raw: Uint8Array; options: ParseOptions } | { markdown: string };
+/** Undefined where it can't. */
+export type ParserResult = { mail: ParsedMail | undefined } | { html: string | undefined };
+type ParseResult = ParsedMail | undefined;
 
 /**
  * The parser of the service. Ordinary mail is parsed where it came in; big and suspicious mail in a process of its own that is
@@ -51,7 +57,7 @@ export type ParseResult = ParsedMail | undefined;
  */
 export function mailParser(options: MailParserOptions): MailParser {
   const { mailDomain } = options;
-  const pool = processPool<ParseJob, ParseResult>({
+  const pool = processPool<ParserJob, ParserResult>({
     command: options.command ?? parserCommand(),
     size: options.processes ?? 2,
     timeoutMs: options.timeoutMs ?? 2000,
@@ -71,7 +77,8 @@ export function mailParser(options: MailParserOptions): MailParser {
     // A copy of the view alone: what is sent is the buffer behind it, which may be much more.
     const outcome = await pool.run(() => ({ raw: new Uint8Array(raw), options: { mailDomain } }), entry);
     if (outcome.kind === "unserved") return undefined;
-    return (outcome.kind === "done" ? outcome.result : undefined) ?? parseHead(raw, { mailDomain });
+    const mail = outcome.kind === "done" && "mail" in outcome.result ? outcome.result.mail : undefined;
+    return mail ?? parseHead(raw, { mailDomain });
   }
 
   async function parseQueued(raw: Uint8Array, entry: QueueEntry): Promise<ParseResult> {
@@ -83,6 +90,11 @@ export function mailParser(options: MailParserOptions): MailParser {
       return (await parseQueued(raw, { sender: "" })) ?? parseHead(raw, { mailDomain });
     },
     parseQueued,
+    htmlOfMarkdown: markdownReader(async (markdown, sender) => {
+      const outcome = await pool.run(() => ({ markdown }), { sender });
+      if (outcome.kind !== "done") return outcome;
+      return { kind: "done", result: "html" in outcome.result ? outcome.result.html : undefined };
+    }),
     close: pool.close,
   };
 }
