@@ -1,12 +1,7 @@
 import { codePointLength } from "../../standards/text.ts";
 import { type AutoSubmitted, autoSubmittedValues } from "../automated.ts";
 import type { Fault } from "../errors.ts";
-
-/** A header of the caller's own, as he gave it. */
-export interface CustomHeader {
-  name: string;
-  value: string;
-}
+import type { CustomHeader } from "../message.ts";
 
 export interface ReadHeaders {
   headers: readonly CustomHeader[];

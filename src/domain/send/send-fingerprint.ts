@@ -1,6 +1,6 @@
 import type { AutoSubmitted } from "../automated.ts";
+import type { CustomHeader } from "../message.ts";
 import type { BodyFormat } from "./body-format.ts";
-import type { CustomHeader } from "./custom-headers.ts";
 import type { Recipient } from "./recipients.ts";
 
 /** What a caller asked to be sent, as far as it tells one request from another. */
