@@ -8,6 +8,7 @@ COPY tsconfig.json ./
 COPY scripts scripts
 COPY drizzle drizzle
 COPY docs docs
+COPY sdk sdk
 COPY src src
 RUN bun scripts/build.ts && mkdir data
 

@@ -1,11 +1,12 @@
 /**
  * Fails when `src/store/schema.ts` says something that the migrations in `drizzle/` do not make: somebody forgot
- * `drizzle-kit generate`. Works on a copy, and writes nothing here.
+ * `drizzle-kit generate`. Works on a copy, and writes nothing here. Fails, too, when the types of the SDK are not those of the API.
  */
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import config from "../drizzle.config.ts";
+import { areTypesFresh } from "./make-sdk-types.ts";
 
 const house = join(import.meta.dir, "..");
 const migrations = join(house, config.out ?? "");
@@ -21,6 +22,14 @@ try {
   }
 } finally {
   rmSync(copy, { recursive: true });
+}
+
+if (await areTypesFresh()) console.log("The types of the SDK are those of the API");
+else {
+  console.error(
+    "Cannot vouch for sdk/typescript/src/openapi.ts: the API says something else; `bun run sdk` makes it anew",
+  );
+  process.exitCode = 1;
 }
 
 /** What would be added, or what the tool said; undefined where nothing would. */

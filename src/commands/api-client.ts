@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
+import { eventSource, RefusedStream, type ServerSentEvent } from "../../sdk/typescript/src/event-source.ts";
 import { exchange, fetchHere } from "./exchange.ts";
 import { reasonOf, UsageError } from "./failure.ts";
-import { eventSource, RefusedStream, type ServerSentEvent } from "./stream/event-source.ts";
 
 /** The HTTP API, as the commands for scripts use it. */
 export interface ApiClient {

@@ -1,5 +1,5 @@
+import { pause } from "../../../sdk/typescript/src/machine.ts";
 import { type ApiClient, ApiProblem } from "../api-client.ts";
-import { pause } from "../stream/event-source.ts";
 import type { LoggedEvent } from "./forward.ts";
 import type { Position } from "./position.ts";
 

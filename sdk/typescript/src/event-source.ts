@@ -1,6 +1,8 @@
+import { pause } from "./machine.ts";
+
 /**
- * A client of server-sent events (HTML standard §9.2) that goes on over cut connections and restarts. It imports nothing and
- * knows `fetch` alone, so that whatever else is written in TypeScript can have this file as it is.
+ * A client of server-sent events (HTML standard §9.2) that goes on over cut connections and restarts. It knows `fetch` alone;
+ * the command line has it too.
  */
 export interface ServerSentEvent {
   event: string;
@@ -11,19 +13,28 @@ export interface ServerSentEvent {
 
 export interface EventSourceOptions {
   fetch(
-    url: URL,
+    url: URL | string,
     init: { headers: Record<string, string>; signal: AbortSignal; redirect: "manual" },
   ): Promise<Response>;
-  url: URL;
+  url: URL | string;
   headers?: Readonly<Record<string, string>>;
   /** What was dealt with last. Without it the server says where one begins, so that the first connection must come about. */
   lastEventId?: string | undefined;
   signal: AbortSignal;
   /** What is in the way. It is tried again. */
   onTrouble?(trouble: unknown): void;
+  /**
+   * What can be learnt in another way while the stream is in trouble, from that place on; without data it moves the place alone. It
+   * then decides what will not pass: by throwing it.
+   */
+  meanwhile?(lastEventId: string): AsyncIterable<PlacedEvent>;
   /** So long a server may say nothing at all. One of ours says something every 15 s. */
   quietMs?: number;
+  /** So long it may take until its first bytes are here: a proxy that keeps them back is found by that. */
+  beginMs?: number;
 }
+
+export type PlacedEvent = Omit<ServerSentEvent, "data"> & { data: string | undefined };
 
 /** What answered instead of a stream. */
 export class RefusedStream extends Error {
@@ -55,20 +66,23 @@ const longestRetryAfterMs = 60_000;
  * begins again behind it, and an event that had come in part comes whole. Throws what will not pass by itself.
  */
 export async function* eventSource(options: EventSourceOptions): AsyncGenerator<ServerSentEvent, void, undefined> {
-  const { signal, onTrouble, quietMs = 45_000 } = options;
+  const { signal, onTrouble, meanwhile, quietMs = 45_000, beginMs = quietMs } = options;
   let lastEventId = options.lastEventId ?? "";
   let retryMs = usualRetryMs;
   let failures = 0;
   while (!signal.aborted) {
     let pauseMs = 0;
-    const connection = patientConnection(signal, quietMs);
+    let isInTrouble = false;
+    let patienceMs = beginMs;
+    const connection = patientConnection(signal);
     try {
-      const body = await connection.take(connected(options, lastEventId, connection.signal));
+      const body = await connection.take(connected(options, lastEventId, connection.signal), patienceMs);
       const read = frameReader(lastEventId);
       const reader = body.getReader();
       for (;;) {
-        const { value, done } = await connection.take(reader.read());
+        const { value, done } = await connection.take(reader.read(), patienceMs);
         if (done) break;
+        patienceMs = quietMs;
         for (const { event, id, data, retryMs: asked = retryMs } of read(value)) {
           failures = 0;
           retryMs = asked;
@@ -81,11 +95,19 @@ export async function* eventSource(options: EventSourceOptions): AsyncGenerator<
     } catch (trouble) {
       if (signal.aborted) return;
       const isRefused = trouble instanceof RefusedStream;
-      if (lastEventId === "" || (isRefused && !trouble.mayPass)) throw trouble;
+      if (meanwhile === undefined && (lastEventId === "" || (isRefused && !trouble.mayPass))) throw trouble;
+      isInTrouble = true;
       if (isRefused) pauseMs = Math.min(trouble.retryAfterMs, longestRetryAfterMs);
       onTrouble?.(trouble);
     } finally {
       connection.close();
+    }
+    if (isInTrouble && meanwhile !== undefined) {
+      for await (const { event, id, data } of meanwhile(lastEventId)) {
+        if (data !== undefined) yield { event, id, data };
+        if (signal.aborted) return;
+        lastEventId = id;
+      }
     }
     await pause(Math.max(pauseMs, Math.min(retryMs * 2 ** Math.min(failures, 10), longestRetryMs)), signal);
     failures += 1;
@@ -108,12 +130,12 @@ async function connected(
 interface Connection {
   signal: AbortSignal;
   /** What comes of it; cut off where that takes too long. The time between two of them is not the server's. */
-  take<Value>(coming: Promise<Value>): Promise<Value>;
+  take<Value>(coming: Promise<Value>, patienceMs: number): Promise<Value>;
   close(): void;
 }
 
 /** A connection that is there in name alone, as behind a machine that was switched off, is found by its silence. */
-function patientConnection(signal: AbortSignal, quietMs: number): Connection {
+function patientConnection(signal: AbortSignal): Connection {
   const controller = new AbortController();
   const close = () => {
     signal.removeEventListener("abort", close);
@@ -122,17 +144,14 @@ function patientConnection(signal: AbortSignal, quietMs: number): Connection {
   signal.addEventListener("abort", close);
   return {
     signal: controller.signal,
-    async take(coming) {
-      const silence = Promise.withResolvers<never>();
-      const timer = setTimeout(() => {
-        silence.reject(new Error(`nothing came for ${quietMs / 1_000} s`));
-        controller.abort();
-      }, quietMs);
-      try {
-        return await Promise.race([coming, silence.promise]);
-      } finally {
-        clearTimeout(timer);
-      }
+    take(coming, patienceMs) {
+      return new Promise((resolve, reject) => {
+        const timer = setTimeout(() => {
+          reject(new Error(`nothing came for ${patienceMs / 1_000} s`));
+          controller.abort();
+        }, patienceMs);
+        coming.then(resolve, reject).finally(() => clearTimeout(timer));
+      });
     },
     close,
   };
@@ -201,18 +220,4 @@ function lineReader(): (text: string) => string[] {
     if (length > mostFrameLength) throw new Error("a line of the stream has no end");
     return lines;
   };
-}
-
-/** Ends early with the signal. */
-export function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const done = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener("abort", done);
-  });
 }

@@ -4,16 +4,8 @@ import {
   frameReader,
   RefusedStream,
   type ServerSentEvent,
-} from "../../../src/commands/stream/event-source.ts";
-import {
-  answer,
-  type Behaviour,
-  type Receiver,
-  raw,
-  rawThenClose,
-  reset,
-  startReceiver,
-} from "../../support/receiver.ts";
+} from "../../sdk/typescript/src/event-source.ts";
+import { answer, type Behaviour, type Receiver, raw, rawThenClose, reset, startReceiver } from "../support/receiver.ts";
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 

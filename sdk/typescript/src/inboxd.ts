@@ -1,0 +1,52 @@
+import { caller, type InboxdOptions } from "./call.ts";
+import { machine } from "./machine.ts";
+import {
+  type Events,
+  events,
+  type Inboxes,
+  inboxes,
+  type Messages,
+  messages,
+  type Requester,
+  requester,
+  type Threads,
+  type Tokens,
+  threads,
+  tokens,
+  type Webhook,
+  type Webhooks,
+  webhook,
+  webhooks,
+} from "./resources.ts";
+
+export type { CallOptions, InboxdOptions } from "./call.ts";
+export { InboxdError, type InboxdFault, type InboxdProblem } from "./failures.ts";
+export type { List } from "./pages.ts";
+export type { StreamOptions } from "./stream.ts";
+export type { DeliveredEvent, InboxdEvent, Schemas } from "./types.ts";
+export { type Delivery, verifyWebhook, WebhookError, type WebhookReason } from "./webhook.ts";
+
+/** The API of one service, as one account or, in a page, as one session. */
+export class Inboxd {
+  readonly inboxes: Inboxes;
+  readonly messages: Messages;
+  readonly threads: Threads;
+  readonly events: Events;
+  readonly webhook: Webhook;
+  readonly webhooks: Webhooks;
+  readonly tokens: Tokens;
+  /** Any operation, by its method and path: also one that has no method here yet. */
+  readonly request: Requester;
+
+  constructor(options: InboxdOptions) {
+    const calling = caller(options, machine);
+    this.request = requester(calling);
+    this.inboxes = inboxes(this.request);
+    this.messages = messages(this.request);
+    this.threads = threads(this.request);
+    this.events = events(this.request, calling);
+    this.webhook = webhook(this.request);
+    this.webhooks = webhooks(this.request);
+    this.tokens = tokens(this.request);
+  }
+}

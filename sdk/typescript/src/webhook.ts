@@ -1,0 +1,118 @@
+import { nowSeconds } from "./machine.ts";
+import type { DeliveredEvent } from "./types.ts";
+
+/** A delivery as it came: a `Request`, or what a server of Node has of it. The body is the raw one: no parsed value has its bytes. */
+export type Delivery =
+  | Request
+  | {
+      headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
+      body: string | Uint8Array;
+    };
+
+/** Why a delivery is not believed. */
+export type WebhookReason =
+  | "missing_header"
+  | "invalid_timestamp"
+  | "too_old_or_new"
+  | "wrong_signature"
+  | "invalid_secret"
+  | "body_was_read"
+  | "not_json";
+
+export class WebhookError extends Error {
+  override readonly name: string = "WebhookError";
+  readonly reason: WebhookReason;
+
+  constructor(reason: WebhookReason, message: string) {
+    super(`Cannot verify webhook: ${message}`);
+    this.reason = reason;
+  }
+}
+
+const toleranceSeconds = 300;
+
+/**
+ * The event of a delivery that was signed with the secret, or with one of several while one replaces another. It looks at
+ * `webhook-signature` (Standard Webhooks), which alone has both of them then, and compares in constant time.
+ */
+export async function verifyWebhook(delivery: Delivery, secret: string | readonly string[]): Promise<DeliveredEvent> {
+  const [id, timestamp, signatures] = ["id", "timestamp", "signature"].map((name) => {
+    const value = headerOf(delivery, `webhook-${name}`);
+    if (!value) throw new WebhookError("missing_header", `webhook-${name} is missing`);
+    return value;
+  }) as [string, string, string];
+  if (!/^\d{1,12}$/.test(timestamp)) {
+    throw new WebhookError("invalid_timestamp", "webhook-timestamp is not a number of seconds");
+  }
+  if (Math.abs(nowSeconds() - Number(timestamp)) > toleranceSeconds) {
+    throw new WebhookError("too_old_or_new", `it was signed over ${toleranceSeconds} s ago, or in the future`);
+  }
+  const body = await bytesOf(delivery);
+  const head = utf8.encode(`${id}.${timestamp}.`);
+  const signed = new Uint8Array(head.length + body.length);
+  signed.set(head);
+  signed.set(body, head.length);
+
+  for (const key of (typeof secret === "string" ? [secret] : secret).flatMap(keysOf)) {
+    const imported = await crypto.subtle.importKey("raw", key, { name: "HMAC", hash: "SHA-256" }, false, ["verify"]);
+    for (const entry of signatures.split(" ")) {
+      const signature = entry.startsWith("v1,") ? bytesOfBase64(entry.slice(3)) : undefined;
+      if (signature !== undefined && (await crypto.subtle.verify("HMAC", imported, signature, signed))) {
+        return eventOf(body);
+      }
+    }
+  }
+  throw new WebhookError("wrong_signature", "no signature matches");
+}
+
+const utf8 = new TextEncoder();
+
+function headerOf({ headers }: Delivery, name: string): string | undefined {
+  if (isHeaders(headers)) return headers.get(name) ?? undefined;
+  const found = Object.entries(headers).find(([known]) => known.toLowerCase() === name)?.[1];
+  return typeof found === "string" ? found : found?.join(" ");
+}
+
+/** Not by its class: a server may bring one of its own. */
+function isHeaders(headers: Delivery["headers"]): headers is Headers {
+  return typeof headers.get === "function";
+}
+
+async function bytesOf(delivery: Delivery): Promise<Uint8Array> {
+  if (!("arrayBuffer" in delivery)) {
+    return typeof delivery.body === "string" ? utf8.encode(delivery.body) : delivery.body;
+  }
+  if (delivery.bodyUsed) throw new WebhookError("body_was_read", "its body was read before");
+  return new Uint8Array(await delivery.arrayBuffer());
+}
+
+function eventOf(body: Uint8Array): DeliveredEvent {
+  try {
+    return JSON.parse(new TextDecoder().decode(body));
+  } catch {
+    throw new WebhookError("not_json", "its body is not JSON");
+  }
+}
+
+/**
+ * The bytes that a secret stands for: those behind `whsec_`. One of another form signs by its text here, and by its base64 where the
+ * libraries of Standard Webhooks do it: nobody has one who has not the other.
+ */
+function keysOf(secret: string): Uint8Array<ArrayBuffer>[] {
+  const isPrefixed = secret.startsWith("whsec_");
+  const decoded = bytesOfBase64(isPrefixed ? secret.slice("whsec_".length) : secret);
+  const keys = [decoded, isPrefixed ? undefined : utf8.encode(secret)].filter(
+    (key) => key !== undefined && key.length > 0,
+  );
+  if (keys.length === 0) throw new WebhookError("invalid_secret", "the secret is empty, or no base64 behind whsec_");
+  return keys as Uint8Array<ArrayBuffer>[];
+}
+
+/** With or without padding; undefined for what is none. */
+function bytesOfBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
+  try {
+    return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  } catch {
+    return undefined;
+  }
+}
