@@ -64,6 +64,20 @@ describe("A call is tried again", () => {
     expect(told).toEqual(Array(3).fill({ method: "POST", key: "one" }));
   });
 
+  test("and what an earlier attempt deleted is deleted", async () => {
+    const gone = problem(404, "not_found");
+    expect(
+      await scripted([cut, gone])
+        .asking()
+        .ask({ ...get, method: "DELETE" }),
+    ).toBeUndefined();
+    await expect(
+      scripted([gone])
+        .asking()
+        .ask({ ...get, method: "DELETE" }),
+    ).rejects.toMatchObject({ status: 404 });
+  });
+
   test("for thirty seconds in all, however often it may be", async () => {
     const { asking, waits } = scripted([cut]);
     await expect(asking({ retries: 100 }).ask(get)).rejects.toMatchObject({ status: 0, code: "no_answer" });

@@ -1,3 +1,8 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+
 /** What becomes of an answer on its way through the proxy. */
 export type Fate = "arrives" | "is lost" | "is late" | "is doubled";
 
@@ -22,47 +27,63 @@ export interface LossyProxyOptions {
 }
 
 /** A proxy that carries each request out, and then loses every other answer, keeps it back, or has asked twice. */
-export function startLossyProxy({ to, turns = fates, headers, own, lateMs = 20 }: LossyProxyOptions): LossyProxy {
+export async function startLossyProxy({
+  to,
+  turns = fates,
+  headers,
+  own,
+  lateMs = 20,
+}: LossyProxyOptions): Promise<LossyProxy> {
   const counted = new Map<Fate, number>();
   let turn = 0;
-  const server = Bun.serve({
-    port: 0,
-    hostname: "127.0.0.1",
-    idleTimeout: 0,
-    async fetch(request) {
-      const { pathname, search } = new URL(request.url);
-      const answered = own?.(pathname);
-      if (answered !== undefined) return answered;
-      const fate = turns[turn % turns.length] ?? "arrives";
-      turn += 1;
-      counted.set(fate, (counted.get(fate) ?? 0) + 1);
-      const body = await request.bytes();
-      const passOn = () =>
-        fetch(new URL(pathname + search, to), {
-          method: request.method,
-          headers: { ...Object.fromEntries(request.headers), ...headers?.(request) },
-          ...(body.length > 0 && { body }),
-          signal: request.signal,
-        });
-      const [answer, second] = await Promise.all([passOn(), fate === "is doubled" ? passOn() : undefined]);
-      await second?.body?.cancel();
-      if (fate === "is late") await Bun.sleep(lateMs);
-      if (fate !== "is lost") return answer;
-      await answer.body?.cancel();
-      // Half of an answer: the promised bytes never come.
-      return new Response(
-        new ReadableStream({
-          start(controller) {
-            controller.error(new Error("lost"));
-          },
-        }),
-      );
-    },
-    error: () => new Response(null, { status: 502 }),
+  async function answer(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    const body = Buffer.concat(await incoming.toArray());
+    const { method = "GET", url = "/" } = incoming;
+    const request = new Request(new URL(url, to), {
+      method,
+      headers: Object.entries(incoming.headers).map(([name, value]): [string, string] => [name, String(value)]),
+      ...(body.length > 0 && { body }),
+    });
+    const answered = own?.(new URL(request.url).pathname);
+    if (answered !== undefined) return send(answered, outgoing);
+    const fate = turns[turn % turns.length] ?? "arrives";
+    turn += 1;
+    counted.set(fate, (counted.get(fate) ?? 0) + 1);
+    const left = new AbortController();
+    outgoing.once("close", () => left.abort());
+    const more = Object.entries(headers?.(request) ?? {});
+    for (const [name, value] of more) request.headers.set(name, value);
+    const passOn = () => fetch(request.clone(), { signal: left.signal });
+    const [first, second] = await Promise.all([passOn(), fate === "is doubled" ? passOn() : undefined]);
+    await second?.body?.cancel();
+    if (fate === "is late") await Bun.sleep(lateMs);
+    if (fate !== "is lost") return send(first, outgoing);
+    await first.body?.cancel();
+    incoming.socket.destroy();
+  }
+
+  // A client that has left, or a service that is gone, ends the connection.
+  const server = createServer((incoming, outgoing) => {
+    answer(incoming, outgoing).catch(() => incoming.socket.destroy());
   });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
-    url: server.url.origin,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     fates: counted,
-    [Symbol.asyncDispose]: () => server.stop(true),
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
   };
+}
+
+async function send({ status, headers, body }: Response, outgoing: ServerResponse): Promise<void> {
+  // The client that asks the service has taken the encoding off already.
+  const told = [...headers].filter(
+    ([name]) => !["content-encoding", "content-length", "transfer-encoding"].includes(name),
+  );
+  outgoing.writeHead(status, Object.fromEntries(told));
+  outgoing.flushHeaders();
+  if (body === null) outgoing.end();
+  else await pipeline(Readable.fromWeb(body as never), outgoing);
 }

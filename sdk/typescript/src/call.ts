@@ -99,7 +99,10 @@ export function caller(options: InboxdOptions, { random, pause }: Machine): Call
         try {
           return await attempt(ask);
         } catch (error) {
-          if (!(error instanceof InboxdError) || retries >= most) throw error;
+          if (!(error instanceof InboxdError)) throw error;
+          // What an earlier attempt deleted, whose answer was lost, is not there any more.
+          if (ask.method === "DELETE" && retries > 0 && error.status === 404) return undefined;
+          if (retries >= most) throw error;
           const ms = waitMs({ error, retries, waitedMs }, random);
           if (ms === undefined) throw error;
           if (isOwnWait(error)) waitedMs += ms;

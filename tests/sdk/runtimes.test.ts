@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { buildSdk } from "../../scripts/build-sdk.ts";
+import { Inboxd } from "../../sdk/typescript/src/inboxd.ts";
+import { chromiumPath, startBrowser } from "../support/browser.ts";
+import { startLossyProxy } from "../support/lossy-proxy.ts";
+import { tour } from "../support/sdk-tour.ts";
+import { startWorld, type World } from "../support/world.ts";
+
+const sends = Number(process.env.SDK_SENDS ?? 40);
+const node = Bun.which("node");
+if (node === null) console.log("Skipped: the client on Node, which is not installed here");
+
+const place = mkdtempSync(join(tmpdir(), "ibx-sdk-test-"));
+let world: World;
+beforeAll(async () => {
+  // As it is published: modules of JavaScript, and the program beside them.
+  buildSdk(place);
+  const source = readFileSync(join(import.meta.dir, "../support/sdk-tour.ts"), "utf8");
+  writeFileSync(join(place, "tour.js"), new Bun.Transpiler({ loader: "ts" }).transformSync(source));
+  writeFileSync(join(place, "package.json"), '{"type":"module"}');
+  world = await startWorld({
+    env: { SENDS_PER_MINUTE: "0", SENDS_PER_DAY: "0", COLD_RECIPIENT_DAILY: "0", INBOXES_PER_DAY: "0" },
+  });
+});
+afterAll(async () => {
+  await world[Symbol.asyncDispose]();
+  rmSync(place, { recursive: true });
+});
+
+function expectOnceEach(told: Awaited<ReturnType<typeof tour>>): void {
+  const once = Array.from({ length: sends }, (_, index) => `mail ${index}`).toSorted();
+  expect(told).toEqual({
+    sent: once,
+    heard: once,
+    listed: once,
+    read: sends,
+    refused: ["InboxdError", 404, "not_found"],
+  });
+}
+
+describe("Behind a proxy that loses, delays and doubles half of the answers, each send is one mail", () => {
+  test("in Bun", async () => {
+    await using proxy = await startLossyProxy({ to: world.service.apiUrl });
+    expectOnceEach(await tour(Inboxd, { baseUrl: proxy.url, apiKey: world.apiKey }, sends));
+    for (const fate of ["is lost", "is late", "is doubled"] as const) expect(proxy.fates.get(fate)).toBeGreaterThan(5);
+  }, 120_000);
+
+  test.skipIf(node === null)(
+    "on Node",
+    async () => {
+      await using proxy = await startLossyProxy({ to: world.service.apiUrl });
+      const program = `import { Inboxd } from "./inboxd.js"; import { tour } from "./tour.js";
+      console.log(JSON.stringify(await tour(Inboxd, ${JSON.stringify({ baseUrl: proxy.url, apiKey: world.apiKey })}, ${sends})));`;
+      const child = Bun.spawn([node ?? "", "--input-type=module", "-e", program], { cwd: place, stderr: "pipe" });
+      const [said, faults] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+      expect(faults).toBe("");
+      expectOnceEach(JSON.parse(said));
+    },
+    120_000,
+  );
+
+  test.skipIf(chromiumPath === undefined)(
+    "in a page with the cookie of a session, and no key",
+    async () => {
+      await using proxy = await startLossyProxy({
+        to: world.service.apiUrl,
+        headers: (request): Record<string, string> =>
+          request.headers.get("cookie") === "session=1" ? { authorization: `Bearer ${world.apiKey}` } : {},
+        own(path) {
+          if (path === "/") {
+            const headers = { "content-type": "text/html", "set-cookie": "session=1; HttpOnly; SameSite=Strict" };
+            return new Response("<title>A page</title>", { headers });
+          }
+          return /^\/[a-z-]+\.js$/.test(path) ? new Response(Bun.file(join(place, path))) : undefined;
+        },
+      });
+      await using browser = await startBrowser();
+      const { page } = await browser.open(proxy.url);
+      const told = await page.evaluate(
+        `Promise.all([import("/inboxd.js"), import("/tour.js")]).then(([{ Inboxd }, { tour }]) => tour(Inboxd, { baseUrl: "" }, ${sends}))`,
+      );
+      expectOnceEach(told as Awaited<ReturnType<typeof tour>>);
+    },
+    120_000,
+  );
+});
+
+test("In a page it takes at most 10 kB, gzipped and not minified", async () => {
+  const built = await Bun.build({ entrypoints: [join(place, "inboxd.js")], target: "browser" });
+  const [bundle] = built.outputs;
+  const bytes = Bun.gzipSync(new Uint8Array((await bundle?.arrayBuffer()) ?? [])).length;
+  expect(bytes).toBeGreaterThan(2_000);
+  expect(bytes).toBeLessThanOrEqual(10_000);
+});
+
+test("The lines of its README do what they say", async () => {
+  const readme = readFileSync(join(import.meta.dir, "../../sdk/typescript/README.md"), "utf8");
+  const [, lines = ""] = /```ts\n(.*?)```/s.exec(readme) ?? [];
+  const run = new Function("Inboxd", "baseUrl", "apiKey", `return (async () => { ${lines}\n return inbox; })()`);
+  const inbox = await run(Inboxd, world.service.apiUrl, world.apiKey);
+  expect(inbox).toMatchObject({ address: "ada@inbox.localhost" });
+  const { body } = await world.api(`/v1/inboxes/${inbox.id}/messages`);
+  expect(body.data).toMatchObject([{ subject: "Hi", direction: "outbound" }]);
+}, 60_000);
