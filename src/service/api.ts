@@ -9,6 +9,7 @@ import { extractedOf } from "../flows/read/extracted.ts";
 import { mailWaits } from "../flows/read/wait-for-mail.ts";
 import { readiness } from "../flows/readiness.ts";
 import { emailSender } from "../flows/send/send-email.ts";
+import { account } from "../http/routes/account.ts";
 import { attachments } from "../http/routes/attachments.ts";
 import { eventKinds } from "../http/routes/event-shapes.ts";
 import { events } from "../http/routes/events.ts";
@@ -154,6 +155,7 @@ async function appOf(
         events({ ...deps, links }),
         eventStream({ ...deps, streaming, open: streams, ...long }),
         socketRoute(),
+        account({ ...deps, outbound: config.outbound.kind }),
         tokens({ ...deps, tokens: accessTokens }),
         webhook(receivers),
         ...webhookEndpoints({

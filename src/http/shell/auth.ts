@@ -9,6 +9,8 @@ export interface Account {
   readonly keyId: string;
   /** What a token says that came in place of the key. */
   readonly token?: TokenClaims;
+  /** Set where the key's session in a browser asks: it may what the key may, until then. */
+  readonly session?: { readonly expiresAt: Date };
 }
 
 /**

@@ -28,6 +28,20 @@ export async function listAccounts(db: Db): Promise<(Account & { inboxCount: num
   return query(db, sql`select ${accountFields}, a.inbox_count as "inboxCount" from accounts a order by a.id`);
 }
 
+/** An account with the name of one of its keys: null where the key has none, or stands in no table. */
+export async function findAccountAndKey(
+  db: Db,
+  accountId: string,
+  keyId: string,
+): Promise<(Account & { keyName: string | null }) | undefined> {
+  const [account] = await query<Account & { keyName: string | null }>(
+    db,
+    sql`select ${accountFields}, k.name as "keyName"
+        from accounts a left join api_keys k on k.id = ${keyId} and k.account_id = a.id where a.id = ${accountId}`,
+  );
+  return account;
+}
+
 /** False when the name is taken. */
 export async function insertAccount(db: Db, account: Account): Promise<boolean> {
   return insertRow(db, accounts, account);
@@ -57,6 +71,15 @@ export async function findAccountOfKey(db: Db, hash: string): Promise<(Account &
 export async function findKeyHash(db: Db, id: string): Promise<string | undefined> {
   const [key] = await query<{ hash: string }>(db, sql`select hash from api_keys where id = ${id}`);
   return key?.hash;
+}
+
+/** The newest key of an account that is not revoked. */
+export async function findNewestLivingKey(db: Db, accountId: string): Promise<string | undefined> {
+  const [key] = await query<{ id: string }>(
+    db,
+    sql`select id from api_keys where account_id = ${accountId} and revoked_at is null order by id desc limit 1`,
+  );
+  return key?.id;
 }
 
 /** Those of these keys that are not revoked. */

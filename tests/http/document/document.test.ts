@@ -44,6 +44,7 @@ describe("The document of the service", () => {
       ...["Webhooks: listWebhookEndpointDeliveries", "Webhooks: recoverWebhookEndpointEvents"],
       ...["Webhooks: rotateWebhookEndpointSecret", "Webhooks: testWebhookEndpoint"],
       ...["Events: listEvents", "Events: streamEvents", "Events: listDeliveries", "Events: redeliverEvent"],
+      "Account: getAccount",
       "Tokens: createToken",
       ...["Health: readDocumentation", "Health: checkHealth", "Health: getOpenAPIDocument", "Health: checkReadiness"],
     ]);
