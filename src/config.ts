@@ -71,6 +71,8 @@ export interface Config {
   listeners: ListenerLimits;
   /** Undefined: pages of other origins may not ask. */
   corsOrigins: CorsOrigins | undefined;
+  /** Whether there is a console for browsers. */
+  console: boolean;
   /** Whether language models may use the API by MCP. */
   mcp: boolean;
   /** Web pages that may use it, beside our own. */
@@ -181,6 +183,7 @@ export function readConfig(env: Environment, isTerminal = false): Config {
       perAccount: integer("LISTENERS_PER_ACCOUNT", 1000, 1, 1_000_000),
       perProcess: integer("LISTENERS_PER_PROCESS", 10_000, 1, 1_000_000),
     },
+    console: choice("CONSOLE", ["0", "1"], "1") === "1",
     mcp: choice("MCP", ["0", "1"], "1") === "1",
     mcpOrigins: checked("MCP_ORIGINS", text("MCP_ORIGINS"), parseNamedOrigins) ?? [],
     metricsPort: text("METRICS_PORT") === undefined ? undefined : integer("METRICS_PORT", 0, 0, 65_535),
@@ -239,6 +242,7 @@ export function describeConfig(config: Config): Record<string, string | number> 
     CORS_ORIGINS: config.corsOrigins === undefined ? "" : [config.corsOrigins].flat().join(","),
     LISTENERS_PER_ACCOUNT: config.listeners.perAccount,
     LISTENERS_PER_PROCESS: config.listeners.perProcess,
+    CONSOLE: config.console ? 1 : 0,
     MCP: config.mcp ? 1 : 0,
     MCP_ORIGINS: config.mcpOrigins.join(","),
     METRICS_PORT: config.metricsPort ?? "",

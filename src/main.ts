@@ -4,6 +4,7 @@ import { accountCommands } from "./commands/accounts.ts";
 import { ApiProblem } from "./commands/api-client.ts";
 import type { Register } from "./commands/cli.ts";
 import { completionCommand } from "./commands/completion.ts";
+import { consoleCommand } from "./commands/console.ts";
 import { demoCommand } from "./commands/demo.ts";
 import { dnsCommand } from "./commands/dns.ts";
 import { doctorCommand } from "./commands/doctor.ts";
@@ -37,6 +38,7 @@ const commands: readonly Register[] = [
   serveCommand,
   upkeepCommands,
   accountCommands,
+  consoleCommand,
   webhookCommands,
   tokenCommand,
   inboxCommands,

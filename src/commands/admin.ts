@@ -1,9 +1,12 @@
 import pino from "pino";
-import { readConfig } from "../config.ts";
+import { type Config, readConfig } from "../config.ts";
 import { type AdminRequest, administer } from "../control/administer.ts";
 import { askService, NobodyListens } from "../control/client.ts";
 import { DataDirectoryInUse, openDatabase } from "../database/db.ts";
 import { idMaker } from "../domain/ids.ts";
+import { accessTokens } from "../flows/account/access-tokens.ts";
+import { signingKeyOf } from "../flows/account/signing-key.ts";
+import type { Deps } from "../flows/deps.ts";
 import { localNews } from "../flows/news.ts";
 import { realWorld } from "../service/time-and-chance.ts";
 import { migrate } from "../store/migrate.ts";
@@ -48,12 +51,25 @@ async function here(request: AdminRequest): Promise<object> {
       nudge: () => undefined,
       news: localNews(),
     };
-    return await administer(deps, request);
+    const console = config.console ? await consoleHere(deps, config) : undefined;
+    return await administer({ ...deps, console }, request);
   } finally {
     webhooks.close();
     await db.close();
   }
 }
+
+/** The console of a service that runs elsewhere on this database, as far as the environment tells where. */
+async function consoleHere(deps: Pick<Deps, "db" | "randomBytes">, config: Config) {
+  const host = everyAddress.has(config.host) ? "127.0.0.1" : config.host;
+  return {
+    tokens: await accessTokens(await signingKeyOf(deps, config.signingKey)),
+    baseUrl: () => config.baseUrl ?? `http://${host.includes(":") ? `[${host}]` : host}:${config.port}`,
+  };
+}
+
+/** Listened on, but not gone to. */
+const everyAddress: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
 
 async function askServer(request: AdminRequest, inUse: DataDirectoryInUse): Promise<object> {
   const { dataDir } = readConfig(process.env);

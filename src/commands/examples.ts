@@ -19,6 +19,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   "key list": ["inboxd key list", "inboxd key list --account acme"],
   "key revoke": ["inboxd key revoke key_01jpw7z1x2e9a8r5k3m0t6vqhd"],
 
+  console: ["inboxd console", "inboxd console --account acme"],
   webhook: ["inboxd webhook set https://example.com/hooks/inboxd", "inboxd webhook list"],
   "webhook list": ["inboxd webhook list"],
   "webhook add": [

@@ -58,7 +58,7 @@ function untilStopped(service: Service, log: Logger): Promise<number> {
 }
 
 /** What a newcomer needs: where everything is, the secrets that are shown once, and one curl that works as printed. */
-function banner(config: Config, { apiUrl, smtp, metricsUrl, engine, firstStart }: Service): string {
+function banner(config: Config, { apiUrl, smtp, metricsUrl, engine, firstStart, signIn }: Service): string {
   const base = apiUrl.origin;
   const way = {
     sandbox: `nowhere: sandbox mode. Mail to ${config.mailDomain} is delivered here, all other mail is written to ${config.dataDir}/sandbox`,
@@ -81,6 +81,13 @@ function banner(config: Config, { apiUrl, smtp, metricsUrl, engine, firstStart }
   if (firstStart.webhookSecret !== undefined) lines.push(`  Webhook secret   ${firstStart.webhookSecret}`);
   if (firstStart.apiKey !== undefined || firstStart.webhookSecret !== undefined) {
     lines.push("  Keep them: they are shown this once.", "");
+  }
+  if (signIn !== undefined) {
+    lines.push(
+      "  The console, in a browser; the link signs in for 5 minutes, and inboxd console makes another:",
+      `    ${signIn.url}`,
+      "",
+    );
   }
   const key = firstStart.apiKey ?? "$INBOXD_API_KEY";
   lines.push(

@@ -1,6 +1,7 @@
 import { notFound, Refusal } from "../domain/errors.ts";
 import { type Plan, plans } from "../domain/limits.ts";
 import { accountNamed, createAccount, createKey, revokeKey } from "../flows/account/manage-accounts.ts";
+import { type SignInDeps, signInLinkOfAccount } from "../flows/account/sign-in.ts";
 import type { Deps } from "../flows/deps.ts";
 import { rotateWebhookSecret, setWebhookUrl, unsetWebhook, webhookWithUrl } from "../flows/events/manage-webhook.ts";
 import { redeliverEvent } from "../flows/events/redeliver-event.ts";
@@ -15,6 +16,8 @@ import type { WebhookClient } from "../webhook/client.ts";
 export interface AdminDeps extends Deps {
   allowPrivateWebhooks: boolean;
   webhooks: WebhookClient;
+  /** Undefined where there is no console. */
+  console: Pick<SignInDeps, "tokens" | "baseUrl"> | undefined;
 }
 
 type Arguments = Readonly<Record<string, string | undefined>>;
@@ -54,6 +57,11 @@ const operations = {
       throw new Refusal("not_found", `Cannot revoke key: there is no key ${id} in force`);
     }
     return { id, revoked: true };
+  },
+  async "console link"(deps: AdminDeps, { account }: Arguments) {
+    if (deps.console === undefined) throw new Refusal("forbidden", "Cannot sign in: CONSOLE=0, so there is no console");
+    const link = await signInLinkOfAccount({ ...deps, ...deps.console }, await accountNamed(deps, account));
+    return { url: link.url, expiresAt: link.expiresAt.toISOString() };
   },
   async "webhook show"(deps: Deps, { account }: Arguments) {
     const { id } = await accountNamed(deps, account);

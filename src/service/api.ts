@@ -9,7 +9,9 @@ import { extractedOf } from "../flows/read/extracted.ts";
 import { mailWaits } from "../flows/read/wait-for-mail.ts";
 import { readiness } from "../flows/readiness.ts";
 import { emailSender } from "../flows/send/send-email.ts";
-import { account } from "../http/routes/account.ts";
+import { account } from "../http/account/account.ts";
+import { sessionDoor } from "../http/console/session.ts";
+import { consoleSession } from "../http/console/session-routes.ts";
 import { attachments } from "../http/routes/attachments.ts";
 import { eventKinds } from "../http/routes/event-shapes.ts";
 import { events } from "../http/routes/events.ts";
@@ -133,9 +135,11 @@ async function appOf(
   const receivers = { ...deps, webhooks, allowPrivateWebhooks: config.allowPrivateWebhooks };
   const sendEmail = watch.send(emailSender(deps));
   const isReady = readiness(deps.db);
+  const session = config.console ? sessionDoor({ ...keys, baseUrl }) : undefined;
   const app: Routed = httpApp(
     {
       ...door,
+      authenticateSession: session?.authenticateSession,
       refuseBeyondToken: (account, asked) => refuseBeyondToken(deps, account, asked),
       health: async () => (doors.areOpen ? await isReady() : { ready: false, reason: "the listeners are not up yet" }),
       serviceId,
@@ -167,7 +171,12 @@ async function appOf(
       open: [
         guides(baseUrl),
         ...(config.mcp ? [mcp(mcpDeps({ config, deps, watch }, { door, baseUrl, app: () => app }))] : []),
-        attachments({ ...reading, authenticate: keys.authenticate }),
+        attachments({
+          ...reading,
+          authenticate: keys.authenticate,
+          authenticateSession: session?.authenticateSession,
+        }),
+        ...(session === undefined ? [] : [consoleSession({ ...door, ...deps, session, keys, tokens: accessTokens })]),
         ...(numbers === undefined ? [] : [metrics(numbers)]),
       ],
     },

@@ -6,6 +6,8 @@ import { idMaker } from "../domain/ids.ts";
 import { accessTokens } from "../flows/account/access-tokens.ts";
 import { authenticator } from "../flows/account/authenticate.ts";
 import { type FirstStart, seedFirstAccount } from "../flows/account/manage-accounts.ts";
+import { type SignInLink, signInLink } from "../flows/account/sign-in.ts";
+import { signingKeyOf } from "../flows/account/signing-key.ts";
 import type { Deps } from "../flows/deps.ts";
 import { listeners } from "../flows/listeners.ts";
 import { sharedNews } from "../flows/news.ts";
@@ -38,6 +40,8 @@ export interface Service {
   engine: Database["engine"];
   /** What a first start made, to be shown once. */
   firstStart: FirstStart;
+  /** Signs a browser in at the console as the first key; at a first start alone, where there is a console. */
+  signIn: SignInLink | undefined;
   deps: Deps;
   /** Asks the API as the first account, by a key that only this process has and that ends with it. */
   askAsFirstAccount(): Promise<AskApi>;
@@ -100,8 +104,7 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
   const opening: Opening = { config, deps, watch, opened };
 
   const firstStart = await seedFirstAccount(deps, config);
-  const signingKey =
-    config.signingKey ?? (await findOrInsertSetting(db.api, "signing_key", deps.randomBytes(32).toHex()));
+  const signingKey = await signingKeyOf(deps, config.signingKey);
   const tokens = await accessTokens(signingKey);
   const { keys, asking } = withOwnKey(deps, authenticator(deps, tokens));
   const receiving = openReceiving(opening);
@@ -132,8 +135,13 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
   numbers.listener(smtp);
   if (db.engine === "embedded") {
     const { dataDir, allowPrivateWebhooks } = config;
-    opened.push(serveControl({ ...deps, webhooks, dataDir, allowPrivateWebhooks, version }).close);
+    const console = config.console ? { tokens, baseUrl: () => baseUrl } : undefined;
+    opened.push(serveControl({ ...deps, webhooks, dataDir, allowPrivateWebhooks, version, console }).close);
   }
+  const signIn =
+    config.console && firstStart.keyId !== undefined
+      ? await signInLink({ ...deps, tokens, baseUrl: () => baseUrl }, firstStart.keyId)
+      : undefined;
   doors.areOpen = true;
 
   return {
@@ -142,6 +150,7 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
     metricsUrl: api.metricsUrl,
     engine: db.engine,
     firstStart,
+    signIn,
     deps,
     askAsFirstAccount: () => asking(api.ask),
     toolCall: watch.toolCall,

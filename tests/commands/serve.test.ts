@@ -37,6 +37,31 @@ test("a first start says what a newcomer needs", () => {
   expect(inboxd.webhookSecret).toMatch(/^whsec_/);
 });
 
+test("a link signs a browser in: that of a first start, and each that the command prints", async () => {
+  const { origin } = new URL(inboxd.api);
+  const ofStart = /^ +(http\S+\/console\/#t=\S+)$/m.exec(inboxd.printed())?.[1] ?? "";
+  const { code, stdout } = await runInboxd(
+    ["console"],
+    server ? { ...here, env: { ...here.env, BASE_URL: origin } } : here,
+  );
+  expect(code).toBe(0);
+  for (const link of [ofStart, stdout.trim()]) {
+    expect(link).toStartWith(`${origin}/console/#t=ibt_`);
+    const answer = await fetch(`${origin}/console/session`, {
+      method: "POST",
+      headers: { origin, "sec-fetch-site": "same-origin", "content-type": "application/json" },
+      body: JSON.stringify({ key: link.split("#t=")[1] }),
+    });
+    expect(answer.status).toBe(204);
+  }
+});
+
+test("there is no link where there is no console, or where no key is left", async () => {
+  const empty = await runInboxd(["console", "--account", "nobody"], here);
+  expect(empty).toMatchObject({ code: 1, stdout: "" });
+  expect(empty.stderr).toContain('there is none named "nobody"');
+});
+
 const hasCurl = Bun.which("curl") !== null;
 if (!hasCurl) console.log("Skipped: the curl of the first start, since this machine has no curl");
 

@@ -29,7 +29,31 @@ export function claimsText({ keyId, access, inboxId, expiresAt }: TokenClaims): 
     ...(inboxId !== undefined && { inbox: inboxId }),
     exp: seconds(expiresAt),
   };
-  return Buffer.from(JSON.stringify(claims)).toString("base64url");
+  return written(claims);
+}
+
+/**
+ * What the console's own doors take and no other: the link to sign in by, and the session that it is traded for. Such a token names no
+ * access, so whoever reads tokens for another use, an older process too, finds none in it.
+ */
+export interface ConsoleClaims {
+  keyId: string;
+  purpose: ConsolePurpose;
+  expiresAt: Date;
+}
+
+export type ConsolePurpose = "sign_in" | "console";
+
+export const consoleSeconds: Readonly<Record<ConsolePurpose, number>> = { sign_in: 300, console: 43_200 };
+
+export function consoleClaimsText({ keyId, purpose, expiresAt }: ConsoleClaims): string {
+  return written({ v: 1, key: keyId, purpose, exp: seconds(expiresAt) });
+}
+
+/** Undefined for claims of another purpose, or of none. */
+export function parseConsoleClaims(text: string, purpose: ConsolePurpose): ConsoleClaims | undefined {
+  const claims = knownClaims(text);
+  return claims?.purpose === purpose ? { keyId: claims.key, purpose, expiresAt: claims.expiresAt } : undefined;
 }
 
 /** What a token says, and what proves it. */
@@ -46,12 +70,11 @@ export function partsOfToken(token: string): TokenParts | undefined {
 
 /** Undefined for claims of a version that is not known here: they may mean anything. */
 export function parseClaims(text: string): TokenClaims | undefined {
-  const claims = parsed(Buffer.from(text, "base64url").toString());
-  if (claims?.v !== 1 || claims.access !== "read" || !Number.isSafeInteger(claims.exp)) return undefined;
-  const { key, inbox, exp } = claims;
-  if (typeof key !== "string" || !isId("key", key)) return undefined;
+  const claims = knownClaims(text);
+  if (claims?.access !== "read" || claims.purpose !== undefined) return undefined;
+  const { key, inbox, expiresAt } = claims;
   if (inbox !== undefined && (typeof inbox !== "string" || !isId("inb", inbox))) return undefined;
-  return { keyId: key, access: "read", inboxId: inbox, expiresAt: new Date((exp as number) * 1000) };
+  return { keyId: key, access: "read", inboxId: inbox, expiresAt };
 }
 
 /** A token ends at a whole second, not later than was asked for. */
@@ -63,6 +86,19 @@ const tokenForm = /^ibt_([A-Za-z0-9_-]{1,400})\.([A-Za-z0-9_-]{43})$/;
 
 function seconds(at: Date): number {
   return Math.floor(at.getTime() / 1000);
+}
+
+function written(claims: object): string {
+  return Buffer.from(JSON.stringify(claims)).toString("base64url");
+}
+
+/** Claims of the one version that is known here: a key, an end, and what else stands there. */
+function knownClaims(text: string): (Record<string, unknown> & { key: string; expiresAt: Date }) | undefined {
+  const claims = parsed(Buffer.from(text, "base64url").toString());
+  if (claims?.v !== 1 || !Number.isSafeInteger(claims.exp)) return undefined;
+  const { key, exp } = claims;
+  if (typeof key !== "string" || !isId("key", key)) return undefined;
+  return { ...claims, key, expiresAt: new Date((exp as number) * 1000) };
 }
 
 function parsed(text: string): Record<string, unknown> | undefined {

@@ -1,4 +1,14 @@
-import { claimsText, parseClaims, type TokenClaims, type TokenParts, tokenPrefix } from "../../domain/access/token.ts";
+import {
+  type ConsoleClaims,
+  type ConsolePurpose,
+  claimsText,
+  consoleClaimsText,
+  parseClaims,
+  parseConsoleClaims,
+  type TokenClaims,
+  type TokenParts,
+  tokenPrefix,
+} from "../../domain/access/token.ts";
 import { isTokenSignature, tokenKey, tokenSignature } from "../../standards/signature.ts";
 
 /** Tokens that stand nowhere: what they say is true because we signed it. */
@@ -6,19 +16,32 @@ export interface AccessTokens {
   write(claims: TokenClaims): Promise<string>;
   /** What a token of ours says; undefined where it is none, or its time is over. */
   read(token: TokenParts, now: Date): Promise<TokenClaims | undefined>;
+  /** The same of tokens that the console's doors take. */
+  writeForConsole(claims: ConsoleClaims): Promise<string>;
+  readForConsole(token: TokenParts, purpose: ConsolePurpose, now: Date): Promise<ConsoleClaims | undefined>;
 }
 
 export async function accessTokens(signingKey: string): Promise<AccessTokens> {
   const key = await tokenKey(signingKey);
+
+  async function signed(text: string): Promise<string> {
+    return `${tokenPrefix}${text}.${await tokenSignature(key, text)}`;
+  }
+
+  async function inForce<Claims extends { expiresAt: Date }>(
+    { claims: text, signature }: TokenParts,
+    now: Date,
+    parse: (text: string) => Claims | undefined,
+  ): Promise<Claims | undefined> {
+    if (!(await isTokenSignature(key, text, signature))) return undefined;
+    const claims = parse(text);
+    return claims !== undefined && now < claims.expiresAt ? claims : undefined;
+  }
+
   return {
-    async write(claims) {
-      const text = claimsText(claims);
-      return `${tokenPrefix}${text}.${await tokenSignature(key, text)}`;
-    },
-    async read({ claims: text, signature }, now) {
-      if (!(await isTokenSignature(key, text, signature))) return undefined;
-      const claims = parseClaims(text);
-      return claims !== undefined && now < claims.expiresAt ? claims : undefined;
-    },
+    write: (claims) => signed(claimsText(claims)),
+    read: (token, now) => inForce(token, now, parseClaims),
+    writeForConsole: (claims) => signed(consoleClaimsText(claims)),
+    readForConsole: (token, purpose, now) => inForce(token, now, (text) => parseConsoleClaims(text, purpose)),
   };
 }

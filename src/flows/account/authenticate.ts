@@ -1,4 +1,4 @@
-import { longestInAddressMs, partsOfToken, type TokenClaims } from "../../domain/access/token.ts";
+import { type ConsolePurpose, longestInAddressMs, partsOfToken, type TokenClaims } from "../../domain/access/token.ts";
 import type { Plan } from "../../domain/limits.ts";
 import { boundedMemory, passingMemory } from "../../primitives/memory.ts";
 import { sha256Hex } from "../../standards/digest.ts";
@@ -12,6 +12,8 @@ export interface KeyHolder {
   keyId: string;
   /** Where a token came in place of the key that it was made by: what it says. */
   token?: TokenClaims;
+  /** Where the key's session in a browser asks: it may what the key may, until then. */
+  session?: { expiresAt: Date };
 }
 
 export interface Authenticator {
@@ -19,6 +21,10 @@ export interface Authenticator {
   authenticate: (credential: string) => Promise<KeyHolder | undefined>;
   /** By what may stand in an address: a token that ends within the hour, and never a key, since addresses are kept and shown everywhere. */
   authenticateAddress: (token: string) => Promise<KeyHolder | undefined>;
+  /** By what a browser signs in with: a key, or the token of a link that was made to sign in by. */
+  authenticateSignIn: (credential: string) => Promise<KeyHolder | undefined>;
+  /** By the token that a browser's session is, and nothing else. */
+  authenticateSession: (token: string) => Promise<KeyHolder | undefined>;
   /** Forgets what is known of a key that was made or revoked, here or (by a notification) elsewhere. */
   forget: (hash: string) => void;
   /** While changes elsewhere can't be heard, nothing is remembered. */
@@ -33,7 +39,7 @@ const rememberedMs = 30_000;
 const unknownMs = 5_000;
 const mostRemembered = 10_000;
 
-export function authenticator(deps: Deps, tokens?: Pick<AccessTokens, "read">): Authenticator {
+export function authenticator(deps: Deps, tokens?: Pick<AccessTokens, "read" | "readForConsole">): Authenticator {
   const remembered = passingMemory<string, KeyHolder>(mostRemembered);
   /** By the ids of keys: these never change, whatever becomes of a key. */
   const hashes = boundedMemory<string, string>(mostRemembered);
@@ -48,9 +54,28 @@ export function authenticator(deps: Deps, tokens?: Pick<AccessTokens, "read">): 
     const token = parts && (await tokens?.read(parts, deps.now()));
     // What is no token of ours may still be a key: operators choose their own words for API_KEY.
     if (token === undefined) return holderOf(sha256Hex(credential));
-    const hash = await hashOf(token.keyId);
-    const holder = hash === undefined ? undefined : await holderOf(hash);
+    const holder = await holderOfId(token.keyId);
     return holder && { ...holder, token };
+  }
+
+  async function authenticateSignIn(credential: string): Promise<KeyHolder | undefined> {
+    return (await holderFor("sign_in", credential)) ?? holderOf(sha256Hex(credential));
+  }
+
+  async function authenticateSession(credential: string): Promise<KeyHolder | undefined> {
+    return holderFor("console", credential);
+  }
+
+  async function holderFor(purpose: ConsolePurpose, credential: string): Promise<KeyHolder | undefined> {
+    const parts = partsOfToken(credential);
+    const claims = parts && (await tokens?.readForConsole(parts, purpose, deps.now()));
+    const holder = claims && (await holderOfId(claims.keyId));
+    return holder && { ...holder, session: { expiresAt: claims.expiresAt } };
+  }
+
+  async function holderOfId(keyId: string): Promise<KeyHolder | undefined> {
+    const hash = await hashOf(keyId);
+    return hash === undefined ? undefined : holderOf(hash);
   }
 
   async function authenticateAddress(credential: string): Promise<KeyHolder | undefined> {
@@ -92,6 +117,8 @@ export function authenticator(deps: Deps, tokens?: Pick<AccessTokens, "read">): 
   return {
     authenticate,
     authenticateAddress,
+    authenticateSignIn,
+    authenticateSession,
     forget(hash) {
       forgotten += 1;
       remembered.delete(hash);

@@ -96,6 +96,8 @@ export interface Seeds {
 export interface FirstStart {
   apiKey: string | undefined;
   webhookSecret: string | undefined;
+  /** Of the account's first key, also where the operator chose it; undefined at any later start. */
+  keyId: string | undefined;
 }
 
 /**
@@ -118,8 +120,12 @@ export async function seedFirstAccount(deps: Deps, seeds: Seeds): Promise<FirstS
     const isOursToMake = seeds.apiKey === undefined && found === undefined;
     const accountId = account.id;
     const made = isOursToMake ? await createKey(deps, tx, { accountId, name: "first start" }) : undefined;
-    if (seeds.apiKey !== undefined) await createKey(deps, tx, { accountId, name: "API_KEY", key: seeds.apiKey });
+    const given =
+      seeds.apiKey === undefined
+        ? undefined
+        : await createKey(deps, tx, { accountId, name: "API_KEY", key: seeds.apiKey });
     return {
+      keyId: found === undefined ? (made ?? given)?.id : undefined,
       apiKey: made?.key,
       webhookSecret: madeWebhook && seeds.webhookSecret === undefined ? secret : undefined,
     };

@@ -8,14 +8,12 @@ import { matchesEntityTag, parseRange } from "../../standards/byte-range.ts";
 import { attachmentDisposition, harmlessType } from "../../standards/content-disposition.ts";
 import { findAttachment, type StoredAttachment } from "../../store/mail/attachments.ts";
 import { examples } from "../document/examples.ts";
-import { type Authenticate, authenticated } from "../shell/auth.ts";
+import { type AuthenticateCaller, authenticatedCaller } from "../shell/auth.ts";
 import { operation } from "../shell/operation.ts";
 import type { ReadingDeps } from "./messages.ts";
 import { lengthAlone, type StoredBytesDeps, storedBytes, untrustedHeaders } from "./stored-bytes.ts";
 
-export interface AttachmentDeps extends ReadingDeps, StoredBytesDeps {
-  authenticate: Authenticate;
-}
+export interface AttachmentDeps extends ReadingDeps, StoredBytesDeps, AuthenticateCaller {}
 
 /** Mounted open: a signed address needs no key, and what comes without a signature is asked for one here. */
 export function attachments(deps: AttachmentDeps) {
@@ -82,7 +80,7 @@ async function permittedAttachment(deps: AttachmentDeps, request: Request, named
   const parameters = new URL(request.url).searchParams;
   const signature = parameters.get("signature");
   if (signature === null) {
-    const account = await authenticated(request, deps.authenticate);
+    const account = await authenticatedCaller(request, deps);
     const attachment = await storedAttachment(deps, named);
     if (attachment.accountId !== account.id) throw notFound("attachment");
     await refuseBeyondToken(deps, account, { method: request.method, path: `/v1/attachments/${named.message_id}` });

@@ -8,7 +8,7 @@ import { accessLog } from "./access-log.ts";
 import {
   type Account,
   type AuthenticateStream,
-  authenticated,
+  authenticatedCaller,
   authenticatedStream,
   eventStreamPath,
   socketPath,
@@ -90,7 +90,7 @@ function guard(deps: HttpDeps) {
     if (deps.isDraining()) throw unavailable("the service is shutting down", { connection: "close" });
     const account = await (path === eventStreamPath || path === socketPath
       ? authenticatedStream(request, deps)
-      : authenticated(request, deps.authenticate));
+      : authenticatedCaller(request, deps));
     if (account.token !== undefined) await deps.refuseBeyondToken?.(account, { method: request.method, path });
     return { account, requestId: String(set.headers[requestIdHeader]) };
   });

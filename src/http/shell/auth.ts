@@ -24,6 +24,19 @@ export function authenticated(request: Request, authenticate: Authenticate): Pro
   return accountOf(bearerKey(request.headers.get("authorization")), authenticate);
 }
 
+/** The same, or that of the browser's session: whoever brings a key of any kind is judged by it alone. */
+export async function authenticatedCaller(request: Request, ways: AuthenticateCaller): Promise<Account> {
+  const isByKey = request.headers.has("authorization");
+  const bySession = isByKey ? undefined : await ways.authenticateSession?.(request);
+  return bySession ?? authenticated(request, ways.authenticate);
+}
+
+export interface AuthenticateCaller {
+  authenticate: Authenticate;
+  /** By a browser's session, where the request may use it; refuses what another site may have had the browser send. */
+  authenticateSession?: ((request: Request) => Promise<Account | undefined>) | undefined;
+}
+
 /**
  * The same at the two paths of streams, and at no others: browsers can give a stream no header, so the address may carry a token, which
  * then decides alone.
@@ -31,12 +44,11 @@ export function authenticated(request: Request, authenticate: Authenticate): Pro
 export function authenticatedStream(request: Request, ways: AuthenticateStream): Promise<Account> {
   const inAddress = new URL(request.url).searchParams.get("token");
   return inAddress === null
-    ? authenticated(request, ways.authenticate)
+    ? authenticatedCaller(request, ways)
     : accountOf(inAddress, ways.authenticateAddress ?? nobody, tokenNeeded);
 }
 
-export interface AuthenticateStream {
-  authenticate: Authenticate;
+export interface AuthenticateStream extends AuthenticateCaller {
   /** By what an address may carry in place of a key. */
   authenticateAddress?: Authenticate;
 }
@@ -46,7 +58,8 @@ const nobody: Authenticate = () => undefined;
 export const eventStreamPath = "/v1/events/stream";
 export const socketPath = "/v1/ws";
 
-async function accountOf(credential: string, authenticate: Authenticate, needed = keyNeeded): Promise<Account> {
+/** The account of a key, or what stands for one, wherever it came from; else the refusal says what is needed there. */
+export async function accountOf(credential: string, authenticate: Authenticate, needed = keyNeeded): Promise<Account> {
   const account = await authenticate(credential);
   if (account === undefined) throw unauthorized(needed);
   return account;

@@ -49,7 +49,18 @@ describe("The document of the service", () => {
       ...["Health: readDocumentation", "Health: checkHealth", "Health: getOpenAPIDocument", "Health: checkReadiness"],
     ]);
     expect(document.tags.map(({ name }: Node) => name)).toEqual([
-      ...["Inboxes", "Sending", "Messages", "Threads", "Attachments", "Webhooks", "Events", "Tokens", "Health"],
+      ...[
+        "Inboxes",
+        "Sending",
+        "Messages",
+        "Threads",
+        "Attachments",
+        "Webhooks",
+        "Events",
+        "Account",
+        "Tokens",
+        "Health",
+      ],
     ]);
   });
 

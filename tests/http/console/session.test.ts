@@ -1,0 +1,206 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { createAccount, createKey, revokeKey } from "../../../src/flows/account/manage-accounts.ts";
+import { findFirstAccount } from "../../../src/store/account/accounts.ts";
+import { startWorld, type World } from "../../support/world.ts";
+
+let world: World;
+let origin: string;
+beforeAll(async () => {
+  world = await startWorld();
+  origin = world.service.apiUrl.origin;
+}, 60_000);
+afterAll(() => world[Symbol.asyncDispose]());
+
+/** What a browser says of a request of our own page. */
+const ofOurPage = () => ({ "sec-fetch-site": "same-origin", origin });
+
+async function signIn(key: string, headers: Record<string, string> = ofOurPage(), on = world) {
+  return on.fetch("/console/session", { method: "POST", body: { key }, apiKey: null, headers });
+}
+
+async function cookieOf(key = world.apiKey): Promise<string> {
+  const answer = await signIn(key);
+  expect(answer.status).toBe(204);
+  return (answer.headers.get("set-cookie") ?? "").split(";", 1)[0] ?? "";
+}
+
+const asked = (path: string, headers: Record<string, string>, method = "GET", body?: unknown) =>
+  world.api(path, { method, headers, body, apiKey: null });
+
+describe("A browser's session", () => {
+  test("is a cookie that no script reads, no other site sends, and nothing keeps beyond twelve hours", async () => {
+    const answer = await signIn(world.apiKey);
+    expect(answer.headers.get("set-cookie")).toMatch(
+      /^inboxd=ibt_[\w.-]+; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict$/,
+    );
+    expect(answer.headers.get("cache-control")).toBe("no-store");
+    expect(answer.headers.get("set-cookie")).not.toContain(world.apiKey);
+  });
+
+  test("is bound to this very host where it is reached by https", async () => {
+    await using secure = await startWorld({ database: "embedded", env: { BASE_URL: "https://mail.example" } });
+    const answer = await signIn(
+      secure.apiKey,
+      { origin: "https://mail.example", "sec-fetch-site": "same-origin" },
+      secure,
+    );
+    const cookie = answer.headers.get("set-cookie") ?? "";
+    expect(cookie).toMatch(/^__Host-inboxd=.*; Secure$/);
+    const headers = { cookie: cookie.split(";", 1)[0] ?? "", "sec-fetch-site": "same-origin" };
+    expect((await secure.api("/v1/account", { apiKey: null, headers })).status).toBe(200);
+    const unbound = { ...headers, cookie: headers.cookie.replace("__Host-", "") };
+    expect((await secure.api("/v1/account", { apiKey: null, headers: unbound })).status).toBe(401);
+  }, 60_000);
+
+  test("may all that its key may, and shows itself as that key until it ends", async () => {
+    const cookie = await cookieOf();
+    const { status, body } = await asked("/v1/account", { cookie, "sec-fetch-site": "same-origin" });
+    expect(status).toBe(200);
+    expect(body.key).toMatchObject({ name: "API_KEY", access: "full", expiresAt: "2026-03-21T22:05:00.000Z" });
+    const made = await asked("/v1/inboxes", { cookie, ...ofOurPage() }, "POST", { username: "by-session" });
+    expect(made.status).toBe(201);
+    const removed = await asked(`/v1/inboxes/${made.body.id}`, { cookie, ...ofOurPage() }, "DELETE");
+    expect(removed.status).toBe(204);
+  });
+
+  test("is there for pages of ours and for addresses that a person opens, and for nobody else", async () => {
+    const cookie = await cookieOf();
+    const sites: [Record<string, string>, number][] = [
+      [{ "sec-fetch-site": "same-origin" }, 200],
+      [{ "sec-fetch-site": "none", "sec-fetch-mode": "navigate" }, 200],
+      [{ "sec-fetch-site": "none" }, 401],
+      [{ "sec-fetch-site": "same-site" }, 401],
+      [{ "sec-fetch-site": "cross-site" }, 401],
+      [{ "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" }, 401],
+      [{}, 401],
+    ];
+    for (const [site, status] of sites)
+      expect([site, (await asked("/v1/account", { cookie, ...site })).status]).toEqual([site, status]);
+  });
+
+  test("changes something only for a page of our own address", async () => {
+    const cookie = await cookieOf();
+    const from = (origin: string | undefined) => ({
+      ...{ cookie, "sec-fetch-site": "same-origin" },
+      ...(origin !== undefined && { origin }),
+    });
+    const { port } = world.service.apiUrl;
+    for (const foreign of [undefined, "null", "http://evil.example", "http://127.0.0.1:1", `ftp://127.0.0.1:${port}`]) {
+      const { status, body } = await asked("/v1/inboxes", from(foreign), "POST", {});
+      expect([foreign, status, body.code]).toEqual([foreign, 403, "forbidden"]);
+    }
+    // A proxy that speaks https in front of us keeps the name, and the page has that one.
+    expect((await asked("/v1/inboxes", from(`https://127.0.0.1:${port}`), "POST", {})).status).toBe(201);
+  });
+
+  test("is passed over where a key comes along, right or wrong", async () => {
+    const cookie = await cookieOf();
+    const headers = { cookie, "sec-fetch-site": "same-origin" };
+    expect((await world.api("/v1/account", { headers, apiKey: "wrong" })).status).toBe(401);
+    expect((await world.api("/v1/inboxes", { method: "POST", headers: { cookie }, body: {} })).status).toBe(201);
+  });
+
+  test("is no Bearer token, and neither is what it was traded for", async () => {
+    const session = (await cookieOf()).replace("inboxd=", "");
+    const link = world.service.signIn?.url.split("#t=")[1] ?? "";
+    expect(link).toStartWith("ibt_");
+    for (const apiKey of [session, link]) expect((await world.api("/v1/account", { apiKey })).status).toBe(401);
+    const inAddress = await world.fetch(`/v1/events/stream?token=${session}`, { apiKey: null });
+    expect(inAddress.status).toBe(401);
+    const cookie = `inboxd=${link}`;
+    expect((await asked("/v1/account", { cookie, "sec-fetch-site": "same-origin" })).status).toBe(401);
+  });
+
+  test("ends with its twelve hours", async () => {
+    const cookie = await cookieOf();
+    world.clock.pass(43_200_000 - 1);
+    expect((await asked("/v1/account", { cookie, "sec-fetch-site": "same-origin" })).status).toBe(200);
+    world.clock.pass(1);
+    expect((await asked("/v1/account", { cookie, "sec-fetch-site": "same-origin" })).status).toBe(401);
+  });
+
+  test("ends with its key", async () => {
+    const { account, apiKey } = await createAccount(world.service.deps, { name: "acme", plan: "free" });
+    const { id, key } = await createKey(world.service.deps, world.service.deps.db.api, { accountId: account.id });
+    const headers = { cookie: await cookieOf(key), "sec-fetch-site": "same-origin" };
+    expect((await asked("/v1/account", headers)).status).toBe(200);
+    await revokeKey(world.service.deps, id);
+    expect((await asked("/v1/account", headers)).status).toBe(401);
+    expect((await world.api("/v1/account", { apiKey })).status).toBe(200);
+  });
+
+  test("is forgotten by who signs out, which no other page can have one do", async () => {
+    const cookie = await cookieOf();
+    const out = await world.fetch("/console/session", {
+      ...{ method: "DELETE", apiKey: null },
+      headers: { cookie, ...ofOurPage() },
+    });
+    expect(out.status).toBe(204);
+    expect(out.headers.get("set-cookie")).toStartWith("inboxd=; Path=/; Max-Age=0;");
+    const foreign = { cookie, "sec-fetch-site": "cross-site", origin: "http://evil.example" };
+    expect((await asked("/console/session", foreign, "DELETE")).status).toBe(403);
+  });
+});
+
+describe("Signing in", () => {
+  test("is refused to a page of another site, whatever it brings", async () => {
+    for (const headers of [
+      { "sec-fetch-site": "cross-site", origin: "http://evil.example" },
+      { "sec-fetch-site": "same-site", origin },
+      { "sec-fetch-site": "same-origin", origin: "null" },
+      { "sec-fetch-site": "same-origin" },
+    ]) {
+      const answer = await signIn(world.apiKey, headers as Record<string, string>);
+      expect([answer.status, answer.headers.get("set-cookie")]).toEqual([403, null]);
+    }
+  });
+
+  test("takes a key or a link's token, and no other token, so that none makes itself last longer", async () => {
+    const read = (await world.api("/v1/tokens", { method: "POST" })).body.token as string;
+    const session = (await cookieOf()).replace("inboxd=", "");
+    for (const key of ["wrong", read, session, "\u{1f511}"]) {
+      const answer = await signIn(key);
+      expect([answer.status, answer.headers.get("set-cookie")]).toEqual([401, null]);
+    }
+    for (const body of [undefined, {}, { key: 7 }, { key: "" }, { key: "a", more: 1 }])
+      expect((await asked("/console/session", ofOurPage(), "POST", body)).status).toBe(400);
+  });
+
+  test("by the link of a first start works for five minutes", async () => {
+    await using fresh = await startWorld({ env: { API_KEY: "" } });
+    const { url, expiresAt } = fresh.service.signIn ?? { url: "", expiresAt: new Date(0) };
+    expect(url).toStartWith(`${fresh.service.apiUrl.origin}/console/#t=ibt_`);
+    expect(expiresAt.toISOString()).toBe("2026-03-21T10:10:00.000Z");
+    const [, token = ""] = url.split("#t=");
+    const headers = { "sec-fetch-site": "same-origin", origin: fresh.service.apiUrl.origin };
+    const answer = await signIn(token, headers, fresh);
+    expect(answer.status).toBe(204);
+    const cookie = (answer.headers.get("set-cookie") ?? "").split(";", 1)[0] ?? "";
+    const { body } = await fresh.api("/v1/account", {
+      ...{ apiKey: null, headers: { cookie, "sec-fetch-site": "same-origin" } },
+    });
+    expect(body.key.name).toBe("first start");
+    fresh.clock.pass(300_000);
+    expect((await signIn(token, headers, fresh)).status).toBe(401);
+    await fresh.restart();
+    expect(fresh.service.signIn).toBeUndefined();
+  }, 60_000);
+
+  test("has no way at all where there is no console", async () => {
+    await using without = await startWorld({ database: "embedded", env: { CONSOLE: "0" } });
+    expect(without.service.signIn).toBeUndefined();
+    const headers = { "sec-fetch-site": "same-origin", origin: without.service.apiUrl.origin };
+    for (const [method, path] of [
+      ["POST", "/console/session"],
+      ["DELETE", "/console/session"],
+      ["GET", "/console/"],
+      ["GET", "/console/login"],
+    ])
+      expect((await without.fetch(path ?? "", { method, headers, apiKey: null } as object)).status).toBe(404);
+    const account = await findFirstAccount(without.service.deps.db.api);
+    expect(account?.name).toBe("default");
+    const cookie = await cookieOf();
+    const answer = await without.api("/v1/account", { apiKey: null, headers: { ...headers, cookie } });
+    expect(answer.status).toBe(401);
+  }, 60_000);
+});
