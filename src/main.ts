@@ -1,10 +1,9 @@
 #!/usr/bin/env bun
 import { Command, CommanderError } from "commander";
-import { accountCommands } from "./commands/accounts.ts";
+import { accountCommands, consoleCommand } from "./commands/accounts.ts";
 import { ApiProblem } from "./commands/api-client.ts";
 import type { Register } from "./commands/cli.ts";
 import { completionCommand } from "./commands/completion.ts";
-import { consoleCommand } from "./commands/console.ts";
 import { demoCommand } from "./commands/demo.ts";
 import { dnsCommand } from "./commands/dns.ts";
 import { doctorCommand } from "./commands/doctor.ts";

@@ -21,6 +21,11 @@ interface KeyRow {
   revokedAt: string | null;
 }
 
+interface SignInLink {
+  url: string;
+  expiresAt: string;
+}
+
 /** Accounts and their keys. */
 export function accountCommands(program: Command): void {
   const account = program.command("account").description("accounts of platforms that call the API");
@@ -63,5 +68,17 @@ export function accountCommands(program: Command): void {
   );
   reporting(key.command("revoke <id>").description("refuse a key from now on"), (id: string) =>
     admin({ operation: "key revoke", arguments: { id } }),
+  );
+}
+
+/** The way into the console for whoever runs the service: no key has to be found, typed or kept in a browser. */
+export function consoleCommand(program: Command): void {
+  reporting(
+    ofAccount(program.command("console")).description(
+      "print a link that signs a browser in at the console; it is good for 5 minutes",
+    ),
+    async ({ account }: OfAccount) =>
+      (await admin({ operation: "console link", arguments: { account } })) as SignInLink,
+    ({ url }) => `${url}\n`,
   );
 }

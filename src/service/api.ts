@@ -18,6 +18,7 @@ import { events } from "../http/routes/events.ts";
 import { guides } from "../http/routes/guides.ts";
 import { inboxes } from "../http/routes/inboxes.ts";
 import { mcp } from "../http/routes/mcp.ts";
+import { messagePage } from "../http/routes/message-page.ts";
 import { messages } from "../http/routes/messages.ts";
 import { type MetricsDeps, metrics, metricsPort } from "../http/routes/metrics.ts";
 import { send } from "../http/routes/send.ts";
@@ -154,6 +155,7 @@ async function appOf(
         inboxes(deps),
         send({ ...deps, sendEmail, settled: workers.settled, sendWaitMs: config.sendWaitMs }),
         messages(reading),
+        messagePage(reading),
         waiting({ ...reading, ...long }),
         threads(reading),
         events({ ...deps, links }),

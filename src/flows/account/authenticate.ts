@@ -62,10 +62,6 @@ export function authenticator(deps: Deps, tokens?: Pick<AccessTokens, "read" | "
     return (await holderFor("sign_in", credential)) ?? holderOf(sha256Hex(credential));
   }
 
-  async function authenticateSession(credential: string): Promise<KeyHolder | undefined> {
-    return holderFor("console", credential);
-  }
-
   async function holderFor(purpose: ConsolePurpose, credential: string): Promise<KeyHolder | undefined> {
     const parts = partsOfToken(credential);
     const claims = parts && (await tokens?.readForConsole(parts, purpose, deps.now()));
@@ -118,7 +114,7 @@ export function authenticator(deps: Deps, tokens?: Pick<AccessTokens, "read" | "
     authenticate,
     authenticateAddress,
     authenticateSignIn,
-    authenticateSession,
+    authenticateSession: (token) => holderFor("console", token),
     forget(hash) {
       forgotten += 1;
       remembered.delete(hash);

@@ -180,7 +180,7 @@ async function rawAnswer(deps: MessagesDeps, message: StoredMessage, isHead: boo
   return new Response(await storedBytes(deps, deps.db.api, { sourceId, part: 0, sizeBytes }, whole), { headers });
 }
 
-async function ownedMessage(deps: Deps, accountId: string, id: string): Promise<StoredMessage> {
+export async function ownedMessage(deps: Deps, accountId: string, id: string): Promise<StoredMessage> {
   const message = isId("msg", id) ? await findMessage(deps.db.api, accountId, id) : undefined;
   if (message === undefined) throw notFound("message");
   return message;

@@ -34,7 +34,8 @@ describe("The document of the service", () => {
     expect(ids).toEqual([
       ...["Inboxes: createInbox", "Inboxes: listInboxes", "Inboxes: getInbox", "Inboxes: deleteInbox"],
       "Sending: sendEmail",
-      ...["Messages: listMessages", "Messages: waitForMail", "Messages: getMessage", "Messages: downloadRawMessage"],
+      ...["Messages: listMessages", "Messages: waitForMail", "Messages: getMessage"],
+      ...["Messages: showMessage", "Messages: downloadRawMessage"],
       ...["Threads: listThreads", "Threads: markThread", "Threads: listMessagesOfThread"],
       "Attachments: downloadAttachment",
       ...["Webhooks: getWebhook", "Webhooks: setWebhook", "Webhooks: deleteWebhook"],
