@@ -132,6 +132,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/messages/{id}/html": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show message
+         * @description The message as a page that is safe to show in a frame: its HTML, or its text with links, without script, frame, form, meta, base, object and whatever else acts; `cid:` pictures by signed addresses. Other hosts' pictures are left out unless `images=remote`, since each tells its host who reads. A link whose words name another host shows where it leads. At most 2 MiB: what is longer is cut, and says so. Its policy lets nothing run and nothing be fetched; a frame for it is sandboxed with `allow-popups allow-popups-to-escape-sandbox allow-same-origin`, and never with `allow-scripts`.
+         */
+        get: operations["showMessage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/messages/{id}/raw": {
         parameters: {
             query?: never;
@@ -512,6 +532,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/account": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get account
+         * @description The account that the key opens: its limits (0: no limit), where its mail goes, and what the key, token or session that asks may do. Every key and token may ask this.
+         */
+        get: operations["getAccount"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/tokens": {
         parameters: {
             query?: never;
@@ -757,6 +797,101 @@ export interface webhooks {
 }
 export interface components {
     schemas: {
+        /** @description The account of the caller, its limits, and what the caller may do in it */
+        Account: {
+            /**
+             * @description Id of the account
+             * @example acc_01km57gaj0ensrzmay9tpnrkga
+             */
+            id: string;
+            /**
+             * @description What the account is called
+             * @example default
+             */
+            name: string | null;
+            /**
+             * @description What its limits go by
+             * @example developer
+             * @enum {string}
+             */
+            plan: "free" | "developer" | "enterprise";
+            limits: components["schemas"]["AccountLimits"];
+            /**
+             * @description What the operator has closed; null: nothing
+             * @example null
+             */
+            suspended: ("sending" | "all") | null;
+            /**
+             * @description After how many days mail is removed; null: as the service has it
+             * @example null
+             */
+            retentionDays: number | null;
+            /**
+             * @description Domain of the addresses
+             * @example inbox.localhost
+             */
+            mailDomain: string;
+            /**
+             * @description Where mail goes: nowhere but here (`sandbox`), to a relay, or straight to the recipients' hosts
+             * @enum {string}
+             */
+            outbound: "sandbox" | "relay" | "direct";
+            /**
+             * Format: date-time
+             * @description When it was made
+             * @example 2026-03-20T08:59:00.000Z
+             */
+            createdAt: string;
+            key: components["schemas"]["CallingKey"];
+        };
+        /** @description How much of each there may be */
+        AccountLimits: {
+            /**
+             * @description Sends of an inbox in 60 seconds; 0: no limit
+             * @example 10
+             */
+            sendsPerMinute: number;
+            /**
+             * @description Sends of an inbox in a UTC day; 0: no limit
+             * @example 200
+             */
+            sendsPerDay: number;
+            /**
+             * @description Sends of an inbox in a UTC day to one recipient who has not answered it yet; 0: no limit
+             * @example 20
+             */
+            coldRecipientDaily: number;
+            /**
+             * @description Inboxes made in a UTC day; 0: no limit
+             * @example 100
+             */
+            inboxesPerDay: number;
+            /**
+             * @description Inboxes; 0: no limit
+             * @example 0
+             */
+            inboxes: number;
+            /**
+             * @description Domains; 0: no limit
+             * @example 0
+             */
+            domains: number;
+            /**
+             * @description Keys that are not revoked; 0: no limit
+             * @example 0
+             */
+            keys: number;
+            /**
+             * @description Bytes that all mail of the account takes; 0: no limit
+             * @example 0
+             */
+            storageBytes: number;
+            /**
+             * @description Bytes that the mail of one inbox takes; 0: no limit
+             * @example 0
+             */
+            inboxBytes: number;
+        };
         /** @description A file of a message */
         Attachment: {
             /**
@@ -811,6 +946,39 @@ export interface components {
             kind: "delivery_report" | "disposition_report" | "complaint_report" | "auto_reply" | "list" | "bulk" | "notification";
             /** @description What told: fields of the head, `report-type`, `from`, `subject`, `null-reverse-path` */
             reasons: string[];
+        };
+        /** @description Who asks: a key, or what was made by it */
+        CallingKey: {
+            /**
+             * @description Id of the key; with a token that of the key that made it
+             * @example key_01km57j4m0eh7awf6pjemv2930
+             */
+            id: string;
+            /**
+             * @description What the key is called, where it is called anything
+             * @example first start
+             */
+            name: string | null;
+            /**
+             * @description What the caller may do: `full`: all; `read`: read, as a token does
+             * @enum {string}
+             */
+            access: "full" | "read";
+            /**
+             * @description The one inbox that the caller reaches; null: not narrowed to one
+             * @example null
+             */
+            inboxId: string | null;
+            /**
+             * @description The one tenant that the caller reaches; null: not narrowed to one
+             * @example null
+             */
+            externalId: string | null;
+            /**
+             * @description When the caller's key, token or session ends; null: it does not end by itself
+             * @example null
+             */
+            expiresAt: string | null;
         };
         /** @description A code to type in */
         Code: {
@@ -4101,6 +4269,114 @@ export interface operations {
             };
         };
     };
+    showMessage: {
+        parameters: {
+            query?: {
+                /** @description Whether pictures of other hosts are shown */
+                images?: "none" | "remote";
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the message
+                 * @example msg_01km7xnw70ejr8hy7ppemk391e
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The page */
+            200: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example <!doctype html><html><body><p>Where is it?</p></body></html> */
+                    "text/html": string;
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or not known */
+            400: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: there is no such thing in this account */
+            404: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds until another try makes sense */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     downloadRawMessage: {
         parameters: {
             query?: never;
@@ -7138,6 +7414,123 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description Whole seconds until another try makes sense */
                     "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds until another try makes sense */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The account of the caller, its limits, and what the caller may do in it */
+            200: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "acc_01km57gaj0ensrzmay9tpnrkga",
+                     *       "name": "default",
+                     *       "plan": "developer",
+                     *       "limits": {
+                     *         "sendsPerMinute": 10,
+                     *         "sendsPerDay": 200,
+                     *         "coldRecipientDaily": 20,
+                     *         "inboxesPerDay": 100,
+                     *         "inboxes": 0,
+                     *         "domains": 0,
+                     *         "keys": 0,
+                     *         "storageBytes": 0,
+                     *         "inboxBytes": 0
+                     *       },
+                     *       "suspended": null,
+                     *       "retentionDays": null,
+                     *       "mailDomain": "inbox.localhost",
+                     *       "outbound": "sandbox",
+                     *       "createdAt": "2026-03-20T08:59:00.000Z",
+                     *       "key": {
+                     *         "id": "key_01km57j4m0eh7awf6pjemv2930",
+                     *         "name": "first start",
+                     *         "access": "full",
+                     *         "inboxId": null,
+                     *         "externalId": null,
+                     *         "expiresAt": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Account"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or not known */
+            400: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
