@@ -57,6 +57,12 @@ export interface Config {
   limits: PlanLimits;
   sendWaitMs: number;
   maxQueueHours: number;
+  /** What relayed mail has for an envelope sender: a return path of its own, or the address of its inbox. */
+  returnPath: (typeof returnPathKinds)[number];
+  /** Whether servers are asked to tell of what they delivered (RFC 3461). */
+  askDelivered: boolean;
+  /** How long nothing is sent to an address that there is not; 0: never again. */
+  bounceSuppressionDays: number;
   relayRetrySeconds: readonly number[];
   webhookTimeoutMs: number;
   webhookRetrySeconds: readonly number[];
@@ -97,6 +103,7 @@ export class ConfigError extends Error {
   }
 }
 
+const returnPathKinds = ["verp", "inbox"] as const;
 const logLevels = ["debug", "info", "warn", "error", "silent"] as const;
 const day = 86_400;
 
@@ -168,6 +175,9 @@ export function readConfig(env: Environment, isTerminal = false): Config {
     }),
     sendWaitMs: integer("SEND_WAIT_MS", 2000, 0, 30_000),
     maxQueueHours: integer("MAX_QUEUE_HOURS", 48, 1, 24 * 30),
+    returnPath: choice("RETURN_PATH", returnPathKinds, "verp"),
+    askDelivered: choice("ASK_DELIVERED", ["0", "1"], "0") === "1",
+    bounceSuppressionDays: integer("BOUNCE_SUPPRESSION_DAYS", 90, 0, 3650),
     relayRetrySeconds:
       checked("RELAY_RETRY_SECONDS", text("RELAY_RETRY_SECONDS") ?? "60,300,900,1800", parseSchedule) ?? [],
     webhookTimeoutMs: integer("WEBHOOK_TIMEOUT_MS", 15_000, 100, 60_000),
@@ -231,6 +241,9 @@ export function describeConfig(config: Config): Record<string, string | number> 
     LOOP_ECHOES: describeLimit(config.limits, "loopEchoes"),
     SEND_WAIT_MS: config.sendWaitMs,
     MAX_QUEUE_HOURS: config.maxQueueHours,
+    RETURN_PATH: config.returnPath,
+    ASK_DELIVERED: config.askDelivered ? 1 : 0,
+    BOUNCE_SUPPRESSION_DAYS: config.bounceSuppressionDays,
     RELAY_RETRY_SECONDS: config.relayRetrySeconds.join(","),
     WEBHOOK_TIMEOUT_MS: config.webhookTimeoutMs,
     WEBHOOK_RETRY_SECONDS: config.webhookRetrySeconds.join(","),

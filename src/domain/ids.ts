@@ -79,7 +79,8 @@ export function idMaker(randomBytes: (length: number) => Uint8Array): NewId {
 
 const mask30 = 0x3fff_ffff;
 
-function base32(value: number, length: number): string {
+/** The last `5 * length` bits of a number, six characters at most. */
+export function base32(value: number, length: number): string {
   let text = "";
   for (let shift = 5 * (length - 1); shift >= 0; shift -= 5) text += alphabet[(value >>> shift) & 31];
   return text;

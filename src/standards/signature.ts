@@ -1,3 +1,4 @@
+import { timingSafeEqual } from "node:crypto";
 import { boundedMemory } from "../primitives/memory.ts";
 
 /**
@@ -141,6 +142,22 @@ export async function tokenSignature(key: CryptoKey, claims: string): Promise<st
 /** Whether the signature is ours, compared in constant time. `signature` is base64url. */
 export function isTokenSignature(key: CryptoKey, claims: string, signature: string): Promise<boolean> {
   return hmacMatches(key, claims, Uint8Array.fromBase64(signature, { alphabet: "base64url" }));
+}
+
+/** The key of return paths (domain/return-path.ts), derived in the same way for this use alone. */
+export function returnPathKey(signingKey: string): Promise<CryptoKey> {
+  return derivedKey(signingKey, "return path");
+}
+
+/** The signature of a message's return path, whole: an address has room for a part of it. */
+export function returnPathSignature(key: CryptoKey, messageId: string): Promise<Uint8Array> {
+  return hmac(key, `return\n${messageId}`);
+}
+
+/** Whether two texts are the same, in a time that does not tell how much of them is. */
+export function isSameText(one: string, other: string): boolean {
+  const [first, second] = [utf8.encode(one), utf8.encode(other)];
+  return first.length === second.length && timingSafeEqual(first, second);
 }
 
 async function derivedKey(signingKey: string, purpose: string): Promise<CryptoKey> {
