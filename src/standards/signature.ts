@@ -144,7 +144,7 @@ export function isTokenSignature(key: CryptoKey, claims: string, signature: stri
   return hmacMatches(key, claims, Uint8Array.fromBase64(signature, { alphabet: "base64url" }));
 }
 
-/** The key of return paths (domain/return-path.ts), derived in the same way for this use alone. */
+/** The key of return paths (domain/reports/return-path.ts), derived in the same way for this use alone. */
 export function returnPathKey(signingKey: string): Promise<CryptoKey> {
   return derivedKey(signingKey, "return path");
 }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { idMaker } from "../../src/domain/ids.ts";
-import { isPastReporting, isPastReturning, returnPaths } from "../../src/domain/return-path.ts";
-import { parseUsername } from "../../src/domain/username.ts";
-import { returnPathKey } from "../../src/standards/signature.ts";
+import { idMaker } from "../../../src/domain/ids.ts";
+import { isPastReporting, isPastReturning, returnPaths } from "../../../src/domain/reports/return-path.ts";
+import { parseUsername } from "../../../src/domain/username.ts";
+import { returnPathKey } from "../../../src/standards/signature.ts";
 
 const sentAt = new Date("2026-03-21T10:05:00.000Z");
 const newId = idMaker((length) => new Uint8Array(length).fill(7));

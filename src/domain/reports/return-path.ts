@@ -1,5 +1,5 @@
-import { isSameText, returnPathSignature } from "../standards/signature.ts";
-import { base32, instantOfId, isId } from "./ids.ts";
+import { isSameText, returnPathSignature } from "../../standards/signature.ts";
+import { base32, instantOfId, isId } from "../ids.ts";
 
 /**
  * The envelope sender of the mail that we send: it names the message, and proves that who writes to it saw that mail or

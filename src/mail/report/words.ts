@@ -1,0 +1,120 @@
+import type { ParsedMail } from "../../domain/message.ts";
+import { bounceTypeOf, mostSpecific } from "../../domain/reports/bounce-type.ts";
+import { phrasesIn, saidText } from "../../domain/reports/phrases.ts";
+import type { MailReport, RecipientTold } from "../../domain/reports/report.ts";
+import { cleanLine } from "../../standards/smtp-reply.ts";
+import { codesIn } from "./codes.ts";
+import { dividedText, idsOfHead, returnedHead } from "./returned-mail.ts";
+
+/** What the text of a report says to people, before the mail that it returns. */
+export interface Words {
+  /** As far as a report can be read from words alone. */
+  report: MailReport;
+  /** An SMTP code or an enhanced one stands in it. */
+  hasCode: boolean;
+  hasReturned: boolean;
+  /** It says that the mail is late and not lost. */
+  isDelay: boolean;
+  /** What is said of one recipient; of all where nothing else is, and he is `alone`. */
+  saidOf(address: string | undefined, alone: boolean): string;
+  phrases: ReadonlySet<string>;
+}
+
+const mostText = 64 * 1024;
+const mostRecipients = 100;
+
+/** Whether these words can only be those of a server about a mail. */
+export function isToldOfMail({ hasCode, phrases }: Words): boolean {
+  return hasCode || phrases.size > 0;
+}
+
+export function readWords(mail: ParsedMail): Words {
+  const divided = dividedText(mail.bodyText.slice(0, mostText));
+  const returned = returnedHead(mail);
+  const said = withoutCopy(divided.said);
+  const paragraphs = paragraphsOf(said);
+  const codes = codesIn(said);
+  const phrases = phrasesIn(saidText(`${mail.subject}\n${said}`));
+  const isDelay = delayed.test(`${mail.subject}\n${said}`) && !lost.test(said);
+  const failed = (mail.signs["x-failed-recipients"] ?? "").split(",", mostRecipients).map((address) => address.trim());
+  const named = failed.filter((address) => address.includes("@"));
+  const addresses = named.length > 0 ? named : [...paragraphs.keys()];
+
+  function saidOf(address: string | undefined, alone: boolean): string {
+    const own = address === undefined ? undefined : paragraphs.get(address.toLowerCase());
+    return own !== undefined && tells(own) ? own : alone || paragraphs.size < 2 ? said : (own ?? "");
+  }
+
+  function recipientTold(address: string | undefined, count: number): RecipientTold {
+    const text = saidOf(address, count === 1);
+    const { code, enhancedCodes } = codesIn(text);
+    const type = bounceTypeOf({ enhancedCodes, code, said: saidText(text) });
+    return {
+      kind: isDelay ? "delayed" : "bounced",
+      type: isDelay ? undefined : type,
+      originalRecipient: undefined,
+      finalRecipient: address,
+      code,
+      enhancedCode: mostSpecific(enhancedCodes),
+      diagnostic: cleanLine(text, 1000) || undefined,
+      remoteMta: undefined,
+    };
+  }
+
+  const recipients = addresses.map((address) => recipientTold(address, addresses.length));
+  return {
+    report: {
+      source: "dsn",
+      recipients: recipients.length > 0 ? recipients : [recipientTold(undefined, 1)],
+      messageIds: idsOfHead(returned ?? divided.quoted),
+      envelopeId: undefined,
+      reportingMta: undefined,
+      originalSender: undefined,
+      isOptOut: false,
+    },
+    hasCode: codes.code !== undefined || codes.enhancedCodes.length > 0,
+    hasReturned: (returned ?? divided.quoted) !== undefined,
+    isDelay,
+    saidOf,
+    phrases,
+  };
+}
+
+function tells(text: string): boolean {
+  const { code, enhancedCodes } = codesIn(text);
+  return code !== undefined || enhancedCodes.length > 0 || phrasesIn(saidText(text)).size > 0;
+}
+
+/** Behind these the text of the mail comes, with or without its head. */
+const copies =
+  /^(?:[-=_* ]{0,60}(?:below this line is a copy|this is a copy of|original message|message header follows|included is a copy|returned message|unsent message|the message you sent|the header of|text of the message|message text follows|copy of your message|ursprüngliche nachricht|message headers? follow|undelivered message follows)).{0,200}$/im;
+
+function withoutCopy(said: string): string {
+  const found = copies.exec(said);
+  return found === null || found.index === 0 ? said : said.slice(0, found.index);
+}
+
+/** Paragraphs by the address that begins them, in small letters: from one such line to the next. */
+function paragraphsOf(said: string): Map<string, string> {
+  const paragraphs = new Map<string, string>();
+  let address: string | undefined;
+  for (const line of said.split("\n")) {
+    const [, begun] = beginsWithAddress.exec(line) ?? [];
+    if (begun !== undefined && paragraphs.size < mostRecipients) {
+      address = begun.toLowerCase();
+    }
+    if (address !== undefined) paragraphs.set(address, `${paragraphs.get(address) ?? ""}${line}\n`);
+  }
+  return paragraphs;
+}
+
+const beginsWithAddress =
+  /^[ \t*>-]{0,20}(?:(?:to|recipient|user|address|rcpt)[ \t:]{1,9})?["'<([]{0,2}([^\s<>()[\]"':;,@]{1,128}@(?:[^\s<>()[\]"':;,@.]{1,63}\.){1,9}[^\s<>()[\]"':;,@.]{2,63})[>)\]"'.]{0,3}(?=[ \t]{0,9}(?:$|[:;,(.]| -|\.\.\.| on ))/i;
+
+/** The mail is late. */
+const delayed =
+  /\b(?:delay(?:ed)?\b|will (?:be )?(?:retr|keep trying|continue)|no action is required|you do not need to resend|do not need to resend|not required to (?:do|resend)|still (?:being )?(?:trying|retried|attempting)|warning: (?:could not send|message|mail)|this is a warning message only|has not yet been delivered|not yet been delivered|delivery attempts will continue|deferred)|verzögert|verzögerung|retardé|retrasad|ritardat|задержан|opóźnion|遅延/i;
+
+/** And these say that it is lost, whatever else stands there. */
+const lost =
+  /\b(?:permanent|giving up|given up|i've given up|failed permanently|fatal|undeliverable|has been returned|could not be delivered for|will not be retried|no longer be)/i;

@@ -1,0 +1,72 @@
+import { describe, expect, test } from "bun:test";
+import { bounceTypeOf, mostSpecific } from "../../../src/domain/reports/bounce-type.ts";
+import { isHarder, outranks, worstOf } from "../../../src/domain/reports/delivery.ts";
+import { saidText } from "../../../src/domain/reports/phrases.ts";
+import type { BounceType, ReportKind } from "../../../src/domain/reports/report.ts";
+
+const typeOf = (codes: string, code: number | undefined, words: string) =>
+  bounceTypeOf({ enhancedCodes: codes.split(" ").filter(Boolean), code, said: saidText(words) });
+
+describe("the type of a bounce", () => {
+  type Row = readonly [codes: string, code: number | undefined, words: string, type: BounceType];
+  const rows: readonly Row[] = [
+    ...["5.1.1", "5.1.2", "5.1.3", "5.1.6", "5.1.10", "5.4.4"].map((code) => [code, 550, "", "hard"] as Row),
+    ...["5.7.1", "5.7.26", "5.6.0", "5.3.4", "5.1.7", "5.1.8"].map((code) => [code, 550, "", "block"] as Row),
+    ...["4.2.1", "4.4.7", "4.7.1", "5.2.2"].map((code) => [code, undefined, "", "soft"] as Row),
+    ...["5.2.1", "5.4.1", "5.0.0", "5.5.0", "5.0.910"].map((code) => [code, 550, "", "unknown"] as Row),
+    ["5.2.1", 550, "no such user here", "hard"],
+    ["5.4.1", 550, "Recipient address rejected: Access denied", "hard"],
+    ["", 550, "", "unknown"],
+    ["", 450, "user unknown", "soft"],
+    ["", 550, "user unknown", "hard"],
+    ["5.0.0", 550, "No Such Mailbox", "hard"],
+    ["5.0.0", 554, "user unknown, listed by a blacklist", "block"],
+    ["5.0.0", 550, "Sender address rejected: Domain not found", "block"],
+    ["5.1.1", 550, "rejected: SPF check failed", "block"],
+    ["5.1.1", 550, "mailbox over quota", "soft"],
+    ["5.0.0", 550, "delivery time expired: host not found", "soft"],
+    ["5.1.1", 550, "host spam.policy.example.com said: user unknown", "hard"],
+    ["5.1.1", 550, "user unknown, see https://mail.example/spam-policy", "hard"],
+    ["5.7.1", 550, "user unknown", "block"],
+  ];
+  test.each(rows)("%s %p %p is %s", (codes, code, words, type) => {
+    expect(typeOf(codes, code, words)).toBe(type);
+  });
+
+  test("follows the most specific of several codes, of two like ones the first", () => {
+    expect(mostSpecific(["5.0.0", "5.1.0", "5.1.1"])).toBe("5.1.1");
+    expect(mostSpecific(["5.5.0", "5.0.0"])).toBe("5.5.0");
+    expect(mostSpecific(["5.2.2", "5.1.1"])).toBe("5.2.2");
+    expect(mostSpecific([])).toBeUndefined();
+  });
+
+  test("is not looked for within words, and over a gap of some words alone", () => {
+    expect(typeOf("", 550, "superuser unknown")).toBe("unknown");
+    expect(typeOf("", 550, "user jane at example does not exist")).toBe("hard");
+    expect(typeOf("", 550, `user ${"word ".repeat(40)} does not exist`)).toBe("unknown");
+  });
+});
+
+describe("what is known of a mail", () => {
+  const kinds: ReportKind[] = ["delayed", "delivered", "bounced", "complained"];
+
+  test("is the highest of what came, whatever came first", () => {
+    const ends = kinds.flatMap((one) => kinds.map((other) => (outranks(other, one) ? other : one)));
+    const highest = kinds.flatMap((_, one) => kinds.map((__, other) => kinds[Math.max(one, other)]));
+    expect(ends).toEqual(highest as ReportKind[]);
+    expect(outranks("delayed", undefined)).toBe(true);
+  });
+
+  test("is the worst of what several recipients were told, the harder of two bounces", () => {
+    const told = [
+      { kind: "delivered", type: undefined },
+      { kind: "bounced", type: "soft" },
+      { kind: "bounced", type: "hard" },
+      { kind: undefined, type: undefined },
+    ] as const;
+    expect(worstOf(told)).toBe(told[2]);
+    expect(worstOf([])).toBeUndefined();
+    expect(isHarder("hard", "block")).toBe(true);
+    expect(isHarder("unknown", "soft")).toBe(false);
+  });
+});

@@ -1,0 +1,114 @@
+import { describe, expect, test } from "bun:test";
+import { parseMail } from "../../../src/mail/read/parse.ts";
+import { type Arrived, readReport } from "../../../src/mail/report/read-report.ts";
+import { dsn, feedback, noReports, plain, reports, returnedMail } from "./fixtures.ts";
+
+const fromNobody: Arrived = { atReturnPath: true, reversePath: "" };
+
+async function read(mail: string, arrived = fromNobody) {
+  const raw = Buffer.from(mail.replaceAll("\n", "\r\n"));
+  return readReport(await parseMail(raw, { mailDomain: "mail.example" }), arrived);
+}
+
+describe("what a report says of a recipient", () => {
+  test.each(reports)("%s", async (_, mail, told) => {
+    const report = await read(mail);
+    const said = report?.recipients.map(({ kind, type }) => `${kind} ${type ?? "-"}`);
+    expect(said).toEqual([told]);
+  });
+
+  test("names him and our mail", async () => {
+    for (const [, mail] of reports.filter(([, each]) => each.includes("m1@mail.example"))) {
+      const report = await read(mail);
+      expect(report?.messageIds).toEqual(["m1@mail.example"]);
+      const [told] = report?.recipients ?? [];
+      expect(told?.finalRecipient ?? told?.originalRecipient).toMatch(/^jane@(?:example|yahoo)\.com$/);
+    }
+  });
+
+  test("in full", async () => {
+    const fields = `Original-Recipient: rfc822;jane+a@example.com\nFinal-Recipient: rfc822; j2@other.example\nAction: failed\nStatus: 5.0.0\nRemote-MTA: dns; mx.example.com\nDiagnostic-Code: smtp; 550 5.1.1 No such\n user`;
+    expect(await read(dsn({ fields, message: "Original-Envelope-Id: msg_1\n" }))).toEqual({
+      source: "dsn",
+      recipients: [
+        {
+          kind: "bounced",
+          type: "hard",
+          originalRecipient: "jane+a@example.com",
+          finalRecipient: "j2@other.example",
+          code: 550,
+          enhancedCode: "5.1.1",
+          diagnostic: "smtp; 550 5.1.1 No such user",
+          remoteMta: "mx.example.com",
+        },
+      ],
+      messageIds: ["m1@mail.example"],
+      envelopeId: "msg_1",
+      reportingMta: "reporter.example",
+      originalSender: undefined,
+      isOptOut: false,
+    });
+  });
+
+  test("for each of several, a hundred at most", async () => {
+    const one = (n: number) => `Final-Recipient: rfc822; u${n}@example.com\nAction: failed\nStatus: 5.1.1\n`;
+    const many = Array.from({ length: 300 }, (_, n) => one(n)).join("\n");
+    const report = await read(dsn({ fields: many }));
+    expect(report?.recipients.map(({ finalRecipient }) => finalRecipient)).toEqual(
+      Array.from({ length: 100 }, (_, n) => `u${n}@example.com`),
+    );
+  });
+});
+
+describe("a complaint", () => {
+  test("that is a wish to be left alone says so", async () => {
+    expect((await read(feedback("Feedback-Type: opt-out")))?.isOptOut).toBe(true);
+    expect((await read(feedback("Feedback-Type: abuse")))?.isOptOut).toBe(false);
+  });
+
+  test("names the return path that the mail had", async () => {
+    const report = await read(feedback("Feedback-Type: abuse\nOriginal-Mail-From: <bounce+x-y@mail.example>"));
+    expect(report?.originalSender).toBe("bounce+x-y@mail.example");
+  });
+});
+
+describe("no report", () => {
+  test.each(noReports)("is %s", async (_, mail) => {
+    expect(await read(mail)).toBeUndefined();
+  });
+
+  test("is what a person wrote who answers a return path", async () => {
+    const mail = plain("550 5.1.1 User unknown", { from: "Jane <jane@example.com>" });
+    expect(await read(mail, { atReturnPath: true, reversePath: "jane@example.com" })).toBeUndefined();
+  });
+
+  test("is a delivery status that a person attached to a mail to an inbox", async () => {
+    const mail = dsn({ fields: "Final-Recipient: rfc822; jane@example.com\nAction: failed\nStatus: 5.1.1" });
+    const attached = mail.replace("multipart/report; report-type=delivery-status", "multipart/mixed");
+    expect(await read(attached, { atReturnPath: false, reversePath: "jane@example.com" })).toBeUndefined();
+    expect(await read(attached, { atReturnPath: false, reversePath: "" })).toBeDefined();
+  });
+
+  test("is a bounce in words alone at an inbox", async () => {
+    const mail = plain(`550 5.1.1 User unknown\n\n${returnedMail}`);
+    expect(await read(mail, { atReturnPath: false, reversePath: "" })).toBeUndefined();
+    expect(await read(mail)).toBeDefined();
+  });
+});
+
+test("reports that were written to hurt are read like others", async () => {
+  const strange = [
+    "__proto__: x\nconstructor: y\nFinal-Recipient: rfc822; jane@example.com\nAction: failed\nStatus: 5.1.1",
+    `Final-Recipient: rfc822; jane@example.com\nAction: failed\nDiagnostic-Code: smtp; ${"550 5.1.1 user … ".repeat(20_000)}`,
+    `${"Final-Recipient: a\n".repeat(50_000)}`,
+    `Final-Recipient: utf-8; \\x{fffffff}\\x{110000}\\x{D800}@example.com\nAction: failed\nStatus: 5.1.1`,
+  ];
+  for (const fields of strange) expect((await read(dsn({ fields })))?.recipients[0]?.kind).toBe("bounced");
+  const texts = [
+    "user ".repeat(20_000),
+    "does not exist ".repeat(8000),
+    "<a@b.cd>:\n".repeat(9000),
+    "Received:\n".repeat(9000),
+  ];
+  for (const text of texts) expect(await read(plain(`550 5.1.1\n${text}`))).toBeDefined();
+});
