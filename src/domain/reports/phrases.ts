@@ -31,15 +31,21 @@ export function phrasesIn({ words, wordsAlone }: SaidText): ReadonlySet<PhraseKi
   return found;
 }
 
+const mostText = 64 * 1024;
+
 /** Small letters without accents, straight apostrophes, one space for any white space. */
 function folded(text: string): string {
-  return text
-    .normalize("NFKD")
-    .replace(/\p{Mn}+/gu, "")
-    .toLowerCase()
-    .replace(/[’‘´`]/g, "'")
-    .replace(/[\s"“”„«»]+/g, " ")
-    .normalize("NFC");
+  return (
+    text
+      .normalize("NFKD")
+      // One sign of Arabic may stand for eighteen letters.
+      .slice(0, mostText)
+      .replace(/\p{Mn}+/gu, "")
+      .toLowerCase()
+      .replace(/[’‘´`]/g, "'")
+      .replace(/[\s"“”„«»]+/g, " ")
+      .normalize("NFC")
+  );
 }
 
 interface Phrase {

@@ -10,6 +10,7 @@ import { idsOfHead, returnedHead } from "./returned-mail.ts";
 import { readWords, type Words } from "./words.ts";
 
 const mostRecipients = 100;
+const mostOfDiagnostic = 1024;
 
 const statusTypes: ReadonlySet<string> = new Set(["message/delivery-status", "message/global-delivery-status"]);
 
@@ -66,7 +67,7 @@ function recipientGroups(groups: readonly Fields[]): Fields[] {
 function recipientTold(fields: Fields, words: Words, count: number): RecipientTold {
   const finalRecipient = addressIn(fields.get("final-recipient")) ?? addressIn(fields.get("x-actual-recipient"));
   const originalRecipient = addressIn(fields.get("original-recipient"));
-  const diagnostic = withoutType(fields.get("diagnostic-code")) ?? "";
+  const diagnostic = (withoutType(fields.get("diagnostic-code")) ?? "").slice(0, mostOfDiagnostic);
   const status = codesIn(fields.get("status") ?? "");
   const human = words.saidOf(finalRecipient ?? originalRecipient, count === 1);
   // A diagnosis that is only a number leaves it to the text for people to say why.

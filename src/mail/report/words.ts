@@ -22,6 +22,7 @@ export interface Words {
 
 const mostText = 64 * 1024;
 const mostRecipients = 100;
+const mostOfOne = 1024;
 
 /** Whether these words can only be those of a server about a mail. */
 export function isToldOfMail({ hasCode, phrases }: Words): boolean {
@@ -41,8 +42,12 @@ export function readWords(mail: ParsedMail): Words {
   const addresses = named.length > 0 ? named : [...paragraphs.keys()];
 
   function saidOf(address: string | undefined, alone: boolean): string {
-    const own = address === undefined ? undefined : paragraphs.get(address.toLowerCase());
-    return own !== undefined && tells(own) ? own : alone || paragraphs.size < 2 ? said : (own ?? "");
+    const own =
+      address === undefined ? undefined : paragraphs.get(address.toLowerCase())?.slice(0, alone ? mostText : mostOfOne);
+    if (own !== undefined && tells(own)) return own;
+    if (alone) return said;
+    // Of many, each is looked up in what there is: only so much of it that a hundred times is little.
+    return paragraphs.size < 2 ? said.slice(0, mostOfOne) : (own ?? "");
   }
 
   function recipientTold(address: string | undefined, count: number): RecipientTold {
