@@ -1,4 +1,4 @@
-import type { BounceType } from "./reports/kept-delivery.ts";
+import type { BounceType } from "./reports/report.ts";
 
 /** What one attempt to relay a mail came to (contract §5.6). A value, never an exception. */
 export type RelayOutcome =

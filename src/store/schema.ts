@@ -22,7 +22,8 @@ import { eventTypes } from "../domain/events/event-types.ts";
 import type { CustomHeader } from "../domain/message.ts";
 import type { StoredFailure } from "../domain/outcome.ts";
 import type { FoundRecipient, MailClient } from "../domain/receive/inbound-mail.ts";
-import type { Delivery } from "../domain/reports/kept-delivery.ts";
+import { type Delivery, reportProofs, reportSources } from "../domain/reports/kept-delivery.ts";
+import { bounceTypes, reportKinds } from "../domain/reports/report.ts";
 
 /**
  * Ids compare by their bytes, whatever the database's language: their text order is their time order,
@@ -317,16 +318,16 @@ export const reports = pgTable(
     messageId: id().notNull(),
     /** "" where it stands at the message: a unique key takes nulls for different. */
     recipient: text().notNull(),
-    kind: text({ enum: ["delayed", "delivered", "bounced", "complained"] }).notNull(),
-    type: text({ enum: ["hard", "soft", "block", "unknown"] }),
+    kind: text({ enum: reportKinds }).notNull(),
+    type: text({ enum: bounceTypes }),
     code: smallint(),
     enhancedCode: text(),
     diagnostic: text(),
     reportedRecipient: text(),
     remoteMta: text(),
     reportingMta: text(),
-    source: text({ enum: ["dsn", "arf", "relay"] }).notNull(),
-    proof: text({ enum: ["return_path", "message_id", "relay"] }).notNull(),
+    source: text({ enum: reportSources }).notNull(),
+    proof: text({ enum: reportProofs }).notNull(),
     suppressed: boolean().notNull().default(false),
     /** The raw report; gone with its message. */
     sourceId: id(),
