@@ -150,9 +150,9 @@ function watchedRelay(metrics: Registry): Watch["relay"] {
     ...relay,
     async send(mail, signal) {
       const startedMs = performance.now();
-      const outcome = await relay.send(mail, signal);
+      const outcomes = await relay.send(mail, signal);
       observeSince(took, startedMs);
-      return outcome;
+      return outcomes;
     },
   });
 }

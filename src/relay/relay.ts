@@ -1,11 +1,13 @@
 import { describeOutbound, type SmtpOutbound } from "../domain/outbound.ts";
 import type { RelayOutcome } from "../domain/outcome.ts";
 import { relayPool } from "./relay-pool.ts";
-import { openSession, type RelayedMail, type SmtpTimings, smtpTimings } from "./smtp-session.ts";
+import type { RelayedMail } from "./relayed-mail.ts";
+import { minBytesPerMs, openSession, type SmtpTimings, smtpTimings } from "./smtp-session.ts";
 
 /** A way out for mail. `send` never rejects for what a network can do: that is an outcome. */
 export interface Relay {
-  send(mail: RelayedMail, signal?: AbortSignal): Promise<RelayOutcome>;
+  /** What came of it for each recipient, in the mail's order. */
+  send(mail: RelayedMail, signal?: AbortSignal): Promise<RelayOutcome[]>;
   /** Lets the mails in hand end, then hangs up. */
   close(): Promise<void>;
   /** One line for the operator, without secrets. */
@@ -14,7 +16,7 @@ export interface Relay {
   destinationOf(to: string): string;
 }
 
-/** Longer than an honest server takes, and as long as we hold a place for one that isn't. */
+/** Longer than an honest server takes beside the content, and as long as we hold a place for one that isn't. */
 const longestAttemptMs = 5 * 60_000;
 
 /**
@@ -22,21 +24,26 @@ const longestAttemptMs = 5 * 60_000;
  * and the mail is tried again.
  */
 export function withinTime(relay: Relay, attemptMs = longestAttemptMs): Relay {
-  async function send(mail: RelayedMail, signal?: AbortSignal): Promise<RelayOutcome> {
+  async function send(mail: RelayedMail, signal?: AbortSignal): Promise<RelayOutcome[]> {
+    const limitMs = attemptMs + Math.floor(mail.body.sizeBytes / minBytesPerMs / 1000) * 1000;
     const ending = new AbortController();
     const end = () => ending.abort();
     let isLate = false;
     const limit = setTimeout(() => {
       isLate = true;
       end();
-    }, attemptMs);
+    }, limitMs);
     signal?.addEventListener("abort", end, { once: true });
     if (signal?.aborted) end();
     try {
-      const outcome = await relay.send(mail, ending.signal);
-      if (!isLate || outcome.kind !== "retry" || outcome.failure.code !== null) return outcome;
-      const message = `Cannot relay: the attempt took longer than ${attemptMs / 1000} s`;
-      return { ...outcome, failure: { ...outcome.failure, message } };
+      const outcomes = await relay.send(mail, ending.signal);
+      if (!isLate) return outcomes;
+      const message = `Cannot relay: the attempt took longer than ${limitMs / 1000} s`;
+      return outcomes.map((outcome) =>
+        outcome.kind === "retry" && outcome.failure.code === null
+          ? { ...outcome, failure: { ...outcome.failure, message } }
+          : outcome,
+      );
     } finally {
       clearTimeout(limit);
       signal?.removeEventListener("abort", end);

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import type { RelayOutcome } from "../domain/outcome.ts";
 import { cleanLine } from "../standards/smtp-reply.ts";
 import type { Relay } from "./relay.ts";
-import type { RelayedMail } from "./smtp-session.ts";
+import { forAll, type MailBody, pieceBytes, piecesOf, type RelayedMail } from "./relayed-mail.ts";
 import { workUnderWay } from "./under-way.ts";
 
 export interface SandboxOptions {
@@ -11,13 +11,13 @@ export interface SandboxOptions {
   now: () => Date;
 }
 
-/** No way out: each mail becomes a file that a person can open, and counts as sent. */
+/** No way out: each mail becomes a file that a person can open, and counts as sent to all of its recipients. */
 export function sandboxRelay({ directory, now }: SandboxOptions): Relay {
   const inHand = workUnderWay();
 
-  async function send(mail: RelayedMail): Promise<RelayOutcome> {
+  async function keep({ body }: RelayedMail): Promise<RelayOutcome> {
     try {
-      const name = await writeNew(directory, fileStem(now(), mail.raw), mail.raw);
+      const name = await writeNew(directory, fileStem(now(), await headOf(body)), body);
       return { kind: "sent", reply: `250 2.0.0 Kept in the sandbox: ${name}`, providerMessageId: undefined };
     } catch (error) {
       const message = cleanLine(`Cannot write to the sandbox: ${error instanceof Error ? error.message : error}`);
@@ -26,7 +26,7 @@ export function sandboxRelay({ directory, now }: SandboxOptions): Relay {
   }
 
   return {
-    send: (mail) => inHand.keep(send(mail)),
+    send: async (mail) => forAll(mail, await inHand.keep(keep(mail))),
     close: inHand.ended,
     describe: () => `sandbox (${directory})`,
     destinationOf: () => "sandbox",
@@ -37,7 +37,7 @@ export function sandboxRelay({ directory, now }: SandboxOptions): Relay {
  * Writes a file that did not exist, whole or not at all, and on the disk before it returns. The temporary file is the
  * reservation of the name: only its maker looks whether the name is free and then takes it, so two can't take one.
  */
-async function writeNew(directory: string, stem: string, bytes: Uint8Array): Promise<string> {
+async function writeNew(directory: string, stem: string, body: MailBody): Promise<string> {
   if ((await mkdir(directory, { recursive: true, mode: 0o700 })) !== undefined) await syncDirectory(dirname(directory));
   for (let number = 1; ; number += 1) {
     const name = number === 1 ? `${stem}.eml` : `${stem}-${number}.eml`;
@@ -48,7 +48,7 @@ async function writeNew(directory: string, stem: string, bytes: Uint8Array): Pro
     let isKept = false;
     try {
       if (await exists(path)) continue;
-      await file.writeFile(bytes);
+      for await (const piece of piecesOf(body)) await file.writeFile(piece);
       await file.sync();
       await rename(temporary, path);
       isKept = true;
@@ -62,11 +62,17 @@ async function writeNew(directory: string, stem: string, bytes: Uint8Array): Pro
 }
 
 /** `20260321T100500.000Z-<what the Message-ID leaves in safe characters>`: sorts by time, says which mail it is. */
-function fileStem(at: Date, raw: Uint8Array): string {
-  const head = new TextDecoder("latin1").decode(raw.subarray(0, 65_536)).split(/\r?\n\r?\n/, 1)[0] ?? "";
+function fileStem(at: Date, begin: Uint8Array): string {
+  const head = new TextDecoder("latin1").decode(begin).split(/\r?\n\r?\n/, 1)[0] ?? "";
   const messageId = /^message-id:\s*<?([^>\r\n]*)/im.exec(head)?.[1] ?? "";
   const safe = messageId.replace(/[^A-Za-z0-9@._-]+/g, "_").slice(0, 100);
   return `${at.toISOString().replace(/[-:]/g, "")}-${safe === "" ? "mail" : safe}`;
+}
+
+/** Where its header stands: the first piece. */
+async function headOf(body: MailBody): Promise<Uint8Array> {
+  for await (const piece of body.open()) return piece.subarray(0, pieceBytes);
+  return new Uint8Array();
 }
 
 function ifTaken(error: unknown): undefined {

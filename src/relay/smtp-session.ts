@@ -1,20 +1,21 @@
-import { Readable } from "node:stream";
 import SMTPConnection, { type SMTPConnectionSendInfo } from "nodemailer/lib/smtp-connection";
 import type { TlsMode } from "../domain/outbound.ts";
-import type { Failure, RelayOutcome } from "../domain/outcome.ts";
+import type { RelayOutcome } from "../domain/outcome.ts";
 import { providerMessageIdOf } from "../standards/provider-id.ts";
-import { cleanLine, parseExtensions, parseSmtpReply, replyAsLine } from "../standards/smtp-reply.ts";
+import { parseExtensions, parseSmtpReply, replyAsLine } from "../standards/smtp-reply.ts";
+import type { RelayedMail, RelayedRecipient } from "./relayed-mail.ts";
+import { askForReports } from "./report-parameters.ts";
 import { type Conversation, connected, converse, Lost } from "./smtp-conversation.ts";
+import {
+  badAddress,
+  contentStream,
+  type Envelope,
+  envelopeOf,
+  ownOutcomes,
+  type Progress,
+  refusalBeforehand,
+} from "./smtp-transaction.ts";
 import { failureOf, isBadEnvelope, isLost, reasonOf, replyIn, SmtpTrouble, verdictIn } from "./smtp-trouble.ts";
-
-/** One mail for one recipient, as it goes over the wire. */
-export interface RelayedMail {
-  envelopeFrom: string;
-  to: string;
-  raw: Uint8Array;
-  /** The addresses or the header are not ASCII: only a server with SMTPUTF8 may have it (RFC 6531 §3.2). */
-  smtpUtf8: boolean;
-}
 
 /** How long each wait may last. */
 export interface SmtpTimings {
@@ -57,7 +58,8 @@ export interface SmtpSession {
 }
 
 export interface SendResult {
-  outcome: RelayOutcome;
+  /** Of each recipient, in the mail's order. */
+  outcomes: RelayOutcome[];
   /** The connection was lost, or refused with 421, before any content went out: the server knows nothing of this mail. */
   unheard: boolean;
 }
@@ -134,17 +136,34 @@ function readySession(
   let needsReset = false;
 
   async function send(mail: RelayedMail, signal: AbortSignal | undefined): Promise<SendResult> {
-    const refusal = refusalBeforehand(mail, extensions);
-    if (refusal) return { outcome: { kind: "failed", failure: refusal }, unheard: false };
+    const refusals = mail.recipients.map((recipient) => refusalBeforehand(mail, recipient, extensions));
+    const offered = mail.recipients.filter((_, index) => refusals[index] === undefined);
+    const { outcomes, unheard } =
+      offered.length === 0 ? { outcomes: [], unheard: false } : await offer(mail, offered, signal);
+    const left = outcomes.values();
+    return {
+      outcomes: refusals.flatMap((failure) => (failure ? { kind: "failed", failure } : (left.next().value ?? []))),
+      unheard,
+    };
+  }
+
+  /** One transaction. */
+  async function offer(
+    mail: RelayedMail,
+    recipients: readonly RelayedRecipient[],
+    signal: AbortSignal | undefined,
+  ): Promise<SendResult> {
+    const { body } = mail;
     const content = { isStarted: false, isSent: false };
+    const envelope = envelopeOf(mail, recipients);
+    const source = contentStream(body, content, () => setSilence(connection, timings.dataMs));
     isUsed = true;
     try {
       setSilence(connection, timings.commandMs);
       if (needsReset) await reset(signal);
       needsReset = true;
-      const sendMs = 3 * timings.commandMs + 2 * timings.dataMs + mail.raw.byteLength / minBytesPerMs;
-      const source = contentStream(mail.raw, content, () => setSilence(connection, timings.dataMs));
-      const envelope = { from: mail.envelopeFrom, to: [mail.to], size: mail.raw.byteLength };
+      askForReports(connection, extensions.has("DSN") ? mail.dsn : undefined, recipients);
+      const sendMs = (2 + recipients.length) * timings.commandMs + 2 * timings.dataMs + body.sizeBytes / minBytesPerMs;
       const info = await talk.step<SMTPConnectionSendInfo>(sendMs, signal, (done) =>
         connection.send(envelope, source, done),
       );
@@ -153,12 +172,26 @@ function readySession(
       if (!reply) throw new Error(`garbage for an answer: ${info.response}`);
       needsReset = false;
       const line = replyAsLine(reply);
-      return { outcome: { kind: "sent", reply: line, providerMessageId: providerMessageIdOf(line) }, unheard: false };
+      const sent: RelayOutcome = { kind: "sent", reply: line, providerMessageId: providerMessageIdOf(line) };
+      return { outcomes: outcomesOf(envelope, recipients, sent), unheard: false };
     } catch (error) {
-      return unsent(error, content);
+      return unsent(error, envelope, recipients, content);
     } finally {
+      source.destroy();
       setSilence(connection, 0);
     }
+  }
+
+  /** Each has his own answer, or shares the fate of the mail. */
+  function outcomesOf(
+    envelope: Envelope,
+    recipients: readonly RelayedRecipient[],
+    ofTheMail: RelayOutcome,
+  ): RelayOutcome[] {
+    const own = ownOutcomes(envelope, `${host}:${port}`);
+    // After garbage nobody knows which answer belongs to which command.
+    if ([...own.values()].some((outcome) => outcome.kind === "retry" && outcome.failure.code === null)) talk.breakOff();
+    return recipients.map(({ address }) => own.get(address) ?? ofTheMail);
   }
 
   /** A server that doesn't take RSET says nothing about the mail to come: that goes over another connection. */
@@ -170,23 +203,27 @@ function readySession(
     }
   }
 
-  function unsent(error: unknown, content: { isStarted: boolean; isSent: boolean }): SendResult {
+  function unsent(
+    error: unknown,
+    envelope: Envelope,
+    recipients: readonly RelayedRecipient[],
+    content: Progress,
+  ): SendResult {
     const reply = verdictIn(error);
     // After garbage nobody knows which answer belongs to which command.
     if (!reply) talk.breakOff();
+    const ofAll = (outcome: RelayOutcome) => outcomesOf(envelope, recipients, outcome);
     if (reply && reply.code >= 500) {
-      return { outcome: { kind: "failed", failure: failureOf(reply, reply.text) }, unheard: false };
+      return { outcomes: ofAll({ kind: "failed", failure: failureOf(reply, reply.text) }), unheard: false };
     }
     if (isBadEnvelope(error)) {
-      const failure = { code: 553, enhancedCode: "5.1.3", message: cleanLine(`Cannot relay: ${reasonOf(error)}`) };
-      return { outcome: { kind: "failed", failure }, unheard: false };
+      return { outcomes: ofAll({ kind: "failed", failure: badAddress(reasonOf(error)) }), unheard: false };
     }
     const message = reply ? reply.text : `Cannot relay by ${host}:${port}: ${reasonOf(error)}`;
     const maybeAccepted = content.isSent && reply === undefined;
-    return {
-      outcome: { kind: "retry", failure: failureOf(reply, message), maybeAccepted },
-      unheard: !content.isStarted && (reply === undefined ? isLost(error) : reply.code === 421),
-    };
+    const outcomes = ofAll({ kind: "retry", failure: failureOf(reply, message), maybeAccepted });
+    const isHeard = content.isStarted || outcomes.some(isAnswer);
+    return { outcomes, unheard: !isHeard && (reply === undefined ? isLost(error) : reply.code === 421) };
   }
 
   async function close(): Promise<void> {
@@ -212,45 +249,13 @@ function readySession(
   };
 }
 
+/** Of the mail. A 421 speaks of the server. */
+function isAnswer(outcome: RelayOutcome): boolean {
+  return outcome.kind === "sent" || ![null, 421].includes(outcome.failure.code);
+}
+
 /** Slower than this, 16 kB a second, a content is cut off, however steadily it drips. */
-const minBytesPerMs = 16;
-
-/** What the server's own words rule out before a byte is sent. */
-function refusalBeforehand(mail: RelayedMail, extensions: ReadonlyMap<string, string>): Failure | undefined {
-  const sizeLimit = Number(extensions.get("SIZE") || 0);
-  if (sizeLimit > 0 && mail.raw.byteLength > sizeLimit) {
-    const message = `Cannot relay: the mail has ${mail.raw.byteLength} bytes and the server takes ${sizeLimit}`;
-    return { code: 552, enhancedCode: "5.3.4", message };
-  }
-  if (mail.smtpUtf8 && !extensions.has("SMTPUTF8")) {
-    const message = "Cannot relay: the address is not ASCII and the server doesn't support SMTPUTF8";
-    return { code: 553, enhancedCode: "5.6.7", message };
-  }
-  return undefined;
-}
-
-/** The content in pieces, so that a big one doesn't hold up the process, and so that we know how far it came. */
-function contentStream(
-  raw: Uint8Array,
-  content: { isStarted: boolean; isSent: boolean },
-  onStart: () => void,
-): Readable {
-  const bytes = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength);
-  let offset = 0;
-  return new Readable({
-    // Called first when DATA has been answered with 354.
-    read() {
-      if (!content.isStarted) onStart();
-      content.isStarted = true;
-      if (offset < bytes.length) this.push(bytes.subarray(offset, offset + 65_536));
-      offset += 65_536;
-      if (offset >= bytes.length) {
-        content.isSent = true;
-        this.push(null);
-      }
-    },
-  });
-}
+export const minBytesPerMs = 16;
 
 class TlsRefused extends Error {
   constructor(reply: string) {

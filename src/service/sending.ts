@@ -35,7 +35,7 @@ export function openRelay({ config, deps, opened }: Opening): Relay {
 function wayOut(config: Config, { now, random }: Pick<TimeAndChance, "now" | "random">, dns: DnsClient): Relay {
   const { outbound, smtpHostname: hostname } = config;
   if (outbound.kind === "smtp") return withinTime(smtpRelay(outbound, { hostname }));
-  if (outbound.kind === "direct") return withinTime(directRelay({ hostname, resolver: mailResolver(dns), random }));
+  if (outbound.kind === "direct") return directRelay({ hostname, resolver: mailResolver(dns), random });
   return sandboxRelay({ directory: join(config.dataDir, "sandbox"), now });
 }
 

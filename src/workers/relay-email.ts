@@ -8,6 +8,7 @@ import { outgoingMail } from "../flows/send/outgoing-mail.ts";
 import { composeMail, needsSmtpUtf8 } from "../mail/write/compose.ts";
 import type { DkimSigner } from "../mail/write/dkim.ts";
 import type { Relay } from "../relay/relay.ts";
+import { bytesBody, type RelayedMail } from "../relay/relayed-mail.ts";
 import { splitAddress } from "../standards/address.ts";
 import type { ClaimedItem } from "../store/outbox/claims.ts";
 import type { Kind } from "../store/outbox/kinds.ts";
@@ -62,12 +63,12 @@ export function relayEmailJob(
     const raw = composeMail(mail);
     const outcome = isOwn(splitAddress(message.toAddr)?.domain ?? "")
       ? await deliverHere(deps, mail, message.toAddr, raw)
-      : await relay.send(
+      : await relayed(
           {
             envelopeFrom: mail.from.address,
-            to: message.toAddr,
+            recipients: [{ address: message.toAddr }],
             // Signed as of the message's own date: each attempt sends the same bytes.
-            raw: deps.signMail === undefined ? raw : await deps.signMail(raw, mail.date),
+            body: bytesBody(deps.signMail === undefined ? raw : await deps.signMail(raw, mail.date)),
             smtpUtf8: needsSmtpUtf8(mail),
           },
           signal,
@@ -75,6 +76,12 @@ export function relayEmailJob(
     const settlement = settlementOf(item, message, outcome, signal.aborted);
     tell(deps, item, outcome, settlement);
     return { settlement, leaving: signal.aborted ? "unknown" : leavingOf(outcome) };
+  }
+
+  async function relayed(mail: RelayedMail, signal: AbortSignal): Promise<RelayOutcome> {
+    const [outcome] = await relay.send(mail, signal);
+    if (outcome === undefined) throw new Error("a mail without recipients");
+    return outcome;
   }
 
   function settlementOf(

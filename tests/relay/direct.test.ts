@@ -3,6 +3,7 @@ import type { RelayOutcome } from "../../src/domain/outcome.ts";
 import { type DirectOptions, directRelay } from "../../src/relay/direct.ts";
 import type { MailResolver } from "../../src/relay/mx.ts";
 import { withinTime } from "../../src/relay/relay.ts";
+import { mailTo, only } from "../support/relayed-mail.ts";
 import { type Script, type ScriptedSmtp, scriptedSmtp } from "../support/scripted-smtp.ts";
 
 const open: { close(): Promise<void> }[] = [];
@@ -56,8 +57,7 @@ async function internet(scripts: Record<string, Script>, zones: Zones, options: 
     ...options,
   });
   open.push(relay);
-  const send = (to = "jane@Example.com") =>
-    relay.send({ envelopeFrom: "bot@inbox.test", to, raw: Buffer.from("Subject: Hi\r\n\r\nHi\r\n"), smtpUtf8: false });
+  const send = async (to = "jane@Example.com") => only(await relay.send(mailTo(to, "Subject: Hi\r\n\r\nHi\r\n")));
   const mailsAt = () => Object.entries(servers).flatMap(([address, { mails }]) => mails.map(() => address));
   return { servers, relay, resolver, send, mailsAt };
 }
@@ -263,10 +263,7 @@ describe("an attempt is over when its time is", () => {
     const timings = { connectMs: 60_000, greetingMs: 60_000, commandMs: 60_000, dataMs: 60_000 };
     const { relay, servers } = await internet({ "127.0.0.2": script }, zones, { timings, dnsMs: 60_000 });
     const startedMs = performance.now();
-    const outcome = await withinTime(relay, 300).send({
-      ...{ envelopeFrom: "bot@inbox.test", to: "jane@example.com", smtpUtf8: false },
-      raw: Buffer.from("Subject: Hi\r\n\r\nHi\r\n"),
-    });
+    const [outcome] = await withinTime(relay, 300).send(mailTo("jane@example.com", "Subject: Hi\r\n\r\nHi\r\n"));
     expect(outcome).toMatchObject({
       kind: "retry",
       failure: { code: null, message: "Cannot relay: the attempt took longer than 0.3 s" },
@@ -279,8 +276,7 @@ describe("an attempt is over when its time is", () => {
   test("and one that is called off for another reason says so", async () => {
     const { relay } = await internet({ "127.0.0.2": { greeting: "silence" } }, { a: { "example.com": ["127.0.0.2"] } });
     const calledOff = AbortSignal.abort();
-    const mail = { envelopeFrom: "bot@inbox.test", to: "jane@example.com", raw: Buffer.from("\r\n"), smtpUtf8: false };
-    const outcome = await withinTime(relay).send(mail, calledOff);
+    const [outcome] = await withinTime(relay).send(mailTo("jane@example.com", "\r\n"), calledOff);
     expect(outcome).toMatchObject({ kind: "retry", failure: { message: expect.not.stringContaining("longer") } });
   });
 });

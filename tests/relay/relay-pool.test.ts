@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { type Relay, type SmtpRelayOptions, smtpRelay } from "../../src/relay/relay.ts";
+import { mailTo, only } from "../support/relayed-mail.ts";
 import { type Script, type ScriptedSmtp, scriptedSmtp } from "../support/scripted-smtp.ts";
 
 const open: { close(): Promise<void> }[] = [];
@@ -18,8 +19,7 @@ async function world(script: Script, options: Partial<SmtpRelayOptions> = {}) {
     },
   );
   open.push(server, relay);
-  const send = (to = "jane@example.com") =>
-    relay.send({ envelopeFrom: "bot@inbox.test", to, raw: Buffer.from(`To: ${to}\r\n\r\nHi\r\n`), smtpUtf8: false });
+  const send = async (to = "jane@example.com") => only(await relay.send(mailTo(to, `To: ${to}\r\n\r\nHi\r\n`)));
   return { server, relay, send };
 }
 

@@ -2,8 +2,9 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { RelayedMail } from "../../src/relay/relayed-mail.ts";
 import { sandboxRelay } from "../../src/relay/sandbox.ts";
-import type { RelayedMail } from "../../src/relay/smtp-session.ts";
+import { mailTo, only } from "../support/relayed-mail.ts";
 
 let home = "";
 beforeEach(async () => {
@@ -14,13 +15,13 @@ afterEach(() => rm(home, { recursive: true }));
 const now = () => new Date("2026-03-21T10:05:00.000Z");
 
 function mailOf(raw: string): RelayedMail {
-  return { envelopeFrom: "bot@inbox.test", to: "jane@example.com", raw: Buffer.from(raw), smtpUtf8: false };
+  return mailTo("jane@example.com", raw);
 }
 
 test("a mail becomes a file for its owner's eyes, byte for byte, and counts as sent", async () => {
   const directory = join(home, "data", "sandbox");
   const raw = "Subject: Hi\r\nMessage-ID: <1.a@inbox.test>\r\n\r\n.Hello\r\n";
-  expect(await sandboxRelay({ directory, now }).send(mailOf(raw))).toEqual({
+  expect(only(await sandboxRelay({ directory, now }).send(mailOf(raw)))).toEqual({
     kind: "sent",
     reply: "250 2.0.0 Kept in the sandbox: 20260321T100500.000Z-1.a@inbox.test.eml",
     providerMessageId: undefined,
@@ -62,7 +63,7 @@ test("the same mail many times at once, from two relays, is many files and overw
 test("where nothing can be written the mail is tried again", async () => {
   const inTheWay = join(home, "file");
   await writeFile(inTheWay, "");
-  expect(await sandboxRelay({ directory: join(inTheWay, "sandbox"), now }).send(mailOf("x"))).toMatchObject({
+  expect(only(await sandboxRelay({ directory: join(inTheWay, "sandbox"), now }).send(mailOf("x")))).toMatchObject({
     kind: "retry",
     maybeAccepted: false,
     failure: { code: null, message: expect.stringContaining("Cannot write to the sandbox") },

@@ -14,7 +14,7 @@ import { attachmentLinks } from "../../src/flows/read/attachment-links.ts";
 import { mailReceiver } from "../../src/flows/receive/receive-email.ts";
 import { emailSender } from "../../src/flows/send/send-email.ts";
 import type { Relay } from "../../src/relay/relay.ts";
-import type { RelayedMail } from "../../src/relay/smtp-session.ts";
+import { forAll, type RelayedMail } from "../../src/relay/relayed-mail.ts";
 import { newWebhookSecret } from "../../src/standards/signature.ts";
 import { insertWebhook } from "../../src/store/events/webhooks.ts";
 import { listDeliveries } from "../../src/store/outbox/deliveries.ts";
@@ -203,11 +203,20 @@ async function newInbox(deps: Deps, accountId?: string): Promise<{ id: string; a
 
 /** A way out that answers as told and remembers what it was given. */
 export interface RecordingRelay extends Relay {
-  mails: RelayedMail[];
-  /** What it says from now on. */
-  answer: (mail: RelayedMail, signal: AbortSignal | undefined) => RelayOutcome | Promise<RelayOutcome>;
+  mails: RecordedMail[];
+  /** What it says from now on: for all recipients of a mail, or for each. */
+  answer: (
+    mail: RecordedMail,
+    signal: AbortSignal | undefined,
+  ) => RelayOutcome | RelayOutcome[] | Promise<RelayOutcome | RelayOutcome[]>;
   /** The mail with this number (from 1), once it is here. */
-  mail(number: number): Promise<RelayedMail>;
+  mail(number: number): Promise<RecordedMail>;
+}
+
+/** With its bytes, and the first whom it was for. */
+export interface RecordedMail extends RelayedMail {
+  raw: Uint8Array;
+  to: string;
 }
 
 export const accepted: RelayOutcome = { kind: "sent", reply: "250 2.0.0 Ok", providerMessageId: "Q1" };
@@ -222,10 +231,13 @@ function recordingRelay(): RecordingRelay {
   const relay: RecordingRelay = {
     mails: [],
     answer: () => accepted,
-    async send(mail, signal) {
+    async send(relayed, signal) {
+      const raw = Buffer.concat(await Array.fromAsync(relayed.body.open()));
+      const mail = { ...relayed, raw, to: relayed.recipients[0]?.address ?? "" };
       relay.mails.push(mail);
       for (const waiter of waiters.splice(0)) waiter();
-      return relay.answer(mail, signal);
+      const answer = await relay.answer(mail, signal);
+      return Array.isArray(answer) ? answer : forAll(mail, answer);
     },
     async mail(number) {
       for (;;) {

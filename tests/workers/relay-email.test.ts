@@ -4,13 +4,18 @@ import { DatabaseUnavailable, openDatabase, query } from "../../src/database/db.
 import { parseOutbound } from "../../src/domain/outbound.ts";
 import type { RelayOutcome } from "../../src/domain/outcome.ts";
 import { smtpRelay } from "../../src/relay/relay.ts";
-import type { RelayedMail } from "../../src/relay/smtp-session.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { kinds } from "../../src/store/outbox/kinds.ts";
 import { markDueReady } from "../../src/store/outbox/outbox.ts";
 import type { WorkerDeps } from "../../src/workers/scheduler.ts";
 import { type EngineUnderTest, enginesHere, openEngine } from "../support/engines.ts";
-import { accepted, nobodyAnswers, type OutboxWorldOptions, outboxWorld } from "../support/outbox-world.ts";
+import {
+  accepted,
+  nobodyAnswers,
+  type OutboxWorldOptions,
+  outboxWorld,
+  type RecordedMail,
+} from "../support/outbox-world.ts";
 import { scriptedSmtp } from "../support/scripted-smtp.ts";
 
 type World = Awaited<ReturnType<typeof outboxWorld>>;
@@ -249,7 +254,7 @@ for (const engine of enginesHere()) {
     test("is relayed once by two processes, and in the order of its inbox", async () => {
       if (under.db.engine === "embedded") return; // It belongs to one process.
       const second = await openDatabase(under.options);
-      const order: RelayedMail[] = [];
+      const order: RecordedMail[] = [];
       const clockOf = await newWorld();
       const [one, other] = [
         await outboxWorld(under.db, { clock: clockOf.clock }),
@@ -351,10 +356,10 @@ for (const engine of enginesHere()) {
   });
 }
 
-function isFrom(mail: RelayedMail, inbox: { username: string }): boolean {
+function isFrom(mail: RecordedMail, inbox: { username: string }): boolean {
   return mail.envelopeFrom.startsWith(`${inbox.username}@`);
 }
 
-function numberOf({ raw }: RelayedMail): number {
+function numberOf({ raw }: RecordedMail): number {
   return Number(/^Subject: Mail (\d+)/m.exec(new TextDecoder().decode(raw))?.[1]);
 }

@@ -1,5 +1,6 @@
 /** Broken on purpose: a mail counts as sent before the relay has said so; what the relay says then is not heard. */
 import { smtpRelay } from "../../../src/relay/relay.ts";
+import { bytesBody } from "../../../src/relay/relayed-mail.ts";
 import { scriptedSmtp } from "../../../tests/support/scripted-smtp.ts";
 import { portOf, serveBroken } from "./support.ts";
 
@@ -9,7 +10,8 @@ await serveBroken(async (config) => {
   const between = await scriptedSmtp({
     answer(command) {
       const mail = command === "." ? between.mails.shift() : undefined;
-      if (mail) void relay.send({ envelopeFrom: mail.from, to: mail.to, raw: mail.raw, smtpUtf8: false });
+      const recipients = [{ address: mail?.to ?? "" }];
+      if (mail) void relay.send({ envelopeFrom: mail.from, recipients, body: bytesBody(mail.raw), smtpUtf8: false });
       return undefined;
     },
   });

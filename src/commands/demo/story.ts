@@ -1,5 +1,6 @@
 import { composeMail } from "../../mail/write/compose.ts";
 import { smtpRelay } from "../../relay/relay.ts";
+import { bytesBody } from "../../relay/relayed-mail.ts";
 import type { TimeAndChance } from "../../service/time-and-chance.ts";
 import type { ApiClient } from "../api-client.ts";
 import type { ReceivedEvent } from "./receiver.ts";
@@ -148,9 +149,15 @@ async function writeBySmtp({ smtp }: DemoServer, from: Inbox, to: Inbox, world: 
     attachments: [],
   });
   try {
-    const outcome = await relay.send({ envelopeFrom: from.address, to: to.address, raw, smtpUtf8: false });
-    if (outcome.kind === "sent") return outcome.reply;
-    throw new Error(`Cannot hand in mail at ${smtp.host}:${smtp.port}: ${outcome.failure.message}`);
+    const recipients = [{ address: to.address }];
+    const [outcome] = await relay.send({
+      envelopeFrom: from.address,
+      recipients,
+      body: bytesBody(raw),
+      smtpUtf8: false,
+    });
+    if (outcome?.kind === "sent") return outcome.reply;
+    throw new Error(`Cannot hand in mail at ${smtp.host}:${smtp.port}: ${outcome?.failure.message}`);
   } finally {
     await relay.close();
   }

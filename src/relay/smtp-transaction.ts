@@ -1,0 +1,82 @@
+import { Readable } from "node:stream";
+import type { SMTPConnectionEnvelope, SMTPError } from "nodemailer/lib/smtp-connection";
+import type { Failure, RelayOutcome } from "../domain/outcome.ts";
+import { type MailBody, piecesOf, type RelayedMail, type RelayedRecipient } from "./relayed-mail.ts";
+import { failureOf, reasonOf, replyIn } from "./smtp-trouble.ts";
+
+/** How far the content came. */
+export interface Progress {
+  isStarted: boolean;
+  isSent: boolean;
+}
+
+/** The content as it goes out; nothing of it is read before DATA has been answered with 354. */
+export function contentStream(body: MailBody, progress: Progress, onStart: () => void): Readable {
+  async function* watched() {
+    onStart();
+    progress.isStarted = true;
+    yield* piecesOf(body);
+    progress.isSent = true;
+  }
+  return Readable.from(watched(), { objectMode: false });
+}
+
+/** What the server's own words rule out before a byte is sent: for all, or for one whose address it can't have. */
+export function refusalBeforehand(
+  { body, smtpUtf8 }: RelayedMail,
+  { address }: RelayedRecipient,
+  extensions: ReadonlyMap<string, string>,
+): Failure | undefined {
+  const sizeLimit = Number(extensions.get("SIZE") || 0);
+  if (sizeLimit > 0 && body.sizeBytes > sizeLimit) {
+    const message = `Cannot relay: the mail has ${body.sizeBytes} bytes and the server takes ${sizeLimit}`;
+    return { code: 552, enhancedCode: "5.3.4", message };
+  }
+  // The library refuses these too, but with them the whole mail.
+  if (!/^[^\s<>](?:[^\r\n<>]*[^\s<>])?$/.test(address)) return badAddress(`invalid recipient ${address}`);
+  if ((smtpUtf8 || /[^\0-\x7f]/.test(address)) && !extensions.has("SMTPUTF8")) {
+    const message = "Cannot relay: the address is not ASCII and the server doesn't support SMTPUTF8";
+    return { code: 553, enhancedCode: "5.6.7", message };
+  }
+  return undefined;
+}
+
+export function badAddress(reason: string): Failure {
+  return { ...failureOf(undefined, `Cannot relay: ${reason}`), code: 553, enhancedCode: "5.1.3" };
+}
+
+/** The envelope that the library is given, on which it writes down what the server said to each recipient. */
+export function envelopeOf({ envelopeFrom, body, dsn }: RelayedMail, to: readonly RelayedRecipient[]): Envelope {
+  return {
+    from: envelopeFrom,
+    to: to.map(({ address }) => address),
+    size: body.sizeBytes,
+    rcptQueue: [],
+    rejected: [],
+    rejectedErrors: [],
+    accepted: [],
+    ...(dsn && { dsn: { ret: dsn.ret, envid: dsn.envid } }),
+  };
+}
+
+export interface Envelope extends SMTPConnectionEnvelope {
+  /** The library's own: MAIL was refused. What a server says to a RCPT behind that is about no recipient. */
+  mailError?: Error;
+}
+
+/**
+ * What came of those who got an answer of their own: 5xx to RCPT fails, 4xx puts off, and so does what is no reply at all.
+ * The others share the fate of the mail.
+ */
+export function ownOutcomes({ rejectedErrors, mailError }: Envelope, server: string): Map<string, RelayOutcome> {
+  if (mailError !== undefined) return new Map();
+  return new Map(
+    rejectedErrors.map((error) => {
+      const reply = replyIn(error);
+      const failure = failureOf(reply, reply ? reply.text : `Cannot relay by ${server}: ${reasonOf(error)}`);
+      const outcome: RelayOutcome =
+        reply && reply.code >= 500 ? { kind: "failed", failure } : { kind: "retry", failure, maybeAccepted: false };
+      return [String((error as SMTPError).recipient), outcome];
+    }),
+  );
+}
