@@ -3,9 +3,25 @@
  * others. A `%` in the first would be decoded by some of them, a quote or backslash would end it.
  */
 export function attachmentDisposition(filename: string): string {
-  const plain = filename.replace(/[^ !#$&'()+,\-.0-9;=@A-Z[\]^_`a-z{}~]/gu, "_");
-  const encoded = encodeURIComponent(filename).replace(/['()*]/g, (character) => `%${hex(character)}`);
-  return `attachment; filename="${plain}"; filename*=UTF-8''${encoded}`;
+  return `attachment; filename="${plainName(filename)}"; filename*=UTF-8''${encodedName(filename)}`;
+}
+
+/**
+ * The same of a part of a mail, as tokens between which it may be folded (RFC 2183, RFC 2231). The name for old readers comes
+ * second, since a common one takes the first that it finds; where it says all, it stands alone. `filename` is clean text.
+ */
+export function mimeDisposition(disposition: "inline" | "attachment", filename: string): string[] {
+  const plain = plainName(filename);
+  const encoded = plain === filename ? [] : [`filename*=utf-8''${encodedName(filename)};`];
+  return [`${disposition};`, ...encoded, `filename="${plain}"`];
+}
+
+function plainName(filename: string): string {
+  return filename.replace(/[^ !#$&'()+,\-.0-9;=@A-Z[\]^_`a-z{}~]/gu, "_");
+}
+
+function encodedName(filename: string): string {
+  return encodeURIComponent(filename).replace(/['()*]/g, (character) => `%${hex(character)}`);
 }
 
 function hex(character: string): string {

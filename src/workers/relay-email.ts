@@ -5,8 +5,9 @@ import type { Failure, RelayOutcome } from "../domain/outcome.ts";
 import type { Deps } from "../flows/deps.ts";
 import type { MailDoor } from "../flows/receive/accept-mail.ts";
 import { outgoingMail } from "../flows/send/outgoing-mail.ts";
-import { composeMail, needsSmtpUtf8 } from "../mail/write/compose.ts";
+import { composeMail } from "../mail/write/compose.ts";
 import type { DkimSigner } from "../mail/write/dkim.ts";
+import { needsSmtpUtf8 } from "../mail/write/header.ts";
 import type { Relay } from "../relay/relay.ts";
 import { bytesBody, type RelayedMail } from "../relay/relayed-mail.ts";
 import { splitAddress } from "../standards/address.ts";
@@ -68,7 +69,7 @@ export function relayEmailJob(
             envelopeFrom: mail.from.address,
             recipients: [{ address: message.toAddr }],
             // Signed as of the message's own date: each attempt sends the same bytes.
-            body: bytesBody(deps.signMail === undefined ? raw : await deps.signMail(raw, mail.date)),
+            body: bytesBody(deps.signMail === undefined ? raw : await deps.signMail.sign(raw, mail)),
             smtpUtf8: needsSmtpUtf8(mail),
           },
           signal,

@@ -11,15 +11,22 @@ export interface HeaderField {
 export function splitMail(raw: Uint8Array): { fields: HeaderField[]; body: Uint8Array } {
   const buffer = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength);
   const gap = buffer.indexOf("\r\n\r\n");
-  const header = buffer.subarray(0, gap < 0 ? buffer.length : gap).toString("latin1");
-  const fields = header.split(/\r\n(?![ \t])/).map((text) => ({
-    name: text
-      .slice(0, Math.max(0, text.indexOf(":")))
-      .trim()
-      .toLowerCase(),
-    text,
-  }));
+  const fields = fieldsOf(gap < 0 ? raw : raw.subarray(0, gap));
   return { fields, body: gap < 0 ? raw.subarray(raw.length) : raw.subarray(gap + 4) };
+}
+
+/** The fields of a header in their order. */
+export function fieldsOf(header: Uint8Array): HeaderField[] {
+  return Buffer.from(header.buffer, header.byteOffset, header.byteLength)
+    .toString("latin1")
+    .split(/\r\n(?![ \t])/)
+    .map((text) => ({
+      name: text
+        .slice(0, Math.max(0, text.indexOf(":")))
+        .trim()
+        .toLowerCase(),
+      text,
+    }));
 }
 
 /** Name in lower case, value unfolded, white space runs one space, none at the ends, CRLF behind. */
@@ -36,35 +43,93 @@ export function relaxedField(text: string): string {
 
 /** Lines without white space at their end and with single spaces within; no empty lines at the end of the body. */
 export function relaxedBody(body: Uint8Array): Uint8Array<ArrayBuffer> {
-  const out = new Uint8Array(body.length + 2);
+  const whole = new Uint8Array(body.length + 2);
   let length = 0;
-  let isSpace = false;
-  let emptyLines = 0;
-  const endLine = () => {
-    out[length++] = carriageReturn;
-    out[length++] = lineFeed;
-  };
-  let startsLine = true;
-  for (let at = 0; at < body.length; at++) {
-    const octet = body[at];
-    if (octet === carriageReturn && body[at + 1] === lineFeed) {
-      if (startsLine) emptyLines += 1;
-      else endLine();
-      at += 1;
-      startsLine = true;
-      isSpace = false;
-    } else if (octet === space || octet === tab) {
-      isSpace = true;
-    } else {
-      for (; emptyLines > 0; emptyLines--) endLine();
-      if (isSpace) out[length++] = space;
-      out[length++] = octet ?? 0;
-      isSpace = false;
-      startsLine = false;
-    }
-  }
-  if (!startsLine) endLine();
-  return out.slice(0, length);
+  const { take, end } = relaxedPieces((octets) => {
+    whole.set(octets, length);
+    length += octets.length;
+  });
+  take(body);
+  end();
+  return whole.slice(0, length);
 }
 
+/** The same of a body that comes in pieces, wherever they are cut. What `write` gets is gone when it returns. */
+export function relaxedPieces(write: (octets: Uint8Array) => void) {
+  const out = new Uint8Array(16_384);
+  let length = 0;
+  /** Of the line that the next octet continues. */
+  let startsLine = true;
+  let isSpace = false;
+  let emptyLines = 0;
+  let endsInReturn = false;
+
+  function flush(): void {
+    if (length > 0) write(out.subarray(0, length));
+    length = 0;
+  }
+
+  function put(octet: number): void {
+    if (length === out.length) flush();
+    out[length++] = octet;
+  }
+
+  function endLine(): void {
+    put(carriageReturn);
+    put(lineFeed);
+  }
+
+  function putWord(octet: number): void {
+    for (; emptyLines > 0; emptyLines--) endLine();
+    if (isSpace) put(space);
+    put(octet);
+    isSpace = false;
+    startsLine = false;
+  }
+
+  function takeOctet(octet: number): void {
+    if (endsInReturn) {
+      endsInReturn = false;
+      if (octet === lineFeed) {
+        if (startsLine) emptyLines += 1;
+        else endLine();
+        startsLine = true;
+        isSpace = false;
+        return;
+      }
+      putWord(carriageReturn);
+    }
+    if (octet === carriageReturn) endsInReturn = true;
+    else if (octet === space || octet === tab) isSpace = true;
+    else putWord(octet);
+  }
+
+  /** Most of a large mail is lines of base64, which are as they should be. */
+  function isRelaxed(piece: Uint8Array): boolean {
+    if (isSpace || endsInReturn || emptyLines > 0 || piece.length < worthLookingBytes) return false;
+    const [first, last] = [piece[0], piece.at(-1)];
+    if (first === carriageReturn || first === lineFeed || last === carriageReturn) return false;
+    const octets = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
+    return !(octets.includes(space) || octets.includes(tab) || octets.includes("\r\n\r\n"));
+  }
+
+  return {
+    take(piece: Uint8Array): void {
+      if (isRelaxed(piece)) {
+        flush();
+        write(piece);
+        startsLine = piece.at(-2) === carriageReturn && piece.at(-1) === lineFeed;
+      } else {
+        for (const octet of piece) takeOctet(octet);
+      }
+    },
+    end(): void {
+      if (endsInReturn) putWord(carriageReturn);
+      if (!startsLine) endLine();
+      flush();
+    },
+  };
+}
+
+const worthLookingBytes = 256;
 const [tab, lineFeed, carriageReturn, space] = [9, 10, 13, 32];

@@ -1,5 +1,6 @@
-import { createPrivateKey, createPublicKey, type KeyObject } from "node:crypto";
-import { type HeaderField, relaxedBody, relaxedField, splitMail } from "./dkim-canonical.ts";
+import { createHash, createPrivateKey, createPublicKey, type KeyObject } from "node:crypto";
+import type { OutgoingMail } from "../../domain/message.ts";
+import { fieldsOf, type HeaderField, relaxedBody, relaxedField, relaxedPieces, splitMail } from "./dkim-canonical.ts";
 
 export interface DkimIdentity {
   /** In A-labels; the `d=` of the signature. */
@@ -9,8 +10,17 @@ export interface DkimIdentity {
   privateKeyPem: string;
 }
 
-/** Gives the mail back with a DKIM-Signature on top. */
-export type DkimSigner = (raw: Uint8Array, now: Date) => Promise<Uint8Array>;
+/** Signs as of the mail's own date, so that each attempt sends the same bytes; what its caller had put in is signed too. */
+export interface DkimSigner {
+  /** Gives the mail back with a DKIM-Signature on top. */
+  sign(raw: Uint8Array, mail: SignedMail): Promise<Uint8Array>;
+  /** The field to put on top of a mail that does not lie in memory: from its header and the hash of its body. */
+  signatureField(header: Uint8Array, bodyHash: Uint8Array, mail: SignedMail): Promise<Uint8Array>;
+  /** The length of that field, without signing. */
+  fieldSize(header: Uint8Array, mail: SignedMail): number;
+}
+
+export type SignedMail = Pick<OutgoingMail, "date" | "headers">;
 
 /**
  * A signer of outgoing mail: RFC 6376 with relaxed/relaxed canonicalisation, by rsa-sha256 or ed25519-sha256 (RFC 8463) as the key
@@ -26,26 +36,67 @@ export async function dkimSigner({ domain, selector, privateKeyPem }: DkimIdenti
   const algorithm = typeOf(key) === "rsa" ? "rsa-sha256" : "ed25519-sha256";
   const sign = await signatureBy(key);
 
-  return async (raw, now) => {
-    const { fields, body } = splitMail(raw);
-    const signed = signedFields(fields);
-    const field = [
+  /** The field up to its signature. */
+  function unsigned(signed: readonly SignedField[], bodyHash: Uint8Array, date: Date): string {
+    return [
       `DKIM-Signature: v=1; a=${algorithm}; c=relaxed/relaxed;`,
-      ` d=${domain}; s=${selector}; t=${Math.floor(now.getTime() / 1000)};`,
+      ` d=${domain}; s=${selector}; t=${Math.floor(date.getTime() / 1000)};`,
       ` ${foldedNames(signed.map(({ name }) => name))};`,
-      ` bh=${new Uint8Array(await crypto.subtle.digest("SHA-256", relaxedBody(body))).toBase64()};`,
+      ` bh=${bodyHash.toBase64()};`,
       " b=",
     ].join("\r\n");
+  }
+
+  async function fieldFor(fields: readonly HeaderField[], bodyHash: Uint8Array, mail: SignedMail): Promise<Uint8Array> {
+    const signed = signedFields(fields, mail);
+    const field = unsigned(signed, bodyHash, mail.date);
     const header = signed.map(({ text }) => (text === undefined ? "" : relaxedField(text))).join("");
     // The signature signs its own field too, with an empty b= and without the last line end (RFC 6376 §3.7).
     const signature = await sign(octets(`${header}${relaxedField(field).slice(0, -2)}`));
-    const lines = signature.toBase64().match(/.{1,72}/g) ?? [];
-    const whole = octets(`${field}${lines.join("\r\n ")}\r\n`);
-    const signedMail = new Uint8Array(whole.length + raw.length);
-    signedMail.set(whole);
-    signedMail.set(raw, whole.length);
-    return signedMail;
+    return octets(withSignature(field, signature));
+  }
+
+  return {
+    async sign(raw, mail) {
+      const { fields, body } = splitMail(raw);
+      const bodyHash = new Uint8Array(await crypto.subtle.digest("SHA-256", relaxedBody(body)));
+      const field = await fieldFor(fields, bodyHash, mail);
+      const signedMail = new Uint8Array(field.length + raw.length);
+      signedMail.set(field);
+      signedMail.set(raw, field.length);
+      return signedMail;
+    },
+    signatureField: (header, bodyHash, mail) => fieldFor(fieldsOf(header), bodyHash, mail),
+    fieldSize(header, mail) {
+      const field = unsigned(signedFields(fieldsOf(header), mail), new Uint8Array(hashBytes), mail.date);
+      return withSignature(field, new Uint8Array(signatureBytes(key))).length;
+    },
   };
+}
+
+/** The hash of a body that comes in pieces, for `signatureField`. */
+export function bodyHasher(): { take(piece: Uint8Array): void; digest(): Uint8Array } {
+  const hash = createHash("sha256");
+  const { take, end } = relaxedPieces((octets) => hash.update(octets));
+  return {
+    take,
+    digest() {
+      end();
+      return hash.digest();
+    },
+  };
+}
+
+const hashBytes = 32;
+
+function withSignature(field: string, signature: Uint8Array): string {
+  const lines = signature.toBase64().match(/.{1,72}/g) ?? [];
+  return `${field}${lines.join("\r\n ")}\r\n`;
+}
+
+/** An RSA signature is as long as its key, one by Ed25519 has 64 octets. */
+function signatureBytes(key: KeyObject): number {
+  return Math.ceil((key.asymmetricKeyDetails?.modulusLength ?? 512) / 8);
 }
 
 /** The TXT record for `<selector>._domainkey.<domain>` (RFC 6376 §3.6.1, RFC 8463 §4). */
@@ -110,12 +161,23 @@ const oversigned = [
   ..."MIME-Version Content-Type Content-Transfer-Encoding".split(" "),
 ];
 
-/** The fields in the order of `h=`; of several of one name the last comes first (RFC 6376 §5.4.2). */
-function signedFields(fields: readonly HeaderField[]): { name: string; text: string | undefined }[] {
-  return oversigned.flatMap((name) => {
-    const found = fields.filter((field) => field.name === name.toLowerCase()).toReversed();
-    return [...found.map(({ text }) => ({ name, text })), { name, text: undefined }];
-  });
+/** Without text it is not there, and may not come to be. */
+interface SignedField {
+  name: string;
+  text: string | undefined;
+}
+
+/**
+ * The fields in the order of `h=`; of several of one name the last comes first (RFC 6376 §5.4.2). What a caller has put in
+ * is signed as often as it is there: relays add fields of these names.
+ */
+function signedFields(fields: readonly HeaderField[], { headers }: SignedMail): SignedField[] {
+  const named = (name: string) =>
+    fields.filter((field) => field.name === name.toLowerCase()).map(({ text }) => ({ name, text }));
+  return [
+    ...oversigned.flatMap((name) => [...named(name).toReversed(), { name, text: undefined }]),
+    ...headers.flatMap(({ name }) => named(name).toReversed()),
+  ];
 }
 
 /** `h=` in lines of at most 76 octets, folded after its colons. */

@@ -35,6 +35,18 @@ export function unstructuredTokens(text: string): string[] {
   return isPlain(text) ? text.split(" ") : encodedWords(text);
 }
 
+/**
+ * The tokens of a field that a caller made up. Its grammar is not known, so ASCII stays as it is where lines of 998 octets
+ * can hold it; the rest is encoded, but for an id in angle brackets at its end, as List-Id has one.
+ */
+export function customTokens(text: string): string[] {
+  const words = text.match(/^\S+| *\S+/g)?.map((word, index) => (index === 0 ? word : word.slice(1))) ?? [""];
+  if (printable.test(text) && !text.includes("=?") && words.every((word) => word.length <= longestWord)) return words;
+  const at = text.lastIndexOf(" <");
+  const id = text.slice(at + 1);
+  return at > 0 && /^<[!-;=?-~]{1,900}>$/.test(id) ? [...encodedWords(text.slice(0, at)), id] : encodedWords(text);
+}
+
 /** The tokens of a display name (RFC 5322 §3.2.5): atoms, one quoted string, or encoded words. */
 export function phraseTokens(name: string): string[] {
   if (!isPlain(name)) return encodedWords(name);
@@ -64,6 +76,10 @@ function isPlain(text: string): boolean {
   );
 }
 
+/** Leaves room for the name of the field, which stands in the first line. */
+const longestWord = 900;
+
+const printable = /^[ -~]*$/;
 const notAscii = /[^\0-\x7f]/;
 const plainWords = /^(?:[!-~]+(?: [!-~]+)*)?$/;
 const atoms = /^[\w!#$%&'*+/=?^`{|}~-]+(?: [\w!#$%&'*+/=?^`{|}~-]+)*$/;

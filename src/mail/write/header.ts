@@ -1,0 +1,101 @@
+import { domainToASCII } from "node:url";
+import type { AutoSubmitted } from "../../domain/automated.ts";
+import type { CustomHeader, Mailbox, OutgoingMail } from "../../domain/message.ts";
+import { splitAddress } from "../../standards/address.ts";
+import { oneLine } from "../../standards/text.ts";
+import { customTokens, foldedField, phraseTokens, unstructuredTokens } from "./encode.ts";
+
+type Field = [name: string, tokens: readonly string[]];
+
+/** The header of a mail but for what its parts say of themselves, one field a string, without line ends behind them. */
+export function headerFields(mail: OutgoingMail): string[] {
+  if (mail.to.length + mail.cc.length === 0) throw new Error("Cannot compose mail: it goes to nobody");
+  const inReplyTo = mail.inReplyTo === undefined ? [] : writableIds([mail.inReplyTo]);
+  const references = writableIds(mail.references);
+  const fields: Field[] = [
+    ["From", mailboxTokens("From", mail.from)],
+    ...addressField("To", mail.to),
+    ...addressField("Cc", mail.cc),
+    ...addressField("Reply-To", mail.replyTo === undefined ? [] : [{ address: mail.replyTo }]),
+    ["Subject", unstructuredTokens(oneLine(mail.subject))],
+    ["Message-ID", ownId(mail.messageId)],
+    ...fieldWith("In-Reply-To", inReplyTo),
+    ...fieldWith("References", references),
+    ...(mail.autoSubmitted === undefined ? [] : automaticFields(mail.autoSubmitted)),
+    ["Date", [mail.date.toUTCString().replace("GMT", "+0000")]],
+    ["MIME-Version", ["1.0"]],
+    ...mail.headers.map(customField),
+  ];
+  return fields.map(([name, tokens]) => foldedField(name, tokens));
+}
+
+/** True when an address can't be written in ASCII (RFC 6531): a domain has its A-label, a local part has nothing. */
+export function needsSmtpUtf8({ from, to, cc, replyTo }: OutgoingMail): boolean {
+  const addresses = [from, ...to, ...cc].map(({ address }) => address);
+  return [...addresses, replyTo ?? ""].some((address) => notAscii.test(splitAddress(address)?.local ?? ""));
+}
+
+/** The second asks programs that don't know the first not to answer. */
+function automaticFields(autoSubmitted: AutoSubmitted): Field[] {
+  return [
+    ["Auto-Submitted", [autoSubmitted]],
+    ["X-Auto-Response-Suppress", ["OOF,", "AutoReply"]],
+  ];
+}
+
+function customField({ name, value }: CustomHeader): Field {
+  if (!/^[A-Za-z0-9-]{1,76}$/.test(name)) throw new Error("Cannot compose mail: a name of a further field is none");
+  const line = oneLine(value);
+  // A program reads it, and takes an encoded word for a wrong address (RFC 2369 §2).
+  return [name, name.toLowerCase() === "list-unsubscribe" ? line.replaceAll(/> *, *</g, ">, <").split(/ +/) : customTokens(line)];
+}
+
+function fieldWith(name: string, tokens: readonly string[]): Field[] {
+  return tokens.length === 0 ? [] : [[name, tokens]];
+}
+
+function addressField(name: string, mailboxes: readonly Mailbox[]): Field[] {
+  const last = mailboxes.length - 1;
+  const tokens = mailboxes.flatMap((mailbox, index) => {
+    const own = mailboxTokens(name, mailbox);
+    return index === last ? own : own.with(-1, `${own.at(-1)},`);
+  });
+  return fieldWith(name, tokens);
+}
+
+function mailboxTokens(fieldName: string, { name = "", address }: Mailbox): string[] {
+  const written = writtenAddress(address);
+  if (written === undefined) throw new Error(`Cannot compose mail: its ${fieldName} is not an address`);
+  const shown = oneLine(name);
+  return shown === "" ? [written] : [...phraseTokens(shown), `<${written}>`];
+}
+
+function writtenAddress(address: string): string | undefined {
+  const parts = address.length <= maxAddressLength ? splitAddress(address) : undefined;
+  if (parts === undefined || !(dotAtom.test(parts.local) || quotedLocal.test(parts.local))) return undefined;
+  // domainToASCII reads the host of a URL: given a `/` it would silently take what stands before.
+  const mayNeedALabel = /^[a-z0-9.\-\u{a1}-\u{10ffff}]+$/iu.test(parts.domain);
+  const domain = mayNeedALabel && notAscii.test(parts.domain) ? domainToASCII(parts.domain) : parts.domain;
+  return hostName.test(domain) ? `${parts.local}@${domain}` : undefined;
+}
+
+const maxAddressLength = 320;
+const notAscii = /[^\0-\x7f]/;
+/** RFC 5322 §3.2.3, and of what RFC 6532 §3.2 adds the letters, digits and symbols of any script. */
+const dotAtom = /^[\w!#$%&'*+/=?^`{|}~\p{L}\p{M}\p{N}\p{S}-]+(?:\.[\w!#$%&'*+/=?^`{|}~\p{L}\p{M}\p{N}\p{S}-]+)*$/u;
+const quotedLocal = /^"(?:[ !#-[\]-~]|\\[ -~])*"$/;
+const hostName = /^[a-z0-9-]+(?:\.[a-z0-9-]+)*$/i;
+
+function ownId(messageId: string): string[] {
+  const ids = writableIds([messageId]);
+  if (ids.length === 0) throw new Error("Cannot compose mail: its Message-ID is not one");
+  return ids;
+}
+
+/** Ids come from other people's mail. One that a header can't hold (spaces, letters outside ASCII, endless) is left out. */
+function writableIds(ids: readonly string[]): string[] {
+  return ids.filter((id) => id.length <= maxIdLength && /^[!-;=?-~]+$/.test(id)).map((id) => `<${id}>`);
+}
+
+/** `In-Reply-To: <…>` in a line of 998 octets (RFC 5322 §2.1.1). */
+const maxIdLength = 998 - "In-Reply-To: <>".length;
