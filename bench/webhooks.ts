@@ -9,6 +9,7 @@
  * writes a row into the log for each. Then ours once more with a million finished deliveries in the log, and the time
  * from commit to the first byte at an idle receiver. The ratios hold on any machine; the figures don't.
  */
+import { tmpdir } from "node:os";
 import { sql } from "drizzle-orm";
 import { Logger, makeWorkerUtils, run } from "graphile-worker";
 import pino from "pino";
@@ -327,6 +328,7 @@ async function workerDeps(db: Database): Promise<WorkerDeps> {
     signMail: undefined,
     door: { recipient: async () => ({ kind: "unknown" }), accept: async () => ({ kind: "gone" }) },
     receiveUnparsed: async () => "unserved",
+    spoolDirectory: tmpdir(),
     maxQueueHours: 48,
     webhooks: webhookClient({ allowPrivate: true, version: "0.0.0" }),
     links: await attachmentLinks({ signingKey: "k".repeat(32), ttlSeconds: 900, baseUrl: () => "http://localhost" }),

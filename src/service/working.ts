@@ -22,6 +22,7 @@ export async function openWorkers(opening: Opening, { receiving, webhooks, links
     relay: watch.relay(relay),
     signMail: config.dkim && (await dkimSigner({ domain: config.mailDomain, ...config.dkim })),
     door: { ...receiving.door, accept: watch.accept("internal", receiving.door.accept) },
+    spoolDirectory: config.dataDir,
     maxQueueHours: config.maxQueueHours,
     relayRetrySeconds: config.relayRetrySeconds,
     receiveUnparsed: receiving.receiveUnparsed,

@@ -5,14 +5,16 @@ import type { Failure, RelayOutcome } from "../domain/outcome.ts";
 import type { Deps } from "../flows/deps.ts";
 import type { MailDoor } from "../flows/receive/accept-mail.ts";
 import { outgoingMail } from "../flows/send/outgoing-mail.ts";
-import { composeMail } from "../mail/write/compose.ts";
+import { type ReadyMailDeps, readyMail, wholeMail } from "../flows/send/ready-mail.ts";
+import { sizeGate } from "../flows/size-gate.ts";
+import { mailSize } from "../mail/write/compose-stream.ts";
 import type { DkimSigner } from "../mail/write/dkim.ts";
 import { needsSmtpUtf8 } from "../mail/write/header.ts";
 import type { Relay } from "../relay/relay.ts";
-import { bytesBody, type RelayedMail } from "../relay/relayed-mail.ts";
 import { splitAddress } from "../standards/address.ts";
+import { listOutgoingAttachments, type MailedAttachment } from "../store/mail/attachments.ts";
 import type { ClaimedItem } from "../store/outbox/claims.ts";
-import type { Kind } from "../store/outbox/kinds.ts";
+import { type Kind, kinds } from "../store/outbox/kinds.ts";
 import { claimReady, releaseItems } from "../store/outbox/outbox.ts";
 import {
   listRelayedMessages,
@@ -24,7 +26,7 @@ import type { Leaving } from "./outbox/destinations.ts";
 import type { Job } from "./outbox/job.ts";
 import { relayLanes } from "./outbox/relay-lanes.ts";
 
-export interface RelayEmailDeps extends Deps {
+export interface RelayEmailDeps extends Deps, ReadyMailDeps {
   relay: Relay;
   /** Undefined: mail goes out unsigned. */
   signMail: DkimSigner | undefined;
@@ -36,7 +38,7 @@ export interface RelayEmailDeps extends Deps {
 }
 
 /** A claimed message; undefined when it is gone. */
-export type RelayItem = ClaimedItem & { message: RelayedMessage | undefined };
+export type RelayItem = ClaimedItem & { message: RelayedMessage | undefined; attachments: MailedAttachment[] };
 
 /** With whom to tell of it. */
 type ConcerningSettlement = RelaySettlement & Pick<ClaimedItem, "accountId" | "inboxId">;
@@ -60,29 +62,25 @@ export function relayEmailJob(
   ): Promise<{ settlement: ConcerningSettlement; leaving: Leaving }> {
     const { message } = item;
     if (message?.status !== "pending") return { settlement: nothingToDo(deps, item), leaving: "unknown" };
-    const mail = outgoingMail(message);
-    const raw = composeMail(mail);
+    const mail = outgoingMail(message, item.attachments);
     const outcome = isOwn(splitAddress(message.toAddr)?.domain ?? "")
-      ? await deliverHere(deps, mail, message.toAddr, raw)
-      : await relayed(
-          {
-            envelopeFrom: mail.from.address,
-            recipients: [{ address: message.toAddr }],
-            // Signed as of the message's own date: each attempt sends the same bytes.
-            body: bytesBody(deps.signMail === undefined ? raw : await deps.signMail.sign(raw, mail)),
-            smtpUtf8: needsSmtpUtf8(mail),
-          },
-          signal,
-        );
+      ? await deliverHere(deps, mail, message.toAddr)
+      : await relayed(mail, message.toAddr, signal);
     const settlement = settlementOf(item, message, outcome, signal.aborted);
     tell(deps, item, outcome, settlement);
     return { settlement, leaving: signal.aborted ? "unknown" : leavingOf(outcome) };
   }
 
-  async function relayed(mail: RelayedMail, signal: AbortSignal): Promise<RelayOutcome> {
-    const [outcome] = await relay.send(mail, signal);
-    if (outcome === undefined) throw new Error("a mail without recipients");
-    return outcome;
+  async function relayed(mail: OutgoingMail, to: string, signal: AbortSignal): Promise<RelayOutcome> {
+    const body = await readyMail(deps, db.work, mail, deps.signMail);
+    try {
+      const envelope = { envelopeFrom: mail.from.address, recipients: [{ address: to }] };
+      const [outcome] = await relay.send({ ...envelope, body, smtpUtf8: needsSmtpUtf8(mail) }, signal);
+      if (outcome === undefined) throw new Error("a mail without recipients");
+      return outcome;
+    } finally {
+      await body.close();
+    }
   }
 
   function settlementOf(
@@ -117,7 +115,17 @@ export function relayEmailJob(
       try {
         const ids = items.map(({ subjectId }) => subjectId);
         const messages = new Map((await listRelayedMessages(db.work, ids)).map((message) => [message.id, message]));
-        return { items: items.map((item) => ({ ...item, message: messages.get(item.subjectId) })), ...claimed };
+        // Mail of the older kind has none.
+        const attachments = kind === kinds.relay ? [] : await listOutgoingAttachments(db.work, ids);
+        const ofMessage = Map.groupBy(attachments, ({ messageId }) => messageId);
+        return {
+          items: items.map((item) => ({
+            ...item,
+            message: messages.get(item.subjectId),
+            attachments: ofMessage.get(item.subjectId) ?? [],
+          })),
+          ...claimed,
+        };
       } catch (error) {
         await releaseItems(db.work, items).catch(() => undefined);
         throw error;
@@ -160,23 +168,11 @@ function loggableFailure({ code, enhancedCode, message }: Failure) {
 }
 
 /** By the same door as everybody's mail: what is for nobody here is refused as it would be there. */
-async function deliverHere(
-  { door, log }: RelayEmailDeps,
-  { from }: OutgoingMail,
-  to: string,
-  raw: Uint8Array,
-): Promise<RelayOutcome> {
+async function deliverHere({ db, door, log }: RelayEmailDeps, mail: OutgoingMail, to: string): Promise<RelayOutcome> {
   try {
     const found = await door.recipient(to);
-    const isStored =
-      found.kind === "accept" &&
-      (
-        await door.accept({
-          envelope: { from: from.address, recipients: [{ toAddr: to, inboxId: found.inboxId }], client: undefined },
-          raw,
-        })
-      ).kind === "stored";
-    if (isStored) return { kind: "sent", reply: "250 2.0.0 Stored", providerMessageId: undefined };
+    if (found.kind === "accept" && (await isStoredFor(found.inboxId)))
+      return { kind: "sent", reply: "250 2.0.0 Stored", providerMessageId: undefined };
     const message = "550 5.1.1 No such inbox here";
     return { kind: "failed", failure: { code: 550, enhancedCode: "5.1.1", message } };
   } catch (err) {
@@ -184,7 +180,16 @@ async function deliverHere(
     const failure = { code: 451, enhancedCode: "4.3.0", message: "Cannot take it in now: try again later" };
     return { kind: "retry", failure, maybeAccepted: false };
   }
+
+  async function isStoredFor(inboxId: string): Promise<boolean> {
+    const envelope = { from: mail.from.address, recipients: [{ toAddr: to, inboxId }], client: undefined };
+    const store = async () => (await door.accept({ envelope, raw: await wholeMail(db.work, mail) })).kind === "stored";
+    return mail.attachments.length === 0 ? store() : inMemory(mailSize(mail, undefined), store);
+  }
 }
+
+/** Mail with attachments for ourselves: so much of it may lie in memory at once. */
+const inMemory = sizeGate(24 << 20);
 
 /** Whether the destination spoke. A 421 says that it won't for a while (RFC 5321 §3.8). */
 function leavingOf(outcome: RelayOutcome): Leaving {

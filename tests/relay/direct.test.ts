@@ -281,6 +281,38 @@ describe("an attempt is over when its time is", () => {
   });
 });
 
+describe("a mail for several", () => {
+  const greylists = when("RCPT TO:<b", "450 4.2.0 Later");
+  const refuses = when("RCPT TO:<c", "550 5.1.1 Unknown");
+  const raw = "Subject: Hi\r\n\r\nHi\r\n";
+
+  test("of one domain goes on to the next host for him alone whom the first one puts off", async () => {
+    const first: Script = { answer: (line, seen) => greylists.answer?.(line, seen) ?? refuses.answer?.(line, seen) };
+    const { servers, relay } = await internet({ "127.0.0.2": first, "127.0.0.3": {} }, twoHosts);
+    const outcomes = await relay.send(mailTo(["a@example.com", "b@example.com", "c@Example.com"], raw));
+    expect(outcomes.map(inShort)).toEqual(["sent", "sent", "failed 550 5.1.1"]);
+    const rcpts = Object.values(servers).map(({ commands }) => commands.filter((line) => line.startsWith("RCPT")));
+    expect(rcpts).toEqual([
+      ["RCPT TO:<a@example.com>", "RCPT TO:<b@example.com>", "RCPT TO:<c@Example.com>"],
+      ["RCPT TO:<b@example.com>"],
+    ]);
+  });
+
+  test("of several domains goes to each by its own hosts, and a dead one delays none for ever", async () => {
+    const { relay, mailsAt } = await internet(
+      { "127.0.0.2": { greeting: "silence" }, "127.0.0.3": {} },
+      { a: { "dead.example": ["127.0.0.2"], "alive.example": ["127.0.0.3"] } },
+      { attemptMs: 300, timings: { connectMs: 60_000, greetingMs: 60_000, commandMs: 60_000, dataMs: 60_000 } },
+    );
+    const outcomes = await relay.send(
+      mailTo(["a@dead.example", "b@alive.example", "c@dead.example", "d@no.example"], raw),
+    );
+    expect(outcomes.map(inShort)).toEqual(["retry - -", "sent", "retry - -", "failed 550 5.1.2"]);
+    expect(outcomes[0]).toMatchObject({ failure: { message: "Cannot relay: the attempt took longer than 0.3 s" } });
+    expect(mailsAt()).toEqual(["127.0.0.3"]);
+  });
+});
+
 test("each connection is ended politely, and closing waits for it", async () => {
   const { servers, relay, send } = await internet({ "127.0.0.2": {} }, { a: { "example.com": ["127.0.0.2"] } });
   await send();

@@ -33,6 +33,15 @@ test("a mail becomes a file for its owner's eyes, byte for byte, and counts as s
   expect((await stat(directory)).mode & 0o777).toBe(0o700);
 });
 
+test("a mail for several is one file, in which nobody stands whom its header does not name", async () => {
+  const raw = "To: a@x.example\r\n\r\nHello\r\n";
+  const outcomes = await sandboxRelay({ directory: home, now }).send(mailTo(["a@x.example", "secret@x.example"], raw));
+  expect(outcomes.map(({ kind }) => kind)).toEqual(["sent", "sent"]);
+  const [name = "", ...others] = await readdir(home);
+  expect(others).toEqual([]);
+  expect(await readFile(join(home, name), "latin1")).toBe(raw);
+});
+
 test.each([
   ["../../etc/passwd", ".._.._etc_passwd"],
   ["a\\b:c*d?e@x", "a_b_c_d_e@x"],

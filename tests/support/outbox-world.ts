@@ -1,3 +1,4 @@
+import { tmpdir } from "node:os";
 import { sql } from "drizzle-orm";
 import pino from "pino";
 import { type Database, query } from "../../src/database/db.ts";
@@ -57,6 +58,7 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
     signMail: undefined,
     door: { recipient: async () => ({ kind: "unknown" }), accept: async () => ({ kind: "gone" }) },
     receiveUnparsed: async () => "unserved",
+    spoolDirectory: tmpdir(),
     maxQueueHours: 48,
     webhooks: webhookClient({ allowPrivate: true, version: "0.0.0" }),
     links: await attachmentLinks({

@@ -1,8 +1,12 @@
 import type { OutgoingMail } from "../../domain/message.ts";
+import type { MailedAttachment } from "../../store/mail/attachments.ts";
 import type { RelayedMessage } from "../../store/send/relaying.ts";
 
 /** A stored outbound message as the mail that goes out: the same each time, so that each attempt sends the same bytes. */
-export function outgoingMail(message: Omit<RelayedMessage, "id" | "status">): OutgoingMail {
+export function outgoingMail(
+  message: Omit<RelayedMessage, "id" | "status">,
+  attachments: readonly MailedAttachment[],
+): OutgoingMail {
   return {
     messageId: message.rfcMessageId,
     date: message.createdAt,
@@ -17,6 +21,9 @@ export function outgoingMail(message: Omit<RelayedMessage, "id" | "status">): Ou
     references: message.referenceIds ?? [],
     autoSubmitted: message.autoSubmitted ?? undefined,
     headers: [],
-    attachments: [],
+    attachments: attachments.map(({ messageId: _of, contentId, ...file }) => ({
+      ...file,
+      contentId: contentId ?? undefined,
+    })),
   };
 }

@@ -14,9 +14,12 @@ import {
 } from "../../flows/read/page-messages.ts";
 import { searchPage } from "../../flows/read/search-messages.ts";
 import { outgoingMail } from "../../flows/send/outgoing-mail.ts";
+import { composedMail } from "../../flows/send/ready-mail.ts";
 import { composeMail } from "../../mail/write/compose.ts";
+import { mailSize } from "../../mail/write/compose-stream.ts";
 import { attachmentDisposition } from "../../standards/content-disposition.ts";
 import { parseInstant } from "../../standards/instant.ts";
+import { listOutgoingAttachments } from "../../store/mail/attachments.ts";
 import { findInboxTotals, findMessage, type InboxTotals, type StoredMessage } from "../../store/mail/message-pages.ts";
 import type { SearchTerms } from "../../store/mail/search.ts";
 import { examples } from "../document/examples.ts";
@@ -37,7 +40,7 @@ import {
 } from "../shell/parameters.ts";
 import { inboxPath } from "./inboxes.ts";
 import { ListedMessage, Message, messageIncludes, toListedMessages, toMessage } from "./message-shape.ts";
-import { lengthAlone, type StoredBytesDeps, storedBytes, untrustedHeaders } from "./stored-bytes.ts";
+import { answerFrom, lengthAlone, type StoredBytesDeps, storedBytes, untrustedHeaders } from "./stored-bytes.ts";
 
 export interface ReadingDeps extends Deps {
   links: AttachmentLinks;
@@ -169,15 +172,30 @@ async function rawAnswer(deps: MessagesDeps, message: StoredMessage, isHead: boo
     ...untrustedHeaders,
   };
   const { sourceId, sizeBytes } = message;
-  if (sourceId === null || sizeBytes === null) {
-    return new Response(
-      new Uint8Array(composeMail(outgoingMail({ ...message, createdAt: new Date(message.createdAt) }))),
-      { headers },
-    );
-  }
+  if (sourceId === null || sizeBytes === null) return composedAnswer(deps, message, isHead, headers);
   if (isHead) return new Response(lengthAlone(sizeBytes), { headers });
   const whole = { first: 0, last: sizeBytes - 1 };
   return new Response(await storedBytes(deps, deps.db.api, { sourceId, part: 0, sizeBytes }, whole), { headers });
+}
+
+/** Nothing of a mail that went out is kept but what it is made of. */
+async function composedAnswer(
+  deps: MessagesDeps,
+  message: StoredMessage,
+  isHead: boolean,
+  headers: Record<string, string>,
+): Promise<Response> {
+  const { api: db } = deps.db;
+  const attachments = await listOutgoingAttachments(db, [message.id]);
+  const mail = outgoingMail({ ...message, createdAt: new Date(message.createdAt) }, attachments);
+  if (attachments.length === 0) return new Response(new Uint8Array(composeMail(mail)), { headers });
+  const sizeBytes = mailSize(mail, undefined);
+  if (isHead) return new Response(lengthAlone(sizeBytes), { headers });
+  const wanted = { name: `${message.id}/composed`, sizeBytes, start: 0, end: sizeBytes };
+  const body = await answerFrom(deps.answerFiles, wanted, async (write) => {
+    for await (const piece of composedMail(db, mail)) await write(piece);
+  });
+  return new Response(body, { headers });
 }
 
 export async function ownedMessage(deps: Deps, accountId: string, id: string): Promise<StoredMessage> {

@@ -1,8 +1,10 @@
 import type { Db } from "../../database/db.ts";
-import { notFound, Refusal } from "../../domain/errors.ts";
+import { Refusal } from "../../domain/errors.ts";
+import { storedPieces } from "../../flows/read/stored-pieces.ts";
 import type { ByteRange } from "../../standards/byte-range.ts";
-import type { AnswerFiles } from "../../store/mail/answer-files.ts";
-import { chunkBytes, findChunk } from "../../store/mail/sources.ts";
+import type { AnswerFiles, WantedBytes } from "../../store/mail/answer-files.ts";
+import { chunkBytes } from "../../store/mail/sources.ts";
+import type { Fill } from "../../store/mail/spool.ts";
 
 export interface StoredBytesDeps {
   /** Where large answers are put together. */
@@ -30,7 +32,7 @@ export async function storedBytes(
 async function inMemory(db: Db, part: StoredPart, range: ByteRange, sizeBytes: number): Promise<BodyInit> {
   const bytes = new Uint8Array(sizeBytes);
   let at = 0;
-  for await (const piece of piecesOf(db, part, range)) {
+  for await (const piece of storedPieces(db, part, range)) {
     bytes.set(piece, at);
     at += piece.length;
   }
@@ -41,27 +43,18 @@ async function inMemory(db: Db, part: StoredPart, range: ByteRange, sizeBytes: n
 async function inFile(answerFiles: AnswerFiles, db: Db, part: StoredPart, { first, last }: ByteRange): Promise<Blob> {
   const { sourceId, sizeBytes } = part;
   const wanted = { name: `${sourceId}/${part.part}`, sizeBytes, start: first, end: last + 1 };
-  const body = await answerFiles.body(wanted, async (write) => {
-    for await (const piece of piecesOf(db, part, { first: 0, last: sizeBytes - 1 })) await write(piece);
+  return answerFrom(answerFiles, wanted, async (write) => {
+    for await (const piece of storedPieces(db, part, { first: 0, last: sizeBytes - 1 })) await write(piece);
   });
+}
+
+/** From the file that has all of it. */
+export async function answerFrom(answerFiles: AnswerFiles, wanted: WantedBytes, fill: Fill): Promise<Blob> {
+  const body = await answerFiles.body(wanted, fill);
   if (body !== undefined) return body;
   throw new Refusal("service_unavailable", "Cannot download: too many large downloads are under way", {
     retryAfterSeconds: 5,
   });
-}
-
-async function* piecesOf(
-  db: Db,
-  { sourceId, part }: StoredPart,
-  { first, last }: ByteRange,
-): AsyncGenerator<Uint8Array> {
-  for (let seq = Math.floor(first / chunkBytes); seq * chunkBytes <= last; seq++) {
-    const piece = await findChunk(db, sourceId, part, seq);
-    // Its inbox was deleted while it was read.
-    if (piece === undefined) throw notFound("attachment");
-    const start = seq * chunkBytes;
-    yield piece.subarray(Math.max(0, first - start), last + 1 - start);
-  }
 }
 
 /**

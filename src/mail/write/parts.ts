@@ -26,7 +26,10 @@ export function bodyOf(mail: OutgoingMail): Part {
   const related =
     shown.length === 0
       ? texts
-      : multipart(mail, 'related; type="multipart/alternative"', [texts, ...shown.map((file) => filePart(file, "inline"))]);
+      : multipart(mail, 'related; type="multipart/alternative"', [
+          texts,
+          ...shown.map((file) => filePart(file, "inline")),
+        ]);
   if (attached.length === 0) return related;
   return multipart(mail, "mixed", [related, ...attached.map((file) => filePart(file, "attachment"))]);
 }

@@ -1,7 +1,6 @@
 import { fstatSync, readdirSync } from "node:fs";
-import { type FileHandle, readdir, rm } from "node:fs/promises";
-import { join } from "node:path";
-import { bodyOf, type Fill, namelessFile } from "./spool.ts";
+import type { FileHandle } from "node:fs/promises";
+import { bodyOf, type Fill, namelessFile, removeLeftovers, spoolPath } from "./spool.ts";
 
 /**
  * Files that large answers are sent from, one for all who read the same. Readers may be as slow as they like for a while, so
@@ -57,7 +56,7 @@ interface SharedFile {
   askedMs: number;
 }
 
-/** Begins by removing what a process left that died between making a file and taking its name away. */
+/** Begins by removing what is left of the last process. */
 export async function answerFiles({ directory, randomBytes, limits }: AnswerFilesOptions): Promise<AnswerFiles> {
   const { mostFiles, mostBytes, answerMs, bytesPerMs, lookMs } = { ...usualLimits, ...limits };
   const files = new Set<SharedFile>();
@@ -93,7 +92,7 @@ export async function answerFiles({ directory, randomBytes, limits }: AnswerFile
   }
 
   async function fileWith(fill: Fill): Promise<FileHandle> {
-    const { file } = await namelessFile(join(directory, `${prefix}${randomBytes(16).toHex()}`), fill);
+    const { file } = await namelessFile(spoolPath(directory, randomBytes), fill);
     return file;
   }
 
@@ -139,14 +138,6 @@ export async function answerFiles({ directory, randomBytes, limits }: AnswerFile
       for (const each of files) forget(each);
     },
   };
-}
-
-const prefix = ".answer-";
-
-async function removeLeftovers(directory: string): Promise<void> {
-  const names = await readdir(directory).catch(() => []);
-  const left = names.filter((name) => name.startsWith(prefix));
-  await Promise.all(left.map((name) => rm(join(directory, name), { force: true })));
 }
 
 /** How often this process has each of its files open. */

@@ -26,6 +26,23 @@ export async function listAttachments(db: Db, messageIds: readonly string[]): Pr
   );
 }
 
+const outgoingFields = selected(attachments, "a", [
+  ...(["messageId", "filename", "contentType", "sizeBytes", "contentId", "inline", "sourceId", "part"] as const),
+]);
+
+/** What a mail that goes out needs of an attachment. */
+export type MailedAttachment = Selected<typeof outgoingFields>;
+
+/** The attachments of these outbound messages, each message's in their order. */
+export async function listOutgoingAttachments(db: Db, messageIds: readonly string[]): Promise<MailedAttachment[]> {
+  if (messageIds.length === 0) return [];
+  return query(
+    db,
+    sql`select ${outgoingFields} from attachments a where a.message_id = any(${arrayOf("text", messageIds)})
+        order by a.message_id, a.position`,
+  );
+}
+
 const storedFields = selected(attachments, "a", [
   "messageId",
   "filename",

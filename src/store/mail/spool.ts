@@ -1,4 +1,5 @@
-import { type FileHandle, open, rm } from "node:fs/promises";
+import { type FileHandle, open, readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
 
 /** Writes out what a file gets, piece by piece. */
 export type Fill = (write: (piece: Uint8Array) => Promise<void>) => Promise<unknown>;
@@ -13,6 +14,20 @@ export async function spooled(path: string, fill: Fill): Promise<Blob> {
   // The server opens the body in the turn in which it gets it, so ours may be closed in the next.
   setTimeout(() => void file.close().catch(() => undefined));
   return bodyOf(file, 0, sizeBytes);
+}
+
+/** Where to make one. */
+export function spoolPath(directory: string, randomBytes: (length: number) => Uint8Array): string {
+  return join(directory, `${prefix}${randomBytes(16).toHex()}`);
+}
+
+const prefix = ".answer-";
+
+/** Removes what a process left that died between making a file and taking its name away. */
+export async function removeLeftovers(directory: string): Promise<void> {
+  const names = await readdir(directory).catch(() => []);
+  const left = names.filter((name) => name.startsWith(prefix));
+  await Promise.all(left.map((name) => rm(join(directory, name), { force: true })));
 }
 
 /** A file with what `fill` writes. Without a name it goes when the last who has it open closes it, whatever dies when. */
