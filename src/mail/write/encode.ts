@@ -40,11 +40,26 @@ export function unstructuredTokens(text: string): string[] {
  * can hold it; the rest is encoded, but for an id in angle brackets at its end, as List-Id has one.
  */
 export function customTokens(text: string): string[] {
-  const words = text.match(/^\S+| *\S+/g)?.map((word, index) => (index === 0 ? word : word.slice(1))) ?? [""];
+  const words = wordsOf(text);
   if (printable.test(text) && !text.includes("=?") && words.every((word) => word.length <= longestWord)) return words;
   const at = text.lastIndexOf(" <");
   const id = text.slice(at + 1);
   return at > 0 && /^<[!-;=?-~]{1,900}>$/.test(id) ? [...encodedWords(text.slice(0, at)), id] : encodedWords(text);
+}
+
+/** One space stands between two; what more there is belongs to the second. */
+function wordsOf(text: string): string[] {
+  const words: string[] = [];
+  let gap = "";
+  for (const word of text.split(" ")) {
+    if (word === "") {
+      gap += " ";
+    } else {
+      words.push(`${gap}${word}`);
+      gap = "";
+    }
+  }
+  return words;
 }
 
 /** The tokens of a display name (RFC 5322 §3.2.5): atoms, one quoted string, or encoded words. */

@@ -46,11 +46,16 @@ function automaticFields(autoSubmitted: AutoSubmitted): Field[] {
 function customField({ name, value }: CustomHeader): Field {
   if (!/^[A-Za-z0-9-]{1,76}$/.test(name)) throw new Error("Cannot compose mail: a name of a further field is none");
   const line = oneLine(value);
-  // A program reads it, and takes an encoded word for a wrong address (RFC 2369 §2).
-  return [
-    name,
-    name.toLowerCase() === "list-unsubscribe" ? line.replaceAll(/> *, *</g, ">, <").split(/ +/) : customTokens(line),
-  ];
+  return [name, name.toLowerCase() === "list-unsubscribe" ? urlTokens(line) : customTokens(line)];
+}
+
+/** A program reads them, and would take an encoded word for a wrong address (RFC 2369 §2). */
+function urlTokens(line: string): string[] {
+  const ascii = line.replace(/[^ -~]+/gu, encodeURIComponent);
+  return ascii
+    .replaceAll(/> *, *</g, ">, <")
+    .split(" ")
+    .filter((token) => token !== "");
 }
 
 function fieldWith(name: string, tokens: readonly string[]): Field[] {
