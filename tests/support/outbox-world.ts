@@ -163,6 +163,7 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
     pass(ms: number): void {
       clock.pass(ms);
       deps.nudge("relay");
+      deps.nudge("destination");
       deps.nudge("webhook");
     },
     async message(id: string) {

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "bun:test";
+import PostalMime from "postal-mime";
 import { takeIn } from "../../support/arrivals.ts";
+import { attachFiles } from "../../support/attached-files.ts";
 import { enginesHere } from "../../support/engines.ts";
 import { mailOf } from "../../support/mail.ts";
 import { connectRaw } from "../../support/raw-http.ts";
@@ -341,6 +343,21 @@ for (const engine of enginesHere()) {
       expect(raw).toContain(`From: ${inbox.address}\r\n`);
       expect(raw).toMatch(/\r\nSubject: =\?utf-8\?/i);
       expect(raw).toMatch(/\r\nMessage-ID: <[^>]+@inbox\.localhost>\r\n/);
+    });
+
+    test("With attachments too, by way of a file", async () => {
+      const inbox = await world().inbox();
+      const { body } = await send(world(), inbox.id, { subject: "Files", body: "See there" });
+      const bytes = new Uint8Array((1 << 20) + 100).fill(7);
+      await attachFiles(world().service.deps.db.work, body.messageId, [{ filename: "größe.bin", bytes }]);
+      const answer = await world().fetch(`/v1/messages/${body.messageId}/raw`);
+      const raw = await answer.bytes();
+      expect(answer.headers.get("content-length")).toBe(String(raw.length));
+      const { attachments } = await PostalMime.parse(raw);
+      expect(attachments.map(({ filename }) => filename)).toEqual(["größe.bin"]);
+      expect(Buffer.from(attachments[0]?.content as ArrayBuffer).equals(bytes)).toBe(true);
+      const head = await world().fetch(`/v1/messages/${body.messageId}/raw`, { method: "HEAD" });
+      expect(head.headers.get("content-length")).toBe(String(raw.length));
     });
   });
 }
