@@ -1,11 +1,12 @@
 /**
- * Sending, on a Postgres of its own: `bun bench/sending.ts [accept] [relay] [single]`; with DATABASE=embedded on the other
+ * Sending, on a Postgres of its own: `bun bench/sending.ts [accept] [relay] [files] [single]`; with DATABASE=embedded on the other
  * database, which `relay` can't look into and the peer can't use.
  *
  * - `accept`: sends with `Prefer: respond-async`, limits off, beside a bare Elysia route that inserts one row, in turns
  *   within one run. INBOXES (64) share the sends. The workers don't run: what they do with a mail later costs the same
  *   however it came in, and `relay` measures it.
  * - `relay`: how fast accepted mail goes out to smtp-sink (package postfix), one process.
+ * - `files`: mails of 10 MB out at smtp-sink, signed and by way of the spool, beside a file of that size to the same relay.
  * - `single`: from a request to its answer `sent`, one at a time, the relay on loopback.
  *
  * Read the ratios and the CPU of each request: on a machine that others use as well, the rates mean little.
@@ -34,11 +35,11 @@ const connectionCounts = (process.env.CONNECTIONS ?? "32,200").split(",").map(Nu
 /** Each look is a connection of its own and a count: more of them would be a load themselves. */
 const betweenLooksMs = 100;
 
-const parts = { accept, relay, single };
+const parts = { accept, relay, files, single };
 type Part = keyof typeof parts;
 const asked = process.argv.slice(2).filter((name): name is Part => name in parts);
 
-const usual: Part[] = engine === "embedded" ? ["accept", "single"] : ["accept", "relay", "single"];
+const usual: Part[] = engine === "embedded" ? ["accept", "files", "single"] : ["accept", "relay", "files", "single"];
 for (const part of asked.length > 0 ? asked : usual) {
   // Of its own, or one would have to send what another accepted.
   const database = await startDatabase(["shared_buffers=256MB"]);
@@ -151,6 +152,56 @@ async function relay({ server: postgres, environment: databaseEnvironment }: Ben
     const [row] = (await postgres?.ask("select count(*) as count from outbox", "bench")) ?? [];
     return Number(row?.count);
   }
+}
+
+async function files({ environment }: BenchDatabase): Promise<void> {
+  await using sink = await smtpSink();
+  const mailsAtOnce = 8;
+  const ofMails: Relayed[] = [];
+  const ofFiles: Relayed[] = [];
+  const memory: number[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    const alone = await relayed("mails", 1);
+    ofMails.push(alone);
+    ofFiles.push(await relayed("file", 1));
+    const many = await relayed("mails", mailsAtOnce);
+    memory.push((many.grownBytes - alone.grownBytes) / (mailsAtOnce - 1) / (1 << 20));
+  }
+  const rates = (results: readonly Relayed[]) => median(results.map(({ perSecond }) => perSecond));
+  const ratios = ofMails.map(({ perSecond }, round) => perSecond / (ofFiles[round]?.perSecond ?? Number.NaN));
+  report({
+    what: `mails of 10 MB out at smtp-sink${onEngine}`,
+    value: rates(ofMails),
+    unit: "mails/s",
+    beside: [{ name: "a file of that size", value: rates(ofFiles), ratio: median(ratios) }],
+    target: { ratio: { atLeast: 0.5 } },
+  });
+  report({
+    what: `memory for each mail of 10 MB in hand${onEngine}`,
+    value: median(memory),
+    unit: "MiB",
+    target: { value: { atMost: 4 } },
+    note: `what ${mailsAtOnce} at once take more than one, shared out`,
+  });
+
+  async function relayed(what: "mails" | "file", atOnce: number): Promise<Relayed> {
+    const program = [
+      process.execPath,
+      `${import.meta.dir}/relaying-files.ts`,
+      what,
+      String(sink.port),
+      "40",
+      String(atOnce),
+    ];
+    const run = Bun.spawn(program, { env: { ...process.env, ...environment }, stdout: "pipe", stderr: "inherit" });
+    return (await new Response(run.stdout).json()) as Relayed;
+  }
+}
+
+/** What bench/relaying-files.ts says. */
+interface Relayed {
+  perSecond: number;
+  grownBytes: number;
 }
 
 /** Mails that wait, since nobody carries them on. */
