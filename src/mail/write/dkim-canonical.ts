@@ -108,7 +108,8 @@ export function relaxedPieces(write: (octets: Uint8Array) => void) {
   function isRelaxed(piece: Uint8Array): boolean {
     if (isSpace || endsInReturn || emptyLines > 0 || piece.length < worthLookingBytes) return false;
     const [first, last] = [piece[0], piece.at(-1)];
-    if (first === carriageReturn || first === lineFeed || last === carriageReturn) return false;
+    // An empty line may begin with the piece before, or end with the next.
+    if ((startsLine && first === carriageReturn) || last === carriageReturn) return false;
     const octets = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
     return !(octets.includes(space) || octets.includes(tab) || octets.includes("\r\n\r\n"));
   }
