@@ -64,6 +64,8 @@ async function inFile(
       await write(piece);
     }
   });
+  // What was read and written are no objects but bytes, of which the collector learns too late.
+  Bun.gc(true);
   try {
     const signature =
       signing && hasher ? await signing.signatureField(header, hasher.digest(), mail) : new Uint8Array();
@@ -84,7 +86,7 @@ async function inFile(
 
 /** Below this a file costs more than it spares. */
 const smallBytes = 512 << 10;
-const pieceBytes = 256 << 10;
+const pieceBytes = 64 << 10;
 
 /** In smaller pieces than those of the store: what base64 and the hash make of one lies beside it. */
 function openStored(db: Db): OpenBytes {
