@@ -190,7 +190,7 @@ async function files({ environment }: BenchDatabase): Promise<void> {
       `${import.meta.dir}/relaying-files.ts`,
       what,
       String(sink.port),
-      "40",
+      process.env.MAILS ?? "40",
       String(atOnce),
     ];
     const run = Bun.spawn(program, { env: { ...process.env, ...environment }, stdout: "pipe", stderr: "inherit" });
