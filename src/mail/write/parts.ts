@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import type { OutgoingAttachment, OutgoingMail } from "../../domain/message.ts";
 import { mimeDisposition } from "../../standards/content-disposition.ts";
-import { cleanText, oneLine } from "../../standards/text.ts";
-import { encodeBody, foldedField } from "./encode.ts";
+import { oneLine } from "../../standards/text.ts";
+import { foldedField } from "./encode.ts";
+import { assembledTexts } from "./text-parts.ts";
 
 /** A part of a mail: what it says of itself, and what it holds. */
 export interface Part {
@@ -34,18 +35,9 @@ export function bodyOf(mail: OutgoingMail): Part {
   return multipart(mail, "mixed", [related, ...attached.map((file) => filePart(file, "attachment"))]);
 }
 
-function textsOf({ messageId, bodyText, bodyHtml }: OutgoingMail): Part {
-  const text = textPart("text/plain", bodyText);
-  if (bodyHtml === undefined) return text;
-  return multipart({ messageId }, "alternative", [text, textPart("text/html", bodyHtml)]);
-}
-
-function textPart(contentType: string, body: string): Part {
-  const { encoding, data } = encodeBody(cleanText(body));
-  return {
-    fields: [`Content-Type: ${contentType}; charset=utf-8`, `Content-Transfer-Encoding: ${encoding}`],
-    content: [data, "\r\n"],
-  };
+function textsOf(mail: OutgoingMail): Part {
+  const { fields, content } = assembledTexts(mail, boundaryOf(mail.messageId, "alternative"));
+  return { fields, content: [content] };
 }
 
 function multipart({ messageId }: Pick<OutgoingMail, "messageId">, kind: string, parts: readonly Part[]): Part {
