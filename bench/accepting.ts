@@ -27,6 +27,8 @@ const deps = {
   log,
   newId: idMaker(realWorld.randomBytes),
   mailDomain: "inbox.localhost",
+  recipientsMax: 50,
+  isDirect: false,
   limits: perPlan(() => ({
     sendsPerMinute: 0,
     sendsPerDay: 0,
@@ -54,7 +56,12 @@ const app = httpApp(
   {
     guarded: [
       inboxes(deps),
-      send({ ...deps, sendEmail: emailSender(deps), settled: async () => undefined, sendWaitMs: 0 }),
+      send({
+        ...deps,
+        sendEmail: emailSender(deps, async () => undefined),
+        settled: async () => undefined,
+        sendWaitMs: 0,
+      }),
     ],
   },
 );

@@ -310,6 +310,8 @@ async function workerDeps(db: Database): Promise<WorkerDeps> {
     newId: idMaker(randomBytes),
     log: pino({ level: "warn" }, process.stderr),
     mailDomain: "inbox.localhost",
+    recipientsMax: 50,
+    isDirect: false,
     limits: perPlan(() => ({
       sendsPerMinute: 0,
       sendsPerDay: 0,

@@ -55,6 +55,8 @@ export interface Config {
   /** Username of the inbox that takes mail for postmaster and abuse. */
   operatorInbox: string | undefined;
   limits: PlanLimits;
+  /** How many recipients a mail may have. */
+  recipientsMax: number;
   sendWaitMs: number;
   maxQueueHours: number;
   /** What relayed mail has for an envelope sender: a return path of its own, or the address of its inbox. */
@@ -173,6 +175,7 @@ export function readConfig(env: Environment, isTerminal = false): Config {
       inboxesPerDay: limit("INBOXES_PER_DAY", 100),
       loopEchoes: limit("LOOP_ECHOES", 3),
     }),
+    recipientsMax: integer("RECIPIENTS_MAX", 50, 1, 1000),
     sendWaitMs: integer("SEND_WAIT_MS", 2000, 0, 30_000),
     maxQueueHours: integer("MAX_QUEUE_HOURS", 48, 1, 24 * 30),
     returnPath: choice("RETURN_PATH", returnPathKinds, "verp"),
@@ -239,6 +242,7 @@ export function describeConfig(config: Config): Record<string, string | number> 
     COLD_RECIPIENT_DAILY: describeLimit(config.limits, "coldRecipientDaily"),
     INBOXES_PER_DAY: describeLimit(config.limits, "inboxesPerDay"),
     LOOP_ECHOES: describeLimit(config.limits, "loopEchoes"),
+    RECIPIENTS_MAX: config.recipientsMax,
     SEND_WAIT_MS: config.sendWaitMs,
     MAX_QUEUE_HOURS: config.maxQueueHours,
     RETURN_PATH: config.returnPath,

@@ -46,6 +46,8 @@ async function here(request: AdminRequest): Promise<object> {
       log: pino({ level: "silent" }),
       mailDomain: config.mailDomain,
       limits: config.limits,
+      recipientsMax: config.recipientsMax,
+      isDirect: config.outbound.kind === "direct",
       allowPrivateWebhooks: config.allowPrivateWebhooks,
       webhooks,
       nudge: () => undefined,

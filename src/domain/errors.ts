@@ -59,7 +59,7 @@ export type Fault = { pointer: string; detail: string } | { parameter: string; d
 
 export interface RefusalDetails {
   /** What was not found, what a plan lacks, how full a limit is: fields beside the problem's own. */
-  extra?: Readonly<Record<string, string | number>>;
+  extra?: Readonly<Record<string, string | number | readonly string[]>>;
   faults?: readonly Fault[];
   retryAfterSeconds?: number;
   headers?: Readonly<Record<string, string>>;

@@ -1,4 +1,4 @@
-import { Refusal } from "./errors.ts";
+import { Refusal, type RefusalDetails } from "./errors.ts";
 
 export const plans = ["free", "developer", "enterprise"] as const;
 export type Plan = (typeof plans)[number];
@@ -50,13 +50,19 @@ export interface SendUsage {
   coldToday: number | undefined;
 }
 
-/** Throws the first limit that this send would break: burst, then day, then cold recipient (contract §2). */
-export function refuseOverLimit(usage: SendUsage, limits: Limits, now: Date): void {
+/** What a send to several takes of the limits: the day counts recipients, and each of those who are cold has a limit of his own. */
+export interface SeveralRecipients {
+  count: number;
+  cold: readonly { address: string; sentToday: number }[];
+}
+
+/** Throws the first limit that this send would break: burst, then day, then cold recipient (contract §2). All or nothing. */
+export function refuseOverLimit(usage: SendUsage, limits: Limits, now: Date, several?: SeveralRecipients): void {
   if (reached(usage.inWindow, limits.sendsPerMinute)) {
     const resetsAt = new Date((usage.oldestInWindowAt ?? now).getTime() + burstWindowMs);
     throw overLimit("rate_limit_exceeded", "sends a minute", limits.sendsPerMinute, usage.inWindow, resetsAt, now);
   }
-  if (reached(usage.today, limits.sendsPerDay)) {
+  if (reached(usage.today + (several?.count ?? 1) - 1, limits.sendsPerDay)) {
     throw overLimit(
       "daily_limit_exceeded",
       "sends a day",
@@ -66,15 +72,19 @@ export function refuseOverLimit(usage: SendUsage, limits: Limits, now: Date): vo
       now,
     );
   }
-  if (usage.coldToday !== undefined && reached(usage.coldToday, limits.coldRecipientDaily)) {
+  const passing = several?.cold.filter(({ sentToday }) => reached(sentToday, limits.coldRecipientDaily)) ?? [];
+  const coldToday = passing[0]?.sentToday ?? usage.coldToday;
+  if (coldToday !== undefined && reached(coldToday, limits.coldRecipientDaily)) {
     const what = "sends a day to a recipient who has not answered this inbox yet";
     throw overLimit(
       "cold_outreach_limit",
       what,
       limits.coldRecipientDaily,
-      usage.coldToday,
+      coldToday,
       endOfUtcDay(usage.day),
       now,
+      "send",
+      passing.length === 0 ? {} : { recipients: passing.map(({ address }) => address) },
     );
   }
 }
@@ -179,9 +189,10 @@ export function overLimit(
   resetsAt: Date,
   now: Date,
   doing = reason === "inbox_creation_limit" ? "create inbox" : "send",
+  more: RefusalDetails["extra"] = {},
 ): Refusal {
   return new Refusal(reason, `Cannot ${doing}: the limit of ${limit} ${what} is reached`, {
-    extra: { limit, used, resets_at: resetsAt.toISOString() },
+    extra: { limit, used, resets_at: resetsAt.toISOString(), ...more },
     retryAfterSeconds: Math.max(1, secondsUntil(resetsAt, now)),
   });
 }

@@ -4,6 +4,8 @@ export interface NewItem {
   subjectId: string;
   accountId: string;
   inboxId: string;
+  /** Undefined: a plain mail, or whatever the statement that writes it is for. */
+  kind?: "destination";
   /** What shares a fate: a recipient's domain or an account's webhook. */
   lane: string;
   dueAt: Date;

@@ -28,5 +28,15 @@ export interface StoredFailure extends Failure {
   type?: BounceType | "suppressed";
 }
 
+/** As it is kept of what is not tried again. */
+export function failureFor({ kind, failure }: Exclude<RelayOutcome, { kind: "sent" }>): StoredFailure {
+  return { ...failure, reason: kind === "failed" ? "refused" : "timed_out" };
+}
+
+/** Of a failure that an older row keeps without it, as far as the reply tells. */
+export function reasonOf({ reason, code }: StoredFailure): FailureReason {
+  return reason ?? (code !== null && code >= 500 ? "refused" : "timed_out");
+}
+
 export const failureReasons = ["refused", "timed_out", "suppressed", "canceled"] as const;
 export type FailureReason = (typeof failureReasons)[number];

@@ -15,6 +15,10 @@ export interface Deps {
   log: Logger;
   mailDomain: string;
   limits: PlanLimits;
+  /** How many recipients a mail may have. */
+  recipientsMax: number;
+  /** Whether mail goes straight to the servers of each domain. */
+  isDirect: boolean;
   /** Says that work of a kind is waiting in the outbox. It carries no data and may be lost. */
   nudge: (kind: OutboxKind) => void;
   /** Who commits what others may be waiting for tells them so. It may be lost. */

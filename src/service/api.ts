@@ -8,7 +8,7 @@ import type { AttachmentLinks } from "../flows/read/attachment-links.ts";
 import { extractedOf } from "../flows/read/extracted.ts";
 import { mailWaits } from "../flows/read/wait-for-mail.ts";
 import { readiness } from "../flows/readiness.ts";
-import { emailSender } from "../flows/send/send-email.ts";
+import { emailSender, type HtmlOfMarkdown } from "../flows/send/send-email.ts";
 import { account } from "../http/account/account.ts";
 import { sessionDoor } from "../http/console/session.ts";
 import { consoleSession } from "../http/console/session-routes.ts";
@@ -51,6 +51,7 @@ interface ApiParts {
   streams: OpenStreams;
   webhooks: WebhookClient;
   workers: Workers;
+  htmlOfMarkdown: HtmlOfMarkdown;
   listeners: Listeners;
   /** What is served of the metrics, if anybody wants them. */
   numbers: Omit<MetricsDeps, "token"> | undefined;
@@ -125,7 +126,19 @@ type LongAnswers = Pick<HttpServer, "mayTakeLong" | "endsSoon"> & Pick<WaitingDe
 /** `numbers`: what is served of them by this port. */
 async function appOf(
   { config, deps, watch, opened }: Opening,
-  { keys, tokens: accessTokens, links, streaming, streams, webhooks, workers, serviceId, baseUrl, doors }: ApiParts,
+  {
+    keys,
+    tokens: accessTokens,
+    links,
+    streaming,
+    streams,
+    webhooks,
+    workers,
+    htmlOfMarkdown,
+    serviceId,
+    baseUrl,
+    doors,
+  }: ApiParts,
   door: ReturnType<typeof doorOf>,
   long: LongAnswers,
   numbers: MetricsDeps | undefined,
@@ -134,7 +147,7 @@ async function appOf(
   opened.push(files.close);
   const reading = { ...deps, links, answerFiles: files };
   const receivers = { ...deps, webhooks, allowPrivateWebhooks: config.allowPrivateWebhooks };
-  const sendEmail = watch.send(emailSender(deps));
+  const sendEmail = watch.send(emailSender(deps, htmlOfMarkdown));
   const isReady = readiness(deps.db);
   const session = config.console ? sessionDoor({ ...keys, baseUrl }) : undefined;
   const app: Routed = httpApp(

@@ -91,6 +91,8 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
     newId: idMaker(timeAndChance.randomBytes),
     mailDomain: config.mailDomain,
     limits: config.limits,
+    recipientsMax: config.recipientsMax,
+    isDirect: config.outbound.kind === "direct",
     nudge: (kind) => nudge(kind),
     news,
   };
@@ -125,6 +127,7 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
   const doors = { areOpen: false, areClosing: false };
   const api = await openApi(opening, {
     ...{ keys, tokens, links, streaming, streams, webhooks, workers, doors },
+    htmlOfMarkdown: receiving.htmlOfMarkdown,
     listeners: counted,
     numbers: served,
     serviceId: await findOrInsertSetting(db.api, serviceIdSetting, deps.randomBytes(8).toHex()),

@@ -40,6 +40,13 @@ export function splitAddress(address: string): AddressParts | undefined {
   return { local: address.slice(0, at), domain: address.slice(at + 1) };
 }
 
+/** What stands behind the first `+` of the local part, null where there is none. */
+export function tagOf(address: string): string | null {
+  const { local = "" } = splitAddress(address) ?? {};
+  const at = unquoted(local).indexOf("+");
+  return at < 0 ? null : unquoted(local).slice(at + 1);
+}
+
 /** Whom a RCPT TO means (contract §6). */
 export type Recipient =
   | { kind: "inbox"; username: string }

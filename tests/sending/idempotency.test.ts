@@ -302,14 +302,15 @@ describe.skipIf(!enginesHere().includes("postgres"))("two processes on one Postg
       deps.db.api,
       sql`select account_id as "accountId" from inboxes where id = ${inboxIds[0]}`,
     );
-    const sendEmail = emailSender(deps);
+    const sendEmail = emailSender(deps, async () => undefined);
     const sends = () =>
       inboxIds.map((inboxId, index) =>
         sendEmail({
           account: { id: owner?.accountId ?? "", plan: "developer" },
           inboxId,
           idempotencyKey: index === 1 ? "being-taken" : `not-taken-${index}`,
-          ...{ to: "jane@example.com", subject: "Hello", body: "Hello Jane", includeQuote: false },
+          ...{ recipients: [{ address: "jane@example.com", name: undefined, type: "to" as const }] },
+          ...{ subject: "Hello", body: "Hello Jane", includeQuote: false },
           ...{ bodyHtml: undefined, threadId: undefined, replyTo: undefined, readUpToMessageId: undefined },
           ...{ autoSubmitted: undefined, ignoreLoop: undefined },
         }),

@@ -52,6 +52,8 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
       inboxesPerDay: 0,
       loopEchoes: 0,
     })),
+    recipientsMax: 50,
+    isDirect: false,
     nudge: (kind) => workers?.nudge(kind),
     news: localNews(),
     relay,
@@ -72,7 +74,7 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
     eventRetentionDays: 30,
     ...own,
   };
-  const sendEmail = emailSender(deps);
+  const sendEmail = emailSender(deps, async () => undefined);
   const receiveMail = mailReceiver(deps);
   let sends = 0;
   let arrivals = 0;
@@ -100,7 +102,7 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
         account: { id: inbox.accountId, plan: "developer" },
         inboxId: inbox.id,
         idempotencyKey: deps.newId("key", clock.now()),
-        to,
+        recipients: [{ address: to, name: undefined, type: "to" }],
         subject: `Mail ${sends}`,
         body: "Hello",
         bodyHtml: undefined,

@@ -1,4 +1,5 @@
 import { type MessageFacts, type Recorded, recordMessage, type ThreadState } from "../conversation.ts";
+import type { Mailbox } from "../message.ts";
 import { previewOf } from "../preview.ts";
 import { namedParent, resolveThread } from "../threading.ts";
 import type { ArrivedCopy, ArrivedMail } from "./arrived-mail.ts";
@@ -162,6 +163,7 @@ function inboundMessage(
     fromAddr: mail.from?.address ?? "",
     fromName: mail.from?.name,
     toAddr: copy.toAddr,
+    toAddrs: toField(mail.to, copy.toAddr),
     cc: mail.cc.map(({ address }) => address),
     replyTo: mail.replyTo,
     subject: mail.subject,
@@ -172,6 +174,12 @@ function inboundMessage(
     inReplyTo: namedParent(mail),
     automated: arrival.automated,
   };
+}
+
+/** Nothing where it says no more than whom the mail came for. */
+function toField(to: readonly Mailbox[], toAddr: string): string[] | undefined {
+  const addresses = to.map(({ address }) => address);
+  return addresses.length === 0 || (addresses.length === 1 && addresses[0] === toAddr) ? undefined : addresses;
 }
 
 function attachmentRows({ mail, attachments, sourceId }: ArrivedMail): FiledAttachment[] {

@@ -20,6 +20,8 @@ export interface InboundMessage {
   fromAddr: string;
   fromName: string | undefined;
   toAddr: string;
+  /** The addresses of its To field, where they are not `toAddr` alone. */
+  toAddrs: readonly string[] | undefined;
   cc: readonly string[];
   replyTo: string | undefined;
   subject: string;

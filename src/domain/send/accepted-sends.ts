@@ -1,7 +1,9 @@
 import type { AutoSubmitted } from "../automated.ts";
 import type { ThreadState } from "../conversation.ts";
 import type { KeyUse } from "../idempotency.ts";
+import type { CustomHeader } from "../message.ts";
 import type { NewItem } from "../outbox-item.ts";
+import type { NewRecipient } from "./recipient-outcome.ts";
 import type { Sender } from "./send-facts.ts";
 
 /** What tells one message that waits to be sent from another; its other columns are the same for all. */
@@ -23,6 +25,18 @@ export interface OutboundMessage {
   inReplyTo: string | undefined;
   referenceIds: readonly string[];
   autoSubmitted: AutoSubmitted | undefined;
+  /** What plain mail has none of. */
+  more?: MoreOfMessage;
+}
+
+/** What a message has that goes to several, or that bears more than its words; the schema says when each is undefined. */
+export interface MoreOfMessage {
+  fromName: string | undefined;
+  toAddrs: readonly string[] | undefined;
+  cc: readonly string[];
+  recipientCount: number;
+  metadata: Readonly<Record<string, string>> | undefined;
+  headers: readonly CustomHeader[] | undefined;
 }
 
 export interface SendKeyUse extends KeyUse {
@@ -49,9 +63,12 @@ export interface AcceptedSend {
   thread: ThreadState;
   message: OutboundMessage;
   keyUse: SendKeyUse;
-  outboxItem: NewItem;
-  /** Undefined where nothing limits mail to its recipient. */
-  coldSend: ColdSend | undefined;
+  /** One for each destination. */
+  outboxItems: readonly NewItem[];
+  /** Of several recipients, or one with a name. */
+  recipients: readonly NewRecipient[];
+  /** Of the recipients whom mail is limited to. */
+  coldSends: readonly ColdSend[];
 }
 
 /** All that accepted sends write. */
@@ -61,5 +78,6 @@ export interface AcceptedSends {
   threads: readonly ThreadState[];
   messages: readonly OutboundMessage[];
   outboxItems: readonly NewItem[];
+  recipients: readonly NewRecipient[];
   coldSends: readonly ColdSends[];
 }

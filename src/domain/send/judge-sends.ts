@@ -1,27 +1,33 @@
-import { recipientOf, splitAddress } from "../../standards/address.ts";
-import { type Recorded, recordMessage, type ThreadState } from "../conversation.ts";
+import { recipientOf } from "../../standards/address.ts";
+import { recordMessage, type ThreadState } from "../conversation.ts";
 import { notFound, Refusal } from "../errors.ts";
 import { type KeyUse, reusedIdempotencyKey } from "../idempotency.ts";
 import { type PlanLimits, refuseOverLimit, type SendUsage } from "../limits.ts";
 import { previewOf } from "../preview.ts";
-import type { AcceptedSend, AcceptedSends, ColdSends, OutboundMessage } from "./accepted-sends.ts";
+import { outboundMessage, rowsOfMessage } from "./accepted-rows.ts";
+import type { AcceptedSend, AcceptedSends, ColdSends } from "./accepted-sends.ts";
+import type { WaysOut } from "./destinations.ts";
 import { refuseLoop } from "./loop.ts";
-import { type Content, replyContent, type WithHtmlQuote } from "./reply-content.ts";
+import { recipientsOfSend } from "./recipients-of-send.ts";
+import { replyContent, type WithHtmlQuote } from "./reply-content.ts";
 import type { Send, SendRequest, SendResult, SentMessage } from "./send.ts";
 import { type Sender, type SendFacts, usageOf } from "./send-facts.ts";
 import {
+  knownRecipient,
   noteAccepted,
   recipientOfSend,
   repliedThread,
   type SendingState,
   sendingState,
   sentMessage,
+  threadIdOf,
 } from "./sending-state.ts";
 
-export interface Judging {
+export interface Judging extends WaysOut {
   /** One instant for the whole batch: its sends fall into one window and on one day. */
   at: Date;
-  mailDomain: string;
+  /** How many recipients a mail may have. */
+  recipientsMax: number;
   limits: PlanLimits;
   withHtmlQuote: WithHtmlQuote;
 }
@@ -83,39 +89,63 @@ interface Standing {
 
 function accept(state: SendingState, send: Send, standing: Standing, judging: Judging): JudgedSend {
   const { request } = send;
+  const { mailDomain, at } = judging;
+  const from = fromAddress(request, standing.sender, mailDomain);
   const thread = threadOf(state, request);
   const newerInbound = thread !== undefined && hasNewerInbound(state, request, thread);
-  refuseForeignReplyTo(state, request, judging.mailDomain);
+  refuseForeignReplyTo(state, request, mailDomain);
+  const replied = thread && repliedThread(state, request, thread);
+  const own = `${standing.sender.username}@${mailDomain}`;
+  const recipients = recipientsOfSend(request, replied?.replied, { ...judging, ownAddresses: [own] });
+  const cold = recipients.flatMap(({ address }) => {
+    const known = knownRecipient(state, request.inboxId, address);
+    return known === undefined || known.isKnown ? [] : [{ address, sentToday: known.sentToday }];
+  });
   const limits = judging.limits[request.account.plan];
-  refuseOverLimit(standing.usage, limits, judging.at);
+  const several = recipients.length > 1 ? { count: recipients.length, cold } : undefined;
+  const coldToday = several === undefined ? cold[0]?.sentToday : undefined;
+  refuseOverLimit({ ...standing.usage, coldToday }, limits, at, several);
   if (thread !== undefined && request.ignoreLoop !== true) {
     const recent = state.recentMessages.get(thread.id) ?? [];
-    refuseLoop({ to: request.to, recent }, limits.loopEchoes, judging.at);
+    for (const { address } of recipients) refuseLoop({ to: address, recent }, limits.loopEchoes, at);
   }
 
-  const content = replyContent(send, thread && repliedThread(state, request, thread), judging.withHtmlQuote);
-  const from = `${standing.sender.username}@${judging.mailDomain}`;
+  const content = replyContent(send, replied, judging.withHtmlQuote);
   const recorded = recordMessage(standing.sender, thread, send.newThreadId, {
     id: send.messageId,
     direction: "outbound",
-    at: judging.at,
+    at,
     subject: content.subject,
     preview: previewOf(send.text),
     hasAttachments: false,
-    participants: [from, request.to],
+    participants: [from, ...recipients.filter(({ type }) => type !== "bcc").map(({ address }) => address)],
     leavesUnread: newerInbound,
   });
-  const usage = usageAfter(standing.usage, recorded.createdAt);
-  const message = outboundMessage(send, from, content, recorded);
-  const accepted = acceptedSend(send, message, recorded, usage, judging.at);
-  noteAccepted(state, send, accepted);
-  return { result: { kind: "accepted", message: sentMessage(message), usage, newerInbound }, accepted };
+  const usage = usageAfter(standing.usage, recipients.length, recorded.createdAt);
+  const message = outboundMessage(send, { from, recipients, content }, recorded);
+  const rows = rowsOfMessage({ send, message, recipients, cold, at }, recorded, { ...usage, ways: judging });
+  noteAccepted(state, send, rows);
+  const destinations = rows.outboxItems[0]?.kind === undefined ? {} : { destinations: rows.outboxItems.length };
+  const result = { kind: "accepted" as const, message: sentMessage(rows), usage, newerInbound, ...destinations };
+  return { result, accepted: rows };
 }
 
-function threadOf({ threads }: SendingState, { threadId, inboxId }: SendRequest): ThreadState | undefined {
+/** An address of the inbox, with or without a tag. */
+function fromAddress({ fromAddr }: SendRequest, { username }: Sender, mailDomain: string): string {
+  if (fromAddr === undefined) return `${username}@${mailDomain}`;
+  const found = recipientOf(fromAddr, mailDomain);
+  if (found.kind === "inbox" && found.username === username) return fromAddr;
+  const detail = "must be the address of this inbox, which may have a +tag";
+  throw new Refusal("validation_error", `Cannot send: "fromAddr" ${detail}`, {
+    faults: [{ pointer: "#/fromAddr", detail }],
+  });
+}
+
+function threadOf(state: SendingState, request: SendRequest): ThreadState | undefined {
+  const threadId = threadIdOf(state, request);
   if (threadId === undefined) return undefined;
-  const thread = threads.get(threadId);
-  if (thread?.inboxId !== inboxId) throw notFound("thread");
+  const thread = state.threads.get(threadId);
+  if (thread?.inboxId !== request.inboxId) throw notFound("thread");
   return thread;
 }
 
@@ -142,62 +172,12 @@ function refuseForeignReplyTo({ owners }: SendingState, { replyTo, account }: Se
 }
 
 /** With this send. How many went to its recipient only a refusal tells. */
-function usageAfter(usage: SendUsage, createdAt: Date): SendUsage {
+function usageAfter(usage: SendUsage, recipients: number, createdAt: Date): SendUsage {
   return {
     ...usage,
     inWindow: usage.inWindow + 1,
     oldestInWindowAt: usage.oldestInWindowAt ?? createdAt,
-    today: usage.today + 1,
-  };
-}
-
-function outboundMessage(
-  send: Send,
-  fromAddr: string,
-  content: Content,
-  { inbox, thread, seq, directionSeq, createdAt }: Recorded<Sender>,
-): OutboundMessage {
-  return {
-    id: send.messageId,
-    inboxId: inbox.id,
-    threadId: thread.id,
-    seq,
-    directionSeq,
-    createdAt,
-    rfcMessageId: send.rfcMessageId,
-    messageIdHash: send.messageIdHash,
-    fromAddr,
-    toAddr: send.request.to,
-    replyTo: send.request.replyTo,
-    subject: content.subject,
-    bodyText: content.bodyText,
-    bodyHtml: content.bodyHtml,
-    inReplyTo: content.inReplyTo,
-    referenceIds: content.references,
-    autoSubmitted: send.request.autoSubmitted,
-  };
-}
-
-function acceptedSend(
-  send: Send,
-  message: OutboundMessage,
-  { inbox, thread, createdAt }: Recorded<Sender>,
-  { day, today, inWindow, oldestInWindowAt, coldToday }: SendUsage,
-  at: Date,
-): AcceptedSend {
-  const { accountId, operation, key } = send.key;
-  const { messageId: subjectId, fingerprint, request } = send;
-  const lane = splitAddress(request.to)?.domain ?? "";
-  return {
-    sender: { ...inbox, sentOn: day, sentCount: today, inWindow, oldestInWindowAt: oldestInWindowAt ?? createdAt },
-    thread,
-    message,
-    keyUse: { accountId, operation, key, fingerprint, subjectId, createdAt: at, inboxId: inbox.id },
-    outboxItem: { subjectId, accountId: inbox.accountId, inboxId: inbox.id, lane, dueAt: at, createdAt },
-    coldSend:
-      coldToday === undefined
-        ? undefined
-        : { inboxId: inbox.id, recipient: request.to.toLowerCase(), sentOn: day, sentToday: coldToday + 1 },
+    today: usage.today + recipients,
   };
 }
 
@@ -207,7 +187,8 @@ function rowsOf(accepted: readonly AcceptedSend[]): AcceptedSends {
     keyUses: accepted.map(({ keyUse }) => keyUse),
     threads: [...new Map(accepted.map(({ thread }) => [thread.id, thread])).values()],
     messages: accepted.map(({ message }) => message),
-    outboxItems: accepted.map(({ outboxItem }) => outboxItem),
+    outboxItems: accepted.flatMap(({ outboxItems }) => outboxItems),
+    recipients: accepted.flatMap(({ recipients }) => recipients),
     coldSends: coldSendsOf(accepted),
     senders: [...new Map(accepted.map(({ sender }) => [sender.id, sender])).values()],
   };
@@ -216,9 +197,7 @@ function rowsOf(accepted: readonly AcceptedSend[]): AcceptedSends {
 /** Those of this batch alone: the store adds them to what there is. */
 function coldSendsOf(accepted: readonly AcceptedSend[]): ColdSends[] {
   const cold = new Map<string, ColdSends>();
-  for (const { coldSend } of accepted) {
-    if (coldSend === undefined) continue;
-    const { inboxId, recipient, sentOn } = coldSend;
+  for (const { inboxId, recipient, sentOn } of accepted.flatMap(({ coldSends }) => coldSends)) {
     const name = `${inboxId} ${recipient}`;
     cold.set(name, { inboxId, recipient, sentOn, count: (cold.get(name)?.count ?? 0) + 1 });
   }

@@ -6,6 +6,9 @@ export interface RecentMessage {
   direction: "inbound" | "outbound";
   fromAddr: string;
   toAddr: string;
+  /** All who are named beside, of a mail to several. */
+  toAddrs?: readonly string[] | null;
+  cc?: readonly string[];
   createdAt: Date;
   automated: Automated | null;
 }
@@ -54,6 +57,10 @@ function isEcho(message: RecentMessage, recent: readonly RecentMessage[]): boole
   if (message.automated === null || !echoing.includes(message.automated.kind)) return false;
   const sender = message.fromAddr.toLowerCase();
   const before = recent.slice(recent.indexOf(message) + 1);
-  const ours = before.find(({ direction, toAddr }) => direction === "outbound" && toAddr.toLowerCase() === sender);
+  const ours = before.find((each) => each.direction === "outbound" && wentTo(each, sender));
   return ours !== undefined && message.createdAt.getTime() - ours.createdAt.getTime() <= promptMs;
+}
+
+function wentTo({ toAddr, toAddrs, cc }: RecentMessage, address: string): boolean {
+  return [toAddr, ...(toAddrs ?? []), ...(cc ?? [])].some((each) => each.toLowerCase() === address);
 }

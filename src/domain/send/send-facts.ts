@@ -15,6 +15,10 @@ export interface SendFacts {
   threadMessageIds: readonly ThreadMessageId[];
   places: readonly Place[];
   owners: readonly Owner[];
+  /** Of the sends that go to several, or to whom the answered message says. */
+  recipients?: readonly RecipientOfInbox[];
+  /** Messages that are answered by their ids. */
+  answered?: readonly AnsweredById[];
 }
 
 export interface ThreadOfSend extends ThreadState {
@@ -39,6 +43,12 @@ export interface Recipient {
   sentToday: number;
 }
 
+export interface RecipientOfInbox extends Recipient {
+  inboxId: string;
+  /** In lower case. */
+  address: string;
+}
+
 /** An inbox as it was when the facts were read. */
 export interface Sender extends InboxTotals {
   /** Another one when anything about the inbox, its threads or its messages has changed. */
@@ -54,7 +64,7 @@ export interface AskedReply {
   upToMessageId: string | null;
 }
 
-export interface RepliedMessage extends AskedReply {
+export interface RepliedMessage extends AskedReply, AddressedMessage {
   seq: number;
   fromAddr: string;
   fromName: string | null;
@@ -62,6 +72,24 @@ export interface RepliedMessage extends AskedReply {
   bodyHtml: string | null;
   createdAt: Date;
   rfcMessageId: string;
+}
+
+/** What a message says of whom an answer to it goes to. */
+export interface AddressedMessage {
+  direction: "inbound" | "outbound";
+  toAddr: string;
+  /** Null where they are the one of `toAddr`, and of older mail that came in. */
+  toAddrs: readonly string[] | null;
+  cc: readonly string[];
+  replyTo: string | null;
+  envelopeFrom: string | null;
+  sourceId: string | null;
+}
+
+/** A message that is answered because a caller named it, whatever has come since. */
+export interface AnsweredById extends Omit<RepliedMessage, "upToMessageId"> {
+  id: string;
+  inboxId: string;
 }
 
 export interface ThreadMessageId extends AskedReply {
@@ -82,9 +110,15 @@ export interface Owner {
   accountId: string;
 }
 
-/** What a request answers; undefined where it starts a thread. */
-export function askedReply({ threadId, readUpToMessageId }: SendRequest): AskedReply | undefined {
-  return threadId === undefined ? undefined : { threadId, upToMessageId: readUpToMessageId ?? null };
+/** What a request answers; undefined where it starts a thread, or names the message itself. */
+export function askedReply({ threadId, readUpToMessageId, replyToMessageId }: SendRequest): AskedReply | undefined {
+  if (threadId === undefined || replyToMessageId !== undefined) return undefined;
+  return { threadId, upToMessageId: readUpToMessageId ?? null };
+}
+
+/** Whether the message that is answered says to whom the mail goes. */
+export function isAddressedByReply({ recipients, replyAll }: SendRequest): boolean {
+  return replyAll === true || !recipients.some(({ type }) => type === "to");
 }
 
 /** Replies of one name answer the same message. No part of it holds a space. */

@@ -1,24 +1,13 @@
-import type { AutoSubmitted } from "../automated.ts";
 import type { Refusal } from "../errors.ts";
 import type { Plan, SendUsage } from "../limits.ts";
+import type { RecipientOutcome } from "./recipient-outcome.ts";
+import type { AskedMail } from "./send-fingerprint.ts";
 
-export interface SendRequest {
+/** What is asked for, checked, with addresses in the form that goes on the wire. */
+export interface SendRequest extends AskedMail {
   account: { id: string; plan: Plan };
   inboxId: string;
   idempotencyKey: string;
-  /** Checked and in the form that goes on the wire. */
-  to: string;
-  subject: string | undefined;
-  body: string;
-  bodyHtml: string | undefined;
-  threadId: string | undefined;
-  includeQuote: boolean;
-  replyTo: string | undefined;
-  readUpToMessageId: string | undefined;
-  /** Undefined: a person wrote it, for all that the mail says. */
-  autoSubmitted: AutoSubmitted | undefined;
-  /** True: also where the thread looks like a loop. Never false, so that left out and false are one request. */
-  ignoreLoop: true | undefined;
 }
 
 /** A send with all that takes time done, before it waits for anybody. */
@@ -45,9 +34,18 @@ export interface SentMessage {
   status: "received" | "pending" | "sent" | "failed";
   rfcMessageId: string;
   providerMessageId: string | null;
+  /** In their order, where there are several. */
+  recipients?: readonly RecipientOutcome[] | null;
 }
 
 export type SendResult =
-  | { kind: "accepted"; message: SentMessage; usage: SendUsage; newerInbound: boolean }
+  | {
+      kind: "accepted";
+      message: SentMessage;
+      usage: SendUsage;
+      newerInbound: boolean;
+      /** How many rows of the outbox its recipients have; undefined of a plain mail, which has one of its own kind. */
+      destinations?: number;
+    }
   | { kind: "replayed"; message: SentMessage; usage: SendUsage }
   | { kind: "refused"; refusal: Refusal; usage: SendUsage | undefined };

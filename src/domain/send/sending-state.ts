@@ -1,10 +1,12 @@
 import type { ThreadState } from "../conversation.ts";
+import { notFound } from "../errors.ts";
 import { expiryOfKeys, type KeyUse } from "../idempotency.ts";
 import type { AcceptedSend } from "./accepted-sends.ts";
 import { mostRecentMessages, type RecentMessage } from "./loop.ts";
 import type { Replied, RepliedThread } from "./reply-content.ts";
 import type { Send, SendRequest, SentMessage } from "./send.ts";
 import {
+  type AnsweredById,
   type AskedReply,
   nameOfReply,
   type Owner,
@@ -34,6 +36,7 @@ export interface SendingState {
   threadMessageIds: Map<string, readonly Omit<ThreadMessageId, keyof AskedReply>[]>;
   places: ReadonlyMap<string, Place>;
   owners: readonly Owner[];
+  answered: ReadonlyMap<string, AnsweredById>;
 }
 
 export function sendingState(sends: readonly Send[], facts: SendFacts, at: Date): SendingState {
@@ -48,25 +51,49 @@ export function sendingState(sends: readonly Send[], facts: SendFacts, at: Date)
     threadMessageIds: Map.groupBy(facts.threadMessageIds, nameOfReply),
     places: new Map(facts.places.map((place) => [place.id, place])),
     owners: facts.owners,
+    answered: new Map(facts.answered?.map((message) => [message.id, message])),
   };
   for (const [index, send] of sends.entries()) {
     const { sender, recipient, use } = facts.facts[index] ?? {};
     if (sender !== undefined) state.senders.set(sender.id, sender);
-    if (recipient !== undefined) state.recipients.set(pairOf(send.request), recipient);
+    const [only] = send.request.recipients;
+    if (recipient !== undefined && only !== undefined)
+      state.recipients.set(pairOf(send.request.inboxId, only.address), recipient);
     if (use !== undefined && use.createdAt > expiryOfKeys(at)) state.keyUses.set(send.key.label, use);
+  }
+  for (const recipient of facts.recipients ?? []) {
+    state.recipients.set(pairOf(recipient.inboxId, recipient.address), recipient);
   }
   return state;
 }
 
-/** Undefined where nothing limits mail to him. */
-export function recipientOfSend({ recipients }: SendingState, request: SendRequest): Recipient | undefined {
-  return recipients.get(pairOf(request));
+/** Of the one whom a mail goes to. Undefined where nothing limits mail to him, or where there are several. */
+export function recipientOfSend(state: SendingState, { inboxId, recipients }: SendRequest): Recipient | undefined {
+  const [only, ...others] = recipients;
+  return only === undefined || others.length > 0 ? undefined : knownRecipient(state, inboxId, only.address);
+}
+
+export function knownRecipient({ recipients }: SendingState, inboxId: string, address: string): Recipient | undefined {
+  return recipients.get(pairOf(inboxId, address));
+}
+
+/** The thread that a request is for; a message that is answered names its own. */
+export function threadIdOf({ answered }: SendingState, request: SendRequest): string | undefined {
+  const { threadId, replyToMessageId, inboxId } = request;
+  if (replyToMessageId === undefined) return threadId;
+  const message = answered.get(replyToMessageId);
+  const isHere = message?.inboxId === inboxId && (threadId === undefined || message.threadId === threadId);
+  if (!isHere) throw notFound("message");
+  return message.threadId;
 }
 
 /** Who says what he has seen answers that, whatever has come since, also in this batch. */
 export function repliedThread(state: SendingState, request: SendRequest, thread: ThreadState): RepliedThread {
-  const name = nameOfReply({ threadId: thread.id, upToMessageId: request.readUpToMessageId ?? null });
+  const byId = state.answered.get(request.replyToMessageId ?? "");
+  const upToMessageId = byId === undefined ? (request.readUpToMessageId ?? null) : null;
+  const name = nameOfReply({ threadId: thread.id, upToMessageId });
   const messageIds = state.threadMessageIds.get(name) ?? [];
+  if (byId !== undefined) return { subject: thread.subject, messageIds, replied: byId };
   const replied = state.replied.get(name);
   // Programs file a reply under the last of its References (RFC 5322 §3.6.4).
   const isAncestor = ({ seq }: { seq: number }) => replied === undefined || seq <= replied.seq;
@@ -78,28 +105,41 @@ export function repliedThread(state: SendingState, request: SendRequest, thread:
 }
 
 /** What an accepted send has used up, and what the next one answers. */
-export function noteAccepted(state: SendingState, { request, key }: Send, accepted: AcceptedSend): void {
-  const { sender, thread, message, keyUse, coldSend } = accepted;
+export function noteAccepted(state: SendingState, { key }: Send, accepted: AcceptedSend): void {
+  const { sender, thread, message, keyUse } = accepted;
   state.senders.set(sender.id, sender);
   state.threads.set(thread.id, thread);
-  state.sent.set(message.id, sentMessage(message));
+  state.sent.set(message.id, sentMessage(accepted));
   state.keyUses.set(key.label, keyUse);
-  if (coldSend !== undefined) {
-    state.recipients.set(pairOf(request), { isKnown: false, sentToday: coldSend.sentToday });
+  for (const { inboxId, recipient, sentToday } of accepted.coldSends) {
+    state.recipients.set(pairOf(inboxId, recipient), { isKnown: false, sentToday });
   }
-  const recent: RecentMessage[] = [{ ...message, direction: "outbound", automated: null }];
+  const addressed = { toAddrs: message.more?.toAddrs ?? null, cc: message.more?.cc ?? [] };
+  const recent: RecentMessage[] = [{ ...message, ...addressed, direction: "outbound", automated: null }];
   const before = state.recentMessages.get(thread.id) ?? [];
   state.recentMessages.set(thread.id, recent.concat(before).slice(0, mostRecentMessages));
   const wholeThread = nameOfReply({ threadId: thread.id, upToMessageId: null });
   state.threadMessageIds.set(wholeThread, [...(state.threadMessageIds.get(wholeThread) ?? []), message]);
-  state.replied.set(wholeThread, { ...message, fromName: null, bodyHtml: message.bodyHtml ?? null });
+  state.replied.set(wholeThread, {
+    ...{ ...message, ...addressed, direction: "outbound", fromName: message.more?.fromName ?? null },
+    ...{ bodyHtml: message.bodyHtml ?? null, replyTo: message.replyTo ?? null, envelopeFrom: null, sourceId: null },
+  });
 }
 
-export function sentMessage({ id, inboxId, threadId, rfcMessageId }: AcceptedSend["message"]): SentMessage {
-  return { id, inboxId, threadId, status: "pending", rfcMessageId, providerMessageId: null };
+export function sentMessage({ message, recipients }: Pick<AcceptedSend, "message" | "recipients">): SentMessage {
+  const { id, inboxId, threadId, rfcMessageId } = message;
+  const sent: SentMessage = { id, inboxId, threadId, status: "pending", rfcMessageId, providerMessageId: null };
+  if (recipients.length < 2) return sent;
+  const pending = recipients.map(({ address, name = null, type }) => ({
+    address,
+    name,
+    type,
+    status: "pending" as const,
+  }));
+  return { ...sent, recipients: pending.map((each) => ({ ...each, providerMessageId: null, failure: null })) };
 }
 
 /** An inbox and whom it sends to: mail to strangers is counted by both. */
-function pairOf({ inboxId, to }: SendRequest): string {
-  return `${inboxId} ${to.toLowerCase()}`;
+function pairOf(inboxId: string, address: string): string {
+  return `${inboxId} ${address.toLowerCase()}`;
 }

@@ -1,34 +1,18 @@
 import { DatabaseUnavailable, type Db, isLockTimeout, transaction } from "../../database/db.ts";
-import { isHtml } from "../../domain/body.ts";
 import { Refusal } from "../../domain/errors.ts";
-import { expiryOfKeys, fingerprintOf } from "../../domain/idempotency.ts";
+import { expiryOfKeys } from "../../domain/idempotency.ts";
 import { type Judgement, judgeSends } from "../../domain/send/judge-sends.ts";
 import type { AskedSend, Send, SendRequest, SendResult } from "../../domain/send/send.ts";
-import {
-  type AskedReply,
-  askedReply,
-  nameOfReply,
-  type SendFact,
-  type SendFacts,
-} from "../../domain/send/send-facts.ts";
-import { textOfHtml } from "../../mail/html/html.ts";
+import type { SendFact } from "../../domain/send/send-facts.ts";
 import { withHtmlQuote } from "../../mail/html/quote-html.ts";
 import { within } from "../../primitives/within.ts";
-import { recipientOf } from "../../standards/address.ts";
 import { shortDigest } from "../../standards/digest.ts";
 import { meetsUsedKey, removeExpiredKeyUses } from "../../store/send/idempotency.ts";
-import {
-  listOwners,
-  listPlaces,
-  listRepliedMessages,
-  listSentMessages,
-  listThreadMessageIds,
-  listThreadsOfSends,
-} from "../../store/send/send-facts.ts";
 import { insertSends, lockSenders } from "../../store/send/sending.ts";
 import type { Deps } from "../deps.ts";
 import { groupCommit } from "../group-commit.ts";
-import { sendFacts } from "./send-usage.ts";
+import { askedSend } from "./asked-send.ts";
+import { factsOfSends } from "./facts-of-sends.ts";
 
 /** What was read of the inbox is not so any more, or somebody has it locked. Nothing was written. */
 type Outrun = { kind: "outrun" };
@@ -44,6 +28,9 @@ const longestWaitMs = 5_000;
 /** Time for one look behind the lock, also for who has waited long before. */
 const leastWaitMs = 250;
 
+/** Makes HTML of Markdown; undefined where that took too long. `sender` is who shares his turn with others. */
+export type HtmlOfMarkdown = (markdown: string, sender: string) => Promise<string | undefined>;
+
 /**
  * Resolves when the message is on disk with its key and its outbox row, or is refused. Sends that come at the same
  * time are judged together by what one statement read, and written by another that writes nothing of an inbox that has changed
@@ -51,7 +38,7 @@ const leastWaitMs = 250;
  * Who was outrun by another process goes again, behind a lock. Nobody is answered before it is known what comes of his send:
  * who can't have the lock in time has written nothing, and nothing of his is tried any more.
  */
-export function emailSender(deps: Deps): (request: SendRequest) => Promise<SendResult> {
+export function emailSender(deps: Deps, htmlOfMarkdown: HtmlOfMarkdown): (request: SendRequest) => Promise<SendResult> {
   const first = groupCommit<AskedSend, SendResult | Outrun>({
     ...usualBatches,
     sizeOf,
@@ -69,7 +56,9 @@ export function emailSender(deps: Deps): (request: SendRequest) => Promise<SendR
   const running = new Map<string, Promise<unknown>>();
 
   return async (request) => {
-    const send = askedSend(request);
+    const isMarkdown = request.bodyFormat === "markdown" && request.body !== undefined;
+    const markdownHtml = isMarkdown ? await htmlOfMarkdown(request.body ?? "", request.account.id) : undefined;
+    const send = askedSend(request, markdownHtml);
     const { label } = send.key;
     const endMs = performance.now() + longestWaitMs;
     const twin = running.get(label);
@@ -96,14 +85,23 @@ const usualBatches = {
 };
 
 function sizeOf({ request }: AskedSend): number {
-  return request.body.length + (request.bodyHtml?.length ?? 0);
+  return (request.body?.length ?? 0) + (request.bodyHtml?.length ?? 0);
 }
 
 /** Once what was accepted is on disk. */
-async function nudging<Result extends { kind: string }>(deps: Deps, accepting: Promise<Result[]>): Promise<Result[]> {
+async function nudging(deps: Deps, accepting: Promise<(SendResult | Outrun)[]>): Promise<(SendResult | Outrun)[]> {
   const results = await accepting;
-  if (results.some(({ kind }) => kind === "accepted")) deps.nudge("relay");
+  const kinds = new Set(results.flatMap((result) => (isAccepted(result) ? kindOf(result) : [])));
+  for (const kind of kinds) deps.nudge(kind);
   return results;
+
+  function isAccepted(result: SendResult | Outrun): result is SendResult & { kind: "accepted" } {
+    return result.kind === "accepted";
+  }
+
+  function kindOf({ destinations }: SendResult & { kind: "accepted" }): "relay" | "destination" {
+    return destinations === undefined ? "relay" : "destination";
+  }
 }
 
 /**
@@ -135,9 +133,9 @@ async function acceptPatiently(
 async function acceptSends(deps: Deps, db: Db, asked: readonly AskedSend[]): Promise<(SendResult | Outrun)[]> {
   const at = deps.now();
   const sends = asked.map((send) => withIds(deps, send, at));
-  const facts = await factsOf(db, deps, sends, at);
-  const { mailDomain, limits } = deps;
-  const judgement = judgeSends(sends, facts, { at, mailDomain, limits, withHtmlQuote });
+  const facts = await factsOfSends(db, deps, sends, at);
+  const { mailDomain, isDirect, limits, recipientsMax } = deps;
+  const judgement = judgeSends(sends, facts, { at, mailDomain, isDirect, limits, recipientsMax, withHtmlQuote });
   const written = await write(db, facts.facts, judgement, at);
   const outrun = judgement.senders.filter(({ id }) => !written.has(id)).map(({ id }) => id);
   const undecided = new Set(
@@ -157,66 +155,6 @@ async function write(db: Db, facts: readonly SendFact[], judgement: Judgement, a
   const expired = facts.flatMap(({ use }) => (use !== undefined && use.createdAt <= expiredBefore ? [use] : []));
   await removeExpiredKeyUses(db, expired, expiredBefore);
   return insertSends(db, judgement);
-}
-
-/**
- * The first statement reads what decides whether a send is accepted, and of which revision its inbox is; what follows
- * is read later, so that the revision vouches for it too. Most sends need no more than the first.
- */
-async function factsOf(db: Db, deps: Deps, sends: readonly Send[], at: Date): Promise<SendFacts> {
-  const facts = await sendFacts(db, sends.map(askedFact), at);
-  const requests = sends.map(({ request }) => request);
-  const replies = requests.filter(({ threadId }) => threadId !== undefined);
-  const threadIds = unique(replies.flatMap(({ threadId }) => threadId ?? []));
-  const answered = repliesIn(requests);
-  const quoting = sends.filter(({ request }) => request.threadId !== undefined && request.includeQuote);
-  const [replays, threads, replied, threadMessageIds, places, owners] = await Promise.all([
-    listSentMessages(
-      db,
-      facts.flatMap(({ use }) => use?.subjectId ?? []),
-    ),
-    listThreadsOfSends(db, threadIds, replies.some(mayLoop)),
-    listRepliedMessages(db, answered, {
-      text: quoting.length > 0,
-      html: quoting.some(({ html }) => html !== undefined),
-    }),
-    listThreadMessageIds(db, answered),
-    listPlaces(db, unique(replies.flatMap(({ readUpToMessageId }) => readUpToMessageId ?? []))),
-    listOwners(db, ownNamesIn(requests, deps.mailDomain)),
-  ]);
-  return { facts, replays, threads, replied, threadMessageIds, places, owners };
-
-  function mayLoop({ account, ignoreLoop }: SendRequest): boolean {
-    return ignoreLoop !== true && deps.limits[account.plan].loopEchoes > 0;
-  }
-
-  function askedFact({ request: { account, inboxId, to }, key }: Send) {
-    const { coldRecipientDaily, sendsPerMinute } = deps.limits[account.plan];
-    // Who has an inbox here is no stranger.
-    const isStranger = recipientOf(to, deps.mailDomain).kind === "other_domain";
-    const recipient = coldRecipientDaily > 0 && isStranger ? to.toLowerCase() : null;
-    return { accountId: account.id, key: key.key, inboxId, recipient, windowUpTo: sendsPerMinute };
-  }
-}
-
-/** What a batch answers, each once. */
-function repliesIn(requests: readonly SendRequest[]): AskedReply[] {
-  const asked = requests.flatMap((request) => askedReply(request) ?? []);
-  return [...new Map(asked.map((reply) => [nameOfReply(reply), reply])).values()];
-}
-
-function askedSend(request: SendRequest): AskedSend {
-  const { account, inboxId, idempotencyKey, ...asked } = request;
-  const html = request.bodyHtml ?? (isHtml(request.body) ? request.body : undefined);
-  const key = { accountId: account.id, operation: "send" as const, key: idempotencyKey };
-  return {
-    request,
-    // No part of it holds a space.
-    key: { ...key, label: `${key.accountId} ${key.key}` },
-    fingerprint: fingerprintOf(inboxId, asked),
-    text: html !== undefined && request.bodyHtml === undefined ? textOfHtml(html) : request.body,
-    html,
-  };
 }
 
 function withIds(deps: Deps, asked: AskedSend, at: Date): Send {
@@ -279,17 +217,4 @@ function endsBefore(endMs: number, work: Promise<unknown>): Promise<boolean> {
     () => true,
   );
   return within(endMs - performance.now(), ended, () => false);
-}
-
-/** The names behind `replyTo` that a free plan may use only when they are its own. */
-function ownNamesIn(requests: readonly SendRequest[], mailDomain: string): string[] {
-  return requests.flatMap(({ replyTo, account }) => {
-    if (replyTo === undefined || account.plan !== "free") return [];
-    const recipient = recipientOf(replyTo, mailDomain);
-    return recipient.kind === "inbox" ? [recipient.username] : [];
-  });
-}
-
-function unique<T>(values: readonly T[]): T[] {
-  return [...new Set(values)];
 }

@@ -1,12 +1,15 @@
 import { Type } from "@sinclair/typebox";
 import { automatedKinds } from "../../domain/automated.ts";
+import type { RecipientOutcome } from "../../domain/send/recipient-outcome.ts";
 import { linkKinds } from "../../extract/links/link-kind.ts";
 import { type AttachmentLinks, type LinkedAttachment, linkedAttachments } from "../../flows/read/attachment-links.ts";
 import { type ExtractingDeps, extracted } from "../../flows/read/extracted.ts";
+import { tagOf } from "../../standards/address.ts";
 import type { ShownMessage } from "../../store/mail/message-pages.ts";
 import { examples } from "../document/examples.ts";
 import { named } from "../document/schema.ts";
 import { instant, nullable, oneOf } from "../shell/models.ts";
+import { Failure, Recipient, toFailure, toRecipient } from "./recipient-shape.ts";
 
 export const Attachment = named(
   "Attachment",
@@ -30,20 +33,6 @@ export const Attachment = named(
       expiresAt: instant({ description: "Until when `url` holds", examples: [examples.linkExpiresAt] }),
     },
     { description: "A file of a message" },
-  ),
-);
-
-const Failure = named(
-  "Failure",
-  Type.Object(
-    {
-      code: nullable(Type.Integer({ examples: [550] }), { description: "The SMTP reply, where a server gave one" }),
-      enhancedCode: nullable(Type.String({ examples: ["5.1.1"] }), {
-        description: "The enhanced status code in it (RFC 3463)",
-      }),
-      message: Type.String({ description: "What was said", examples: ["No such user"] }),
-    },
-    { description: "Why a message could not be delivered" },
   ),
 );
 
@@ -180,6 +169,33 @@ const messageFields = {
       "What tells that no person wrote it; null where nothing does, and for outbound and older mail. Codes and links to sign in come from robots too",
     examples: [{ kind: "notification", reasons: ["auto-submitted"] }],
   }),
+  to: Type.Array(Type.String({ examples: [examples.address] }), {
+    description: "Addresses of its To field; of inbound mail that has none `toAddr`",
+  }),
+  bcc: Type.Array(Type.String({ examples: ["archive@example.com"] }), {
+    description: "Of outbound mail: who gets a copy that nobody else sees",
+    examples: [[]],
+  }),
+  recipients: Type.Array(Recipient, {
+    description: "Of outbound mail: all to whom it goes, each with what has become of his copy",
+    examples: [[]],
+  }),
+  metadata: Type.Record(Type.String(), Type.String(), {
+    description: "Of outbound mail: what was given with it",
+    examples: [{}],
+  }),
+  tag: nullable(Type.String({ examples: ["orders"] }), {
+    description: "Of inbound mail: what stands behind the `+` in `toAddr`",
+    examples: [null],
+  }),
+  forwardOf: nullable(Type.String({ examples: [examples.messageId] }), {
+    description: "Of outbound mail: the message that it hands on",
+    examples: [null],
+  }),
+  state: nullable(oneOf(["scheduled", "awaiting_approval"]), {
+    description: "Why it is not sent yet, where it waits for its time or for a person",
+    examples: [null],
+  }),
 };
 
 /** A message alone always has what is extracted from it. */
@@ -258,10 +274,29 @@ function shown(message: ShownMessage, attachments: LinkedAttachment[]) {
     attachments,
     rfcMessageId,
     providerMessageId: message.providerMessageId ?? (message.direction === "outbound" ? rfcMessageId : null),
-    failure: message.failure,
+    failure: toFailure(message.failure),
     createdAt: message.createdAt,
     envelopeFrom: message.envelopeFrom,
     truncated: message.truncated,
     automated: message.automated,
+    ...addressing(message),
+    metadata: message.metadata ?? {},
+    tag: message.direction === "inbound" ? tagOf(message.toAddr) : null,
+    forwardOf: message.forwardOf,
+    state: null,
   };
+}
+
+/** To whom it goes, or was said to go. */
+function addressing(message: ShownMessage) {
+  const to = message.toAddrs ?? [message.toAddr];
+  if (message.direction === "inbound") return { to, bcc: [], recipients: [] };
+  const { status, providerMessageId, failure } = message;
+  const only: RecipientOutcome = {
+    ...{ address: message.toAddr, name: null, type: "to", providerMessageId, failure },
+    status: status === "received" ? "sent" : status,
+  };
+  const recipients = message.recipients ?? [only];
+  const hidden = recipients.filter(({ type }) => type === "bcc");
+  return { to, bcc: hidden.map(({ address }) => address), recipients: recipients.map(toRecipient) };
 }

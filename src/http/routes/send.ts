@@ -1,31 +1,32 @@
 import { Type } from "@sinclair/typebox";
-import { autoSubmittedValues } from "../../domain/automated.ts";
 import { notFound, type Refusal } from "../../domain/errors.ts";
 import { missingIdempotencyKey } from "../../domain/idempotency.ts";
 import { type Plan, rateLimitFields, type SendUsage } from "../../domain/limits.ts";
 import type { SendRequest, SendResult, SentMessage } from "../../domain/send/send.ts";
 import type { Deps } from "../../flows/deps.ts";
 import { sendUsage } from "../../flows/send/send-usage.ts";
-import { parseSendAddress } from "../../standards/address.ts";
 import { listSentMessages } from "../../store/send/send-facts.ts";
 import { examples } from "../document/examples.ts";
 import { named } from "../document/schema.ts";
-import { alsoNamed } from "../judging/also-named.ts";
 import { api } from "../shell/app.ts";
 import type { Refused } from "../shell/described-operation.ts";
 import { idempotencyKeyOf } from "../shell/idempotency-key.ts";
-import { oneOf, text } from "../shell/models.ts";
+import { oneOf } from "../shell/models.ts";
 import { operation } from "../shell/operation.ts";
-import { emailAddress } from "./email-address.ts";
 import { inboxOwners } from "./inbox-owners.ts";
 import { inboxPath } from "./inboxes.ts";
+import { faultsOfEmail, newEmail, requestedMail } from "./new-email.ts";
+import { Recipient, toRecipient } from "./recipient-shape.ts";
 
 type Answering = Refused["set"];
 
+/** `destinations`: how many rows of the outbox its recipients have; undefined of a plain mail. */
+export type Settled = (messageId: string, timeoutMs: number, destinations?: number) => Promise<void>;
+
 export interface SendDeps extends Deps {
   sendEmail: (request: SendRequest) => Promise<SendResult>;
-  /** Resolves when the first attempt to relay a message has settled, or at the time-out. */
-  settled: (messageId: string, timeoutMs: number) => Promise<void>;
+  /** Resolves when the first attempt at each destination of a message has settled, or at the time-out. */
+  settled: Settled;
   sendWaitMs: number;
 }
 
@@ -47,6 +48,9 @@ const Sent = named(
       reason: Type.Optional(
         oneOf(["newer_inbound"], { description: "Mail newer than `readUpToMessageId` is in the thread" }),
       ),
+      recipients: Type.Optional(
+        Type.Array(Recipient, { description: "What has become of each copy so far, where there are several" }),
+      ),
     },
     {
       description: "On disk with its place in the outbox, and what has become of it so far",
@@ -62,88 +66,9 @@ const Sent = named(
   ),
 );
 
-const newEmail = (mailDomain: string) =>
-  named(
-    "NewEmail",
-    Type.Object(
-      {
-        to: emailAddress(mailDomain, {
-          description: "One bare address, at most 254 octets",
-          examples: [examples.sender],
-        }),
-        subject: Type.Optional(
-          text({
-            min: 1,
-            max: 998,
-            pattern: "^[^\\r\\n]*$",
-            error: "must be 1 to 998 characters without line breaks",
-            description: "Required without `threadId`; with it, `Re: ` and the thread's subject unless given",
-            examples: [examples.subject],
-          }),
-        ),
-        body: text({
-          min: 1,
-          max: 100_000,
-          description: "Plain text or HTML: which of them is detected",
-          examples: [examples.answer],
-        }),
-        bodyHtml: Type.Optional(
-          text({
-            min: 1,
-            max: 500_000,
-            description: "Only when the two versions must differ; `body` is then plain text",
-            examples: [`<p>${examples.answer}</p>`],
-          }),
-        ),
-        threadId: alsoNamed(
-          "thread_id",
-          Type.Optional(text({ description: "Thread of this inbox to reply in", examples: [examples.threadId] })),
-        ),
-        includeQuote: Type.Optional(
-          Type.Boolean({
-            default: true,
-            description: "With `threadId`: append a quoted copy of the message that is answered",
-          }),
-        ),
-        replyTo: Type.Optional(
-          emailAddress(mailDomain, {
-            description: "Where answers go. On the free plan one of your own inboxes",
-            examples: [examples.address],
-          }),
-        ),
-        readUpToMessageId: Type.Optional(
-          text({
-            description:
-              "With `threadId`: the last message that you have seen. It is answered and quoted, else the last of the thread; newer inbound mail keeps the thread unread",
-            examples: [examples.messageId],
-          }),
-        ),
-        autoSubmitted: Type.Optional(
-          oneOf(autoSubmittedValues, {
-            description:
-              "Says in the mail that a program wrote it (`Auto-Submitted`, RFC 3834), of its own accord or in answer to another. Other programs then don't answer it; help desks may put it aside",
-            examples: ["auto-replied"],
-          }),
-        ),
-        ignoreLoop: Type.Optional(
-          Type.Boolean({
-            default: false,
-            description: "With `threadId`: send also where `loop_detected` would refuse it",
-          }),
-        ),
-      },
-      {
-        description: "An email to send: a new one, or with `threadId` a reply",
-        examples: [
-          { to: examples.sender, subject: examples.subject, body: examples.answer },
-          { to: examples.sender, threadId: examples.threadId, body: examples.answer },
-        ],
-      },
-    ),
-  );
-
 export function send(deps: SendDeps) {
   const owners = inboxOwners(deps);
+  const rules = { mailDomain: deps.mailDomain, max: deps.recipientsMax };
 
   /** Every answer about an inbox says what is left of its limits (contract §5.3). */
   function tellLimits(set: Answering, plan: Plan, usage: SendUsage): void {
@@ -174,16 +99,7 @@ export function send(deps: SendDeps) {
           account,
           inboxId: params.id,
           idempotencyKey,
-          to: wireAddress(body.to, deps.mailDomain),
-          replyTo: body.replyTo === undefined ? undefined : wireAddress(body.replyTo, deps.mailDomain),
-          subject: body.subject,
-          body: body.body,
-          bodyHtml: body.bodyHtml,
-          threadId: body.threadId,
-          includeQuote: body.includeQuote ?? true,
-          readUpToMessageId: body.readUpToMessageId,
-          autoSubmitted: body.autoSubmitted,
-          ignoreLoop: body.ignoreLoop === true ? true : undefined,
+          ...requestedMail(body, rules),
         });
         if (result.kind === "refused") throw await refused({ account, params, set }, result.refusal, result.usage);
         tellLimits(set, account.plan, result.usage);
@@ -191,7 +107,7 @@ export function send(deps: SendDeps) {
           set.headers["idempotent-replayed"] = "true";
           return toSent(result.message);
         }
-        const message = prefersNoWait(request) ? undefined : await firstAttempt(deps, result.message.id);
+        const message = prefersNoWait(request) ? undefined : await firstAttempts(deps, result);
         return {
           ...toSent(message ?? result.message),
           ...(result.newerInbound && { isRead: false, reason: "newer_inbound" as const }),
@@ -207,10 +123,7 @@ export function send(deps: SendDeps) {
           Prefer: { description: "`respond-async` answers at once with `pending`", example: "respond-async" },
         },
         body: newEmail(deps.mailDomain),
-        alsoWrong: ({ subject, threadId }) =>
-          subject === undefined && threadId === undefined
-            ? [{ pointer: "#/subject", detail: 'is required without "threadId"' }]
-            : [],
+        alsoWrong: (fields) => faultsOfEmail(fields, rules),
         whenRefused: refused,
         answers: { 200: Sent },
         answerHeaders: {
@@ -228,6 +141,7 @@ export function send(deps: SendDeps) {
           "daily_limit_exceeded",
           "cold_outreach_limit",
           "loop_detected",
+          "no_recipient",
         ],
       }),
     );
@@ -247,19 +161,16 @@ function toSent(message: SentMessage) {
     threadId: message.threadId,
     providerMessageId: message.providerMessageId ?? `<${message.rfcMessageId}>`,
     status: message.status === "received" ? "sent" : message.status,
+    ...(message.recipients && { recipients: message.recipients.map(toRecipient) }),
   };
 }
 
-/** What has become of a message when its first attempt has ended, or when the time for it is up. */
-async function firstAttempt(deps: SendDeps, messageId: string): Promise<SentMessage | undefined> {
-  if (deps.sendWaitMs > 0) await deps.settled(messageId, deps.sendWaitMs);
-  const [message] = await listSentMessages(deps.db.api, [messageId]);
+/** What has become of a message when its first attempts have ended, or when the time for them is up. */
+async function firstAttempts(
+  deps: SendDeps,
+  { message: { id }, destinations }: SendResult & { kind: "accepted" },
+): Promise<SentMessage | undefined> {
+  if (deps.sendWaitMs > 0) await deps.settled(id, deps.sendWaitMs, destinations);
+  const [message] = await listSentMessages(deps.db.api, [id]);
   return message;
-}
-
-/** The form that goes on the wire: the schema has seen that it is one. */
-function wireAddress(address: string, mailDomain: string): string {
-  const parsed = parseSendAddress(address, mailDomain);
-  if (parsed === undefined) throw new Error("Cannot send: an address passed its schema and is none");
-  return parsed;
 }

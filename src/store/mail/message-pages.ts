@@ -1,14 +1,16 @@
 import { type SQL, sql } from "drizzle-orm";
 import { type Db, query, shownInstant, statement } from "../../database/db.ts";
+import type { RecipientOutcome } from "../../domain/send/recipient-outcome.ts";
 import { type Selected, selected } from "../columns.ts";
 import { inboxes, messages } from "../schema.ts";
+import { hasRecipients, recipientsOf } from "../send/recipients.ts";
 import { type ListedAttachment, listedAttachment } from "./attachments.ts";
 import { listedBodies } from "./bodies.ts";
 
 const ofMessage = selected(messages, "m", [
   ...(["id", "threadId", "inboxId", "direction", "status", "fromAddr", "fromName", "toAddr", "cc", "replyTo"] as const),
   ...(["subject", "rfcMessageId", "providerMessageId", "failure", "envelopeFrom", "truncated", "automated"] as const),
-  "inReplyTo",
+  ...(["inReplyTo", "toAddrs", "metadata", "forwardOf"] as const),
 ]);
 
 /** A message as it is shown: what lists read, and nothing more. */
@@ -19,6 +21,8 @@ export interface ShownMessage extends Selected<typeof ofMessage> {
   bodyHtml: string | null;
   /** In their order, in a list the first of them; null where there are none. */
   attachments: ListedAttachment[] | null;
+  /** Null where its own row says it all. */
+  recipients: RecipientOutcome[] | null;
   /** As it is shown: `2026-03-21T10:05:00.123Z`. A page spent a tenth of its time on dates. */
   createdAt: string;
 }
@@ -43,7 +47,7 @@ function fieldsWith(bodies: SQL, attachments: SQL): SQL {
   return sql`${ofMessage}, ${bodies}, m.created_at::text as "createdAt",
      case when m.attachment_count > 0 then (
        select json_agg(${listedAttachment} order by a.position) from attachments a where ${attachments}
-     ) end as attachments`;
+     ) end as attachments, case when ${hasRecipients} then ${recipientsOf("m")} end as recipients`;
 }
 
 /** Puts the instants of rows that were just read into the form in which they are shown. */
@@ -197,7 +201,7 @@ export async function listThreadMessagesBefore(
   return shownRows(rows);
 }
 
-const ofSource = selected(messages, "m", ["sourceId", "sizeBytes", "referenceIds", "autoSubmitted"]);
+const ofSource = selected(messages, "m", ["sourceId", "sizeBytes", "referenceIds", "autoSubmitted", "headers"]);
 
 /** A message of an account, with where its raw source lies. */
 export type StoredMessage = ShownMessage & Selected<typeof ofSource>;

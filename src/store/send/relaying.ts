@@ -1,12 +1,12 @@
 import { sql } from "drizzle-orm";
 import { type Db, query } from "../../database/db.ts";
-import type { Failure } from "../../domain/outcome.ts";
+import type { StoredFailure } from "../../domain/outcome.ts";
 import { type Selected, selected } from "../columns.ts";
 import { promisedKinds, tellEvents } from "../events/fan-out.ts";
 import type { OutboxKind } from "../outbox/items.ts";
 import { messages } from "../schema.ts";
 
-const relayedFields = selected(messages, "m", [
+export const relayedFields = selected(messages, "m", [
   ...(["id", "status", "createdAt", "rfcMessageId", "fromAddr", "fromName", "toAddr", "replyTo", "subject"] as const),
   ...(["bodyText", "bodyHtml", "inReplyTo", "referenceIds", "autoSubmitted"] as const),
 ]);
@@ -34,7 +34,7 @@ export interface RelaySettlement {
   /** Null where the message stays pending, or is there no more. */
   status: "sent" | "failed" | null;
   providerMessageId: string | null;
-  failure: Failure | null;
+  failure: StoredFailure | null;
 }
 
 /**

@@ -4,9 +4,11 @@ import type { Window } from "../../domain/limits.ts";
 import { mostRecentMessages, type RecentMessage } from "../../domain/send/loop.ts";
 import type { SentMessage } from "../../domain/send/send.ts";
 import type {
+  AnsweredById,
   AskedReply,
   Owner,
   Place,
+  RecipientOfInbox,
   RepliedMessage,
   Sender,
   SendFact,
@@ -17,6 +19,7 @@ import { totalsOf } from "../account/inbox-totals.ts";
 import { asJson, selected } from "../columns.ts";
 import { threadFields } from "../mail/threads.ts";
 import { messages } from "../schema.ts";
+import { recipientsOf } from "./recipients.ts";
 
 export interface AskedFact {
   accountId: string;
@@ -138,7 +141,44 @@ export async function listRepliedMessages(
   );
 }
 
-const repliedMessage = selected(messages, "m", ["seq", "fromAddr", "fromName", "createdAt", "rfcMessageId"]);
+const repliedMessage = selected(messages, "m", [
+  ...(["seq", "fromAddr", "fromName", "createdAt", "rfcMessageId"] as const),
+  ...(["direction", "toAddr", "toAddrs", "cc", "replyTo", "envelopeFrom", "sourceId"] as const),
+]);
+
+/** Messages that are answered because a caller named them. */
+export async function listAnsweredMessages(db: Db, ids: readonly string[]): Promise<AnsweredById[]> {
+  if (ids.length === 0) return [];
+  return query<AnsweredById>(
+    db,
+    sql`select ${answeredById}, ${repliedMessage}, left(m.body_text, ${mostQuotedCharacters}::int) as "bodyText",
+          left(m.body_html, ${mostQuotedCharacters}::int) as "bodyHtml"
+        from messages m where m.id = any(${arrayOf("text", ids)})`,
+  );
+}
+
+const answeredById = selected(messages, "m", ["id", "inboxId", "threadId"]);
+
+/** Whom inboxes send to, of sends to several: what the first statement asks of the one recipient of others. */
+export async function listRecipientsOfSends(
+  db: Db,
+  asked: readonly { inboxId: string; address: string }[],
+  day: string,
+): Promise<RecipientOfInbox[]> {
+  if (asked.length === 0) return [];
+  const inboxIds = asked.map(({ inboxId }) => inboxId);
+  const addresses = asked.map(({ address }) => address);
+  return query<RecipientOfInbox>(
+    db,
+    sql`select asked.inbox_id as "inboxId", asked.recipient as address,
+          exists (select from correspondents c
+            where c.inbox_id = asked.inbox_id and c.address = asked.recipient and c.answered) as "isKnown",
+          coalesce((select count from cold_sends s where s.inbox_id = asked.inbox_id and s.recipient = asked.recipient
+            and s.sent_on = greatest(${day}::date, sender.sent_on)), 0) as "sentToday"
+        from unnest(${arrayOf("text", inboxIds)}, ${arrayOf("text", addresses)}) as asked (inbox_id, recipient)
+        cross join lateral (select sent_on from inboxes where id = asked.inbox_id limit 1) sender`,
+  );
+}
 
 const mostQuotedCharacters = 512 * 1024 + 1;
 
@@ -189,7 +229,9 @@ export async function listThreadsOfSends(
   return rows.map((row) => ({ ...row, recent: (row.recent ?? []).map(withInstant) }));
 }
 
-const recentMessage = asJson(messages, "m", ["direction", "fromAddr", "toAddr", "createdAt", "automated"]);
+const recentMessage = asJson(messages, "m", [
+  ...(["direction", "fromAddr", "toAddr", "toAddrs", "cc", "createdAt", "automated"] as const),
+]);
 
 /** JSON has no instants. */
 function withInstant(message: RecentMessage): RecentMessage {
@@ -207,12 +249,17 @@ const placeFields = selected(messages, "m", ["id", "threadId", "seq"]);
 /** What became of messages that were sent: for replays, and for the answer to a send that waited. */
 export async function listSentMessages(db: Db, ids: readonly string[]): Promise<SentMessage[]> {
   if (ids.length === 0) return [];
-  return query(db, sql`select ${sentFields} from messages m where m.id = any(${arrayOf("text", ids)})`);
+  return query(
+    db,
+    sql`select ${sentFields}, ${recipientsOfSeveral} as recipients from messages m where m.id = any(${arrayOf("text", ids)})`,
+  );
 }
 
 const sentFields = selected(messages, "m", [
   ...(["id", "inboxId", "threadId", "status", "rfcMessageId", "providerMessageId"] as const),
 ]);
+
+const recipientsOfSeveral = sql`case when m.recipient_count > 1 then ${recipientsOf("m")} end`;
 
 /** Which of these usernames are inboxes of which accounts. */
 export async function listOwners(tx: Db, usernames: readonly string[]): Promise<Owner[]> {

@@ -1,11 +1,11 @@
-import { getTableColumns, sql } from "drizzle-orm";
+import { getTableColumns, type SQL, sql } from "drizzle-orm";
 import { arrayOf, type Db, query } from "../../database/db.ts";
 import type { AcceptedSends } from "../../domain/send/accepted-sends.ts";
 import { sendTotals } from "../account/inbox-totals.ts";
 import { assigned, columnNames, fieldsOf, replaced } from "../columns.ts";
 import { threadChanges } from "../mail/threads.ts";
 import { insertion, recordSet, recordsOf, recordsWith } from "../rows.ts";
-import { coldSends, idempotencyKeys, inboxes, messages, outbox, threads } from "../schema.ts";
+import { coldSends, idempotencyKeys, inboxes, messages, outbox, recipients, threads } from "../schema.ts";
 import { useFields } from "./idempotency.ts";
 
 /**
@@ -31,10 +31,10 @@ export async function insertSends(db: Db, sends: AcceptedSends): Promise<Set<str
           from asked row where inboxes.id = row.id and row.id in (select id from unchanged) returning inboxes.id),
         used as (${keyInto} from ${recordsOf(sendKeyUses, sends.keyUses)} ${whereWritten}),
         thread as (${insertion(threads, sends.threads, threadChanged)}),
-        message as (${messageInto} from ${recordSet(messages, sends.messages, messageFields)} ${whereWritten}),
+        message as (${messagesInserted(sends.messages)} ${whereWritten}),
         ${cold}
-        outboxed as (${outboxInto}
-          from ${recordSet(outbox, sends.outboxItems, outboxFields)} ${whereWritten})
+        ${recipientsInserted(sends.recipients)}
+        outboxed as (${itemsInserted(sends.outboxItems)} ${whereWritten})
         select id from sender`,
   );
   return new Set(rows.map(({ id }) => id));
@@ -59,7 +59,38 @@ const totalsAssigned = assigned(inboxes, sendTotals);
 const keyInto = sql`insert into idempotency_keys (${columnNames(idempotencyKeys, useFields)}) select ${fieldsOf("row", useFields)}`;
 const messageInto = sql`insert into messages (${columnNames(messages, messageFields)}, direction, status, cc, attachment_count)
   select ${fieldsOf("row", messageFields)}, 'outbound', 'pending', '{}', 0`;
-const outboxInto = sql`insert into outbox (${columnNames(outbox, outboxFields)}, kind) select ${fieldsOf("row", outboxFields)}, 'relay'`;
+const outboxInto = sql`insert into outbox (${columnNames(outbox, outboxFields)}, kind) select ${fieldsOf("row", outboxFields)}, `;
+
+/** What plain mail has none of is not asked for where all of it is plain: a busy service writes some thousand rows a second. */
+function messagesInserted(rows: AcceptedSends["messages"]): SQL {
+  if (rows.every(({ more }) => more === undefined)) {
+    return sql`${messageInto} from ${recordSet(messages, rows, messageFields)}`;
+  }
+  const whole = rows.map(({ more, ...message }) => ({ recipientCount: 1, cc: [], ...message, ...more }));
+  return sql`${wholeMessageInto} from ${recordSet(messages, whole, wholeMessageFields)}`;
+}
+
+const moreFields = ["fromName", "toAddrs", "cc", "recipientCount", "metadata", "headers"] as const;
+const wholeMessageFields = [...messageFields, ...moreFields];
+const wholeMessageInto = sql`insert into messages (${columnNames(messages, wholeMessageFields)}, direction, status, attachment_count)
+  select ${fieldsOf("row", wholeMessageFields)}, 'outbound', 'pending', 0`;
+
+function itemsInserted(items: AcceptedSends["outboxItems"]): SQL {
+  if (items.every(({ kind }) => kind === undefined)) {
+    return sql`${outboxInto}'relay' from ${recordSet(outbox, items, outboxFields)}`;
+  }
+  return sql`${outboxInto}coalesce(row.kind, 'relay') from ${recordSet(outbox, items, [...outboxFields, "kind"])}`;
+}
+
+/** With the inbox whose send it is. */
+const newRecipients = recordsWith({ ...getTableColumns(recipients), inboxId: messages.inboxId });
+const recipientFields = ["messageId", "position", "address", "name", "type", "destination", "status"] as const;
+const recipientInto = sql`insert into recipients (${columnNames(recipients, recipientFields)}) select ${fieldsOf("row", recipientFields)}`;
+
+function recipientsInserted(rows: AcceptedSends["recipients"]): SQL {
+  if (rows.length === 0) return sql``;
+  return sql`recipient as (${recipientInto} from ${recordsOf(newRecipients, rows)} ${whereWritten}),`;
+}
 
 const whereWritten = sql` where row."inboxId" in (select id from sender)`;
 

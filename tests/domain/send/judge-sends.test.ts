@@ -15,14 +15,21 @@ const limits: Limits = { sendsPerMinute: 3, sendsPerDay: 5, coldRecipientDaily: 
 const judging: Judging = {
   at,
   mailDomain: "mail.test",
+  isDirect: false,
+  recipientsMax: 50,
   limits: { free: limits, developer: limits, enterprise: { ...limits, sendsPerMinute: 0, sendsPerDay: 0 } },
   withHtmlQuote: (html, previous) => `${html} [quoting ${previous.bodyText}]`,
 };
 
 /** A send is named by its message; its key is its own unless it says otherwise. */
-function send(name: string, asked: Partial<SendRequest> = {}, key = name): Send {
+function send(
+  name: string,
+  { to = "jane@example.com", ...asked }: Partial<SendRequest> & { to?: string } = {},
+  key = name,
+): Send {
   const request: SendRequest = {
-    ...{ account: { id: "account", plan: "free" }, inboxId: "inbox", idempotencyKey: key, to: "jane@example.com" },
+    ...{ account: { id: "account", plan: "free" }, inboxId: "inbox", idempotencyKey: key },
+    recipients: [{ address: to, name: undefined, type: "to" }],
     ...{ subject: undefined, body: `Text of ${name}`, bodyHtml: undefined, threadId: undefined, includeQuote: true },
     ...{ replyTo: undefined, readUpToMessageId: undefined, autoSubmitted: undefined, ignoreLoop: undefined },
     ...asked,
@@ -30,8 +37,8 @@ function send(name: string, asked: Partial<SendRequest> = {}, key = name): Send 
   return {
     request,
     key: { accountId: request.account.id, operation: "send", key, label: `${request.account.id} ${key}` },
-    fingerprint: `${request.inboxId} ${request.to} ${request.subject}`,
-    text: request.body,
+    fingerprint: `${request.inboxId} ${to} ${request.subject}`,
+    text: request.body ?? "",
     html: undefined,
     messageId: name,
     newThreadId: `thread of ${name}`,
@@ -290,6 +297,8 @@ describe("who may send what", () => {
 describe("a reply", () => {
   const message = (seq: number, upToMessageId: string | null = null): RepliedMessage => ({
     ...{ threadId: "thread", upToMessageId, seq, fromAddr: "jane@example.com", fromName: null },
+    ...{ direction: "inbound", toAddr: "ada@mail.test", toAddrs: null, cc: [], replyTo: null },
+    ...{ envelopeFrom: "jane@example.com", sourceId: null },
     ...{ bodyText: `message ${seq}`, bodyHtml: null, createdAt: hoursAgo(1), rfcMessageId: `${seq}@example.com` },
   });
   const ids = (upToMessageId: string | null, ...seqs: number[]) =>

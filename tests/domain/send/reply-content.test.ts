@@ -12,6 +12,8 @@ const attribution = "On Tue, 3 Mar 2026 at 14:05 UTC, Jane Doe <jane@example.com
 
 const replied: Replied = {
   ...{ seq: 2, fromAddr: "jane@example.com", fromName: "Jane Doe", createdAt: new Date("2026-03-03T14:05:00Z") },
+  ...{ direction: "inbound", toAddr: "ada@mail.test", toAddrs: null, cc: [], replyTo: null },
+  ...{ envelopeFrom: "jane@example.com", sourceId: null },
   ...{ bodyText: "See you at noon", bodyHtml: "<p>See you at noon</p>", rfcMessageId: "2@example.com" },
 };
 
@@ -27,7 +29,8 @@ interface Asked extends Partial<Pick<SendRequest, "subject" | "includeQuote">> {
 
 function content(of: RepliedThread | undefined, { html, subject, includeQuote = true }: Asked = {}) {
   const request: SendRequest = {
-    ...{ account: { id: "account", plan: "free" }, inboxId: "inbox", idempotencyKey: "key", to: "jane@example.com" },
+    ...{ account: { id: "account", plan: "free" }, inboxId: "inbox", idempotencyKey: "key" },
+    recipients: [{ address: "jane@example.com", name: undefined, type: "to" }],
     ...{ subject, body: "Gladly", bodyHtml: html, threadId: of && "thread", includeQuote },
     ...{ replyTo: undefined, readUpToMessageId: undefined, autoSubmitted: undefined, ignoreLoop: undefined },
   };

@@ -88,12 +88,16 @@ for (const engine of enginesHere()) {
     const first = await newInbox();
     const { accountId } = first;
     const inboxes = [first, await newInbox(accountId)];
-    const doors = [deps, deps].map((each) => ({ receive: mailReceiver(each), send: emailSender(each) }));
+    const doors = [deps, deps].map((each) => ({
+      receive: mailReceiver(each),
+      send: emailSender(each, async () => undefined),
+    }));
     const rfcIds: string[] = [];
     let turn = 0;
 
     const one = <Item>(items: readonly Item[], choice: number): Item | undefined => items[choice % items.length];
-    const door = () => one(doors, turn++) ?? { receive: mailReceiver(deps), send: emailSender(deps) };
+    const door = () =>
+      one(doors, turn++) ?? { receive: mailReceiver(deps), send: emailSender(deps, async () => undefined) };
     const rowsOf = (table: "threads" | "messages") =>
       query<{ id: string; inboxId: string; threadId: string }>(
         deps.db.api,
@@ -145,7 +149,7 @@ for (const engine of enginesHere()) {
           account: { id: accountId, plan: "developer" },
           inboxId: inbox.id,
           idempotencyKey: deps.newId("key", deps.now()),
-          to: "jane@example.com",
+          recipients: [{ address: "jane@example.com", name: undefined, type: "to" }],
           subject: "Hello",
           body: "Hello",
           bodyHtml: undefined,

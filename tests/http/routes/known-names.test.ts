@@ -142,7 +142,7 @@ for (const engine of enginesHere()) {
     });
 
     test.each([
-      ["cc", "is not known here"],
+      ["labels", "is not known here"],
       ["text", "is not known here"],
       ["body_html", 'is not known here; did you mean "bodyHtml"?'],
       ["reply_to", 'is not known here; did you mean "replyTo"?'],

@@ -55,6 +55,8 @@ for (const engine of enginesHere()) {
           envelopeFrom: "jane@example.com",
           truncated: false,
           automated: null,
+          to: expect.any(Array),
+          ...{ bcc: [], recipients: [], metadata: {}, tag: null, forwardOf: null, state: null },
         }),
       );
       const { codes, links, extractedText, extractedHtml, ...alone } = (await world().api(`/v1/messages/${message.id}`))

@@ -37,7 +37,14 @@ const message = {
     automated: undefined,
   },
   ...{ envelopeFrom: "joe@example.com", fromAddr: "joe@example.com", fromName: undefined, replyTo: undefined, cc: [] },
-  ...{ toAddr: "jane@example.com", subject: "Hello", attachmentCount: 0, sourceId: "src_1", sizeBytes: 5 },
+  ...{
+    toAddr: "jane@example.com",
+    toAddrs: undefined,
+    subject: "Hello",
+    attachmentCount: 0,
+    sourceId: "src_1",
+    sizeBytes: 5,
+  },
 };
 let filed = 0;
 

@@ -89,10 +89,16 @@ function withPlace(query: [string, string][], { operationId }: ShownOperation, k
   return [...others, ...(isBehind ? [["after", String(message)] as [string, string]] : []), ["timeout", "0"]];
 }
 
-/** What two fields come to together is not in any schema: a mail is no reply, so it has a subject. */
+/** What two fields come to together is not in any schema: a mail that is no reply has a subject, and says whom it is for. */
 function withSubject(json: unknown, { operationId }: ShownOperation): unknown {
   if (operationId !== "sendEmail") return json;
-  const { readUpToMessageId, ...fields } = json as Record<string, unknown>;
+  // Which addresses are the inbox's own only it knows, and of all that a reply may be `replyAll` wants a mail that came in.
+  const { readUpToMessageId, fromAddr, replyAll, bodyFormat, ...asked } = json as Record<string, unknown>;
+  const fields: Record<string, unknown> = {
+    to: "jane@example.com",
+    ...asked,
+    ...(asked.bodyHtml === undefined && { bodyFormat }),
+  };
   if (fields.threadId === undefined) return { subject: "Hi", ...fields };
   return readUpToMessageId === undefined ? fields : { ...fields, readUpToMessageId };
 }

@@ -1,0 +1,120 @@
+import type { Recorded } from "../conversation.ts";
+import type { SendUsage } from "../limits.ts";
+import type { AcceptedSend, MoreOfMessage, OutboundMessage } from "./accepted-sends.ts";
+import { destinationsOf, domainOf, subjectOfDestination, type WaysOut } from "./destinations.ts";
+import type { NewRecipient } from "./recipient-outcome.ts";
+import type { Recipient } from "./recipients.ts";
+import type { Content } from "./reply-content.ts";
+import type { Send } from "./send.ts";
+import type { Sender } from "./send-facts.ts";
+
+export interface Written {
+  from: string;
+  recipients: readonly Recipient[];
+  content: Content;
+}
+
+/** The row of an accepted send. */
+export function outboundMessage(
+  { request, messageId, rfcMessageId, messageIdHash }: Send,
+  { from, recipients, content }: Written,
+  { inbox, thread, seq, directionSeq, createdAt }: Recorded<Sender>,
+): OutboundMessage {
+  const more = moreOf(request, recipients);
+  return {
+    id: messageId,
+    inboxId: inbox.id,
+    threadId: thread.id,
+    seq,
+    directionSeq,
+    createdAt,
+    rfcMessageId,
+    messageIdHash,
+    fromAddr: from,
+    toAddr: firstAddress(recipients),
+    replyTo: request.replyTo,
+    subject: content.subject,
+    bodyText: content.bodyText,
+    bodyHtml: content.bodyHtml,
+    inReplyTo: content.inReplyTo,
+    referenceIds: content.references,
+    autoSubmitted: request.autoSubmitted,
+    ...(more && { more }),
+  };
+}
+
+/** The first whom the mail itself names. */
+function firstAddress(recipients: readonly Recipient[]): string {
+  return recipients[0]?.address ?? "";
+}
+
+function moreOf(request: Send["request"], recipients: readonly Recipient[]): MoreOfMessage | undefined {
+  const { fromName, metadata, headers } = request;
+  const hasRows = hasRecipientRows(recipients);
+  const hasMore = hasRows || typeof fromName === "string" || metadata !== undefined || headers !== undefined;
+  if (!hasMore) return undefined;
+  const of = (type: Recipient["type"]) => recipients.flatMap((each) => (each.type === type ? [each.address] : []));
+  return {
+    fromName: fromName ?? undefined,
+    // Also says that there are rows of recipients, where it is of one with a name.
+    toAddrs: hasRows ? of("to") : undefined,
+    cc: of("cc"),
+    recipientCount: recipients.length,
+    metadata,
+    headers,
+  };
+}
+
+/** One without a name stands in the message's own row. */
+function hasRecipientRows(recipients: readonly Recipient[]): boolean {
+  return recipients.length !== 1 || recipients[0]?.name !== undefined;
+}
+
+export interface Accepted {
+  send: Send;
+  message: OutboundMessage;
+  recipients: readonly Recipient[];
+  cold: readonly { address: string; sentToday: number }[];
+  at: Date;
+}
+
+/** All rows of an accepted send. */
+export function rowsOfMessage(
+  { send, message, recipients, cold, at }: Accepted,
+  { inbox, thread, createdAt }: Recorded<Sender>,
+  { day, today, inWindow, oldestInWindowAt, ways }: SendUsage & { ways: WaysOut },
+): AcceptedSend {
+  const { accountId, operation, key } = send.key;
+  const { messageId: subjectId, fingerprint } = send;
+  const item = { accountId: inbox.accountId, inboxId: inbox.id, dueAt: at, createdAt };
+  // An older process would send such a mail to its first recipient alone, and without what it doesn't know of.
+  const isApart = hasRecipientRows(recipients) || message.more?.headers !== undefined;
+  const { lanes, placeOf } = destinationsOf(recipients, ways);
+  const plain = { subjectId, ...item, lane: domainOf(message.toAddr) };
+  const apart = lanes.map((lane, place) => ({
+    ...{ subjectId: subjectOfDestination(subjectId, place), kind: "destination" as const },
+    ...{ ...item, lane },
+  }));
+  return {
+    sender: { ...inbox, sentOn: day, sentCount: today, inWindow, oldestInWindowAt: oldestInWindowAt ?? createdAt },
+    thread,
+    message,
+    keyUse: { accountId, operation, key, fingerprint, subjectId, createdAt: at, inboxId: inbox.id },
+    outboxItems: isApart ? apart : [plain],
+    recipients: hasRecipientRows(recipients) ? recipientRows(message, recipients, placeOf) : [],
+    coldSends: cold.map(({ address, sentToday }) => ({
+      ...{ inboxId: inbox.id, recipient: address.toLowerCase(), sentOn: day, sentToday: sentToday + 1 },
+    })),
+  };
+}
+
+function recipientRows(
+  { id, inboxId }: OutboundMessage,
+  recipients: readonly Recipient[],
+  placeOf: (recipient: Recipient) => number,
+): NewRecipient[] {
+  return recipients.map((recipient, position) => ({
+    ...{ messageId: id, inboxId, position, ...recipient },
+    ...{ destination: placeOf(recipient), status: "pending" },
+  }));
+}

@@ -1,0 +1,19 @@
+import { codePointLength } from "../../standards/text.ts";
+import type { Fault } from "../errors.ts";
+
+/** What is wrong with the caller's own words on a message, which the mail does not bear. */
+export function faultsOfMetadata(metadata: Readonly<Record<string, string>> | undefined): Fault[] {
+  const entries = Object.entries(metadata ?? {});
+  if (entries.length > mostKeys) return [{ pointer: "#/metadata", detail: `must have at most ${mostKeys} keys` }];
+  return entries.flatMap(([key, value]) => {
+    if (!metadataKey.test(key)) {
+      return [{ pointer: "#/metadata", detail: "must have keys of 1 to 40 letters, digits and _ . -" }];
+    }
+    if (codePointLength(value) <= longestValue) return [];
+    return [{ pointer: `#/metadata/${key}`, detail: `must be a string of at most ${longestValue} characters` }];
+  });
+}
+
+const mostKeys = 20;
+const longestValue = 500;
+const metadataKey = /^[A-Za-z0-9_.-]{1,40}$/;

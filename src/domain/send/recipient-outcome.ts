@@ -1,0 +1,24 @@
+import type { StoredFailure } from "../outcome.ts";
+import type { RecipientType } from "./recipients.ts";
+
+/** What has become of one recipient's copy. */
+export interface RecipientOutcome {
+  address: string;
+  name: string | null;
+  type: RecipientType;
+  status: "pending" | "sent" | "failed";
+  providerMessageId: string | null;
+  failure: StoredFailure | null;
+}
+
+/** As it is written when the message is accepted. */
+export interface NewRecipient {
+  messageId: string;
+  inboxId: string;
+  position: number;
+  address: string;
+  name: string | undefined;
+  type: RecipientType;
+  destination: number;
+  status: "pending";
+}

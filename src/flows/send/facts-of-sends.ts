@@ -1,0 +1,156 @@
+import type { Db } from "../../database/db.ts";
+import { utcDay } from "../../domain/limits.ts";
+import { recipientsOfSend } from "../../domain/send/recipients-of-send.ts";
+import type { Send, SendRequest } from "../../domain/send/send.ts";
+import {
+  type AddressedMessage,
+  type AnsweredById,
+  type AskedReply,
+  askedReply,
+  isAddressedByReply,
+  nameOfReply,
+  type RecipientOfInbox,
+  type RepliedMessage,
+  type SendFacts,
+} from "../../domain/send/send-facts.ts";
+import { recipientOf } from "../../standards/address.ts";
+import {
+  listAnsweredMessages,
+  listOwners,
+  listPlaces,
+  listRecipientsOfSends,
+  listRepliedMessages,
+  listSentMessages,
+  listThreadMessageIds,
+  listThreadsOfSends,
+} from "../../store/send/send-facts.ts";
+import type { Deps } from "../deps.ts";
+import { originalTo } from "./original-to.ts";
+import { sendFacts } from "./send-usage.ts";
+
+/**
+ * The first statement reads what decides whether a send is accepted, and of which revision its inbox is; what follows
+ * is read later, so that the revision vouches for it too. Most sends need no more than the first. What a message says that is
+ * answered by its id never changes, so it may be read before.
+ */
+export async function factsOfSends(db: Db, deps: Deps, sends: readonly Send[], at: Date): Promise<SendFacts> {
+  const requests = sends.map(({ request }) => request);
+  const named = await listAnsweredMessages(
+    db,
+    unique(requests.flatMap(({ replyToMessageId }) => replyToMessageId ?? [])),
+  );
+  const facts = await sendFacts(db, sends.map(askedFact), at);
+  const replies = requests.filter(
+    ({ threadId, replyToMessageId }) => threadId !== undefined || replyToMessageId !== undefined,
+  );
+  const threadIds = unique(replies.flatMap((request) => threadOf(request, named) ?? []));
+  const asked = repliesIn(requests);
+  const quoting = sends.filter(({ request }) => request.threadId !== undefined && request.includeQuote);
+  const [replays, threads, replied, threadMessageIds, places, owners] = await Promise.all([
+    listSentMessages(
+      db,
+      facts.flatMap(({ use }) => use?.subjectId ?? []),
+    ),
+    listThreadsOfSends(db, threadIds, replies.some(mayLoop)),
+    listRepliedMessages(db, asked, {
+      text: quoting.length > 0,
+      html: quoting.some(({ html }) => html !== undefined),
+    }),
+    listThreadMessageIds(db, different([...asked, ...named.map(wholeThreadOf)])),
+    listPlaces(db, unique(replies.flatMap(({ readUpToMessageId }) => readUpToMessageId ?? []))),
+    listOwners(db, ownNamesIn(requests, deps.mailDomain)),
+  ]);
+  const known = { facts, replays, threads, replied, threadMessageIds, places, owners };
+  const apart = requests.filter((request) => isAddressedByReply(request) || request.recipients.length > 1);
+  if (apart.length === 0) return { ...known, answered: named };
+  const read = { replied: await withOriginalTo(replied), answered: await withOriginalTo(named) };
+  return { ...known, ...read, recipients: await recipientsOf(read) };
+
+  function mayLoop({ account, ignoreLoop }: SendRequest): boolean {
+    return ignoreLoop !== true && deps.limits[account.plan].loopEchoes > 0;
+  }
+
+  function askedFact({ request: { account, inboxId, recipients }, key }: Send) {
+    const { coldRecipientDaily, sendsPerMinute } = deps.limits[account.plan];
+    const [only, ...others] = recipients;
+    const isLimited = coldRecipientDaily > 0 && only !== undefined && others.length === 0 && isStranger(only.address);
+    const recipient = isLimited ? only.address.toLowerCase() : null;
+    return { accountId: account.id, key: key.key, inboxId, recipient, windowUpTo: sendsPerMinute };
+  }
+
+  /** Who has an inbox here is no stranger. */
+  function isStranger(address: string): boolean {
+    return recipientOf(address, deps.mailDomain).kind === "other_domain";
+  }
+
+  /** What is known of those whom the sends go to that are not to one who was given. */
+  async function recipientsOf(read: {
+    replied: readonly RepliedMessage[];
+    answered: readonly AnsweredById[];
+  }): Promise<RecipientOfInbox[]> {
+    const pairs = new Map<string, { inboxId: string; address: string }>();
+    for (const request of apart) {
+      const { inboxId, account } = request;
+      if (deps.limits[account.plan].coldRecipientDaily === 0) continue;
+      for (const { address } of whom(request, read)) {
+        if (isStranger(address))
+          pairs.set(`${inboxId} ${address.toLowerCase()}`, { inboxId, address: address.toLowerCase() });
+      }
+    }
+    return listRecipientsOfSends(db, [...pairs.values()], utcDay(at));
+  }
+
+  /** With our own among them: who is refused, and why, the judgement says. */
+  function whom(
+    request: SendRequest,
+    read: { replied: readonly RepliedMessage[]; answered: readonly AnsweredById[] },
+  ): readonly { address: string }[] {
+    const name = askedReply(request);
+    const byName = name && read.replied.find((message) => nameOfReply(message) === nameOfReply(name));
+    const message = read.answered.find(({ id }) => id === request.replyToMessageId) ?? byName;
+    try {
+      const all = { mailDomain: deps.mailDomain, recipientsMax: Number.MAX_SAFE_INTEGER, ownAddresses: [] };
+      return recipientsOfSend(request, message, all);
+    } catch {
+      return [];
+    }
+  }
+
+  /** Of older mail that came in, and of mail that names one alone, the source says whom it was for. */
+  function withOriginalTo<Message extends AddressedMessage>(messages: readonly Message[]): Promise<Message[]> {
+    const answersAll = requests.some(({ replyAll }) => replyAll === true);
+    return Promise.all(
+      messages.map(async (message) => (answersAll ? { ...message, ...(await originalTo(db, message)) } : message)),
+    );
+  }
+}
+
+/** What a batch answers, each once. */
+function repliesIn(requests: readonly SendRequest[]): AskedReply[] {
+  return different(requests.flatMap((request) => askedReply(request) ?? []));
+}
+
+function different(replies: readonly AskedReply[]): AskedReply[] {
+  return [...new Map(replies.map((reply) => [nameOfReply(reply), reply])).values()];
+}
+
+function wholeThreadOf({ threadId }: AnsweredById): AskedReply {
+  return { threadId, upToMessageId: null };
+}
+
+function threadOf({ threadId, replyToMessageId }: SendRequest, named: readonly AnsweredById[]): string | undefined {
+  return replyToMessageId === undefined ? threadId : named.find(({ id }) => id === replyToMessageId)?.threadId;
+}
+
+/** The names behind `replyTo` that a free plan may use only when they are its own. */
+function ownNamesIn(requests: readonly SendRequest[], mailDomain: string): string[] {
+  return requests.flatMap(({ replyTo, account }) => {
+    if (replyTo === undefined || account.plan !== "free") return [];
+    const recipient = recipientOf(replyTo, mailDomain);
+    return recipient.kind === "inbox" ? [recipient.username] : [];
+  });
+}
+
+function unique<T>(values: readonly T[]): T[] {
+  return [...new Set(values)];
+}
