@@ -5,6 +5,7 @@ import type { RequestObserver } from "../http/shell/timed-app.ts";
 import type { Relay } from "../relay/relay.ts";
 import type { RefusedReason, SmtpObserver } from "../smtp/door.ts";
 import type { DeliverySettlement } from "../store/outbox/delivery-settlements.ts";
+import type { DestinationSettlement } from "../store/send/destinations.ts";
 import type { RelaySettlement } from "../store/send/relaying.ts";
 import type { WebhookClient, WebhookReply } from "../webhook/client.ts";
 import type { WorkerObserver } from "../workers/scheduler.ts";
@@ -232,6 +233,12 @@ function workerObserver(metrics: Registry): WorkerObserver {
     "Attempts to send a mail, once written down: sent, put_off (another will follow), failed (for good), dropped (its message is gone)",
     ["outcome"],
   );
+  const recipients = metrics.counter(
+    "inboxd_recipients_total",
+    "Recipients of whom it is decided whether their copy was delivered: sent, failed",
+    ["outcome"],
+  );
+  const recipientsBy = { sent: recipients({ outcome: "sent" }), failed: recipients({ outcome: "failed" }) };
   const deliveries = metrics.counter(
     "inboxd_webhook_attempts_total",
     "Attempts to deliver an event, once written down: delivered, put_off (another will follow), given_up, dropped (its message is gone)",
@@ -260,7 +267,14 @@ function workerObserver(metrics: Registry): WorkerObserver {
     dropped: deliveries({ outcome: "dropped" }),
   };
   return {
-    relayed: (settlement) => relaysBy[outcomeOfRelay(settlement)].add(),
+    relayed(settlement) {
+      relaysBy[outcomeOfRelay(settlement)].add();
+      if (settlement.status !== null) recipientsBy[settlement.status].add();
+    },
+    relayedToSeveral(settlement) {
+      relaysBy[outcomeOfAll(settlement)].add();
+      for (const { status } of settlement.outcomes) recipientsBy[status].add();
+    },
     delivered: (settlement) => deliveriesBy[outcomeOfDelivery(settlement)].add(),
     disabled: (reason) => disabledBy[reason].add(),
   };
@@ -268,6 +282,13 @@ function workerObserver(metrics: Registry): WorkerObserver {
 
 function outcomeOfRelay({ status, dueAt }: RelaySettlement) {
   return status ?? (dueAt === null ? "dropped" : "put_off");
+}
+
+/** Of an attempt for several: what is best of it. */
+function outcomeOfAll({ outcomes, dueAt }: DestinationSettlement) {
+  if (outcomes.some(({ status }) => status === "sent")) return "sent";
+  if (dueAt !== null) return "put_off";
+  return outcomes.length === 0 ? "dropped" : "failed";
 }
 
 function outcomeOfDelivery({ logged, dueAt }: DeliverySettlement) {

@@ -1,20 +1,16 @@
-import { DatabaseUnavailable } from "../database/db.ts";
 import { nextRelayAttemptAt } from "../domain/backoff.ts";
 import type { OutgoingMail } from "../domain/message.ts";
-import type { Failure, RelayOutcome } from "../domain/outcome.ts";
+import { type Failure, failureFor, type RelayOutcome } from "../domain/outcome.ts";
 import type { Deps } from "../flows/deps.ts";
 import type { MailDoor } from "../flows/receive/accept-mail.ts";
 import { outgoingMail } from "../flows/send/outgoing-mail.ts";
-import { type ReadyMailDeps, readyMail, wholeMail } from "../flows/send/ready-mail.ts";
-import { sizeGate } from "../flows/size-gate.ts";
-import { mailSize } from "../mail/write/compose-stream.ts";
+import { type ReadyMailDeps, readyMail } from "../flows/send/ready-mail.ts";
 import type { DkimSigner } from "../mail/write/dkim.ts";
 import { needsSmtpUtf8 } from "../mail/write/header.ts";
 import type { Relay } from "../relay/relay.ts";
 import { splitAddress } from "../standards/address.ts";
-import { listOutgoingAttachments, type MailedAttachment } from "../store/mail/attachments.ts";
 import type { ClaimedItem } from "../store/outbox/claims.ts";
-import { type Kind, kinds } from "../store/outbox/kinds.ts";
+import { kinds } from "../store/outbox/kinds.ts";
 import { claimReady, releaseItems } from "../store/outbox/outbox.ts";
 import {
   listRelayedMessages,
@@ -22,6 +18,7 @@ import {
   type RelaySettlement,
   settleRelays,
 } from "../store/send/relaying.ts";
+import { deliverHere } from "./deliver-here.ts";
 import type { Leaving } from "./outbox/destinations.ts";
 import type { Job } from "./outbox/job.ts";
 import { relayLanes } from "./outbox/relay-lanes.ts";
@@ -38,18 +35,17 @@ export interface RelayEmailDeps extends Deps, ReadyMailDeps {
 }
 
 /** A claimed message; undefined when it is gone. */
-export type RelayItem = ClaimedItem & { message: RelayedMessage | undefined; attachments: MailedAttachment[] };
+export type RelayItem = ClaimedItem & { message: RelayedMessage | undefined };
 
 /** With whom to tell of it. */
 type ConcerningSettlement = RelaySettlement & Pick<ClaimedItem, "accountId" | "inboxId">;
 
 /** Renewed while an attempt lasts, so it only says how soon another process may take over from one that died. */
-const leaseMs = 60_000;
+export const relayLeaseMs = 60_000;
 
 /** The job that takes an accepted message to its next server (contract §5.6). */
 export function relayEmailJob(
   deps: RelayEmailDeps,
-  kind: Kind,
   onRecovery: (lanes: string[]) => void,
 ): Job<RelayItem, ConcerningSettlement> {
   const { db, relay, mailDomain } = deps;
@@ -62,25 +58,14 @@ export function relayEmailJob(
   ): Promise<{ settlement: ConcerningSettlement; leaving: Leaving }> {
     const { message } = item;
     if (message?.status !== "pending") return { settlement: nothingToDo(deps, item), leaving: "unknown" };
-    const mail = outgoingMail(message, item.attachments);
-    const outcome = isOwn(splitAddress(message.toAddr)?.domain ?? "")
-      ? await deliverHere(deps, mail, message.toAddr)
-      : await relayed(mail, message.toAddr, signal);
+    const mail = outgoingMail(message, []);
+    const [outcome] = isOwn(splitAddress(message.toAddr)?.domain ?? "")
+      ? await deliverHere(deps, mail, [message.toAddr])
+      : await relayed(deps, mail, [message.toAddr], signal);
+    if (outcome === undefined) throw new Error("a mail without recipients");
     const settlement = settlementOf(item, message, outcome, signal.aborted);
     tell(deps, item, outcome, settlement);
     return { settlement, leaving: signal.aborted ? "unknown" : leavingOf(outcome) };
-  }
-
-  async function relayed(mail: OutgoingMail, to: string, signal: AbortSignal): Promise<RelayOutcome> {
-    const body = await readyMail(deps, db.work, mail, deps.signMail);
-    try {
-      const envelope = { envelopeFrom: mail.from.address, recipients: [{ address: to }] };
-      const [outcome] = await relay.send({ ...envelope, body, smtpUtf8: needsSmtpUtf8(mail) }, signal);
-      if (outcome === undefined) throw new Error("a mail without recipients");
-      return outcome;
-    } finally {
-      await body.close();
-    }
   }
 
   function settlementOf(
@@ -96,15 +81,15 @@ export function relayEmailJob(
     const now = deps.now();
     const dueAt = isCutOff ? now : nextAttemptAt(item, message, now);
     if (outcome.kind === "retry" && dueAt !== undefined) return { ...settlement, dueAt };
-    return { ...settlement, status: "failed", failure: outcome.failure };
+    return { ...settlement, status: "failed", failure: failureFor(outcome) };
   }
 
   const nextAttemptAt = ({ attempt }: RelayItem, { createdAt }: RelayedMessage, now: Date) =>
     nextRelayAttemptAt(attempt, createdAt, now, deps.maxQueueHours, deps.relayRetrySeconds);
 
   return {
-    kind,
-    leaseMs,
+    kind: kinds.relay,
+    leaseMs: relayLeaseMs,
     lanes: relayLanes({
       destinationOf: (lane) => (isOwn(lane) ? ownDomain : relay.destinationOf(`postmaster@${lane}`)),
       onRecovery,
@@ -115,17 +100,7 @@ export function relayEmailJob(
       try {
         const ids = items.map(({ subjectId }) => subjectId);
         const messages = new Map((await listRelayedMessages(db.work, ids)).map((message) => [message.id, message]));
-        // Mail of the older kind has none.
-        const attachments = kind === kinds.relay ? [] : await listOutgoingAttachments(db.work, ids);
-        const ofMessage = Map.groupBy(attachments, ({ messageId }) => messageId);
-        return {
-          items: items.map((item) => ({
-            ...item,
-            message: messages.get(item.subjectId),
-            attachments: ofMessage.get(item.subjectId) ?? [],
-          })),
-          ...claimed,
-        };
+        return { items: items.map((item) => ({ ...item, message: messages.get(item.subjectId) })), ...claimed };
       } catch (error) {
         await releaseItems(db.work, items).catch(() => undefined);
         throw error;
@@ -148,6 +123,22 @@ export function relayEmailJob(
   };
 }
 
+/** What came of it for each recipient, in their order. */
+export async function relayed(
+  deps: RelayEmailDeps,
+  mail: OutgoingMail,
+  to: readonly string[],
+  signal: AbortSignal,
+): Promise<RelayOutcome[]> {
+  const body = await readyMail(deps, deps.db.work, mail, deps.signMail);
+  try {
+    const envelope = { envelopeFrom: mail.from.address, recipients: to.map((address) => ({ address })) };
+    return await deps.relay.send({ ...envelope, body, smtpUtf8: needsSmtpUtf8(mail) }, signal);
+  } finally {
+    await body.close();
+  }
+}
+
 function tell({ log }: Deps, item: RelayItem, outcome: RelayOutcome, { dueAt }: RelaySettlement): void {
   const about = { message_id: item.subjectId, rfc_message_id: item.message?.rfcMessageId, attempt: item.attempt };
   if (outcome.kind === "sent") {
@@ -163,36 +154,12 @@ function tell({ log }: Deps, item: RelayItem, outcome: RelayOutcome, { dueAt }: 
 }
 
 /** What another server said is its own words, and often names the recipient: the log gets the codes. The words are the message's. */
-function loggableFailure({ code, enhancedCode, message }: Failure) {
+export function loggableFailure({ code, enhancedCode, message }: Failure) {
   return code === null ? { code, enhancedCode, message } : { code, enhancedCode };
 }
 
-/** By the same door as everybody's mail: what is for nobody here is refused as it would be there. */
-async function deliverHere({ db, door, log }: RelayEmailDeps, mail: OutgoingMail, to: string): Promise<RelayOutcome> {
-  try {
-    const found = await door.recipient(to);
-    if (found.kind === "accept" && (await isStoredFor(found.inboxId)))
-      return { kind: "sent", reply: "250 2.0.0 Stored", providerMessageId: undefined };
-    const message = "550 5.1.1 No such inbox here";
-    return { kind: "failed", failure: { code: 550, enhancedCode: "5.1.1", message } };
-  } catch (err) {
-    if (!(err instanceof DatabaseUnavailable)) log.error({ err }, "cannot take in our own mail: unexpected error");
-    const failure = { code: 451, enhancedCode: "4.3.0", message: "Cannot take it in now: try again later" };
-    return { kind: "retry", failure, maybeAccepted: false };
-  }
-
-  async function isStoredFor(inboxId: string): Promise<boolean> {
-    const envelope = { from: mail.from.address, recipients: [{ toAddr: to, inboxId }], client: undefined };
-    const store = async () => (await door.accept({ envelope, raw: await wholeMail(db.work, mail) })).kind === "stored";
-    return mail.attachments.length === 0 ? store() : inMemory(mailSize(mail, undefined), store);
-  }
-}
-
-/** Mail with attachments for ourselves: so much of it may lie in memory at once. */
-const inMemory = sizeGate(24 << 20);
-
 /** Whether the destination spoke. A 421 says that it won't for a while (RFC 5321 §3.8). */
-function leavingOf(outcome: RelayOutcome): Leaving {
+export function leavingOf(outcome: RelayOutcome): Leaving {
   if (outcome.kind === "sent" || outcome.failure.code !== null) {
     return outcome.kind === "retry" && outcome.failure.code === 421 ? "unreached" : "answered";
   }

@@ -1,7 +1,9 @@
 import type { DisabledReason } from "../domain/events/endpoint.ts";
+import { subjectOfDestination } from "../domain/send/destinations.ts";
 import type { DeliverySettlement } from "../store/outbox/delivery-settlements.ts";
 import type { OutboxKind } from "../store/outbox/items.ts";
 import { type Kind, kinds } from "../store/outbox/kinds.ts";
+import type { DestinationSettlement } from "../store/send/destinations.ts";
 import type { RelaySettlement } from "../store/send/relaying.ts";
 import { type DeliverWebhookDeps, deliverWebhookJob } from "./deliver-webhook.ts";
 import { notifier } from "./outbox/notifier.ts";
@@ -9,6 +11,7 @@ import { type OutboxWorker, outboxWorker } from "./outbox/outbox.ts";
 import { webhookLanes } from "./outbox/webhook-lanes.ts";
 import { type ParseMailDeps, parseMailJob } from "./parse-mail.ts";
 import { type PruneDeps, prune } from "./prune.ts";
+import { relayDestinationJob } from "./relay-destination.ts";
 import { type RelayEmailDeps, relayEmailJob } from "./relay-email.ts";
 
 export interface WorkerDeps extends RelayEmailDeps, DeliverWebhookDeps, ParseMailDeps, PruneDeps {
@@ -18,6 +21,7 @@ export interface WorkerDeps extends RelayEmailDeps, DeliverWebhookDeps, ParseMai
 /** Told what came of each attempt, for counters, once it is written down. */
 export interface WorkerObserver {
   relayed?(settlement: RelaySettlement): void;
+  relayedToSeveral?(settlement: DestinationSettlement): void;
   delivered?(settlement: DeliverySettlement): void;
   /** Of an endpoint, whoever did it. */
   disabled?(reason: DisabledReason): void;
@@ -27,8 +31,11 @@ export interface WorkerObserver {
 export interface Workers {
   /** Says that there is work of a kind, here and to the other processes. It may be lost. */
   nudge(kind: OutboxKind): void;
-  /** Resolves once an attempt to relay this message has been written down by this process, or after the time. */
-  settled(messageId: string, timeoutMs: number): Promise<void>;
+  /**
+   * Resolves once an attempt to relay this message has been written down by this process, to each of its destinations where it has
+   * such, or after the time.
+   */
+  settled(messageId: string, timeoutMs: number, destinations?: number): Promise<void>;
   /** Claims no more, lets what is in hand end; what has not ended after `graceMs` is cut off and due again at once. */
   stop(graceMs: number): Promise<void>;
 }
@@ -41,15 +48,14 @@ export async function startWorkers(deps: WorkerDeps): Promise<Workers> {
   const [claimer = 0] = new Int32Array(Uint8Array.from(deps.randomBytes(4)).buffer);
   const context = { db: deps.db.work, now: deps.now, random: deps.random, log: deps.log, claimer };
   const { observe = {} } = deps;
-  const mails = (kind: Kind) => {
-    const worker: OutboxWorker = outboxWorker(context, {
-      ...relayEmailJob(deps, kind, (lanes) => worker.recover(lanes)),
-      settled: observe.relayed,
-    });
-    return worker;
-  };
-  const relay = mails(kinds.relay);
-  const destination = mails(kinds.destination);
+  const relay: OutboxWorker = outboxWorker(context, {
+    ...relayEmailJob(deps, (lanes) => relay.recover(lanes)),
+    settled: observe.relayed,
+  });
+  const destination: OutboxWorker = outboxWorker(context, {
+    ...relayDestinationJob(deps, (lanes) => destination.recover(lanes)),
+    settled: observe.relayedToSeveral,
+  });
   // Both kinds share what is known of receivers, and the slots.
   const lanes = webhookLanes();
   const deliveries = (kind: Kind) =>
@@ -80,7 +86,11 @@ export async function startWorkers(deps: WorkerDeps): Promise<Workers> {
       workers[kind].wake();
       others.tell(kind);
     },
-    settled: relay.settled,
+    async settled(messageId, timeoutMs, destinations) {
+      if (destinations === undefined) return relay.settled(messageId, timeoutMs);
+      const places = Array.from({ length: destinations }, (_, place) => place);
+      await Promise.all(places.map((place) => destination.settled(subjectOfDestination(messageId, place), timeoutMs)));
+    },
     async stop(graceMs) {
       stopping = true;
       clearInterval(timer);

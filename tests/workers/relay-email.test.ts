@@ -95,7 +95,9 @@ for (const engine of enginesHere()) {
       const id = await world.send(inbox, "jane@example.com");
       await workers.settled(id, 5000);
       expect(await world.message(id)).toMatchObject({ status: "failed", providerMessageId: null });
-      expect(await failureOf(id)).toEqual(refused.kind === "failed" ? refused.failure : undefined);
+      expect(await failureOf(id)).toEqual(
+        refused.kind === "failed" ? { ...refused.failure, reason: "refused" } : undefined,
+      );
       expect(await world.waiting()).toEqual([]);
     });
 

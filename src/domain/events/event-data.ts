@@ -1,4 +1,5 @@
-import type { Failure } from "../outcome.ts";
+import type { StoredFailure } from "../outcome.ts";
+import type { RecipientOutcome } from "../send/recipient-outcome.ts";
 
 /** What an event keeps of what it tells, because the rows that it speaks of change or go: for each type its own. */
 export type EventData = MessageOutcome | ToldInbox | DisabledWebhook;
@@ -9,7 +10,9 @@ export interface MessageOutcome {
   status: "sent" | "failed";
   /** Null where the relay named none. */
   providerMessageId: string | null;
-  failure?: Failure;
+  failure?: StoredFailure;
+  /** Where there are several, or one has a name: what had come of each then. */
+  recipients?: readonly RecipientOutcome[];
 }
 
 /** Of `inbox.created` and `inbox.deleted`. The instant as JSON has it. */

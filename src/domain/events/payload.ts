@@ -1,4 +1,6 @@
 import type { Automated } from "../automated.ts";
+import { reasonOf, type StoredFailure } from "../outcome.ts";
+import type { RecipientOutcome } from "../send/recipient-outcome.ts";
 import type { DisabledWebhook, EventData, MessageOutcome, ToldInbox } from "./event-data.ts";
 import type { EventType } from "./event-types.ts";
 
@@ -26,6 +28,7 @@ export interface ToldMessage {
   subject: string;
   bodyText: string;
   createdAt: Date;
+  metadata: Readonly<Record<string, string>> | null;
 }
 
 /** What a message says, as it is extracted when it is shown. */
@@ -95,15 +98,19 @@ function outcomeOfMessage(
   { attachments, included }: ShownOfMessage<unknown>,
 ): object | undefined {
   if (message === undefined) return undefined;
-  const { status, providerMessageId, failure } = data as MessageOutcome;
+  const { status, providerMessageId, failure, recipients } = data as MessageOutcome;
   const at = occurredAt.toISOString();
+  const only: RecipientOutcome = {
+    ...{ address: message.toAddr, name: null, type: "to", status, providerMessageId },
+    failure: failure ?? null,
+  };
   const told = { status, provider_message_id: providerMessageId ?? `<${message.rfcMessageId}>` };
   const outcome =
     failure === undefined
       ? { sent_at: at }
       : {
           failed_at: at,
-          failure: { code: failure.code, enhanced_code: failure.enhancedCode, message: failure.message },
+          failure: failureFields(failure),
         };
   return {
     thread_id: threadId,
@@ -111,8 +118,20 @@ function outcomeOfMessage(
       ...messageFields(message, attachments),
       ...{ ...told, created_at: message.createdAt.toISOString(), ...outcome },
       ...includedFields(included),
+      recipients: (recipients ?? [only]).map(recipientFields),
+      metadata: message.metadata ?? {},
     },
   };
+}
+
+function failureFields(failure: StoredFailure) {
+  const { code, enhancedCode, message } = failure;
+  return { code, enhanced_code: enhancedCode, message, reason: reasonOf(failure) };
+}
+
+function recipientFields({ address, name, type, status, providerMessageId, failure }: RecipientOutcome) {
+  const told = { address, name, type, status, provider_message_id: providerMessageId };
+  return { ...told, failure: failure === null ? null : failureFields(failure) };
 }
 
 function inboxMatter({ inboxId, data, type, occurredAt }: EventFacts): object {

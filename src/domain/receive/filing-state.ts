@@ -16,7 +16,7 @@ export interface FilingState {
   /** By inbox and Message-ID: the thread of the message, the thread that waits for it, and whom we had sent it to. */
   threadOfMessage: Map<string, string>;
   awaitingThread: Map<string, string>;
-  sentTo: Map<string, string>;
+  sentTo: Map<string, readonly string[]>;
 }
 
 export function filingState({ inboxes, copies, parents, awaiting }: KnownOfMails): FilingState {
@@ -27,7 +27,9 @@ export function filingState({ inboxes, copies, parents, awaiting }: KnownOfMails
     threadOfMessage: new Map(parents.map((parent) => [nameOf(parent), parent.id])),
     awaitingThread: new Map(awaiting.map((thread) => [nameOf(thread), thread.id])),
     sentTo: new Map(
-      parents.flatMap((parent) => (parent.sentTo === null ? [] : [[nameOf(parent), parent.sentTo.toLowerCase()]])),
+      parents.flatMap((parent) =>
+        parent.sentTo === null ? [] : [[nameOf(parent), parent.sentTo.toLowerCase().split(" ")]],
+      ),
     ),
   };
 }
@@ -67,7 +69,9 @@ export function noteFiled(state: FilingState, inbox: ReadInbox, thread: ThreadSt
 
 /** Whether one of these is a message that the inbox had sent to this address. */
 export function hadSentTo(state: FilingState, inboxId: string, address: string, hashes: readonly string[]): boolean {
-  return hashes.some((messageIdHash) => state.sentTo.get(nameOf({ inboxId, messageIdHash })) === address);
+  return hashes.some(
+    (messageIdHash) => state.sentTo.get(nameOf({ inboxId, messageIdHash }))?.includes(address) === true,
+  );
 }
 
 /** No part of it holds a space. */

@@ -14,7 +14,7 @@ export interface Copy extends NamedMessage {
 export interface NamedThread extends ThreadState, NamedMessage {}
 
 export interface Parent extends NamedThread {
-  /** Whom we had sent it to; null where it is not ours. */
+  /** Whom we had sent it to, with a space between several; null where it is not ours. */
   sentTo: string | null;
 }
 

@@ -32,6 +32,7 @@ export async function tellEvent(
   const message = {
     id: messageId,
     rfcMessageId: event.rfcMessageId ?? "",
+    metadata: event.metadata,
     fromAddr: event.fromAddr ?? "",
     toAddr: event.toAddr ?? "",
     cc: event.cc ?? [],

@@ -1,5 +1,7 @@
 import { Kind, type Static, type TObject, type TProperties, type TSchema, Type, TypeRegistry } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
+import { failureReasons } from "../../domain/outcome.ts";
+import { recipientTypes } from "../../domain/send/recipients.ts";
 import { examples } from "../document/examples.ts";
 import { named, placeOf } from "../document/schema.ts";
 import type { EventKind } from "../document/webhooks.ts";
@@ -87,6 +89,37 @@ const outcomeOf = {
   created_at: instant({ description: "When it was accepted for sending" }),
 };
 
+const failure = Type.Object(
+  {
+    code: nullable(Type.Integer({ examples: [550] }), { description: "Null where nobody answered" }),
+    enhanced_code: nullable(Type.String({ examples: ["5.1.1"] }), { description: "As RFC 3463 has it" }),
+    message: Type.String({ description: "One line", examples: ["No such user"] }),
+    reason: oneOf(failureReasons, { description: "`refused` for good, or `timed_out`", examples: ["refused"] }),
+  },
+  { description: "Why" },
+);
+
+/** To whom it went, behind what events told of the first hour. */
+const addressing = {
+  recipients: Type.Array(
+    Type.Object({
+      address: Type.String({ description: "His address", examples: [examples.sender] }),
+      name: nullable(Type.String({ examples: [examples.senderName] }), {
+        description: "As the mail has it",
+        examples: [null],
+      }),
+      type: oneOf(recipientTypes, { description: "In which field he was given", examples: ["to"] }),
+      status: oneOf(["pending", "sent", "failed"], { description: "What had become of his copy", examples: ["sent"] }),
+      provider_message_id: nullable(Type.String({ examples: [examples.providerMessageId] }), {
+        description: "What the relay calls his copy, where it said so",
+      }),
+      failure: nullable(failure, { description: "Why it could not be delivered to him", examples: [null] }),
+    }),
+    { description: "All to whom it goes, each with what had become of his copy" },
+  ),
+  metadata: Type.Record(Type.String(), Type.String(), { description: "What was given with it", examples: [{}] }),
+};
+
 const MessageSent = eventOf("message.sent", {
   name: "MessageSent",
   description: "The next server has taken a mail of yours",
@@ -102,6 +135,7 @@ const MessageSent = eventOf("message.sent", {
           ...outcomeOf,
           sent_at: instant({ description: "When that server took it" }),
           ...included,
+          ...addressing,
         },
         { description: "The mail, in the words of events" },
       ),
@@ -120,18 +154,12 @@ const MessageFailed = eventOf("message.failed", {
       Type.Object(
         {
           ...ofMessage,
-          status: oneOf(["failed"], { description: "What has become of it" }),
+          status: oneOf(["failed", "sent"], { description: "`sent` where it reached others: it failed in part" }),
           ...outcomeOf,
           failed_at: instant({ description: "When it was given up" }),
-          failure: Type.Object(
-            {
-              code: nullable(Type.Integer({ examples: [550] }), { description: "Null where nobody answered" }),
-              enhanced_code: nullable(Type.String({ examples: ["5.1.1"] }), { description: "As RFC 3463 has it" }),
-              message: Type.String({ description: "One line", examples: ["No such user"] }),
-            },
-            { description: "Why" },
-          ),
+          failure,
           ...included,
+          ...addressing,
         },
         { description: "The mail, in the words of events" },
       ),

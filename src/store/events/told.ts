@@ -10,7 +10,9 @@ import { events, type inboxes, messages } from "../schema.ts";
  */
 
 const ofEvent = selected(events, "e", ["type", "inboxId", "threadId", "occurredAt", "data"]);
-const ofMessage = selected(messages, "m", ["rfcMessageId", "fromAddr", "toAddr", "cc", "subject", "attachmentCount"]);
+const ofMessage = selected(messages, "m", [
+  ...(["rfcMessageId", "fromAddr", "toAddr", "cc", "subject", "attachmentCount", "metadata"] as const),
+]);
 
 /** Beside the event's own id, which claims name otherwise. */
 export const toldFields = sql`${ofEvent}, coalesce(i.external_id, e.data->>'externalId') as "externalId",

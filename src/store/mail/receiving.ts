@@ -48,9 +48,10 @@ export async function findKnownOfMails(db: Db, asked: AskedOfMails): Promise<Kno
           cross join lateral (select from messages where inbox_id = row."inboxId" and message_id_hash = row."messageIdHash"
             and content_hash = row."contentHash" and created_at > ${asked.notBefore} limit 1) copy
           union all
-          select 'parent', named."inboxId", named."messageIdHash", null, parent.thread_id, ours.to_addr from named
+          select 'parent', named."inboxId", named."messageIdHash", null, parent.thread_id, ours.sent_to from named
           cross join lateral (${messageUnder(sql.raw("named"))}) parent
-          left join lateral (select to_addr from messages where inbox_id = named."inboxId"
+          left join lateral (select case when recipient_count = 1 then to_addr else (
+              select string_agg(address, ' ') from recipients where message_id = messages.id) end as sent_to from messages where inbox_id = named."inboxId"
             and message_id_hash = named."messageIdHash" and content_hash is null and direction = 'outbound' limit 1) ours on true
           union all
           select 'awaiting', named."inboxId", named."messageIdHash", null, waiting.thread_id, null from named

@@ -115,7 +115,7 @@ export function removeMessages(tx: Db, inboxId: string, limit: number): Promise<
   return count(
     tx,
     sql`with gone as materialized (
-          select id, seq, source_id from messages where inbox_id = ${inboxId} and status <> 'pending'
+          select id, seq, source_id from messages where inbox_id = ${inboxId} and status <> 'pending' and ${isOver}
           order by seq limit ${limit}
         ),
         shared as materialized (
@@ -128,11 +128,17 @@ export function removeMessages(tx: Db, inboxId: string, limit: number): Promise<
           where c.source_id = shared.source_id and c.part = 0 and c.seq = 0 and shared.shares > 0
         ),
         unshared as (delete from source_chunks where source_id = any(array(select source_id from shared where shares <= 0))),
+        received as (delete from recipients where message_id = any(array(select id from gone))),
         attached as (delete from attachments where message_id = any(array(select id from gone))),
         found as (delete from message_search s using gone where s.inbox_id = ${inboxId} and s.seq = gone.seq)
         delete from messages where id = any(array(select id from gone)) returning 1`,
   );
 }
+
+/** One to several may be sent and still have somebody to go to: each of its rows in the outbox begins with its id. */
+const isOver = sql.raw(
+  `(recipient_count = 1 or not exists (select from outbox o where o.subject_id >= messages.id and o.subject_id < messages.id || '/'))`,
+);
 
 /** What else an inbox had, once its messages are gone. */
 export async function removeInboxRows(tx: Db, inboxId: string, limit: number): Promise<number> {

@@ -1,0 +1,59 @@
+import { DatabaseUnavailable } from "../database/db.ts";
+import type { OutgoingMail } from "../domain/message.ts";
+import type { RelayOutcome } from "../domain/outcome.ts";
+import type { FoundRecipient } from "../domain/receive/inbound-mail.ts";
+import type { Deps } from "../flows/deps.ts";
+import type { MailDoor } from "../flows/receive/accept-mail.ts";
+import { wholeMail } from "../flows/send/ready-mail.ts";
+import { sizeGate } from "../flows/size-gate.ts";
+import { mailSize } from "../mail/write/compose-stream.ts";
+
+export interface DoorDeps extends Pick<Deps, "db" | "log"> {
+  /** The door that mail to our own domain goes in by. */
+  door: Pick<MailDoor, "recipient" | "accept">;
+}
+
+/**
+ * By the same door as everybody's mail, in one pass for all: who is for nobody here is refused as he would be there. What came of it
+ * for each, in their order.
+ */
+export async function deliverHere(
+  { db, door, log }: DoorDeps,
+  mail: OutgoingMail,
+  to: readonly string[],
+): Promise<RelayOutcome[]> {
+  try {
+    const found = await Promise.all(to.map((address) => inboxOf(door, address)));
+    const recipients = [...new Map(found.flatMap((each) => (each ? [[each.inboxId, each]] : []))).values()];
+    const isStored = recipients.length > 0 && (await isStoredFor(recipients));
+    return found.map((each) => (each !== undefined && isStored ? stored : nobody));
+  } catch (err) {
+    if (!(err instanceof DatabaseUnavailable)) log.error({ err }, "cannot take in our own mail: unexpected error");
+    return to.map(() => notNow);
+  }
+
+  async function isStoredFor(recipients: FoundRecipient[]): Promise<boolean> {
+    const envelope = { from: mail.from.address, recipients, client: undefined };
+    const store = async () => (await door.accept({ envelope, raw: await wholeMail(db.work, mail) })).kind === "stored";
+    return mail.attachments.length === 0 ? store() : inMemory(mailSize(mail, undefined), store);
+  }
+}
+
+/** Mail with attachments for ourselves: so much of it may lie in memory at once. */
+const inMemory = sizeGate(24 << 20);
+
+async function inboxOf(door: DoorDeps["door"], toAddr: string): Promise<FoundRecipient | undefined> {
+  const found = await door.recipient(toAddr);
+  return found.kind === "accept" ? { toAddr, inboxId: found.inboxId } : undefined;
+}
+
+const stored: RelayOutcome = { kind: "sent", reply: "250 2.0.0 Stored", providerMessageId: undefined };
+const nobody: RelayOutcome = {
+  kind: "failed",
+  failure: { code: 550, enhancedCode: "5.1.1", message: "550 5.1.1 No such inbox here" },
+};
+const notNow: RelayOutcome = {
+  kind: "retry",
+  failure: { code: 451, enhancedCode: "4.3.0", message: "Cannot take it in now: try again later" },
+  maybeAccepted: false,
+};
