@@ -64,7 +64,8 @@ export function knownThings(webhookUrl: string) {
         named(name) {
           const kind = idNames[name];
           if (kind !== undefined) return of(kind);
-          if (["to", "cc", "bcc", "replyTo"].includes(name)) return chance.is(0.6) ? of("address") : "jane@example.com";
+          if (["to", "cc", "bcc", "replyTo"].includes(name))
+            return (chance.is(0.6) ? of("address") : undefined) ?? "jane@example.com";
           if (name === "url") return webhookUrl;
           // Else all of them would want the one name of the example.
           if (name === "username") return `u${chance.whole(1e6, 1e9)}`;
