@@ -9,6 +9,7 @@ export interface Known {
 
 export interface ShownSchema extends DocumentedSchema {
   anyOf?: ShownSchema[];
+  oneOf?: ShownSchema[];
   properties?: Record<string, ShownSchema>;
   items?: ShownSchema;
   minimum?: number;
@@ -25,6 +26,8 @@ export interface ShownSchema extends DocumentedSchema {
 export function goodValue(schema: ShownSchema, name: string, known: Known, chance: Chance): unknown {
   const real = known.named(name);
   if (real !== undefined && chance.is(0.9)) return real;
+  // Recipients: an address alone, or entries, of which what the schema says of a string is not all.
+  if (schema.oneOf !== undefined) return schema.examples?.[0];
   if (schema.anyOf !== undefined) return goodValue(chance.pick(schema.anyOf), name, known, chance);
   if (schema.enum !== undefined) return chance.pick(schema.enum);
   switch (schema.type) {
