@@ -58,6 +58,7 @@ const app = httpApp(
       inboxes(deps),
       send({
         ...deps,
+        uploads: { sendMaxBytes: 26_214_400, uploadsMaxBytes: 2 ** 30, uploadTtlMs: 86_400_000 },
         sendEmail: emailSender(deps, async () => undefined),
         settled: async () => undefined,
         sendWaitMs: 0,

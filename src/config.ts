@@ -58,6 +58,11 @@ export interface Config {
   /** How many recipients a mail may have. */
   recipientsMax: number;
   sendWaitMs: number;
+  /** Of a mail as its relay will see it. */
+  sendMaxBytes: number;
+  uploadTtlHours: number;
+  /** Of all uploads of an account. */
+  uploadsMaxBytes: number;
   maxQueueHours: number;
   /** What relayed mail has for an envelope sender: a return path of its own, or the address of its inbox. */
   returnPath: (typeof returnPathKinds)[number];
@@ -177,6 +182,9 @@ export function readConfig(env: Environment, isTerminal = false): Config {
     }),
     recipientsMax: integer("RECIPIENTS_MAX", 50, 1, 1000),
     sendWaitMs: integer("SEND_WAIT_MS", 2000, 0, 30_000),
+    sendMaxBytes: integer("SEND_MAX_BYTES", 26_214_400, 1024, 1 << 30),
+    uploadTtlHours: integer("UPLOAD_TTL_HOURS", 24, 1, 24 * 365),
+    uploadsMaxBytes: integer("UPLOADS_MAX_BYTES", 1 << 30, 1024, 2 ** 50),
     maxQueueHours: integer("MAX_QUEUE_HOURS", 48, 1, 24 * 30),
     returnPath: choice("RETURN_PATH", returnPathKinds, "verp"),
     askDelivered: choice("ASK_DELIVERED", ["0", "1"], "0") === "1",
@@ -244,6 +252,9 @@ export function describeConfig(config: Config): Record<string, string | number> 
     LOOP_ECHOES: describeLimit(config.limits, "loopEchoes"),
     RECIPIENTS_MAX: config.recipientsMax,
     SEND_WAIT_MS: config.sendWaitMs,
+    SEND_MAX_BYTES: config.sendMaxBytes,
+    UPLOAD_TTL_HOURS: config.uploadTtlHours,
+    UPLOADS_MAX_BYTES: config.uploadsMaxBytes,
     MAX_QUEUE_HOURS: config.maxQueueHours,
     RETURN_PATH: config.returnPath,
     ASK_DELIVERED: config.askDelivered ? 1 : 0,

@@ -67,6 +67,7 @@ const forbidden: readonly [rule: string, path: string, line: string][] = [
   ["plugin", "mail/write/p4.ts", 'export { default } from "postal-mime";'],
   ["plugin", "mail/read/p5.ts", 'export { createMimeMessage } from "mimetext/browser";'],
   ["plugin", "mail/read/p17.ts", 'export { default } from "markdown-it";'],
+  ["plugin", "http/routes/p18.ts", 'export { Dicer } from "@fastify/busboy";'],
   ["plugin", "mail/read/p6.ts", 'export { compile } from "html-to-text";'],
   ["plugin", "workers/p7.ts", 'export { default } from "nodemailer/lib/smtp-connection";'],
   ["plugin", "flows/p8.ts", 'export { SMTPServer } from "smtp-server";'],

@@ -19,6 +19,7 @@ export class Refusal extends Error {
 /** The status of each refusal: the one table that doors read (contract §2). */
 export const statusOf = {
   invalid_json: 400,
+  invalid_form: 400,
   validation_error: 400,
   invalid_username: 400,
   invalid_query: 400,
@@ -47,6 +48,7 @@ export const statusOf = {
   cold_outreach_limit: 429,
   inbox_creation_limit: 429,
   loop_detected: 429,
+  upload_limit: 429,
   too_many_listeners: 429,
   internal_error: 500,
   service_unavailable: 503,
@@ -65,7 +67,7 @@ export interface RefusalDetails {
   headers?: Readonly<Record<string, string>>;
 }
 
-export type Resource = "inbox" | "thread" | "message" | "attachment" | "event" | "webhook" | "route";
+export type Resource = "inbox" | "thread" | "message" | "attachment" | "upload" | "event" | "webhook" | "route";
 
 export function notFound(resource: Resource): Refusal {
   return new Refusal("not_found", `Cannot find ${resource}: no such ${resource}`, { extra: { resource } });

@@ -8,6 +8,7 @@ import type { AttachmentLinks } from "../flows/read/attachment-links.ts";
 import { extractedOf } from "../flows/read/extracted.ts";
 import { mailWaits } from "../flows/read/wait-for-mail.ts";
 import { readiness } from "../flows/readiness.ts";
+import { mailMeasure } from "../flows/send/measure-mail.ts";
 import { emailSender, type HtmlOfMarkdown } from "../flows/send/send-email.ts";
 import { account } from "../http/account/account.ts";
 import { sessionDoor } from "../http/console/session.ts";
@@ -26,6 +27,7 @@ import { socketRoute, socketSession } from "../http/routes/socket.ts";
 import { eventStream } from "../http/routes/stream.ts";
 import { threads } from "../http/routes/threads.ts";
 import { tokens } from "../http/routes/tokens.ts";
+import { uploads } from "../http/routes/uploads.ts";
 import { type WaitingDeps, waiting } from "../http/routes/wait.ts";
 import { webhook } from "../http/routes/webhook.ts";
 import { webhooks as webhookEndpoints } from "../http/routes/webhooks.ts";
@@ -42,6 +44,7 @@ import type { WebhookClient } from "../webhook/client.ts";
 import type { Workers } from "../workers/scheduler.ts";
 import { askOf, mcpDeps } from "./mcp.ts";
 import type { Opening } from "./opening.ts";
+import { signerOf, uploadLimits } from "./sending.ts";
 
 interface ApiParts {
   keys: Authenticator;
@@ -147,7 +150,9 @@ async function appOf(
   opened.push(files.close);
   const reading = { ...deps, links, answerFiles: files };
   const receivers = { ...deps, webhooks, allowPrivateWebhooks: config.allowPrivateWebhooks };
-  const sendEmail = watch.send(emailSender(deps, htmlOfMarkdown));
+  const filing = { ...deps, uploads: uploadLimits(config) };
+  const mailLimit = mailMeasure(config.sendMaxBytes, await signerOf(config));
+  const sendEmail = watch.send(emailSender({ ...deps, mailLimit }, htmlOfMarkdown));
   const isReady = readiness(deps.db);
   const session = config.console ? sessionDoor({ ...keys, baseUrl }) : undefined;
   const app: Routed = httpApp(
@@ -166,7 +171,8 @@ async function appOf(
     {
       guarded: [
         inboxes(deps),
-        send({ ...deps, sendEmail, settled: workers.settled, sendWaitMs: config.sendWaitMs }),
+        send({ ...filing, sendEmail, settled: workers.settled, sendWaitMs: config.sendWaitMs }),
+        uploads(filing),
         messages(reading),
         messagePage(reading),
         waiting({ ...reading, ...long }),

@@ -2,6 +2,8 @@ import { join } from "node:path";
 import type { Config } from "../config.ts";
 import { type DnsClient, dnsClient } from "../dns/client.ts";
 import type { RecordType, RecordValues } from "../dns/records.ts";
+import type { UploadLimits } from "../flows/send/write-files.ts";
+import { type DkimSigner, dkimSigner } from "../mail/write/dkim.ts";
 import { directRelay } from "../relay/direct.ts";
 import type { MailResolver } from "../relay/mx.ts";
 import { type Relay, smtpRelay, withinTime } from "../relay/relay.ts";
@@ -29,6 +31,17 @@ export function openRelay({ config, deps, opened }: Opening): Relay {
   // Closed before the relay, which waits for what it has in hand: that must not wait for a name server.
   opened.push(dns.close);
   return relay;
+}
+
+/** Undefined: mail goes out unsigned. */
+export async function signerOf({ dkim, mailDomain }: Config): Promise<DkimSigner | undefined> {
+  return dkim && dkimSigner({ domain: mailDomain, ...dkim });
+}
+
+const hourMs = 3_600_000;
+
+export function uploadLimits({ sendMaxBytes, uploadsMaxBytes, uploadTtlHours }: Config): UploadLimits {
+  return { sendMaxBytes, uploadsMaxBytes, uploadTtlMs: uploadTtlHours * hourMs };
 }
 
 /** The one way out that the configuration chose. */

@@ -1,11 +1,10 @@
 import type { AttachmentLinks } from "../flows/read/attachment-links.ts";
-import { dkimSigner } from "../mail/write/dkim.ts";
 import type { WebhookClient } from "../webhook/client.ts";
 import { startSearchIndexer } from "../workers/index-search.ts";
 import { startWorkers, type Workers } from "../workers/scheduler.ts";
 import type { Opening } from "./opening.ts";
 import type { Receiving } from "./receiving.ts";
-import { openRelay } from "./sending.ts";
+import { openRelay, signerOf } from "./sending.ts";
 
 interface WorkedWith {
   receiving: Receiving;
@@ -20,7 +19,7 @@ export async function openWorkers(opening: Opening, { receiving, webhooks, links
   const workers = await startWorkers({
     ...deps,
     relay: watch.relay(relay),
-    signMail: config.dkim && (await dkimSigner({ domain: config.mailDomain, ...config.dkim })),
+    signMail: await signerOf(config),
     door: { ...receiving.door, accept: watch.accept("internal", receiving.door.accept) },
     spoolDirectory: config.dataDir,
     maxQueueHours: config.maxQueueHours,

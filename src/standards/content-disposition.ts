@@ -38,3 +38,27 @@ export function harmlessType(contentType: string): string {
 }
 
 const active = /html|xml|svg|xsl|script|x-shockwave-flash|^multipart\//;
+
+/** What a part of a form is called, and the name of its file where it has one (RFC 7578 §4.2); `undefined` where it is no such field. */
+export function parseFormDisposition(field: string): { name: string; filename: string | undefined } | undefined {
+  const found: Partial<Record<"name" | "filename", string>> = {};
+  const type = /^\s*form-data\s*(?=;)/i.exec(field);
+  if (type === null) return undefined;
+  for (const [, name = "", quoted, bare = ""] of field.slice(type[0].length).matchAll(formParameter)) {
+    const wanted = name.toLowerCase();
+    if (wanted !== "name" && wanted !== "filename") continue;
+    // Twice is what two readers would read differently.
+    if (found[wanted] !== undefined) return undefined;
+    found[wanted] = quoted === undefined ? bare : unescaped(quoted);
+  }
+  return found.name === undefined ? undefined : { name: found.name, filename: found.filename };
+}
+
+const formParameter = /;\s*([a-z*]+)=(?:"((?:[^"\\]|\\.)*)"|([^;"\s]*))/gi;
+
+/** Browsers write a quote as `%22`, and curl as `\"`; a backslash before anything else is one of a Windows path. */
+function unescaped(quoted: string): string {
+  return quoted
+    .replace(/\\(["\\])/g, "$1")
+    .replace(/%(22|0D|0A)/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)));
+}

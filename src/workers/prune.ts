@@ -2,6 +2,7 @@ import type { Db } from "../database/db.ts";
 import { expiryOfKeys } from "../domain/idempotency.ts";
 import { utcDay } from "../domain/limits.ts";
 import type { Deps } from "../flows/deps.ts";
+import { releaseUploads, removeUploadsBefore } from "../store/mail/uploads.ts";
 import {
   findInboxToEmpty,
   markInboxEmpty,
@@ -23,6 +24,7 @@ export interface PruneDeps extends Deps {
 /** Rows of a step, and messages of one, which may hang on megabytes. */
 const stepRows = 500;
 const stepMessages = 50;
+const stepUploads = 20;
 /** So much of each in one go; what is left waits a minute. */
 const mostSteps = 100;
 /** What was under way when an inbox was deleted has ended after this. */
@@ -41,6 +43,8 @@ export async function prune(deps: PruneDeps, isStopping: () => boolean = () => f
     // A day longer than they count, lest a clock that is ahead for a moment takes what counts today.
     (tx) => removeColdSendsBefore(tx, utcDay(new Date(now.getTime() - dayMs)), stepRows),
     (tx) => removeOldRequests(tx, stepRows),
+    (tx) => releaseUploads(tx, now, stepUploads),
+    (tx) => removeUploadsBefore(tx, expiryOfKeys(now), stepRows),
     removingEvents(eventsBefore),
     emptyingInboxes(new Date(now.getTime() - settleMs)),
     (tx) => removeInboxes(tx, now, stepRows),

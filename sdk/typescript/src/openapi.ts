@@ -252,6 +252,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/uploads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Upload file
+         * @description Takes the body as a file, to be attached to any number of mails by its id: it is stored once. It can be named for `UPLOAD_TTL_HOURS`.
+         */
+        post: operations["uploadFile"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/uploads/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get upload
+         * @description What is kept of a file that can still be attached.
+         */
+        get: operations["getUpload"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete upload
+         * @description It can't be attached any more, and its room is free. Mail that bears it keeps its bytes.
+         */
+        delete: operations["deleteUpload"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/webhook": {
         parameters: {
             query?: never;
@@ -1286,10 +1330,10 @@ export interface components {
             /** @description Its files, with fresh addresses */
             attachments: components["schemas"]["Attachment"][];
             /**
-             * @description What has become of it
+             * @description `sent` where it reached others: it failed in part
              * @enum {string}
              */
-            status: "failed";
+            status: "failed" | "sent";
             /**
              * @description What the relay calls it, where it said so
              * @example <CAF1@mail.example.com>
@@ -1318,6 +1362,12 @@ export interface components {
                  * @example No such user
                  */
                 message: string;
+                /**
+                 * @description `refused` for good, or `timed_out`
+                 * @example refused
+                 * @enum {string}
+                 */
+                reason: "refused" | "timed_out" | "suppressed" | "canceled";
             };
             /**
              * @description With `include` of `html`: as it came, not made safe
@@ -1344,6 +1394,61 @@ export interface components {
              * @example null
              */
             automated?: components["schemas"]["Automated"] | null;
+            /** @description All to whom it goes, each with what had become of his copy */
+            recipients: {
+                /**
+                 * @description His address
+                 * @example jane@example.com
+                 */
+                address: string;
+                /**
+                 * @description As the mail has it
+                 * @example null
+                 */
+                name: string | null;
+                /**
+                 * @description In which field he was given
+                 * @example to
+                 * @enum {string}
+                 */
+                type: "to" | "cc" | "bcc";
+                /**
+                 * @description What had become of his copy
+                 * @example sent
+                 * @enum {string}
+                 */
+                status: "pending" | "sent" | "failed";
+                /** @description What the relay calls his copy, where it said so */
+                provider_message_id: string | null;
+                /**
+                 * @description Why it could not be delivered to him
+                 * @example null
+                 */
+                failure: {
+                    /** @description Null where nobody answered */
+                    code: number | null;
+                    /** @description As RFC 3463 has it */
+                    enhanced_code: string | null;
+                    /**
+                     * @description One line
+                     * @example No such user
+                     */
+                    message: string;
+                    /**
+                     * @description `refused` for good, or `timed_out`
+                     * @example refused
+                     * @enum {string}
+                     */
+                    reason: "refused" | "timed_out" | "suppressed" | "canceled";
+                } | null;
+            }[];
+            /**
+             * @description What was given with it
+             * @example {}
+             */
+            metadata: {
+                [key: string]: string;
+            };
         };
         /** @description Why a message could not be delivered */
         Failure: {
@@ -1356,6 +1461,12 @@ export interface components {
              * @example No such user
              */
             message: string;
+            /**
+             * @description `refused` for good, or `timed_out` after attempts that were all put off
+             * @example refused
+             * @enum {string}
+             */
+            reason: "refused" | "timed_out" | "suppressed" | "canceled";
         };
         /**
          * @description One fault of a body (`pointer`) or of a query (`parameter`)
@@ -1673,6 +1784,40 @@ export interface components {
              *     }
              */
             automated: components["schemas"]["Automated"] | null;
+            /** @description Addresses of its To field; of inbound mail that has none `toAddr` */
+            to: string[];
+            /**
+             * @description Of outbound mail: who gets a copy that nobody else sees
+             * @example []
+             */
+            bcc: string[];
+            /**
+             * @description Of outbound mail: all to whom it goes, each with what has become of his copy
+             * @example []
+             */
+            recipients: components["schemas"]["Recipient"][];
+            /**
+             * @description Of outbound mail: what was given with it
+             * @example {}
+             */
+            metadata: {
+                [key: string]: string;
+            };
+            /**
+             * @description Of inbound mail: what stands behind the `+` in `toAddr`
+             * @example null
+             */
+            tag: string | null;
+            /**
+             * @description Of outbound mail: the message that it hands on
+             * @example null
+             */
+            forwardOf: string | null;
+            /**
+             * @description Why it is not sent yet, where it waits for its time or for a person
+             * @example null
+             */
+            state: ("scheduled" | "awaiting_approval") | null;
             /** @description Codes to type in, the best first, 5 at most; none of outbound mail. Made from the mail each time */
             codes?: components["schemas"]["Code"][];
             /** @description Links in their order, 50 at most, each address once; none of outbound mail */
@@ -1857,6 +2002,40 @@ export interface components {
              *     }
              */
             automated: components["schemas"]["Automated"] | null;
+            /** @description Addresses of its To field; of inbound mail that has none `toAddr` */
+            to: string[];
+            /**
+             * @description Of outbound mail: who gets a copy that nobody else sees
+             * @example []
+             */
+            bcc: string[];
+            /**
+             * @description Of outbound mail: all to whom it goes, each with what has become of his copy
+             * @example []
+             */
+            recipients: components["schemas"]["Recipient"][];
+            /**
+             * @description Of outbound mail: what was given with it
+             * @example {}
+             */
+            metadata: {
+                [key: string]: string;
+            };
+            /**
+             * @description Of inbound mail: what stands behind the `+` in `toAddr`
+             * @example null
+             */
+            tag: string | null;
+            /**
+             * @description Of outbound mail: the message that it hands on
+             * @example null
+             */
+            forwardOf: string | null;
+            /**
+             * @description Why it is not sent yet, where it waits for its time or for a person
+             * @example null
+             */
+            state: ("scheduled" | "awaiting_approval") | null;
             /** @description Codes to type in, the best first, 5 at most; none of outbound mail. Made from the mail each time */
             codes: components["schemas"]["Code"][];
             /** @description Links in their order, 50 at most, each address once; none of outbound mail */
@@ -2110,6 +2289,50 @@ export interface components {
             message: components["schemas"]["SentMessage"];
         };
         /**
+         * @description A file to attach, from one of three sources
+         * @example {
+         *       "filename": "invoice.pdf",
+         *       "content": "JVBERi0xLjc="
+         *     }
+         * @example {
+         *       "uploadId": "upl_01km7xnw70ejr8hy7ppemk398a"
+         *     }
+         */
+        NewAttachment: {
+            /**
+             * @description The file in base64 (RFC 4648 §4). All in all about 1.4 MB fit into a body
+             * @example JVBERi0xLjc=
+             */
+            content?: string;
+            /**
+             * @description A file that was uploaded
+             * @example upl_01km7xnw70ejr8hy7ppemk398a
+             */
+            uploadId?: string;
+            /**
+             * @description With `filename`: an attachment of this message
+             * @example msg_01km7xnw70ejr8hy7ppemk391e
+             */
+            messageId?: string;
+            /**
+             * @description Name of the file; of an upload its own unless given
+             * @example invoice.pdf
+             */
+            filename?: string;
+            /**
+             * @description Its own, else by the extension, unless given
+             * @example application/pdf
+             */
+            contentType?: string;
+            /** @description Shown by the HTML, not listed beside it (unless given: false) */
+            inline?: boolean;
+            /**
+             * @description With `inline`: the HTML says `cid:` and this
+             * @example logo@example.com
+             */
+            contentId?: string;
+        };
+        /**
          * @description An email to send: a new one, or with `threadId` a reply
          * @example {
          *       "to": "jane@example.com",
@@ -2124,20 +2347,23 @@ export interface components {
          */
         NewEmail: {
             /**
-             * @description One bare address, at most 254 octets
+             * @description One bare address of at most 254 octets, or several, each alone or with a name: `{address, name}`. Left out in a reply, that goes to whom the answered message is from
              * @example jane@example.com
              */
-            to: string;
+            to?: string | (string | {
+                address: string;
+                name?: string;
+            })[];
             /**
              * @description Required without `threadId`; with it, `Re: ` and the thread's subject unless given
              * @example Your order
              */
             subject?: string;
             /**
-             * @description Plain text or HTML: which of them is detected
+             * @description Required unless something is forwarded. Plain text or HTML: which of them is detected, unless `bodyFormat` says it
              * @example It is on its way.
              */
-            body: string;
+            body?: string;
             /**
              * @description Only when the two versions must differ; `body` is then plain text
              * @example <p>It is on its way.</p>
@@ -2168,6 +2394,86 @@ export interface components {
             autoSubmitted?: "auto-generated" | "auto-replied";
             /** @description With `threadId`: send also where `loop_detected` would refuse it (unless given: false) */
             ignoreLoop?: boolean;
+            /**
+             * @description Who gets a copy, as all see
+             * @example [
+             *       "joe@example.com"
+             *     ]
+             */
+            cc?: string | (string | {
+                address: string;
+                name?: string;
+            })[];
+            /**
+             * @description Who gets a copy that nobody else sees
+             * @example [
+             *       "archive@example.com"
+             *     ]
+             */
+            bcc?: string | (string | {
+                address: string;
+                name?: string;
+            })[];
+            /** @description The name beside the address of the inbox: 1 to 100 characters, none of `@<>`. Null: none */
+            fromName?: string | null;
+            /**
+             * @description The address of the inbox, with or without a `+tag`. The address itself unless given
+             * @example ada@inbox.localhost
+             */
+            fromAddr?: string;
+            /**
+             * @description Further fields of the mail's header, at most 20: names that begin with `X-`, and `List-Unsubscribe`, `List-Unsubscribe-Post`, `List-Id`, `Auto-Submitted`, `Importance`, `Priority`, `Feedback-ID`, `Precedence`
+             * @example {
+             *       "X-Order": "4711"
+             *     }
+             */
+            headers?: {
+                [key: string]: string;
+            };
+            /**
+             * @description Your own words on the message, at most 20: in the message and its events, and never in the mail
+             * @example {
+             *       "order": "4711"
+             *     }
+             */
+            metadata?: {
+                [key: string]: string;
+            };
+            /**
+             * @description What `body` is: `text` is never taken for HTML; `markdown` (CommonMark with tables and strikethrough) makes the HTML, and goes as it is as the text (unless given: "auto")
+             * @example markdown
+             * @enum {string}
+             */
+            bodyFormat?: "auto" | "text" | "html" | "markdown";
+            /**
+             * @description The message of this inbox to answer, in its thread; in place of `threadId`
+             * @example msg_01km7xnw70ejr8hy7ppemk391e
+             */
+            replyToMessageId?: string;
+            /** @description In a reply: it goes to all whom the answered message names, but not to this inbox. Without `to` (unless given: false) */
+            replyAll?: boolean;
+            /**
+             * @description Files of the mail. Larger ones come by an upload or in a form
+             * @example [
+             *       {
+             *         "uploadId": "upl_01km7xnw70ejr8hy7ppemk398a"
+             *       }
+             *     ]
+             */
+            attachments?: components["schemas"]["NewAttachment"][];
+            /**
+             * @description A message of any of your inboxes, to be handed on with its attachments. `body` may then be left out
+             * @example msg_01km7xnw70ejr8hy7ppemk391e
+             */
+            forwardOf?: string;
+            /**
+             * @description `attachment`: the whole mail as a file, in place of its text under yours (unless given: "inline")
+             * @example attachment
+             * @enum {string}
+             */
+            forwardAs?: "inline" | "attachment";
+            /** @description With `forwardOf`: `false` leaves its attachments behind (unless given: true) */
+            includeAttachments?: boolean;
         };
         /**
          * @description What an inbox shall be: all of it may be left out
@@ -2385,6 +2691,38 @@ export interface components {
              */
             automated?: components["schemas"]["Automated"] | null;
         };
+        /** @description One to whom a message goes, and what has become of his copy */
+        Recipient: {
+            /**
+             * @description His address
+             * @example jane@example.com
+             */
+            address: string;
+            /**
+             * @description The name that the mail has beside it
+             * @example null
+             */
+            name: string | null;
+            /**
+             * @description In which field he was given
+             * @example to
+             * @enum {string}
+             */
+            type: "to" | "cc" | "bcc";
+            /**
+             * @description What has become of his copy so far
+             * @example sent
+             * @enum {string}
+             */
+            status: "pending" | "sent" | "failed";
+            /** @description The relay's own id of his copy */
+            providerMessageId: string | null;
+            /**
+             * @description Why his copy could not be delivered
+             * @example null
+             */
+            failure: components["schemas"]["Failure"] | null;
+        };
         /** @description Where to begin */
         Recovery: {
             /**
@@ -2472,6 +2810,8 @@ export interface components {
              * @enum {string}
              */
             reason?: "newer_inbound";
+            /** @description What has become of each copy so far, where there are several */
+            recipients?: components["schemas"]["Recipient"][];
         };
         /** @description The mail, in the words of events */
         SentMessage: {
@@ -2556,6 +2896,61 @@ export interface components {
              * @example null
              */
             automated?: components["schemas"]["Automated"] | null;
+            /** @description All to whom it goes, each with what had become of his copy */
+            recipients: {
+                /**
+                 * @description His address
+                 * @example jane@example.com
+                 */
+                address: string;
+                /**
+                 * @description As the mail has it
+                 * @example null
+                 */
+                name: string | null;
+                /**
+                 * @description In which field he was given
+                 * @example to
+                 * @enum {string}
+                 */
+                type: "to" | "cc" | "bcc";
+                /**
+                 * @description What had become of his copy
+                 * @example sent
+                 * @enum {string}
+                 */
+                status: "pending" | "sent" | "failed";
+                /** @description What the relay calls his copy, where it said so */
+                provider_message_id: string | null;
+                /**
+                 * @description Why it could not be delivered to him
+                 * @example null
+                 */
+                failure: {
+                    /** @description Null where nobody answered */
+                    code: number | null;
+                    /** @description As RFC 3463 has it */
+                    enhanced_code: string | null;
+                    /**
+                     * @description One line
+                     * @example No such user
+                     */
+                    message: string;
+                    /**
+                     * @description `refused` for good, or `timed_out`
+                     * @example refused
+                     * @enum {string}
+                     */
+                    reason: "refused" | "timed_out" | "suppressed" | "canceled";
+                } | null;
+            }[];
+            /**
+             * @description What was given with it
+             * @example {}
+             */
+            metadata: {
+                [key: string]: string;
+            };
         };
         /** @description A conversation in an inbox */
         Thread: {
@@ -2687,6 +3082,45 @@ export interface components {
              * Format: date-time
              * @description When it ends
              * @example 2026-03-21T10:20:00.000Z
+             */
+            expiresAt: string;
+        };
+        /**
+         * @description A file that came before the mail that will bear it
+         * @example {
+         *       "id": "upl_01km7xnw70ejr8hy7ppemk398a",
+         *       "filename": "invoice.pdf",
+         *       "contentType": "application/pdf",
+         *       "sizeBytes": 48213,
+         *       "sha256": "9f2c01a4e7b8d3605d1c7e2f4b6a8093c5d7e9f1a3b5c7d9e0f2a4b6c8d0e1f3",
+         *       "createdAt": "2026-03-21T10:05:00.000Z",
+         *       "expiresAt": "2026-03-22T10:05:00.000Z"
+         *     }
+         */
+        Upload: {
+            /**
+             * @description To be named as `uploadId` of an attachment
+             * @example upl_01km7xnw70ejr8hy7ppemk398a
+             */
+            id: string;
+            /** @description Under which it is attached unless the send says otherwise */
+            filename: string;
+            /** @description As it was sent, else by the extension */
+            contentType: string;
+            /** @description Of the file */
+            sizeBytes: number;
+            /** @description In hex */
+            sha256: string;
+            /**
+             * Format: date-time
+             * @description When it began to come
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description Until when it can be named
+             * @example 2026-03-21T10:05:00.000Z
              */
             expiresAt: string;
         };
@@ -3531,6 +3965,12 @@ export interface operations {
                  *     }
                  */
                 "application/json": components["schemas"]["NewEmail"];
+                "multipart/form-data": {
+                    message?: components["schemas"]["NewEmail"];
+                    attachments?: string[];
+                } & {
+                    [key: string]: unknown;
+                };
             };
         };
         responses: {
@@ -3559,7 +3999,7 @@ export interface operations {
                     "application/json": components["schemas"]["SendResult"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known; `missing_idempotency_key`: the header Idempotency-Key is required; `invalid_idempotency_key`: the header Idempotency-Key is not 1 to 255 visible ASCII characters */
+            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known; `missing_idempotency_key`: the header Idempotency-Key is required; `invalid_idempotency_key`: the header Idempotency-Key is not 1 to 255 visible ASCII characters; `invalid_form`: the body is not a whole form of RFC 7578 */
             400: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
@@ -3647,7 +4087,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `idempotency_key_reused`: the key was used for another request */
+            /** @description `idempotency_key_reused`: the key was used for another request; `no_recipient`: the message that is answered names nobody else to answer */
             422: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
@@ -3659,7 +4099,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `rate_limit_exceeded`: too many within a minute; `daily_limit_exceeded`: too many today; `cold_outreach_limit`: too many to a recipient who has not answered yet; `loop_detected`: the answers come from a robot that answers every mail */
+            /** @description `rate_limit_exceeded`: too many within a minute; `daily_limit_exceeded`: too many today; `cold_outreach_limit`: too many to a recipient who has not answered yet; `loop_detected`: the answers come from a robot that answers every mail; `upload_limit`: the account's uploads have no room for it */
             429: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
@@ -3798,6 +4238,15 @@ export interface operations {
                      *               "auto-submitted"
                      *             ]
                      *           },
+                     *           "to": [
+                     *             "ada@inbox.localhost"
+                     *           ],
+                     *           "bcc": [],
+                     *           "recipients": [],
+                     *           "metadata": {},
+                     *           "tag": null,
+                     *           "forwardOf": null,
+                     *           "state": null,
                      *           "codes": [
                      *             {
                      *               "code": "482913",
@@ -3987,6 +4436,15 @@ export interface operations {
                      *             "auto-submitted"
                      *           ]
                      *         },
+                     *         "to": [
+                     *           "ada@inbox.localhost"
+                     *         ],
+                     *         "bcc": [],
+                     *         "recipients": [],
+                     *         "metadata": {},
+                     *         "tag": null,
+                     *         "forwardOf": null,
+                     *         "state": null,
                      *         "codes": [
                      *           {
                      *             "code": "482913",
@@ -4168,6 +4626,15 @@ export interface operations {
                      *           "auto-submitted"
                      *         ]
                      *       },
+                     *       "to": [
+                     *         "ada@inbox.localhost"
+                     *       ],
+                     *       "bcc": [],
+                     *       "recipients": [],
+                     *       "metadata": {},
+                     *       "tag": null,
+                     *       "forwardOf": null,
+                     *       "state": null,
                      *       "codes": [
                      *         {
                      *           "code": "482913",
@@ -4841,6 +5308,15 @@ export interface operations {
                      *               "auto-submitted"
                      *             ]
                      *           },
+                     *           "to": [
+                     *             "ada@inbox.localhost"
+                     *           ],
+                     *           "bcc": [],
+                     *           "recipients": [],
+                     *           "metadata": {},
+                     *           "tag": null,
+                     *           "forwardOf": null,
+                     *           "state": null,
                      *           "codes": [
                      *             {
                      *               "code": "482913",
@@ -5095,6 +5571,344 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds until another try makes sense */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    uploadFile: {
+        parameters: {
+            query: {
+                /** @description Name of the file */
+                filename: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** @example %PDF-1.7 */
+                "*/*": unknown;
+            };
+        };
+        responses: {
+            /** @description A file that came before the mail that will bear it */
+            201: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    /** @description Path of the upload */
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "upl_01km7xnw70ejr8hy7ppemk398a",
+                     *       "filename": "invoice.pdf",
+                     *       "contentType": "application/pdf",
+                     *       "sizeBytes": 48213,
+                     *       "sha256": "9f2c01a4e7b8d3605d1c7e2f4b6a8093c5d7e9f1a3b5c7d9e0f2a4b6c8d0e1f3",
+                     *       "createdAt": "2026-03-21T10:05:00.000Z",
+                     *       "expiresAt": "2026-03-22T10:05:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Upload"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or not known; `validation_error`: fields of the body are missing, wrong or not known */
+            400: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `upload_limit`: the account's uploads have no room for it */
+            429: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds until another try makes sense */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds until another try makes sense */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getUpload: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the upload
+                 * @example upl_01km7xnw70ejr8hy7ppemk398a
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A file that came before the mail that will bear it */
+            200: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "upl_01km7xnw70ejr8hy7ppemk398a",
+                     *       "filename": "invoice.pdf",
+                     *       "contentType": "application/pdf",
+                     *       "sizeBytes": 48213,
+                     *       "sha256": "9f2c01a4e7b8d3605d1c7e2f4b6a8093c5d7e9f1a3b5c7d9e0f2a4b6c8d0e1f3",
+                     *       "createdAt": "2026-03-21T10:05:00.000Z",
+                     *       "expiresAt": "2026-03-22T10:05:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Upload"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or not known */
+            400: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: there is no such thing in this account */
+            404: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds until another try makes sense */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteUpload: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the upload
+                 * @example upl_01km7xnw70ejr8hy7ppemk398a
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted */
+            204: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `invalid_query`: query parameters are wrong or not known */
+            400: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: there is no such thing in this account */
+            404: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
             };
             /** @description `internal_error`: something went wrong on our side */
             500: {
@@ -8207,7 +9021,18 @@ export interface operations {
                  *             "misleading": false
                  *           }
                  *         ],
-                 *         "automated": null
+                 *         "automated": null,
+                 *         "recipients": [
+                 *           {
+                 *             "address": "jane@example.com",
+                 *             "name": null,
+                 *             "type": "to",
+                 *             "status": "sent",
+                 *             "provider_message_id": "4F5xQ21zT9",
+                 *             "failure": null
+                 *           }
+                 *         ],
+                 *         "metadata": {}
                  *       }
                  *     }
                  */
@@ -8317,7 +9142,8 @@ export interface operations {
                  *         "failure": {
                  *           "code": 550,
                  *           "enhanced_code": "5.1.1",
-                 *           "message": "No such user"
+                 *           "message": "No such user",
+                 *           "reason": "refused"
                  *         },
                  *         "body_html": null,
                  *         "from_name": "Ada Lovelace",
@@ -8340,7 +9166,18 @@ export interface operations {
                  *             "misleading": false
                  *           }
                  *         ],
-                 *         "automated": null
+                 *         "automated": null,
+                 *         "recipients": [
+                 *           {
+                 *             "address": "jane@example.com",
+                 *             "name": null,
+                 *             "type": "to",
+                 *             "status": "sent",
+                 *             "provider_message_id": "4F5xQ21zT9",
+                 *             "failure": null
+                 *           }
+                 *         ],
+                 *         "metadata": {}
                  *       }
                  *     }
                  */

@@ -1,6 +1,7 @@
 import type { Recorded } from "../conversation.ts";
 import type { SendUsage } from "../limits.ts";
 import type { AcceptedSend, MoreOfMessage, OutboundMessage } from "./accepted-sends.ts";
+import { filedFiles } from "./attachments.ts";
 import { destinationsOf, domainOf, subjectOfDestination, type WaysOut } from "./destinations.ts";
 import type { NewRecipient } from "./recipient-outcome.ts";
 import type { Recipient } from "./recipients.ts";
@@ -49,9 +50,16 @@ function firstAddress(recipients: readonly Recipient[]): string {
 }
 
 function moreOf(request: Send["request"], recipients: readonly Recipient[]): MoreOfMessage | undefined {
-  const { fromName, metadata, headers } = request;
+  const { fromName, metadata, headers, forwardOf } = request;
+  const attachmentCount = request.files?.attachments.length ?? 0;
   const hasRows = hasRecipientRows(recipients);
-  const hasMore = hasRows || typeof fromName === "string" || metadata !== undefined || headers !== undefined;
+  const hasMore =
+    hasRows ||
+    typeof fromName === "string" ||
+    metadata !== undefined ||
+    headers !== undefined ||
+    attachmentCount > 0 ||
+    forwardOf !== undefined;
   if (!hasMore) return undefined;
   const of = (type: Recipient["type"]) => recipients.flatMap((each) => (each.type === type ? [each.address] : []));
   return {
@@ -62,6 +70,8 @@ function moreOf(request: Send["request"], recipients: readonly Recipient[]): Mor
     recipientCount: recipients.length,
     metadata,
     headers,
+    attachmentCount,
+    forwardOf,
   };
 }
 
@@ -88,7 +98,8 @@ export function rowsOfMessage(
   const { messageId: subjectId, fingerprint } = send;
   const item = { accountId: inbox.accountId, inboxId: inbox.id, dueAt: at, createdAt };
   // An older process would send such a mail to its first recipient alone, and without what it doesn't know of.
-  const isApart = hasRecipientRows(recipients) || message.more?.headers !== undefined;
+  const isApart =
+    hasRecipientRows(recipients) || message.more?.headers !== undefined || send.request.files !== undefined;
   const { lanes, placeOf } = destinationsOf(recipients, ways);
   const plain = { subjectId, ...item, lane: domainOf(message.toAddr) };
   const apart = lanes.map((lane, place) => ({
@@ -101,6 +112,7 @@ export function rowsOfMessage(
     message,
     keyUse: { accountId, operation, key, fingerprint, subjectId, createdAt: at, inboxId: inbox.id },
     outboxItems: isApart ? apart : [plain],
+    files: filedFiles(send),
     recipients: hasRecipientRows(recipients) ? recipientRows(message, recipients, placeOf) : [],
     coldSends: cold.map(({ address, sentToday }) => ({
       ...{ inboxId: inbox.id, recipient: address.toLowerCase(), sentOn: day, sentToday: sentToday + 1 },

@@ -3,6 +3,7 @@ import type { ThreadState } from "../conversation.ts";
 import type { KeyUse } from "../idempotency.ts";
 import type { CustomHeader } from "../message.ts";
 import type { NewItem } from "../outbox-item.ts";
+import type { FiledFiles } from "./files-of-send.ts";
 import type { NewRecipient } from "./recipient-outcome.ts";
 import type { Sender } from "./send-facts.ts";
 
@@ -37,6 +38,8 @@ export interface MoreOfMessage {
   recipientCount: number;
   metadata: Readonly<Record<string, string>> | undefined;
   headers: readonly CustomHeader[] | undefined;
+  attachmentCount: number;
+  forwardOf: string | undefined;
 }
 
 export interface SendKeyUse extends KeyUse {
@@ -69,6 +72,8 @@ export interface AcceptedSend {
   recipients: readonly NewRecipient[];
   /** Of the recipients whom mail is limited to. */
   coldSends: readonly ColdSend[];
+  /** Undefined where it bears none. */
+  files: FiledFiles | undefined;
 }
 
 /** All that accepted sends write. */
@@ -80,4 +85,5 @@ export interface AcceptedSends {
   outboxItems: readonly NewItem[];
   recipients: readonly NewRecipient[];
   coldSends: readonly ColdSends[];
+  files: readonly FiledFiles[];
 }

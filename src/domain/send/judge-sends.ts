@@ -6,10 +6,12 @@ import { type PlanLimits, refuseOverLimit, type SendUsage } from "../limits.ts";
 import { previewOf } from "../preview.ts";
 import { outboundMessage, rowsOfMessage } from "./accepted-rows.ts";
 import type { AcceptedSend, AcceptedSends, ColdSends } from "./accepted-sends.ts";
+import { refuseLost } from "./attachments.ts";
 import type { WaysOut } from "./destinations.ts";
+import { type HtmlBodies, mailContent } from "./forward-content.ts";
 import { refuseLoop } from "./loop.ts";
+import { type MeasureMail, refuseTooLarge } from "./mail-limit.ts";
 import { recipientsOfSend } from "./recipients-of-send.ts";
-import { replyContent, type WithHtmlQuote } from "./reply-content.ts";
 import type { Send, SendRequest, SendResult, SentMessage } from "./send.ts";
 import { type Sender, type SendFacts, usageOf } from "./send-facts.ts";
 import {
@@ -23,13 +25,14 @@ import {
   threadIdOf,
 } from "./sending-state.ts";
 
-export interface Judging extends WaysOut {
+export interface Judging extends WaysOut, HtmlBodies {
   /** One instant for the whole batch: its sends fall into one window and on one day. */
   at: Date;
   /** How many recipients a mail may have. */
   recipientsMax: number;
   limits: PlanLimits;
-  withHtmlQuote: WithHtmlQuote;
+  /** Undefined: a mail may be of any length. */
+  mailLimit?: MeasureMail | undefined;
 }
 
 /** What each send came to, and the rows that the accepted ones make. */
@@ -93,10 +96,13 @@ function accept(state: SendingState, send: Send, standing: Standing, judging: Ju
   const from = fromAddress(request, standing.sender, mailDomain);
   const thread = threadOf(state, request);
   const newerInbound = thread !== undefined && hasNewerInbound(state, request, thread);
+  refuseLost(request, state.lostSources);
   refuseForeignReplyTo(state, request, mailDomain);
   const replied = thread && repliedThread(state, request, thread);
   const own = `${standing.sender.username}@${mailDomain}`;
   const recipients = recipientsOfSend(request, replied?.replied, { ...judging, ownAddresses: [own] });
+  const content = mailContent(send, replied, judging);
+  refuseTooLarge(send, { at, from, recipients, content }, judging.mailLimit);
   const cold = recipients.flatMap(({ address }) => {
     const known = knownRecipient(state, request.inboxId, address);
     return known === undefined || known.isKnown ? [] : [{ address, sentToday: known.sentToday }];
@@ -110,14 +116,13 @@ function accept(state: SendingState, send: Send, standing: Standing, judging: Ju
     for (const { address } of recipients) refuseLoop({ to: address, recent }, limits.loopEchoes, at);
   }
 
-  const content = replyContent(send, replied, judging.withHtmlQuote);
   const recorded = recordMessage(standing.sender, thread, send.newThreadId, {
     id: send.messageId,
     direction: "outbound",
     at,
     subject: content.subject,
     preview: previewOf(send.text),
-    hasAttachments: false,
+    hasAttachments: request.files !== undefined,
     participants: [from, ...recipients.filter(({ type }) => type !== "bcc").map(({ address }) => address)],
     leavesUnread: newerInbound,
   });
@@ -189,6 +194,7 @@ function rowsOf(accepted: readonly AcceptedSend[]): AcceptedSends {
     messages: accepted.map(({ message }) => message),
     outboxItems: accepted.flatMap(({ outboxItems }) => outboxItems),
     recipients: accepted.flatMap(({ recipients }) => recipients),
+    files: accepted.flatMap(({ files }) => files ?? []),
     coldSends: coldSendsOf(accepted),
     senders: [...new Map(accepted.map(({ sender }) => [sender.id, sender])).values()],
   };

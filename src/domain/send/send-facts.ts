@@ -19,6 +19,8 @@ export interface SendFacts {
   recipients?: readonly RecipientOfInbox[];
   /** Messages that are answered by their ids. */
   answered?: readonly AnsweredById[];
+  /** Of the sources that sends name, those whose bytes have gone. */
+  lostSources?: ReadonlySet<string>;
 }
 
 export interface ThreadOfSend extends ThreadState {

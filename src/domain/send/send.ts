@@ -1,5 +1,6 @@
 import type { Refusal } from "../errors.ts";
 import type { Plan, SendUsage } from "../limits.ts";
+import type { FilesOfSend, Forward } from "./files-of-send.ts";
 import type { RecipientOutcome } from "./recipient-outcome.ts";
 import type { AskedMail } from "./send-fingerprint.ts";
 
@@ -8,6 +9,10 @@ export interface SendRequest extends AskedMail {
   account: { id: string; plan: Plan };
   inboxId: string;
   idempotencyKey: string;
+  /** All that the mail will bear, with where its bytes lie: of `attachments` and of what is forwarded. */
+  files?: FilesOfSend | undefined;
+  /** What is forwarded; undefined also where there is no such message, which a replay need not hear of. */
+  forward?: Forward | undefined;
 }
 
 /** A send with all that takes time done, before it waits for anybody. */
@@ -23,6 +28,8 @@ export interface AskedSend {
 export interface Send extends AskedSend {
   messageId: string;
   newThreadId: string;
+  /** Of each file. */
+  attachmentIds: readonly string[];
   rfcMessageId: string;
   messageIdHash: string;
 }

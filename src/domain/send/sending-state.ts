@@ -37,6 +37,7 @@ export interface SendingState {
   places: ReadonlyMap<string, Place>;
   owners: readonly Owner[];
   answered: ReadonlyMap<string, AnsweredById>;
+  lostSources: ReadonlySet<string>;
 }
 
 export function sendingState(sends: readonly Send[], facts: SendFacts, at: Date): SendingState {
@@ -51,6 +52,7 @@ export function sendingState(sends: readonly Send[], facts: SendFacts, at: Date)
     threadMessageIds: Map.groupBy(facts.threadMessageIds, nameOfReply),
     places: new Map(facts.places.map((place) => [place.id, place])),
     owners: facts.owners,
+    lostSources: facts.lostSources ?? new Set(),
     answered: new Map(facts.answered?.map((message) => [message.id, message])),
   };
   for (const [index, send] of sends.entries()) {

@@ -6,7 +6,7 @@ import { textOfHtml } from "../../mail/html/html.ts";
 
 /** A request with what it says as text and HTML; `markdownHtml` is what was made of its Markdown. */
 export function askedSend(request: SendRequest, markdownHtml: string | undefined): AskedSend {
-  const { account, inboxId, idempotencyKey, ...asked } = request;
+  const { account, inboxId, idempotencyKey, files, forward, ...asked } = request;
   const { body, bodyHtml, bodyFormat } = asked;
   const key = { accountId: account.id, operation: "send" as const, key: idempotencyKey };
   return {

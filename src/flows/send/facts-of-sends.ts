@@ -1,5 +1,6 @@
 import type { Db } from "../../database/db.ts";
 import { utcDay } from "../../domain/limits.ts";
+import { sourcesNamed } from "../../domain/send/attachments.ts";
 import { recipientsOfSend } from "../../domain/send/recipients-of-send.ts";
 import type { Send, SendRequest } from "../../domain/send/send.ts";
 import {
@@ -14,6 +15,7 @@ import {
   type SendFacts,
 } from "../../domain/send/send-facts.ts";
 import { recipientOf } from "../../standards/address.ts";
+import { listLostSources } from "../../store/send/attached.ts";
 import {
   listAnsweredMessages,
   listOwners,
@@ -46,7 +48,7 @@ export async function factsOfSends(db: Db, deps: Deps, sends: readonly Send[], a
   const threadIds = unique(replies.flatMap((request) => threadOf(request, named) ?? []));
   const asked = repliesIn(requests);
   const quoting = sends.filter(({ request }) => request.threadId !== undefined && request.includeQuote);
-  const [replays, threads, replied, threadMessageIds, places, owners] = await Promise.all([
+  const [replays, threads, replied, threadMessageIds, places, owners, lostSources] = await Promise.all([
     listSentMessages(
       db,
       facts.flatMap(({ use }) => use?.subjectId ?? []),
@@ -59,8 +61,9 @@ export async function factsOfSends(db: Db, deps: Deps, sends: readonly Send[], a
     listThreadMessageIds(db, different([...asked, ...named.map(wholeThreadOf)])),
     listPlaces(db, unique(replies.flatMap(({ readUpToMessageId }) => readUpToMessageId ?? []))),
     listOwners(db, ownNamesIn(requests, deps.mailDomain)),
+    listLostSources(db, sourcesNamed(requests)),
   ]);
-  const known = { facts, replays, threads, replied, threadMessageIds, places, owners };
+  const known = { facts, replays, threads, replied, threadMessageIds, places, owners, lostSources };
   const apart = requests.filter((request) => isAddressedByReply(request) || request.recipients.length > 1);
   if (apart.length === 0) return { ...known, answered: named };
   const read = { replied: await withOriginalTo(replied), answered: await withOriginalTo(named) };

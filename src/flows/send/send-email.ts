@@ -1,9 +1,12 @@
 import { DatabaseUnavailable, type Db, isLockTimeout, transaction } from "../../database/db.ts";
 import { Refusal } from "../../domain/errors.ts";
 import { expiryOfKeys } from "../../domain/idempotency.ts";
+import type { Source } from "../../domain/receive/filed-mails.ts";
 import { type Judgement, judgeSends } from "../../domain/send/judge-sends.ts";
+import type { MeasureMail } from "../../domain/send/mail-limit.ts";
 import type { AskedSend, Send, SendRequest, SendResult } from "../../domain/send/send.ts";
 import type { SendFact } from "../../domain/send/send-facts.ts";
+import { withForwardedHtml } from "../../mail/html/forward-html.ts";
 import { withHtmlQuote } from "../../mail/html/quote-html.ts";
 import { within } from "../../primitives/within.ts";
 import { shortDigest } from "../../standards/digest.ts";
@@ -28,6 +31,11 @@ const longestWaitMs = 5_000;
 /** Time for one look behind the lock, also for who has waited long before. */
 const leastWaitMs = 250;
 
+export interface SendingDeps extends Deps {
+  /** Undefined: a mail may be of any length. */
+  mailLimit?: MeasureMail;
+}
+
 /** Makes HTML of Markdown; undefined where that took too long. `sender` is who shares his turn with others. */
 export type HtmlOfMarkdown = (markdown: string, sender: string) => Promise<string | undefined>;
 
@@ -38,7 +46,10 @@ export type HtmlOfMarkdown = (markdown: string, sender: string) => Promise<strin
  * Who was outrun by another process goes again, behind a lock. Nobody is answered before it is known what comes of his send:
  * who can't have the lock in time has written nothing, and nothing of his is tried any more.
  */
-export function emailSender(deps: Deps, htmlOfMarkdown: HtmlOfMarkdown): (request: SendRequest) => Promise<SendResult> {
+export function emailSender(
+  deps: SendingDeps,
+  htmlOfMarkdown: HtmlOfMarkdown,
+): (request: SendRequest) => Promise<SendResult> {
   const first = groupCommit<AskedSend, SendResult | Outrun>({
     ...usualBatches,
     sizeOf,
@@ -85,7 +96,12 @@ const usualBatches = {
 };
 
 function sizeOf({ request }: AskedSend): number {
-  return (request.body?.length ?? 0) + (request.bodyHtml?.length ?? 0);
+  const { body = "", bodyHtml = "", files } = request;
+  return body.length + bodyHtml.length + sizeOfSource(files?.source);
+}
+
+function sizeOfSource(source: Source | undefined): number {
+  return source?.chunks.reduce((sum, { bytes }) => sum + bytes.length, 0) ?? 0;
 }
 
 /** Once what was accepted is on disk. */
@@ -109,7 +125,7 @@ async function nudging(deps: Deps, accepting: Promise<(SendResult | Outrun)[]>):
  * impatient of them, so that nobody is answered late; the others go again.
  */
 async function acceptPatiently(
-  deps: Deps,
+  deps: SendingDeps,
   inboxId: string,
   patients: readonly PatientSend[],
 ): Promise<(SendResult | Outrun)[]> {
@@ -130,12 +146,21 @@ async function acceptPatiently(
   }
 }
 
-async function acceptSends(deps: Deps, db: Db, asked: readonly AskedSend[]): Promise<(SendResult | Outrun)[]> {
+async function acceptSends(deps: SendingDeps, db: Db, asked: readonly AskedSend[]): Promise<(SendResult | Outrun)[]> {
   const at = deps.now();
   const sends = asked.map((send) => withIds(deps, send, at));
   const facts = await factsOfSends(db, deps, sends, at);
   const { mailDomain, isDirect, limits, recipientsMax } = deps;
-  const judgement = judgeSends(sends, facts, { at, mailDomain, isDirect, limits, recipientsMax, withHtmlQuote });
+  const judgement = judgeSends(sends, facts, {
+    at,
+    mailDomain,
+    isDirect,
+    limits,
+    recipientsMax,
+    withHtmlQuote,
+    withForwardedHtml,
+    mailLimit: deps.mailLimit,
+  });
   const written = await write(db, facts.facts, judgement, at);
   const outrun = judgement.senders.filter(({ id }) => !written.has(id)).map(({ id }) => id);
   const undecided = new Set(
@@ -164,6 +189,7 @@ function withIds(deps: Deps, asked: AskedSend, at: Date): Send {
     ...asked,
     messageId,
     newThreadId: deps.newId("thr", at),
+    attachmentIds: asked.request.files?.attachments.map(() => deps.newId("att", at)) ?? [],
     rfcMessageId,
     messageIdHash: shortDigest(rfcMessageId),
   };

@@ -12,6 +12,7 @@ export const examples = {
   rfcMessageId: "<CAF1@mail.example.com>",
   attachmentId: "att_01km7xnw70ejr8hy7ppemk3951",
   filename: "invoice.pdf",
+  uploadId: "upl_01km7xnw70ejr8hy7ppemk398a",
   signature: "9f2c01a4e7b8d3605d1c7e2f4b6a8093c5d7e9f1a3b5c7d9e0f2a4b6c8d0e1f3",
   linkExpires: "1774088400",
   linkExpiresAt: "2026-03-21T10:20:00.000Z",

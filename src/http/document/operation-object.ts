@@ -12,10 +12,13 @@ export function operationObject(of: AnyOperation, path: string, tags: readonly s
     description: of.description,
     ...(of.open && { security: of.link ? [{}, { apiKey: [] }] : [] }),
     parameters: [...pathParameters(of), ...queryParameters(of, writer), ...headerParameters(of)],
-    ...(of.body && {
+    ...((of.body ?? of.otherBodies) && {
       requestBody: {
         required: !of.bodyMayBeEmpty,
-        content: { "application/json": { schema: writer.writeTaken(of.body), example: exampleOf(of.body) } },
+        content: {
+          ...(of.body && { "application/json": { schema: writer.writeTaken(of.body), example: exampleOf(of.body) } }),
+          ...of.otherBodies,
+        },
       },
     }),
     responses: { ...answers(of, writer), ...refusalResponses(of, path, writer) },

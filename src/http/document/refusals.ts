@@ -62,6 +62,7 @@ const waitingReasons: ReadonlySet<Reason> = new Set([
   "cold_outreach_limit",
   "inbox_creation_limit",
   "loop_detected",
+  "upload_limit",
   "too_many_listeners",
   "service_unavailable",
 ]);
@@ -98,6 +99,8 @@ function exampleDetails(code: Reason, of: AnyOperation): RefusalDetails {
       return { extra: { limit: 100, used: 100, resets_at: "2026-03-22T00:00:00.000Z" } };
     case "loop_detected":
       return { extra: { limit: 3, used: 3, resets_at: "2026-03-22T10:01:00.000Z" } };
+    case "upload_limit":
+      return { extra: { limit: 1_073_741_824 } };
     case "too_many_listeners":
       return { extra: { limit: 1000, scope: "account" } };
     default:
@@ -112,7 +115,7 @@ function firstField(schema: TSchema | undefined): string {
 
 /** The first thing that a path names: what a stranger to it is told of. */
 function resourceOf(path: string): Resource {
-  const [, resource] = /^\/v1\/(inbox|thread|message|attachment|event|webhook)e?s\b/.exec(path) ?? [];
+  const [, resource] = /^\/v1\/(inbox|thread|message|attachment|upload|event|webhook)e?s\b/.exec(path) ?? [];
   return (resource as Resource | undefined) ?? "route";
 }
 
@@ -132,6 +135,7 @@ const wholeSentences: Partial<Record<Reason, string>> = {
 
 const meanings: Record<Reason, string> = {
   invalid_json: "the body is not JSON in UTF-8, or is missing",
+  invalid_form: "the body is not a whole form of RFC 7578",
   validation_error: "fields of the body are missing, wrong or not known",
   invalid_username: "the name is not one that an address can have",
   invalid_query: "query parameters are wrong or not known",
@@ -160,6 +164,7 @@ const meanings: Record<Reason, string> = {
   cold_outreach_limit: "too many to a recipient who has not answered yet",
   inbox_creation_limit: "too many inboxes today",
   loop_detected: "the answers come from a robot that answers every mail",
+  upload_limit: "the account's uploads have no room for it",
   too_many_listeners: "too many requests of this account, or of this process, wait or stream",
   internal_error: "something went wrong on our side",
   service_unavailable: "the database is away or too busy, or the service is shutting down",

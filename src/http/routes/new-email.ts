@@ -12,6 +12,7 @@ import { parseSendAddress } from "../../standards/address.ts";
 import { examples } from "../document/examples.ts";
 import { named } from "../document/schema.ts";
 import { alsoNamed } from "../judging/also-named.ts";
+import { faultsOfAttachments, fileFields } from "../sending/attachment-fields.ts";
 import { nullable, oneOf, text } from "../shell/models.ts";
 import { emailAddress } from "./email-address.ts";
 import { isEntries, isTexts, recipientEntries, texts } from "./recipient-entries.ts";
@@ -39,12 +40,15 @@ export const newEmail = (mailDomain: string) =>
             examples: [examples.subject],
           }),
         ),
-        body: text({
-          min: 1,
-          max: 100_000,
-          description: "Plain text or HTML: which of them is detected, unless `bodyFormat` says it",
-          examples: [examples.answer],
-        }),
+        body: Type.Optional(
+          text({
+            min: 1,
+            max: 100_000,
+            description:
+              "Required unless something is forwarded. Plain text or HTML: which of them is detected, unless `bodyFormat` says it",
+            examples: [examples.answer],
+          }),
+        ),
         bodyHtml: Type.Optional(
           text({
             min: 1,
@@ -145,6 +149,7 @@ export const newEmail = (mailDomain: string) =>
               "In a reply: it goes to all whom the answered message names, but not to this inbox. Without `to`",
           }),
         ),
+        ...fileFields,
       },
       {
         description: "An email to send: a new one, or with `threadId` a reply",
@@ -162,12 +167,12 @@ export type NewEmail = Static<ReturnType<typeof newEmail>>;
 export function faultsOfEmail(fields: Readonly<Record<string, unknown>>, rules: RecipientRules): Fault[] {
   // Those of the wrong shape the schema has told of already.
   const asked = fields as NewEmail;
-  // The schema says itself that the body is missing.
-  const faults = faultsOfCombination({ ...asked, body: "" });
+  const faults = faultsOfCombination(asked);
   const { to, cc, bcc } = asked;
   if ([to, cc, bcc].every((value) => value === undefined || isEntries(value)))
     faults.push(...readRecipients({ to, cc, bcc }, rules).faults);
   if (isTexts(asked.headers)) faults.push(...readCustomHeaders(asked.headers, asked.autoSubmitted).faults);
+  faults.push(...faultsOfAttachments(asked.attachments));
   if (isTexts(asked.metadata)) faults.push(...faultsOfMetadata(asked.metadata));
   if (typeof asked.fromName === "string" && !isDisplayName(asked.fromName)) {
     faults.push({ pointer: "#/fromName", detail: displayNameRule });
@@ -197,6 +202,9 @@ export function requestedMail(
     readUpToMessageId: body.readUpToMessageId,
     replyToMessageId: body.replyToMessageId,
     replyAll: body.replyAll,
+    forwardOf: body.forwardOf,
+    forwardAs: body.forwardAs,
+    includeAttachments: body.includeAttachments,
     fromName: body.fromName,
     fromAddr: wire(body.fromAddr),
     headers: headers.length === 0 ? undefined : headers,

@@ -18,6 +18,7 @@ import { docs } from "./docs.ts";
 import { problemOf, refusalOf, unavailable } from "./errors.ts";
 import { type HealthDeps, health } from "./health.ts";
 import { requestId, requestIdHeader } from "./request-id.ts";
+import { isStreamed } from "./streamed-body.ts";
 
 export interface HttpDeps extends HealthDeps, Description, AuthenticateStream {
   /** Refuses what a token may not ask for. */
@@ -54,7 +55,7 @@ export function httpApp(deps: HttpDeps, { guarded, open = [] }: Plugins): AnyEly
     })
     .onRequest(({ request, set }) => {
       set.headers[requestIdHeader] = requestId(request.headers.get(requestIdHeader), deps.newRequestId);
-      refuseDeclaredTooLarge(request, bodyLimits);
+      if (!isStreamed(request)) refuseDeclaredTooLarge(request, bodyLimits);
     })
     .use(accessLog(deps.log))
     .use(docs(described, deps))

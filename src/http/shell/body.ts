@@ -29,7 +29,7 @@ export function parseJson(bytes: Uint8Array): unknown {
 }
 
 /** Refuses a body by its declared length alone, before a byte of it is read. */
-export function refuseDeclaredTooLarge(request: Request, limits: BodyLimits): void {
+export function refuseDeclaredTooLarge(request: Request, limits: Pick<BodyLimits, "maxBytes">): void {
   const declared = request.headers.get("content-length");
   if (declared !== null && Number(declared) > limits.maxBytes) throw tooLarge(limits);
 }
@@ -108,7 +108,7 @@ async function countedBytes(request: Request, limits: BodyLimits): Promise<Uint8
 }
 
 /** The connection ends with it: what is left of such a body could not be told from the next request. */
-function tooLarge(limits: BodyLimits): Refusal {
+export function tooLarge(limits: Pick<BodyLimits, "maxBytes">): Refusal {
   return new Refusal("payload_too_large", `Cannot read body: it is larger than ${limits.maxBytes} bytes`, {
     headers: { connection: "close" },
   });

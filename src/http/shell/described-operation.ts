@@ -8,6 +8,10 @@ export interface Operation<Body extends TSchema, Query extends TObject, Answers 
   summary: string;
   description: string;
   body?: Body;
+  /** Bodies of other kinds that it takes, for the document alone: by media type, what is said of each. */
+  otherBodies?: Record<string, { schema: Record<string, unknown>; example?: unknown }>;
+  /** Reads a body that is a form, to the value that the same request has in JSON, and has it judged. */
+  readForm?: (context: Refused & { request: Request }, judge: (value: unknown) => unknown) => Promise<unknown>;
   /** Faults of the body that its schema can't see, since they lie between fields; told together with the schema's own. */
   alsoWrong?: (fields: Readonly<Record<string, unknown>>) => Fault[];
   /** A request without any body then counts as `{}`. */

@@ -7,6 +7,7 @@ import { type BodyLimits, invalidJson, parseJson, readBody } from "./body.ts";
 import type { Operation, Refused } from "./described-operation.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { longAnswer } from "./long-answer.ts";
+import { isForm } from "./streamed-body.ts";
 
 /**
  * The hook of a route. Body and query are read and judged here, as the route's own and therefore last transform: the
@@ -34,12 +35,12 @@ export function operation<
 
 /** What a request brings is taken in the contract's order (§2), one step after the other. */
 function takes(of: Operation<TSchema, TObject, Record<number, TSchema>>): ((context: Taken) => void | Promise<void>)[] {
-  const { idempotencyKey, query, body, whenRefused } = of;
+  const { idempotencyKey, query, body, readForm, whenRefused } = of;
   const doing = of.summary.charAt(0).toLowerCase() + of.summary.slice(1);
   const steps: ((context: Taken) => void | Promise<void>)[] = [];
   if (body !== undefined) {
     steps.push(async (context) => {
-      context.body = await readBody(context.request, context.bodyLimits);
+      if (!(readForm && isForm(context.request))) context.body = await readBody(context.request, context.bodyLimits);
     });
   }
   if (idempotencyKey !== undefined) {
@@ -63,7 +64,11 @@ function takes(of: Operation<TSchema, TObject, Record<number, TSchema>>): ((cont
   if (body !== undefined) {
     const judge = bodyJudge(body, doing, of.alsoWrong);
     const whenEmpty = of.bodyMayBeEmpty ? {} : undefined;
-    steps.push((context) => {
+    steps.push(async (context) => {
+      if (readForm && isForm(context.request)) {
+        context.body = await readForm(context as unknown as Refused & Taken, judge);
+        return;
+      }
       const value = parseJson(context.body as Uint8Array);
       if (value === undefined && whenEmpty === undefined) throw invalidJson("it is empty");
       context.body = judge(value === undefined ? whenEmpty : value);

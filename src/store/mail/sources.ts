@@ -12,12 +12,16 @@ const quicklyCompressedBytes = 64 << 10;
 export async function chunksOf(part: number, bytes: Uint8Array): Promise<Chunk[]> {
   const chunks: Chunk[] = [];
   for (let at = 0; at < bytes.length || at === 0; at += chunkBytes) {
-    const plain = bytes.subarray(at, at + chunkBytes);
-    const packed = plain.length > quicklyCompressedBytes ? await Bun.zstdCompress(plain, level) : packedHere(plain);
-    const compressed = packed.length < plain.length;
-    chunks.push({ part, seq: chunks.length, compressed, bytes: compressed ? packed : plain });
+    chunks.push(await chunkOf(part, chunks.length, bytes.subarray(at, at + chunkBytes)));
   }
   return chunks;
+}
+
+/** One piece of at most `chunkBytes`. */
+export async function chunkOf(part: number, seq: number, plain: Uint8Array): Promise<Chunk> {
+  const packed = plain.length > quicklyCompressedBytes ? await Bun.zstdCompress(plain, level) : packedHere(plain);
+  const compressed = packed.length < plain.length;
+  return { part, seq, compressed, bytes: compressed ? packed : plain };
 }
 
 const level = { level: 1 };
@@ -28,12 +32,12 @@ function packedHere(plain: Uint8Array): Uint8Array {
 
 /** Writes large sources piece by piece, in statements of their own. */
 export async function insertSources(tx: Db, sources: readonly Source[]): Promise<void> {
-  for (const batch of batches(rowsOf(sources))) await query(tx, rowsInserted(batch));
+  for (const batch of batches(sourceRows(sources))) await query(tx, rowsInserted(batch));
 }
 
 /** The statement for sources that are not large, to be part of another. */
 export function sourcesInserted(sources: readonly Source[], ending: SQL): SQL {
-  return sql`${rowsInserted(rowsOf(sources))}${ending}`;
+  return sql`${rowsInserted(sourceRows(sources))}${ending}`;
 }
 
 /** Writes rows as another database had them, passing over those that are there already. */
@@ -46,14 +50,14 @@ export interface ChunkRow extends Chunk {
   shares: number | null;
 }
 
-function rowsOf(sources: readonly Source[]): ChunkRow[] {
+export function sourceRows(sources: readonly Source[]): ChunkRow[] {
   return sources.flatMap(({ id, shares, chunks }) =>
     chunks.map((chunk) => ({ ...chunk, sourceId: id, shares: chunk.part === 0 && chunk.seq === 0 ? shares : null })),
   );
 }
 
 /** The binary form of an array keeps bytes from being doubled to hex on their way. */
-function rowsInserted(rows: readonly ChunkRow[]): SQL {
+export function rowsInserted(rows: readonly ChunkRow[]): SQL {
   const ids = arrayOf("text", pluck(rows, "sourceId"));
   const parts = arrayOf("int4", pluck(rows, "part"));
   const seqs = arrayOf("int4", pluck(rows, "seq"));
@@ -61,7 +65,8 @@ function rowsInserted(rows: readonly ChunkRow[]): SQL {
   const shares = arrayOf("int4", pluck(rows, "shares"));
   const bytes = arrayOf("bytea", pluck(rows, "bytes"));
   return sql`insert into source_chunks (source_id, part, seq, compressed, shares, bytes)
-    select * from unnest(${ids}, ${parts}, ${seqs}, ${compressed}, ${shares}, ${bytes})`;
+    select chunk.* from unnest(${ids}, ${parts}, ${seqs}, ${compressed}, ${shares}, ${bytes})
+      as chunk (source_id, part, seq, compressed, shares, bytes)`;
 }
 
 function pluck<Name extends keyof ChunkRow>(rows: readonly ChunkRow[], name: Name): ChunkRow[Name][] {

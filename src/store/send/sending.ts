@@ -6,6 +6,7 @@ import { assigned, columnNames, fieldsOf, replaced } from "../columns.ts";
 import { threadChanges } from "../mail/threads.ts";
 import { insertion, recordSet, recordsOf, recordsWith } from "../rows.ts";
 import { coldSends, idempotencyKeys, inboxes, messages, outbox, recipients, threads } from "../schema.ts";
+import { filesWriting } from "./attached.ts";
 import { useFields } from "./idempotency.ts";
 
 /**
@@ -22,18 +23,21 @@ export async function insertSends(db: Db, sends: AcceptedSends): Promise<Set<str
       ? sql``
       : sql`cold as (${insertion(coldSends, sends.coldSends, whereWritten)}
           on conflict (inbox_id, recipient, sent_on) do update set count = cold_sends.count + excluded.count),`;
+  const files = filesWriting(sends.files);
   const rows = await query<{ id: string }>(
     db,
     sql`with asked as materialized (select * from ${recordSet(inboxes, sends.senders, ["id", "revision", ...sendTotals])}),
         unchanged as materialized (select i.id from inboxes i join asked on i.id = asked.id
           where i.revision = asked.revision and i.deleted_at is null for update of i skip locked),
+        ${files.held}
         sender as (update inboxes set ${totalsAssigned}, revision = row.revision + 1
-          from asked row where inboxes.id = row.id and row.id in (select id from unchanged) returning inboxes.id),
+          from asked row where inboxes.id = row.id and row.id in (select id from unchanged)${files.areHeld} returning inboxes.id),
         used as (${keyInto} from ${recordsOf(sendKeyUses, sends.keyUses)} ${whereWritten}),
         thread as (${insertion(threads, sends.threads, threadChanged)}),
         message as (${messagesInserted(sends.messages)} ${whereWritten}),
         ${cold}
         ${recipientsInserted(sends.recipients)}
+        ${files.written}
         outboxed as (${itemsInserted(sends.outboxItems)} ${whereWritten})
         select id from sender`,
   );
@@ -66,14 +70,29 @@ function messagesInserted(rows: AcceptedSends["messages"]): SQL {
   if (rows.every(({ more }) => more === undefined)) {
     return sql`${messageInto} from ${recordSet(messages, rows, messageFields)}`;
   }
-  const whole = rows.map(({ more, ...message }) => ({ recipientCount: 1, cc: [], ...message, ...more }));
+  const whole = rows.map(({ more, ...message }) => ({
+    recipientCount: 1,
+    attachmentCount: 0,
+    cc: [],
+    ...message,
+    ...more,
+  }));
   return sql`${wholeMessageInto} from ${recordSet(messages, whole, wholeMessageFields)}`;
 }
 
-const moreFields = ["fromName", "toAddrs", "cc", "recipientCount", "metadata", "headers"] as const;
+const moreFields = [
+  "fromName",
+  "toAddrs",
+  "cc",
+  "recipientCount",
+  "metadata",
+  "headers",
+  "attachmentCount",
+  "forwardOf",
+] as const;
 const wholeMessageFields = [...messageFields, ...moreFields];
-const wholeMessageInto = sql`insert into messages (${columnNames(messages, wholeMessageFields)}, direction, status, attachment_count)
-  select ${fieldsOf("row", wholeMessageFields)}, 'outbound', 'pending', 0`;
+const wholeMessageInto = sql`insert into messages (${columnNames(messages, wholeMessageFields)}, direction, status)
+  select ${fieldsOf("row", wholeMessageFields)}, 'outbound', 'pending'`;
 
 function itemsInserted(items: AcceptedSends["outboxItems"]): SQL {
   if (items.every(({ kind }) => kind === undefined)) {

@@ -1,6 +1,7 @@
 import { type SQL, sql } from "drizzle-orm";
 import { type Db, query, transaction } from "../../database/db.ts";
 import { lockNumber } from "../locks.ts";
+import { givenBack } from "../mail/shares.ts";
 
 /**
  * One bounded step of tidying up, unless another process is at it: the lock is tried, not waited for, and ends with the
@@ -108,8 +109,8 @@ export async function findInboxToEmpty(tx: Db, deletedBefore: Date, after: strin
 }
 
 /**
- * Messages of an inbox with all that hangs on them. A source goes with the last message that shares it; a message that still
- * waits to be relayed stays, since it was accepted.
+ * Messages of an inbox with all that hangs on them. A source goes with the last who shares it, be it by an attachment that lies in
+ * it; a message that still waits to be relayed stays, since it was accepted.
  */
 export function removeMessages(tx: Db, inboxId: string, limit: number): Promise<number> {
   return count(
@@ -118,16 +119,11 @@ export function removeMessages(tx: Db, inboxId: string, limit: number): Promise<
           select id, seq, source_id from messages where inbox_id = ${inboxId} and status <> 'pending' and ${isOver}
           order by seq limit ${limit}
         ),
-        shared as materialized (
-          select c.source_id, c.shares - of_source.messages as shares
-          from (select source_id, count(*) as messages from gone where source_id is not null group by source_id) of_source
-          join source_chunks c on c.source_id = of_source.source_id and c.part = 0 and c.seq = 0
+        held as materialized (
+          select source_id, id from gone where source_id is not null
+          union select a.source_id, a.message_id from gone join attachments a on a.message_id = gone.id
         ),
-        kept as (
-          update source_chunks c set shares = shared.shares from shared
-          where c.source_id = shared.source_id and c.part = 0 and c.seq = 0 and shared.shares > 0
-        ),
-        unshared as (delete from source_chunks where source_id = any(array(select source_id from shared where shares <= 0))),
+        ${givenBack(sql`select source_id, count(*) as holders from held group by source_id`)},
         received as (delete from recipients where message_id = any(array(select id from gone))),
         attached as (delete from attachments where message_id = any(array(select id from gone))),
         found as (delete from message_search s using gone where s.inbox_id = ${inboxId} and s.seq = gone.seq)

@@ -18,6 +18,7 @@ const judging: Judging = {
   isDirect: false,
   recipientsMax: 50,
   limits: { free: limits, developer: limits, enterprise: { ...limits, sendsPerMinute: 0, sendsPerDay: 0 } },
+  withForwardedHtml: ({ html = "" }) => html,
   withHtmlQuote: (html, previous) => `${html} [quoting ${previous.bodyText}]`,
 };
 
@@ -42,6 +43,7 @@ function send(
     html: undefined,
     messageId: name,
     newThreadId: `thread of ${name}`,
+    attachmentIds: [],
     rfcMessageId: `${name}@mail.test`,
     messageIdHash: `hash of ${name}`,
   };

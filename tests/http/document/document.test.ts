@@ -37,7 +37,12 @@ describe("The document of the service", () => {
       ...["Messages: listMessages", "Messages: waitForMail", "Messages: getMessage"],
       ...["Messages: showMessage", "Messages: downloadRawMessage"],
       ...["Threads: listThreads", "Threads: markThread", "Threads: listMessagesOfThread"],
-      "Attachments: downloadAttachment",
+      ...[
+        "Attachments: downloadAttachment",
+        "Attachments: uploadFile",
+        "Attachments: getUpload",
+        "Attachments: deleteUpload",
+      ],
       ...["Webhooks: getWebhook", "Webhooks: setWebhook", "Webhooks: deleteWebhook"],
       ...["Webhooks: rotateWebhookSecret", "Webhooks: testWebhook"],
       ...["Webhooks: listWebhookEndpoints", "Webhooks: createWebhookEndpoint", "Webhooks: getWebhookEndpoint"],

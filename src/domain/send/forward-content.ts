@@ -1,0 +1,35 @@
+import { forwardSubject } from "../quote.ts";
+import { type ForwardedMessage, withForwardedText } from "./forward.ts";
+import { type Content, type RepliedThread, replyContent, type WithHtmlQuote } from "./reply-content.ts";
+import type { Send } from "./send.ts";
+
+/** The caller's HTML, else his text as HTML, with what is forwarded under it. */
+export type WithForwardedHtml = (
+  own: { text: string; html: string | undefined },
+  original: ForwardedMessage,
+  contentIds: ReadonlySet<string>,
+) => string;
+
+/** Given, since what reads HTML stands above the rules. */
+export interface HtmlBodies {
+  withHtmlQuote: WithHtmlQuote;
+  withForwardedHtml: WithForwardedHtml;
+}
+
+/** What the mail says, whatever it is: new, an answer, or a message handed on. */
+export function mailContent(send: Send, thread: RepliedThread | undefined, bodies: HtmlBodies): Content {
+  const { request, text, html } = send;
+  const { forward } = request;
+  if (forward === undefined) return replyContent(send, thread, bodies.withHtmlQuote);
+  const subject = request.subject ?? forwardSubject(forward.message.subject);
+  const asked = { request: { ...request, subject, includeQuote: false }, text, html };
+  const content = replyContent(asked, thread, bodies.withHtmlQuote);
+  if (forward.as === "attachment") return content;
+  const { message, contentIds } = forward;
+  const isHtml = html !== undefined || message.bodyHtml !== undefined;
+  return {
+    ...content,
+    bodyText: withForwardedText(text, message),
+    bodyHtml: isHtml ? bodies.withForwardedHtml({ text, html }, message, contentIds) : undefined,
+  };
+}

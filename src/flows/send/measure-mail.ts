@@ -1,0 +1,45 @@
+import type { OutgoingMail } from "../../domain/message.ts";
+import type { MeasuredSend, MeasureMail } from "../../domain/send/mail-limit.ts";
+import { mailSize } from "../../mail/write/compose-stream.ts";
+import type { DkimSigner } from "../../mail/write/dkim.ts";
+
+/**
+ * How long a mail would be as its relay would see it. Undefined where it can't be too long whatever its words come to in a mail: most
+ * mail is far from that, and is not measured.
+ */
+export function mailMeasure(maxBytes: number, signing: DkimSigner | undefined): MeasureMail {
+  const measure = (send: MeasuredSend) => {
+    const { text, html, attachments } = send;
+    const longest = (text.length + html.length) * mostBytesOfUnit + roomForHeader;
+    if (attachments.length === 0 && longest < maxBytes) return undefined;
+    return mailSize(mailOf(send), signing);
+  };
+  return { maxBytes, measure };
+}
+
+/** A UTF-16 unit has up to three bytes in UTF-8, and each of them three in quoted-printable; its lines are broken on top of that. */
+const mostBytesOfUnit = 10;
+const roomForHeader = 200_000;
+
+function mailOf({ from, recipients, request, content, attachments, rfcMessageId, at }: MeasuredSend): OutgoingMail {
+  const of = (type: "to" | "cc") =>
+    recipients.flatMap(({ address, name, ...each }) =>
+      each.type === type ? [{ address, ...(name !== undefined && { name }) }] : [],
+    );
+  return {
+    messageId: rfcMessageId,
+    date: at,
+    from: { address: from, ...(typeof request.fromName === "string" && { name: request.fromName }) },
+    to: of("to"),
+    cc: of("cc"),
+    replyTo: request.replyTo,
+    subject: content.subject,
+    bodyText: content.bodyText,
+    bodyHtml: content.bodyHtml,
+    inReplyTo: content.inReplyTo,
+    references: content.references,
+    autoSubmitted: request.autoSubmitted,
+    headers: request.headers ?? [],
+    attachments,
+  };
+}

@@ -1,0 +1,78 @@
+import { notFound } from "../../domain/errors.ts";
+import { isId } from "../../domain/ids.ts";
+import type { Chunk } from "../../domain/receive/filed-mails.ts";
+import type { AskedAttachment } from "../../domain/send/attachment-words.ts";
+import { type FoundFile, sentAttachment, withStoredNames } from "../../domain/send/attachments.ts";
+import type { FilesOfSend, SentAttachment } from "../../domain/send/files-of-send.ts";
+import { mediaTypeOfName } from "../../standards/media-type.ts";
+import { chunksOf } from "../../store/mail/sources.ts";
+import { findFiles } from "../../store/send/attached.ts";
+import type { Deps } from "../deps.ts";
+
+/**
+ * Where the bytes of each attachment lie, and what they are known by. It is looked up before the key of the request is judged: what a
+ * file is told apart by is in the fingerprint. `inForm` are files that came beside the request's words, and stand behind the others.
+ */
+export async function resolveAttachments(
+  deps: Deps,
+  accountId: string,
+  asked: readonly AskedAttachment[],
+  inForm: readonly SentAttachment[] = [],
+): Promise<FilesOfSend> {
+  if (asked.length === 0) return { attachments: withStoredNames(inForm), source: undefined };
+  const found = await namedFiles(deps, accountId, asked);
+  const sourceId = deps.newId("src", deps.now());
+  const chunks: Chunk[] = [];
+  const attachments: SentAttachment[] = [];
+  let part = 0;
+  for (const [index, attachment] of asked.entries()) {
+    if (attachment.content === undefined) {
+      const file = found.get(index);
+      const from = attachment.uploadId === undefined ? "attachment" : "upload";
+      if (file === undefined) throw notFound(from);
+      attachments.push(sentAttachment(attachment, file, from));
+      continue;
+    }
+    const bytes = Uint8Array.fromBase64(attachment.content);
+    chunks.push(...(await chunksOf(part, bytes)));
+    attachments.push(sentAttachment(attachment, { ...fileOf(attachment, bytes), sourceId, part }, undefined));
+    part += 1;
+  }
+  const source = chunks.length === 0 ? undefined : { id: sourceId, shares: 1, chunks };
+  return { attachments: withStoredNames([...attachments, ...inForm]), source };
+}
+
+function fileOf({ filename = "" }: AskedAttachment, bytes: Uint8Array): Omit<FoundFile, "sourceId" | "part"> {
+  const digest = new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
+  return { filename, contentType: mediaTypeOfName(filename), sizeBytes: bytes.length, digest };
+}
+
+/** By the places of what names them. */
+async function namedFiles(
+  deps: Deps,
+  accountId: string,
+  asked: readonly AskedAttachment[],
+): Promise<ReadonlyMap<number, FoundFile>> {
+  const uploads = asked.flatMap(({ uploadId }, place) => (uploadId === undefined ? [] : [{ place, uploadId }]));
+  const attachments = asked.flatMap(({ messageId, filename = "" }, place) =>
+    messageId === undefined ? [] : [{ place, messageId, filename }],
+  );
+  if (uploads.length + attachments.length === 0) return new Map();
+  // What can't be an id is looked for like any other, under none.
+  const named = {
+    uploadIds: uploads.map(({ uploadId }) => (isId("upl", uploadId) ? uploadId : "")),
+    attachments: attachments.map(({ messageId, filename }) => ({
+      messageId: isId("msg", messageId) ? messageId : "",
+      filename,
+    })),
+  };
+  const found = await findFiles(deps.db.api, accountId, named, deps.now());
+  return new Map([...placed(uploads, found.uploads), ...placed(attachments, found.attachments)]);
+}
+
+function placed(named: readonly { place: number }[], found: ReadonlyMap<number, FoundFile>): [number, FoundFile][] {
+  return named.flatMap(({ place }, index) => {
+    const file = found.get(index);
+    return file === undefined ? [] : [[place, file] as [number, FoundFile]];
+  });
+}

@@ -1,0 +1,29 @@
+import { notFound } from "../../domain/errors.ts";
+import { markUploadComplete, type Upload } from "../../store/mail/uploads.ts";
+import { openFiles, type UploadDeps, writeFile } from "./write-files.ts";
+
+export interface SentFile {
+  /** A stored name (contract §9). */
+  filename: string;
+  contentType: string;
+  /** Undefined: it is not said. */
+  declaredBytes: number | undefined;
+  bytes: AsyncIterable<Uint8Array>;
+}
+
+/** Resolves when the file is on disk whole. What ends early leaves nothing. */
+export async function takeUpload(deps: UploadDeps, accountId: string, file: SentFile): Promise<Upload> {
+  const { filename, contentType, declaredBytes = deps.uploads.sendMaxBytes, bytes } = file;
+  const coming = await openFiles(deps, accountId, { filename, contentType, sizeBytes: declaredBytes });
+  const { id, createdAt } = coming;
+  try {
+    const written = await writeFile(deps, coming, 0, bytes);
+    const completedAt = deps.now();
+    const expiresAt = new Date(completedAt.getTime() + deps.uploads.uploadTtlMs);
+    if (!(await markUploadComplete(deps.db.api, id, { ...written, completedAt, expiresAt }))) throw notFound("upload");
+    return { id, filename, contentType, ...written, createdAt, expiresAt };
+  } catch (error) {
+    await coming.remove();
+    throw error;
+  }
+}

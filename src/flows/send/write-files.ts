@@ -1,0 +1,105 @@
+import { notFound, Refusal } from "../../domain/errors.ts";
+import { chunkBytes, chunkOf } from "../../store/mail/sources.ts";
+import { insertPiece, insertUpload, type NewUpload, removeUpload } from "../../store/mail/uploads.ts";
+import type { Deps } from "../deps.ts";
+
+export interface UploadLimits {
+  /** Of one mail, and so of one file. */
+  sendMaxBytes: number;
+  /** Of all files of an account that no mail has yet, those counted that are still coming. */
+  uploadsMaxBytes: number;
+  uploadTtlMs: number;
+}
+
+export interface UploadDeps extends Deps {
+  uploads: UploadLimits;
+}
+
+/** Where files are written while they come: a row that stands before their first byte, and a source. */
+export interface ComingFiles {
+  id: string;
+  sourceId: string;
+  createdAt: Date;
+  /** Lets go of what was written. It goes, unless a mail has taken a share of it. */
+  remove(): Promise<void>;
+}
+
+/** What nobody finishes is swept away after so long. */
+const unfinishedMs = 3_600_000;
+
+/** Takes the room for files of at most so many bytes in all. */
+export async function openFiles(
+  deps: UploadDeps,
+  accountId: string,
+  file: Pick<NewUpload, "filename" | "contentType" | "sizeBytes">,
+): Promise<ComingFiles> {
+  const createdAt = deps.now();
+  const [id, sourceId] = [deps.newId("upl", createdAt), deps.newId("src", createdAt)];
+  const expiresAt = new Date(createdAt.getTime() + unfinishedMs);
+  const full = await insertUpload(
+    deps.db.api,
+    { ...file, id, accountId, sourceId, createdAt, expiresAt },
+    deps.uploads.uploadsMaxBytes,
+  );
+  if (full !== undefined) throw uploadLimit(deps, full.freeAt);
+  return {
+    id,
+    sourceId,
+    createdAt,
+    // Whatever is in the way of that: what stays is swept.
+    remove: () =>
+      removeUpload(deps.db.api, id).catch((err) => deps.log.warn({ err, upload_id: id }, "files not removed")),
+  };
+}
+
+function uploadLimit({ uploads, now }: UploadDeps, freeAt: Date): Refusal {
+  const limit = uploads.uploadsMaxBytes;
+  return new Refusal("upload_limit", `Cannot take file: uploads of the account may have ${limit} bytes in all`, {
+    extra: { limit },
+    retryAfterSeconds: (freeAt.getTime() - now().getTime()) / 1000,
+    headers: { connection: "close" },
+  });
+}
+
+export interface WrittenFile {
+  sizeBytes: number;
+  /** SHA-256 in hex. */
+  digest: string;
+}
+
+/**
+ * Writes a file as one part of the source, piece by piece as it comes, each in a statement of its own: one piece of it lies in memory,
+ * and nothing more is asked of who sends it before the last piece is on disk.
+ */
+export async function writeFile(
+  { db }: Pick<Deps, "db">,
+  { id, sourceId }: Pick<ComingFiles, "id" | "sourceId">,
+  part: number,
+  bytes: AsyncIterable<Uint8Array>,
+): Promise<WrittenFile> {
+  const hash = new Bun.CryptoHasher("sha256");
+  const piece = new Uint8Array(chunkBytes);
+  let filled = 0;
+  let sizeBytes = 0;
+  let seq = 0;
+  const flush = async () => {
+    const isWritten = await insertPiece(db.api, id, sourceId, await chunkOf(part, seq, piece.subarray(0, filled)));
+    if (!isWritten) throw notFound("upload");
+    seq += 1;
+    filled = 0;
+  };
+  for await (const came of bytes) {
+    hash.update(came);
+    sizeBytes += came.length;
+    for (let at = 0; at < came.length; ) {
+      const taken = came.subarray(at, at + chunkBytes - filled);
+      piece.set(taken, filled);
+      filled += taken.length;
+      at += taken.length;
+      if (filled === chunkBytes) await flush();
+    }
+  }
+  // A file without a byte has one piece too, which holds the share.
+  if (filled > 0 || seq === 0) await flush();
+  return { sizeBytes, digest: hash.digest("hex") };
+}

@@ -1,0 +1,112 @@
+import { getTableColumns, type SQL, sql } from "drizzle-orm";
+import { arrayOf, type Db, query } from "../../database/db.ts";
+import type { FoundFile } from "../../domain/send/attachments.ts";
+import type { FiledFiles } from "../../domain/send/files-of-send.ts";
+import { columnNames, fieldsOf } from "../columns.ts";
+import { rowsInserted, sourceRows } from "../mail/sources.ts";
+import { recordsOf, recordsWith } from "../rows.ts";
+import { attachments, messages } from "../schema.ts";
+
+export interface NamedFiles {
+  uploadIds: readonly string[];
+  /** Attachments of messages by their stored names. */
+  attachments: readonly { messageId: string; filename: string }[];
+}
+
+/** What was found, by the place of what named it. A file of an upload that is over has no source any more. */
+export interface FilesFound {
+  uploads: ReadonlyMap<number, FoundFile>;
+  attachments: ReadonlyMap<number, FoundFile>;
+}
+
+type FoundRow = FoundFile & { kind: "upload" | "attachment"; place: number };
+
+/** Files of an account by one statement: another's are looked for as long as those that never were. */
+export async function findFiles(db: Db, accountId: string, named: NamedFiles, now: Date): Promise<FilesFound> {
+  const messageIds = named.attachments.map(({ messageId }) => messageId);
+  const filenames = named.attachments.map(({ filename }) => filename);
+  const rows = await query<FoundRow>(
+    db,
+    sql`select 'upload' as kind, asked.place::int as place, u.filename, u.content_type as "contentType",
+          u.size_bytes::float8 as "sizeBytes", u.digest, case when u.expires_at > ${now} then u.source_id else '' end as "sourceId", 0 as part
+        from unnest(${arrayOf("text", named.uploadIds)}) with ordinality as asked (id, place)
+        cross join lateral (select * from uploads
+          where id = asked.id and account_id = ${accountId} and completed_at is not null limit 1) u
+        union all
+        select 'attachment', asked.place::int, a.filename, a.content_type, a.size_bytes, a.digest, a.source_id, a.part
+        from unnest(${arrayOf("text", messageIds)}, ${arrayOf("text", filenames)}) with ordinality as asked (message_id, filename, place)
+        cross join lateral (select * from attachments where message_id = asked.message_id and filename = asked.filename limit 1) a
+        cross join lateral (select inbox_id from messages where id = asked.message_id limit 1) m
+        cross join lateral (select from inboxes
+          where id = m.inbox_id and account_id = ${accountId} and deleted_at is null limit 1) i`,
+  );
+  const of = (wanted: FoundRow["kind"]) =>
+    new Map(rows.flatMap(({ kind, place, ...file }) => (kind === wanted ? [[place - 1, file] as const] : [])));
+  return { uploads: of("upload"), attachments: of("attachment") };
+}
+
+/** Those of these sources whose bytes have gone. */
+export async function listLostSources(db: Db, ids: readonly string[]): Promise<Set<string>> {
+  if (ids.length === 0) return new Set();
+  const lost = await query<{ id: string }>(
+    db,
+    sql`select asked.id from unnest(${arrayOf("text", ids)}) as asked (id)
+        left join lateral (select source_id from source_chunks where source_id = asked.id and part = 0 and seq = 0 limit 1) c on true
+        where c.source_id is null`,
+  );
+  return new Set(lost.map(({ id }) => id));
+}
+
+/** Parts of the statement that writes sends (sending.ts), for those that bear files. */
+export interface FilesWriting {
+  /** Holds the sources that are named: none goes before the statement ends. */
+  held: SQL;
+  /** Whether all that are named by sends of the inbox `row.id` were there to be held. */
+  areHeld: SQL;
+  /** Writes rows, shares and own bytes of the inboxes in `sender`. */
+  written: SQL;
+}
+
+/** Nothing of it where no send bears a file: the statement stays as short as it is. */
+export function filesWriting(files: readonly FiledFiles[]): FilesWriting {
+  if (files.length === 0) return { held: nothing, areHeld: nothing, written: nothing };
+  const own = files.flatMap(({ source, inboxId }) => (source === undefined ? [] : [{ inboxId, sourceId: source.id }]));
+  const sources = files.flatMap(({ source }) => source ?? []);
+  return {
+    held: sql`wanted as materialized (select * from ${recordsOf(wantedSources, files.flatMap(wantedOf))}),
+      held as materialized (
+        select of_source."sourceId" from (select distinct "sourceId" from wanted order by "sourceId") of_source
+        cross join lateral (select from source_chunks
+          where source_id = of_source."sourceId" and part = 0 and seq = 0 for update) piece
+      ),`,
+    areHeld: sql` and not exists (select from wanted
+      where wanted."inboxId" = row.id and wanted."sourceId" not in (select "sourceId" from held))`,
+    written: sql`attached as (${attachmentInto} from ${recordsOf(filedAttachments, files.flatMap(rowsOf))}
+        where row."inboxId" in (select id from sender)),
+      shared as (update source_chunks c set shares = c.shares + taken.holders from (
+          select "sourceId", count(*) as holders from wanted where "inboxId" in (select id from sender) group by "sourceId") taken
+        where c.source_id = taken."sourceId" and c.part = 0 and c.seq = 0),
+      source as (${rowsInserted(sourceRows(sources))} where chunk.source_id in (
+        select "sourceId" from ${recordsOf(wantedSources, own)} where "inboxId" in (select id from sender))),`,
+  };
+}
+
+const nothing = sql``;
+
+/** Each source once, however many of its parts a mail bears. */
+function wantedOf({ inboxId, attachments, source }: FiledFiles): { inboxId: string; sourceId: string }[] {
+  const ids = new Set(attachments.map(({ sourceId }) => sourceId).filter((id) => id !== source?.id));
+  return [...ids].map((sourceId) => ({ inboxId, sourceId }));
+}
+
+function rowsOf({ messageId, inboxId, attachments, attachmentIds }: FiledFiles) {
+  return attachments.map(({ sha256, contentId = null, ...attachment }, position) => ({
+    ...attachment,
+    ...{ messageId, inboxId, position, contentId, digest: sha256, id: attachmentIds[position] },
+  }));
+}
+
+const attachmentFields = Object.keys(getTableColumns(attachments)) as (keyof typeof attachments.$inferSelect)[];
+const filedAttachments = recordsWith({ ...getTableColumns(attachments), inboxId: messages.inboxId });
+const attachmentInto = sql`insert into attachments (${columnNames(attachments, attachmentFields)}) select ${fieldsOf("row", attachmentFields)}`;
+const wantedSources = recordsWith({ inboxId: messages.inboxId, sourceId: attachments.sourceId });

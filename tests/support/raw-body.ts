@@ -1,0 +1,44 @@
+import { connect } from "node:net";
+import type { World } from "./world.ts";
+
+/** A POST by hand whose body the test sends as badly as it likes. */
+export function beginRequest(world: World, path: string, fields: readonly string[]) {
+  const socket = connect(Number(world.service.apiUrl.port), "127.0.0.1");
+  const closed = Promise.withResolvers<void>();
+  let answered = "";
+  let wake = Promise.withResolvers<void>();
+  socket.on("data", (bytes) => {
+    answered += bytes.toString("latin1");
+    wake.resolve();
+    wake = Promise.withResolvers();
+  });
+  // To be cut off is what most of these bodies come to.
+  socket.on("error", () => undefined);
+  socket.on("close", () => {
+    closed.resolve();
+    wake.resolve();
+  });
+  socket.write(`${[`POST ${path} HTTP/1.1`, "Host: localhost", ...fields].join("\r\n")}\r\n\r\n`);
+  return {
+    closed: closed.promise,
+    send: (bytes: string | Uint8Array) => void socket.write(bytes),
+    /** The same again and again, as fast as it is taken. */
+    sendWithoutEnd(text: string) {
+      const more = () => {
+        while (!socket.destroyed && socket.write(text));
+      };
+      socket.on("drain", more);
+      more();
+    },
+    /** The whole answer, or what there was of it when the connection closed. */
+    async answer(): Promise<string> {
+      for (;;) {
+        const head = answered.indexOf("\r\n\r\n");
+        const length = Number(/^content-length: (\d+)/im.exec(answered)?.[1] ?? 0);
+        if (socket.destroyed || (head >= 0 && answered.length >= head + 4 + length)) return answered;
+        await wake.promise;
+      }
+    },
+    leave: () => void socket.destroy(),
+  };
+}
