@@ -38,10 +38,10 @@ export function isCursor(text: string): boolean {
   return /^1\.[1-9]\d{0,9}\.[0-9a-f]{16}$/.test(inWords) || withPlace.test(inWords);
 }
 
-const withPlace = /^2\.(0|[1-9]\d{0,19})\.([a-z0-9_]{0,30})\.([0-9a-f]{16})$/;
+const withPlace = /^2\.(0|[1-9]\d{0,19})\.([a-z0-9_]{0,30}(?:\.[a-z0-9_]{1,30})?)\.([0-9a-f]{16})$/;
 
 function decoded(cursor: string): string {
-  return /^[A-Za-z0-9_-]{1,96}$/.test(cursor) ? Buffer.from(cursor, "base64url").toString("latin1") : "";
+  return /^[A-Za-z0-9_-]{1,140}$/.test(cursor) ? Buffer.from(cursor, "base64url").toString("latin1") : "";
 }
 
 function fingerprint(question: unknown): string {

@@ -38,6 +38,8 @@ export const statusOf = {
   address_taken: 409,
   address_reserved: 409,
   idempotency_in_progress: 409,
+  send_in_progress: 409,
+  not_cancelable: 409,
   upgrade_required: 426,
   idempotency_key_reused: 422,
   invalid_webhook_url: 422,
@@ -67,8 +69,9 @@ export interface RefusalDetails {
   headers?: Readonly<Record<string, string>>;
 }
 
-export type Resource = "inbox" | "thread" | "message" | "attachment" | "upload" | "event" | "webhook" | "route";
+export type Resource = "inbox" | "thread" | "message" | "attachment" | "upload" | "event" | "webhook" | "outbox_item" | "route";
 
 export function notFound(resource: Resource): Refusal {
-  return new Refusal("not_found", `Cannot find ${resource}: no such ${resource}`, { extra: { resource } });
+  const words = resource.replace("_", " ");
+  return new Refusal("not_found", `Cannot find ${words}: no such ${words}`, { extra: { resource } });
 }

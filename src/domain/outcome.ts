@@ -26,6 +26,8 @@ export interface StoredFailure extends Failure {
   reason?: FailureReason;
   /** Of a refusal at once, by the table that bounces go by; or that the recipient is suppressed. */
   type?: BounceType | "suppressed";
+  /** It was canceled, and an attempt before that ended without an answer. */
+  mayHaveBeenSent?: true;
 }
 
 /** As it is kept of what is not tried again. */
@@ -40,3 +42,9 @@ export function reasonOf({ reason, code }: StoredFailure): FailureReason {
 
 export const failureReasons = ["refused", "timed_out", "suppressed", "canceled"] as const;
 export type FailureReason = (typeof failureReasons)[number];
+
+/** Of a mail that its sender took back. */
+export const canceledFailure: StoredFailure = {
+  ...{ code: null, enhancedCode: null, message: "Canceled before it was sent" },
+  reason: "canceled",
+};

@@ -13,6 +13,8 @@ import { emailSender, type HtmlOfMarkdown } from "../flows/send/send-email.ts";
 import { account } from "../http/account/account.ts";
 import { sessionDoor } from "../http/console/session.ts";
 import { consoleSession } from "../http/console/session-routes.ts";
+import { cancel } from "../http/outbox/cancel.ts";
+import { outbox } from "../http/outbox/outbox.ts";
 import { attachments } from "../http/routes/attachments.ts";
 import { eventKinds } from "../http/routes/event-shapes.ts";
 import { events } from "../http/routes/events.ts";
@@ -175,6 +177,8 @@ async function appOf(
         uploads(filing),
         messages(reading),
         messagePage(reading),
+        cancel(reading),
+        outbox(deps),
         waiting({ ...reading, ...long }),
         threads(reading),
         events({ ...deps, links }),

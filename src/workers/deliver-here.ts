@@ -55,5 +55,6 @@ const nobody: RelayOutcome = {
 const notNow: RelayOutcome = {
   kind: "retry",
   failure: { code: 451, enhancedCode: "4.3.0", message: "Cannot take it in now: try again later" },
-  maybeAccepted: false,
+  // It may have been lost with the answer to the commit.
+  maybeAccepted: true,
 };

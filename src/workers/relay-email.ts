@@ -80,7 +80,9 @@ export function relayEmailJob(
     }
     const now = deps.now();
     const dueAt = isCutOff ? now : nextAttemptAt(item, message, now);
-    if (outcome.kind === "retry" && dueAt !== undefined) return { ...settlement, dueAt };
+    if (outcome.kind === "retry" && dueAt !== undefined) {
+      return { ...settlement, dueAt, isUnsure: outcome.maybeAccepted };
+    }
     return { ...settlement, status: "failed", failure: failureFor(outcome) };
   }
 
@@ -112,7 +114,10 @@ export function relayEmailJob(
       const now = deps.now();
       const failure: Failure = { code: null, enhancedCode: null, message: "Cannot relay: an internal error" };
       const dueAt = message && nextAttemptAt(item, message, now);
-      return dueAt ? { ...nothingToDo(deps, item), dueAt } : { ...nothingToDo(deps, item), status: "failed", failure };
+      // Nobody knows how far it came.
+      return dueAt
+        ? { ...nothingToDo(deps, item), dueAt, isUnsure: true }
+        : { ...nothingToDo(deps, item), status: "failed", failure };
     },
     async settle(settlements) {
       const { inForce, promised } = await settleRelays(db.work, settlements);
@@ -181,5 +186,6 @@ function nothingToDo({ now, newId }: Deps, item: RelayItem): ConcerningSettlemen
     status: null,
     providerMessageId: null,
     failure: null,
+    isUnsure: false,
   };
 }

@@ -7,6 +7,8 @@ import {
   inboxes,
   type Messages,
   messages,
+  type Outbox,
+  outbox,
   type Requester,
   requester,
   type Threads,
@@ -34,6 +36,7 @@ export class Inboxd {
   readonly events: Events;
   readonly webhook: Webhook;
   readonly webhooks: Webhooks;
+  readonly outbox: Outbox;
   readonly tokens: Tokens;
   /** Any operation, by its method and path: also one that has no method here yet. */
   readonly request: Requester;
@@ -47,6 +50,7 @@ export class Inboxd {
     this.events = events(this.request, calling);
     this.webhook = webhook(this.request);
     this.webhooks = webhooks(this.request);
+    this.outbox = outbox(this.request);
     this.tokens = tokens(this.request);
   }
 }

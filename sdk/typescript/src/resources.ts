@@ -56,6 +56,8 @@ export interface Messages {
     options?: CallOptions,
   ): Promise<Schemas["WaitAnswer"]>;
   get(id: string, options?: CallOptions): Promise<Schemas["Message"]>;
+  /** Takes back a mail that waits to be sent. */
+  cancel(id: string, options?: CallOptions): Promise<Schemas["Message"]>;
   /** The bytes of the mail. */
   raw(id: string, options?: CallOptions): Promise<Uint8Array<ArrayBuffer>>;
 }
@@ -78,6 +80,7 @@ export const messages = (request: Requester): Messages => ({
       thinksMs: (query.timeout ?? longestWaitSeconds) * 1000,
     } as never),
   get: (id, options) => request("GET", "/v1/messages/{id}", { path: { id }, ...options }),
+  cancel: (id, options) => request("POST", "/v1/messages/{id}/cancel", { path: { id }, ...options }),
   raw: (id, options) => request("GET", "/v1/messages/{id}/raw", { path: { id }, ...options }),
 });
 
@@ -212,6 +215,23 @@ export const webhooks = (request: Requester): Webhooks => ({
   rotateSecret: (id, body = {}, options) =>
     request("POST", "/v1/webhooks/{id}/rotate-secret", { path: { id }, body, ...options }),
   test: (id, options) => request("POST", "/v1/webhooks/{id}/test", { path: { id }, ...options }),
+});
+
+/** What is still to be sent and delivered. */
+export interface Outbox {
+  /** Oldest first. */
+  list(query?: QueryAt<"/v1/outbox">, options?: CallOptions): List<Schemas["OutboxItem"], Schemas["OutboxPage"]>;
+  /** Now, and not when its next attempt would be due. */
+  retry(id: string, options?: CallOptions): Promise<Schemas["OutboxItem"]>;
+  /** Of mail all of it, whichever of its destinations this is. */
+  cancel(id: string, options?: CallOptions): Promise<void>;
+}
+
+export const outbox = (request: Requester): Outbox => ({
+  list: (query = {}, options) =>
+    listByCursor((place) => request("GET", "/v1/outbox", { query: from(query, place), ...options })),
+  retry: (id, options) => request("POST", "/v1/outbox/{id}/retry", { path: { id }, ...options }),
+  cancel: (id, options) => request("DELETE", "/v1/outbox/{id}", { path: { id }, ...options }),
 });
 
 export interface Tokens {

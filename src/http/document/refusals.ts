@@ -57,6 +57,7 @@ function headersOf(codes: readonly Reason[]): ShownHeaders {
 
 const waitingReasons: ReadonlySet<Reason> = new Set([
   "idempotency_in_progress",
+  "send_in_progress",
   "rate_limit_exceeded",
   "daily_limit_exceeded",
   "cold_outreach_limit",
@@ -97,6 +98,8 @@ function exampleDetails(code: Reason, of: AnyOperation): RefusalDetails {
     case "cold_outreach_limit":
     case "inbox_creation_limit":
       return { extra: { limit: 100, used: 100, resets_at: "2026-03-22T00:00:00.000Z" } };
+    case "not_cancelable":
+      return { extra: { status: "sent" } };
     case "loop_detected":
       return { extra: { limit: 3, used: 3, resets_at: "2026-03-22T10:01:00.000Z" } };
     case "upload_limit":
@@ -115,6 +118,7 @@ function firstField(schema: TSchema | undefined): string {
 
 /** The first thing that a path names: what a stranger to it is told of. */
 function resourceOf(path: string): Resource {
+  if (path.startsWith("/v1/outbox")) return "outbox_item";
   const [, resource] = /^\/v1\/(inbox|thread|message|attachment|upload|event|webhook)e?s\b/.exec(path) ?? [];
   return (resource as Resource | undefined) ?? "route";
 }
@@ -154,6 +158,8 @@ const meanings: Record<Reason, string> = {
   address_taken: "the address is taken",
   address_reserved: "the address is reserved",
   idempotency_in_progress: "the first request with this key still runs",
+  send_in_progress: "an attempt is in hand",
+  not_cancelable: "all of it is sent, or has failed",
   upgrade_required: "only a WebSocket is spoken to here",
   idempotency_key_reused: "the key was used for another request",
   invalid_webhook_url: "the URL is not one that events may go to",

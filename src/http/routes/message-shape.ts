@@ -154,6 +154,12 @@ const messageFields = {
     description: "Why it could not be delivered, when `status` is `failed`",
     examples: [null],
   }),
+  mayHaveBeenSent: Type.Optional(
+    Type.Literal(true, {
+      description:
+        "Of a canceled message: an attempt before that ended without an answer, so that it may have been sent",
+    }),
+  ),
   createdAt: instant({ description: "When it was taken in or accepted for sending" }),
   envelopeFrom: nullable(Type.String({ examples: [examples.sender] }), {
     description:
@@ -275,6 +281,7 @@ function shown(message: ShownMessage, attachments: LinkedAttachment[]) {
     rfcMessageId,
     providerMessageId: message.providerMessageId ?? (message.direction === "outbound" ? rfcMessageId : null),
     failure: toFailure(message.failure),
+    ...(message.failure?.mayHaveBeenSent && { mayHaveBeenSent: true as const }),
     createdAt: message.createdAt,
     envelopeFrom: message.envelopeFrom,
     truncated: message.truncated,

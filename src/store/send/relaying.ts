@@ -35,6 +35,8 @@ export interface RelaySettlement {
   status: "sent" | "failed" | null;
   providerMessageId: string | null;
   failure: StoredFailure | null;
+  /** The content had gone out and no answer came: the mail may have been sent by this attempt. */
+  isUnsure: boolean;
 }
 
 /**
@@ -50,7 +52,7 @@ export async function settleRelays(
     db,
     sql`with settled as materialized (
           select * from json_to_recordset(${JSON.stringify(settlements)}::json) as settled ("subjectId" text, attempt int,
-            at timestamptz, "eventId" text, "dueAt" timestamptz, status text, "providerMessageId" text, failure jsonb)
+            at timestamptz, "eventId" text, "dueAt" timestamptz, status text, "providerMessageId" text, failure jsonb, "isUnsure" boolean)
         ),
         done as (
           delete from outbox o using settled
@@ -58,7 +60,7 @@ export async function settleRelays(
           returning o.subject_id, o.account_id
         ),
         put_off as (
-          update outbox o set state = 'waiting', due_at = "dueAt" from settled
+          update outbox o set state = 'waiting', due_at = "dueAt", unsure = unsure or "isUnsure" from settled
           where o.subject_id = settled."subjectId" and o.attempt = settled.attempt and o.state = 'running' and "dueAt" is not null
           returning o.subject_id
         ),

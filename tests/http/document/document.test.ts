@@ -33,7 +33,7 @@ describe("The document of the service", () => {
     );
     expect(ids).toEqual([
       ...["Inboxes: createInbox", "Inboxes: listInboxes", "Inboxes: getInbox", "Inboxes: deleteInbox"],
-      "Sending: sendEmail",
+      ...["Sending: sendEmail", "Sending: cancelMessage"],
       ...["Messages: listMessages", "Messages: waitForMail", "Messages: getMessage"],
       ...["Messages: showMessage", "Messages: downloadRawMessage"],
       ...["Threads: listThreads", "Threads: markThread", "Threads: listMessagesOfThread"],
@@ -50,6 +50,7 @@ describe("The document of the service", () => {
       ...["Webhooks: listWebhookEndpointDeliveries", "Webhooks: recoverWebhookEndpointEvents"],
       ...["Webhooks: rotateWebhookEndpointSecret", "Webhooks: testWebhookEndpoint"],
       ...["Events: listEvents", "Events: streamEvents", "Events: listDeliveries", "Events: redeliverEvent"],
+      ...["Outbox: listOutboxItems", "Outbox: cancelOutboxItem", "Outbox: retryOutboxItem"],
       "Account: getAccount",
       "Tokens: createToken",
       ...["Health: readDocumentation", "Health: checkHealth", "Health: getOpenAPIDocument", "Health: checkReadiness"],
@@ -63,6 +64,7 @@ describe("The document of the service", () => {
         "Attachments",
         "Webhooks",
         "Events",
+        "Outbox",
         "Account",
         "Tokens",
         "Health",

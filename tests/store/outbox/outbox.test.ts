@@ -195,6 +195,7 @@ for (const engine of enginesHere()) {
         status: null,
         providerMessageId: null,
         failure: null,
+        isUnsure: false,
       };
       await settleRelays(under.db.work, [{ subjectId: sent.subjectId, attempt: 1, ...nothing }]);
       expect(idsOf(await claim({ kind: kinds.relay, lanes }))).toEqual([String(ids[1])]);
@@ -285,7 +286,14 @@ for (const engine of enginesHere()) {
           return (await settleDeliveries(under.db.work, [{ subjectId, attempt, dueAt, ...outcome }])).inForce;
         },
         relay: async (subjectId: string, attempt: number, dueAt: Date | null) => {
-          const outcome = { at: after(0), eventId: "evt_0", status: null, providerMessageId: null, failure: null };
+          const outcome = {
+            at: after(0),
+            eventId: "evt_0",
+            status: null,
+            providerMessageId: null,
+            failure: null,
+            isUnsure: false,
+          };
           return (await settleRelays(under.db.work, [{ subjectId, attempt, dueAt, ...outcome }])).inForce;
         },
       };

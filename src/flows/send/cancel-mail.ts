@@ -1,0 +1,34 @@
+import { notFound, Refusal } from "../../domain/errors.ts";
+import { isId } from "../../domain/ids.ts";
+import { canceledFailure } from "../../domain/outcome.ts";
+import { markCanceled } from "../../store/send/canceling.ts";
+import type { Deps } from "../deps.ts";
+
+/**
+ * Takes a mail back as far as it has not been sent: to none, or to some, of its recipients. While it may be on the wire it is refused,
+ * so that nobody is told "canceled" of a mail that a relay is about to take.
+ */
+export async function cancelMail(deps: Deps, accountId: string, messageId: string): Promise<void> {
+  const at = deps.now();
+  const canceled = isId("msg", messageId)
+    ? await markCanceled(deps.db.api, {
+        ...{ accountId, messageId, at },
+        ...{ eventId: deps.newId("evt", at), failure: canceledFailure },
+      })
+    : undefined;
+  if (canceled === undefined) throw notFound("message");
+  const { outcome, status, inboxId, promised } = canceled;
+  if (outcome === "in_progress") throw sendInProgress("cancel message");
+  if (outcome === undefined) throw notCancelable(status);
+  for (const kind of promised ?? []) deps.nudge(kind);
+  deps.news.tell([{ accountId, inboxId }]);
+}
+
+export function sendInProgress(doing: string): Refusal {
+  return new Refusal("send_in_progress", `Cannot ${doing}: an attempt is in hand`, { retryAfterSeconds: 1 });
+}
+
+export function notCancelable(status: string): Refusal {
+  const why = status === "received" ? "it came in" : "all of it is sent, or has failed";
+  return new Refusal("not_cancelable", `Cannot cancel message: ${why}`, { extra: { status } });
+}

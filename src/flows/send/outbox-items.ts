@@ -1,0 +1,58 @@
+import { type CursorPlace, cursorAtPlace } from "../../domain/cursor.ts";
+import { notFound } from "../../domain/errors.ts";
+import {
+  deleteDelivery,
+  findItem,
+  type ItemsPage,
+  type ListedItem,
+  listItems,
+  markItemReady,
+} from "../../store/outbox/listed-items.ts";
+import type { Deps } from "../deps.ts";
+import { cancelMail, sendInProgress } from "./cancel-mail.ts";
+
+export interface ItemsRequest extends Omit<ItemsPage, "after"> {
+  after: CursorPlace | undefined;
+  /** What a cursor of this list belongs to. */
+  question: unknown;
+}
+
+/** What an account has in line, the oldest first. */
+export async function pageItems({ db }: Deps, { after, question, limit, ...asked }: ItemsRequest) {
+  const found = await listItems(db.api, {
+    ...asked,
+    after: after && { createdAt: new Date(Number(after.number)), id: after.id },
+    limit: limit + 1,
+  });
+  const shown = found.slice(0, limit);
+  const last = found.length > limit ? shown.at(-1) : undefined;
+  return { items: shown, nextCursor: last === undefined ? null : cursorAtPlace(placeOfItem(last), question) };
+}
+
+function placeOfItem({ id, createdAt }: ListedItem): CursorPlace {
+  return { number: String(createdAt.getTime()), id };
+}
+
+export async function ownedItem({ db }: Pick<Deps, "db">, accountId: string, id: string): Promise<ListedItem> {
+  const item = await findItem(db.api, accountId, id);
+  if (item === undefined) throw notFound("outbox_item");
+  return item;
+}
+
+/** Now, and not when its next attempt would be due. What is in line already stays as it is. */
+export async function retryItem(deps: Deps, accountId: string, id: string): Promise<ListedItem> {
+  const kind = await markItemReady(deps.db.api, accountId, id);
+  const item = await ownedItem(deps, accountId, id);
+  // Of one that was readied here an attempt may be under way by now.
+  if (kind === undefined && item.state === "running") throw sendInProgress("retry outbox item");
+  if (kind !== undefined) deps.nudge(kind);
+  return item;
+}
+
+/** Takes it out of the line: of a mail all of it, whichever of its rows this is. */
+export async function giveUpItem(deps: Deps, accountId: string, id: string): Promise<void> {
+  if (await deleteDelivery(deps.db.api, accountId, id)) return;
+  const { messageId } = await ownedItem(deps, accountId, id);
+  if (messageId === null) throw sendInProgress("cancel outbox item");
+  await cancelMail(deps, accountId, messageId);
+}

@@ -1,0 +1,99 @@
+import { type SQL, sql } from "drizzle-orm";
+import { arrayOf, type Db, query } from "../../database/db.ts";
+import { endpointOfPromise } from "../events/fan-out.ts";
+import type { OutboxItem, OutboxKind } from "./items.ts";
+
+/** What an account has in line, as it is told of: mail to a relay, and events to a webhook. Other work is the service's own. */
+export const listedKinds = {
+  relay: ["relay", "destination"],
+  webhook: ["webhook", "endpoint"],
+} as const satisfies Record<string, readonly OutboxKind[]>;
+
+export type ListedKind = keyof typeof listedKinds;
+const mailKinds = sql.raw(listedKinds.relay.map((kind) => `'${kind}'`).join(", "));
+const allKinds = Object.values(listedKinds).flat();
+
+export interface ListedItem extends Pick<OutboxItem, "state" | "attempt" | "createdAt" | "dueAt"> {
+  id: string;
+  kind: ListedKind;
+  messageId: string | null;
+  eventId: string | null;
+  /** Null of what belongs to no inbox. */
+  inboxId: string | null;
+  /** Those of the mail's recipients of whom it is and who wait still; or the address of the webhook, if there is one still. */
+  to: string[];
+  lastError: string | null;
+}
+
+export interface ItemsPage {
+  accountId: string;
+  kind: ListedKind | undefined;
+  state: OutboxItem["state"] | undefined;
+  inboxId: string | undefined;
+  after: Pick<ListedItem, "id" | "createdAt"> | undefined;
+  limit: number;
+}
+
+/** The oldest first. */
+export function listItems(db: Db, { accountId, kind, state, inboxId, after, limit }: ItemsPage): Promise<ListedItem[]> {
+  const filters = [
+    state && sql`o.state = ${state}`,
+    inboxId && sql`o.inbox_id = ${inboxId}`,
+    after && sql`(o.created_at, o.subject_id) > (${after.createdAt}, ${after.id}::text collate "C")`,
+  ].flatMap((filter) => (filter ? [sql` and ${filter}`] : []));
+  const kinds = arrayOf("text", kind === undefined ? allKinds : listedKinds[kind]);
+  return shown(
+    db,
+    sql`select * from outbox o where o.account_id = ${accountId} and o.kind = any(${kinds})${sql.join(filters)}
+        order by o.created_at, o.subject_id limit ${limit}`,
+  );
+}
+
+export async function findItem(db: Db, accountId: string, id: string): Promise<ListedItem | undefined> {
+  const [item] = await shown(db, sql`select * from outbox o where ${ownItem(accountId, id)}`);
+  return item;
+}
+
+/** Puts it in line now. Its schedule goes on, and its deadline stays. Answers of which kind it is; undefined where it did not wait. */
+export async function markItemReady(db: Db, accountId: string, id: string): Promise<OutboxKind | undefined> {
+  const [row] = await query<{ kind: OutboxKind }>(
+    db,
+    sql`update outbox o set state = 'ready' where ${ownItem(accountId, id)} and o.state = 'waiting' returning o.kind`,
+  );
+  return row?.kind;
+}
+
+/** Gives up a delivery that is not on the wire. What was tried stays in its log. */
+export async function deleteDelivery(db: Db, accountId: string, id: string): Promise<boolean> {
+  const rows = await query(
+    db,
+    sql`delete from outbox o where ${ownItem(accountId, id)} and o.kind not in (${mailKinds}) and o.state <> 'running' returning 1`,
+  );
+  return rows.length > 0;
+}
+
+function ownItem(accountId: string, id: string): SQL {
+  return sql`o.subject_id = ${id} and o.account_id = ${accountId} and o.kind = any(${arrayOf("text", allKinds)})`;
+}
+
+/** Rows of the outbox, as they are told of. Text is compared with text, since what is behind a dot is a number in mail alone. */
+function shown(db: Db, items: SQL): Promise<ListedItem[]> {
+  return query<ListedItem>(
+    db,
+    sql`select o.subject_id as id, o.state, o.attempt, o.created_at as "createdAt", o.due_at as "dueAt",
+          nullif(o.inbox_id, o.account_id) as "inboxId", coalesce(details.receivers, '{}') as "to", details.*
+        from (${items}) o cross join lateral (
+          select 'relay' as kind, m.id as "messageId", null::text as "eventId", null::text as "lastError",
+            coalesce((select array_agg(r.address order by r.position) from recipients r where r.message_id = m.id
+              and r.status = 'pending' and r.destination::text = coalesce(nullif(split_part(o.subject_id, '.', 2), ''), '0')),
+              array[m.to_addr]) as receivers
+          from messages m where o.kind in (${mailKinds}) and m.id = split_part(o.subject_id, '.', 1)
+          union all
+          select 'webhook', null, coalesce(o.event_id, o.subject_id),
+            (select d.error from deliveries d where d.event_id = o.subject_id order by d.attempt desc limit 1),
+            (select array[w.url] from (${endpointOfPromise("o.endpoint_id", "o.account_id")}) w where w.url is not null)
+          where o.kind not in (${mailKinds})
+        ) details
+        order by o.created_at, o.subject_id`,
+  );
+}

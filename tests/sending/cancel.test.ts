@@ -1,0 +1,264 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { sql } from "drizzle-orm";
+import { openDatabase, query } from "../../src/database/db.ts";
+import { Refusal } from "../../src/domain/errors.ts";
+import type { RelayOutcome } from "../../src/domain/outcome.ts";
+import { cancelMail } from "../../src/flows/send/cancel-mail.ts";
+import { giveUpItem, retryItem } from "../../src/flows/send/outbox-items.ts";
+import { migrate } from "../../src/store/migrate.ts";
+import { kinds } from "../../src/store/outbox/kinds.ts";
+import { listItems } from "../../src/store/outbox/listed-items.ts";
+import { markDueReady } from "../../src/store/outbox/outbox.ts";
+import { type EngineUnderTest, enginesHere, openEngine } from "../support/engines.ts";
+import { accepted, nobodyAnswers, outboxWorld } from "../support/outbox-world.ts";
+
+type World = Awaited<ReturnType<typeof outboxWorld>>;
+
+const minuteMs = 60_000;
+const races = Number(process.env.CANCEL_RACES ?? 200);
+const unanswered: RelayOutcome = {
+  kind: "retry",
+  failure: { code: null, enhancedCode: null, message: "the connection was lost" },
+  maybeAccepted: true,
+};
+
+describe.each(enginesHere())("Taking a mail back (%s)", (engine) => {
+  let under: EngineUnderTest;
+  const worlds: World[] = [];
+
+  beforeAll(async () => {
+    under = await openEngine(engine);
+    await migrate(under.db);
+  });
+  afterAll(() => under?.remove());
+  afterEach(async () => {
+    for (const world of worlds.splice(0)) await world.stop(0);
+    await query(under.db.api, sql`truncate outbox, recipients, events`);
+  });
+
+  async function newWorld(db = under.db): Promise<World> {
+    const world = await outboxWorld(db);
+    worlds.push(world);
+    return world;
+  }
+
+  interface Row {
+    status: string;
+    failure: Record<string, unknown> | null;
+  }
+
+  const rowOf = async (id: string) =>
+    (await query<Row>(under.db.api, sql`select status, failure from messages where id = ${id}`))[0];
+  const told = async (id: string) =>
+    (
+      await query<{ type: string }>(
+        under.db.api,
+        sql`select type from events where data->>'messageId' = ${id} order by id`,
+      )
+    ).map(({ type }) => type);
+
+  /** What cancelling came to, in one word. */
+  async function cancel(world: World, accountId: string, id: string): Promise<string> {
+    try {
+      await cancelMail(world.deps, accountId, id);
+      return "canceled";
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      return error.reason;
+    }
+  }
+
+  test("a mail in line fails with the reason canceled, and that is told once", async () => {
+    const world = await newWorld();
+    const inbox = await world.newInbox();
+    const id = await world.send(inbox, "jane@example.com");
+    expect(await cancel(world, inbox.accountId, id)).toBe("canceled");
+    expect(await rowOf(id)).toEqual({
+      status: "failed",
+      failure: { code: null, enhancedCode: null, message: "Canceled before it was sent", reason: "canceled" },
+    });
+    expect(await told(id)).toEqual(["message.failed"]);
+    expect(await cancel(world, inbox.accountId, id)).toBe("not_cancelable");
+    await world.start();
+    await world.emptied();
+    expect(world.relay.mails).toEqual([]);
+    expect(await told(id)).toEqual(["message.failed"]);
+  });
+
+  test("of another account it is not there", async () => {
+    const world = await newWorld();
+    const inbox = await world.newInbox();
+    const stranger = await world.newInbox();
+    const id = await world.send(inbox, "jane@example.com");
+    expect(await cancel(world, stranger.accountId, id)).toBe("not_found");
+    expect(await world.waiting()).toHaveLength(1);
+  });
+
+  test("while an attempt is in hand nothing is changed", async () => {
+    const world = await newWorld();
+    const inbox = await world.newInbox();
+    const { promise, resolve } = Promise.withResolvers<RelayOutcome>();
+    world.relay.answer = () => promise;
+    const workers = await world.start();
+    const id = await world.send(inbox, "jane@example.com");
+    await world.relay.mail(1);
+    expect(await cancel(world, inbox.accountId, id)).toBe("send_in_progress");
+    expect(await rowOf(id)).toEqual({ status: "pending", failure: null });
+    const settled = workers.settled(id, minuteMs);
+    resolve(accepted);
+    await settled;
+    expect(await cancel(world, inbox.accountId, id)).toBe("not_cancelable");
+    expect(await rowOf(id)).toMatchObject({ status: "sent" });
+  });
+
+  test.each([
+    ["got an answer", nobodyAnswers, undefined],
+    ["ended without an answer behind the final dot", unanswered, true],
+  ])("it may have been sent where an attempt %s: as that says", async (_, outcome, mayHaveBeenSent) => {
+    const world = await newWorld();
+    const inbox = await world.newInbox();
+    world.relay.answer = () => outcome;
+    await world.start();
+    const id = await world.send(inbox, "jane@example.com");
+    await world.relay.mail(1);
+    await world.rested();
+    expect(await cancel(world, inbox.accountId, id)).toBe("canceled");
+    expect((await rowOf(id))?.failure?.mayHaveBeenSent).toBe(mayHaveBeenSent as never);
+  });
+
+  test("that an attempt had no answer is not forgotten by a later one that had", async () => {
+    const world = await newWorld();
+    const inbox = await world.newInbox();
+    world.relay.answer = () => (world.relay.mails.length === 1 ? unanswered : nobodyAnswers);
+    await world.start();
+    const id = await world.send(inbox, "jane@example.com");
+    await world.relay.mail(1);
+    await world.rested();
+    await retryItem(world.deps, inbox.accountId, id);
+    await world.relay.mail(2);
+    await world.rested();
+    expect(await cancel(world, inbox.accountId, id)).toBe("canceled");
+    expect((await rowOf(id))?.failure?.mayHaveBeenSent).toBe(true);
+  });
+
+  test("it may have been sent by a process that died in the attempt", async () => {
+    const world = await newWorld();
+    const inbox = await world.newInbox();
+    const id = await world.send(inbox, "jane@example.com");
+    await query(under.db.api, sql`update outbox set state = 'running', attempt = 1 where subject_id = ${id}`);
+    expect(await cancel(world, inbox.accountId, id)).toBe("send_in_progress");
+    const now = new Date(world.clock.now().getTime() + minuteMs);
+    expect(await markDueReady(under.db.work, { kind: kinds.relay, now, inHand: [], leaseMs: 1, limit: 10 })).toBe(1);
+    expect(await cancel(world, inbox.accountId, id)).toBe("canceled");
+    expect((await rowOf(id))?.failure?.mayHaveBeenSent).toBe(true);
+  });
+
+  describe("that goes to several", () => {
+    /** Jane's copy is sent, Joe's and Bob's wait, each with a row of its own. */
+    async function toSeveral(world: World, inbox: { id: string; accountId: string }) {
+      const id = await world.send(inbox, "jane@one.example");
+      await query(under.db.api, sql`update messages set status = 'sent', recipient_count = 3 where id = ${id}`);
+      const of = sql`select * from (values (0, 'jane@one.example', 0, 'sent'), (1, 'joe@two.example', 1, 'pending'),
+        (2, 'bob@three.example', 2, 'pending')) as r (position, address, destination, status)`;
+      await query(
+        under.db.api,
+        sql`insert into recipients (message_id, position, address, type, destination, status)
+            select ${id}, position, address, 'to', destination, status from (${of}) r`,
+      );
+      const rows = sql`select ${id} || '.' || n, 'destination', account_id, inbox_id, lane, created_at, due_at
+        from outbox cross join generate_series(1, 2) n where subject_id = ${id}`;
+      await query(
+        under.db.api,
+        sql`insert into outbox (subject_id, kind, account_id, inbox_id, lane, created_at, due_at) ${rows}`,
+      );
+      await query(under.db.api, sql`delete from outbox where subject_id = ${id}`);
+      return id;
+    }
+    const everybody = { kind: undefined, state: undefined, inboxId: undefined, after: undefined, limit: 10 };
+    const recipientsOf = (id: string) =>
+      query<{ status: string; failure: { reason: string } | null }>(
+        under.db.api,
+        sql`select status, failure from recipients where message_id = ${id} order by position`,
+      );
+
+    test("leaves to those who have it what they have", async () => {
+      const world = await newWorld();
+      const inbox = await world.newInbox();
+      const id = await toSeveral(world, inbox);
+      const items = await listItems(under.db.api, { accountId: inbox.accountId, ...everybody });
+      expect(items.map(({ id: item, messageId, kind, to }) => [item, messageId, kind, to])).toEqual([
+        [`${id}.1`, id, "relay", ["joe@two.example"]],
+        [`${id}.2`, id, "relay", ["bob@three.example"]],
+      ]);
+      await giveUpItem(world.deps, inbox.accountId, `${id}.2`);
+      expect(await world.waiting()).toEqual([]);
+      expect(await rowOf(id)).toMatchObject({ status: "sent", failure: { reason: "canceled" } });
+      expect((await recipientsOf(id)).map(({ status, failure }) => [status, failure?.reason])).toEqual([
+        ["sent", undefined],
+        ["failed", "canceled"],
+        ["failed", "canceled"],
+      ]);
+      expect(await told(id)).toEqual(["message.failed"]);
+    });
+
+    test("is refused while an attempt for any of them is in hand", async () => {
+      const world = await newWorld();
+      const inbox = await world.newInbox();
+      const id = await toSeveral(world, inbox);
+      await query(under.db.api, sql`update outbox set state = 'running', attempt = 1 where subject_id = ${`${id}.1`}`);
+      expect(await cancel(world, inbox.accountId, id)).toBe("send_in_progress");
+      expect(await world.waiting()).toHaveLength(2);
+      expect((await recipientsOf(id)).map(({ status }) => status)).toEqual(["sent", "pending", "pending"]);
+    });
+
+    test("keeps the failure of whom it failed for first", async () => {
+      const world = await newWorld();
+      const inbox = await world.newInbox();
+      const id = await toSeveral(world, inbox);
+      await query(
+        under.db.api,
+        sql`update recipients set status = 'failed', failure = '{"reason": "refused"}' where message_id = ${id} and position = 0`,
+      );
+      expect(await cancel(world, inbox.accountId, id)).toBe("canceled");
+      expect(await rowOf(id)).toMatchObject({ status: "failed", failure: { reason: "refused" } });
+    });
+  });
+
+  test(`of ${races} mails that two processes send, none goes out that was answered "canceled"`, async () => {
+    const otherDb = engine === "postgres" ? await openDatabase(under.options) : undefined;
+    try {
+      const world = await newWorld();
+      const other = await newWorld(otherDb ?? under.db);
+      const inboxes = await Promise.all(Array.from({ length: 20 }, () => world.newInbox()));
+      const ids: { id: string; accountId: string }[] = [];
+      for (let number = 0; number < races; number += 1) {
+        const inbox = inboxes[number % inboxes.length] as (typeof inboxes)[number];
+        ids.push({ id: await world.send(inbox, `r${number}@example.com`), accountId: inbox.accountId });
+      }
+      await Promise.all([world.start(), other.start()]);
+      const answers = await Promise.all(
+        ids.map(async ({ id, accountId }, number) => {
+          // Half of them race with the first claims, the others with those that follow.
+          if (number % 2 === 1) await Promise.race([world.relay.mail(1), other.relay.mail(1)]);
+          return [id, await cancel(number % 4 < 2 ? world : other, accountId, id)] as const;
+        }),
+      );
+      await world.emptied();
+      const sent = new Set([...world.relay.mails, ...other.relay.mails].map(({ raw }) => idIn(raw)));
+      const canceled = answers.flatMap(([id, answer]) => (answer === "canceled" ? [id] : []));
+      expect(canceled.filter((id) => sent.has(id))).toEqual([]);
+      expect(canceled.length + sent.size).toBe(races);
+      const statuses = await query<{ id: string; status: string }>(under.db.api, sql`select id, status from messages`);
+      const statusOf = new Map(statuses.map(({ id, status }) => [id, status]));
+      for (const id of canceled) expect([id, statusOf.get(id)]).toEqual([id, "failed"]);
+      for (const id of sent) expect([id, statusOf.get(id)]).toEqual([id, "sent"]);
+    } finally {
+      for (const world of worlds.splice(0)) await world.stop(0);
+      await otherDb?.close();
+    }
+  }, 60_000);
+});
+
+function idIn(raw: Uint8Array): string {
+  return /^Message-ID: <(msg_[0-9a-z]+)@/im.exec(Buffer.from(raw).toString())?.[1] ?? "";
+}
