@@ -13,6 +13,7 @@ import { healthcheckCommand } from "./commands/healthcheck.ts";
 import { listenCommand } from "./commands/listen.ts";
 import { mcpCommand } from "./commands/mcp/mcp.ts";
 import { skillCommand } from "./commands/mcp/skill.ts";
+import { outboxCommands } from "./commands/outbox/commands.ts";
 import { portableCommands } from "./commands/portable.ts";
 import { eventCommands } from "./commands/read/events.ts";
 import { inboxCommands } from "./commands/read/inboxes.ts";
@@ -46,6 +47,7 @@ const commands: readonly Register[] = [
   waitCommand,
   threadCommands,
   eventCommands,
+  outboxCommands,
   portableCommands,
   demoCommand,
   listenCommand,

@@ -230,19 +230,20 @@ describe.each(enginesHere())("Taking a mail back (%s)", (engine) => {
       const world = await newWorld();
       const other = await newWorld(otherDb ?? under.db);
       const inboxes = await Promise.all(Array.from({ length: 20 }, () => world.newInbox()));
-      const ids: { id: string; accountId: string }[] = [];
-      for (let number = 0; number < races; number += 1) {
-        const inbox = inboxes[number % inboxes.length] as (typeof inboxes)[number];
-        ids.push({ id: await world.send(inbox, `r${number}@example.com`), accountId: inbox.accountId });
-      }
       await Promise.all([world.start(), other.start()]);
-      const answers = await Promise.all(
-        ids.map(async ({ id, accountId }, number) => {
-          // Half of them race with the first claims, the others with those that follow.
-          if (number % 2 === 1) await Promise.race([world.relay.mail(1), other.relay.mail(1)]);
-          return [id, await cancel(number % 4 < 2 ? world : other, accountId, id)] as const;
-        }),
-      );
+      const answers: [id: string, answer: string][] = [];
+      const racers = inboxes.map(async (inbox, racer) => {
+        for (let number = 0; number < races / inboxes.length; number += 1) {
+          const by = number % 2 === 0 ? world : other;
+          const id = await by.send(inbox, `r${racer}@example.com`);
+          by.deps.nudge("relay");
+          // Now before its claim, now while it is claimed, now behind it.
+          for (let turn = 0; turn < (number * 7 + racer * 3) % 50; turn += 1)
+            await new Promise((go) => setImmediate(go));
+          answers.push([id, await cancel(number % 4 < 2 ? world : other, inbox.accountId, id)]);
+        }
+      });
+      await Promise.all(racers);
       await world.emptied();
       const sent = new Set([...world.relay.mails, ...other.relay.mails].map(({ raw }) => idIn(raw)));
       const canceled = answers.flatMap(([id, answer]) => (answer === "canceled" ? [id] : []));

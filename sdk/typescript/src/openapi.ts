@@ -2605,6 +2605,8 @@ export interface components {
             limit?: number;
             /** @description With `too_many_listeners`: whose limit it is, `account` or `process` */
             scope?: string;
+            /** @description With `not_cancelable`: what has become of the message */
+            message_status?: string;
             /** @description With a 429: how many there have been */
             used?: number;
             /**

@@ -28,7 +28,7 @@ export function sendInProgress(doing: string): Refusal {
   return new Refusal("send_in_progress", `Cannot ${doing}: an attempt is in hand`, { retryAfterSeconds: 1 });
 }
 
-export function notCancelable(status: string): Refusal {
+function notCancelable(status: string): Refusal {
   const why = status === "received" ? "it came in" : "all of it is sent, or has failed";
-  return new Refusal("not_cancelable", `Cannot cancel message: ${why}`, { extra: { status } });
+  return new Refusal("not_cancelable", `Cannot cancel message: ${why}`, { extra: { message_status: status } });
 }

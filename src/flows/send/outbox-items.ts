@@ -1,5 +1,6 @@
 import { type CursorPlace, cursorAtPlace } from "../../domain/cursor.ts";
 import { notFound } from "../../domain/errors.ts";
+import { isItemId } from "../../domain/outbox-item.ts";
 import {
   deleteDelivery,
   findItem,
@@ -34,14 +35,14 @@ function placeOfItem({ id, createdAt }: ListedItem): CursorPlace {
 }
 
 export async function ownedItem({ db }: Pick<Deps, "db">, accountId: string, id: string): Promise<ListedItem> {
-  const item = await findItem(db.api, accountId, id);
+  const item = isItemId(id) ? await findItem(db.api, accountId, id) : undefined;
   if (item === undefined) throw notFound("outbox_item");
   return item;
 }
 
 /** Now, and not when its next attempt would be due. What is in line already stays as it is. */
 export async function retryItem(deps: Deps, accountId: string, id: string): Promise<ListedItem> {
-  const kind = await markItemReady(deps.db.api, accountId, id);
+  const kind = isItemId(id) ? await markItemReady(deps.db.api, accountId, id) : undefined;
   const item = await ownedItem(deps, accountId, id);
   // Of one that was readied here an attempt may be under way by now.
   if (kind === undefined && item.state === "running") throw sendInProgress("retry outbox item");
@@ -51,7 +52,7 @@ export async function retryItem(deps: Deps, accountId: string, id: string): Prom
 
 /** Takes it out of the line: of a mail all of it, whichever of its rows this is. */
 export async function giveUpItem(deps: Deps, accountId: string, id: string): Promise<void> {
-  if (await deleteDelivery(deps.db.api, accountId, id)) return;
+  if (isItemId(id) && (await deleteDelivery(deps.db.api, accountId, id))) return;
   const { messageId } = await ownedItem(deps, accountId, id);
   if (messageId === null) throw sendInProgress("cancel outbox item");
   await cancelMail(deps, accountId, messageId);

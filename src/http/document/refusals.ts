@@ -99,7 +99,7 @@ function exampleDetails(code: Reason, of: AnyOperation): RefusalDetails {
     case "inbox_creation_limit":
       return { extra: { limit: 100, used: 100, resets_at: "2026-03-22T00:00:00.000Z" } };
     case "not_cancelable":
-      return { extra: { status: "sent" } };
+      return { extra: { message_status: "sent" } };
     case "loop_detected":
       return { extra: { limit: 3, used: 3, resets_at: "2026-03-22T10:01:00.000Z" } };
     case "upload_limit":

@@ -137,6 +137,9 @@ export const Problem = named(
       scope: Type.Optional(
         Type.String({ description: "With `too_many_listeners`: whose limit it is, `account` or `process`" }),
       ),
+      message_status: Type.Optional(
+        Type.String({ description: "With `not_cancelable`: what has become of the message" }),
+      ),
       used: Type.Optional(Type.Integer({ description: "With a 429: how many there have been" })),
       resets_at: Type.Optional(
         shownWith(Type.String({ description: "With a 429: when there is room again" }), { format: "date-time" }),
