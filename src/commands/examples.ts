@@ -65,9 +65,10 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   thread: ["inboxd thread thr_01jpw7z1x2e9a8r5k3m0t6vqhe"],
   mark: ["inboxd mark thr_01jpw7z1x2e9a8r5k3m0t6vqhe --up-to msg_01jpw7z1x2e9a8r5k3m0t6vqhd"],
   events: ["inboxd events --inbox ada", "inboxd events --after evt_01jpw7z1x2e9a8r5k3m0t6vqhd --json"],
+  outbox: ["inboxd outbox list"],
   "outbox list": ["inboxd outbox list", "inboxd outbox list --kind relay --state waiting"],
-  "outbox retry": ["inboxd outbox retry msg_01jpw7z1x2e9a8r5k3m0t6vqhd"],
-  "outbox cancel": ["inboxd outbox cancel msg_01jpw7z1x2e9a8r5k3m0t6vqhd"],
+  "outbox retry": ["inboxd outbox retry evt_01jpw7z1x2e9a8r5k3m0t6vqhm.whk_01jpw7z1x2e9a8r5k3m0t6vqhn"],
+  "outbox cancel": ["inboxd outbox cancel evt_01jpw7z1x2e9a8r5k3m0t6vqhm.whk_01jpw7z1x2e9a8r5k3m0t6vqhn"],
   send: [
     "inboxd send --from ada --to jane@example.com --subject Hello --body 'Hello Jane'",
     "date | inboxd send --from ada --to jane@example.com --thread thr_01jpw7z1x2e9a8r5k3m0t6vqhe --body - --key reply-1",

@@ -6,6 +6,7 @@ import { makeDatabase } from "../support/database.ts";
 import { inboxdHere, type RunningInboxd, runInboxd, startInboxd } from "../support/inboxd.ts";
 import { inData } from "../support/raw-smtp.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
+import { untilAnswered } from "../support/until.ts";
 
 /** What the help of each command ends with is tried as its readers will try it: by pasting it into a shell. */
 interface Help {
@@ -33,7 +34,7 @@ async function helpsBelow(words: readonly string[]): Promise<Help[]> {
 }
 
 function takesAway(line: string): boolean {
-  return / (?:delete|remove|revoke)\b/.test(line);
+  return / (?:delete|remove|revoke|cancel)\b/.test(line);
 }
 
 test.each(helps.map(({ words, ...help }) => [words, help] as const))(
@@ -67,7 +68,9 @@ beforeAll(async () => {
   const key = JSON.parse((await runInboxd(["key", "create", "--json"], service())).stdout);
   const added = await inboxd.request("POST", "/v1/webhooks", { url: receiver.url });
   const endpoint = (await added.json()) as { id: string };
+  const waiting = await waitingDelivery();
   ones = {
+    "evt_01jpw7z1x2e9a8r5k3m0t6vqhm.whk_01jpw7z1x2e9a8r5k3m0t6vqhn": waiting,
     evt_01jpw7z1x2e9a8r5k3m0t6vqhd: event_id,
     msg_01jpw7z1x2e9a8r5k3m0t6vqhd: message.id,
     thr_01jpw7z1x2e9a8r5k3m0t6vqhe: thread_id,
@@ -94,6 +97,19 @@ function service() {
   const env = { DATABASE_URL: database?.url, PORT: port, SMTP_PORT: String(inboxd.smtpPort) };
   const scripts = { INBOXD_URL: new URL(inboxd.api).origin, INBOXD_API_KEY: inboxd.apiKey };
   return { cwd: directory, env: { ...env, ...scripts } };
+}
+
+/** Of an event for an endpoint where nobody listens any more: its id in the outbox. */
+async function waitingDelivery(): Promise<string> {
+  const away = await startReceiver();
+  await away.close();
+  await inboxd.request("POST", "/v1/webhooks", { url: away.url, eventTypes: ["inbox.created"] });
+  await inboxd.request("POST", "/v1/inboxes", { username: "patience" });
+  return untilAnswered(async () => {
+    const answer = await inboxd.request("GET", "/v1/outbox?kind=webhook&state=waiting");
+    const { data } = (await answer.json()) as { data: { id: string }[] };
+    return data[0]?.id;
+  });
 }
 
 /** On a machine on which there is nothing yet but an export. */
