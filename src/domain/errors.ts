@@ -69,7 +69,16 @@ export interface RefusalDetails {
   headers?: Readonly<Record<string, string>>;
 }
 
-export type Resource = "inbox" | "thread" | "message" | "attachment" | "upload" | "event" | "webhook" | "outbox_item" | "route";
+export type Resource =
+  | "inbox"
+  | "thread"
+  | "message"
+  | "attachment"
+  | "upload"
+  | "event"
+  | "webhook"
+  | "outbox_item"
+  | "route";
 
 export function notFound(resource: Resource): Refusal {
   const words = resource.replace("_", " ");

@@ -82,6 +82,7 @@ export function relayDestinationJob(
     const now = deps.now();
     const dueAt = isCutOff ? now : nextAttemptAt(item, createdAt, now);
     let isWaitedFor = false;
+    let isUnsure = false;
     const settled = [...outcomes].flatMap(([{ position }, outcome]) => {
       if (outcome.kind === "sent") {
         const providerMessageId = outcome.providerMessageId ?? null;
@@ -89,11 +90,12 @@ export function relayDestinationJob(
       }
       if (outcome.kind === "retry" && dueAt !== undefined) {
         isWaitedFor = true;
+        isUnsure ||= outcome.maybeAccepted;
         return [];
       }
       return { position, status: "failed" as const, providerMessageId: null, failure: failureFor(outcome) };
     });
-    return { ...nothingToDo(deps, item), outcomes: settled, dueAt: isWaitedFor ? (dueAt ?? null) : null };
+    return { ...nothingToDo(deps, item), outcomes: settled, dueAt: isWaitedFor ? (dueAt ?? null) : null, isUnsure };
   }
 
   const nextAttemptAt = ({ attempt }: DestinationItem, createdAt: Date, now: Date) =>
@@ -133,7 +135,7 @@ export function relayDestinationJob(
       const settlement = nothingToDo(deps, item);
       if (message === undefined) return settlement;
       const failure = { code: null, enhancedCode: null, message: "Cannot relay: an internal error" };
-      const outcome: RelayOutcome = { kind: "retry", failure, maybeAccepted: false };
+      const outcome: RelayOutcome = { kind: "retry", failure, maybeAccepted: true };
       const outcomes = new Map(waitingOf(item, message).map((recipient) => [recipient, outcome]));
       return settlementOf(item, message, outcomes, false);
     },
@@ -200,5 +202,16 @@ function nothingToDo({ now, newId }: RelayEmailDeps, item: DestinationItem): Con
   const at = now();
   const { messageId } = destinationOfSubject(subjectId);
   const events = { sentEventId: newId("evt", at), failedEventId: newId("evt", at) };
-  return { subjectId, messageId, accountId, inboxId, attempt, at, ...events, dueAt: null, outcomes: [] };
+  return {
+    subjectId,
+    messageId,
+    accountId,
+    inboxId,
+    attempt,
+    at,
+    ...events,
+    dueAt: null,
+    outcomes: [],
+    isUnsure: false,
+  };
 }

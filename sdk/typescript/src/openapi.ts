@@ -72,6 +72,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/messages/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel message
+         * @description Takes a mail back that waits in the outbox: it is `failed` with the reason `canceled`, and `message.failed` tells it. Recipients to whom it was sent stay so. While an attempt is in hand nothing is changed and it is refused: who is told `canceled` is never surprised later, but where `mayHaveBeenSent` says so.
+         */
+        post: operations["cancelMessage"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/inboxes/{id}/messages": {
         parameters: {
             query?: never;
@@ -570,6 +590,66 @@ export interface paths {
          * @description Delivers the event again, soon: with the same `event_id` and the next `attempt`, to the default webhook endpoint unless another is named. An account may ask for it 60 times in 60 seconds.
          */
         post: operations["redeliverEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/outbox": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List outbox items
+         * @description What is still to be sent and delivered for the account, the oldest first.
+         */
+        get: operations["listOutboxItems"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/outbox/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Cancel outbox item
+         * @description Of mail what `POST /v1/messages/{id}/cancel` does: all of the mail, whichever of its destinations this is. An event is not delivered to this endpoint; what was tried stays in the log, and it can be redelivered.
+         */
+        delete: operations["cancelOutboxItem"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/outbox/{id}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Retry outbox item
+         * @description Puts it in line now. Its schedule goes on from there, and when it would be given up stays as it was. What is in line already stays in its place.
+         */
+        post: operations["retryOutboxItem"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1762,6 +1842,11 @@ export interface components {
              */
             failure: components["schemas"]["Failure"] | null;
             /**
+             * @description Of a canceled message: an attempt before that ended without an answer, so that it may have been sent
+             * @constant
+             */
+            mayHaveBeenSent?: true;
+            /**
              * Format: date-time
              * @description When it was taken in or accepted for sending
              * @example 2026-03-21T10:05:00.000Z
@@ -1979,6 +2064,11 @@ export interface components {
              * @example null
              */
             failure: components["schemas"]["Failure"] | null;
+            /**
+             * @description Of a canceled message: an attempt before that ended without an answer, so that it may have been sent
+             * @constant
+             */
+            mayHaveBeenSent?: true;
             /**
              * Format: date-time
              * @description When it was taken in or accepted for sending
@@ -2548,6 +2638,68 @@ export interface components {
              *     ]
              */
             include?: ("html" | "extracted" | "automated")[];
+        };
+        /** @description Something that is still to be done for the account */
+        OutboxItem: {
+            /**
+             * @description Of mail that of the message, with `.1`, `.2`, … for its further destinations; of an event its own, with the endpoint's behind a dot where that is not the default one
+             * @example msg_01km7xshd0efrsmm0nxk81y60b
+             */
+            id: string;
+            /**
+             * @description `relay`: mail on its way out; `webhook`: an event for an endpoint
+             * @enum {string}
+             */
+            kind: "relay" | "webhook";
+            /**
+             * @description `ready`: in line; `running`: an attempt is in hand; `waiting`: an attempt has failed, and the next is not due
+             * @example waiting
+             * @enum {string}
+             */
+            state: "ready" | "running" | "waiting";
+            /** @description Of mail: the message */
+            messageId: string | null;
+            /**
+             * @description Of a webhook: the event
+             * @example null
+             */
+            eventId: string | null;
+            /** @description Its inbox; null where it belongs to none */
+            inboxId: string | null;
+            /** @description Of mail the recipients of this destination who wait for it; of a webhook its address */
+            to: string[];
+            /**
+             * @description How many attempts there were
+             * @example 1
+             */
+            attempt: number;
+            /**
+             * Format: date-time
+             * @description Since when it is in the outbox
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description Of what waits when its next attempt is due. Else a time that has come, or until when an attempt that nobody hears of any more holds it
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            dueAt: string;
+            /**
+             * @description Of a webhook why the last attempt failed; null of mail
+             * @example null
+             */
+            lastError: string | null;
+        };
+        /** @description A page of the outbox */
+        OutboxPage: {
+            /** @description What is to be done, the oldest first */
+            data: components["schemas"]["OutboxItem"][];
+            /**
+             * @description `cursor` of the next page; null at the end
+             * @example null
+             */
+            nextCursor: string | null;
         };
         /**
          * @description Why a request was refused, as problem details (RFC 9457)
@@ -4147,6 +4299,195 @@ export interface operations {
             };
         };
     };
+    cancelMessage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the message
+                 * @example msg_01km7xnw70ejr8hy7ppemk391e
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description An email, as it came in or goes out */
+            200: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "msg_01km7xnw70ejr8hy7ppemk391e",
+                     *       "threadId": "thr_01km7xnw70ejr8hy7ppemk390m",
+                     *       "inboxId": "inb_01km57j4m0eh7awf6pjemv292z",
+                     *       "direction": "inbound",
+                     *       "status": "received",
+                     *       "fromAddr": "jane@example.com",
+                     *       "fromName": "Jane Doe",
+                     *       "toAddr": "ada@inbox.localhost",
+                     *       "cc": [
+                     *         "joe@example.com"
+                     *       ],
+                     *       "replyTo": null,
+                     *       "subject": "Your order",
+                     *       "bodyText": "Where is it?",
+                     *       "bodyHtml": "<p>Where is it?</p>",
+                     *       "attachments": [
+                     *         {
+                     *           "filename": "invoice.pdf",
+                     *           "contentType": "application/pdf",
+                     *           "sizeBytes": 48213,
+                     *           "url": "http://127.0.0.1:3000/v1/attachments/msg_01km7xnw70ejr8hy7ppemk391e/invoice.pdf?expires=1774088400&signature=9f2c01a4e7b8d3605d1c7e2f4b6a8093c5d7e9f1a3b5c7d9e0f2a4b6c8d0e1f3",
+                     *           "id": "att_01km7xnw70ejr8hy7ppemk3951",
+                     *           "contentId": null,
+                     *           "inline": false,
+                     *           "expiresAt": "2026-03-21T10:20:00.000Z"
+                     *         }
+                     *       ],
+                     *       "rfcMessageId": "<CAF1@mail.example.com>",
+                     *       "providerMessageId": null,
+                     *       "failure": null,
+                     *       "mayHaveBeenSent": true,
+                     *       "createdAt": "2026-03-21T10:05:00.000Z",
+                     *       "envelopeFrom": "jane@example.com",
+                     *       "truncated": false,
+                     *       "automated": {
+                     *         "kind": "notification",
+                     *         "reasons": [
+                     *           "auto-submitted"
+                     *         ]
+                     *       },
+                     *       "to": [
+                     *         "ada@inbox.localhost"
+                     *       ],
+                     *       "bcc": [],
+                     *       "recipients": [],
+                     *       "metadata": {},
+                     *       "tag": null,
+                     *       "forwardOf": null,
+                     *       "state": null,
+                     *       "codes": [
+                     *         {
+                     *           "code": "482913",
+                     *           "text": "482 913",
+                     *           "domain": null,
+                     *           "source": "text"
+                     *         }
+                     *       ],
+                     *       "links": [
+                     *         {
+                     *           "url": "https://example.com/verify?token=4f1c",
+                     *           "text": "Verify your address",
+                     *           "kind": "verify",
+                     *           "misleading": false
+                     *         }
+                     *       ],
+                     *       "extractedText": "Where is it?",
+                     *       "extractedHtml": "<p>Where is it?</p>"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Message"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or not known */
+            400: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: there is no such thing in this account */
+            404: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `send_in_progress`: an attempt is in hand; `not_cancelable`: all of it is sent, or has failed */
+            409: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds until another try makes sense */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds until another try makes sense */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     listMessages: {
         parameters: {
             query?: {
@@ -4231,6 +4572,7 @@ export interface operations {
                      *           "rfcMessageId": "<CAF1@mail.example.com>",
                      *           "providerMessageId": null,
                      *           "failure": null,
+                     *           "mayHaveBeenSent": true,
                      *           "createdAt": "2026-03-21T10:05:00.000Z",
                      *           "envelopeFrom": "jane@example.com",
                      *           "truncated": false,
@@ -4429,6 +4771,7 @@ export interface operations {
                      *         "rfcMessageId": "<CAF1@mail.example.com>",
                      *         "providerMessageId": null,
                      *         "failure": null,
+                     *         "mayHaveBeenSent": true,
                      *         "createdAt": "2026-03-21T10:05:00.000Z",
                      *         "envelopeFrom": "jane@example.com",
                      *         "truncated": false,
@@ -4619,6 +4962,7 @@ export interface operations {
                      *       "rfcMessageId": "<CAF1@mail.example.com>",
                      *       "providerMessageId": null,
                      *       "failure": null,
+                     *       "mayHaveBeenSent": true,
                      *       "createdAt": "2026-03-21T10:05:00.000Z",
                      *       "envelopeFrom": "jane@example.com",
                      *       "truncated": false,
@@ -5301,6 +5645,7 @@ export interface operations {
                      *           "rfcMessageId": "<CAF1@mail.example.com>",
                      *           "providerMessageId": null,
                      *           "failure": null,
+                     *           "mayHaveBeenSent": true,
                      *           "createdAt": "2026-03-21T10:05:00.000Z",
                      *           "envelopeFrom": "jane@example.com",
                      *           "truncated": false,
@@ -8230,6 +8575,388 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description Whole seconds until another try makes sense */
                     "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds until another try makes sense */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listOutboxItems: {
+        parameters: {
+            query?: {
+                /** @description Only mail, or only events for webhooks */
+                kind?: "relay" | "webhook";
+                /** @description Only what is in this state */
+                state?: "ready" | "running" | "waiting";
+                /** @description Only what belongs to this inbox. Also taken as `inboxId` */
+                inbox_id?: string;
+                /** @description How many to return */
+                limit?: number;
+                /** @description `nextCursor` of the page before: goes on behind it, whatever has arrived meanwhile */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of the outbox */
+            200: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "msg_01km7xshd0efrsmm0nxk81y60b",
+                     *           "kind": "relay",
+                     *           "state": "waiting",
+                     *           "messageId": "msg_01km7xshd0efrsmm0nxk81y60b",
+                     *           "eventId": null,
+                     *           "inboxId": "inb_01km57j4m0eh7awf6pjemv292z",
+                     *           "to": [
+                     *             "jane@example.com"
+                     *           ],
+                     *           "attempt": 1,
+                     *           "createdAt": "2026-03-21T10:05:00.000Z",
+                     *           "dueAt": "2026-03-21T10:05:00.000Z",
+                     *           "lastError": null
+                     *         }
+                     *       ],
+                     *       "nextCursor": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["OutboxPage"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or not known */
+            400: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: there is no such thing in this account */
+            404: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds until another try makes sense */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancelOutboxItem: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id in the outbox
+                 * @example msg_01km7xshd0efrsmm0nxk81y60b
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Canceled */
+            204: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `invalid_query`: query parameters are wrong or not known */
+            400: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: there is no such thing in this account */
+            404: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `send_in_progress`: an attempt is in hand; `not_cancelable`: all of it is sent, or has failed */
+            409: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds until another try makes sense */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds until another try makes sense */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    retryOutboxItem: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id in the outbox
+                 * @example msg_01km7xshd0efrsmm0nxk81y60b
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Something that is still to be done for the account */
+            202: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "msg_01km7xshd0efrsmm0nxk81y60b",
+                     *       "kind": "relay",
+                     *       "state": "waiting",
+                     *       "messageId": "msg_01km7xshd0efrsmm0nxk81y60b",
+                     *       "eventId": null,
+                     *       "inboxId": "inb_01km57j4m0eh7awf6pjemv292z",
+                     *       "to": [
+                     *         "jane@example.com"
+                     *       ],
+                     *       "attempt": 1,
+                     *       "createdAt": "2026-03-21T10:05:00.000Z",
+                     *       "dueAt": "2026-03-21T10:05:00.000Z",
+                     *       "lastError": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["OutboxItem"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or not known */
+            400: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: there is no such thing in this account */
+            404: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `send_in_progress`: an attempt is in hand */
+            409: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds until another try makes sense */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {

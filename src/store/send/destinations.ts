@@ -49,6 +49,8 @@ export interface DestinationSettlement {
   dueAt: Date | null;
   /** Of those for whom it is decided. */
   outcomes: readonly SettledRecipient[];
+  /** The content had gone out and no answer came: the mail may have been sent by this attempt. */
+  isUnsure: boolean;
 }
 
 export interface SettledRecipient {
@@ -84,7 +86,7 @@ export async function settleDestinations(
     tx,
     sql`with settled as materialized (
           select * from json_to_recordset(${JSON.stringify(settlements)}::json) as settled ("subjectId" text, "messageId" text,
-            attempt int, at timestamptz, "sentEventId" text, "failedEventId" text, "dueAt" timestamptz, outcomes json)
+            attempt int, at timestamptz, "sentEventId" text, "failedEventId" text, "dueAt" timestamptz, outcomes json, "isUnsure" boolean)
         ),
         done as (
           delete from outbox o using settled
@@ -92,7 +94,7 @@ export async function settleDestinations(
           returning o.subject_id, o.account_id
         ),
         put_off as (
-          update outbox o set state = 'waiting', due_at = "dueAt" from settled
+          update outbox o set state = 'waiting', due_at = "dueAt", unsure = unsure or "isUnsure" from settled
           where o.subject_id = settled."subjectId" and o.attempt = settled.attempt and o.state = 'running' and "dueAt" is not null
           returning o.subject_id, o.account_id
         ),
