@@ -11,7 +11,7 @@ import { seedFirstAccount } from "../src/flows/account/manage-accounts.ts";
 import { localNews } from "../src/flows/news.ts";
 import { emailSender } from "../src/flows/send/send-email.ts";
 import { inboxes } from "../src/http/routes/inboxes.ts";
-import { send } from "../src/http/routes/send.ts";
+import { send } from "../src/http/sending/send.ts";
 import { httpApp } from "../src/http/shell/app.ts";
 import { serveHttp } from "../src/http/shell/server.ts";
 import { realWorld } from "../src/service/time-and-chance.ts";

@@ -1,7 +1,7 @@
 import { transaction } from "../database/db.ts";
 import { nextRelayAttemptAt } from "../domain/backoff.ts";
 import { failureFor, type RelayOutcome } from "../domain/outcome.ts";
-import { destinationOfSubject, domainOf } from "../domain/send/destinations.ts";
+import { destinationOfSubject, domainOf } from "../domain/send/recipients/destinations.ts";
 import { outgoingMail } from "../flows/send/outgoing-mail.ts";
 import { listOutgoingAttachments, type MailedAttachment } from "../store/mail/attachments.ts";
 import type { ClaimedItem } from "../store/outbox/claims.ts";

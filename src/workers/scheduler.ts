@@ -1,5 +1,5 @@
 import type { DisabledReason } from "../domain/events/endpoint.ts";
-import { subjectOfDestination } from "../domain/send/destinations.ts";
+import { subjectOfDestination } from "../domain/send/recipients/destinations.ts";
 import type { DeliverySettlement } from "../store/outbox/delivery-settlements.ts";
 import type { OutboxKind } from "../store/outbox/items.ts";
 import { type Kind, kinds } from "../store/outbox/kinds.ts";

@@ -1,5 +1,5 @@
 import type { StoredFailure } from "../outcome.ts";
-import type { RecipientOutcome } from "../send/recipient-outcome.ts";
+import type { RecipientOutcome } from "../send/recipients/recipient-outcome.ts";
 
 /** What an event keeps of what it tells, because the rows that it speaks of change or go: for each type its own. */
 export type EventData = MessageOutcome | ToldInbox | DisabledWebhook;

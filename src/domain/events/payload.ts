@@ -1,6 +1,6 @@
 import type { Automated } from "../automated.ts";
 import { reasonOf, type StoredFailure } from "../outcome.ts";
-import type { RecipientOutcome } from "../send/recipient-outcome.ts";
+import type { RecipientOutcome } from "../send/recipients/recipient-outcome.ts";
 import type { DisabledWebhook, EventData, MessageOutcome, ToldInbox } from "./event-data.ts";
 import type { EventType } from "./event-types.ts";
 

@@ -4,7 +4,7 @@ import type { KeyUse } from "../idempotency.ts";
 import type { CustomHeader } from "../message.ts";
 import type { NewItem } from "../outbox-item.ts";
 import type { FiledFiles } from "./files-of-send.ts";
-import type { NewRecipient } from "./recipient-outcome.ts";
+import type { NewRecipient } from "./recipients/recipient-outcome.ts";
 import type { Sender } from "./send-facts.ts";
 
 /** What tells one message that waits to be sent from another; its other columns are the same for all. */

@@ -7,11 +7,11 @@ import { previewOf } from "../preview.ts";
 import { outboundMessage, rowsOfMessage } from "./accepted-rows.ts";
 import type { AcceptedSend, AcceptedSends, ColdSends } from "./accepted-sends.ts";
 import { refuseLost } from "./attachments.ts";
-import type { WaysOut } from "./destinations.ts";
 import { type HtmlBodies, mailContent } from "./forward-content.ts";
 import { refuseLoop } from "./loop.ts";
 import { type MeasureMail, refuseTooLarge } from "./mail-limit.ts";
-import { recipientsOfSend } from "./recipients-of-send.ts";
+import type { WaysOut } from "./recipients/destinations.ts";
+import { recipientsOfSend } from "./recipients/recipients-of-send.ts";
 import type { Send, SendRequest, SendResult, SentMessage } from "./send.ts";
 import { type Sender, type SendFacts, usageOf } from "./send-facts.ts";
 import {

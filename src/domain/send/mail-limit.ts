@@ -1,6 +1,6 @@
 import { Refusal } from "../errors.ts";
 import type { SentAttachment } from "./files-of-send.ts";
-import type { Recipient } from "./recipients.ts";
+import type { Recipient } from "./recipients/entries.ts";
 import type { Content } from "./reply-content.ts";
 import type { Send } from "./send.ts";
 

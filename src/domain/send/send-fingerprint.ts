@@ -1,7 +1,7 @@
 import type { AutoSubmitted } from "../automated.ts";
 import type { CustomHeader } from "../message.ts";
 import type { BodyFormat } from "./body-format.ts";
-import type { Recipient } from "./recipients.ts";
+import type { Recipient } from "./recipients/entries.ts";
 
 /** What a caller asked to be sent, as far as it tells one request from another. */
 export interface AskedMail {

@@ -1,7 +1,7 @@
 import type { Refusal } from "../errors.ts";
 import type { Plan, SendUsage } from "../limits.ts";
 import type { FilesOfSend, Forward } from "./files-of-send.ts";
-import type { RecipientOutcome } from "./recipient-outcome.ts";
+import type { RecipientOutcome } from "./recipients/recipient-outcome.ts";
 import type { AskedMail } from "./send-fingerprint.ts";
 
 /** What is asked for, checked, with addresses in the form that goes on the wire. */

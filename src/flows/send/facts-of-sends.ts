@@ -1,7 +1,7 @@
 import type { Db } from "../../database/db.ts";
 import { utcDay } from "../../domain/limits.ts";
 import { sourcesNamed } from "../../domain/send/attachments.ts";
-import { recipientsOfSend } from "../../domain/send/recipients-of-send.ts";
+import { recipientsOfSend } from "../../domain/send/recipients/recipients-of-send.ts";
 import type { Send, SendRequest } from "../../domain/send/send.ts";
 import {
   type AddressedMessage,

@@ -1,5 +1,5 @@
 import type { CustomHeader, Mailbox, OutgoingMail } from "../../domain/message.ts";
-import type { RecipientOutcome } from "../../domain/send/recipient-outcome.ts";
+import type { RecipientOutcome } from "../../domain/send/recipients/recipient-outcome.ts";
 import type { MailedAttachment } from "../../store/mail/attachments.ts";
 import type { RelayedMessage } from "../../store/send/relaying.ts";
 

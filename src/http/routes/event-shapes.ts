@@ -1,7 +1,7 @@
 import { Kind, type Static, type TObject, type TProperties, type TSchema, Type, TypeRegistry } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { failureReasons } from "../../domain/outcome.ts";
-import { recipientTypes } from "../../domain/send/recipients.ts";
+import { recipientTypes } from "../../domain/send/recipients/entries.ts";
 import { examples } from "../document/examples.ts";
 import { named, placeOf } from "../document/schema.ts";
 import type { EventKind } from "../document/webhooks.ts";

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { automatedKinds } from "../../domain/automated.ts";
-import type { RecipientOutcome } from "../../domain/send/recipient-outcome.ts";
+import type { RecipientOutcome } from "../../domain/send/recipients/recipient-outcome.ts";
 import { linkKinds } from "../../extract/links/link-kind.ts";
 import { type AttachmentLinks, type LinkedAttachment, linkedAttachments } from "../../flows/read/attachment-links.ts";
 import { type ExtractingDeps, extracted } from "../../flows/read/extracted.ts";
@@ -8,8 +8,8 @@ import { tagOf } from "../../standards/address.ts";
 import type { ShownMessage } from "../../store/mail/message-pages.ts";
 import { examples } from "../document/examples.ts";
 import { named } from "../document/schema.ts";
+import { Failure, Recipient, toFailure, toRecipient } from "../sending/recipient-shape.ts";
 import { instant, nullable, oneOf } from "../shell/models.ts";
-import { Failure, Recipient, toFailure, toRecipient } from "./recipient-shape.ts";
 
 export const Attachment = named(
   "Attachment",

@@ -1,6 +1,6 @@
 import { type SQL, sql } from "drizzle-orm";
 import { type Db, query, shownInstant, statement } from "../../database/db.ts";
-import type { RecipientOutcome } from "../../domain/send/recipient-outcome.ts";
+import type { RecipientOutcome } from "../../domain/send/recipients/recipient-outcome.ts";
 import { type Selected, selected } from "../columns.ts";
 import { inboxes, messages } from "../schema.ts";
 import { hasRecipients, recipientsOf } from "../send/recipients.ts";

@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { type Db, query } from "../../database/db.ts";
 import type { StoredFailure } from "../../domain/outcome.ts";
-import type { RecipientOutcome } from "../../domain/send/recipient-outcome.ts";
+import type { RecipientOutcome } from "../../domain/send/recipients/recipient-outcome.ts";
 import { asJson, type Selected, selected } from "../columns.ts";
 import { promisedKinds, tellEvents } from "../events/fan-out.ts";
 import type { OutboxKind } from "../outbox/items.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { fingerprintOf } from "../../../src/domain/idempotency.ts";
 import { readCustomHeaders } from "../../../src/domain/send/custom-headers.ts";
-import { isDisplayName } from "../../../src/domain/send/display-name.ts";
-import { type AskedRecipients, readRecipients } from "../../../src/domain/send/recipients.ts";
+import { isDisplayName } from "../../../src/domain/send/recipients/display-name.ts";
+import { type AskedRecipients, readRecipients } from "../../../src/domain/send/recipients/entries.ts";
 import { type AskedMail, fingerprintBody } from "../../../src/domain/send/send-fingerprint.ts";
 
 const rules = { mailDomain: "inbox.localhost", max: 3 };

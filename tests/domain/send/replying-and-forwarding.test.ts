@@ -15,7 +15,11 @@ import {
   nameOfForwardedMail,
   withForwardedText,
 } from "../../../src/domain/send/forward.ts";
-import { type AnsweredMessage, type Replying, replyRecipients } from "../../../src/domain/send/reply-recipients.ts";
+import {
+  type AnsweredMessage,
+  type Replying,
+  replyRecipients,
+} from "../../../src/domain/send/recipients/reply-recipients.ts";
 import { withForwardedHtml } from "../../../src/mail/html/forward-html.ts";
 import { sevenBitCheck } from "../../../src/mail/write/seven-bit.ts";
 

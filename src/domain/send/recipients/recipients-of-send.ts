@@ -1,8 +1,8 @@
-import type { Recipient } from "./recipients.ts";
-import type { Replied } from "./reply-content.ts";
+import type { Replied } from "../reply-content.ts";
+import type { SendRequest } from "../send.ts";
+import { isAddressedByReply } from "../send-facts.ts";
+import type { Recipient } from "./entries.ts";
 import { replyRecipients } from "./reply-recipients.ts";
-import type { SendRequest } from "./send.ts";
-import { isAddressedByReply } from "./send-facts.ts";
 
 export interface Answering {
   mailDomain: string;

@@ -1,5 +1,5 @@
-import { withoutInvisible } from "../../standards/invisible.ts";
-import { codePointLength } from "../../standards/text.ts";
+import { withoutInvisible } from "../../../standards/invisible.ts";
+import { codePointLength } from "../../../standards/text.ts";
 
 /**
  * A name that may stand beside an address in our mail: of the sender, or of a recipient. One that looks like an address is the

@@ -1,35 +1,30 @@
 import { Type } from "@sinclair/typebox";
-import { notFound, Refusal } from "../../domain/errors.ts";
+import { notFound, type Refusal } from "../../domain/errors.ts";
 import { missingIdempotencyKey } from "../../domain/idempotency.ts";
 import { type Plan, rateLimitFields, type SendUsage } from "../../domain/limits.ts";
-import type { AskedAttachment } from "../../domain/send/attachment-words.ts";
-import type { SendRequest, SendResult, SentMessage } from "../../domain/send/send.ts";
-import { resolveFiles } from "../../flows/send/resolve-files.ts";
+import type { SendResult, SentMessage } from "../../domain/send/send.ts";
 import { sendUsage } from "../../flows/send/send-usage.ts";
-import { type FormFiles, formFiles } from "../../flows/send/take-form-file.ts";
-import type { UploadDeps } from "../../flows/send/write-files.ts";
 import { listSentMessages } from "../../store/send/send-facts.ts";
 import { examples } from "../document/examples.ts";
 import { named } from "../document/schema.ts";
-import { readSendForm, sendFormBody } from "../sending/send-form.ts";
+import { inboxOwners } from "../routes/inbox-owners.ts";
+import { inboxPath } from "../routes/inboxes.ts";
 import { api } from "../shell/app.ts";
 import type { Refused } from "../shell/described-operation.ts";
 import { idempotencyKeyOf } from "../shell/idempotency-key.ts";
 import { oneOf } from "../shell/models.ts";
 import { operation } from "../shell/operation.ts";
-import { declaredBytes, streamedBody } from "../shell/streamed-body.ts";
-import { inboxOwners } from "./inbox-owners.ts";
-import { inboxPath } from "./inboxes.ts";
 import { faultsOfEmail, newEmail, requestedMail } from "./new-email.ts";
 import { Recipient, toRecipient } from "./recipient-shape.ts";
+import { sendFormBody } from "./send-form.ts";
+import { type FormDeps, takenForms } from "./taken-forms.ts";
 
 type Answering = Refused["set"];
 
 /** `destinations`: how many rows of the outbox its recipients have; undefined of a plain mail. */
 export type Settled = (messageId: string, timeoutMs: number, destinations?: number) => Promise<void>;
 
-export interface SendDeps extends UploadDeps {
-  sendEmail: (request: SendRequest) => Promise<SendResult>;
+export interface SendDeps extends FormDeps {
   /** Resolves when the first attempt at each destination of a message has settled, or at the time-out. */
   settled: Settled;
   sendWaitMs: number;
@@ -91,51 +86,7 @@ export function send(deps: SendDeps) {
     return usage === undefined ? notFound("inbox") : refusal;
   }
 
-  /** The files of requests that came as forms, until they are sent or refused. */
-  const formsTaken = new WeakMap<Request, FormFiles>();
-
-  async function takeForm(
-    { account, request }: Refused & { request: Request },
-    judge: (value: unknown) => unknown,
-  ): Promise<unknown> {
-    const { sendMaxBytes } = deps.uploads;
-    const files = formFiles(deps, account.id, Math.min(declaredBytes(request) ?? sendMaxBytes, sendMaxBytes));
-    try {
-      const value = await readSendForm(
-        request.headers.get("content-type") ?? "",
-        streamedBody(request, sendMaxBytes + roomForText),
-        files,
-      );
-      const judged = judge(value);
-      formsTaken.set(request, files);
-      return judged;
-    } catch (error) {
-      await files.release();
-      throw error;
-    }
-  }
-
-  /** What came in a form is let go of whatever came of the send: its mail has a share of it, where there is one. */
-  async function sendWithFiles(
-    asked: SendRequest,
-    attachments: readonly AskedAttachment[] | undefined,
-    form: FormFiles | undefined,
-  ): Promise<SendResult> {
-    if (attachments === undefined && form === undefined && asked.forwardOf === undefined) return deps.sendEmail(asked);
-    const resolved = await resolveFiles(deps, asked, attachments ?? [], form?.attachments ?? []).catch(
-      async (error) => {
-        await form?.release();
-        if (error instanceof Refusal) return { refusal: error };
-        throw error;
-      },
-    );
-    if ("refusal" in resolved) return { kind: "refused", refusal: resolved.refusal, usage: undefined };
-    try {
-      return await deps.sendEmail(resolved.request);
-    } finally {
-      await Promise.all([form?.release(), resolved.release()]);
-    }
-  }
+  const forms = takenForms(deps);
 
   return api("/v1/inboxes/:id/send", "Sending")
     .derive(async ({ account, params }) => ({
@@ -147,7 +98,7 @@ export function send(deps: SendDeps) {
         const idempotencyKey = idempotencyKeyOf(request);
         if (idempotencyKey === undefined) throw missingIdempotencyKey();
         const asked = { account, inboxId: params.id, idempotencyKey, ...requestedMail(body, rules) };
-        const result = await sendWithFiles(asked, body.attachments, formsTaken.get(request));
+        const result = await forms.send(asked, body.attachments, request);
         if (result.kind === "refused") throw await refused({ account, params, set }, result.refusal, result.usage);
         tellLimits(set, account.plan, result.usage);
         if (result.kind === "replayed") {
@@ -171,7 +122,7 @@ export function send(deps: SendDeps) {
         },
         body: newEmail(deps.mailDomain),
         otherBodies: { "multipart/form-data": sendFormBody },
-        readForm: takeForm,
+        readForm: forms.take,
         alsoWrong: (fields) => faultsOfEmail(fields, rules),
         whenRefused: refused,
         answers: { 200: Sent },
@@ -197,9 +148,6 @@ export function send(deps: SendDeps) {
       }),
     );
 }
-
-/** What a form has beside its files. */
-const roomForText = 4_000_000;
 
 const limitHeaders = { RateLimit: "What is left of each limit", "RateLimit-Policy": "The limits of the inbox" };
 

@@ -1,5 +1,5 @@
-import { splitAddress } from "../../standards/address.ts";
-import type { Recipient } from "./recipients.ts";
+import { splitAddress } from "../../../standards/address.ts";
+import type { Recipient } from "./entries.ts";
 
 /** How mail leaves, as far as it says which recipients share a fate. */
 export interface WaysOut {

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { failureReasons, reasonOf, type StoredFailure } from "../../domain/outcome.ts";
-import type { RecipientOutcome } from "../../domain/send/recipient-outcome.ts";
-import { recipientTypes } from "../../domain/send/recipients.ts";
+import { recipientTypes } from "../../domain/send/recipients/entries.ts";
+import type { RecipientOutcome } from "../../domain/send/recipients/recipient-outcome.ts";
 import { examples } from "../document/examples.ts";
 import { named } from "../document/schema.ts";
 import { nullable, oneOf } from "../shell/models.ts";

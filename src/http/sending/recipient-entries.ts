@@ -1,5 +1,5 @@
 import { Kind, type TSchema, Type, TypeRegistry } from "@sinclair/typebox";
-import type { AskedEntry } from "../../domain/send/recipients.ts";
+import type { AskedEntry } from "../../domain/send/recipients/entries.ts";
 
 export type Entries = string | AskedEntry[];
 

@@ -1,5 +1,5 @@
-import { parseSendAddress } from "../../standards/address.ts";
-import type { Fault } from "../errors.ts";
+import { parseSendAddress } from "../../../standards/address.ts";
+import type { Fault } from "../../errors.ts";
 import { displayNameRule, isDisplayName } from "./display-name.ts";
 
 export const recipientTypes = ["to", "cc", "bcc"] as const;

@@ -1,6 +1,6 @@
-import { parseSendAddress, splitAddress } from "../../standards/address.ts";
-import { Refusal } from "../errors.ts";
-import { differentRecipients, type Recipient, type RecipientType, tooManyRecipients } from "./recipients.ts";
+import { parseSendAddress, splitAddress } from "../../../standards/address.ts";
+import { Refusal } from "../../errors.ts";
+import { differentRecipients, type Recipient, type RecipientType, tooManyRecipients } from "./entries.ts";
 
 /** The message that is answered, as far as it says to whom an answer goes. Addresses are as its sender wrote them. */
 export interface AnsweredMessage {

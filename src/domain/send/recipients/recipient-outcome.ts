@@ -1,5 +1,5 @@
-import type { StoredFailure } from "../outcome.ts";
-import type { RecipientType } from "./recipients.ts";
+import type { StoredFailure } from "../../outcome.ts";
+import type { RecipientType } from "./entries.ts";
 
 /** What has become of one recipient's copy. */
 export interface RecipientOutcome {

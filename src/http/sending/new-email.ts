@@ -1,0 +1,234 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { autoSubmittedValues } from "../../domain/automated.ts";
+import type { Fault } from "../../domain/errors.ts";
+import { bodyFormats } from "../../domain/send/body-format.ts";
+import { faultsOfCombination } from "../../domain/send/combinations.ts";
+import { readCustomHeaders } from "../../domain/send/custom-headers.ts";
+import { faultsOfMetadata } from "../../domain/send/metadata.ts";
+import { displayNameRule, isDisplayName } from "../../domain/send/recipients/display-name.ts";
+import { type RecipientRules, readRecipients } from "../../domain/send/recipients/entries.ts";
+import type { SendRequest } from "../../domain/send/send.ts";
+import { parseSendAddress } from "../../standards/address.ts";
+import { examples } from "../document/examples.ts";
+import { named } from "../document/schema.ts";
+import { alsoNamed } from "../judging/also-named.ts";
+import { emailAddress } from "../routes/email-address.ts";
+import { nullable, oneOf, text } from "../shell/models.ts";
+import { faultsOfAttachments, fileFields } from "./attachment-fields.ts";
+import { isEntries, isTexts, recipientEntries, texts } from "./recipient-entries.ts";
+
+export const newEmail = (mailDomain: string) =>
+  named(
+    "NewEmail",
+    Type.Object(
+      {
+        ...coreFields(mailDomain),
+        ...furtherFields(mailDomain),
+        ...fileFields,
+      },
+      {
+        description: "An email to send: a new one, or with `threadId` a reply",
+        examples: [
+          { to: examples.sender, subject: examples.subject, body: examples.answer },
+          { to: examples.sender, threadId: examples.threadId, body: examples.answer },
+        ],
+      },
+    ),
+  );
+
+/** What an email had from the first version on, in that order. */
+function coreFields(mailDomain: string) {
+  return {
+    to: Type.Optional(
+      recipientEntries({
+        description:
+          "One bare address of at most 254 octets, or several, each alone or with a name: `{address, name}`. Left out in a reply, that goes to whom the answered message is from",
+        examples: [examples.sender],
+        atLeast: 1,
+      }),
+    ),
+    subject: Type.Optional(
+      text({
+        min: 1,
+        max: 998,
+        pattern: "^[^\\r\\n]*$",
+        error: "must be 1 to 998 characters without line breaks",
+        description: "Required without `threadId`; with it, `Re: ` and the thread's subject unless given",
+        examples: [examples.subject],
+      }),
+    ),
+    body: Type.Optional(
+      text({
+        min: 1,
+        max: 100_000,
+        description:
+          "Required unless something is forwarded. Plain text or HTML: which of them is detected, unless `bodyFormat` says it",
+        examples: [examples.answer],
+      }),
+    ),
+    bodyHtml: Type.Optional(
+      text({
+        min: 1,
+        max: 500_000,
+        description: "Only when the two versions must differ; `body` is then plain text",
+        examples: [`<p>${examples.answer}</p>`],
+      }),
+    ),
+    threadId: alsoNamed(
+      "thread_id",
+      Type.Optional(text({ description: "Thread of this inbox to reply in", examples: [examples.threadId] })),
+    ),
+    includeQuote: Type.Optional(
+      Type.Boolean({
+        default: true,
+        description: "With `threadId`: append a quoted copy of the message that is answered",
+      }),
+    ),
+    replyTo: Type.Optional(
+      emailAddress(mailDomain, {
+        description: "Where answers go. On the free plan one of your own inboxes",
+        examples: [examples.address],
+      }),
+    ),
+    readUpToMessageId: Type.Optional(
+      text({
+        description:
+          "With `threadId`: the last message that you have seen. It is answered and quoted, else the last of the thread; newer inbound mail keeps the thread unread",
+        examples: [examples.messageId],
+      }),
+    ),
+    autoSubmitted: Type.Optional(
+      oneOf(autoSubmittedValues, {
+        description:
+          "Says in the mail that a program wrote it (`Auto-Submitted`, RFC 3834), of its own accord or in answer to another. Other programs then don't answer it; help desks may put it aside",
+        examples: ["auto-replied"],
+      }),
+    ),
+    ignoreLoop: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description: "With `threadId`: send also where `loop_detected` would refuse it",
+      }),
+    ),
+  };
+}
+
+/** What came to it since. */
+function furtherFields(mailDomain: string) {
+  return {
+    cc: Type.Optional(
+      recipientEntries({ description: "Who gets a copy, as all see", examples: [["joe@example.com"]], atLeast: 0 }),
+    ),
+    bcc: Type.Optional(
+      recipientEntries({
+        description: "Who gets a copy that nobody else sees",
+        examples: [["archive@example.com"]],
+        atLeast: 0,
+      }),
+    ),
+    fromName: Type.Optional(
+      nullable(text({ examples: ["Ada"] }), {
+        description: "The name beside the address of the inbox: 1 to 100 characters, none of `@<>`. Null: none",
+      }),
+    ),
+    fromAddr: Type.Optional(
+      emailAddress(mailDomain, {
+        description: "The address of the inbox, with or without a `+tag`. The address itself unless given",
+        examples: [examples.address],
+      }),
+    ),
+    headers: Type.Optional(
+      texts({
+        description:
+          "Further fields of the mail's header, at most 20: names that begin with `X-`, and `List-Unsubscribe`, `List-Unsubscribe-Post`, `List-Id`, `Auto-Submitted`, `Importance`, `Priority`, `Feedback-ID`, `Precedence`",
+        examples: [{ "X-Order": "4711" }],
+      }),
+    ),
+    metadata: Type.Optional(
+      texts({
+        description: "Your own words on the message, at most 20: in the message and its events, and never in the mail",
+        examples: [{ order: "4711" }],
+      }),
+    ),
+    bodyFormat: Type.Optional(
+      oneOf(bodyFormats, {
+        default: "auto",
+        description:
+          "What `body` is: `text` is never taken for HTML; `markdown` (CommonMark with tables and strikethrough) makes the HTML, and goes as it is as the text",
+        examples: ["markdown"],
+      }),
+    ),
+    replyToMessageId: Type.Optional(
+      text({
+        description: "The message of this inbox to answer, in its thread; in place of `threadId`",
+        examples: [examples.messageId],
+      }),
+    ),
+    replyAll: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description: "In a reply: it goes to all whom the answered message names, but not to this inbox. Without `to`",
+      }),
+    ),
+  };
+}
+
+export type NewEmail = Static<ReturnType<typeof newEmail>>;
+
+/** What is wrong between the fields of an email, and within those that the domain reads. */
+export function faultsOfEmail(fields: Readonly<Record<string, unknown>>, rules: RecipientRules): Fault[] {
+  // Those of the wrong shape the schema has told of already.
+  const asked = fields as NewEmail;
+  const faults = faultsOfCombination(asked);
+  const { to, cc, bcc } = asked;
+  if ([to, cc, bcc].every((value) => value === undefined || isEntries(value)))
+    faults.push(...readRecipients({ to, cc, bcc }, rules).faults);
+  if (isTexts(asked.headers)) faults.push(...readCustomHeaders(asked.headers, asked.autoSubmitted).faults);
+  faults.push(...faultsOfAttachments(asked.attachments));
+  if (isTexts(asked.metadata)) faults.push(...faultsOfMetadata(asked.metadata));
+  if (typeof asked.fromName === "string" && !isDisplayName(asked.fromName)) {
+    faults.push({ pointer: "#/fromName", detail: displayNameRule });
+  }
+  return faults;
+}
+
+/** What an email asks for. Its schema and `faultsOfEmail` have seen that it is right. */
+export function requestedMail(
+  body: NewEmail,
+  rules: RecipientRules,
+): Omit<SendRequest, "account" | "inboxId" | "idempotencyKey"> {
+  const { recipients } = readRecipients({ to: body.to, cc: body.cc, bcc: body.bcc }, rules);
+  const { headers } = readCustomHeaders(body.headers, body.autoSubmitted);
+  const wire = (address: string | undefined) =>
+    address === undefined ? undefined : wireAddress(address, rules.mailDomain);
+  const metadata = body.metadata ?? {};
+  return {
+    recipients,
+    replyTo: wire(body.replyTo),
+    subject: body.subject,
+    body: body.body,
+    bodyHtml: body.bodyHtml,
+    bodyFormat: body.bodyFormat,
+    threadId: body.threadId,
+    includeQuote: body.includeQuote ?? true,
+    readUpToMessageId: body.readUpToMessageId,
+    replyToMessageId: body.replyToMessageId,
+    replyAll: body.replyAll,
+    forwardOf: body.forwardOf,
+    forwardAs: body.forwardAs,
+    includeAttachments: body.includeAttachments,
+    fromName: body.fromName,
+    fromAddr: wire(body.fromAddr),
+    headers: headers.length === 0 ? undefined : headers,
+    metadata: Object.keys(metadata).length === 0 ? undefined : metadata,
+    autoSubmitted: body.autoSubmitted,
+    ignoreLoop: body.ignoreLoop === true ? true : undefined,
+  };
+}
+
+/** The form that goes on the wire: the schema has seen that it is one. */
+function wireAddress(address: string, mailDomain: string): string {
+  const parsed = parseSendAddress(address, mailDomain);
+  if (parsed === undefined) throw new Error("Cannot send: an address passed its schema and is none");
+  return parsed;
+}
