@@ -93,9 +93,12 @@ function withPlace(query: [string, string][], { operationId }: ShownOperation, k
 function withSubject(json: unknown, { operationId }: ShownOperation): unknown {
   if (operationId !== "sendEmail") return json;
   // Which addresses are the inbox's own only it knows, and of all that a reply may be `replyAll` wants a mail that came in.
-  const { readUpToMessageId, fromAddr, replyAll, bodyFormat, ...asked } = json as Record<string, unknown>;
+  // A forward is no reply, what says how it is made goes with it alone, and a file has one of three sources.
+  const { forwardOf, forwardAs, includeAttachments, attachments, ...plain } = json as Record<string, unknown>;
+  const { readUpToMessageId, fromAddr, replyAll, bodyFormat, ...asked } = plain;
   const fields: Record<string, unknown> = {
     to: "jane@example.com",
+    body: "Hello",
     ...asked,
     ...(asked.bodyHtml === undefined && { bodyFormat }),
   };
