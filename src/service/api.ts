@@ -11,6 +11,7 @@ import { readiness } from "../flows/readiness.ts";
 import { mailMeasure } from "../flows/send/measure-mail.ts";
 import { emailSender, type HtmlOfMarkdown } from "../flows/send/send-email.ts";
 import { account } from "../http/account/account.ts";
+import { consolePages } from "../http/console/pages.ts";
 import { sessionDoor } from "../http/console/session.ts";
 import { consoleSession } from "../http/console/session-routes.ts";
 import { cancel } from "../http/outbox/cancel.ts";
@@ -201,7 +202,9 @@ async function appOf(
           authenticate: keys.authenticate,
           authenticateSession: session?.authenticateSession,
         }),
-        ...(session === undefined ? [] : [consoleSession({ ...door, ...deps, session, keys, tokens: accessTokens })]),
+        ...(session === undefined
+          ? []
+          : [consoleSession({ ...door, ...deps, session, keys, tokens: accessTokens }), consolePages()]),
         ...(numbers === undefined ? [] : [metrics(numbers)]),
       ],
     },

@@ -1,0 +1,107 @@
+import { href, place } from "../address.ts";
+import { connection } from "../api.ts";
+import { Icon, type IconName, Mark } from "../parts/icon.tsx";
+import { account, mayWrite, signOut } from "../session.ts";
+import { isHelpOpen } from "./help.tsx";
+import { changeTheme, theme } from "./theme.ts";
+
+interface Entry {
+  path: string;
+  name: string;
+  icon: IconName;
+  /** Paths that belong here as well. */
+  also?: readonly string[];
+}
+
+/** What is for whoever uses mail, and what is for whoever runs it. Domains, keys, usage and the audit join the second. */
+const entries: readonly (readonly Entry[])[] = [
+  [
+    { path: "", name: "Overview", icon: "overview" },
+    { path: "inboxes", name: "Inboxes", icon: "inboxes", also: ["threads", "messages"] },
+  ],
+  [
+    { path: "outbox", name: "Outbox", icon: "outbox" },
+    { path: "events", name: "Events", icon: "events" },
+    { path: "webhooks", name: "Webhooks", icon: "webhooks" },
+    { path: "suppressions", name: "Suppressions", icon: "suppressions" },
+  ],
+];
+
+export function Navigation() {
+  const at = place.value.path.split("/")[0] ?? "";
+  const themeName = { system: "System", light: "Light", dark: "Dark" }[theme.value];
+  return (
+    <nav id="navigation" aria-label="Console">
+      <a class="brand" href={href("")}>
+        <Mark />
+        inboxd
+      </a>
+      {mayWrite() && (
+        <a class="button primary write" href={href("compose")} aria-current={at === "compose" ? "page" : undefined}>
+          <Icon name="compose" />
+          Write
+        </a>
+      )}
+      {entries.map((group) => (
+        <ul key={group[0]?.path}>
+          {group.map(({ path, name, icon, also = [] }) => (
+            <li key={path}>
+              <a href={href(path)} aria-current={at === path || also.includes(at) ? "page" : undefined}>
+                <Icon name={icon} />
+                {name}
+              </a>
+            </li>
+          ))}
+        </ul>
+      ))}
+      <div class="navigation-foot">
+        <ConnectionDot />
+        <p class="whose" title={account.value?.id}>
+          {account.value?.name ?? "account"}
+          <span>{account.value?.mailDomain}</span>
+        </p>
+        <div class="tools">
+          <button
+            type="button"
+            class="quiet"
+            onClick={changeTheme}
+            aria-label={`Theme: ${themeName}`}
+            title={`Theme: ${themeName}`}
+          >
+            <Icon name={theme.value} />
+          </button>
+          <button
+            type="button"
+            class="quiet"
+            aria-label="Shortcuts"
+            title="Shortcuts (?)"
+            onClick={() => {
+              isHelpOpen.value = true;
+            }}
+          >
+            <Icon name="help" />
+          </button>
+          <button type="button" class="quiet" onClick={() => void signOut()} aria-label="Sign out" title="Sign out">
+            <Icon name="leave" />
+          </button>
+        </div>
+      </div>
+    </nav>
+  );
+}
+
+const connectionWords = {
+  stream: ["Live", "What happens is shown as it happens"],
+  log: ["Asking", "There is no stream: the log is asked every few seconds"],
+  away: ["Away", "The service does not answer; it is tried again"],
+} as const;
+
+function ConnectionDot() {
+  const [word, about] = connectionWords[connection.value];
+  return (
+    <p class={`connection is-${connection.value}`} title={about} role="status">
+      <span class="dot" aria-hidden="true" />
+      {word}
+    </p>
+  );
+}

@@ -1,0 +1,42 @@
+import { effect, signal } from "@preact/signals";
+
+export type Theme = "system" | "light" | "dark";
+
+const next: Readonly<Record<Theme, Theme>> = { system: "light", light: "dark", dark: "system" };
+
+export const theme = signal<Theme>(kept("theme", ["light", "dark"] as const) ?? "system");
+
+/** Single letters as shortcuts can be switched off (WCAG 2.1.4). */
+export const hasShortcuts = signal(kept("shortcuts", ["off"] as const) === undefined);
+
+export function changeTheme(): void {
+  theme.value = next[theme.value];
+}
+
+export function keepChoices(): void {
+  effect(() => {
+    if (theme.value === "system") delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = theme.value;
+    keep("theme", theme.value === "system" ? undefined : theme.value);
+  });
+  effect(() => keep("shortcuts", hasShortcuts.value ? undefined : "off"));
+}
+
+function kept<Word extends string>(name: string, words: readonly Word[]): Word | undefined {
+  try {
+    const value = localStorage.getItem(`inboxd-${name}`);
+    return words.find((word) => word === value);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A browser that keeps nothing shows what it would show a newcomer. */
+function keep(name: string, value: string | undefined): void {
+  try {
+    if (value === undefined) localStorage.removeItem(`inboxd-${name}`);
+    else localStorage.setItem(`inboxd-${name}`, value);
+  } catch {
+    // It may have none.
+  }
+}

@@ -1,0 +1,31 @@
+import { ask, isNotThere } from "../api.ts";
+
+/** What waits to go out, as the service lists it. */
+export interface OutboxItem {
+  id: string;
+  kind: string;
+  state: "ready" | "running" | "waiting";
+  messageId?: string;
+  eventId?: string;
+  inboxId: string | null;
+  to: string | readonly string[] | null;
+  attempt: number;
+  createdAt: string;
+  dueAt: string | null;
+  lastError: string | null;
+}
+
+export interface OutboxPage {
+  data: OutboxItem[];
+  nextCursor: string | null;
+}
+
+/** Undefined where the service has no such list. */
+export async function findOutbox(query: Readonly<Record<string, string | undefined>>): Promise<OutboxPage | undefined> {
+  try {
+    return await ask<OutboxPage>("GET", "/v1/outbox", { query });
+  } catch (error) {
+    if (isNotThere(error)) return undefined;
+    throw error;
+  }
+}

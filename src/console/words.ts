@@ -1,0 +1,63 @@
+const day = 86_400_000;
+
+const time = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
+const withSeconds = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const weekday = new Intl.DateTimeFormat("en-GB", { weekday: "short" });
+const dayAndMonth = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
+const wholeDate = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
+const whole = new Intl.DateTimeFormat("en-GB", { dateStyle: "full", timeStyle: "medium" });
+const number = new Intl.NumberFormat("en");
+
+/** As a list of mail says it: today the time, this week the day, this year the date. */
+export function shortTime(at: Date, now: Date): string {
+  if (startOfDay(at).getTime() === startOfDay(now).getTime()) return time.format(at);
+  if (startOfDay(now).getTime() - startOfDay(at).getTime() < 7 * day && at < now) return weekday.format(at);
+  return at.getFullYear() === now.getFullYear() ? dayAndMonth.format(at) : wholeDate.format(at);
+}
+
+/** As one would say it: "just now", "4 min ago", "in 30 s"; further away the date and the time. */
+export function agoWords(at: Date, now: Date): string {
+  const seconds = Math.round((at.getTime() - now.getTime()) / 1000);
+  const away = Math.abs(seconds);
+  if (away < 5) return "just now";
+  if (away >= 86_400) return `${shortTime(at, now)}, ${time.format(at)}`;
+  const words =
+    away < 60
+      ? `${away} s`
+      : away < 3_600
+        ? `${Math.round(away / 60)} min`
+        : away === 3_600
+          ? "1 hour"
+          : `${Math.floor(away / 3_600)} h ${Math.floor((away % 3_600) / 60)} min`;
+  return seconds < 0 ? `${words} ago` : `in ${words}`;
+}
+
+export const clockTime = (at: Date): string => withSeconds.format(at);
+export const fullTime = (at: Date): string => whole.format(at);
+export const dayWords = (at: Date): string => dayAndMonth.format(at);
+export const weekdayWords = (at: Date): string => weekday.format(at);
+export const numberWords = (value: number): string => number.format(value);
+
+export function startOfDay(at: Date): Date {
+  return new Date(at.getFullYear(), at.getMonth(), at.getDate());
+}
+
+/** "1 inbox", "12 inboxes". */
+export function countWords(count: number, one: string, many = `${one}s`): string {
+  return `${number.format(count)} ${count === 1 ? one : many}`;
+}
+
+export function sizeWords(bytes: number): string {
+  if (bytes < 1_000) return `${bytes} B`;
+  const inKilobytes = bytes / 1_000;
+  return inKilobytes < 1_000 ? `${Math.round(inKilobytes)} kB` : `${(inKilobytes / 1_000).toFixed(1)} MB`;
+}
+
+export function latencyWords(ms: number): string {
+  return ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`;
+}
+
+/** What stands in front of the @ is what one tells apart in a list of our own. */
+export function localPart(address: string): string {
+  return address.slice(0, address.lastIndexOf("@"));
+}
