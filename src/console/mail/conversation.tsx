@@ -1,0 +1,106 @@
+import { useEffect, useState } from "preact/hooks";
+import { go, href } from "../address.ts";
+import { inboxd, isNotThere, type Schemas } from "../api.ts";
+import { useKeys } from "../frame/keyboard.ts";
+import { useEvents } from "../live.ts";
+import { Empty } from "../parts/empty.tsx";
+import { Fault } from "../parts/fault.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { useLoaded } from "../parts/loaded.ts";
+import { useTitle } from "../parts/page.tsx";
+import { Placeholder } from "../parts/placeholder.tsx";
+import { mayWrite } from "../session.ts";
+import { countWords } from "../words.ts";
+import { isReadNow, mark } from "./marking.ts";
+import { MessageView } from "./message-view.tsx";
+import { QuickReply } from "./quick-reply.tsx";
+
+interface ConversationProps {
+  threadId: string;
+  /** Tells in which inbox it is. */
+  onFound(inboxId: string): void;
+}
+
+const perPage = 50;
+
+/** A thread: its last message open, those before it folded. */
+export function Conversation({ threadId, onFound }: ConversationProps) {
+  const [pages, setPages] = useState(1);
+  const thread = useLoaded(() => lastMessages(threadId, pages * perPage), [threadId, pages]);
+  const messages = thread.value?.data ?? [];
+  const last = messages.at(-1);
+  useTitle(thread.value?.subject || "Thread");
+  useEffect(() => {
+    if (last !== undefined) onFound(last.inboxId);
+  }, [last?.inboxId]);
+  useEvents((event) => {
+    if ("thread_id" in event && event.thread_id === threadId) thread.reload();
+  });
+  const isRead = thread.value !== undefined && isReadNow({ id: threadId, isRead: thread.value.isRead });
+  const toggleRead = () => {
+    if (thread.value !== undefined && mayWrite()) void mark(threadId, !isRead, last?.id);
+  };
+  const back = href(last === undefined ? "inboxes" : `inboxes/${last.inboxId}`);
+  useKeys({
+    u: () => go(back),
+    m: toggleRead,
+    r: () => document.querySelector<HTMLElement>("#reply")?.focus(),
+  });
+
+  if (isNotThere(thread.error)) {
+    return (
+      <Empty icon="inboxes" title="This thread is not there">
+        <p>
+          It may have been removed with its inbox. <a href={href("inboxes")}>Go to the inboxes</a>
+        </p>
+      </Empty>
+    );
+  }
+  if (thread.error !== undefined) return <Fault error={thread.error} again={thread.reload} />;
+  if (thread.value === undefined) return thread.isSlow ? <Placeholder lines={6} /> : null;
+  const { subject, total } = thread.value;
+  return (
+    <article class="conversation">
+      <header class="conversation-head">
+        <a class="button quiet-button back" href={back} aria-label="Back to the list">
+          <Icon name="back" />
+        </a>
+        <div class="conversation-title">
+          <h2>{subject || "(no subject)"}</h2>
+          <p class="quiet-text">
+            {countWords(total, "message")}
+            {isRead ? "" : " · unread"}
+          </p>
+        </div>
+        {mayWrite() && (
+          <button type="button" class="small" aria-keyshortcuts="m" onClick={toggleRead}>
+            {isRead ? "Mark unread" : "Mark read"}
+          </button>
+        )}
+      </header>
+      {total > messages.length && (
+        <button type="button" class="earlier" onClick={() => setPages(pages + 1)}>
+          Show {Math.min(perPage, total - messages.length)} earlier of {total - messages.length}
+        </button>
+      )}
+      <ol class="messages">
+        {messages.map((message, index) => (
+          <li key={message.id}>
+            <MessageView message={message} isLast={index === messages.length - 1} />
+          </li>
+        ))}
+      </ol>
+      {mayWrite() && last && <QuickReply threadId={threadId} messages={messages} onSent={thread.reload} />}
+    </article>
+  );
+}
+
+/** The last ones of a thread, which may have more than one wants to see. */
+async function lastMessages(threadId: string, most: number): Promise<Schemas["ThreadMessages"]> {
+  const begun = await inboxd.threads.messages(threadId, { limit: perPage }).page();
+  if (begun.total <= perPage) return begun;
+  const first = Math.max(0, begun.total - most);
+  const data: Schemas["ListedMessage"][] = [];
+  for await (const message of inboxd.threads.messages(threadId, { limit: perPage, offset: first })) data.push(message);
+  return { ...begun, data };
+}

@@ -1,0 +1,98 @@
+import { useState } from "preact/hooks";
+import { href } from "../address.ts";
+import type { Schemas } from "../api.ts";
+import { Icon } from "../parts/icon.tsx";
+import { StatusTag } from "../parts/status-tag.tsx";
+import { Time } from "../parts/time.tsx";
+import { mayWrite } from "../session.ts";
+import { AttachmentList } from "./attachment-list.tsx";
+import { MessageFrame } from "./message-frame.tsx";
+import { MessageSource } from "./message-source.tsx";
+
+type Face = "html" | "text" | "headers" | "raw";
+
+const faceNames: Readonly<Record<Face, string>> = { html: "HTML", text: "Text", headers: "Headers", raw: "Raw" };
+
+/** One message of a thread, folded to a line or open. */
+export function MessageView({ message, isLast }: { message: Schemas["ListedMessage"]; isLast: boolean }) {
+  const [isOpen, setIsOpen] = useState(isLast);
+  const { direction, fromName, fromAddr, toAddr, cc } = message;
+  const isOut = direction === "outbound";
+  return (
+    <section class={isOpen ? "message is-open" : "message"} aria-label={`Message from ${fromName ?? fromAddr}`}>
+      <div class="message-head">
+        <button type="button" class="message-fold" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
+          <span class={isOut ? "message-way is-out" : "message-way"}>
+            <Icon name={isOut ? "out" : "in"} />
+            <span class="unseen">{isOut ? "Sent: " : "Received: "}</span>
+          </span>
+          <span class="message-who">
+            <span class="strong">{fromName ?? fromAddr}</span>
+            {isOpen && fromName !== null && <span class="quiet-text"> {fromAddr}</span>}
+          </span>
+          {!isOpen && <span class="message-preview">{message.bodyText.slice(0, 160)}</span>}
+        </button>
+        {isOut && (
+          <a class="message-fate" href={href(`messages/${message.id}`)} title="What became of it">
+            <StatusTag status={fateOf(message)} />
+          </a>
+        )}
+        <span class="message-when">
+          <Time at={message.createdAt} />
+        </span>
+      </div>
+      {isOpen && (
+        <>
+          <p class="message-to">
+            to {toAddr}
+            {cc.length > 0 && <> · cc {cc.join(", ")}</>}
+          </p>
+          <MessageBody message={message} />
+        </>
+      )}
+    </section>
+  );
+}
+
+/** What came back of it says more than that it went out. */
+export function fateOf(message: Schemas["ListedMessage"]): string {
+  const { delivery } = message as { delivery?: { state: string } | null };
+  return delivery?.state ?? message.status;
+}
+
+function MessageBody({ message }: { message: Schemas["ListedMessage"] }) {
+  const [face, setFace] = useState<Face>("html");
+  const faces = Object.keys(faceNames) as Face[];
+  return (
+    <>
+      <div class="message-tools">
+        <fieldset class="tabs" aria-label="Shown as">
+          {faces.map((name) => (
+            <button key={name} type="button" aria-pressed={face === name} onClick={() => setFace(name)}>
+              {faceNames[name]}
+            </button>
+          ))}
+        </fieldset>
+        {mayWrite() && (
+          <div class="actions">
+            {message.cc.length > 0 && (
+              <a
+                class="button small"
+                href={href("compose", { thread: message.threadId, message: message.id, all: "1" })}
+              >
+                Reply to all
+              </a>
+            )}
+            <a class="button small" href={href("compose", { inbox: message.inboxId, forward: message.id })}>
+              Forward
+            </a>
+          </div>
+        )}
+      </div>
+      {face === "html" && <MessageFrame message={message} />}
+      {face === "text" && <pre class="message-text">{message.bodyText}</pre>}
+      {(face === "headers" || face === "raw") && <MessageSource id={message.id} part={face} />}
+      <AttachmentList attachments={message.attachments.filter(({ inline }) => !inline)} />
+    </>
+  );
+}

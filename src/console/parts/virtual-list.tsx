@@ -1,0 +1,74 @@
+import type { ComponentChildren, Ref } from "preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+
+interface VirtualListProps {
+  label: string;
+  count: number;
+  rowHeight: number;
+  /** Stays in the document wherever one scrolls, so that it keeps the focus. */
+  current: number;
+  /** Rows that are about to be seen. */
+  onRange(first: number, last: number): void;
+  /** Where it stood when it was left, and where it stands now. */
+  startTop: number;
+  onScroll(top: number): void;
+  row(index: number): ComponentChildren;
+  scroller: Ref<HTMLDivElement> & { current: HTMLDivElement | null };
+}
+
+/** So many rows beyond the edges are there already. */
+const beyond = 5;
+
+/** Ten thousand rows, of which those are in the document that one sees. */
+export function VirtualList(props: VirtualListProps) {
+  const { label, count, rowHeight, current, onRange, startTop, onScroll, row, scroller } = props;
+  const [top, setTop] = useState(startTop);
+  const [height, setHeight] = useState(0);
+  const kept = useRef(startTop);
+
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    if (element === null) return undefined;
+    const observer = new ResizeObserver(() => {
+      setHeight(element.clientHeight);
+      // What was hidden has forgotten where it stood.
+      if (element.clientHeight > 0 && element.scrollTop !== kept.current) element.scrollTop = kept.current;
+    });
+    observer.observe(element);
+    setHeight(element.clientHeight);
+    return () => observer.disconnect();
+  }, []);
+
+  const first = Math.max(0, Math.floor(top / rowHeight) - beyond);
+  const last = Math.min(count - 1, Math.ceil((top + height) / rowHeight) + beyond);
+  useEffect(() => onRange(first, last), [first, last, count]);
+  const shown = Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => first + index);
+  if (current >= 0 && current < count && (current < first || current > last)) shown.push(current);
+
+  return (
+    <div
+      class="virtual"
+      ref={scroller}
+      onScroll={(event) => {
+        const { scrollTop, clientHeight } = event.currentTarget;
+        if (clientHeight === 0) return;
+        kept.current = scrollTop;
+        setTop(scrollTop);
+        onScroll(scrollTop);
+      }}
+    >
+      <ul aria-label={label} style={{ height: `${count * rowHeight}px` }}>
+        {shown.map((index) => (
+          <li
+            key={index}
+            aria-setsize={count}
+            aria-posinset={index + 1}
+            style={{ transform: `translateY(${index * rowHeight}px)`, height: `${rowHeight}px` }}
+          >
+            {row(index)}
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
