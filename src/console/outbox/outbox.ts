@@ -1,4 +1,4 @@
-import { ask, isNotThere } from "../api.ts";
+import { ask } from "../api.ts";
 
 /** What waits to go out, as the service lists it. */
 export interface OutboxItem {
@@ -20,12 +20,6 @@ export interface OutboxPage {
   nextCursor: string | null;
 }
 
-/** Undefined where the service has no such list. */
-export async function findOutbox(query: Readonly<Record<string, string | undefined>>): Promise<OutboxPage | undefined> {
-  try {
-    return await ask<OutboxPage>("GET", "/v1/outbox", { query });
-  } catch (error) {
-    if (isNotThere(error)) return undefined;
-    throw error;
-  }
+export function findOutbox(query: Readonly<Record<string, string | undefined>>): Promise<OutboxPage> {
+  return ask<OutboxPage>("GET", "/v1/outbox", { query });
 }

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { href } from "../address.ts";
-import { inboxd, type Schemas } from "../api.ts";
+import { inboxd, isNotThere, type Schemas } from "../api.ts";
 import { useReloadAt } from "../live.ts";
 import { findOutbox } from "../outbox/outbox.ts";
 import { severalAtOnce, useLoaded } from "../parts/loaded.ts";
@@ -61,13 +61,19 @@ async function findFigures(inboxes: readonly Schemas["Inbox"][]) {
   );
   const [pages, outbox, { data: endpoints }] = await Promise.all([
     severalAtOnce(asked),
-    findOutbox({ limit: "100" }),
+    findOutbox({ limit: "100" }).catch(ifNotThere),
     inboxd.webhooks.list(),
   ]);
   return {
     unread: pages.reduce((sum, { total }) => sum + total, 0),
-    waiting: outbox === undefined ? null : { count: outbox.data.length, isMore: outbox.nextCursor !== null },
+    waiting: outbox === null ? null : { count: outbox.data.length, isMore: outbox.nextCursor !== null },
     endpoints: endpoints.length,
     broken: endpoints.filter(({ disabledAt, failingSince }) => disabledAt !== null || failingSince !== null).length,
   };
+}
+
+/** An older service keeps no list of it. */
+function ifNotThere(error: unknown): null {
+  if (isNotThere(error)) return null;
+  throw error;
 }

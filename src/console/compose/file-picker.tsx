@@ -1,0 +1,47 @@
+import { useRef } from "preact/hooks";
+import { Icon } from "../parts/icon.tsx";
+import { sizeWords } from "../words.ts";
+
+/** Files that go along. They are kept in this page alone: a reload forgets them. */
+export function FilePicker({
+  files,
+  onChange,
+}: {
+  files: readonly File[];
+  onChange: (files: readonly File[]) => void;
+}) {
+  const input = useRef<HTMLInputElement>(null);
+  return (
+    <div class="files">
+      <button type="button" class="small" onClick={() => input.current?.click()}>
+        <Icon name="attachment" />
+        Attach
+      </button>
+      <input
+        ref={input}
+        type="file"
+        multiple
+        hidden
+        aria-label="Files to attach"
+        onChange={(event) => {
+          onChange([...files, ...(event.currentTarget.files ?? [])]);
+          event.currentTarget.value = "";
+        }}
+      />
+      {files.map((file, index) => (
+        <span key={`${index} ${file.name}`} class="file">
+          <span class="attachment-name">{file.name}</span>
+          <span class="quiet-text">{sizeWords(file.size)}</span>
+          <button
+            type="button"
+            class="quiet small"
+            aria-label={`Leave out ${file.name}`}
+            onClick={() => onChange(files.filter((_, at) => at !== index))}
+          >
+            <Icon name="close" />
+          </button>
+        </span>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,67 @@
+import { useState } from "preact/hooks";
+
+interface RecipientFieldsProps {
+  to: string;
+  cc: string;
+  bcc: string;
+  /** The service itself finds to whom an answer to all goes. */
+  toAll: boolean;
+  setTo(text: string): void;
+  setCc(text: string): void;
+  setBcc(text: string): void;
+}
+
+export function RecipientFields({ to, cc, bcc, toAll, setTo, setCc, setBcc }: RecipientFieldsProps) {
+  const [isWide, setIsWide] = useState(cc !== "" || bcc !== "");
+  return (
+    <>
+      <div class="line">
+        <label for="to">To</label>
+        {toAll ? (
+          <output id="to">all who are in the conversation</output>
+        ) : (
+          <AddressField id="to" value={to} onChange={setTo} placeholder="jane@example.com, joe@example.com" />
+        )}
+        {!isWide && (
+          <button type="button" class="quiet small" onClick={() => setIsWide(true)}>
+            Cc, Bcc
+          </button>
+        )}
+      </div>
+      {isWide && (
+        <>
+          <div class="line">
+            <label for="cc">Cc</label>
+            <AddressField id="cc" value={cc} onChange={setCc} />
+          </div>
+          <div class="line">
+            <label for="bcc">Bcc</label>
+            <AddressField id="bcc" value={bcc} onChange={setBcc} />
+          </div>
+        </>
+      )}
+    </>
+  );
+}
+
+interface AddressFieldProps {
+  id: string;
+  value: string;
+  placeholder?: string;
+  onChange(text: string): void;
+}
+
+function AddressField({ id, value, placeholder = "", onChange }: AddressFieldProps) {
+  return (
+    <input
+      id={id}
+      value={value}
+      placeholder={placeholder}
+      inputMode="email"
+      autocapitalize="none"
+      autocomplete="off"
+      spellcheck={false}
+      onInput={(event) => onChange(event.currentTarget.value)}
+    />
+  );
+}

@@ -1,0 +1,54 @@
+import { href } from "../address.ts";
+import { Icon } from "../parts/icon.tsx";
+import { StatusTag } from "../parts/status-tag.tsx";
+import { Time } from "../parts/time.tsx";
+import { mayWrite } from "../session.ts";
+import type { OutboxItem } from "./outbox.ts";
+
+interface OutboxRowProps {
+  item: OutboxItem;
+  onRetry(): void;
+  onCancel(): void;
+}
+
+export function OutboxRow({ item, onRetry, onCancel }: OutboxRowProps) {
+  const { state, messageId, eventId, attempt, dueAt, lastError, createdAt } = item;
+  const to = toWords(item);
+  const address = messageId ? href(`messages/${messageId}`) : href(`events/${eventId ?? ""}`);
+  return (
+    <li class="row">
+      <a class="row-link" href={address}>
+        <span class="strong">{to}</span>
+        <span class="quiet-text">
+          {lastError ?? (
+            <>
+              since <Time at={createdAt} />
+            </>
+          )}
+        </span>
+      </a>
+      <div class="row-state">
+        <StatusTag status={state} />
+        <span class="quiet-text">
+          {attempt > 0 && `attempt ${attempt} · `}
+          {dueAt !== null && state === "waiting" ? <Time at={dueAt} /> : messageId ? "mail" : "webhook"}
+        </span>
+      </div>
+      {mayWrite() && (
+        <div class="row-actions">
+          <button type="button" class="quiet small" aria-label={`Retry ${to} now`} title="Retry now" onClick={onRetry}>
+            <Icon name="again" />
+          </button>
+          <button type="button" class="quiet small" aria-label={`Cancel ${to}`} title="Cancel" onClick={onCancel}>
+            <Icon name="close" />
+          </button>
+        </div>
+      )}
+    </li>
+  );
+}
+
+function toWords({ to, messageId, eventId }: OutboxItem): string {
+  if (typeof to === "string") return to;
+  return to === null ? (messageId ?? eventId ?? "") : to.join(", ");
+}
