@@ -8,6 +8,7 @@ import { clearDraft, useDraft } from "./draft.ts";
 import { FilePicker } from "./file-picker.tsx";
 import type { Purpose } from "./purpose.ts";
 import { RecipientFields } from "./recipient-fields.tsx";
+import { SendButton } from "./send-button.tsx";
 import { sendMail } from "./send-mail.ts";
 
 const longest = 100_000;
@@ -98,20 +99,7 @@ export function ComposeForm({ name, purpose }: { name: string; purpose: Purpose 
           {fault}
         </p>
       )}
-      <div class="compose-foot">
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={isMarkdown}
-            onChange={(event) => setIsMarkdown(event.currentTarget.checked)}
-          />
-          Markdown
-        </label>
-        <span class="reply-count">{body.length > 0 && `${numberWords(body.length)} / ${numberWords(longest)}`}</span>
-        <button type="submit" class="primary" disabled={isBusy}>
-          Send <kbd class="in-button">⌘⏎</kbd>
-        </button>
-      </div>
+      <ComposeFoot length={body.length} {...{ isMarkdown, setIsMarkdown, isBusy }} />
     </form>
   );
 }
@@ -125,4 +113,24 @@ function answerTo({ answered }: Purpose): string {
 function subjectWords({ answered, forwarded }: Purpose): string {
   if (answered) return `Re: ${answered.subject.replace(/^re: ?/i, "")}`;
   return forwarded ? `Fwd: ${forwarded.subject.replace(/^fwd: ?/i, "")}` : "";
+}
+
+interface ComposeFootProps {
+  length: number;
+  isMarkdown: boolean;
+  isBusy: boolean;
+  setIsMarkdown(isMarkdown: boolean): void;
+}
+
+function ComposeFoot({ length, isMarkdown, isBusy, setIsMarkdown }: ComposeFootProps) {
+  return (
+    <div class="compose-foot">
+      <label class="check">
+        <input type="checkbox" checked={isMarkdown} onChange={(event) => setIsMarkdown(event.currentTarget.checked)} />
+        Markdown
+      </label>
+      <span class="reply-count">{length > 0 && `${numberWords(length)} / ${numberWords(longest)}`}</span>
+      <SendButton isDisabled={isBusy} />
+    </div>
+  );
 }

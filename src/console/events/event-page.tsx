@@ -11,7 +11,7 @@ import { Placeholder } from "../parts/placeholder.tsx";
 import { Time } from "../parts/time.tsx";
 import { mayWrite } from "../session.ts";
 import { AttemptList } from "./attempt-list.tsx";
-import { lookOf, subjectOf } from "./event-words.ts";
+import { type AnyEvent, lookOf, subjectOf } from "./event-words.ts";
 import { knownEvents, recentEvents } from "./recent-events.ts";
 
 /** An event, whom it was told, and how they answered. */
@@ -54,32 +54,7 @@ export function EventPage() {
       {facts.isSlow && <Placeholder lines={6} />}
       {facts.value && (
         <>
-          <dl class="facts event-facts">
-            <dt>Event</dt>
-            <dd>
-              <code>{id}</code>
-            </dd>
-            {event && (
-              <>
-                <dt>Kind</dt>
-                <dd>
-                  <code>{event.event}</code>
-                </dd>
-                <dt>Happened</dt>
-                <dd>
-                  <Time at={event.occurred_at} />
-                </dd>
-              </>
-            )}
-            {event?.thread_id && (
-              <>
-                <dt>Thread</dt>
-                <dd>
-                  <a href={href(`threads/${event.thread_id}`)}>Open the conversation</a>
-                </dd>
-              </>
-            )}
-          </dl>
+          <EventFacts id={id} event={event} />
           <section class="section" aria-labelledby="deliveries">
             <h2 id="deliveries">Deliveries</h2>
             {endpoints.length === 0 ? (
@@ -114,5 +89,36 @@ export function EventPage() {
         </>
       )}
     </Page>
+  );
+}
+
+function EventFacts({ id, event }: { id: string; event: AnyEvent | undefined }) {
+  return (
+    <dl class="facts event-facts">
+      <dt>Event</dt>
+      <dd>
+        <code>{id}</code>
+      </dd>
+      {event && (
+        <>
+          <dt>Kind</dt>
+          <dd>
+            <code>{event.event}</code>
+          </dd>
+          <dt>Happened</dt>
+          <dd>
+            <Time at={event.occurred_at} />
+          </dd>
+        </>
+      )}
+      {event?.thread_id && (
+        <>
+          <dt>Thread</dt>
+          <dd>
+            <a href={href(`threads/${event.thread_id}`)}>Open the conversation</a>
+          </dd>
+        </>
+      )}
+    </dl>
   );
 }

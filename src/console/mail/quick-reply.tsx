@@ -2,6 +2,7 @@ import { useRef, useState } from "preact/hooks";
 import { href } from "../address.ts";
 import { inboxd, type Schemas, wordsOf } from "../api.ts";
 import { clearDraft, useDraft } from "../compose/draft.ts";
+import { SendButton } from "../compose/send-button.tsx";
 import { tell } from "../frame/notice.tsx";
 import { newIdempotencyKey } from "../machine.ts";
 import { numberWords } from "../words.ts";
@@ -73,9 +74,7 @@ export function QuickReply({ threadId, messages, onSent }: QuickReplyProps) {
       <div class="quick-reply-foot">
         <a href={href("compose", { thread: threadId, message: answered.id })}>More: attachments, other recipients</a>
         <span class="reply-count">{body.length > 0 && `${numberWords(body.length)} / ${numberWords(longest)}`}</span>
-        <button type="submit" class="primary" disabled={isBusy || body.trim() === ""}>
-          Send <kbd class="in-button">⌘⏎</kbd>
-        </button>
+        <SendButton isDisabled={isBusy || body.trim() === ""} />
       </div>
     </form>
   );

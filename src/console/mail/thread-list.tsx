@@ -1,7 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { go, href, place } from "../address.ts";
+import { place } from "../address.ts";
 import { inboxd, type Schemas } from "../api.ts";
-import { useKeys } from "../frame/keyboard.ts";
 import { useEvents } from "../live.ts";
 import { Fault } from "../parts/fault.tsx";
 import { useTitle } from "../parts/page.tsx";
@@ -10,7 +9,8 @@ import { VirtualList } from "../parts/virtual-list.tsx";
 import { FoundRow } from "./found-row.tsx";
 import { ListEmpty } from "./list-empty.tsx";
 import { ListHead, type View } from "./list-head.tsx";
-import { forgetMarks, isReadNow, mark } from "./marking.ts";
+import { toggled, useListKeys } from "./list-keys.ts";
+import { forgetMarks, isReadNow } from "./marking.ts";
 import { SelectionBar } from "./selection-bar.tsx";
 import { ThreadRow } from "./thread-row.tsx";
 
@@ -59,6 +59,7 @@ export function ThreadList({ inbox, openId }: ThreadListProps) {
   }, [name]);
 
   function refresh() {
+    if (scroller.current !== null) scroller.current.scrollTop = 0;
     setFresh(0);
     forgetMarks();
     rows.reload();
@@ -74,46 +75,10 @@ export function ThreadList({ inbox, openId }: ThreadListProps) {
     if (event.startsWith("message.")) rows.reload();
   });
 
-  const idAt = (index: number) => {
-    const row = rows.at(index);
-    return row && "threadId" in row ? row.threadId : undefined;
-  };
-  function moveTo(index: number) {
-    const next = Math.max(0, Math.min((rows.total ?? 1) - 1, index));
-    setCurrent(next);
-    showRow(scroller.current, next);
-    requestAnimationFrame(() => {
-      const id = idAt(next);
-      scroller.current
-        ?.querySelector<HTMLElement>(`[data-thread="${CSS.escape(id ?? "")}"]`)
-        ?.focus({ preventScroll: true });
-    });
-  }
-  function toggle(id: string | undefined) {
-    if (id === undefined) return;
-    const next = new Set(selected);
-    if (!next.delete(id)) next.add(id);
-    setSelected(next);
-  }
-  function toggleRead() {
-    const thread = threads.at(current);
-    if (view !== "search" && thread !== undefined) void mark(thread.id, !isReadNow(thread), thread.lastMessageId);
-  }
-  const isFocused = () => scroller.current?.contains(document.activeElement) === true;
-  useKeys({
-    j: () => moveTo(isFocused() ? current + 1 : current),
-    k: () => moveTo(current - 1),
-    "/": () => search.current?.focus(),
-    ...(openId === undefined && {
-      Enter: () => {
-        const id = idAt(current);
-        if (id !== undefined) go(href(`threads/${id}`));
-      },
-      x: () => view !== "search" && toggle(idAt(current)),
-      m: toggleRead,
-      u: () => go(href("inboxes")),
-    }),
-    ...(selected.size > 0 && { Escape: () => setSelected(new Set()) }),
+  useListKeys({
+    ...{ view, openId, current, setCurrent, scroller, search, selected, setSelected, rowHeight, threads },
+    total: rows.total,
+    idAt: (index) => rows.at(index)?.threadId,
   });
 
   const total = rows.total;
@@ -123,20 +88,7 @@ export function ThreadList({ inbox, openId }: ThreadListProps) {
       {selected.size > 0 ? (
         <SelectionBar ids={[...selected]} onDone={() => setSelected(new Set())} />
       ) : (
-        <div class="fresh" role="status">
-          {fresh > 0 && (
-            <button
-              type="button"
-              class="fresh-pill"
-              onClick={() => {
-                if (scroller.current !== null) scroller.current.scrollTop = 0;
-                refresh();
-              }}
-            >
-              {fresh} new
-            </button>
-          )}
-        </div>
+        <FreshPill count={fresh} onPress={refresh} />
       )}
       {rows.error !== undefined && <Fault error={rows.error} again={rows.reload} />}
       {total === 0 ? (
@@ -152,23 +104,15 @@ export function ThreadList({ inbox, openId }: ThreadListProps) {
           startTop={tops.get(name) ?? 0}
           onScroll={(top) => tops.set(name, top)}
           scroller={scroller}
-          row={(index) => {
-            const common = { isCurrent: index === current, onFocus: () => setCurrent(index) };
-            const message = view === "search" ? found.at(index) : undefined;
-            if (message) return <FoundRow {...common} message={message} isOpen={message.threadId === openId} />;
-            const thread = view === "search" ? undefined : threads.at(index);
-            if (thread === undefined) return <div class="thread-coming" />;
-            return (
-              <ThreadRow
-                {...common}
-                thread={thread}
-                own={inbox.address}
-                isOpen={thread.id === openId}
-                isSelected={selected.has(thread.id)}
-                onSelect={() => toggle(thread.id)}
-              />
-            );
-          }}
+          row={(index) => (
+            <ListRow
+              {...{ view, openId, found: found.at(index), thread: threads.at(index), own: inbox.address }}
+              isCurrent={index === current}
+              selected={selected}
+              onFocus={() => setCurrent(index)}
+              onSelect={setSelected}
+            />
+          )}
         />
       )}
     </section>
@@ -184,11 +128,44 @@ function viewHere(): { view: View; words: string } {
   return { view: asked === "unread" || asked === "search" ? asked : "all", words };
 }
 
-/** Scrolls as little as brings the row into sight. */
-function showRow(element: HTMLElement | null, index: number): void {
-  if (element === null) return;
-  const top = index * rowHeight;
-  if (top < element.scrollTop) element.scrollTop = top;
-  const bottom = top + rowHeight - element.clientHeight;
-  if (bottom > element.scrollTop) element.scrollTop = bottom;
+/** New mail moves nothing that one is about to press: it is told here, until one asks for it. */
+function FreshPill({ count, onPress }: { count: number; onPress: () => void }) {
+  return (
+    <div class="fresh" role="status">
+      {count > 0 && (
+        <button type="button" class="fresh-pill" onClick={onPress}>
+          {count} new
+        </button>
+      )}
+    </div>
+  );
+}
+
+interface ListRowProps {
+  view: View;
+  thread: Schemas["Thread"] | undefined;
+  found: Schemas["ListedMessage"] | undefined;
+  own: string;
+  openId: string | undefined;
+  isCurrent: boolean;
+  selected: ReadonlySet<string>;
+  onFocus(): void;
+  onSelect(selected: ReadonlySet<string>): void;
+}
+
+/** A row of either list; a still one where it is on its way. */
+function ListRow({ view, thread, found, own, openId, isCurrent, selected, onFocus, onSelect }: ListRowProps) {
+  if (view === "search") {
+    if (found === undefined) return <div class="thread-coming" />;
+    return <FoundRow message={found} isOpen={found.threadId === openId} {...{ isCurrent, onFocus }} />;
+  }
+  if (thread === undefined) return <div class="thread-coming" />;
+  return (
+    <ThreadRow
+      {...{ thread, own, isCurrent, onFocus }}
+      isOpen={thread.id === openId}
+      isSelected={selected.has(thread.id)}
+      onSelect={() => onSelect(toggled(selected, thread.id))}
+    />
+  );
 }

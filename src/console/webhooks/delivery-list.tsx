@@ -77,7 +77,7 @@ export function DeliveryList({ endpointId, isDisabled }: { endpointId: string; i
             )}
             <a class="row-link" href={href(`events/${event_id}`)}>
               <span class="strong">{lookOf(event).words}</span>
-              <span class="quiet-text">{lastError ?? event}</span>
+              <span class="quiet-text">{lastError ?? <code>{event_id}</code>}</span>
             </a>
             <div class="row-state">
               <StatusTag status={outcome} />

@@ -9,8 +9,8 @@ import { LatencyBars } from "../parts/latency-bars.tsx";
 import { useLoaded } from "../parts/loaded.ts";
 import { Page } from "../parts/page.tsx";
 import { Placeholder } from "../parts/placeholder.tsx";
-import { Tag } from "../parts/tag.tsx";
 import { mayWrite } from "../session.ts";
+import { EndpointState } from "./endpoint-state.tsx";
 import { lastAttempts } from "./last-attempts.ts";
 import { NewEndpoint } from "./new-endpoint.tsx";
 import { SecretOnce } from "./secret-once.tsx";
@@ -83,12 +83,4 @@ function EndpointCard({ endpoint }: { endpoint: Schemas["WebhookEndpoint"] }) {
       <LatencyBars attempts={attempts.value ?? []} />
     </li>
   );
-}
-
-export function EndpointState({ endpoint }: { endpoint: Schemas["WebhookEndpoint"] }) {
-  if (endpoint.disabledAt !== null) {
-    const why = { gone: "gone", failing: "it did not answer", manual: "by you" }[endpoint.disabledReason ?? "manual"];
-    return <Tag tone="bad">disabled: {why}</Tag>;
-  }
-  return endpoint.failingSince === null ? <Tag tone="good">answers</Tag> : <Tag tone="warm">failing</Tag>;
 }

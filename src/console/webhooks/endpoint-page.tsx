@@ -1,18 +1,16 @@
 import { useState } from "preact/hooks";
-import { go, href, place } from "../address.ts";
-import { inboxd, isNotThere, wordsOf } from "../api.ts";
-import { tell } from "../frame/notice.tsx";
+import { href, place } from "../address.ts";
+import { inboxd, isNotThere } from "../api.ts";
 import { Confirm } from "../parts/confirm.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { Fault } from "../parts/fault.tsx";
 import { useLoaded } from "../parts/loaded.ts";
 import { Page } from "../parts/page.tsx";
 import { Placeholder } from "../parts/placeholder.tsx";
-import { Time } from "../parts/time.tsx";
 import { mayWrite } from "../session.ts";
-import { latencyWords } from "../words.ts";
 import { DeliveryList } from "./delivery-list.tsx";
-import { EndpointState } from "./endpoint-list.tsx";
+import { endpointActs } from "./endpoint-acts.ts";
+import { EndpointFacts } from "./endpoint-facts.tsx";
 import { SecretOnce } from "./secret-once.tsx";
 
 /** One endpoint: what it is told, how it stands, and what each delivery came to. */
@@ -22,37 +20,7 @@ export function EndpointPage() {
   const [asking, setAsking] = useState<"delete" | "secret" | undefined>(undefined);
   const [secret, setSecret] = useState<string | undefined>(undefined);
 
-  async function act(work: () => Promise<string>) {
-    try {
-      tell(await work());
-      found.reload();
-    } catch (error) {
-      tell(wordsOf(error), "bad");
-    }
-  }
-  const test = () =>
-    act(async () => {
-      const { delivered, status, latencyMs, error } = await inboxd.webhooks.test(id);
-      const took = latencyWords(latencyMs);
-      if (!delivered) throw new Error(`It did not take the test: ${error ?? status ?? "no answer"} after ${took}`);
-      return `It took the test: ${status} after ${took}`;
-    });
-  const change = (disabled: boolean) =>
-    act(async () => {
-      await inboxd.webhooks.change(id, { disabled });
-      return disabled ? "It is told nothing now" : "It is told again";
-    });
-  const remove = () =>
-    act(async () => {
-      await inboxd.webhooks.delete(id);
-      go(href("webhooks"), true);
-      return "The endpoint is deleted";
-    });
-  const rotate = () =>
-    act(async () => {
-      setSecret((await inboxd.webhooks.rotateSecret(id)).secret);
-      return "There is a new secret; the old one holds for a while";
-    });
+  const { test, change, remove, rotate } = endpointActs(id, { onDone: found.reload, onSecret: setSecret });
 
   if (isNotThere(found.error)) {
     return (
@@ -95,34 +63,7 @@ export function EndpointPage() {
       {secret !== undefined && <SecretOnce secret={secret} onDone={() => setSecret(undefined)} />}
       {endpoint && (
         <>
-          <dl class="facts event-facts">
-            <dt>State</dt>
-            <dd>
-              <EndpointState endpoint={endpoint} />
-              {endpoint.failingSince !== null && (
-                <span class="quiet-text">
-                  {" since "}
-                  <Time at={endpoint.failingSince} />
-                </span>
-              )}
-            </dd>
-            <dt>Told of</dt>
-            <dd>{endpoint.eventTypes.includes("*") ? "all events" : endpoint.eventTypes.join(", ")}</dd>
-            {endpoint.description !== null && (
-              <>
-                <dt>Note</dt>
-                <dd>{endpoint.description}</dd>
-              </>
-            )}
-            <dt>Secret</dt>
-            <dd>
-              <code>…{endpoint.secretLast4}</code>
-            </dd>
-            <dt>Made</dt>
-            <dd>
-              <Time at={endpoint.createdAt} />
-            </dd>
-          </dl>
+          <EndpointFacts endpoint={endpoint} />
           <DeliveryList endpointId={id} isDisabled={endpoint.disabledAt !== null} />
         </>
       )}

@@ -1,0 +1,77 @@
+import type { RefObject } from "preact";
+import { go, href } from "../address.ts";
+import type { Schemas } from "../api.ts";
+import { useKeys } from "../frame/keyboard.ts";
+import type { Rows } from "../parts/rows.ts";
+import { mayWrite } from "../session.ts";
+import type { View } from "./list-head.tsx";
+import { isReadNow, mark } from "./marking.ts";
+
+interface ListKeys {
+  view: View;
+  /** The thread that is open beside the list: its own keys come first. */
+  openId: string | undefined;
+  current: number;
+  total: number | undefined;
+  rowHeight: number;
+  threads: Rows<Schemas["Thread"]>;
+  selected: ReadonlySet<string>;
+  scroller: RefObject<HTMLDivElement | null>;
+  search: RefObject<HTMLInputElement | null>;
+  idAt(index: number): string | undefined;
+  setCurrent(index: number): void;
+  setSelected(selected: ReadonlySet<string>): void;
+}
+
+/** What single letters do in a list. */
+export function useListKeys(list: ListKeys): void {
+  const { view, openId, current, total = 1, idAt, selected, setSelected, scroller, search, threads } = list;
+
+  function moveTo(index: number) {
+    const next = Math.max(0, Math.min(total - 1, index));
+    list.setCurrent(next);
+    showRow(scroller.current, next, list.rowHeight);
+    requestAnimationFrame(() => {
+      const row = scroller.current?.querySelector<HTMLElement>(`[data-thread="${CSS.escape(idAt(next) ?? "")}"]`);
+      row?.focus({ preventScroll: true });
+    });
+  }
+  function open() {
+    const id = idAt(current);
+    if (id !== undefined) go(href(`threads/${id}`));
+  }
+  function select() {
+    const id = idAt(current);
+    if (view !== "search" && id !== undefined) setSelected(toggled(selected, id));
+  }
+  function toggleRead() {
+    const thread = threads.at(current);
+    if (view === "search" || thread === undefined || !mayWrite()) return;
+    void mark(thread.id, !isReadNow(thread), thread.lastMessageId);
+  }
+
+  const isFocused = () => scroller.current?.contains(document.activeElement) === true;
+  const ofListAlone = { Enter: open, x: select, m: toggleRead, u: () => go(href("inboxes")) };
+  useKeys({
+    j: () => moveTo(isFocused() ? current + 1 : current),
+    k: () => moveTo(current - 1),
+    "/": () => search.current?.focus(),
+    ...(openId === undefined && ofListAlone),
+    ...(selected.size > 0 && { Escape: () => setSelected(new Set()) }),
+  });
+}
+
+export function toggled(selected: ReadonlySet<string>, id: string): ReadonlySet<string> {
+  const next = new Set(selected);
+  if (!next.delete(id)) next.add(id);
+  return next;
+}
+
+/** Scrolls as little as brings the row into sight. */
+function showRow(element: HTMLElement | null, index: number, rowHeight: number): void {
+  if (element === null) return;
+  const top = index * rowHeight;
+  if (top < element.scrollTop) element.scrollTop = top;
+  const bottom = top + rowHeight - element.clientHeight;
+  if (bottom > element.scrollTop) element.scrollTop = bottom;
+}
