@@ -1,4 +1,4 @@
-import { useEffect } from "preact/hooks";
+import { useEffect, useLayoutEffect } from "preact/hooks";
 import { go, href, place } from "../address.ts";
 import { mayWrite } from "../session.ts";
 import { isHelpOpen } from "./help.tsx";
@@ -10,7 +10,8 @@ const ofScreens = new Set<ReadonlyMap<string, Act>>();
 
 /** While a screen is shown, what its keys do. Where two know a key the last that came decides. */
 export function useKeys(keys: Readonly<Record<string, Act>>): void {
-  useEffect(() => {
+  // As soon as it is drawn, not when there is time for it: the next key may come at once.
+  useLayoutEffect(() => {
     const told = new Map(Object.entries(keys));
     ofScreens.add(told);
     return () => void ofScreens.delete(told);

@@ -11,6 +11,7 @@ interface ListKeys {
   view: View;
   /** The thread that is open beside the list: its own keys come first. */
   openId: string | undefined;
+  /** -1: none yet. */
   current: number;
   total: number | undefined;
   rowHeight: number;
@@ -36,24 +37,24 @@ export function useListKeys(list: ListKeys): void {
       row?.focus({ preventScroll: true });
     });
   }
+  const chosen = Math.max(0, current);
   function open() {
-    const id = idAt(current);
+    const id = idAt(chosen);
     if (id !== undefined) go(href(`threads/${id}`));
   }
   function select() {
-    const id = idAt(current);
+    const id = idAt(chosen);
     if (view !== "search" && id !== undefined) setSelected(toggled(selected, id));
   }
   function toggleRead() {
-    const thread = threads.at(current);
+    const thread = threads.at(chosen);
     if (view === "search" || thread === undefined || !mayWrite()) return;
     void mark(thread.id, !isReadNow(thread), thread.lastMessageId);
   }
 
-  const isFocused = () => scroller.current?.contains(document.activeElement) === true;
   const ofListAlone = { Enter: open, x: select, m: toggleRead, u: () => go(href("inboxes")) };
   useKeys({
-    j: () => moveTo(isFocused() ? current + 1 : current),
+    j: () => moveTo(current + 1),
     k: () => moveTo(current - 1),
     "/": () => search.current?.focus(),
     ...(openId === undefined && ofListAlone),

@@ -46,14 +46,14 @@ export function ThreadList({ inbox, openId }: ThreadListProps) {
       view === "search" && words !== "" ? inboxd.messages.list(inbox.id, { ...page, q: words }).page() : nothing,
   });
   const rows: Rows<Schemas["Thread"] | Schemas["ListedMessage"]> = view === "search" ? found : threads;
-  const [current, setCurrent] = useState(0);
+  const [current, setCurrent] = useState(-1);
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [fresh, setFresh] = useState(0);
   const scroller = useRef<HTMLDivElement>(null);
   const search = useRef<HTMLInputElement>(null);
   useTitle(inbox.address);
   useEffect(() => {
-    setCurrent(0);
+    setCurrent(-1);
     setSelected(new Set());
     setFresh(0);
   }, [name]);
@@ -107,7 +107,7 @@ export function ThreadList({ inbox, openId }: ThreadListProps) {
           row={(index) => (
             <ListRow
               {...{ view, openId, found: found.at(index), thread: threads.at(index), own: inbox.address }}
-              isCurrent={index === current}
+              isCurrent={index === Math.max(0, current)}
               selected={selected}
               onFocus={() => setCurrent(index)}
               onSelect={setSelected}

@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import type { Page } from "playwright-core";
+import { type Browser, chromiumPath, startBrowser } from "../support/browser.ts";
+import { startWorld, type World } from "../support/world.ts";
+import { arrive, consoleOf, goTo, send, signedIn } from "./support.ts";
+
+const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+const widths = [360, 900, 1400];
+
+describe.skipIf(chromiumPath === undefined)("Each screen of the console", () => {
+  let browser: Browser;
+  let world: World;
+  /** Its address, and what is there as soon as it has all that it shows. */
+  const screens: [address: string, sign: string][] = [];
+  beforeAll(async () => {
+    [browser, world] = await Promise.all([startBrowser(), startWorld({ env: { SENDS_PER_MINUTE: "0" } })]);
+    const ada = await world.inbox("ada");
+    const thread = await arrive(world, ada, { subject: "Where is it?", html: "<h1>Hello</h1><p>Where?</p>" });
+    await arrive(world, ada, { subject: "A rather long subject, as people write them who have time".repeat(3) });
+    const message = await send(world, ada, { to: "joe@example.com", subject: "Hi", body: "Hello" });
+    const hook = { url: "http://127.0.0.1:9/hook", eventTypes: ["*"] };
+    const { body: endpoint } = await world.api("/v1/webhooks", { method: "POST", body: hook });
+    const { body: log } = await world.api("/v1/events?types=*");
+    screens.push(
+      ["", ".last-mail a"],
+      ["inboxes", ".inbox-rows .row"],
+      [`inboxes/${ada.id}`, "[data-thread]"],
+      [`inboxes/${ada.id}?view=search&q=subject`, ".is-found"],
+      [`inboxes/${ada.id}?view=search&q=none`, ".empty"],
+      [`threads/${thread}`, ".paper iframe"],
+      [`compose?inbox=${ada.id}`, ".compose"],
+      ["outbox", ".page > :nth-child(2)"],
+      ["events", ".event-rows .row"],
+      [`events/${log.data[0].event_id}`, ".attempts"],
+      ["webhooks", ".endpoint"],
+      [`webhooks/${endpoint.id}`, ".facts"],
+      ["suppressions", ".page > :nth-child(2)"],
+      [`messages/${message}`, ".step"],
+      ["no/such/place", ".empty"],
+    );
+  }, 60_000);
+  afterAll(async () => {
+    await browser?.[Symbol.asyncDispose]();
+    await world?.[Symbol.asyncDispose]();
+  });
+
+  test("fits the width, and has no fault of access in either light", async () => {
+    const { page, faults } = await signedIn(browser, world);
+    await page.evaluate(axe);
+    const found: unknown[] = [];
+    for (const [address, sign] of screens) {
+      await goTo(page, world, address);
+      await page.locator(sign).first().waitFor({ state: "attached" });
+      for (const width of widths) {
+        await page.setViewportSize({ width, height: 800 });
+        for (const colorScheme of ["light", "dark"] as const) {
+          await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+          found.push(...(await faultsOf(page)).map((fault) => [address, width, colorScheme, fault]));
+        }
+      }
+    }
+    expect(found).toEqual([]);
+    expect(faults.filter((fault) => !/40[14]/.test(fault))).toEqual([]);
+  }, 120_000);
+
+  test("of who is not signed in is the door, without a fault", async () => {
+    const { page } = await browser.open(consoleOf(world, "inboxes"), { width: 360 });
+    await page.locator("#key").waitFor();
+    await page.emulateMedia({ reducedMotion: "reduce" });
+    await page.evaluate(axe);
+    expect(await faultsOf(page)).toEqual([]);
+    await page.fill("#key", "ibx_wrong");
+    await page.press("#key", "Enter");
+    await page.getByText("This key is not known").waitFor();
+    expect(await faultsOf(page)).toEqual([]);
+  });
+
+  test("is light or dark as the system, or as one wants it, also after a reload", async () => {
+    const { page } = await signedIn(browser, world, "", { colorScheme: "dark" });
+    const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const dark = await background();
+    await page.getByRole("button", { name: "Theme: System" }).click();
+    const light = await background();
+    await page.reload();
+    await page.getByRole("button", { name: "Theme: Light" }).waitFor();
+    expect(await background()).toBe(light);
+    expect(light).not.toBe(dark);
+  });
+});
+
+/** What axe finds by WCAG 2.2 AA, and whether the page is wider than its window. */
+async function faultsOf(page: Page): Promise<string[]> {
+  return page.evaluate(async () => {
+    const { axe } = globalThis as unknown as { axe: { run(where: Document, how: object): Promise<AxeResult> } };
+    const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
+    const { violations } = await axe.run(document, { runOnly: tags, iframes: false, resultTypes: ["violations"] });
+    const tooWide = document.documentElement.scrollWidth - innerWidth;
+    return [
+      ...violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(" | ")}`),
+      ...(tooWide > 0 ? [`too wide by ${tooWide}`] : []),
+    ];
+  });
+}
+
+interface AxeResult {
+  violations: { id: string; nodes: { html: string }[] }[];
+}
