@@ -14,13 +14,17 @@ describe.skipIf(chromiumPath === undefined)("Each screen of the console", () => 
   /** Its address, and what is there as soon as it has all that it shows. */
   const screens: [address: string, sign: string][] = [];
   beforeAll(async () => {
-    [browser, world] = await Promise.all([startBrowser(), startWorld({ env: { SENDS_PER_MINUTE: "0" } })]);
+    [browser, world] = await Promise.all([
+      startBrowser(),
+      startWorld({ env: { SENDS_PER_MINUTE: "0", ALLOW_PRIVATE_WEBHOOKS: "1" } }),
+    ]);
     const ada = await world.inbox("ada");
     const thread = await arrive(world, ada, { subject: "Where is it?", html: "<h1>Hello</h1><p>Where?</p>" });
     await arrive(world, ada, { subject: "A rather long subject, as people write them who have time".repeat(3) });
     const message = await send(world, ada, { to: "joe@example.com", subject: "Hi", body: "Hello" });
-    const hook = { url: "http://127.0.0.1:9/hook", eventTypes: ["*"] };
-    const { body: endpoint } = await world.api("/v1/webhooks", { method: "POST", body: hook });
+    const hook = { url: "http://127.0.0.1:65000/hook", eventTypes: ["*"] };
+    const { status, body: endpoint } = await world.api("/v1/webhooks", { method: "POST", body: hook });
+    expect([status, endpoint.id]).toEqual([201, expect.any(String)]);
     const { body: log } = await world.api("/v1/events?types=*");
     screens.push(
       ["", ".last-mail a"],

@@ -49,6 +49,8 @@ export function guideHtml(name: string, text: string, isHere: (name: string) => 
         table.after("</div>", { html: true });
       },
     })
+    // They lie beside the guides, not in the service.
+    .on("img", { element: (picture) => void picture.remove() })
     .on("pre", { element: (block) => void block.setAttribute("tabindex", "0") });
   return { body: trusted(rewriter.transform(Bun.markdown.html(text, markdown))), headings };
 }

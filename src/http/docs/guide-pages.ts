@@ -1,4 +1,5 @@
 import agents from "../../../docs/agents.md" with { type: "text" };
+import console from "../../../docs/console.md" with { type: "text" };
 import contract from "../../../docs/contract.md" with { type: "text" };
 import decisions from "../../../docs/decisions.md" with { type: "text" };
 import errors from "../../../docs/errors.md" with { type: "text" };
@@ -33,6 +34,7 @@ export const guidePages: Readonly<Record<string, GuidePage>> = {
     about: "every event as it happens: by curl, in a page, at a socket; tokens, other origins",
     text: streams,
   },
+  console: { about: "mail in a browser: sign in, what is there, keys", text: console },
   errors: { about: "every error code with its cure, every limit", text: errors },
   operations: {
     about: "run it: DNS, TLS, databases, backup, upgrade, many processes, metrics, logs",
