@@ -8,7 +8,7 @@ const textOf = (path: string) => readFileSync(join(root, path), "utf8");
 
 /** `src` and `tests`, every file of ours that may cite a rule. */
 const sources = ["src", "tests", "bench", "scripts"].flatMap((folder) =>
-  [...new Bun.Glob("**/*.ts").scanSync(join(root, folder))].map((path) => join(folder, path)),
+  [...new Bun.Glob("**/*.{ts,tsx}").scanSync(join(root, folder))].map((path) => join(folder, path)),
 );
 
 test("each rule of the contract that a comment cites is there", () => {
