@@ -15,7 +15,7 @@ export function tell(words: string, tone: "good" | "bad" = "good"): void {
 export function Notice() {
   return (
     <div class="notices" role="status">
-      {notice.value && <p class={`notice tone-${notice.value.tone}`}>{notice.value.words}</p>}
+      {notice.value && <p class={`notice is-${notice.value.tone}`}>{notice.value.words}</p>}
     </div>
   );
 }

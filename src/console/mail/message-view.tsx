@@ -16,7 +16,7 @@ const faceNames: Readonly<Record<Face, string>> = { html: "HTML", text: "Text", 
 /** One message of a thread, folded to a line or open. */
 export function MessageView({ message, isLast }: { message: Schemas["ListedMessage"]; isLast: boolean }) {
   const [isOpen, setIsOpen] = useState(isLast);
-  const { direction, fromName, fromAddr, toAddr, cc } = message;
+  const { direction, fromName, fromAddr, cc } = message;
   const isOut = direction === "outbound";
   return (
     <section class={isOpen ? "message is-open" : "message"} aria-label={`Message from ${fromName ?? fromAddr}`}>
@@ -44,7 +44,7 @@ export function MessageView({ message, isLast }: { message: Schemas["ListedMessa
       {isOpen && (
         <>
           <p class="message-to">
-            to {toAddr}
+            to {toOf(message).join(", ")}
             {cc.length > 0 && <> · cc {cc.join(", ")}</>}
           </p>
           <MessageBody message={message} />
@@ -52,6 +52,12 @@ export function MessageView({ message, isLast }: { message: Schemas["ListedMessa
       )}
     </section>
   );
+}
+
+/** All of the To field; an older service names the first alone. */
+function toOf(message: Schemas["ListedMessage"]): readonly string[] {
+  const { to } = message as { to?: readonly string[] };
+  return to === undefined || to.length === 0 ? [message.toAddr] : to;
 }
 
 /** What came back of it says more than that it went out. */
@@ -75,7 +81,7 @@ function MessageBody({ message }: { message: Schemas["ListedMessage"] }) {
         </fieldset>
         {mayWrite() && (
           <div class="actions">
-            {message.cc.length > 0 && (
+            {toOf(message).length + message.cc.length > 1 && (
               <a
                 class="button small"
                 href={href("compose", { thread: message.threadId, message: message.id, all: "1" })}

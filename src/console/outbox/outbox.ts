@@ -5,8 +5,8 @@ export interface OutboxItem {
   id: string;
   kind: string;
   state: "ready" | "running" | "waiting";
-  messageId?: string;
-  eventId?: string;
+  messageId: string | null;
+  eventId: string | null;
   inboxId: string | null;
   to: string | readonly string[] | null;
   attempt: number;
