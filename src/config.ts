@@ -18,9 +18,9 @@ import {
 } from "./config-values.ts";
 import { checkWebhookUrl } from "./domain/events/webhook-url.ts";
 import { type LimitName, type Plan, type PlanLimits, parsePlanLimit, perPlan, plans } from "./domain/limits.ts";
-import { describeOutbound, type Outbound } from "./domain/outbound.ts";
+import type { Outbound } from "./domain/outbound.ts";
 import type { ListenerLimits } from "./flows/listeners.ts";
-import { describeNameServer, type NameServer } from "./standards/name-server.ts";
+import type { NameServer } from "./standards/name-server.ts";
 import { webhookSecretFault } from "./standards/signature.ts";
 
 export type { Environment } from "./config-values.ts";
@@ -117,7 +117,8 @@ const day = 86_400;
 /** The only reader of the environment. Every wrong value is named in one error. */
 export function readConfig(env: Environment, isTerminal = false): Config {
   const faults: string[] = [];
-  const { text, secret, integer, choice, checked } = readers(env, faults);
+  const reading = readers(env, faults);
+  const { text, secret, integer, choice, checked } = reading;
 
   const host = text("HOST") ?? "127.0.0.1";
   const mailDomain = checked("MAIL_DOMAIN", text("MAIL_DOMAIN") ?? "inbox.localhost", parseDomain) ?? "inbox.localhost";
@@ -180,17 +181,7 @@ export function readConfig(env: Environment, isTerminal = false): Config {
       inboxesPerDay: limit("INBOXES_PER_DAY", 100),
       loopEchoes: limit("LOOP_ECHOES", 3),
     }),
-    recipientsMax: integer("RECIPIENTS_MAX", 50, 1, 1000),
-    sendWaitMs: integer("SEND_WAIT_MS", 2000, 0, 30_000),
-    sendMaxBytes: integer("SEND_MAX_BYTES", 26_214_400, 1024, 1 << 30),
-    uploadTtlHours: integer("UPLOAD_TTL_HOURS", 24, 1, 24 * 365),
-    uploadsMaxBytes: integer("UPLOADS_MAX_BYTES", 1 << 30, 1024, 2 ** 50),
-    maxQueueHours: integer("MAX_QUEUE_HOURS", 48, 1, 24 * 30),
-    returnPath: choice("RETURN_PATH", returnPathKinds, "verp"),
-    askDelivered: choice("ASK_DELIVERED", ["0", "1"], "0") === "1",
-    bounceSuppressionDays: integer("BOUNCE_SUPPRESSION_DAYS", 90, 0, 3650),
-    relayRetrySeconds:
-      checked("RELAY_RETRY_SECONDS", text("RELAY_RETRY_SECONDS") ?? "60,300,900,1800", parseSchedule) ?? [],
+    ...sendingSettings(reading),
     webhookTimeoutMs: integer("WEBHOOK_TIMEOUT_MS", 15_000, 100, 60_000),
     webhookRetrySeconds:
       checked("WEBHOOK_RETRY_SECONDS", text("WEBHOOK_RETRY_SECONDS") ?? "30,180,1080,6480,38880", parseSchedule) ?? [],
@@ -217,67 +208,19 @@ export function readConfig(env: Environment, isTerminal = false): Config {
   return config;
 }
 
-/** What is in force, by the names of the environment; a secret shows only that it is there. */
-export function describeConfig(config: Config): Record<string, string | number> {
-  const masked = (value: string | undefined) => (value === undefined ? "" : "***");
+function sendingSettings({ text, integer, choice, checked }: ReturnType<typeof readers>) {
   return {
-    DATABASE_URL: config.databaseUrl === undefined ? "" : withoutPassword(config.databaseUrl),
-    DATA_DIR: config.dataDir,
-    HOST: config.host,
-    PORT: config.port,
-    BASE_URL: config.baseUrl ?? `http://${config.host}:${config.port}`,
-    MAIL_DOMAIN: config.mailDomain,
-    SMTP_HOST: config.smtpHost,
-    SMTP_PORT: config.smtpPort,
-    SMTP_HOSTNAME: config.smtpHostname,
-    SMTP_TLS_CERT: config.smtpTls?.certPath ?? "",
-    SMTP_TLS_KEY: config.smtpTls?.keyPath ?? "",
-    SMTP_MAX_BYTES: config.smtpMaxBytes,
-    SMTP_MAX_CONNECTIONS_PER_ADDRESS: config.smtpMaxConnectionsPerAddress,
-    TRUSTED_PROXIES: config.trustedProxies.join(","),
-    OUTBOUND: describeOutbound(config.outbound),
-    DNS_SERVERS: config.dnsServers?.map(describeNameServer).join(",") ?? "",
-    DKIM_SELECTOR: config.dkim?.selector ?? "",
-    DKIM_KEY: masked(config.dkim?.privateKeyPem),
-    API_KEY: masked(config.apiKey),
-    WEBHOOK_URL: config.webhookUrl ?? "",
-    WEBHOOK_SECRET: masked(config.webhookSecret),
-    PLAN: config.plan,
-    SIGNING_KEY: masked(config.signingKey),
-    OPERATOR_INBOX: config.operatorInbox ?? "",
-    SENDS_PER_MINUTE: describeLimit(config.limits, "sendsPerMinute"),
-    SENDS_PER_DAY: describeLimit(config.limits, "sendsPerDay"),
-    COLD_RECIPIENT_DAILY: describeLimit(config.limits, "coldRecipientDaily"),
-    INBOXES_PER_DAY: describeLimit(config.limits, "inboxesPerDay"),
-    LOOP_ECHOES: describeLimit(config.limits, "loopEchoes"),
-    RECIPIENTS_MAX: config.recipientsMax,
-    SEND_WAIT_MS: config.sendWaitMs,
-    SEND_MAX_BYTES: config.sendMaxBytes,
-    UPLOAD_TTL_HOURS: config.uploadTtlHours,
-    UPLOADS_MAX_BYTES: config.uploadsMaxBytes,
-    MAX_QUEUE_HOURS: config.maxQueueHours,
-    RETURN_PATH: config.returnPath,
-    ASK_DELIVERED: config.askDelivered ? 1 : 0,
-    BOUNCE_SUPPRESSION_DAYS: config.bounceSuppressionDays,
-    RELAY_RETRY_SECONDS: config.relayRetrySeconds.join(","),
-    WEBHOOK_TIMEOUT_MS: config.webhookTimeoutMs,
-    WEBHOOK_RETRY_SECONDS: config.webhookRetrySeconds.join(","),
-    ALLOW_PRIVATE_WEBHOOKS: config.allowPrivateWebhooks ? 1 : 0,
-    WEBHOOKS_PER_ACCOUNT: config.webhooksPerAccount,
-    WEBHOOK_DISABLE_DAYS: config.webhookDisableDays,
-    ATTACHMENT_URL_TTL: config.attachmentUrlTtlSeconds,
-    EVENT_RETENTION_DAYS: config.eventRetentionDays,
-    CORS_ORIGINS: config.corsOrigins === undefined ? "" : [config.corsOrigins].flat().join(","),
-    LISTENERS_PER_ACCOUNT: config.listeners.perAccount,
-    LISTENERS_PER_PROCESS: config.listeners.perProcess,
-    CONSOLE: config.console ? 1 : 0,
-    MCP: config.mcp ? 1 : 0,
-    MCP_ORIGINS: config.mcpOrigins.join(","),
-    METRICS_PORT: config.metricsPort ?? "",
-    METRICS_TOKEN: masked(config.metricsToken),
-    SHUTDOWN_TIMEOUT_MS: config.shutdownTimeoutMs,
-    LOG_LEVEL: config.logLevel,
-    LOG_FORMAT: config.logFormat,
+    recipientsMax: integer("RECIPIENTS_MAX", 50, 1, 1000),
+    sendWaitMs: integer("SEND_WAIT_MS", 2000, 0, 30_000),
+    sendMaxBytes: integer("SEND_MAX_BYTES", 26_214_400, 1024, 1 << 30),
+    uploadTtlHours: integer("UPLOAD_TTL_HOURS", 24, 1, 24 * 365),
+    uploadsMaxBytes: integer("UPLOADS_MAX_BYTES", 1 << 30, 1024, 2 ** 50),
+    maxQueueHours: integer("MAX_QUEUE_HOURS", 48, 1, 24 * 30),
+    returnPath: choice("RETURN_PATH", returnPathKinds, "verp"),
+    askDelivered: choice("ASK_DELIVERED", ["0", "1"], "0") === "1",
+    bounceSuppressionDays: integer("BOUNCE_SUPPRESSION_DAYS", 90, 0, 3650),
+    relayRetrySeconds:
+      checked("RELAY_RETRY_SECONDS", text("RELAY_RETRY_SECONDS") ?? "60,300,900,1800", parseSchedule) ?? [],
   };
 }
 
@@ -289,17 +232,4 @@ function limitsOf(byName: Record<LimitName, Readonly<Record<Plan, number>>>): Pl
     inboxesPerDay: byName.inboxesPerDay[plan],
     loopEchoes: byName.loopEchoes[plan],
   }));
-}
-
-function describeLimit(limits: PlanLimits, name: LimitName): string {
-  const values = plans.map((plan) => limits[plan][name]);
-  return new Set(values).size === 1
-    ? String(values[0])
-    : plans.map((plan) => `${plan}=${limits[plan][name]}`).join(",");
-}
-
-function withoutPassword(url: string): string {
-  const parsed = new URL(url);
-  if (parsed.password !== "") parsed.password = "***";
-  return parsed.href;
 }

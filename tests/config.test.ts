@@ -2,7 +2,8 @@ import { expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ConfigError, describeConfig, type Environment, readConfig } from "../src/config.ts";
+import { ConfigError, type Environment, readConfig } from "../src/config.ts";
+import { describeConfig } from "../src/config-shown.ts";
 import { testOnlyKey } from "./support/test-only-certificate.ts";
 
 const defaults = describeConfig(readConfig({}));

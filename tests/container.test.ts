@@ -2,7 +2,8 @@ import { expect, test } from "bun:test";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { describeConfig, readConfig } from "../src/config.ts";
+import { readConfig } from "../src/config.ts";
+import { describeConfig } from "../src/config-shown.ts";
 
 const house = join(import.meta.dir, "..");
 const linesOf = (file: string) => readFileSync(join(house, file), "utf8").split("\n");

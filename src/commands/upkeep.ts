@@ -1,5 +1,6 @@
 import type { Command } from "commander";
-import { describeConfig, readConfig } from "../config.ts";
+import { readConfig } from "../config.ts";
+import { describeConfig } from "../config-shown.ts";
 import { openDatabase } from "../database/db.ts";
 import { migrate, migrations } from "../store/migrate.ts";
 import { version } from "../version.ts";

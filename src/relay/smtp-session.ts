@@ -135,18 +135,6 @@ function readySession(
   let isUsed = false;
   let needsReset = false;
 
-  async function send(mail: RelayedMail, signal: AbortSignal | undefined): Promise<SendResult> {
-    const refusals = mail.recipients.map((recipient) => refusalBeforehand(mail, recipient, extensions));
-    const offered = mail.recipients.filter((_, index) => refusals[index] === undefined);
-    const { outcomes, unheard } =
-      offered.length === 0 ? { outcomes: [], unheard: false } : await offer(mail, offered, signal);
-    const left = outcomes.values();
-    return {
-      outcomes: refusals.flatMap((failure) => (failure ? { kind: "failed", failure } : (left.next().value ?? []))),
-      unheard,
-    };
-  }
-
   /** One transaction. */
   async function offer(
     mail: RelayedMail,
@@ -212,33 +200,15 @@ function readySession(
     const reply = verdictIn(error);
     // After garbage nobody knows which answer belongs to which command.
     if (!reply) talk.breakOff();
-    const ofAll = (outcome: RelayOutcome) => outcomesOf(envelope, recipients, outcome);
-    if (reply && reply.code >= 500) {
-      return { outcomes: ofAll({ kind: "failed", failure: failureOf(reply, reply.text) }), unheard: false };
-    }
-    if (isBadEnvelope(error)) {
-      return { outcomes: ofAll({ kind: "failed", failure: badAddress(reasonOf(error)) }), unheard: false };
-    }
-    const message = reply ? reply.text : `Cannot relay by ${host}:${port}: ${reasonOf(error)}`;
-    const maybeAccepted = content.isSent && reply === undefined;
-    const outcomes = ofAll({ kind: "retry", failure: failureOf(reply, message), maybeAccepted });
+    const outcomes = outcomesOf(envelope, recipients, outcomeOfError(error, `${host}:${port}`, content));
     const isHeard = content.isStarted || outcomes.some(isAnswer);
     return { outcomes, unheard: !isHeard && (reply === undefined ? isLost(error) : reply.code === 421) };
   }
 
-  async function close(): Promise<void> {
-    if (talk.isOpen()) {
-      connection.quit();
-      const impatience = setTimeout(() => talk.breakOff(), 1000);
-      await talk.ended;
-      clearTimeout(impatience);
-    }
-  }
-
   setSilence(connection, 0);
   return {
-    send,
-    close,
+    send: (mail, signal) => offeringTheRest(mail, extensions, (recipients) => offer(mail, recipients, signal)),
+    close: () => hangUp(connection, talk),
     ended: talk.ended,
     get isUsed() {
       return isUsed;
@@ -247,6 +217,39 @@ function readySession(
       return talk.isOpen();
     },
   };
+}
+
+async function hangUp(connection: SMTPConnection, talk: Conversation): Promise<void> {
+  if (!talk.isOpen()) return;
+  connection.quit();
+  const impatience = setTimeout(() => talk.breakOff(), 1000);
+  await talk.ended;
+  clearTimeout(impatience);
+}
+
+/** Whom the server's own words rule out beforehand is not offered to it. */
+async function offeringTheRest(
+  mail: RelayedMail,
+  extensions: ReadonlyMap<string, string>,
+  offer: (recipients: RelayedRecipient[]) => Promise<SendResult>,
+): Promise<SendResult> {
+  const refusals = mail.recipients.map((recipient) => refusalBeforehand(mail, recipient, extensions));
+  const offered = mail.recipients.filter((_, index) => refusals[index] === undefined);
+  const { outcomes, unheard } = offered.length === 0 ? { outcomes: [], unheard: false } : await offer(offered);
+  const left = outcomes.values();
+  return {
+    outcomes: refusals.flatMap((failure) => (failure ? { kind: "failed", failure } : (left.next().value ?? []))),
+    unheard,
+  };
+}
+
+/** What a transaction that ended with an error came to, for all who have no answer of their own. */
+function outcomeOfError(error: unknown, server: string, content: Progress): RelayOutcome {
+  const reply = verdictIn(error);
+  if (reply && reply.code >= 500) return { kind: "failed", failure: failureOf(reply, reply.text) };
+  if (isBadEnvelope(error)) return { kind: "failed", failure: badAddress(reasonOf(error)) };
+  const message = reply ? reply.text : `Cannot relay by ${server}: ${reasonOf(error)}`;
+  return { kind: "retry", failure: failureOf(reply, message), maybeAccepted: content.isSent && reply === undefined };
 }
 
 /** Of the mail. A 421 speaks of the server. */

@@ -141,10 +141,7 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
     const console = config.console ? { tokens, baseUrl: () => baseUrl } : undefined;
     opened.push(serveControl({ ...deps, webhooks, dataDir, allowPrivateWebhooks, version, console }).close);
   }
-  const signIn =
-    config.console && firstStart.keyId !== undefined
-      ? await signInLink({ ...deps, tokens, baseUrl: () => baseUrl }, firstStart.keyId)
-      : undefined;
+  const signIn = await signInOf(firstStart, opening, { tokens, baseUrl: () => baseUrl });
   doors.areOpen = true;
 
   return {
@@ -168,4 +165,14 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
       await opened.closeAll();
     },
   };
+}
+
+/** The link by which a browser signs in, where this start made the first key. */
+async function signInOf(
+  { keyId }: FirstStart,
+  { config, deps }: Opening,
+  signingIn: Pick<Parameters<typeof signInLink>[0], "tokens" | "baseUrl">,
+): Promise<Service["signIn"]> {
+  if (!config.console || keyId === undefined) return undefined;
+  return signInLink({ ...deps, ...signingIn }, keyId);
 }

@@ -1,10 +1,10 @@
-import { transaction } from "../database/db.ts";
+import { type Db, transaction } from "../database/db.ts";
 import { nextRelayAttemptAt } from "../domain/backoff.ts";
 import { failureFor, type RelayOutcome } from "../domain/outcome.ts";
 import { destinationOfSubject, domainOf } from "../domain/send/recipients/destinations.ts";
 import { outgoingMail } from "../flows/send/outgoing-mail.ts";
 import { listOutgoingAttachments, type MailedAttachment } from "../store/mail/attachments.ts";
-import type { ClaimedItem } from "../store/outbox/claims.ts";
+import type { Claim, Claimed, ClaimedItem } from "../store/outbox/claims.ts";
 import { kinds } from "../store/outbox/kinds.ts";
 import { claimReady, releaseItems } from "../store/outbox/outbox.ts";
 import {
@@ -108,27 +108,7 @@ export function relayDestinationJob(
       destinationOf: (lane) => (isOwn(lane) ? ownDomain : relay.destinationOf(`postmaster@${lane}`)),
       onRecovery,
     }),
-    async claim(claim) {
-      const { items, ...claimed } = await claimReady(db.work, claim);
-      if (items.length === 0) return { items: [], ...claimed };
-      try {
-        const ids = items.map(({ subjectId }) => destinationOfSubject(subjectId).messageId);
-        const found = await listRelayedToSeveral(db.work, [...new Set(ids)]);
-        const files = await listOutgoingAttachments(db.work, [...new Set(ids)]);
-        const attachmentsOf = Map.groupBy(files, ({ messageId }) => messageId);
-        const messages = new Map(found.map((message) => [message.id, message]));
-        return {
-          items: items.map((item, place) => {
-            const id = ids[place] ?? "";
-            return { ...item, message: messages.get(id), attachments: attachmentsOf.get(id) ?? [] };
-          }),
-          ...claimed,
-        };
-      } catch (error) {
-        await releaseItems(db.work, items).catch(() => undefined);
-        throw error;
-      }
-    },
+    claim: (claim) => claimDestinations(db.work, claim),
     attempt,
     failed(item) {
       const { message } = item;
@@ -150,6 +130,28 @@ export function relayDestinationJob(
       return inForce;
     },
   };
+}
+
+async function claimDestinations(db: Db, claim: Claim): Promise<Claimed<DestinationItem>> {
+  const { items, ...claimed } = await claimReady(db, claim);
+  if (items.length === 0) return { items: [], ...claimed };
+  try {
+    const ids = items.map(({ subjectId }) => destinationOfSubject(subjectId).messageId);
+    const found = await listRelayedToSeveral(db, [...new Set(ids)]);
+    const files = await listOutgoingAttachments(db, [...new Set(ids)]);
+    const attachmentsOf = Map.groupBy(files, ({ messageId }) => messageId);
+    const messages = new Map(found.map((message) => [message.id, message]));
+    return {
+      items: items.map((item, place) => {
+        const id = ids[place] ?? "";
+        return { ...item, message: messages.get(id), attachments: attachmentsOf.get(id) ?? [] };
+      }),
+      ...claimed,
+    };
+  } catch (error) {
+    await releaseItems(db, items).catch(() => undefined);
+    throw error;
+  }
 }
 
 /** Those of this destination for whom it is not decided yet. */

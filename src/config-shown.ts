@@ -1,0 +1,81 @@
+import type { Config } from "./config.ts";
+import { type LimitName, type PlanLimits, plans } from "./domain/limits.ts";
+import { describeOutbound } from "./domain/outbound.ts";
+import { describeNameServer } from "./standards/name-server.ts";
+
+/** What is in force, by the names of the environment; a secret shows only that it is there. */
+export function describeConfig(config: Config): Record<string, string | number> {
+  const masked = (value: string | undefined) => (value === undefined ? "" : "***");
+  return {
+    DATABASE_URL: config.databaseUrl === undefined ? "" : withoutPassword(config.databaseUrl),
+    DATA_DIR: config.dataDir,
+    HOST: config.host,
+    PORT: config.port,
+    BASE_URL: config.baseUrl ?? `http://${config.host}:${config.port}`,
+    MAIL_DOMAIN: config.mailDomain,
+    SMTP_HOST: config.smtpHost,
+    SMTP_PORT: config.smtpPort,
+    SMTP_HOSTNAME: config.smtpHostname,
+    SMTP_TLS_CERT: config.smtpTls?.certPath ?? "",
+    SMTP_TLS_KEY: config.smtpTls?.keyPath ?? "",
+    SMTP_MAX_BYTES: config.smtpMaxBytes,
+    SMTP_MAX_CONNECTIONS_PER_ADDRESS: config.smtpMaxConnectionsPerAddress,
+    TRUSTED_PROXIES: config.trustedProxies.join(","),
+    OUTBOUND: describeOutbound(config.outbound),
+    DNS_SERVERS: config.dnsServers?.map(describeNameServer).join(",") ?? "",
+    DKIM_SELECTOR: config.dkim?.selector ?? "",
+    DKIM_KEY: masked(config.dkim?.privateKeyPem),
+    API_KEY: masked(config.apiKey),
+    WEBHOOK_URL: config.webhookUrl ?? "",
+    WEBHOOK_SECRET: masked(config.webhookSecret),
+    PLAN: config.plan,
+    SIGNING_KEY: masked(config.signingKey),
+    OPERATOR_INBOX: config.operatorInbox ?? "",
+    SENDS_PER_MINUTE: describeLimit(config.limits, "sendsPerMinute"),
+    SENDS_PER_DAY: describeLimit(config.limits, "sendsPerDay"),
+    COLD_RECIPIENT_DAILY: describeLimit(config.limits, "coldRecipientDaily"),
+    INBOXES_PER_DAY: describeLimit(config.limits, "inboxesPerDay"),
+    LOOP_ECHOES: describeLimit(config.limits, "loopEchoes"),
+    RECIPIENTS_MAX: config.recipientsMax,
+    SEND_WAIT_MS: config.sendWaitMs,
+    SEND_MAX_BYTES: config.sendMaxBytes,
+    UPLOAD_TTL_HOURS: config.uploadTtlHours,
+    UPLOADS_MAX_BYTES: config.uploadsMaxBytes,
+    MAX_QUEUE_HOURS: config.maxQueueHours,
+    RETURN_PATH: config.returnPath,
+    ASK_DELIVERED: config.askDelivered ? 1 : 0,
+    BOUNCE_SUPPRESSION_DAYS: config.bounceSuppressionDays,
+    RELAY_RETRY_SECONDS: config.relayRetrySeconds.join(","),
+    WEBHOOK_TIMEOUT_MS: config.webhookTimeoutMs,
+    WEBHOOK_RETRY_SECONDS: config.webhookRetrySeconds.join(","),
+    ALLOW_PRIVATE_WEBHOOKS: config.allowPrivateWebhooks ? 1 : 0,
+    WEBHOOKS_PER_ACCOUNT: config.webhooksPerAccount,
+    WEBHOOK_DISABLE_DAYS: config.webhookDisableDays,
+    ATTACHMENT_URL_TTL: config.attachmentUrlTtlSeconds,
+    EVENT_RETENTION_DAYS: config.eventRetentionDays,
+    CORS_ORIGINS: config.corsOrigins === undefined ? "" : [config.corsOrigins].flat().join(","),
+    LISTENERS_PER_ACCOUNT: config.listeners.perAccount,
+    LISTENERS_PER_PROCESS: config.listeners.perProcess,
+    CONSOLE: config.console ? 1 : 0,
+    MCP: config.mcp ? 1 : 0,
+    MCP_ORIGINS: config.mcpOrigins.join(","),
+    METRICS_PORT: config.metricsPort ?? "",
+    METRICS_TOKEN: masked(config.metricsToken),
+    SHUTDOWN_TIMEOUT_MS: config.shutdownTimeoutMs,
+    LOG_LEVEL: config.logLevel,
+    LOG_FORMAT: config.logFormat,
+  };
+}
+
+function describeLimit(limits: PlanLimits, name: LimitName): string {
+  const values = plans.map((plan) => limits[plan][name]);
+  return new Set(values).size === 1
+    ? String(values[0])
+    : plans.map((plan) => `${plan}=${limits[plan][name]}`).join(",");
+}
+
+function withoutPassword(url: string): string {
+  const parsed = new URL(url);
+  if (parsed.password !== "") parsed.password = "***";
+  return parsed.href;
+}
