@@ -10,6 +10,8 @@ export interface ApiClient {
   ask<Answer>(method: string, path: string, question?: Question): Promise<Answer>;
   /** The same, with the answer's headers. */
   askWhole<Answer>(method: string, path: string, question?: Question): Promise<{ body: Answer; headers: Headers }>;
+  /** Sends a file as the body, as it is read from the disk. */
+  upload<Answer>(path: string, question: Pick<Question, "query"> & { file: Blob }): Promise<Answer>;
   /** What comes on a stream, over cut connections and restarts of the server, until the signal. */
   stream(path: string, question: StreamQuestion): AsyncGenerator<ServerSentEvent>;
 }
@@ -137,6 +139,21 @@ export function apiClient(options: ServerOptions): ApiClient {
     throw refused(status, answer);
   }
 
+  async function upload<Answer>(path: string, { query, file }: Pick<Question, "query"> & { file: Blob }) {
+    const exchanged = async () => {
+      const response = await fetchHere(addressOf(path, query), {
+        ...{ method: "POST", headers: { authorization }, body: file, redirect: "manual" },
+        signal: AbortSignal.timeout(uploadTimeoutMs),
+      });
+      return { status: response.status, answer: parsed(await response.text()) };
+    };
+    const { status, answer } = await exchanged().catch((error: unknown) => {
+      throw unreachable(error);
+    });
+    if (status === 201 && typeof answer === "object" && answer !== null) return answer as Answer;
+    throw refused(status, answer);
+  }
+
   async function* stream(path: string, { query, warn, ...place }: StreamQuestion) {
     const told = (trouble: unknown) =>
       trouble instanceof RefusedStream ? refused(trouble.status, parsed(trouble.text)) : unreachable(trouble);
@@ -152,6 +169,7 @@ export function apiClient(options: ServerOptions): ApiClient {
   return {
     url,
     askWhole,
+    upload,
     stream,
     async ask<Answer>(method: string, path: string, question?: Question) {
       return (await askWhole<Answer>(method, path, question)).body;
@@ -161,6 +179,9 @@ export function apiClient(options: ServerOptions): ApiClient {
 
 /** Longer than any answer takes: a send waits for its first attempt, at most 30 s. */
 const timeoutMs = 40_000;
+
+/** The server itself gives a file no longer. */
+const uploadTimeoutMs = 600_000;
 
 function parsed(text: string): unknown {
   try {

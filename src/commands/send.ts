@@ -5,16 +5,25 @@ import { type ApiClient, apiClient, ofServer, type ServerOptions } from "./api-c
 import { reporting } from "./cli.ts";
 import { reasonOf, UsageError } from "./failure.ts";
 import { inboxIdOf } from "./find-inbox.ts";
+import { alsoGiven, type FileOptions, filesOf, uploadedFiles } from "./send/files.ts";
 
-interface SendOptions extends ServerOptions {
+interface SendOptions extends ServerOptions, FileOptions {
   from: string;
-  to: string;
+  fromName?: string;
+  to?: string[];
+  cc?: string[];
+  bcc?: string[];
   subject?: string;
   body?: string;
   bodyFile?: string;
   html?: string;
+  markdown?: boolean;
   replyTo?: string;
   thread?: string;
+  replyToMessage?: string;
+  replyAll?: boolean;
+  forward?: string;
+  forwardAs?: "inline" | "attachment";
   quote: boolean;
   key?: string;
   async?: boolean;
@@ -47,13 +56,28 @@ export function sendCommand(program: Command): void {
     ofServer(program.command("send"))
       .description("send one email from an inbox of a running server")
       .requiredOption("--from <inbox>", "id or address of the inbox")
-      .requiredOption("--to <address>", "recipient")
-      .option("--subject <text>", "may be left out with --thread")
+      .option("--from-name <name>", "the name beside its address")
+      .option("--to <address>", "recipient; may be repeated, as --cc, --bcc, --attach and --inline", alsoGiven)
+      .option("--cc <address>", "who gets a copy, as all see", alsoGiven)
+      .option("--bcc <address>", "who gets a copy that nobody else sees", alsoGiven)
+      .option("--subject <text>", "may be left out in a reply and a forward")
       .option("--body <text>", "plain text or HTML; - reads it from stdin")
       .addOption(new Option("--body-file <path>", "the same from a file; - is stdin").conflicts("body"))
       .option("--html <html>", "the HTML version; --body is then the text version, which is made from it if left out")
+      .addOption(new Option("--markdown", "the body is Markdown, and the HTML is made from it").conflicts("html"))
+      .option("--attach <file>", "a file to attach", alsoGiven)
+      .option("--inline <id=file>", "an image that the HTML shows as cid:ID", alsoGiven)
       .option("--reply-to <address>", "where answers shall go instead of to the inbox")
       .option("--thread <id>", "thread to reply in")
+      .option("--reply-to-message <id>", "message to answer, in its thread; without --to whom it is from")
+      .option("--reply-all", "answer all whom that message names; without --to")
+      .option("--forward <message>", "message to hand on, with its attachments")
+      .addOption(
+        new Option("--forward-as <way>", "its text below yours, or the whole mail as a file").choices([
+          "inline",
+          "attachment",
+        ]),
+      )
       .option("--read-up-to <message>", "with --thread: mark it as read up to this one, which is answered")
       .option("--no-quote", "reply without a copy of what is replied to")
       .addOption(
@@ -68,17 +92,22 @@ export function sendCommand(program: Command): void {
 }
 
 async function send(options: SendOptions): Promise<Sent> {
-  const { from, to, subject, replyTo, thread, quote, key, async: isAsync = false, ...rest } = options;
-  const { autoSubmitted, ignoreLoop, readUpTo: readUpToMessageId } = options;
-  if (!quote && thread === undefined) throw new UsageError("Cannot send: --no-quote is for replies, with --thread");
+  const { from, quote, key, async: isAsync = false, ...rest } = options;
+  if (!quote && options.thread === undefined && options.replyToMessage === undefined) {
+    throw new UsageError("Cannot send: --no-quote is for replies, with --thread or --reply-to-message");
+  }
+  const files = filesOf(rest);
   const api = apiClient(rest);
   const bodies = await bodiesOf(rest);
   const id = await inboxIdOf(api, from);
+  const attachments = await uploadedFiles(api, files);
   const idempotencyKey = key ?? realWorld.randomBytes(16).toHex();
   const { body: sent, headers } = await api.askWhole<Omit<Sent, "replayed">>("POST", `/v1/inboxes/${id}/send`, {
     headers: { "idempotency-key": idempotencyKey, ...(isAsync && { prefer: "respond-async" }) },
     body: {
-      ...{ to, subject, ...bodies, replyTo, threadId: thread, readUpToMessageId, autoSubmitted, ignoreLoop },
+      ...fieldsOf(options),
+      ...bodies,
+      ...(attachments.length > 0 && { attachments }),
       ...(!quote && { includeQuote: false }),
     },
   });
@@ -89,10 +118,26 @@ async function send(options: SendOptions): Promise<Sent> {
   return { ...sent, replayed, failure: await failureOf(api, sent.messageId), idempotencyKey };
 }
 
+/** In the names of the API. One recipient alone goes as every server knows it. */
+function fieldsOf({ to, cc, bcc, subject, fromName, replyTo, ...options }: SendOptions): object {
+  const { replyAll, forward: forwardOf, forwardAs, autoSubmitted, ignoreLoop } = options;
+  return {
+    ...{ to: to?.length === 1 ? to[0] : to, cc, bcc, subject, fromName, replyTo, replyAll, forwardOf, forwardAs },
+    ...{ threadId: options.thread, replyToMessageId: options.replyToMessage, readUpToMessageId: options.readUpTo },
+    ...{ autoSubmitted, ignoreLoop, bodyFormat: options.markdown ? "markdown" : undefined },
+  };
+}
+
 /** The API's two fields. HTML alone is its `body`, begun in the way by which the API knows a page from text that has tags. */
-async function bodiesOf({ body, bodyFile, html }: Pick<SendOptions, "body" | "bodyFile" | "html">) {
+async function bodiesOf({
+  body,
+  bodyFile,
+  html,
+  forward,
+}: Pick<SendOptions, "body" | "bodyFile" | "html" | "forward">) {
   const text = bodyFile === undefined && body !== "-" ? body : await contentOf(bodyFile ?? "-");
   if (text === undefined && html === undefined) {
+    if (forward !== undefined) return {};
     throw new UsageError("Cannot send: there is nothing to say: give --body, --body-file or --html");
   }
   if (text !== undefined) return { body: text, bodyHtml: html };

@@ -116,11 +116,63 @@ test("a send that failed ends with code 1 and the reason", async () => {
   expect(JSON.parse(script.stdout)).toMatchObject({ status: "failed", failure: { code: 550, enhancedCode: "5.1.1" } });
 });
 
+test("a mail goes to several, with files beside it and in its HTML, and is the same mail when it is sent again", async () => {
+  const { id } = await world.inbox("packer");
+  writeFileSync(join(directory, "logo.png"), "PNG");
+  writeFileSync(join(directory, "list.csv"), "a,b\n");
+  const to = [
+    "--to",
+    "bob@example.com",
+    "--to",
+    "eve@example.com",
+    "--cc",
+    "joe@example.com",
+    "--bcc",
+    "me@example.com",
+  ];
+  const files = ["--inline", "logo=logo.png", "--attach", "list.csv", "--attach", "logo.png"];
+  const body = ["--subject", "Hi", "--html", '<p>Hi<img src="cid:logo"></p>', "--from-name", "The Packer"];
+  const words = ["--from", id, ...to, ...files, ...body, "--key", "packed"];
+  const { sent, message } = await made(...words);
+  expect(message).toMatchObject({ to: ["bob@example.com", "eve@example.com"], cc: ["joe@example.com"] });
+  expect(message).toMatchObject({ bcc: ["me@example.com"], fromName: "The Packer" });
+  expect(message.attachments).toMatchObject([
+    { contentType: "image/png", sizeBytes: 3 },
+    { filename: "list.csv", contentType: "text/csv", sizeBytes: 4 },
+    { contentType: "image/png", sizeBytes: 3 },
+  ]);
+  expect((await made(...words)).sent).toMatchObject({ messageId: sent.messageId, replayed: true });
+});
+
+test("a reply to all in Markdown goes to all but the inbox, and a forward needs no words", async () => {
+  const inbox = await world.inbox("answering");
+  const head = `From: jane@example.com\r\nTo: ${inbox.address}, joe@example.com\r\nCc: eve@example.com\r\n`;
+  await world.deliver(`${head}Subject: Plans\r\n\r\nWhat now?\r\n`, inbox.address);
+  const [asked] = (await world.api(`/v1/inboxes/${inbox.id}/messages`)).body.data;
+  const words = ["--reply-to-message", asked.id, "--reply-all", "--markdown", "--body", "**Wait**", "--no-quote"];
+  const { sent, message } = await made("--from", inbox.id, ...words);
+  expect(sent.threadId).toBe(asked.threadId);
+  expect(message).toMatchObject({ to: ["jane@example.com", "joe@example.com"], cc: ["eve@example.com"] });
+  expect([message.bodyText, message.bodyHtml]).toEqual(["**Wait**", expect.stringContaining("<strong>Wait</strong>")]);
+  const forward = ["--to", "zoe@example.com", "--forward", asked.id, "--forward-as", "attachment"];
+  const handedOn = (await made("--from", inbox.id, ...forward)).message;
+  expect(handedOn).toMatchObject({ subject: "Fwd: Plans", forwardOf: asked.id });
+  expect(handedOn.attachments).toMatchObject([{ filename: "Plans.eml", contentType: "message/rfc822" }]);
+});
+
 const wrong: readonly [what: string, words: string[], code: number, says: RegExp][] = [
   ["nothing to say", [], 2, /^Cannot send: there is nothing to say/],
   ["two bodies", ["--body", "a", "--body-file", "b"], 2, /cannot be used with option '--body <text>'/],
   ["no quote of nothing", ["--body", "a", "--no-quote"], 2, /^Cannot send: --no-quote is for replies/],
   ["a file that is not there", ["--body-file", "none.txt"], 1, /^Cannot read none\.txt: there is no such file/],
+  [
+    "an attachment that is not there",
+    ["--body", "a", "--attach", "none.pdf"],
+    1,
+    /^Cannot read none\.pdf: there is no such file/,
+  ],
+  ["an image without a name", ["--body", "a", "--inline", "logo.png"], 2, /^Cannot send: --inline takes ID=FILE/],
+  ["HTML beside Markdown", ["--body", "a", "--markdown", "--html", "b"], 2, /cannot be used with option/],
   ["an address that is none", ["--body", "a", "--reply-to", "x"], 2, /^validation_error: /],
 ];
 
