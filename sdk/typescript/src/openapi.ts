@@ -1474,6 +1474,13 @@ export interface components {
              * @example null
              */
             automated?: components["schemas"]["Automated"] | null;
+            /** @description With `recipients`: the addresses of its To field */
+            to_list?: string[];
+            /**
+             * @description With `recipients`, of mail that came in: what stands behind the `+` in `to`
+             * @example null
+             */
+            tag?: string | null;
             /** @description All to whom it goes, each with what had become of his copy */
             recipients: {
                 /**
@@ -2637,7 +2644,7 @@ export interface components {
              *       "extracted"
              *     ]
              */
-            include?: ("html" | "extracted" | "automated")[];
+            include?: ("html" | "extracted" | "automated" | "recipients")[];
         };
         /** @description Something that is still to be done for the account */
         OutboxItem: {
@@ -2844,6 +2851,13 @@ export interface components {
              * @example null
              */
             automated?: components["schemas"]["Automated"] | null;
+            /** @description With `recipients`: the addresses of its To field */
+            to_list?: string[];
+            /**
+             * @description With `recipients`, of mail that came in: what stands behind the `+` in `to`
+             * @example null
+             */
+            tag?: string | null;
         };
         /** @description One to whom a message goes, and what has become of his copy */
         Recipient: {
@@ -3050,6 +3064,13 @@ export interface components {
              * @example null
              */
             automated?: components["schemas"]["Automated"] | null;
+            /** @description With `recipients`: the addresses of its To field */
+            to_list?: string[];
+            /**
+             * @description With `recipients`, of mail that came in: what stands behind the `+` in `to`
+             * @example null
+             */
+            tag?: string | null;
             /** @description All to whom it goes, each with what had become of his copy */
             recipients: {
                 /**
@@ -3487,7 +3508,7 @@ export interface components {
              *       "extracted"
              *     ]
              */
-            include?: ("html" | "extracted" | "automated")[];
+            include?: ("html" | "extracted" | "automated" | "recipients")[];
             /**
              * @description True: nothing is promised to it any more. False: again
              * @example false
@@ -8042,7 +8063,7 @@ export interface operations {
                 inbox_id?: string;
                 /** @description Of mail that came in: `false` leaves out what no person wrote, `true` all else */
                 automated?: "true" | "false";
-                /** @description Further fields of `message`: `html` (body_html, from_name, reply_to), `extracted` (extracted_text, extracted_html, codes, links), `automated` */
+                /** @description Further fields of `message`: `html` (body_html, from_name, reply_to), `extracted` (extracted_text, extracted_html, codes, links), `automated`, `recipients` (to_list, tag) */
                 include?: string;
             };
             header?: never;
@@ -8113,7 +8134,11 @@ export interface operations {
                      *                 "misleading": false
                      *               }
                      *             ],
-                     *             "automated": null
+                     *             "automated": null,
+                     *             "to_list": [
+                     *               "ada@inbox.localhost"
+                     *             ],
+                     *             "tag": null
                      *           }
                      *         }
                      *       ],
@@ -8211,7 +8236,7 @@ export interface operations {
                 inbox_id?: string;
                 /** @description Of mail that came in: `false` leaves out what no person wrote, `true` all else */
                 automated?: "true" | "false";
-                /** @description Further fields of `message`: `html` (body_html, from_name, reply_to), `extracted` (extracted_text, extracted_html, codes, links), `automated` */
+                /** @description Further fields of `message`: `html` (body_html, from_name, reply_to), `extracted` (extracted_text, extracted_html, codes, links), `automated`, `recipients` (to_list, tag) */
                 include?: string;
                 /** @description Id of the last event that you have, or `start`; from now on where left out */
                 after?: string;
@@ -9622,7 +9647,11 @@ export interface operations {
                  *             "misleading": false
                  *           }
                  *         ],
-                 *         "automated": null
+                 *         "automated": null,
+                 *         "to_list": [
+                 *           "ada@inbox.localhost"
+                 *         ],
+                 *         "tag": null
                  *       }
                  *     }
                  */
@@ -9751,6 +9780,10 @@ export interface operations {
                  *           }
                  *         ],
                  *         "automated": null,
+                 *         "to_list": [
+                 *           "ada@inbox.localhost"
+                 *         ],
+                 *         "tag": null,
                  *         "recipients": [
                  *           {
                  *             "address": "jane@example.com",
@@ -9896,6 +9929,10 @@ export interface operations {
                  *           }
                  *         ],
                  *         "automated": null,
+                 *         "to_list": [
+                 *           "ada@inbox.localhost"
+                 *         ],
+                 *         "tag": null,
                  *         "recipients": [
                  *           {
                  *             "address": "jane@example.com",

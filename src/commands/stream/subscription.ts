@@ -15,7 +15,10 @@ export function ofSubscription(command: Command): Command {
     .option("--types <types>", "which events, with commas between, or '*' for all (default: message.received)")
     .option("--inbox <inboxes>", "only of these inboxes: ids or addresses, with commas between")
     .option("--skip-automated", "without mail that a program wrote")
-    .option("--include <words>", "further fields of a message: html, extracted, automated, with commas between");
+    .option(
+      "--include <words>",
+      "further fields of a message: html, extracted, automated, recipients, with commas between",
+    );
 }
 
 /** The words of a list with commas. */

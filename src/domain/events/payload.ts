@@ -44,6 +44,7 @@ export interface IncludedOfMessage {
   html?: { bodyHtml: string | null; fromName: string | null; replyTo: string | null };
   extracted?: Extraction;
   automated?: { automated: Automated | null };
+  recipients?: { toList: readonly string[]; tag: string | null };
 }
 
 /** What goes over the wire beside the facts; `attachments` have links that are fresh each time. */
@@ -153,7 +154,7 @@ function messageFields(message: ToldMessage, attachments: readonly unknown[]) {
   };
 }
 
-function includedFields({ html, extracted, automated }: IncludedOfMessage) {
+function includedFields({ html, extracted, automated, recipients }: IncludedOfMessage) {
   return {
     ...(html && { body_html: html.bodyHtml, from_name: html.fromName, reply_to: html.replyTo }),
     ...(extracted && {
@@ -163,6 +164,7 @@ function includedFields({ html, extracted, automated }: IncludedOfMessage) {
       links: extracted.links,
     }),
     ...automated,
+    ...(recipients && { to_list: recipients.toList, tag: recipients.tag }),
   };
 }
 

@@ -1,7 +1,7 @@
 import { type EventType, everyEvent } from "./event-types.ts";
 
 /** Fields that an event has only for who asks for them, in the order in which they stand. */
-export const includeWords = ["html", "extracted", "automated"] as const;
+export const includeWords = ["html", "extracted", "automated", "recipients"] as const;
 
 export type IncludeWord = (typeof includeWords)[number];
 

@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import { type IncludedOfMessage, type ToldEvent, toldEvent } from "../../domain/events/payload.ts";
 import type { IncludeWord } from "../../domain/events/subscription.ts";
+import { tagOf } from "../../standards/address.ts";
 import type { ToldEventRow } from "../../store/events/told.ts";
 import type { ListedAttachment } from "../../store/mail/attachments.ts";
 import type { IncludedRow } from "../../store/mail/included.ts";
@@ -47,14 +48,17 @@ export async function tellEvent(
 function includedOf(
   log: Logger,
   row: IncludedRow,
-  { subject, bodyText }: { subject: string; bodyText: string },
+  { toAddr, subject, bodyText }: { toAddr: string; subject: string; bodyText: string },
   include: readonly IncludeWord[],
 ): IncludedOfMessage {
-  const { bodyHtml, fromName, replyTo, automated } = row;
+  const { bodyHtml, fromName, replyTo, automated, toAddrs, direction } = row;
   return {
     ...(include.includes("html") && { html: { bodyHtml, fromName, replyTo } }),
     ...(include.includes("extracted") && { extracted: extractedOf(log, { ...row, subject, bodyText }) }),
     ...(include.includes("automated") && { automated: { automated } }),
+    ...(include.includes("recipients") && {
+      recipients: { toList: toAddrs ?? [toAddr], tag: direction === "inbound" ? tagOf(toAddr) : null },
+    }),
   };
 }
 

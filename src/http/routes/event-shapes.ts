@@ -62,6 +62,17 @@ const included = {
       examples: [null],
     }),
   ),
+  to_list: Type.Optional(
+    Type.Array(Type.String({ examples: [examples.address] }), {
+      description: "With `recipients`: the addresses of its To field",
+    }),
+  ),
+  tag: Type.Optional(
+    nullable(Type.String({ examples: ["orders"] }), {
+      description: "With `recipients`, of mail that came in: what stands behind the `+` in `to`",
+      examples: [null],
+    }),
+  ),
 };
 
 /** Every kind of event, with what stands in it beside what all have: a new kind is one entry here (contract §10). */

@@ -4,7 +4,7 @@ import { type Selected, selected } from "../columns.ts";
 import { messages } from "../schema.ts";
 
 const includedFields = selected(messages, "m", [
-  ...(["id", "direction", "fromName", "replyTo", "bodyHtml", "inReplyTo", "automated"] as const),
+  ...(["id", "direction", "fromName", "replyTo", "bodyHtml", "inReplyTo", "automated", "toAddrs"] as const),
 ]);
 
 /** What an event tells of a message only to those who ask for it, or what that is made of. */

@@ -124,17 +124,29 @@ describe.each(enginesHere())("The log of events by type (%s)", (engine) => {
     expect(await subjects("&automated=true&types=*")).toEqual([undefined, "A robot"]);
 
     const [plain] = (await asked(`?inbox_id=${dan.id}&automated=true`)).data;
-    const [more] = (await asked(`?inbox_id=${dan.id}&automated=true&include=automated,html,extracted`)).data;
-    const { body_html, from_name, reply_to, extracted_text, extracted_html, codes, links, automated, ...rest } =
-      more.message;
+    const [more] = (await asked(`?inbox_id=${dan.id}&automated=true&include=recipients,automated,html,extracted`)).data;
+    const {
+      body_html,
+      from_name,
+      reply_to,
+      extracted_text,
+      extracted_html,
+      codes,
+      links,
+      automated,
+      to_list,
+      tag,
+      ...rest
+    } = more.message;
     expect(rest).toEqual(plain.message);
     expect(automated).toMatchObject({ kind: "auto_reply" });
+    expect([to_list, tag]).toEqual([["ada@inbox.localhost"], null]);
     expect({ body_html, reply_to, extracted_html, codes, links }).toEqual({
       ...{ body_html: null, reply_to: null, extracted_html: null, codes: [], links: [] },
     });
     expect([typeof from_name, extracted_text]).toEqual([typeof from_name, plain.message.body_text]);
-    expect(Object.keys(more.message).slice(-8).join()).toBe(
-      "body_html,from_name,reply_to,extracted_text,extracted_html,codes,links,automated",
+    expect(Object.keys(more.message).slice(-10).join()).toBe(
+      "body_html,from_name,reply_to,extracted_text,extracted_html,codes,links,automated,to_list,tag",
     );
   });
 
