@@ -4,13 +4,18 @@ import { canonicalJson } from "../domain/idempotency.ts";
 import { sha256Hex } from "../standards/digest.ts";
 import { ToolFailure } from "./api.ts";
 import { inboxId, newestOfThread } from "./places.ts";
-import { argumentsOf, inboxArgument, messageArgument, threadArgument } from "./schemas.ts";
+import { argumentsOf, inboxArgument, messageArgument, oneOf, threadArgument } from "./schemas.ts";
 import { sentBefore } from "./texts.ts";
 import { type Context, tool } from "./tool.ts";
 import type { Sent } from "./wire.ts";
 
-const body = Type.String({ description: "Plain text or HTML" });
+const body = Type.String({ description: "Plain text or HTML, unless body_format says Markdown" });
+const addresses = (description: string) =>
+  Type.Optional(Type.Array(Type.String(), { description, minItems: 1, maxItems: 50 }));
 const howToSend = {
+  cc: addresses("Who gets a copy, as all see"),
+  bcc: addresses("Who gets a copy that nobody else sees"),
+  body_format: Type.Optional(oneOf(["markdown"], "Where the body is Markdown")),
   automatic: Type.Optional(
     Type.Boolean({
       description: "true where nobody reads it before it goes: the mail then says that a program wrote it",
@@ -34,18 +39,21 @@ export const sendEmail = tool({
   description: "Sends one new email. To answer a mail use reply_to_thread. The same call again is the same mail.",
   input: argumentsOf({
     inbox: inboxArgument,
-    to: Type.String({ description: "One address" }),
+    to: Type.Union([Type.String(), Type.Array(Type.String(), { minItems: 1, maxItems: 50 })], {
+      description: "One address, or several",
+    }),
     subject: Type.String(),
     body,
     ...howToSend,
   }),
   output: Type.Object(SentMail),
   hints: { destructive: true, openWorld: true },
-  async work({ inbox, to, subject, body: text, automatic, idempotency_key: key }, context) {
+  async work({ inbox, to, subject, body: text, automatic, idempotency_key: key, ...more }, context) {
     const id = await inboxId(context, inbox);
-    const request = { to, subject, body: text, autoSubmitted: automatic ? ("auto-generated" as const) : undefined };
-    return (await sent(context, id, request, key ?? keyOf("send_email", [id, to, subject, text, automatic === true])))
-      .told;
+    const autoSubmitted = automatic ? ("auto-generated" as const) : undefined;
+    const request = { to, subject, body: text, autoSubmitted, ...furtherFields(more) };
+    const derived = () => keyOf("send_email", [id, to, subject, text, automatic === true, ...furtherWords(more)]);
+    return (await sent(context, id, request, key ?? derived())).told;
   },
 });
 
@@ -63,7 +71,10 @@ export const replyToThread = tool({
   }),
   output: Type.Object({ ...SentMail, isRead: Type.Boolean() }),
   hints: { destructive: true, openWorld: true },
-  async work({ thread_id: threadId, body: text, to, read_up_to: readUpTo, automatic, idempotency_key: key }, context) {
+  async work(
+    { thread_id: threadId, body: text, to, read_up_to: readUpTo, automatic, idempotency_key: key, ...more },
+    context,
+  ) {
     const thread = await newestOfThread(context, threadId, 30);
     const lastInbound = thread.data.findLast(({ direction }) => direction === "inbound");
     const recipient = to ?? lastInbound?.fromAddr;
@@ -73,10 +84,19 @@ export const replyToThread = tool({
     }
     const answered = readUpTo ?? lastInbound?.id;
     const derived = () =>
-      keyOf("reply_to_thread", [inbox, threadId, recipient, text, automatic === true, answered ?? null]);
+      keyOf("reply_to_thread", [
+        inbox,
+        threadId,
+        recipient,
+        text,
+        automatic === true,
+        answered ?? null,
+        ...furtherWords(more),
+      ]);
     const request = {
       ...{ to: recipient, body: text, threadId, readUpToMessageId: readUpTo },
       autoSubmitted: automatic ? ("auto-replied" as const) : undefined,
+      ...furtherFields(more),
     };
     const { told, isRead } = await sent(context, inbox, request, key ?? derived());
     // What an earlier call sent says nothing of the thread as it is now.
@@ -84,8 +104,24 @@ export const replyToThread = tool({
   },
 });
 
+interface Further {
+  cc?: string[];
+  bcc?: string[];
+  body_format?: "markdown";
+}
+
+function furtherFields({ cc, bcc, body_format: bodyFormat }: Further) {
+  return { cc, bcc, bodyFormat };
+}
+
+/** Nothing where there is none: a call in the words of before has the key of before. */
+function furtherWords(further: Further): object[] {
+  const given = Object.entries(further).filter(([, value]) => value !== undefined);
+  return given.length === 0 ? [] : [Object.fromEntries(given)];
+}
+
 interface SendBody {
-  to: string;
+  to: string | string[];
   subject?: string;
   body: string;
   threadId?: string;

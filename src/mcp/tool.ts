@@ -88,6 +88,18 @@ function faultOf(schema: TSchema, value: unknown): string | undefined {
     const isRight = Number.isSafeInteger(value) && Number(value) >= minimum && Number(value) <= maximum;
     return isRight ? undefined : `must be a whole number from ${minimum} to ${maximum}`;
   }
+  if (schema.anyOf !== undefined) {
+    return schema.anyOf.some((each: TSchema) => faultOf(each, value) === undefined)
+      ? undefined
+      : "must be a string, or a list of strings";
+  }
+  if (schema.type === "array") {
+    const { minItems = 0, maxItems = Number.MAX_SAFE_INTEGER } = schema;
+    const isRight = Array.isArray(value) && value.length >= minItems && value.length <= maxItems;
+    return isRight && value.every((each) => typeof each === "string")
+      ? undefined
+      : `must be a list of ${minItems} to ${maxItems} strings`;
+  }
   if (typeof value !== "string") return "must be a string";
   if (schema.enum !== undefined && !schema.enum.includes(value)) return `must be one of ${schema.enum.join(", ")}`;
   const { minLength = 0, maxLength = Number.MAX_SAFE_INTEGER } = schema;

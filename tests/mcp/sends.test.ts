@@ -45,6 +45,17 @@ test("the same words again are the same mail, however the inbox is named, and th
   expect(await outbound()).toHaveLength(2);
 });
 
+test("a mail in Markdown goes to several, and with another copy it is another mail", async () => {
+  const mail = { inbox: "ada", to: ["bob@example.com", "eve@example.com"], subject: "Hi", body: "**Hello**" };
+  const more = { cc: ["joe@example.com"], bcc: ["me@example.com"], body_format: "markdown" };
+  const first = await model.call("send_email", { ...mail, ...more });
+  expect(await model.call("send_email", { ...mail, ...more })).toMatchObject({ replayed: true });
+  const { body: message } = await world.api(`/v1/messages/${first.messageId}`);
+  expect(message).toMatchObject({ to: mail.to, cc: more.cc, bcc: more.bcc });
+  expect(message.bodyHtml).toContain("<strong>Hello</strong>");
+  world.clock.pass(61_000);
+});
+
 test("two calls at once are one mail", async () => {
   const before = (await outbound()).length;
   const mail = { inbox: "ada", to: "eve@example.com", subject: "Hi", body: "Hello Eve" };
