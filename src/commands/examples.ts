@@ -71,7 +71,6 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   "outbox cancel": ["inboxd outbox cancel evt_01jpw7z1x2e9a8r5k3m0t6vqhm.whk_01jpw7z1x2e9a8r5k3m0t6vqhn"],
   send: [
     "inboxd send --from ada --to jane@example.com --subject Hello --body 'Hello Jane'",
-    "date | inboxd send --from ada --to jane@example.com --thread thr_01jpw7z1x2e9a8r5k3m0t6vqhe --body - --key reply-1",
     "inboxd send --from ada --reply-to-message msg_01jpw7z1x2e9a8r5k3m0t6vqhd --reply-all --markdown --body '**Thank you**, all'",
   ],
   listen: ["inboxd listen --forward-to http://127.0.0.1:8080/hook"],

@@ -21,9 +21,12 @@ export function bodyJudge<Schema extends TSchema>(
     const faults = [
       ...misplaced.map(({ path, detail }) => fault(path, detail)),
       ...faultsOf(check, value).map(({ path, detail }) => fault(spelt(path), detail)),
-      ...(isFields(value) ? alsoWrong(value) : []),
     ];
-    refuseFaulty("validation_error", doing, faults);
+    const further = isFields(value) ? alsoWrong(value) : [];
+    // Of one field one fault is told, the schema's before a rule's.
+    const placeOf = (each: Fault) => ("pointer" in each ? each.pointer : each.parameter);
+    const told = new Set(faults.map(placeOf));
+    refuseFaulty("validation_error", doing, [...faults, ...further.filter((each) => !told.has(placeOf(each)))]);
     return value as Static<Schema>;
   };
 }

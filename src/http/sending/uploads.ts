@@ -9,6 +9,7 @@ import { expireUpload, findUpload, type Upload } from "../../store/mail/uploads.
 import { examples } from "../document/examples.ts";
 import { named } from "../document/schema.ts";
 import { api } from "../shell/app.ts";
+import { whetherThere } from "../shell/described-operation.ts";
 import { instant, nothing } from "../shell/models.ts";
 import { operation } from "../shell/operation.ts";
 import { parameter } from "../shell/parameters.ts";
@@ -49,6 +50,8 @@ const path = { id: { description: "Id of the upload", example: examples.uploadId
 const longestName = 1000;
 
 export function uploads(deps: UploadDeps) {
+  const isThere = whetherThere(uploadOf);
+
   return api("/v1/uploads", "Attachments")
     .post(
       "",
@@ -90,6 +93,7 @@ export function uploads(deps: UploadDeps) {
         summary: "Get upload",
         description: "What is kept of a file that can still be attached.",
         path,
+        whenRefused: isThere,
         answers: { 200: ShownUpload },
       }),
     )
@@ -104,6 +108,7 @@ export function uploads(deps: UploadDeps) {
         summary: "Delete upload",
         description: "It can't be attached any more, and its room is free. Mail that bears it keeps its bytes.",
         path,
+        whenRefused: isThere,
         answers: { 204: nothing("Deleted") },
       }),
     );

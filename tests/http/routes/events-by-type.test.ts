@@ -80,12 +80,26 @@ describe.each(enginesHere())("The log of events by type (%s)", (engine) => {
     const refused = await sent(eve, "nobody-at-all@inbox.localhost");
     const { data } = await asked(`?types=message.sent,message.failed&inbox_id=${eve.id}`);
     expect(typesOf({ data })).toEqual(["message.sent", "message.failed"]);
+    const refusal = refused.failure;
+    const told = {
+      code: refusal.code,
+      enhanced_code: refusal.enhancedCode,
+      message: refusal.message,
+      reason: "refused",
+    };
     const ofMessage = ({ id, rfcMessageId, toAddr, createdAt, threadId, status, providerMessageId }: Told) => ({
       thread_id: threadId,
       message: {
         ...{ id, rfc_message_id: rfcMessageId, from: eve.address, to: toAddr, cc: [], subject: "Hello" },
         ...{ body_text: "How are you?", attachments: [], status, provider_message_id: providerMessageId },
         created_at: createdAt,
+        recipients: [
+          {
+            ...{ address: toAddr, name: null, type: "to", status, provider_message_id: null },
+            failure: status === "failed" ? told : null,
+          },
+        ],
+        metadata: {},
       },
     });
     const [ofTaken, ofRefused] = [ofMessage(taken), ofMessage(refused)];
@@ -94,17 +108,16 @@ describe.each(enginesHere())("The log of events by type (%s)", (engine) => {
       ...{ event: "message.sent", ...idAndTime(data[0]), ...head, ...ofTaken },
       message: { ...ofTaken.message, sent_at: data[0].occurred_at },
     });
-    const { code, enhancedCode, message } = refused.failure;
     expect(data[1]).toEqual({
       ...{ event: "message.failed", ...idAndTime(data[1]), ...head, ...ofRefused },
       message: {
         ...ofRefused.message,
-        ...{ failed_at: data[1].occurred_at, failure: { code, enhanced_code: enhancedCode, message } },
+        ...{ failed_at: data[1].occurred_at, failure: told },
       },
     });
     // In this order over the wire, which is a promise to who serialises again.
     expect(Object.keys(data[1].message).join()).toBe(
-      "id,rfc_message_id,from,to,cc,subject,body_text,attachments,status,provider_message_id,created_at,failed_at,failure",
+      "id,rfc_message_id,from,to,cc,subject,body_text,attachments,status,provider_message_id,created_at,failed_at,failure,recipients,metadata",
     );
     const db = world().service.deps.db.api;
     expect([await countEvents(db, "message.sent", eve.id), await countEvents(db, "message.failed", eve.id)]).toEqual([

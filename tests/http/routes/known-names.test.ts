@@ -12,31 +12,40 @@ for (const engine of enginesHere()) {
     let thread: { id: string; lastMessageId: string };
     let event: { event_id: string };
     let webhook: { id: string };
+    let upload: { id: string };
+    let waiting: { id: string };
     beforeAll(async () => {
       inbox = await world().inbox();
+      // Nothing listens there: what is to be told stays in the outbox.
+      const body = { url: "http://127.0.0.1:8080/hook" };
+      ({ body: webhook } = await world().api("/v1/webhooks", { method: "POST", body }));
+      ({ body: upload } = await world().api("/v1/uploads?filename=a.txt", { method: "POST", body: "words" }));
       await world().deliver(mailOf({ subject: "Hello" }), inbox.address);
       [thread] = (await world().api(`/v1/inboxes/${inbox.id}/threads`)).body.data;
       [event] = (await world().api("/v1/events")).body.data;
-      const body = { url: "http://127.0.0.1:8080/hook" };
-      ({ body: webhook } = await world().api("/v1/webhooks", { method: "POST", body }));
+      [waiting] = (await world().api("/v1/outbox")).body.data;
     });
 
     test("Every operation with a key refuses a parameter that nobody knows, behind what is not there", async () => {
       const { paths } = await (await world().fetch("/openapi.json")).json();
       const headers = { "content-type": "application/json", "idempotency-key": "k" };
       const asked: string[] = [];
+      const ids: [start: string, id: string][] = [
+        ...([
+          ["/messages/{id}", thread.lastMessageId],
+          ["/v1/threads", thread.id],
+          ["/v1/uploads", upload.id],
+        ] as const),
+        ...([
+          ["/v1/events", event.event_id],
+          ["/v1/webhooks", webhook.id],
+          ["/v1/outbox", waiting.id],
+        ] as const),
+      ].map(([start, id]) => [start, id]);
       for (const [path, operations] of Object.entries<Record<string, { security?: unknown[] }>>(paths)) {
         for (const [method, { security }] of Object.entries(operations)) {
           if (security !== undefined) continue;
-          const id = path.includes("/messages/{id}")
-            ? thread.lastMessageId
-            : path.startsWith("/v1/threads")
-              ? thread.id
-              : path.startsWith("/v1/events")
-                ? event.event_id
-                : path.startsWith("/v1/webhooks")
-                  ? webhook.id
-                  : inbox.id;
+          const id = ids.find(([start]) => path.includes(start))?.[1] ?? inbox.id;
           const ask = (path: string) => world().api(`${path}?nobody=1`, { method: method.toUpperCase(), headers });
           const { status, body } = await ask(path.replace("{id}", id));
           const where = `${method} ${path}`;

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { enginesHere } from "../../support/engines.ts";
 import { mailOf } from "../../support/mail.ts";
 import { dereferenced } from "../../support/openapi.ts";
-import { startReceiver } from "../../support/receiver.ts";
+import { answer, startReceiver } from "../../support/receiver.ts";
 import { type DocumentedSchema, mismatches } from "../../support/schema-check.ts";
 import { send } from "../../support/sends.ts";
 import { worldsOn } from "../../support/world-on.ts";
@@ -22,7 +22,8 @@ interface Operation {
 test("Every list has what is documented of it, field by field, and nothing else", async () => {
   await using world = await startWorld();
   const inbox = await world.inbox("ada");
-  const receiver = await startReceiver();
+  // What it refuses waits in the outbox.
+  const receiver = await startReceiver({ behaviour: answer(500) });
   await world.api("/v1/webhook", { method: "PUT", body: { url: receiver.url } });
   const headers = ["Reply-To: team@example.com", "Cc: joe@example.com"];
   await world.deliver(mailOf({ subject: "Your order", headers }), inbox.address);
@@ -48,6 +49,7 @@ test("Every list has what is documented of it, field by field, and nothing else"
     "/v1/inboxes",
     "/v1/inboxes/{id}/messages",
     "/v1/inboxes/{id}/threads",
+    "/v1/outbox",
     "/v1/threads/{id}/messages",
     "/v1/webhooks/{id}/deliveries",
   ]);
