@@ -19,17 +19,20 @@ export function apiSender(world: World, chance: Chance, name: string, from: read
       key: `key-${token}`,
       inbox,
       toOwn,
+      hidden: [],
+      files: [],
       messageIds: new Set(),
       open: false,
       isFinal: false,
     };
-    ledger.sends.set(token, send);
     const body = {
-      to: toOwn?.address ?? `${token}@far${chance.whole(1, 3)}.example`,
+      ...(chance.is(0.25) ? await crowdOf(send) : { to: toOwn?.address ?? farAddress(token) }),
       subject: token,
       body: chance.pick(["Hello", "<p>Hello <b>there</b></p>", "Line\n.\n..\nend", "Grüße 🦩 ".repeat(50)]),
       ...(chance.is(0.3) && (await replyTo(inbox).catch(() => undefined))),
     };
+    ledger.sends.set(token, send);
+    for (const known of [token, ...tokensIn(body)]) ledger.copies.set(known, send);
     const once = () => request(send, body);
     // Some clients press twice: both must hear of the same message.
     if (chance.is(0.15)) await Promise.all([eventually(world, chance, once), eventually(world, chance, once)]);
@@ -37,6 +40,42 @@ export function apiSender(world: World, chance: Chance, name: string, from: read
     if (chance.is(0.1)) await once().catch(() => undefined);
     if (chance.is(0.05) && send.messageIds.size > 0) await reuseKey(send).catch(() => undefined);
   };
+
+  function farAddress(token: string): string {
+    return `${token}@far${chance.whole(1, 3)}.example`;
+  }
+
+  /** Whom a mail to several goes to, and its files: in the request, or as uploads. */
+  async function crowdOf(send: LedgerSend): Promise<object> {
+    const far = [1, 2, 3, 9].map((place) => `${send.token}r${place}x`);
+    const [first = "", second = "", hidden = "", refused = ""] = far;
+    send.hidden = [hidden];
+    const to = [farAddress(first), { address: send.toOwn?.address ?? farAddress(second), name: "Second" }];
+    const asked = { to, bcc: farAddress(hidden), ...(chance.is(0.3) && { cc: [farAddress(refused)] }) };
+    const sizes = chance.is(0.6) ? [chance.whole(1, 5000), chance.is(0.1) ? 800_000 : 300] : [];
+    const files = sizes.map((size, place) => Buffer.from(`${send.token} ${place}\n`.repeat(size / 10 + 1)));
+    send.files = files.map((file) => file.toString("base64"));
+    const attachments = await Promise.all(files.map((file, place) => attached(send, file, place)));
+    return attachments.length === 0 ? asked : { ...asked, attachments };
+  }
+
+  async function attached(send: LedgerSend, file: Buffer, place: number): Promise<object> {
+    const filename = `file ${place}.txt`;
+    if (chance.is(0.5)) return { filename, content: file.toString("base64") };
+    let uploadId: unknown;
+    await eventually(world, chance, async () => {
+      const path = `/uploads?filename=${encodeURIComponent(filename)}`;
+      const { status, body } = await ask(world, send.inbox.account, "POST", path, { bytes: new Uint8Array(file) });
+      uploadId = body.id;
+      return status === 201;
+    });
+    return { uploadId };
+  }
+
+  /** The local parts of all addresses outside. */
+  function tokensIn(body: object): string[] {
+    return [...JSON.stringify(body).matchAll(/"([a-z0-9]+)@far\d\.example"/g)].map(([, token = ""]) => token);
+  }
 
   async function request(send: LedgerSend, body: object): Promise<boolean> {
     send.open = true;

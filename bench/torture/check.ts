@@ -11,6 +11,7 @@ export interface ShownMessage {
   subject: string;
   rfcMessageId: string;
   toAddr: string;
+  recipients: { address: string; status: string }[];
 }
 
 /** I1 to I6 as far as the API shows them. Answers all that it showed. */
@@ -87,24 +88,41 @@ function checkSends({ ledger }: World, all: readonly ShownMessage[]): void {
 }
 
 function checkStatus(ledger: World["ledger"], send: LedgerSend, message: ShownMessage, arrivals: number): void {
-  const { status } = message;
-  const accepted = ledger.acceptances.get(send.token) ?? [];
-  if (status === "pending") ledger.violation("I5", `${message.id} (${send.token}) is pending still`);
-  if (status === "sent" && send.toOwn === undefined && !accepted.some(({ answered }) => answered)) {
-    ledger.violation("I5", `${message.id} (${send.token}) is sent, and the relay never said 250`);
-  }
-  if (status === "sent" && send.toOwn !== undefined && arrivals !== 1) {
-    ledger.violation("I5", `${message.id} (${send.token}) is sent, and in ${send.toOwn.address} ${arrivals} times`);
-  }
+  const { status, recipients } = message;
   if (arrivals > 1) ledger.violation("I4", `${send.token} arrived ${arrivals} times`);
-  const mayFail = send.toOwn === undefined && isRefused(send.token);
-  if (status === "failed" && !mayFail)
-    ledger.violation("I5", `${message.id} (${send.token}) failed, and nobody refused it for good`);
+  for (const copy of recipients) checkCopy(ledger, send, message, copy, arrivals);
+  if (recipients.length > 1) ledger.count(`messages to several: ${status}`);
+  const states = recipients.map((copy) => copy.status);
+  const made = states.includes("sent") ? "sent" : states.includes("pending") ? "pending" : "failed";
+  if (status !== made)
+    ledger.violation("I5", `${message.id} (${send.token}) is ${status}, its copies ${states.join()}`);
+}
+
+function checkCopy(
+  ledger: World["ledger"],
+  send: LedgerSend,
+  { id }: ShownMessage,
+  { address, status }: ShownMessage["recipients"][number],
+  arrivals: number,
+): void {
+  const [token = ""] = address.split("@");
+  const isOwn = send.toOwn?.address === address;
+  const about = `the copy of ${id} (${send.token}) for ${address}`;
+  const accepted = ledger.acceptances.get(token) ?? [];
+  if (status === "pending") ledger.violation("I5", `${about} is pending still`);
+  if (status === "sent" && !isOwn && !accepted.some(({ answered }) => answered)) {
+    ledger.violation("I5", `${about} is sent, and the relay never said 250`);
+  }
+  if (status === "sent" && isOwn && arrivals !== 1)
+    ledger.violation("I5", `${about} is sent, and there ${arrivals} times`);
+  if (status === "failed" && (isOwn || !isRefused(token))) {
+    ledger.violation("I5", `${about} failed, and nobody refused it for good`);
+  }
 }
 
 function checkRelay({ ledger }: World): void {
   for (const [token, accepted] of ledger.acceptances) {
-    if (!ledger.sends.has(token)) ledger.violation("I4", `the relay took ${token}, which nobody asked to send`);
+    if (!ledger.copies.has(token)) ledger.violation("I4", `the relay took ${token}, which nobody asked to send`);
     const ids = new Set(accepted.map(({ messageId }) => messageId));
     const digests = new Set(accepted.map(({ digest }) => digest));
     if (ids.size > 1) ledger.violation("I4", `the relay saw ${token} with ${ids.size} Message-IDs`);

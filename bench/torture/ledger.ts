@@ -7,6 +7,8 @@ export interface Ledger {
   /** By the token in the subject. */
   mails: Map<string, LedgerMail>;
   sends: Map<string, LedgerSend>;
+  /** The sends again, by the tokens of all whom they go to outside. */
+  copies: Map<string, LedgerSend>;
   /** What the relay took, and what it refused for good, by the token in the recipient's address. */
   acceptances: Map<string, Acceptance[]>;
   refusals: Set<string>;
@@ -57,6 +59,10 @@ export interface LedgerSend {
   inbox: LedgerInbox;
   /** The inbox of this service that it goes to, when it goes to one. */
   toOwn: LedgerInbox | undefined;
+  /** Tokens of those whom no other recipient may see. */
+  hidden: readonly string[];
+  /** The bytes of its files, as base64. */
+  files: readonly string[];
   /** What the answers with 200 said. */
   messageIds: Set<string>;
   /** A request went out without an answer that settles the matter. */
@@ -85,6 +91,17 @@ export interface LoggedEvent {
   type: string;
   inboxId: string | null;
   occurredAt: string;
+}
+
+/** What a mail must bear, and what it must not show. */
+export function checkMail(ledger: Ledger, { token, hidden, files }: LedgerSend, raw: string): void {
+  for (const other of hidden)
+    if (raw.includes(other)) ledger.violation("bcc", `the mail of ${token} shows ${other}, who is to be hidden`);
+  if (files.length === 0) return;
+  const unfolded = raw.replaceAll("\r\n", "");
+  const lost = files.filter((file) => !unfolded.includes(file));
+  if (lost.length > 0) ledger.violation("files", `the mail of ${token} lacks ${lost.length} of ${files.length} files`);
+  ledger.count("files seen at the relay", files.length);
 }
 
 /** An address that events are posted to, and what was posted there. */
@@ -143,6 +160,7 @@ export function newLedger(): Ledger {
     inboxes: new Map(),
     mails: new Map(),
     sends: new Map(),
+    copies: new Map(),
     acceptances: new Map(),
     refusals: new Set(),
     endpoints: [],

@@ -1,6 +1,6 @@
 import type { Socket } from "bun";
 import type { Chance } from "../../tests/support/chance.ts";
-import { type Acceptance, digestOf, type Ledger } from "./ledger.ts";
+import { type Acceptance, checkMail, digestOf, type Ledger } from "./ledger.ts";
 
 /** A relay that takes mail, refuses it, is slow, hangs up at every point, and writes down what it said. */
 export interface TortureRelay {
@@ -19,7 +19,8 @@ type Move = string;
 interface Session {
   pending: string;
   content: string[] | undefined;
-  token: string;
+  /** Of the recipients that were taken. */
+  tokens: string[];
   isOpen: boolean;
 }
 
@@ -32,7 +33,7 @@ export function startRelay(ledger: Ledger, chance: Chance): TortureRelay {
     port: 0,
     socket: {
       open(socket) {
-        socket.data = { pending: "", content: undefined, token: "", isOpen: true };
+        socket.data = { pending: "", content: undefined, tokens: [], isOpen: true };
         sockets.add(socket);
         make(socket, greeting());
       },
@@ -71,34 +72,36 @@ export function startRelay(ledger: Ledger, chance: Chance): TortureRelay {
     if (mood === "silent") return "silence";
     const verb = line.slice(0, 4).toUpperCase();
     if (verb === "QUIT") return "221 2.0.0 Bye";
-    if (verb === "RCPT") {
-      session.token = /<([^@>]*)/.exec(line)?.[1] ?? "";
-      if (isRefused(session.token)) {
-        ledger.refusals.add(session.token);
-        return "550 5.1.1 No such user";
-      }
-      if (isMoody(0.04)) return "450 4.2.1 Greylisted";
+    const token = verb === "RCPT" ? (/<([^@>]*)/.exec(line)?.[1] ?? "") : undefined;
+    if (token !== undefined && isRefused(token)) {
+      ledger.refusals.add(token);
+      return "550 5.1.1 No such user";
     }
+    if (token !== undefined && isMoody(0.04)) return "450 4.2.1 Greylisted";
     if (isMoody(0.01)) return "hang up";
     if (isMoody(0.01)) return "421 4.3.2 Going away";
+    if (verb === "MAIL" || verb === "RSET") session.tokens = [];
+    if (token !== undefined) session.tokens.push(token);
     if (verb !== "DATA") return "250 2.0.0 Ok";
+    if (session.tokens.length === 0) return "503 5.5.1 Nobody to give it to";
     session.content = [];
     return "354 Go on";
   }
 
   /** The final dot: here it is decided who has the mail, and here it may be left unsaid. */
   function conclude(socket: Socket<Session>, raw: Buffer): void {
-    const { token } = socket.data;
+    const { tokens } = socket.data;
     if (mood === "gone" || isMoody(0.03)) make(socket, "hang up");
     else if (mood === "busy" || isMoody(0.05)) make(socket, "451 4.3.0 Not now");
     else {
       const isWithheld = mood === "silent" || isMoody(0.04);
-      const acceptance = accept(token, raw);
+      const acceptances = tokens.map((token) => accept(token, raw));
       const finish = () => {
-        acceptance.answered = !isWithheld && socket.data.isOpen;
-        acceptance.atMs = Date.now();
-        ledger.count(acceptance.answered ? "relay: accepted" : "relay: accepted, reply withheld");
-        make(socket, acceptance.answered ? `250 2.0.0 Ok: queued as ${token}` : "hang up");
+        const answered = !isWithheld && socket.data.isOpen;
+        for (const acceptance of acceptances) Object.assign(acceptance, { answered, atMs: Date.now() });
+        ledger.count(answered ? "relay: accepted" : "relay: accepted, reply withheld");
+        if (tokens.length > 1) ledger.count("relay: accepted for several");
+        make(socket, answered ? `250 2.0.0 Ok: queued as ${tokens[0]}` : "hang up");
       };
       if (isMoody(0.2)) setTimeout(finish, chance.whole(1, 1500));
       else finish();
@@ -107,6 +110,8 @@ export function startRelay(ledger: Ledger, chance: Chance): TortureRelay {
 
   /** In the order in which the mails came: an answer that is due later may find that the mail was given again meanwhile. */
   function accept(token: string, raw: Buffer): Acceptance {
+    const send = ledger.copies.get(token);
+    if (send !== undefined) checkMail(ledger, send, raw.toString("latin1"));
     const messageId = /^Message-ID:\s*<([^>]*)>/im.exec(raw.toString("latin1"))?.[1] ?? "";
     const known = ledger.acceptances.get(token) ?? [];
     const acceptance = { messageId, digest: digestOf(raw), atMs: Date.now(), answered: false };

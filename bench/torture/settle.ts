@@ -109,7 +109,9 @@ async function unsent(world: World): Promise<number> {
     if (send.isFinal || messageId === undefined) continue;
     const { status, body } = await ask(world, send.inbox.account, "GET", `/messages/${messageId}`);
     if (status === 404) world.ledger.violation("I4", `${messageId}, which was promised for ${send.key}, is not there`);
-    send.isFinal = status === 404 || (status === 200 && body.status !== "pending");
+    const copies = (body.recipients ?? []) as { status: string }[];
+    const isDecided = body.status !== "pending" && copies.every((copy) => copy.status !== "pending");
+    send.isFinal = status === 404 || (status === 200 && isDecided);
     if (!send.isFinal) count += 1;
   }
   return count;

@@ -54,7 +54,7 @@ export async function ask(
   account: LedgerAccount,
   method: string,
   path: string,
-  options: { body?: unknown; key?: string } = {},
+  options: { body?: unknown; bytes?: Uint8Array<ArrayBuffer>; key?: string } = {},
 ): Promise<Answer> {
   const running = world.fleet.any();
   if (running === undefined) throw new Error("Nothing listens");
@@ -62,10 +62,11 @@ export async function ask(
     method,
     headers: {
       authorization: `Bearer ${account.apiKey}`,
-      "content-type": "application/json",
+      "content-type": options.bytes === undefined ? "application/json" : "application/octet-stream",
       ...(options.key !== undefined && { "idempotency-key": options.key }),
     },
     ...(options.body !== undefined && { body: JSON.stringify(options.body) }),
+    ...(options.bytes !== undefined && { body: options.bytes }),
     signal: AbortSignal.timeout(10_000),
   });
   const text = await response.text();
