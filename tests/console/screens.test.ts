@@ -39,7 +39,6 @@ describe.skipIf(chromiumPath === undefined)("Each screen of the console", () => 
       [`events/${log.data[0].event_id}`, ".attempts"],
       ["webhooks", ".endpoint"],
       [`webhooks/${endpoint.id}`, ".facts"],
-      ["suppressions", ".page > :nth-child(2)"],
       [`messages/${message}`, ".step"],
       ["no/such/place", ".empty"],
     );
