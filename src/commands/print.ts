@@ -68,5 +68,13 @@ function beginning(text: string, width: number): string {
 }
 
 function shown(value: unknown): string {
-  return oneLine(value === null || value === undefined ? "" : String(value)) || "-";
+  return oneLine(inWords(value)) || "-";
+}
+
+/** Of several things, as recipients, what each says of itself. */
+function inWords(value: unknown): string {
+  if (value === null || value === undefined) return "";
+  if (typeof value !== "object" || value instanceof Date) return String(value);
+  if (Array.isArray(value)) return value.map(inWords).join(value.some((each) => typeof each === "object") ? ", " : ",");
+  return Object.values(value).map(inWords).filter(Boolean).join(" ");
 }

@@ -69,10 +69,16 @@ function fileStem(at: Date, begin: Uint8Array): string {
   return `${at.toISOString().replace(/[-:]/g, "")}-${safe === "" ? "mail" : safe}`;
 }
 
-/** Where its header stands: the first piece. */
+/** Where its header stands. A first piece may be a signature alone, or nothing where there is none. */
 async function headOf(body: MailBody): Promise<Uint8Array> {
-  for await (const piece of body.open()) return piece.subarray(0, pieceBytes);
-  return new Uint8Array();
+  const pieces: Uint8Array[] = [];
+  let sizeBytes = 0;
+  for await (const piece of body.open()) {
+    pieces.push(piece);
+    sizeBytes += piece.length;
+    if (sizeBytes >= pieceBytes) break;
+  }
+  return Buffer.concat(pieces).subarray(0, pieceBytes);
 }
 
 function ifTaken(error: unknown): undefined {

@@ -49,6 +49,13 @@ test("one thing is lines, a text is as it is, and JSON is whole", () => {
   expect(printed({ id, subject: null, note: "two\nlines" }, false, 10)).toBe(
     `id       ${id}\nsubject  -\nnote     two lines\n`,
   );
+  const recipients = [
+    { address: "jane@example.com", name: null, type: "to", status: "sent", failure: null },
+    { address: "bob@example.com", name: null, type: "cc", status: "failed", failure: { code: 550, message: "No" } },
+  ];
+  expect(printed({ recipients, cc: ["a@x.example", "b@x.example"] }, false, 10)).toBe(
+    "recipients  jane@example.com to sent, bob@example.com cc failed 550 No\ncc          a@x.example,b@x.example\n",
+  );
   expect(printed("a\n\nb\n", false, 10)).toBe("a\n\nb\n");
   expect(JSON.parse(printed([{ subject: "x".repeat(500) }], true, 10))).toEqual([{ subject: "x".repeat(500) }]);
 });

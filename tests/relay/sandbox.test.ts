@@ -33,6 +33,15 @@ test("a mail becomes a file for its owner's eyes, byte for byte, and counts as s
   expect((await stat(directory)).mode & 0o777).toBe(0o700);
 });
 
+test("a mail that comes in pieces, of which the first is empty, is named after its Message-ID too", async () => {
+  const pieces = ["", "Subject: Hi\r\nMessage", "-ID: <1.a@inbox.test>\r\n\r\nHello\r\n"].map((text) =>
+    Buffer.from(text),
+  );
+  const mail = mailOf(pieces.join(""));
+  await sandboxRelay({ directory: home, now }).send({ ...mail, body: { ...mail.body, open: () => pieces } });
+  expect(await readdir(home)).toEqual(["20260321T100500.000Z-1.a@inbox.test.eml"]);
+});
+
 test("a mail for several is one file, in which nobody stands whom its header does not name", async () => {
   const raw = "To: a@x.example\r\n\r\nHello\r\n";
   const outcomes = await sandboxRelay({ directory: home, now }).send(mailTo(["a@x.example", "secret@x.example"], raw));
