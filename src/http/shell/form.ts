@@ -80,7 +80,7 @@ export async function readForm(
 
 /**
  * Its types lack the last two. A head that is cut there is over our own limit. Of its own accord the parser never waits for who
- * reads a part: on Bun it then waits for ever now and then, so it is us who wait.
+ * reads a part: where it did, forms of 2 MB now and then stopped for ever, for a reason that was not found. So it is us who wait.
  */
 function settingsOf(contentType: string): Dicer.Config {
   const settings = { boundary: boundaryOf(contentType), maxHeaderSize: 2 * mostHeadBytes, partHwm: 1 << 30 };
