@@ -23,6 +23,8 @@ export function describeConfig(config: Config): Record<string, string | number> 
     TRUSTED_PROXIES: config.trustedProxies.join(","),
     OUTBOUND: describeOutbound(config.outbound),
     DNS_SERVERS: config.dnsServers?.map(describeNameServer).join(",") ?? "",
+    RELAY_MESSAGE_ID:
+      typeof config.relayMessageId === "string" ? config.relayMessageId : `@${config.relayMessageId.domain}`,
     DKIM_SELECTOR: config.dkim?.selector ?? "",
     DKIM_KEY: masked(config.dkim?.privateKeyPem),
     API_KEY: masked(config.apiKey),
@@ -42,6 +44,7 @@ export function describeConfig(config: Config): Record<string, string | number> 
     UPLOAD_TTL_HOURS: config.uploadTtlHours,
     UPLOADS_MAX_BYTES: config.uploadsMaxBytes,
     MAX_QUEUE_HOURS: config.maxQueueHours,
+    BOUNCE_SUPPRESSION_DAYS: config.bounceSuppressionDays,
     RELAY_RETRY_SECONDS: config.relayRetrySeconds.join(","),
     WEBHOOK_TIMEOUT_MS: config.webhookTimeoutMs,
     WEBHOOK_RETRY_SECONDS: config.webhookRetrySeconds.join(","),

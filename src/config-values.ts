@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { domainToASCII } from "node:url";
 import { type Outbound, parseOutbound } from "./domain/outbound.ts";
+import type { NamingSetting } from "./domain/send/wire-name.ts";
 import { isHostName } from "./standards/host-name.ts";
 import { isIpAddress } from "./standards/ip.ts";
 import { type NameServer, parseNameServer } from "./standards/name-server.ts";
@@ -70,6 +71,14 @@ export function parseDomain(text: string): Parsed<string> {
   return isHostName(domain) && domain.length <= 223
     ? { value: domain }
     : "must be a domain name such as mail.example.com";
+}
+
+/** `auto`, `kept`, or the domain at which the relay's ids are Message-IDs. */
+export function parseNaming(text: string): Parsed<NamingSetting> {
+  const word = text.toLowerCase();
+  if (word === "auto" || word === "kept") return { value: word };
+  const domain = word.startsWith("@") ? parseDomain(word.slice(1)) : "";
+  return typeof domain === "string" ? "must be auto, kept, or @ and a domain" : { value: { domain: domain.value } };
 }
 
 export function parseAddresses(text: string): Parsed<string[]> {

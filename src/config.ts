@@ -8,6 +8,7 @@ import {
   parsedOutbound,
   parseNamedOrigins,
   parseNameServers,
+  parseNaming,
   parseOrigins,
   parseSchedule,
   parseSelector,
@@ -19,6 +20,7 @@ import {
 import { checkWebhookUrl } from "./domain/events/webhook-url.ts";
 import { type LimitName, type Plan, type PlanLimits, parsePlanLimit, perPlan, plans } from "./domain/limits.ts";
 import type { Outbound } from "./domain/outbound.ts";
+import type { NamingSetting } from "./domain/send/wire-name.ts";
 import type { ListenerLimits } from "./flows/listeners.ts";
 import type { NameServer } from "./standards/name-server.ts";
 import { webhookSecretFault } from "./standards/signature.ts";
@@ -46,6 +48,8 @@ export interface Config {
   outbound: Outbound;
   /** Undefined: those of the machine. */
   dnsServers: readonly NameServer[] | undefined;
+  /** Under which Message-ID the relay hands mail on. */
+  relayMessageId: NamingSetting;
   dkim: { selector: string; privateKeyPem: string } | undefined;
   apiKey: string | undefined;
   webhookUrl: string | undefined;
@@ -64,6 +68,8 @@ export interface Config {
   /** Of all uploads of an account. */
   uploadsMaxBytes: number;
   maxQueueHours: number;
+  /** How long nothing is sent to an address that there is not; 0: never again. */
+  bounceSuppressionDays: number;
   relayRetrySeconds: readonly number[];
   webhookTimeoutMs: number;
   webhookRetrySeconds: readonly number[];
@@ -144,6 +150,7 @@ export function readConfig(env: Environment, isTerminal = false): Config {
     trustedProxies: checked("TRUSTED_PROXIES", text("TRUSTED_PROXIES"), parseAddresses) ?? [],
     outbound,
     dnsServers: checked("DNS_SERVERS", text("DNS_SERVERS"), parseNameServers),
+    relayMessageId: checked("RELAY_MESSAGE_ID", text("RELAY_MESSAGE_ID"), parseNaming) ?? "auto",
     dkim: together(
       faults,
       "DKIM_SELECTOR",
@@ -209,6 +216,7 @@ function sendingSettings({ text, integer, checked }: ReturnType<typeof readers>)
     uploadTtlHours: integer("UPLOAD_TTL_HOURS", 24, 1, 24 * 365),
     uploadsMaxBytes: integer("UPLOADS_MAX_BYTES", 1 << 30, 1024, 2 ** 50),
     maxQueueHours: integer("MAX_QUEUE_HOURS", 48, 1, 24 * 30),
+    bounceSuppressionDays: integer("BOUNCE_SUPPRESSION_DAYS", 90, 0, 3650),
     relayRetrySeconds:
       checked("RELAY_RETRY_SECONDS", text("RELAY_RETRY_SECONDS") ?? "60,300,900,1800", parseSchedule) ?? [],
   };

@@ -45,6 +45,8 @@ export const statusOf = {
   invalid_webhook_url: 422,
   webhook_limit_reached: 422,
   no_recipient: 422,
+  recipient_suppressed: 422,
+  suppression_limit_reached: 422,
   rate_limit_exceeded: 429,
   daily_limit_exceeded: 429,
   cold_outreach_limit: 429,
@@ -63,7 +65,7 @@ export type Fault = { pointer: string; detail: string } | { parameter: string; d
 
 export interface RefusalDetails {
   /** What was not found, what a plan lacks, how full a limit is: fields beside the problem's own. */
-  extra?: Readonly<Record<string, string | number | readonly string[]>>;
+  extra?: Readonly<Record<string, string | number | null | readonly string[] | readonly object[]>>;
   faults?: readonly Fault[];
   retryAfterSeconds?: number;
   headers?: Readonly<Record<string, string>>;
@@ -78,6 +80,7 @@ export type Resource =
   | "event"
   | "webhook"
   | "outbox_item"
+  | "suppression"
   | "route";
 
 export function notFound(resource: Resource): Refusal {

@@ -9,8 +9,10 @@ export type RelayOutcome =
    * may be a second copy, with the same Message-ID, so whoever tries again should log it.
    */
   | { kind: "retry"; failure: Failure; maybeAccepted: boolean }
-  /** Trying again would change nothing. */
-  | { kind: "failed"; failure: Failure };
+  /**
+   * Trying again would change nothing. `isAboutRecipient`: a server said so of the recipient, and could mean nobody else.
+   */
+  | { kind: "failed"; failure: Failure; isAboutRecipient?: boolean };
 
 export interface Failure {
   /** The code of the SMTP reply, or the one that such a reply would have had; `null` where nobody answered. */

@@ -19,6 +19,8 @@ export interface Deps {
   recipientsMax: number;
   /** Whether mail goes straight to the servers of each domain. */
   isDirect: boolean;
+  /** Whether the relay is known to give our mails another Message-ID. */
+  isRenamed?: boolean;
   /** Says that work of a kind is waiting in the outbox. It carries no data and may be lost. */
   nudge: (kind: OutboxKind) => void;
   /** Who commits what others may be waiting for tells them so. It may be lost. */

@@ -4,9 +4,6 @@ import type { MailDoor } from "../flows/receive/accept-mail.ts";
 import type { RequestObserver } from "../http/shell/timed-app.ts";
 import type { Relay } from "../relay/relay.ts";
 import type { RefusedReason, SmtpObserver } from "../smtp/door.ts";
-import type { DeliverySettlement } from "../store/outbox/delivery-settlements.ts";
-import type { DestinationSettlement } from "../store/send/destinations.ts";
-import type { RelaySettlement } from "../store/send/relaying.ts";
 import type { WebhookClient, WebhookReply } from "../webhook/client.ts";
 import type { WorkerObserver } from "../workers/scheduler.ts";
 import { countingAutomated, type Receive } from "./automated-mail.ts";
@@ -14,8 +11,10 @@ import { networkBounds, quickBounds } from "./bounds.ts";
 import type { Histogram, Registry } from "./registry.ts";
 import { classOf, requestObserver } from "./requests.ts";
 import { type StreamObserver, streamObserver } from "./streams.ts";
+import { type SuppressedSends, suppressedSends } from "./suppressed-sends.ts";
 import { type ToolCallObserver, toolCallObserver } from "./tool-calls.ts";
 import { type WatchWait, watchedWait } from "./waits.ts";
+import { workerObserver } from "./workers.ts";
 
 type Accept = MailDoor["accept"];
 type SendEmail = (request: SendRequest) => Promise<SendResult>;
@@ -55,14 +54,15 @@ export const unwatched: Watch = {
 };
 
 export function watch(metrics: Registry): Watch {
+  const suppressed = suppressedSends(metrics);
   return {
     accept: watchedAccept(metrics),
     receive: countingAutomated(metrics),
-    send: watchedSend(metrics),
+    send: watchedSend(metrics, suppressed),
     relay: watchedRelay(metrics),
     webhooks: watchedWebhooks(metrics),
     smtp: smtpObserver(metrics),
-    workers: workerObserver(metrics),
+    workers: workerObserver(metrics, suppressed),
     streams: streamObserver(metrics),
     wait: watchedWait(metrics),
     toolCall: toolCallObserver(metrics),
@@ -104,7 +104,7 @@ function watchedAccept(metrics: Registry): Watch["accept"] {
   };
 }
 
-function watchedSend(metrics: Registry): Watch["send"] {
+function watchedSend(metrics: Registry, suppressed: SuppressedSends): Watch["send"] {
   const sends = metrics.counter(
     "inboxd_sends_total",
     "Requests to send that were well-formed, by what came of them; what was refused before is a 4xx of its route",
@@ -130,6 +130,7 @@ function watchedSend(metrics: Registry): Watch["send"] {
       else if (result.kind === "replayed") replayed.add();
       else if (result.refusal.reason === "loop_detected") loop.add();
       else of("refused", result.refusal.reason).add();
+      suppressed.accepting(result);
       return result;
     } catch (error) {
       (error instanceof DatabaseUnavailable ? unavailable : failed).add();
@@ -225,76 +226,6 @@ function smtpObserver(metrics: Registry): SmtpObserver {
     },
     fault: (_error, during) => faultsDuring[during].add(),
   };
-}
-
-function workerObserver(metrics: Registry): WorkerObserver {
-  const relays = metrics.counter(
-    "inboxd_relay_attempts_total",
-    "Attempts to send a mail, once written down: sent, put_off (another will follow), failed (for good), dropped (its message is gone)",
-    ["outcome"],
-  );
-  const recipients = metrics.counter(
-    "inboxd_recipients_total",
-    "Recipients of whom it is decided whether their copy was delivered: sent, failed",
-    ["outcome"],
-  );
-  const recipientsBy = { sent: recipients({ outcome: "sent" }), failed: recipients({ outcome: "failed" }) };
-  const deliveries = metrics.counter(
-    "inboxd_webhook_attempts_total",
-    "Attempts to deliver an event, once written down: delivered, put_off (another will follow), given_up, dropped (its message is gone)",
-    ["outcome"],
-  );
-  const disabled = metrics.counter(
-    "inboxd_webhooks_disabled_total",
-    "Webhook endpoints that were disabled: gone (it answered 410), failing (nothing but failures for days), manual (by a request)",
-    ["reason"],
-  );
-  const disabledBy = {
-    gone: disabled({ reason: "gone" }),
-    failing: disabled({ reason: "failing" }),
-    manual: disabled({ reason: "manual" }),
-  };
-  const relaysBy = {
-    sent: relays({ outcome: "sent" }),
-    put_off: relays({ outcome: "put_off" }),
-    failed: relays({ outcome: "failed" }),
-    dropped: relays({ outcome: "dropped" }),
-  };
-  const deliveriesBy = {
-    delivered: deliveries({ outcome: "delivered" }),
-    put_off: deliveries({ outcome: "put_off" }),
-    given_up: deliveries({ outcome: "given_up" }),
-    dropped: deliveries({ outcome: "dropped" }),
-  };
-  return {
-    relayed(settlement) {
-      relaysBy[outcomeOfRelay(settlement)].add();
-      if (settlement.status !== null) recipientsBy[settlement.status].add();
-    },
-    relayedToSeveral(settlement) {
-      relaysBy[outcomeOfAll(settlement)].add();
-      for (const { status } of settlement.outcomes) recipientsBy[status].add();
-    },
-    delivered: (settlement) => deliveriesBy[outcomeOfDelivery(settlement)].add(),
-    disabled: (reason) => disabledBy[reason].add(),
-  };
-}
-
-function outcomeOfRelay({ status, dueAt }: RelaySettlement) {
-  return status ?? (dueAt === null ? "dropped" : "put_off");
-}
-
-/** Of an attempt for several: what is best of it. */
-function outcomeOfAll({ outcomes, dueAt }: DestinationSettlement) {
-  if (outcomes.some(({ status }) => status === "sent")) return "sent";
-  if (dueAt !== null) return "put_off";
-  return outcomes.length === 0 ? "dropped" : "failed";
-}
-
-function outcomeOfDelivery({ logged, dueAt }: DeliverySettlement) {
-  if (dueAt !== null) return "put_off";
-  if (logged === null) return "dropped";
-  return logged.error === null ? "delivered" : "given_up";
 }
 
 function observeSince(histogram: Histogram, startedMs: number): void {

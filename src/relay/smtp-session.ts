@@ -1,4 +1,4 @@
-import SMTPConnection, { type SMTPConnectionSendInfo } from "nodemailer/lib/smtp-connection";
+import SMTPConnection, { type SMTPConnectionSendInfo, type SMTPError } from "nodemailer/lib/smtp-connection";
 import type { TlsMode } from "../domain/outbound.ts";
 import type { RelayOutcome } from "../domain/outcome.ts";
 import { providerMessageIdOf } from "../standards/provider-id.ts";
@@ -200,7 +200,10 @@ function readySession(
     const reply = verdictIn(error);
     // After garbage nobody knows which answer belongs to which command.
     if (!reply) talk.breakOff();
-    const outcomes = outcomesOf(envelope, recipients, outcomeOfError(error, `${host}:${port}`, content));
+    // Of one alone who had been taken: it can mean nobody else.
+    const isOfOne = ownOutcomes(envelope, `${host}:${port}`).size === recipients.length - 1;
+    const ofTheMail = outcomeOfError(error, `${host}:${port}`, { ...content, isOfOne });
+    const outcomes = outcomesOf(envelope, recipients, ofTheMail);
     const isHeard = content.isStarted || outcomes.some(isAnswer);
     return { outcomes, unheard: !isHeard && (reply === undefined ? isLost(error) : reply.code === 421) };
   }
@@ -244,9 +247,16 @@ async function offeringTheRest(
 }
 
 /** What a transaction that ended with an error came to, for all who have no answer of their own. */
-function outcomeOfError(error: unknown, server: string, content: Progress): RelayOutcome {
+function outcomeOfError(
+  error: unknown,
+  server: string,
+  content: Readonly<Progress> & { isOfOne: boolean },
+): RelayOutcome {
   const reply = verdictIn(error);
-  if (reply && reply.code >= 500) return { kind: "failed", failure: failureOf(reply, reply.text) };
+  if (reply && reply.code >= 500) {
+    const isAboutRecipient = content.isOfOne && (error as Partial<SMTPError>).command === "DATA";
+    return { kind: "failed", failure: failureOf(reply, reply.text), isAboutRecipient };
+  }
   if (isBadEnvelope(error)) return { kind: "failed", failure: badAddress(reasonOf(error)) };
   const message = reply ? reply.text : `Cannot relay by ${server}: ${reasonOf(error)}`;
   return { kind: "retry", failure: failureOf(reply, message), maybeAccepted: content.isSent && reply === undefined };

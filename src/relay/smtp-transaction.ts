@@ -75,7 +75,9 @@ export function ownOutcomes({ rejectedErrors, mailError }: Envelope, server: str
       const reply = replyIn(error);
       const failure = failureOf(reply, reply ? reply.text : `Cannot relay by ${server}: ${reasonOf(error)}`);
       const outcome: RelayOutcome =
-        reply && reply.code >= 500 ? { kind: "failed", failure } : { kind: "retry", failure, maybeAccepted: false };
+        reply && reply.code >= 500
+          ? { kind: "failed", failure, isAboutRecipient: true }
+          : { kind: "retry", failure, maybeAccepted: false };
       return [String((error as SMTPError).recipient), outcome];
     }),
   );

@@ -27,6 +27,7 @@ import { messages } from "../http/routes/messages.ts";
 import { type MetricsDeps, metrics, metricsPort } from "../http/routes/metrics.ts";
 import { socketRoute, socketSession } from "../http/routes/socket.ts";
 import { eventStream } from "../http/routes/stream.ts";
+import { suppressions } from "../http/routes/suppressions.ts";
 import { threads } from "../http/routes/threads.ts";
 import { tokens } from "../http/routes/tokens.ts";
 import { type WaitingDeps, waiting } from "../http/routes/wait.ts";
@@ -186,6 +187,7 @@ async function appOf(
         eventStream({ ...deps, streaming, open: streams, ...long }),
         socketRoute(),
         account({ ...deps, outbound: config.outbound.kind }),
+        ...suppressions(deps),
         tokens({ ...deps, tokens: accessTokens }),
         webhook(receivers),
         ...webhookEndpoints({

@@ -3,6 +3,7 @@ import type { Config } from "../config.ts";
 import { serveControl } from "../control/server.ts";
 import { type Database, openDatabase } from "../database/db.ts";
 import { idMaker } from "../domain/ids.ts";
+import { isRenaming, relayNaming } from "../domain/send/wire-name.ts";
 import { accessTokens } from "../flows/account/access-tokens.ts";
 import { authenticator } from "../flows/account/authenticate.ts";
 import { type FirstStart, seedFirstAccount } from "../flows/account/manage-accounts.ts";
@@ -90,6 +91,7 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
     log,
     newId: idMaker(timeAndChance.randomBytes),
     mailDomain: config.mailDomain,
+    isRenamed: isRenaming(relayNaming(config.relayMessageId, config.outbound)),
     limits: config.limits,
     recipientsMax: config.recipientsMax,
     isDirect: config.outbound.kind === "direct",

@@ -1,3 +1,5 @@
+import { typeOfRefusal } from "../domain/reports/refusal-type.ts";
+import { keepsWhenAsked, relayNaming } from "../domain/send/wire-name.ts";
 import type { AttachmentLinks } from "../flows/read/attachment-links.ts";
 import type { WebhookClient } from "../webhook/client.ts";
 import { startSearchIndexer } from "../workers/index-search.ts";
@@ -24,6 +26,10 @@ export async function openWorkers(opening: Opening, { receiving, webhooks, links
     spoolDirectory: config.dataDir,
     maxQueueHours: config.maxQueueHours,
     relayRetrySeconds: config.relayRetrySeconds,
+    naming: relayNaming(config.relayMessageId, config.outbound),
+    relayHeaders: keepsWhenAsked(config.outbound) ? [{ name: "X-PM-KeepID", value: "true" }] : [],
+    bounceSuppressionDays: config.bounceSuppressionDays,
+    refusalType: (failure) => typeOfRefusal(failure, config.outbound.kind === "direct"),
     receiveUnparsed: receiving.receiveUnparsed,
     webhooks: watch.webhooks(webhooks),
     links,

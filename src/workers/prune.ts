@@ -3,6 +3,7 @@ import { expiryOfKeys } from "../domain/idempotency.ts";
 import { utcDay } from "../domain/limits.ts";
 import type { Deps } from "../flows/deps.ts";
 import { releaseUploads, removeUploadsBefore } from "../store/mail/uploads.ts";
+import { removeExpiredSuppressions } from "../store/send/suppressions.ts";
 import {
   findInboxToEmpty,
   markInboxEmpty,
@@ -45,6 +46,7 @@ export async function prune(deps: PruneDeps, isStopping: () => boolean = () => f
     (tx) => removeOldRequests(tx, stepRows),
     (tx) => releaseUploads(tx, now, stepUploads),
     (tx) => removeUploadsBefore(tx, expiryOfKeys(now), stepRows),
+    (tx) => removeExpiredSuppressions(tx, now, stepRows),
     removingEvents(eventsBefore),
     emptyingInboxes(new Date(now.getTime() - settleMs)),
     (tx) => removeInboxes(tx, now, stepRows),

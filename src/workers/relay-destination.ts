@@ -1,7 +1,8 @@
 import { type Db, transaction } from "../database/db.ts";
 import { nextRelayAttemptAt } from "../domain/backoff.ts";
-import { failureFor, type RelayOutcome } from "../domain/outcome.ts";
+import type { RelayOutcome } from "../domain/outcome.ts";
 import { destinationOfSubject, domainOf } from "../domain/send/recipients/destinations.ts";
+import { type SuppressionReason, suppressedFailure, suppressedForm } from "../domain/send/suppressed.ts";
 import { outgoingMail } from "../flows/send/outgoing-mail.ts";
 import { listOutgoingAttachments, type MailedAttachment } from "../store/mail/attachments.ts";
 import type { Claim, Claimed, ClaimedItem } from "../store/outbox/claims.ts";
@@ -13,13 +14,22 @@ import {
   lockMessages,
   type RelayedRecipient,
   type RelayedToSeveral,
+  type SettledRecipient,
   settleDestinations,
 } from "../store/send/destinations.ts";
 import { deliverHere } from "./deliver-here.ts";
 import type { Leaving } from "./outbox/destinations.ts";
 import type { Job } from "./outbox/job.ts";
 import { relayLanes } from "./outbox/relay-lanes.ts";
-import { leavingOf, loggableFailure, type RelayEmailDeps, relayed, relayLeaseMs } from "./relay-email.ts";
+import {
+  leavingOf,
+  loggableFailure,
+  type RelayEmailDeps,
+  refusalOf,
+  relayed,
+  relayLeaseMs,
+  wireNamesOf,
+} from "./relay-email.ts";
 
 /** A claimed destination; its message is undefined when it is gone. */
 export type DestinationItem = ClaimedItem & {
@@ -52,7 +62,8 @@ export function relayDestinationJob(
       return { settlement: nothingToDo(deps, item), leaving: "unknown" };
     }
     const outcomes = await offer({ message, attachments }, waiting, signal);
-    const settlement = settlementOf(item, message, outcomes, signal.aborted);
+    const settled = settlementOf(item, message, outcomes, signal.aborted);
+    const settlement = { ...settled, outcomes: [...settled.outcomes, ...heldBack(message, waiting)] };
     tell(deps, item, outcomes, settlement);
     return { settlement, leaving: signal.aborted ? "unknown" : leavingOfAll([...outcomes.values()]) };
   }
@@ -64,8 +75,9 @@ export function relayDestinationJob(
     signal: AbortSignal,
   ): Promise<Map<RelayedRecipient, RelayOutcome>> {
     const mail = outgoingMail(message, attachments);
-    const here = waiting.filter(({ address }) => isOwn(domainOf(address)));
-    const outside = waiting.filter((recipient) => !here.includes(recipient));
+    const open = waiting.filter((recipient) => suppressedBy(message, recipient) === undefined);
+    const here = open.filter(({ address }) => isOwn(domainOf(address)));
+    const outside = open.filter((recipient) => !here.includes(recipient));
     const addressesOf = (recipients: readonly RelayedRecipient[]) => recipients.map(({ address }) => address);
     const taken = here.length === 0 ? [] : await deliverHere(deps, mail, addressesOf(here));
     const sent = outside.length === 0 ? [] : await relayed(deps, mail, addressesOf(outside), signal);
@@ -75,7 +87,7 @@ export function relayDestinationJob(
 
   function settlementOf(
     item: DestinationItem,
-    { createdAt }: RelayedToSeveral,
+    { createdAt, rfcMessageId }: RelayedToSeveral,
     outcomes: ReadonlyMap<RelayedRecipient, RelayOutcome>,
     isCutOff: boolean,
   ): ConcerningSettlement {
@@ -83,17 +95,18 @@ export function relayDestinationJob(
     const dueAt = isCutOff ? now : nextAttemptAt(item, createdAt, now);
     let isWaitedFor = false;
     let isUnsure = false;
-    const settled = [...outcomes].flatMap(([{ position }, outcome]) => {
+    const settled = [...outcomes].flatMap(([{ position, address }, outcome]): SettledRecipient | [] => {
       if (outcome.kind === "sent") {
         const providerMessageId = outcome.providerMessageId ?? null;
-        return { position, status: "sent" as const, providerMessageId, failure: null };
+        const names = wireNamesOf(deps, outcome.providerMessageId, rfcMessageId);
+        return { position, status: "sent", providerMessageId, failure: null, ...names };
       }
       if (outcome.kind === "retry" && dueAt !== undefined) {
         isWaitedFor = true;
         isUnsure ||= outcome.maybeAccepted;
         return [];
       }
-      return { position, status: "failed" as const, providerMessageId: null, failure: failureFor(outcome) };
+      return { position, status: "failed", providerMessageId: null, ...refusalOf(deps, address, outcome) };
     });
     return { ...nothingToDo(deps, item), outcomes: settled, dueAt: isWaitedFor ? (dueAt ?? null) : null, isUnsure };
   }
@@ -108,7 +121,7 @@ export function relayDestinationJob(
       destinationOf: (lane) => (isOwn(lane) ? ownDomain : relay.destinationOf(`postmaster@${lane}`)),
       onRecovery,
     }),
-    claim: (claim) => claimDestinations(db.work, claim),
+    claim: (claim) => claimDestinations(db.work, claim, deps.now()),
     attempt,
     failed(item) {
       const { message } = item;
@@ -119,25 +132,30 @@ export function relayDestinationJob(
       const outcomes = new Map(waitingOf(item, message).map((recipient) => [recipient, outcome]));
       return settlementOf(item, message, outcomes, false);
     },
-    async settle(settlements) {
-      const ids = [...new Set(settlements.map(({ messageId }) => messageId))];
-      const { inForce, told, promised } = await transaction(db.work, async (tx) => {
-        await lockMessages(tx, ids);
-        return settleDestinations(tx, settlements);
-      });
-      for (const kind of promised) deps.nudge(kind);
-      deps.news.tell(settlements.filter(({ messageId }) => told.has(messageId)));
-      return inForce;
-    },
+    settle: (settlements) => settleAll(deps, settlements),
   };
 }
 
-async function claimDestinations(db: Db, claim: Claim): Promise<Claimed<DestinationItem>> {
+async function settleAll(
+  { db, nudge, news }: RelayEmailDeps,
+  settlements: readonly ConcerningSettlement[],
+): Promise<Set<string>> {
+  const ids = [...new Set(settlements.map(({ messageId }) => messageId))];
+  const { inForce, told, promised } = await transaction(db.work, async (tx) => {
+    await lockMessages(tx, ids);
+    return settleDestinations(tx, settlements);
+  });
+  for (const kind of promised) nudge(kind);
+  news.tell(settlements.filter(({ messageId }) => told.has(messageId)));
+  return inForce;
+}
+
+async function claimDestinations(db: Db, claim: Claim, at: Date): Promise<Claimed<DestinationItem>> {
   const { items, ...claimed } = await claimReady(db, claim);
   if (items.length === 0) return { items: [], ...claimed };
   try {
     const ids = items.map(({ subjectId }) => destinationOfSubject(subjectId).messageId);
-    const found = await listRelayedToSeveral(db, [...new Set(ids)]);
+    const found = await listRelayedToSeveral(db, [...new Set(ids)], at);
     const files = await listOutgoingAttachments(db, [...new Set(ids)]);
     const attachmentsOf = Map.groupBy(files, ({ messageId }) => messageId);
     const messages = new Map(found.map((message) => [message.id, message]));
@@ -158,6 +176,26 @@ async function claimDestinations(db: Db, claim: Claim): Promise<Claimed<Destinat
 function waitingOf({ subjectId }: DestinationItem, message: RelayedToSeveral): RelayedRecipient[] {
   const { place } = destinationOfSubject(subjectId);
   return recipientsOf(message).filter(({ destination, status }) => destination === place && status === "pending");
+}
+
+/** Those who were suppressed meanwhile. */
+function heldBack(message: RelayedToSeveral, waiting: readonly RelayedRecipient[]): SettledRecipient[] {
+  return waiting.flatMap((recipient) => {
+    const reason = suppressedBy(message, recipient);
+    if (reason === undefined) return [];
+    const { position } = recipient;
+    return {
+      position,
+      status: "failed",
+      providerMessageId: null,
+      failure: suppressedFailure(reason),
+      suppressedBy: reason,
+    };
+  });
+}
+
+function suppressedBy({ suppressed }: RelayedToSeveral, { address }: RelayedRecipient): SuppressionReason | undefined {
+  return suppressed?.[suppressedForm(address)];
 }
 
 function recipientsOf({ recipients, toAddr: address, status }: RelayedToSeveral): RelayedRecipient[] {

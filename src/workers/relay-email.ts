@@ -1,6 +1,14 @@
 import { nextRelayAttemptAt } from "../domain/backoff.ts";
-import type { OutgoingMail } from "../domain/message.ts";
-import { type Failure, failureFor, type RelayOutcome } from "../domain/outcome.ts";
+import type { CustomHeader, OutgoingMail } from "../domain/message.ts";
+import { type Failure, failureFor, type RelayOutcome, type StoredFailure } from "../domain/outcome.ts";
+import type { BounceType } from "../domain/reports/report.ts";
+import {
+  endOfBounceSuppression,
+  type SuppressionReason,
+  suppressedFailure,
+  suppressedForm,
+} from "../domain/send/suppressed.ts";
+import { type RelayNaming, wireNameOf } from "../domain/send/wire-name.ts";
 import type { Deps } from "../flows/deps.ts";
 import type { MailDoor } from "../flows/receive/accept-mail.ts";
 import { outgoingMail } from "../flows/send/outgoing-mail.ts";
@@ -9,10 +17,13 @@ import type { DkimSigner } from "../mail/write/dkim.ts";
 import { needsSmtpUtf8 } from "../mail/write/header.ts";
 import type { Relay } from "../relay/relay.ts";
 import { splitAddress } from "../standards/address.ts";
+import { shortDigest } from "../standards/digest.ts";
 import type { ClaimedItem } from "../store/outbox/claims.ts";
 import { kinds } from "../store/outbox/kinds.ts";
 import { claimReady, releaseItems } from "../store/outbox/outbox.ts";
+import type { NewSuppression } from "../store/send/found-suppressions.ts";
 import {
+  type ClaimedMessage,
   listRelayedMessages,
   type RelayedMessage,
   type RelaySettlement,
@@ -32,10 +43,18 @@ export interface RelayEmailDeps extends Deps, ReadyMailDeps {
   maxQueueHours: number;
   /** The contract's schedule where left out. */
   relayRetrySeconds?: readonly number[];
+  /** Under which Message-ID the relay hands our mail on; as ours where left out. */
+  naming?: RelayNaming;
+  /** Fields that the relay alone wants. */
+  relayHeaders?: readonly CustomHeader[];
+  /** Of an answer that refuses a recipient for good. Left out: nothing is told by it, and nobody is suppressed for it. */
+  refusalType?: (failure: Failure) => BounceType;
+  /** For how long a bounce suppresses its recipient; 0: for ever. 90 where left out. */
+  bounceSuppressionDays?: number;
 }
 
 /** A claimed message; undefined when it is gone. */
-export type RelayItem = ClaimedItem & { message: RelayedMessage | undefined };
+export type RelayItem = ClaimedItem & { message: ClaimedMessage | undefined };
 
 /** With whom to tell of it. */
 type ConcerningSettlement = RelaySettlement & Pick<ClaimedItem, "accountId" | "inboxId">;
@@ -58,6 +77,7 @@ export function relayEmailJob(
   ): Promise<{ settlement: ConcerningSettlement; leaving: Leaving }> {
     const { message } = item;
     if (message?.status !== "pending") return { settlement: nothingToDo(deps, item), leaving: "unknown" };
+    if (message.suppressedBy !== null) return { settlement: heldBack(item, message.suppressedBy), leaving: "unknown" };
     const mail = outgoingMail(message, []);
     const [outcome] = isOwn(splitAddress(message.toAddr)?.domain ?? "")
       ? await deliverHere(deps, mail, [message.toAddr])
@@ -76,14 +96,21 @@ export function relayEmailJob(
   ): ConcerningSettlement {
     const settlement = nothingToDo(deps, item);
     if (outcome.kind === "sent") {
-      return { ...settlement, status: "sent", providerMessageId: outcome.providerMessageId ?? null };
+      const { providerMessageId } = outcome;
+      const names = wireNamesOf(deps, providerMessageId, message.rfcMessageId);
+      return { ...settlement, ...names, status: "sent", providerMessageId: providerMessageId ?? null };
     }
     const now = deps.now();
     const dueAt = isCutOff ? now : nextAttemptAt(item, message, now);
     if (outcome.kind === "retry" && dueAt !== undefined) {
       return { ...settlement, dueAt, isUnsure: outcome.maybeAccepted };
     }
-    return { ...settlement, status: "failed", failure: failureFor(outcome) };
+    return { ...settlement, status: "failed", ...refusalOf(deps, message.toAddr, outcome) };
+  }
+
+  function heldBack(item: RelayItem, suppressedBy: SuppressionReason): ConcerningSettlement {
+    deps.log.info({ message_id: item.subjectId, reason: suppressedBy }, "mail not sent: its recipient is suppressed");
+    return { ...nothingToDo(deps, item), status: "failed", failure: suppressedFailure(suppressedBy), suppressedBy };
   }
 
   const nextAttemptAt = ({ attempt }: RelayItem, { createdAt }: RelayedMessage, now: Date) =>
@@ -100,8 +127,8 @@ export function relayEmailJob(
       const { items, ...claimed } = await claimReady(db.work, claim);
       if (items.length === 0) return { items: [], ...claimed };
       try {
-        const ids = items.map(({ subjectId }) => subjectId);
-        const messages = new Map((await listRelayedMessages(db.work, ids)).map((message) => [message.id, message]));
+        const read = await listRelayedMessages(db.work, items, deps.now());
+        const messages = new Map(read.map((message) => [message.id, message]));
         return { items: items.map((item) => ({ ...item, message: messages.get(item.subjectId) })), ...claimed };
       } catch (error) {
         await releaseItems(db.work, items).catch(() => undefined);
@@ -135,13 +162,48 @@ export async function relayed(
   to: readonly string[],
   signal: AbortSignal,
 ): Promise<RelayOutcome[]> {
-  const body = await readyMail(deps, deps.db.work, mail, deps.signMail);
+  const body = await readyMail(deps, deps.db.work, withHeaders(mail, deps.relayHeaders), deps.signMail);
   try {
     const envelope = { envelopeFrom: mail.from.address, recipients: to.map((address) => ({ address })) };
     return await deps.relay.send({ ...envelope, body, smtpUtf8: needsSmtpUtf8(mail) }, signal);
   } finally {
     await body.close();
   }
+}
+
+function withHeaders(mail: OutgoingMail, headers: readonly CustomHeader[] = []): OutgoingMail {
+  return headers.length === 0 ? mail : { ...mail, headers: [...mail.headers, ...headers] };
+}
+
+/** How it is kept: with its type where it was an answer at once, and whom nobody of the account writes to again. */
+export function refusalOf(
+  deps: RelayEmailDeps,
+  address: string,
+  outcome: Exclude<RelayOutcome, { kind: "sent" }>,
+): { failure: StoredFailure; suppression?: NewSuppression } {
+  const failure = failureFor(outcome);
+  const isAnswer = outcome.kind === "failed" && outcome.isAboutRecipient;
+  const type = isAnswer ? deps.refusalType?.(failure) : undefined;
+  if (type === undefined) return { failure };
+  const typed = { failure: { ...failure, type } };
+  if (type !== "hard") return typed;
+  const at = deps.now();
+  const suppression = {
+    ...{ id: deps.newId("sup", at), eventId: deps.newId("evt", at), address: suppressedForm(address), inboxId: "" },
+    ...{ reason: "bounce" as const, detail: failure.message, createdAt: at },
+    expiresAt: endOfBounceSuppression(at, deps.bounceSuppressionDays ?? 90),
+  };
+  return { ...typed, suppression };
+}
+
+/** Under which other Message-ID the relay handed it on. */
+export function wireNamesOf(
+  { naming = { kind: "kept" } }: RelayEmailDeps,
+  providerMessageId: string | undefined,
+  rfcMessageId: string,
+): { wireName?: string; wireNameHash?: string } {
+  const wireName = wireNameOf(naming, providerMessageId, rfcMessageId);
+  return wireName === undefined ? {} : { wireName, wireNameHash: shortDigest(wireName) };
 }
 
 function tell({ log }: Deps, item: RelayItem, outcome: RelayOutcome, { dueAt }: RelaySettlement): void {

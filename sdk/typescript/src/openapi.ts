@@ -656,6 +656,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/suppressions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List suppressions
+         * @description Newest first. What has run out is not among them.
+         */
+        get: operations["listSuppressions"];
+        put?: never;
+        /**
+         * Add suppressions
+         * @description Nothing is sent to the address from now on, by the account or by one inbox: sends to it are refused, and what waits for it fails. One that is there already stays as it is (200). `data` takes up to 1,000, all or nothing, each with a `reason`, to move in from elsewhere. The address counts as it is: with its `+tag` and its dots.
+         */
+        post: operations["addSuppressions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/suppressions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get suppression
+         * @description One suppression of the account.
+         */
+        get: operations["getSuppression"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete suppression
+         * @description The address may be written to again. It may be one that had complained: that is your word, and it is logged.
+         */
+        delete: operations["deleteSuppression"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/account": {
         parameters: {
             query?: never;
@@ -898,6 +946,26 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "suppression.added": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Be told: suppression.added
+         * @description Nothing is sent to an address any more, since it bounced, complained or unsubscribed. Verify the signature, answer with any 2xx within 15 seconds, and work behind the answer; `event_id` tells a delivery that came twice.
+         */
+        post: operations["onSuppressionAdded"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "webhook.test": {
         parameters: {
             query?: never;
@@ -1015,6 +1083,47 @@ export interface components {
              * @example 0
              */
             inboxBytes: number;
+        };
+        /** @description The one that is there already, or of a list how many are new */
+        AddedOrThere: components["schemas"]["Suppression"] | components["schemas"]["AddedSuppressions"];
+        /** @description The suppression, in the words of events */
+        AddedSuppression: {
+            /**
+             * @description Id of the suppression
+             * @example sup_01km7xnw70ejr8hy7ppemk3a2c
+             */
+            id: string;
+            /**
+             * @description In lower case
+             * @example jane@example.com
+             */
+            address: string;
+            /**
+             * @description The one inbox that it holds for; null: the whole account
+             * @example null
+             */
+            inbox_id: string | null;
+            /**
+             * @description Why
+             * @example bounce
+             * @enum {string}
+             */
+            reason: "bounce" | "complaint" | "unsubscribe";
+            /** @description Until when; null: it has no end */
+            expires_at: string | null;
+        };
+        /** @description What came of a list */
+        AddedSuppressions: {
+            /**
+             * @description How many are new
+             * @example 2
+             */
+            created: number;
+            /**
+             * @description How many were there already
+             * @example 0
+             */
+            existing: number;
         };
         /** @description A file of a message */
         Attachment: {
@@ -1322,7 +1431,7 @@ export interface components {
              * @description Its kind
              * @enum {string}
              */
-            event: "message.received" | "message.sent" | "message.failed" | "inbox.created" | "inbox.deleted" | "webhook.disabled";
+            event: "message.received" | "message.sent" | "message.failed" | "inbox.created" | "inbox.deleted" | "webhook.disabled" | "suppression.added";
             /**
              * @description `pending`: in line; `delivered`: answered with 2xx once; `failed`: given up; `none`: the endpoint wants it, and it was never promised
              * @example delivered
@@ -1360,7 +1469,7 @@ export interface components {
             nextCursor: string | null;
         };
         /** @description What has happened, told apart by `event` */
-        Event: components["schemas"]["MessageReceived"] | components["schemas"]["MessageSent"] | components["schemas"]["MessageFailed"] | components["schemas"]["InboxCreated"] | components["schemas"]["InboxDeleted"] | components["schemas"]["WebhookDisabled"];
+        Event: components["schemas"]["MessageReceived"] | components["schemas"]["MessageSent"] | components["schemas"]["MessageFailed"] | components["schemas"]["InboxCreated"] | components["schemas"]["InboxDeleted"] | components["schemas"]["WebhookDisabled"] | components["schemas"]["SuppressionAdded"];
         /** @description A page of events, and whether there are more behind it */
         EventPage: {
             /** @description Events, oldest first */
@@ -2220,6 +2329,40 @@ export interface components {
             thread_id: string;
             message: components["schemas"]["FailedMessage"];
         };
+        /** @description The mail of yours that it came of */
+        MessageInShort: {
+            /**
+             * @description Id of the message
+             * @example msg_01km7xnw70ejr8hy7ppemk391e
+             */
+            id: string;
+            /**
+             * @description Its `Message-ID`
+             * @example <CAF1@mail.example.com>
+             */
+            rfc_message_id: string;
+            /**
+             * @description What the relay calls it, where it said so
+             * @example <CAF1@mail.example.com>
+             */
+            provider_message_id: string;
+            /**
+             * @description Address that it came in at, or goes to
+             * @example ada@inbox.localhost
+             */
+            to: string;
+            /**
+             * @description Empty where it has none
+             * @example Your order
+             */
+            subject: string;
+            /**
+             * Format: date-time
+             * @description When it was accepted for sending
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            created_at: string;
+        };
         /** @description A page of messages, and how many there are in all */
         MessagePage: {
             /** @description Messages, newest first */
@@ -2596,6 +2739,68 @@ export interface components {
              */
             mailboxName?: string;
         };
+        /**
+         * @description One address, or in `data` up to 1,000
+         * @example {
+         *       "address": "jane@example.com",
+         *       "detail": "asked us by phone"
+         *     }
+         */
+        NewSuppression: {
+            /**
+             * @description One bare address: no domains, no patterns
+             * @example jane@example.com
+             */
+            address?: string;
+            /**
+             * @description The one inbox that shall not write to it. Also taken as `inbox_id`
+             * @example inb_01km57j4m0eh7awf6pjemv292z
+             */
+            inboxId?: string;
+            /**
+             * @description For you
+             * @example asked us by phone
+             */
+            detail?: string;
+            /**
+             * @description Until when; left out: it has no end. Also taken as `expires_at`
+             * @example 2026-06-19T10:05:00.000Z
+             */
+            expiresAt?: string;
+            /** @description Many at once, in place of the other fields */
+            data?: {
+                /**
+                 * @description One bare address
+                 * @example jane@example.com
+                 */
+                address: string;
+                /**
+                 * @description The one inbox that shall not write to it. Also taken as `inbox_id`
+                 * @example inb_01km57j4m0eh7awf6pjemv292z
+                 */
+                inboxId?: string;
+                /**
+                 * @description For you
+                 * @example asked us by phone
+                 */
+                detail?: string;
+                /**
+                 * @description Until when; left out: it has no end. Also taken as `expires_at`
+                 * @example 2026-06-19T10:05:00.000Z
+                 */
+                expiresAt?: string;
+                /**
+                 * @description `manual` where left out
+                 * @enum {string}
+                 */
+                reason?: "bounce" | "complaint" | "unsubscribe" | "manual";
+                /**
+                 * @description Since when; left out: now. Also taken as `created_at`
+                 * @example 2026-06-19T10:05:00.000Z
+                 */
+                createdAt?: string;
+            }[];
+        };
         /** @description What the token reaches, and for how long */
         NewToken: {
             /**
@@ -2625,7 +2830,7 @@ export interface components {
              *       "message.failed"
              *     ]
              */
-            eventTypes?: ("*" | "message.received" | "message.sent" | "message.failed" | "inbox.created" | "inbox.deleted" | "webhook.disabled" | "message.delayed" | "message.delivered" | "message.bounced" | "message.complained" | "domain.verified" | "domain.failing" | "domain.failed")[];
+            eventTypes?: ("*" | "message.received" | "message.sent" | "message.failed" | "inbox.created" | "inbox.deleted" | "webhook.disabled" | "suppression.added" | "message.delayed" | "message.delivered" | "message.bounced" | "message.complained" | "domain.verified" | "domain.failing" | "domain.failed")[];
             /**
              * @description Only of these inboxes; null for all
              * @example [
@@ -2762,6 +2967,12 @@ export interface components {
             feature?: string;
             /** @description With a limit that is reached: how many there may be */
             limit?: number;
+            /** @description With `recipient_suppressed`: the suppression; `DELETE` it to write to him again */
+            suppression_id?: string;
+            /** @description With `recipient_suppressed`: why nothing is sent to him */
+            reason?: string;
+            /** @description With `recipient_suppressed`: when that ends; null: never */
+            expires_at?: string | null;
             /** @description With `too_many_listeners`: whose limit it is, `account` or `process` */
             scope?: string;
             /** @description With `not_cancelable`: what has become of the message */
@@ -3127,6 +3338,129 @@ export interface components {
                 [key: string]: string;
             };
         };
+        /** @description An address that nothing is sent to */
+        Suppression: {
+            /**
+             * @description Id of the suppression
+             * @example sup_01km7xnw70ejr8hy7ppemk3a2c
+             */
+            id: string;
+            /**
+             * @description In lower case, the domain as A-label
+             * @example jane@example.com
+             */
+            address: string;
+            /**
+             * @description The one inbox that does not write to it; null: none of the account does
+             * @example null
+             */
+            inboxId: string | null;
+            /**
+             * @description `bounce`: there is no such address; `complaint`: the mail was called spam; `unsubscribe`: its reader wants no more; `manual`: you said so
+             * @example bounce
+             * @enum {string}
+             */
+            reason: "bounce" | "complaint" | "unsubscribe" | "manual";
+            /** @description What is known of it */
+            detail: string | null;
+            /** @description The message that it came of; null where it came of none */
+            messageId: string | null;
+            /**
+             * Format: date-time
+             * @description Since when
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            createdAt: string;
+            /** @description Until when; null: it has no end */
+            expiresAt: string | null;
+        };
+        /** @description Nothing is sent to an address any more, since it bounced, complained or unsubscribed */
+        SuppressionAdded: {
+            /**
+             * @description The kind of event (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            event: "suppression.added";
+            /**
+             * @description The same at each attempt: a delivery that came twice is known by it
+             * @example evt_01km7xnw70ejr8hy7ppemk397f
+             */
+            event_id: string;
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            occurred_at: string;
+            /**
+             * @description Inbox that it is about
+             * @example inb_01km57j4m0eh7awf6pjemv292z
+             */
+            inbox_id: string;
+            /** @description Your own id of the inbox's owner, where it has one */
+            external_id: string | null;
+            /**
+             * @description Thread of the message
+             * @example thr_01km7xnw70ejr8hy7ppemk390m
+             */
+            thread_id: string;
+            message: components["schemas"]["MessageInShort"];
+            suppression: components["schemas"]["AddedSuppression"];
+        };
+        /** @description Nothing is sent to an address any more, since it bounced, complained or unsubscribed */
+        SuppressionAddedDelivery: {
+            /**
+             * @description The kind of event
+             * @enum {string}
+             */
+            event: "suppression.added";
+            /**
+             * @description The same at each attempt: a delivery that came twice is known by it
+             * @example evt_01km7xnw70ejr8hy7ppemk397f
+             */
+            event_id: string;
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            occurred_at: string;
+            /**
+             * Format: date-time
+             * @description When this attempt was made
+             * @example 2026-03-21T10:05:01.000Z
+             */
+            delivered_at: string;
+            /**
+             * @description The number of the attempt, from 1
+             * @example 1
+             */
+            attempt: number;
+            /**
+             * @description Inbox that it is about
+             * @example inb_01km57j4m0eh7awf6pjemv292z
+             */
+            inbox_id: string;
+            /** @description Your own id of the inbox's owner, where it has one */
+            external_id: string | null;
+            /**
+             * @description Thread of the message
+             * @example thr_01km7xnw70ejr8hy7ppemk390m
+             */
+            thread_id: string;
+            message: components["schemas"]["MessageInShort"];
+            suppression: components["schemas"]["AddedSuppression"];
+        };
+        /** @description A page of suppressions */
+        SuppressionPage: {
+            /** @description Suppressions, newest first */
+            data: components["schemas"]["Suppression"][];
+            /**
+             * @description `cursor` of the next page; null at the end
+             * @example null
+             */
+            nextCursor: string | null;
+        };
         /** @description A conversation in an inbox */
         Thread: {
             /**
@@ -3489,7 +3823,7 @@ export interface components {
              *       "message.failed"
              *     ]
              */
-            eventTypes?: ("*" | "message.received" | "message.sent" | "message.failed" | "inbox.created" | "inbox.deleted" | "webhook.disabled" | "message.delayed" | "message.delivered" | "message.bounced" | "message.complained" | "domain.verified" | "domain.failing" | "domain.failed")[];
+            eventTypes?: ("*" | "message.received" | "message.sent" | "message.failed" | "inbox.created" | "inbox.deleted" | "webhook.disabled" | "suppression.added" | "message.delayed" | "message.delivered" | "message.bounced" | "message.complained" | "domain.verified" | "domain.failing" | "domain.failed")[];
             /**
              * @description Only of these inboxes; null for all
              * @example [
@@ -4262,7 +4596,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `idempotency_key_reused`: the key was used for another request; `no_recipient`: the message that is answered names nobody else to answer */
+            /** @description `idempotency_key_reused`: the key was used for another request; `recipient_suppressed`: nothing is sent to this address: it bounced, complained, unsubscribed, or you said so; `no_recipient`: the message that is answered names nobody else to answer */
             422: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
@@ -9017,6 +9351,519 @@ export interface operations {
             };
         };
     };
+    listSuppressions: {
+        parameters: {
+            query?: {
+                /** @description Only of this address */
+                address?: string;
+                /** @description Only those of this inbox alone. Also taken as `inboxId` */
+                inbox_id?: string;
+                /** @description Only of this reason */
+                reason?: "bounce" | "complaint" | "unsubscribe" | "manual";
+                /** @description How many to return */
+                limit?: number;
+                /** @description `nextCursor` of the page before: goes on behind it, whatever has arrived meanwhile */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of suppressions */
+            200: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "sup_01km7xnw70ejr8hy7ppemk3a2c",
+                     *           "address": "jane@example.com",
+                     *           "inboxId": null,
+                     *           "reason": "bounce",
+                     *           "detail": "550 5.1.1 User unknown",
+                     *           "messageId": "msg_01km7xshd0efrsmm0nxk81y60b",
+                     *           "createdAt": "2026-03-21T10:05:00.000Z",
+                     *           "expiresAt": "2026-06-19T10:05:00.000Z"
+                     *         }
+                     *       ],
+                     *       "nextCursor": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SuppressionPage"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or not known */
+            400: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: there is no such thing in this account */
+            404: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds until another try makes sense */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    addSuppressions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "address": "jane@example.com",
+                 *       "detail": "asked us by phone"
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewSuppression"];
+            };
+        };
+        responses: {
+            /** @description The one that is there already, or of a list how many are new */
+            200: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "sup_01km7xnw70ejr8hy7ppemk3a2c",
+                     *       "address": "jane@example.com",
+                     *       "inboxId": null,
+                     *       "reason": "bounce",
+                     *       "detail": "550 5.1.1 User unknown",
+                     *       "messageId": "msg_01km7xshd0efrsmm0nxk81y60b",
+                     *       "createdAt": "2026-03-21T10:05:00.000Z",
+                     *       "expiresAt": "2026-06-19T10:05:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AddedOrThere"];
+                };
+            };
+            /** @description An address that nothing is sent to */
+            201: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    /** @description Path of the suppression */
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "sup_01km7xnw70ejr8hy7ppemk3a2c",
+                     *       "address": "jane@example.com",
+                     *       "inboxId": null,
+                     *       "reason": "bounce",
+                     *       "detail": "550 5.1.1 User unknown",
+                     *       "messageId": "msg_01km7xshd0efrsmm0nxk81y60b",
+                     *       "createdAt": "2026-03-21T10:05:00.000Z",
+                     *       "expiresAt": "2026-06-19T10:05:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Suppression"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
+            400: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: there is no such thing in this account */
+            404: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `suppression_limit_reached`: the account has as many suppressions as it may have */
+            422: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds until another try makes sense */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getSuppression: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the suppression
+                 * @example sup_01km7xnw70ejr8hy7ppemk3a2c
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description An address that nothing is sent to */
+            200: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "sup_01km7xnw70ejr8hy7ppemk3a2c",
+                     *       "address": "jane@example.com",
+                     *       "inboxId": null,
+                     *       "reason": "bounce",
+                     *       "detail": "550 5.1.1 User unknown",
+                     *       "messageId": "msg_01km7xshd0efrsmm0nxk81y60b",
+                     *       "createdAt": "2026-03-21T10:05:00.000Z",
+                     *       "expiresAt": "2026-06-19T10:05:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Suppression"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or not known */
+            400: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: there is no such thing in this account */
+            404: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds until another try makes sense */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteSuppression: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the suppression
+                 * @example sup_01km7xnw70ejr8hy7ppemk3a2c
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted */
+            204: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `invalid_query`: query parameters are wrong or not known */
+            400: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: there is no such thing in this account */
+            404: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds until another try makes sense */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     getAccount: {
         parameters: {
             query?: never;
@@ -10201,6 +11048,100 @@ export interface operations {
                  *     }
                  */
                 "application/json": components["schemas"]["WebhookDisabledDelivery"];
+            };
+        };
+        responses: {
+            /** @description Nothing is delivered here any more: the webhook is disabled */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received: any 2xx within 15 seconds. What is in the body does not matter */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not received, as a redirect or no answer is: delivered again up to five times, after 30 s, 3 min, 18 min, 1 h 48 and 10 h 48. `Retry-After` of a 429 or 503 is minded */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onSuppressionAdded: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The `event_id`: the same at each attempt
+                 * @example evt_01km7xnw70ejr8hy7ppemk397f
+                 */
+                "X-Event-Id": string;
+                /**
+                 * @description Unix seconds of this attempt. Refuse what is older than 300 seconds
+                 * @example 1774087501
+                 */
+                "X-Timestamp": string;
+                /**
+                 * @description Lower-case hex HMAC-SHA-256 of `<X-Timestamp>.<body>` under the whole secret
+                 * @example 9f2c01a4e7b8d3605d1c7e2f4b6a8093c5d7e9f1a3b5c7d9e0f2a4b6c8d0e1f3
+                 */
+                "X-Signature": string;
+                /**
+                 * @description The `event_id`, as Standard Webhooks has it
+                 * @example evt_01km7xnw70ejr8hy7ppemk397f
+                 */
+                "webhook-id": string;
+                /**
+                 * @description The same as `X-Timestamp`
+                 * @example 1774087501
+                 */
+                "webhook-timestamp": string;
+                /**
+                 * @description Signatures as Standard Webhooks has them, one for each secret while a rotation overlaps
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "event": "suppression.added",
+                 *       "event_id": "evt_01km7xnw70ejr8hy7ppemk397f",
+                 *       "occurred_at": "2026-03-21T10:05:00.000Z",
+                 *       "delivered_at": "2026-03-21T10:05:01.000Z",
+                 *       "attempt": 1,
+                 *       "inbox_id": "inb_01km57j4m0eh7awf6pjemv292z",
+                 *       "external_id": "user-7",
+                 *       "thread_id": "thr_01km7xnw70ejr8hy7ppemk390m",
+                 *       "message": {
+                 *         "id": "msg_01km7xnw70ejr8hy7ppemk391e",
+                 *         "rfc_message_id": "<CAF1@mail.example.com>",
+                 *         "provider_message_id": "<CAF1@mail.example.com>",
+                 *         "to": "ada@inbox.localhost",
+                 *         "subject": "Your order",
+                 *         "created_at": "2026-03-21T10:05:00.000Z"
+                 *       },
+                 *       "suppression": {
+                 *         "id": "sup_01km7xnw70ejr8hy7ppemk3a2c",
+                 *         "address": "jane@example.com",
+                 *         "inbox_id": null,
+                 *         "reason": "bounce",
+                 *         "expires_at": "2026-06-19T10:05:00.000Z"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["SuppressionAddedDelivery"];
             };
         };
         responses: {

@@ -2,7 +2,7 @@ import type { StoredFailure } from "../outcome.ts";
 import type { RecipientOutcome } from "../send/recipients/recipient-outcome.ts";
 
 /** What an event keeps of what it tells, because the rows that it speaks of change or go: for each type its own. */
-export type EventData = MessageOutcome | ToldInbox | DisabledWebhook;
+export type EventData = MessageOutcome | ToldInbox | DisabledWebhook | AddedSuppression;
 
 /** Of `message.sent` and `message.failed`: the message, and what had come of it then. */
 export interface MessageOutcome {
@@ -13,6 +13,22 @@ export interface MessageOutcome {
   failure?: StoredFailure;
   /** Where there are several, or one has a name: what had come of each then. */
   recipients?: readonly RecipientOutcome[];
+}
+
+/** Of `suppression.added`: what the service has suppressed by itself, and the message that it came of. */
+export interface AddedSuppression {
+  messageId: string;
+  /** Null where the relay named none. */
+  providerMessageId: string | null;
+  suppression: {
+    id: string;
+    address: string;
+    /** Null: the whole account. */
+    inboxId: string | null;
+    reason: "bounce" | "complaint" | "unsubscribe";
+    /** As JSON has it; null: it has no end. */
+    expiresAt: string | null;
+  };
 }
 
 /** Of `inbox.created` and `inbox.deleted`. The instant as JSON has it. */

@@ -6,6 +6,7 @@ export const eventTypes = [
   "inbox.created",
   "inbox.deleted",
   "webhook.disabled",
+  "suppression.added",
 ] as const;
 
 export type EventType = (typeof eventTypes)[number];

@@ -1,7 +1,7 @@
 import type { Automated } from "../automated.ts";
 import { reasonOf, type StoredFailure } from "../outcome.ts";
 import type { RecipientOutcome } from "../send/recipients/recipient-outcome.ts";
-import type { DisabledWebhook, EventData, MessageOutcome, ToldInbox } from "./event-data.ts";
+import type { AddedSuppression, DisabledWebhook, EventData, MessageOutcome, ToldInbox } from "./event-data.ts";
 import type { EventType } from "./event-types.ts";
 
 /** The events that receivers get, as they go over the wire (contract §10). A new event is an entry of `matterOf`. */
@@ -92,6 +92,17 @@ const matterOf: Readonly<Record<EventType, Matter>> = {
     const { webhookId, url, reason } = data as DisabledWebhook;
     return { webhook: { id: webhookId, url, reason, disabled_at: occurredAt.toISOString() } };
   },
+  "suppression.added": ({ threadId, message, data }) => {
+    const { providerMessageId, suppression } = data as AddedSuppression;
+    const { id, address, inboxId, reason, expiresAt } = suppression;
+    return (
+      message && {
+        thread_id: threadId,
+        message: messageInShort(message, providerMessageId),
+        suppression: { id, address, inbox_id: inboxId, reason, expires_at: expiresAt },
+      }
+    );
+  },
 };
 
 function outcomeOfMessage(
@@ -139,6 +150,15 @@ function inboxMatter({ inboxId, data, type, occurredAt }: EventFacts): object {
   const { address, externalId, createdAt } = data as ToldInbox;
   const told = { id: inboxId, address, external_id: externalId, created_at: createdAt };
   return { inbox: type === "inbox.deleted" ? { ...told, deleted_at: occurredAt.toISOString() } : told };
+}
+
+/** A message of ours of which something came back. */
+function messageInShort(message: ToldMessage, providerMessageId: string | null) {
+  const rfcMessageId = `<${message.rfcMessageId}>`;
+  return {
+    ...{ id: message.id, rfc_message_id: rfcMessageId, provider_message_id: providerMessageId ?? rfcMessageId },
+    ...{ to: message.toAddr, subject: message.subject, created_at: message.createdAt.toISOString() },
+  };
 }
 
 function messageFields(message: ToldMessage, attachments: readonly unknown[]) {

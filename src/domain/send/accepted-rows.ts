@@ -8,6 +8,7 @@ import type { NewRecipient } from "./recipients/recipient-outcome.ts";
 import type { Content } from "./reply-content.ts";
 import type { Send } from "./send.ts";
 import type { Sender } from "./send-facts.ts";
+import { type SuppressedAddress, suppressedFailure } from "./suppressed.ts";
 
 export interface Written {
   from: string;
@@ -84,13 +85,15 @@ export interface Accepted {
   send: Send;
   message: OutboundMessage;
   recipients: readonly Recipient[];
+  /** Those who are suppressed, by their addresses. */
+  out: ReadonlyMap<string, SuppressedAddress>;
   cold: readonly { address: string; sentToday: number }[];
   at: Date;
 }
 
 /** All rows of an accepted send. */
 export function rowsOfMessage(
-  { send, message, recipients, cold, at }: Accepted,
+  { send, message, recipients, out, cold, at }: Accepted,
   { inbox, thread, createdAt }: Recorded<Sender>,
   { day, today, inWindow, oldestInWindowAt, ways }: SendUsage & { ways: WaysOut },
 ): AcceptedSend {
@@ -100,7 +103,8 @@ export function rowsOfMessage(
   // An older process would send such a mail to its first recipient alone, and without what it doesn't know of.
   const isApart =
     hasRecipientRows(recipients) || message.more?.headers !== undefined || send.request.files !== undefined;
-  const { lanes, placeOf } = destinationsOf(recipients, ways);
+  const reached = recipients.filter(({ address }) => !out.has(address));
+  const { lanes, placeOf } = destinationsOf(reached, ways);
   const plain = { subjectId, ...item, lane: domainOf(message.toAddr) };
   const apart = lanes.map((lane, place) => ({
     ...{ subjectId: subjectOfDestination(subjectId, place), kind: "destination" as const },
@@ -113,7 +117,7 @@ export function rowsOfMessage(
     keyUse: { accountId, operation, key, fingerprint, subjectId, createdAt: at, inboxId: inbox.id },
     outboxItems: isApart ? apart : [plain],
     files: filedFiles(send),
-    recipients: hasRecipientRows(recipients) ? recipientRows(message, recipients, placeOf) : [],
+    recipients: hasRecipientRows(recipients) ? recipientRows(message, recipients, { out, placeOf }) : [],
     coldSends: cold.map(({ address, sentToday }) => ({
       ...{ inboxId: inbox.id, recipient: address.toLowerCase(), sentOn: day, sentToday: sentToday + 1 },
     })),
@@ -123,10 +127,12 @@ export function rowsOfMessage(
 function recipientRows(
   { id, inboxId }: OutboundMessage,
   recipients: readonly Recipient[],
-  placeOf: (recipient: Recipient) => number,
+  { out, placeOf }: { out: Accepted["out"]; placeOf: (recipient: Recipient) => number },
 ): NewRecipient[] {
-  return recipients.map((recipient, position) => ({
-    ...{ messageId: id, inboxId, position, ...recipient },
-    ...{ destination: placeOf(recipient), status: "pending" },
-  }));
+  return recipients.map((recipient, position) => {
+    const one = { messageId: id, inboxId, position, ...recipient };
+    const suppression = out.get(recipient.address);
+    if (suppression === undefined) return { ...one, destination: placeOf(recipient), status: "pending", failure: null };
+    return { ...one, destination: 0, status: "failed", failure: suppressedFailure(suppression.reason) };
+  });
 }

@@ -12,6 +12,8 @@ export type WithForwardedHtml = (
 
 /** Given, since what reads HTML stands above the rules. */
 export interface HtmlBodies {
+  /** Whether the relay is known to give mails another Message-ID. */
+  isRenamed: boolean;
   withHtmlQuote: WithHtmlQuote;
   withForwardedHtml: WithForwardedHtml;
 }
@@ -20,10 +22,10 @@ export interface HtmlBodies {
 export function mailContent(send: Send, thread: RepliedThread | undefined, bodies: HtmlBodies): Content {
   const { request, text, html } = send;
   const { forward } = request;
-  if (forward === undefined) return replyContent(send, thread, bodies.withHtmlQuote);
+  if (forward === undefined) return replyContent(send, thread, bodies);
   const subject = request.subject ?? forwardSubject(forward.message.subject);
-  const asked = { request: { ...request, subject, includeQuote: false }, text, html };
-  const content = replyContent(asked, thread, bodies.withHtmlQuote);
+  const asked = { rfcMessageId: send.rfcMessageId, request: { ...request, subject, includeQuote: false }, text, html };
+  const content = replyContent(asked, thread, bodies);
   if (forward.as === "attachment") return content;
   const { message, contentIds } = forward;
   const isHtml = html !== undefined || message.bodyHtml !== undefined;

@@ -24,6 +24,7 @@ import {
   sentMessage,
   threadIdOf,
 } from "./sending-state.ts";
+import { suppressedRecipients } from "./suppressed.ts";
 
 export interface Judging extends WaysOut, HtmlBodies {
   /** One instant for the whole batch: its sends fall into one window and on one day. */
@@ -101,19 +102,25 @@ function accept(state: SendingState, send: Send, standing: Standing, judging: Ju
   const replied = thread && repliedThread(state, request, thread);
   const own = `${standing.sender.username}@${mailDomain}`;
   const recipients = recipientsOfSend(request, replied?.replied, { ...judging, ownAddresses: [own] });
+  const known = state.suppressed.get(send.key.label) ?? [];
+  const out = suppressedRecipients(
+    recipients.map(({ address }) => address),
+    known,
+  );
+  const reached = recipients.filter(({ address }) => !out.has(address));
   const content = mailContent(send, replied, judging);
   refuseTooLarge(send, { at, from, recipients, content }, judging.mailLimit);
-  const cold = recipients.flatMap(({ address }) => {
-    const known = knownRecipient(state, request.inboxId, address);
-    return known === undefined || known.isKnown ? [] : [{ address, sentToday: known.sentToday }];
+  const cold = reached.flatMap(({ address }) => {
+    const stranger = knownRecipient(state, request.inboxId, address);
+    return stranger === undefined || stranger.isKnown ? [] : [{ address, sentToday: stranger.sentToday }];
   });
   const limits = judging.limits[request.account.plan];
-  const several = recipients.length > 1 ? { count: recipients.length, cold } : undefined;
+  const several = recipients.length > 1 ? { count: reached.length, cold } : undefined;
   const coldToday = several === undefined ? cold[0]?.sentToday : undefined;
   refuseOverLimit({ ...standing.usage, coldToday }, limits, at, several);
   if (thread !== undefined && request.ignoreLoop !== true) {
     const recent = state.recentMessages.get(thread.id) ?? [];
-    for (const { address } of recipients) refuseLoop({ to: address, recent }, limits.loopEchoes, at);
+    for (const { address } of reached) refuseLoop({ to: address, recent }, limits.loopEchoes, at);
   }
 
   const recorded = recordMessage(standing.sender, thread, send.newThreadId, {
@@ -126,9 +133,9 @@ function accept(state: SendingState, send: Send, standing: Standing, judging: Ju
     participants: [from, ...recipients.filter(({ type }) => type !== "bcc").map(({ address }) => address)],
     leavesUnread: newerInbound,
   });
-  const usage = usageAfter(standing.usage, recipients.length, recorded.createdAt);
+  const usage = usageAfter(standing.usage, reached.length, recorded.createdAt);
   const message = outboundMessage(send, { from, recipients, content }, recorded);
-  const rows = rowsOfMessage({ send, message, recipients, cold, at }, recorded, { ...usage, ways: judging });
+  const rows = rowsOfMessage({ send, message, recipients, out, cold, at }, recorded, { ...usage, ways: judging });
   noteAccepted(state, send, rows);
   const destinations = rows.outboxItems[0]?.kind === undefined ? {} : { destinations: rows.outboxItems.length };
   const result = { kind: "accepted" as const, message: sentMessage(rows), usage, newerInbound, ...destinations };

@@ -9,7 +9,7 @@ export type Replied = Omit<RepliedMessage, keyof AskedReply>;
 
 export interface RepliedThread extends Pick<ThreadState, "subject"> {
   /** The ancestors, oldest first: the first one and the last ones. */
-  messageIds: readonly { rfcMessageId: string }[];
+  messageIds: readonly { rfcMessageId: string; wireName: string | null }[];
   /** Undefined where all have failed. */
   replied: Replied | undefined;
 }
@@ -25,26 +25,39 @@ export interface Content {
 /** The caller's HTML with the previous message quoted under it. It is given, since what reads HTML stands above the rules. */
 export type WithHtmlQuote = (html: string, previous: QuotedMessage) => string;
 
-/** What the mail says, and to what it is an answer (contract §5.5). */
+/**
+ * What the mail says, and to what it is an answer (contract §5.5). Where the relay gives mails another name, each is named by both,
+ * and the mail names itself: most programs hand References back, some the name on the wire alone.
+ */
 export function replyContent(
-  { request, text, html }: Pick<Send, "request" | "text" | "html">,
+  { request, text, html, rfcMessageId }: Pick<Send, "request" | "text" | "html" | "rfcMessageId">,
   thread: RepliedThread | undefined,
-  withHtmlQuote: WithHtmlQuote,
+  { withHtmlQuote, isRenamed }: { withHtmlQuote: WithHtmlQuote; isRenamed: boolean },
 ): Content {
   const subject = request.subject ?? replySubject(thread?.subject ?? "");
-  const references = replyReferences(thread?.messageIds.map(({ rfcMessageId }) => rfcMessageId) ?? []);
+  const ancestors = (thread?.messageIds ?? []).flatMap(namesOf);
+  const references = replyReferences(isRenamed ? [...ancestors, rfcMessageId] : ancestors);
   const replied = thread?.replied;
   if (replied === undefined || !request.includeQuote) {
-    return { subject, bodyText: text, bodyHtml: html, inReplyTo: replied?.rfcMessageId, references };
+    return { subject, bodyText: text, bodyHtml: html, inReplyTo: replied && nameOnTheWire(replied), references };
   }
   const quoted = quotedMessage(replied);
   return {
     subject,
     bodyText: withTextQuote(text, quoted),
     bodyHtml: html === undefined ? undefined : withHtmlQuote(html, quoted),
-    inReplyTo: replied.rfcMessageId,
+    inReplyTo: nameOnTheWire(replied),
     references,
   };
+}
+
+/** Where no relay is known to rename, nobody asks for other names, and there are none. */
+function namesOf({ rfcMessageId, wireName }: { rfcMessageId: string; wireName: string | null }): string[] {
+  return wireName === null ? [rfcMessageId] : [rfcMessageId, wireName];
+}
+
+function nameOnTheWire({ rfcMessageId, wireName }: Replied): string {
+  return wireName ?? rfcMessageId;
 }
 
 function quotedMessage(message: Replied): QuotedMessage {

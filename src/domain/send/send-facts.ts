@@ -3,6 +3,7 @@ import type { KeyUse } from "../idempotency.ts";
 import { dayInForce, type SendUsage } from "../limits.ts";
 import type { RecentMessage } from "./loop.ts";
 import type { SendRequest, SentMessage } from "./send.ts";
+import type { SuppressedAddress } from "./suppressed.ts";
 
 /** All that the judgement of a batch needs. */
 export interface SendFacts {
@@ -36,6 +37,8 @@ export interface SendFact {
   use: KeyUse | undefined;
   /** Undefined where nothing limits mail to this recipient. */
   recipient: Recipient | undefined;
+  /** Of its recipients, those that nothing may be sent to. */
+  suppressed: readonly SuppressedAddress[];
 }
 
 /** Whom an inbox sends to, where mail to strangers is limited. */
@@ -74,6 +77,8 @@ export interface RepliedMessage extends AskedReply, AddressedMessage {
   bodyHtml: string | null;
   createdAt: Date;
   rfcMessageId: string;
+  /** Under which a relay handed it on; null where it kept ours, or nobody asks. */
+  wireName: string | null;
 }
 
 /** What a message says of whom an answer to it goes to. */
@@ -97,6 +102,7 @@ export interface AnsweredById extends Omit<RepliedMessage, "upToMessageId"> {
 export interface ThreadMessageId extends AskedReply {
   seq: number;
   rfcMessageId: string;
+  wireName: string | null;
 }
 
 /** Where a message stands in its thread. */
@@ -128,7 +134,10 @@ export function nameOfReply({ threadId, upToMessageId }: AskedReply): string {
   return `${threadId} ${upToMessageId ?? ""}`;
 }
 
-export function usageOf({ sender, recipient }: Omit<SendFact, "use">, at: Date): SendUsage | undefined {
+export function usageOf(
+  { sender, recipient }: Pick<SendFact, "sender" | "recipient">,
+  at: Date,
+): SendUsage | undefined {
   if (sender === undefined) return undefined;
   const day = dayInForce(sender.sentOn, at);
   return {

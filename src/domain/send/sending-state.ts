@@ -16,6 +16,7 @@ import {
   type SendFacts,
   type ThreadMessageId,
 } from "./send-facts.ts";
+import type { SuppressedAddress } from "./suppressed.ts";
 
 /**
  * What is known while sends are judged one after the other: what was read, and what the sends before have used up. It is changed in
@@ -25,6 +26,8 @@ export interface SendingState {
   senders: Map<string, Sender>;
   /** By inbox and address. */
   recipients: Map<string, Recipient>;
+  /** Of each send, by the label of its key. */
+  suppressed: Map<string, readonly SuppressedAddress[]>;
   /** By the label of the key. */
   keyUses: Map<string, KeyUse>;
   sent: Map<string, SentMessage>;
@@ -44,6 +47,7 @@ export function sendingState(sends: readonly Send[], facts: SendFacts, at: Date)
   const state: SendingState = {
     senders: new Map(),
     recipients: new Map(),
+    suppressed: new Map(),
     keyUses: new Map(),
     sent: new Map(facts.replays.map((message) => [message.id, message])),
     threads: new Map(facts.threads.map((thread) => [thread.id, thread])),
@@ -56,11 +60,12 @@ export function sendingState(sends: readonly Send[], facts: SendFacts, at: Date)
     answered: new Map(facts.answered?.map((message) => [message.id, message])),
   };
   for (const [index, send] of sends.entries()) {
-    const { sender, recipient, use } = facts.facts[index] ?? {};
+    const { sender, recipient, use, suppressed = [] } = facts.facts[index] ?? {};
     if (sender !== undefined) state.senders.set(sender.id, sender);
     const [only] = send.request.recipients;
     if (recipient !== undefined && only !== undefined)
       state.recipients.set(pairOf(send.request.inboxId, only.address), recipient);
+    if (suppressed.length > 0) state.suppressed.set(send.key.label, suppressed);
     if (use !== undefined && use.createdAt > expiryOfKeys(at)) state.keyUses.set(send.key.label, use);
   }
   for (const recipient of facts.recipients ?? []) {
@@ -121,9 +126,12 @@ export function noteAccepted(state: SendingState, { key }: Send, accepted: Accep
   const before = state.recentMessages.get(thread.id) ?? [];
   state.recentMessages.set(thread.id, recent.concat(before).slice(0, mostRecentMessages));
   const wholeThread = nameOfReply({ threadId: thread.id, upToMessageId: null });
-  state.threadMessageIds.set(wholeThread, [...(state.threadMessageIds.get(wholeThread) ?? []), message]);
+  state.threadMessageIds.set(wholeThread, [
+    ...(state.threadMessageIds.get(wholeThread) ?? []),
+    { ...message, wireName: null },
+  ]);
   state.replied.set(wholeThread, {
-    ...{ ...message, ...addressed, direction: "outbound", fromName: message.more?.fromName ?? null },
+    ...{ ...message, ...addressed, direction: "outbound", fromName: message.more?.fromName ?? null, wireName: null },
     ...{ bodyHtml: message.bodyHtml ?? null, replyTo: message.replyTo ?? null, envelopeFrom: null, sourceId: null },
   });
 }
@@ -132,13 +140,14 @@ export function sentMessage({ message, recipients }: Pick<AcceptedSend, "message
   const { id, inboxId, threadId, rfcMessageId } = message;
   const sent: SentMessage = { id, inboxId, threadId, status: "pending", rfcMessageId, providerMessageId: null };
   if (recipients.length < 2) return sent;
-  const pending = recipients.map(({ address, name = null, type }) => ({
+  const pending = recipients.map(({ address, name = null, type, status, failure }) => ({
     address,
     name,
     type,
-    status: "pending" as const,
+    status,
+    failure,
   }));
-  return { ...sent, recipients: pending.map((each) => ({ ...each, providerMessageId: null, failure: null })) };
+  return { ...sent, recipients: pending.map((each) => ({ ...each, providerMessageId: null })) };
 }
 
 /** An inbox and whom it sends to: mail to strangers is counted by both. */

@@ -12,8 +12,10 @@ import {
   nameOfReply,
   type RecipientOfInbox,
   type RepliedMessage,
+  type SendFact,
   type SendFacts,
 } from "../../domain/send/send-facts.ts";
+import { suppressedForm } from "../../domain/send/suppressed.ts";
 import { recipientOf } from "../../standards/address.ts";
 import { listLostSources } from "../../store/send/attached.ts";
 import {
@@ -26,6 +28,7 @@ import {
   listThreadMessageIds,
   listThreadsOfSends,
 } from "../../store/send/send-facts.ts";
+import { listSuppressed } from "../../store/send/suppressions.ts";
 import type { Deps } from "../deps.ts";
 import { originalTo } from "./original-to.ts";
 import { sendFacts } from "./send-usage.ts";
@@ -41,6 +44,8 @@ export async function factsOfSends(db: Db, deps: Deps, sends: readonly Send[], a
     db,
     unique(requests.flatMap(({ replyToMessageId }) => replyToMessageId ?? [])),
   );
+  const mayLoop = ({ account, ignoreLoop }: SendRequest) =>
+    ignoreLoop !== true && deps.limits[account.plan].loopEchoes > 0;
   const facts = await sendFacts(db, sends.map(askedFact), at);
   const replies = requests.filter(
     ({ threadId, replyToMessageId }) => threadId !== undefined || replyToMessageId !== undefined,
@@ -57,8 +62,9 @@ export async function factsOfSends(db: Db, deps: Deps, sends: readonly Send[], a
     listRepliedMessages(db, asked, {
       text: quoting.length > 0,
       html: quoting.some(({ html }) => html !== undefined),
+      wireNames: deps.isRenamed === true,
     }),
-    listThreadMessageIds(db, different([...asked, ...named.map(wholeThreadOf)])),
+    listThreadMessageIds(db, different([...asked, ...named.map(wholeThreadOf)]), deps.isRenamed === true),
     listPlaces(db, unique(replies.flatMap(({ readUpToMessageId }) => readUpToMessageId ?? []))),
     listOwners(db, ownNamesIn(requests, deps.mailDomain)),
     listLostSources(db, sourcesNamed(requests)),
@@ -67,18 +73,15 @@ export async function factsOfSends(db: Db, deps: Deps, sends: readonly Send[], a
   const apart = requests.filter((request) => isAddressedByReply(request) || request.recipients.length > 1);
   if (apart.length === 0) return { ...known, answered: named };
   const read = { replied: await withOriginalTo(replied), answered: await withOriginalTo(named) };
-  return { ...known, ...read, recipients: await recipientsOf(read) };
-
-  function mayLoop({ account, ignoreLoop }: SendRequest): boolean {
-    return ignoreLoop !== true && deps.limits[account.plan].loopEchoes > 0;
-  }
+  return { ...known, ...read, facts: await withSuppressed(read), recipients: await recipientsOf(read) };
 
   function askedFact({ request: { account, inboxId, recipients }, key }: Send) {
     const { coldRecipientDaily, sendsPerMinute } = deps.limits[account.plan];
     const [only, ...others] = recipients;
     const isLimited = coldRecipientDaily > 0 && only !== undefined && others.length === 0 && isStranger(only.address);
     const recipient = isLimited ? only.address.toLowerCase() : null;
-    return { accountId: account.id, key: key.key, inboxId, recipient, windowUpTo: sendsPerMinute };
+    const addresses = recipients.map(({ address }) => suppressedForm(address));
+    return { accountId: account.id, key: key.key, inboxId, recipient, addresses, windowUpTo: sendsPerMinute };
   }
 
   /** Who has an inbox here is no stranger. */
@@ -86,11 +89,20 @@ export async function factsOfSends(db: Db, deps: Deps, sends: readonly Send[], a
     return recipientOf(address, deps.mailDomain).kind === "other_domain";
   }
 
+  /** Who is suppressed of those whom the answered message names. Of the others the first statement has told it. */
+  async function withSuppressed(read: Read): Promise<SendFact[]> {
+    const asked = sends.map(({ request }) => {
+      const addresses = isAddressedByReply(request) ? whom(request, read) : [];
+      const { account, inboxId } = request;
+      return { accountId: account.id, inboxId, addresses: addresses.map(({ address }) => suppressedForm(address)) };
+    });
+    if (asked.every(({ addresses }) => addresses.length === 0)) return facts;
+    const found = await listSuppressed(db, asked, at);
+    return facts.map((fact, place) => ({ ...fact, suppressed: [...fact.suppressed, ...(found[place] ?? [])] }));
+  }
+
   /** What is known of those whom the sends go to that are not to one who was given. */
-  async function recipientsOf(read: {
-    replied: readonly RepliedMessage[];
-    answered: readonly AnsweredById[];
-  }): Promise<RecipientOfInbox[]> {
+  async function recipientsOf(read: Read): Promise<RecipientOfInbox[]> {
     const pairs = new Map<string, { inboxId: string; address: string }>();
     for (const request of apart) {
       const { inboxId, account } = request;
@@ -104,10 +116,7 @@ export async function factsOfSends(db: Db, deps: Deps, sends: readonly Send[], a
   }
 
   /** With our own among them: who is refused, and why, the judgement says. */
-  function whom(
-    request: SendRequest,
-    read: { replied: readonly RepliedMessage[]; answered: readonly AnsweredById[] },
-  ): readonly { address: string }[] {
+  function whom(request: SendRequest, read: Read): readonly { address: string }[] {
     const name = askedReply(request);
     const byName = name && read.replied.find((message) => nameOfReply(message) === nameOfReply(name));
     const message = read.answered.find(({ id }) => id === request.replyToMessageId) ?? byName;
@@ -126,6 +135,11 @@ export async function factsOfSends(db: Db, deps: Deps, sends: readonly Send[], a
       messages.map(async (message) => (answersAll ? { ...message, ...(await originalTo(db, message)) } : message)),
     );
   }
+}
+
+interface Read {
+  replied: readonly RepliedMessage[];
+  answered: readonly AnsweredById[];
 }
 
 /** What a batch answers, each once. */

@@ -150,7 +150,7 @@ async function acceptSends(deps: SendingDeps, db: Db, asked: readonly AskedSend[
   const at = deps.now();
   const sends = asked.map((send) => withIds(deps, send, at));
   const facts = await factsOfSends(db, deps, sends, at);
-  const { mailDomain, isDirect, limits, recipientsMax } = deps;
+  const { mailDomain, isDirect, limits, recipientsMax, isRenamed = false } = deps;
   const judgement = judgeSends(sends, facts, {
     at,
     mailDomain,
@@ -159,6 +159,7 @@ async function acceptSends(deps: SendingDeps, db: Db, asked: readonly AskedSend[
     recipientsMax,
     withHtmlQuote,
     withForwardedHtml,
+    isRenamed,
     mailLimit: deps.mailLimit,
   });
   const written = await write(db, facts.facts, judgement, at);

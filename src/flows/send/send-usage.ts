@@ -12,7 +12,7 @@ export async function sendUsage(
 ): Promise<SendUsage | undefined> {
   const at = now();
   const windowUpTo = limits[account.plan].sendsPerMinute;
-  const asked = { accountId: account.id, key: "", inboxId, recipient: null, windowUpTo };
+  const asked = { accountId: account.id, key: "", inboxId, recipient: null, addresses: [], windowUpTo };
   const [fact] = await sendFacts(db.api, [asked], at);
   return fact && usageOf(fact, at);
 }
@@ -20,7 +20,7 @@ export async function sendUsage(
 /** The facts of sends, each in the order in which it was asked for. */
 export async function sendFacts(db: Db, asked: readonly AskedFact[], at: Date): Promise<SendFact[]> {
   const window = burstWindow(at);
-  const facts = await listSendFacts(db, asked, { window, day: utcDay(at) });
+  const facts = await listSendFacts(db, asked, { window, day: utcDay(at), at });
   const ahead = facts.flatMap(({ sender }) =>
     sender?.lastMessageAt && sender.lastMessageAt > window.upTo ? sender : [],
   );

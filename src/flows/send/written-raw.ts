@@ -10,7 +10,7 @@ import { openFiles, type UploadDeps, writeFile } from "./write-files.ts";
 /** One of our own mails, written out as a source, with who holds it until it is sent. */
 export async function writtenRaw(deps: UploadDeps, accountId: string, messageId: string, check: SevenBitCheck) {
   const { api: db } = deps.db;
-  const [message] = await listRelayedMessages(db, [messageId]);
+  const [message] = await listRelayedMessages(db, [{ subjectId: messageId, accountId }], deps.now());
   if (message === undefined) throw notFound("message");
   const mail = outgoingMail(message, await listOutgoingAttachments(db, [messageId]));
   const coming = await openFiles(deps, accountId, {

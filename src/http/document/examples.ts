@@ -28,6 +28,8 @@ export const examples = {
   cursor: "MS45NTEuOWYyYzAxYTRlN2I4ZDM2MA",
   webhookId: "whk_01km57j4m0eh7awf6pjemv2932",
   webhookUrl: "https://example.com/hooks/inboxd",
+  suppressionId: "sup_01km7xnw70ejr8hy7ppemk3a2c",
+  suppressedUntil: "2026-06-19T10:05:00.000Z",
   secret: "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD4VOGAZ0ExAm=",
   token:
     "ibt_eyJ2IjoxLCJrZXkiOiJrZXlfMDFrbTU3ajRtMGVoN2F3ZjZwamVtdjI5MzAiLCJhY2Nlc3MiOiJyZWFkIiwiaW5ib3giOiJpbmJfMDFrbTU3ajRtMGVoN2F3ZjZwamVtdjI5MnoiLCJleHAiOjE3NzQwODg0MDB9.PN6XqmAdAChjEmTNJusiiRgcFpql3tgpKJ4Rd8KrqWo",

@@ -1,5 +1,6 @@
 import type { TObject, TSchema } from "@sinclair/typebox";
 import { notFound, type Reason, Refusal, type RefusalDetails, type Resource, statusOf } from "../../domain/errors.ts";
+import { mostSuppressions } from "../../domain/send/suppressed.ts";
 import type { Operation } from "../shell/described-operation.ts";
 import { problemOf } from "../shell/errors.ts";
 import { Problem } from "../shell/models.ts";
@@ -92,6 +93,12 @@ function exampleDetails(code: Reason, of: AnyOperation): RefusalDetails {
       return { extra: { feature: "external_reply_to" } };
     case "webhook_limit_reached":
       return { extra: { limit: 20 } };
+    case "suppression_limit_reached":
+      return { extra: { limit: mostSuppressions } };
+    case "recipient_suppressed":
+      return {
+        extra: { suppression_id: examples.suppressionId, reason: "bounce", expires_at: examples.suppressedUntil },
+      };
     case "rate_limit_exceeded":
       return { extra: { limit: 10, used: 10, resets_at: "2026-03-21T10:06:00.000Z" } };
     case "daily_limit_exceeded":
@@ -119,7 +126,8 @@ function firstField(schema: TSchema | undefined): string {
 /** The first thing that a path names: what a stranger to it is told of. */
 function resourceOf(path: string): Resource {
   if (path.startsWith("/v1/outbox")) return "outbox_item";
-  const [, resource] = /^\/v1\/(inbox|thread|message|attachment|upload|event|webhook)e?s\b/.exec(path) ?? [];
+  const [, resource] =
+    /^\/v1\/(inbox|thread|message|attachment|upload|event|webhook|suppression)e?s\b/.exec(path) ?? [];
   return (resource as Resource | undefined) ?? "route";
 }
 
@@ -165,6 +173,8 @@ const meanings: Record<Reason, string> = {
   invalid_webhook_url: "the URL is not one that events may go to",
   webhook_limit_reached: "the account has as many webhook endpoints as it may have",
   no_recipient: "the message that is answered names nobody else to answer",
+  recipient_suppressed: "nothing is sent to this address: it bounced, complained, unsubscribed, or you said so",
+  suppression_limit_reached: "the account has as many suppressions as it may have",
   rate_limit_exceeded: "too many within a minute",
   daily_limit_exceeded: "too many today",
   cold_outreach_limit: "too many to a recipient who has not answered yet",

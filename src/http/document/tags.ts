@@ -8,6 +8,7 @@ export const tags = [
   { name: "Webhooks", description: "Where your events go, and the secret that signs them" },
   { name: "Events", description: "What has happened: the log, its deliveries, and what your webhook is sent" },
   { name: "Outbox", description: "What is still to be sent and delivered, and taking it back" },
+  { name: "Suppressions", description: "Addresses that nothing is sent to, and why" },
   { name: "Account", description: "What your key opens, with its limits" },
   { name: "Tokens", description: "Short-lived children of your key, for browsers and for one task" },
   { name: "Health", description: "Whether the service works, and what it says of itself" },

@@ -233,6 +233,44 @@ const WebhookDisabled = eventOf("webhook.disabled", {
   },
 });
 
+const SuppressionAdded = eventOf("suppression.added", {
+  name: "SuppressionAdded",
+  description: "Nothing is sent to an address any more, since it bounced, complained or unsubscribed",
+  fields: {
+    ...ofInbox,
+    ...thread,
+    message: named(
+      "MessageInShort",
+      Type.Object(
+        {
+          ...{ id: ofMessage.id, rfc_message_id: ofMessage.rfc_message_id },
+          provider_message_id: outcomeOf.provider_message_id,
+          ...{ to: ofMessage.to, subject: ofMessage.subject, created_at: outcomeOf.created_at },
+        },
+        { description: "The mail of yours that it came of" },
+      ),
+    ),
+    suppression: named(
+      "AddedSuppression",
+      Type.Object(
+        {
+          id: Type.String({ description: "Id of the suppression", examples: [examples.suppressionId] }),
+          address: Type.String({ description: "In lower case", examples: [examples.sender] }),
+          inbox_id: nullable(Type.String({ examples: [examples.inboxId] }), {
+            description: "The one inbox that it holds for; null: the whole account",
+            examples: [null],
+          }),
+          reason: oneOf(["bounce", "complaint", "unsubscribe"], { description: "Why", examples: ["bounce"] }),
+          expires_at: nullable(instant({ examples: [examples.suppressedUntil] }), {
+            description: "Until when; null: it has no end",
+          }),
+        },
+        { description: "The suppression, in the words of events" },
+      ),
+    ),
+  },
+});
+
 const WebhookTest = eventOf("webhook.test", {
   name: "WebhookTest",
   description: "You asked for a test: it tells of nothing, is in no log, and is not repeated",
@@ -247,11 +285,21 @@ export const Event = namedUnion("Event", "What has happened, told apart by `even
   InboxCreated.logged,
   InboxDeleted.logged,
   WebhookDisabled.logged,
+  SuppressionAdded.logged,
 ]);
 
 /** What webhooks are told. */
 export const eventKinds: readonly EventKind[] = [
-  ...[MessageReceived, MessageSent, MessageFailed, InboxCreated, InboxDeleted, WebhookDisabled, WebhookTest],
+  ...[
+    MessageReceived,
+    MessageSent,
+    MessageFailed,
+    InboxCreated,
+    InboxDeleted,
+    WebhookDisabled,
+    SuppressionAdded,
+    WebhookTest,
+  ],
 ].map(({ event, description, delivery }) => ({
   ...{ event, delivery },
   summary: `Be told: ${event}`,

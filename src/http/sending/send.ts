@@ -137,6 +137,7 @@ export function send(deps: SendDeps) {
           "feature_requires_paid_plan",
           "idempotency_in_progress",
           "idempotency_key_reused",
+          "recipient_suppressed",
           "rate_limit_exceeded",
           "daily_limit_exceeded",
           "cold_outreach_limit",

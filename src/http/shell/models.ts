@@ -86,7 +86,7 @@ export function pageQuery(defaultLimit = 50) {
 }
 
 /** A path parameter that is an id, for the document. An id of the wrong form is an unknown id, so nothing judges it. */
-export function idPath(what: "inbox" | "thread" | "message" | "event" | "webhook") {
+export function idPath(what: "inbox" | "thread" | "message" | "event" | "webhook" | "suppression") {
   return { id: { description: `Id of the ${what}`, example: examples[`${what}Id`] } };
 }
 
@@ -134,6 +134,15 @@ export const Problem = named(
       resource: Type.Optional(Type.String({ description: "With `not_found`: what there is none of" })),
       feature: Type.Optional(Type.String({ description: "With `feature_requires_paid_plan`: what the plan lacks" })),
       limit: Type.Optional(Type.Integer({ description: "With a limit that is reached: how many there may be" })),
+      suppression_id: Type.Optional(
+        Type.String({ description: "With `recipient_suppressed`: the suppression; `DELETE` it to write to him again" }),
+      ),
+      reason: Type.Optional(Type.String({ description: "With `recipient_suppressed`: why nothing is sent to him" })),
+      expires_at: Type.Optional(
+        nullable(shownWith(Type.String(), { format: "date-time" }), {
+          description: "With `recipient_suppressed`: when that ends; null: never",
+        }),
+      ),
       scope: Type.Optional(
         Type.String({ description: "With `too_many_listeners`: whose limit it is, `account` or `process`" }),
       ),

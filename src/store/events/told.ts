@@ -33,7 +33,7 @@ export type ToldEventRow = Selected<typeof ofEvent> &
 
 export type Nullable<Fields> = { [Name in keyof Fields]: Fields[Name] | null };
 
-const typesOfMessages = eventTypes.filter((type) => type.startsWith("message."));
+const typesOfMessages = eventTypes.filter((type) => type.startsWith("message.") || type === "suppression.added");
 
 /** Whether an event `e` tells of a message: it goes with its inbox. */
 export const isOfMessage = sql.raw(`e.type in (${typesOfMessages.map((type) => `'${type}'`).join(", ")})`);

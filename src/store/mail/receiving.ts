@@ -21,7 +21,7 @@ export interface AskedOfMails {
   notBefore: Date;
 }
 
-type Known = { kind: "inbox" | "copy" | "parent" | "awaiting" } & Copy & Parent & InboxColumns;
+type Known = { kind: "inbox" | "copy" | "parent" | "other_name" | "awaiting" } & Copy & Parent & InboxColumns;
 
 /** Of a row of another kind they are null. */
 type InboxColumns = Omit<ReadInbox, "id" | keyof ThreadState> & {
@@ -54,6 +54,10 @@ export async function findKnownOfMails(db: Db, asked: AskedOfMails): Promise<Kno
               select string_agg(address, ' ') from recipients where message_id = messages.id) end as sent_to from messages where inbox_id = named."inboxId"
             and message_id_hash = named."messageIdHash" and content_hash is null and direction = 'outbound' limit 1) ours on true
           union all
+          select 'other_name', named."inboxId", named."messageIdHash", null, other.thread_id, ours.to_addr from named
+          cross join lateral (${messageOtherwiseNamed(sql.raw("named"))}) other
+          left join lateral (select to_addr from messages where id = other.message_id limit 1) ours on true
+          union all
           select 'awaiting', named."inboxId", named."messageIdHash", null, waiting.thread_id, null from named
           cross join lateral (${threadAwaiting(sql.raw("named"))}) waiting
           union all
@@ -65,7 +69,12 @@ export async function findKnownOfMails(db: Db, asked: AskedOfMails): Promise<Kno
   );
   const of = (wanted: Known["kind"]) => rows.filter(({ kind }) => kind === wanted);
   const living = of("inbox").filter(({ revision }) => revision !== null);
-  return { inboxes: living.map(inboxOf), copies: of("copy"), parents: of("parent"), awaiting: of("awaiting") };
+  return {
+    inboxes: living.map(inboxOf),
+    copies: of("copy"),
+    parents: [...of("other_name"), ...of("parent")],
+    awaiting: of("awaiting"),
+  };
 }
 
 const nothing = sql``;
@@ -74,6 +83,12 @@ const nothing = sql``;
 function messageUnder(named: SQL): SQL {
   return sql`select thread_id from messages
     where inbox_id = ${named}."inboxId" and message_id_hash = ${named}."messageIdHash" limit 1`;
+}
+
+/** A message of ours that went over the wire under the id of this row. */
+function messageOtherwiseNamed(named: SQL): SQL {
+  return sql`select thread_id, message_id from message_names
+    where name_hash = ${named}."messageIdHash" and inbox_id = ${named}."inboxId" limit 1`;
 }
 
 /** The thread that waits for the id of this row. */
@@ -222,6 +237,7 @@ const attachmentInto = sql`insert into attachments (message_id, ${columnNames(at
 
 const ofMail = sql.raw("mail");
 const noneKnown = sql`and not exists (select from mail cross join lateral (${messageUnder(ofMail)}) known)
+    and not exists (select from mail cross join lateral (${messageOtherwiseNamed(ofMail)}) known)
     and not exists (select from mail cross join lateral (${threadAwaiting(ofMail)}) waiting)`;
 
 const ifUnchanged = sql` where (select are_all from unchanged)`;

@@ -1,13 +1,17 @@
-import { sql } from "drizzle-orm";
+import { type SQL, sql } from "drizzle-orm";
 import { type Db, query } from "../../database/db.ts";
 import type { StoredFailure } from "../../domain/outcome.ts";
 import type { RecipientOutcome } from "../../domain/send/recipients/recipient-outcome.ts";
+import type { SuppressionReason } from "../../domain/send/suppressed.ts";
 import { asJson, type Selected, selected } from "../columns.ts";
 import { promisedKinds, tellEvents } from "../events/fan-out.ts";
 import type { OutboxKind } from "../outbox/items.ts";
 import { messages, recipients } from "../schema.ts";
+import { foundSuppressions, type Suppressing, suppressionNews } from "./found-suppressions.ts";
 import { hasRecipients, recipientsOf } from "./recipients.ts";
-import { relayedFields } from "./relaying.ts";
+import { lowerCase, relayedFields } from "./relaying.ts";
+import { suppressionOf } from "./suppressions.ts";
+import { keptWireNames, type WireNamed } from "./wire-names.ts";
 
 const moreFields = selected(messages, "m", ["toAddrs", "cc", "headers", "metadata"]);
 
@@ -26,14 +30,25 @@ export type RelayedToSeveral = Selected<typeof relayedFields> &
   Selected<typeof moreFields> & {
     /** Null where there is one without a name: the message's own row says it all. */
     recipients: RelayedRecipient[] | null;
+    /** Why nothing may be sent to whom, by his address in lower case. Null: there is nobody. */
+    suppressed: Record<string, SuppressionReason> | null;
   };
 
-export function listRelayedToSeveral(db: Db, ids: readonly string[]): Promise<RelayedToSeveral[]> {
+/** Who is suppressed is read behind the claim: what is claimed after a suppression was committed goes nowhere. */
+export function listRelayedToSeveral(db: Db, ids: readonly string[], at: Date): Promise<RelayedToSeveral[]> {
   return query(
     db,
-    sql`select ${relayedFields}, ${moreFields}, case when ${hasRecipients} then ${recipientsOf("m", recipientFields)} end as recipients
+    sql`select ${relayedFields}, ${moreFields}, case when ${hasRecipients} then ${recipientsOf("m", recipientFields)} end as recipients,
+          ${suppressedOfMessage(at)} as suppressed
         from messages m where m.id = any(array(select json_array_elements_text(${JSON.stringify(ids)}::json)))`,
   );
+}
+
+function suppressedOfMessage(at: Date): SQL {
+  return sql`(select json_object_agg(s.address, s.reason) from inboxes i
+    cross join lateral (select address from recipients where message_id = m.id and status = 'pending' union select m.to_addr) whom
+    cross join lateral (${suppressionOf(sql`i.account_id`, sql`m.inbox_id`, lowerCase(sql`whom.address`), at)}) s
+    where i.id = m.inbox_id)`;
 }
 
 /** What an attempt at one destination of a message came to. */
@@ -53,7 +68,7 @@ export interface DestinationSettlement {
   isUnsure: boolean;
 }
 
-export interface SettledRecipient {
+export interface SettledRecipient extends Suppressing, WireNamed {
   position: number;
   status: "sent" | "failed";
   providerMessageId: string | null;
@@ -100,10 +115,12 @@ export async function settleDestinations(
         ),
         in_force as (select * from done union all select * from put_off),
         outcome as materialized (
-          select settled."messageId" as message_id, each.* from settled join in_force on in_force.subject_id = settled."subjectId"
+          select settled."messageId" as message_id, in_force.account_id, each.* from settled join in_force on in_force.subject_id = settled."subjectId"
           cross join lateral json_to_recordset(settled.outcomes) as each
-            (position smallint, status text, "providerMessageId" text, failure jsonb)
+            (position smallint, status text, "providerMessageId" text, failure jsonb,
+              "wireName" text, "wireNameHash" uuid, suppression jsonb)
         ),
+        ${keptWireNames(sql`outcome`)},
         decided as (
           update recipients r set status = outcome.status, provider_message_id = outcome."providerMessageId",
             failure = outcome.failure from outcome
@@ -147,7 +164,10 @@ export async function settleDestinations(
               and settled."subjectId" in (select subject_id from in_force) order by "sentEventId" limit 1) settled
           join in_force on in_force.subject_id = settled."subjectId"
         ),
+        ${foundSuppressions(sql`outcome`)},
         told as materialized (
+          ${suppressionNews}
+          union all
           select told.id, news.account_id, marked.inbox_id, marked.thread_id, null::text as message_id,
             'message.' || told.status as type, news.at as occurred_at,
             jsonb_build_object('messageId', marked.id, 'status', news.status, 'providerMessageId', marked.provider_message_id)

@@ -1,10 +1,15 @@
-import { sql } from "drizzle-orm";
+import { type SQL, sql } from "drizzle-orm";
 import { type Db, query } from "../../database/db.ts";
 import type { StoredFailure } from "../../domain/outcome.ts";
+import type { SuppressionReason } from "../../domain/send/suppressed.ts";
 import { type Selected, selected } from "../columns.ts";
 import { promisedKinds, tellEvents } from "../events/fan-out.ts";
 import type { OutboxKind } from "../outbox/items.ts";
-import { messages } from "../schema.ts";
+import { recordSet } from "../rows.ts";
+import { messages, outbox } from "../schema.ts";
+import { foundSuppressions, type Suppressing, suppressionNews } from "./found-suppressions.ts";
+import { suppressionOf } from "./suppressions.ts";
+import { keptWireNames, type WireNamed } from "./wire-names.ts";
 
 export const relayedFields = selected(messages, "m", [
   ...(["id", "status", "createdAt", "rfcMessageId", "fromAddr", "fromName", "toAddr", "replyTo", "subject"] as const),
@@ -14,16 +19,34 @@ export const relayedFields = selected(messages, "m", [
 /** What a mail is composed of. */
 export type RelayedMessage = Selected<typeof relayedFields>;
 
-export function listRelayedMessages(db: Db, ids: readonly string[]): Promise<RelayedMessage[]> {
+/** With why nothing may be sent to its recipient; null: it may. */
+export type ClaimedMessage = RelayedMessage & { suppressedBy: SuppressionReason | null };
+
+/**
+ * The messages of claimed rows. Whether a recipient is suppressed is read behind the claim: what is claimed after a suppression was
+ * committed goes nowhere.
+ */
+export function listRelayedMessages(
+  db: Db,
+  items: readonly { subjectId: string; accountId: string }[],
+  at: Date,
+): Promise<ClaimedMessage[]> {
   return query(
     db,
-    sql`select ${relayedFields} from messages m
-        where m.id = any(array(select json_array_elements_text(${JSON.stringify(ids)}::json)))`,
+    sql`select ${relayedFields}, suppressed.reason as "suppressedBy"
+        from ${recordSet(outbox, items, ["subjectId", "accountId"])}
+        cross join lateral (select * from messages where id = row."subjectId" limit 1) m
+        left join lateral (${suppressionOf(sql`row."accountId"`, sql`m.inbox_id`, lowerCase(sql`m.to_addr`), at)}) suppressed on true`,
   );
 }
 
+/** By the letters of ASCII alone, whatever the language of the database: some have an i without a dot. */
+export function lowerCase(address: SQL): SQL {
+  return sql`lower(${address} collate "C") collate "default"`;
+}
+
 /** What an attempt to relay a message came to. */
-export interface RelaySettlement {
+export interface RelaySettlement extends Suppressing, WireNamed {
   subjectId: string;
   attempt: number;
   /** When it came to that, and the id of the event that tells it where it is the end. */
@@ -52,7 +75,8 @@ export async function settleRelays(
     db,
     sql`with settled as materialized (
           select * from json_to_recordset(${JSON.stringify(settlements)}::json) as settled ("subjectId" text, attempt int,
-            at timestamptz, "eventId" text, "dueAt" timestamptz, status text, "providerMessageId" text, failure jsonb, "isUnsure" boolean)
+            at timestamptz, "eventId" text, "dueAt" timestamptz, status text, "providerMessageId" text, failure jsonb, "isUnsure" boolean,
+            "wireName" text, "wireNameHash" uuid, suppression jsonb)
         ),
         done as (
           delete from outbox o using settled
@@ -75,7 +99,13 @@ export async function settleRelays(
               || case when settled.failure is null then '{}' else jsonb_build_object('failure', settled.failure) end as data,
             false as is_automated
         ),
-        told as materialized (select * from marked),
+        outcome as (
+          select done.account_id, subject_id as message_id, "wireName", "wireNameHash", suppression
+          from settled join done on done.subject_id = settled."subjectId"
+        ),
+        ${keptWireNames(sql`outcome`)},
+        ${foundSuppressions(sql`outcome`)},
+        told as materialized (select * from marked union all ${suppressionNews}),
         ${tellEvents}
         select subject_id as "subjectId", ${promisedKinds} from (
           select subject_id from done union all select subject_id from put_off

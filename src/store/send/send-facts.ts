@@ -15,11 +15,13 @@ import type {
   ThreadMessageId,
   ThreadOfSend,
 } from "../../domain/send/send-facts.ts";
+import type { SuppressedAddress } from "../../domain/send/suppressed.ts";
 import { totalsOf } from "../account/inbox-totals.ts";
 import { asJson, selected } from "../columns.ts";
 import { threadFields } from "../mail/threads.ts";
 import { messages } from "../schema.ts";
 import { recipientsOf } from "./recipients.ts";
+import { suppressionsOf } from "./suppressions.ts";
 
 export interface AskedFact {
   accountId: string;
@@ -27,6 +29,8 @@ export interface AskedFact {
   inboxId: string;
   /** Where it is a stranger and mail to strangers is limited. */
   recipient: string | null;
+  /** Its recipients, as suppressions know them. */
+  addresses: readonly string[];
   /** Sends of the last minute are counted up to the limit: more of them make no difference. */
   windowUpTo: number;
 }
@@ -38,7 +42,7 @@ export interface AskedFact {
 export async function listSendFacts(
   db: Db,
   asked: readonly AskedFact[],
-  { window, day }: { window: Window; day: string },
+  { window, day, at }: { window: Window; day: string; at: Date },
 ): Promise<SendFact[]> {
   const windows = new Map(asked.map(({ inboxId, windowUpTo }) => [inboxId, windowUpTo]));
   const texts = (of: (each: AskedFact) => string | null) => arrayOf("text", asked.map(of));
@@ -58,9 +62,11 @@ export async function listSendFacts(
           case when asked.recipient is not null then exists (select from correspondents c
             where c.inbox_id = asked.inbox_id and c.address = asked.recipient and c.answered) end as "isKnown",
           (select count from cold_sends s where s.inbox_id = asked.inbox_id and s.recipient = asked.recipient
-            and s.sent_on = greatest(${day}::date, sender.sent_on)) as "sentToday"
+            and s.sent_on = greatest(${day}::date, sender.sent_on)) as "sentToday",
+          ${suppressionsOf(at)} as suppressed
         from unnest(${texts((each) => each.accountId)}, ${texts((each) => each.key)}, ${texts((each) => each.inboxId)},
-          ${texts((each) => each.recipient)}) with ordinality as asked (account_id, key, inbox_id, recipient, place)
+          ${texts((each) => each.recipient)}, ${texts((each) => JSON.stringify(each.addresses))})
+          with ordinality as asked (account_id, key, inbox_id, recipient, addresses, place)
         left join sender on sender.id = asked.inbox_id
         left join lateral (select fingerprint, subject_id, created_at from idempotency_keys
           where account_id = asked.account_id and operation = 'send' and key = asked.key limit 1) used on true
@@ -77,12 +83,13 @@ interface FactRow extends Nullable<Sender> {
   usedAt: Date | null;
   isKnown: boolean | null;
   sentToday: number | null;
+  suppressed: (Omit<SuppressedAddress, "expiresAt"> & { expiresAt: string | null })[] | null;
 }
 
 type Nullable<Row> = { [Name in keyof Row]: Row[Name] | null };
 
 function factOf(row: FactRow, asked: AskedFact | undefined): SendFact {
-  const { fingerprint, subjectId, usedAt, isKnown, sentToday, ...sender } = row;
+  const { fingerprint, subjectId, usedAt, isKnown, sentToday, suppressed, ...sender } = row;
   return {
     // Of an outer join's row all columns are there or none is.
     sender: sender.id === null ? undefined : (sender as unknown as Sender),
@@ -91,6 +98,11 @@ function factOf(row: FactRow, asked: AskedFact | undefined): SendFact {
         ? undefined
         : { ...asked, operation: "send", fingerprint, subjectId, createdAt: usedAt },
     recipient: isKnown === null ? undefined : { isKnown, sentToday: sentToday ?? 0 },
+    // JSON has no instants.
+    suppressed: (suppressed ?? []).map((one) => ({
+      ...one,
+      expiresAt: one.expiresAt === null ? null : new Date(one.expiresAt),
+    })),
   };
 }
 
@@ -114,10 +126,12 @@ export async function listSendsDatedLater(
   );
 }
 
-/** Which bodies of the replied messages are wanted: a reply without a quote needs none, one in text alone no HTML. */
-export interface QuotedBodies {
+/** What of the replied messages is wanted: a reply without a quote needs no body, one in text alone no HTML. */
+export interface WantedOfReplied {
   text: boolean;
   html: boolean;
+  /** The names under which a relay handed them on. */
+  wireNames: boolean;
 }
 
 /**
@@ -127,14 +141,15 @@ export interface QuotedBodies {
 export async function listRepliedMessages(
   tx: Db,
   asked: readonly AskedReply[],
-  bodies: QuotedBodies,
+  wanted: WantedOfReplied,
 ): Promise<RepliedMessage[]> {
   if (asked.length === 0) return [];
   return query<RepliedMessage>(
     tx,
     sql`select ${repliedFields}, ${repliedMessage},
-          case when ${bodies.text}::boolean then left(m.body_text, ${mostQuotedCharacters}::int) else '' end as "bodyText",
-          case when ${bodies.html}::boolean then left(m.body_html, ${mostQuotedCharacters}::int) end as "bodyHtml"
+          case when ${wanted.text}::boolean then left(m.body_text, ${mostQuotedCharacters}::int) else '' end as "bodyText",
+          case when ${wanted.html}::boolean then left(m.body_html, ${mostQuotedCharacters}::int) end as "bodyHtml",
+          case when ${wanted.wireNames}::boolean then ${wireName} end as "wireName"
         from ${repliesOf(asked)}
         cross join lateral (select * from messages where thread_id = asked.thread_id and seq <= asked.last_seq
           and status <> 'failed' order by seq desc limit 1) m`,
@@ -180,19 +195,27 @@ export async function listRecipientsOfSends(
   );
 }
 
+/** Of a mail that went in several transactions one of its names, each time the same. */
+const wireName = sql.raw(`(select name from message_names where message_id = m.id order by name collate "C" limit 1)`);
+
 const mostQuotedCharacters = 512 * 1024 + 1;
 
 /** Message-IDs of each thread, or of what its caller has seen of it, oldest first: the first one and the last hundred. */
-export async function listThreadMessageIds(tx: Db, asked: readonly AskedReply[]): Promise<ThreadMessageId[]> {
+export async function listThreadMessageIds(
+  tx: Db,
+  asked: readonly AskedReply[],
+  wantsWireNames: boolean,
+): Promise<ThreadMessageId[]> {
   if (asked.length === 0) return [];
   return query<ThreadMessageId>(
     tx,
-    sql`select ${repliedFields}, m.seq, m.rfc_message_id as "rfcMessageId"
+    sql`select ${repliedFields}, m.seq, m.rfc_message_id as "rfcMessageId",
+          case when ${wantsWireNames}::boolean then ${wireName} end as "wireName"
         from ${repliesOf(asked)}
         cross join lateral (
-          (select seq, rfc_message_id from messages where thread_id = asked.thread_id and seq <= asked.last_seq
+          (select id, seq, rfc_message_id from messages where thread_id = asked.thread_id and seq <= asked.last_seq
             order by seq limit 1)
-          union (select seq, rfc_message_id from messages where thread_id = asked.thread_id and seq <= asked.last_seq
+          union (select id, seq, rfc_message_id from messages where thread_id = asked.thread_id and seq <= asked.last_seq
             order by seq desc limit 100)) m
         order by asked.thread_id, m.seq`,
   );

@@ -103,7 +103,16 @@ function itemsInserted(items: AcceptedSends["outboxItems"]): SQL {
 
 /** With the inbox whose send it is. */
 const newRecipients = recordsWith({ ...getTableColumns(recipients), inboxId: messages.inboxId });
-const recipientFields = ["messageId", "position", "address", "name", "type", "destination", "status"] as const;
+const recipientFields = [
+  "messageId",
+  "position",
+  "address",
+  "name",
+  "type",
+  "destination",
+  "status",
+  "failure",
+] as const;
 const recipientInto = sql`insert into recipients (${columnNames(recipients, recipientFields)}) select ${fieldsOf("row", recipientFields)}`;
 
 function recipientsInserted(rows: AcceptedSends["recipients"]): SQL {

@@ -125,6 +125,7 @@ export function removeMessages(tx: Db, inboxId: string, limit: number): Promise<
         ),
         ${givenBack(sql`select source_id, count(*) as holders from held group by source_id`)},
         received as (delete from recipients where message_id = any(array(select id from gone))),
+        named as (delete from message_names where message_id = any(array(select id from gone))),
         attached as (delete from attachments where message_id = any(array(select id from gone))),
         found as (delete from message_search s using gone where s.inbox_id = ${inboxId} and s.seq = gone.seq)
         delete from messages where id = any(array(select id from gone)) returning 1`,
@@ -138,7 +139,10 @@ const isOver = sql.raw(
 
 /** What else an inbox had, once its messages are gone. */
 export async function removeInboxRows(tx: Db, inboxId: string, limit: number): Promise<number> {
-  let removed = 0;
+  // Found by its account: they have no index by inbox, which mail to everybody would pay for.
+  const ofAccount = sql`account_id = (select account_id from inboxes where id = ${inboxId}) and inbox_id = ${inboxId}`;
+  const suppressed = sql`select id from suppressions where ${ofAccount} limit ${limit}`;
+  let removed = await count(tx, sql`delete from suppressions where id = any(array(${suppressed})) returning 1`);
   for (const { table, key } of tablesOfInboxes) {
     if (removed >= limit) return removed;
     const ofInbox = sql`from ${sql.identifier(table)} where inbox_id = ${inboxId}`;
@@ -171,10 +175,12 @@ export function removeInboxes(tx: Db, now: Date, limit: number): Promise<number>
   return count(
     tx,
     sql`with gone as materialized (
-          select i.id, i.username from inboxes i left join addresses a on a.username = i.username and a.inbox_id = i.id
+          select i.id, i.account_id, i.username from inboxes i left join addresses a on a.username = i.username and a.inbox_id = i.id
           where i.deleted_at is not null and i.message_count = 0 and (a.username is null or a.held_until <= ${now})
           order by i.deleted_at limit ${limit}
         ),
+        -- Of one that never had mail they are still there.
+        unsuppressed as (delete from suppressions s using gone where s.account_id = gone.account_id and s.inbox_id = gone.id),
         freed as (
           delete from addresses a using gone
           where a.username = gone.username and a.inbox_id = gone.id and a.held_until <= ${now}

@@ -20,6 +20,7 @@ const judging: Judging = {
   limits: { free: limits, developer: limits, enterprise: { ...limits, sendsPerMinute: 0, sendsPerDay: 0 } },
   withForwardedHtml: ({ html = "" }) => html,
   withHtmlQuote: (html, previous) => `${html} [quoting ${previous.bodyText}]`,
+  isRenamed: false,
 };
 
 /** A send is named by its message; its key is its own unless it says otherwise. */
@@ -64,10 +65,13 @@ const thread: ThreadState = {
 const stranger = (sentToday: number) => ({ recipient: { isKnown: false, sentToday } });
 
 type Known = Partial<Omit<SendFacts, "facts">> & { sender?: Partial<Sender> | undefined } & Partial<
-    Pick<SendFact, "recipient">
+    Pick<SendFact, "recipient" | "suppressed">
   > & { uses?: Record<string, KeyUse> };
 
-function factsOf(sends: readonly Send[], { sender, recipient, uses = {}, ...known }: Known): SendFacts {
+function factsOf(
+  sends: readonly Send[],
+  { sender, recipient, suppressed = [], uses = {}, ...known }: Known,
+): SendFacts {
   return {
     ...{ replays: [], threads: [{ ...thread, recent: [] }], replied: [], threadMessageIds: [], places: [], owners: [] },
     ...known,
@@ -75,6 +79,7 @@ function factsOf(sends: readonly Send[], { sender, recipient, uses = {}, ...know
       sender: request.inboxId === "inbox" ? { ...inbox, ...sender } : undefined,
       recipient,
       use: uses[key.key],
+      suppressed,
     })),
   };
 }
@@ -301,10 +306,16 @@ describe("a reply", () => {
     ...{ threadId: "thread", upToMessageId, seq, fromAddr: "jane@example.com", fromName: null },
     ...{ direction: "inbound", toAddr: "ada@mail.test", toAddrs: null, cc: [], replyTo: null },
     ...{ envelopeFrom: "jane@example.com", sourceId: null },
-    ...{ bodyText: `message ${seq}`, bodyHtml: null, createdAt: hoursAgo(1), rfcMessageId: `${seq}@example.com` },
+    ...{
+      bodyText: `message ${seq}`,
+      bodyHtml: null,
+      createdAt: hoursAgo(1),
+      rfcMessageId: `${seq}@example.com`,
+      wireName: null,
+    },
   });
   const ids = (upToMessageId: string | null, ...seqs: number[]) =>
-    seqs.map((seq) => ({ threadId: "thread", upToMessageId, seq, rfcMessageId: `${seq}@example.com` }));
+    seqs.map((seq) => ({ threadId: "thread", upToMessageId, seq, rfcMessageId: `${seq}@example.com`, wireName: null }));
   const known: Known = {
     replied: [message(4), message(2, "seen")],
     threadMessageIds: [...ids(null, 1, 2, 3, 4), ...ids("seen", 1, 2, 3)],

@@ -14,12 +14,16 @@ const replied: Replied = {
   ...{ seq: 2, fromAddr: "jane@example.com", fromName: "Jane Doe", createdAt: new Date("2026-03-03T14:05:00Z") },
   ...{ direction: "inbound", toAddr: "ada@mail.test", toAddrs: null, cc: [], replyTo: null },
   ...{ envelopeFrom: "jane@example.com", sourceId: null },
-  ...{ bodyText: "See you at noon", bodyHtml: "<p>See you at noon</p>", rfcMessageId: "2@example.com" },
+  ...{ bodyText: "See you at noon", bodyHtml: "<p>See you at noon</p>", rfcMessageId: "2@example.com", wireName: null },
 };
+
+function named(rfcMessageId: string, wireName: string | null = null) {
+  return { rfcMessageId, wireName };
+}
 
 const thread: RepliedThread = {
   subject: "Lunch",
-  messageIds: [{ rfcMessageId: "1@example.com" }, { rfcMessageId: "2@example.com" }],
+  messageIds: [named("1@example.com"), named("2@example.com")],
   replied,
 };
 
@@ -27,7 +31,7 @@ interface Asked extends Partial<Pick<SendRequest, "subject" | "includeQuote">> {
   html?: string;
 }
 
-function content(of: RepliedThread | undefined, { html, subject, includeQuote = true }: Asked = {}) {
+function content(of: RepliedThread | undefined, { html, subject, includeQuote = true }: Asked = {}, isRenamed = false) {
   const request: SendRequest = {
     ...{ account: { id: "account", plan: "free" }, inboxId: "inbox", idempotencyKey: "key" },
     recipients: [{ address: "jane@example.com", name: undefined, type: "to" }],
@@ -35,10 +39,12 @@ function content(of: RepliedThread | undefined, { html, subject, includeQuote = 
     ...{ replyTo: undefined, readUpToMessageId: undefined, autoSubmitted: undefined, ignoreLoop: undefined },
   };
   const quotes: QuotedMessage[] = [];
-  const says = replyContent({ request, text: "Gladly", html }, of, (own, previous) => {
+  const withHtmlQuote = (own: string, previous: QuotedMessage) => {
     quotes.push(previous);
     return `${own}<blockquote>${previous.bodyHtml}</blockquote>`;
-  });
+  };
+  const rfcMessageId = "own@mail.test";
+  const says = replyContent({ request, text: "Gladly", html, rfcMessageId }, of, { withHtmlQuote, isRenamed });
   return { says, quotes };
 }
 
@@ -82,7 +88,7 @@ describe("what a mail says", () => {
     ],
     [
       "where the last message failed the one before is answered, and both are named",
-      { ...thread, messageIds: [...thread.messageIds, { rfcMessageId: "failed@mail.test" }] },
+      { ...thread, messageIds: [...thread.messageIds, named("failed@mail.test")] },
       {},
       {
         ...{ ...ofThread, references: ["1@example.com", "2@example.com", "failed@mail.test"] },
@@ -91,7 +97,7 @@ describe("what a mail says", () => {
     ],
     [
       "where all have failed nothing is quoted",
-      { ...thread, replied: undefined, messageIds: [{ rfcMessageId: "failed@mail.test" }] },
+      { ...thread, replied: undefined, messageIds: [named("failed@mail.test")] },
       { html: "<b>Gladly</b>" },
       {
         ...{ subject: "Re: Lunch", inReplyTo: undefined, references: ["failed@mail.test"] },

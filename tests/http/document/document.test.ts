@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { query } from "../../../src/database/db.ts";
+import { idMaker } from "../../../src/domain/ids.ts";
 import { examples } from "../../../src/http/document/examples.ts";
 import { insertEvents } from "../../../src/store/events/fan-out.ts";
 import { mailOf } from "../../support/mail.ts";
@@ -51,6 +52,8 @@ describe("The document of the service", () => {
       ...["Webhooks: rotateWebhookEndpointSecret", "Webhooks: testWebhookEndpoint"],
       ...["Events: listEvents", "Events: streamEvents", "Events: listDeliveries", "Events: redeliverEvent"],
       ...["Outbox: listOutboxItems", "Outbox: cancelOutboxItem", "Outbox: retryOutboxItem"],
+      ...["Suppressions: listSuppressions", "Suppressions: addSuppressions"],
+      ...["Suppressions: getSuppression", "Suppressions: deleteSuppression"],
       "Account: getAccount",
       "Tokens: createToken",
       ...["Health: readDocumentation", "Health: checkHealth", "Health: getOpenAPIDocument", "Health: checkReadiness"],
@@ -65,6 +68,7 @@ describe("The document of the service", () => {
         "Webhooks",
         "Events",
         "Outbox",
+        "Suppressions",
         "Account",
         "Tokens",
         "Health",
@@ -132,15 +136,32 @@ describe("The document of the service", () => {
       }
     };
     await hear(5);
-    await world.api(`/v1/inboxes/${inbox.id}`, { method: "DELETE" });
-    await hear(6);
-    const data = { webhookId: examples.webhookId, url: examples.webhookUrl, reason: "failing" as const };
-    const disabled = { id: examples.eventId, inboxId: null, threadId: null, messageId: null, data };
+    const { inbox_id: inboxId, thread_id: threadId, message } = heard.get("message.sent")?.event ?? {};
     const [account] = await query<{ id: string }>(db, sql`select id from accounts`);
+    const ofAccount = { accountId: account?.id ?? "", messageId: null, occurredAt: new Date() };
+    const suppression = { id: examples.suppressionId, address: examples.sender, inboxId: null, expiresAt: null };
+    const added = {
+      messageId: message.id,
+      providerMessageId: null,
+      suppression: { ...suppression, reason: "bounce" as const },
+    };
     await insertEvents(db, [
-      { ...disabled, accountId: account?.id ?? "", type: "webhook.disabled", occurredAt: new Date() },
+      {
+        ...ofAccount,
+        id: idMaker((length) => crypto.getRandomValues(new Uint8Array(length)))("evt", new Date()),
+        inboxId,
+        threadId,
+        type: "suppression.added",
+        data: added,
+      },
     ]);
+    await hear(6);
+    await world.api(`/v1/inboxes/${inbox.id}`, { method: "DELETE" });
     await hear(7);
+    const data = { webhookId: examples.webhookId, url: examples.webhookUrl, reason: "failing" as const };
+    const disabled = { ...ofAccount, id: examples.eventId, inboxId: null, threadId: null, data };
+    await insertEvents(db, [{ ...disabled, type: "webhook.disabled" }]);
+    await hear(8);
     await receiver.close();
     const told = [...heard.values()];
     expect(told.map(({ event }) => event.event).sort()).toEqual(Object.keys(document.webhooks).sort());

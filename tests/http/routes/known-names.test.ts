@@ -14,12 +14,15 @@ for (const engine of enginesHere()) {
     let webhook: { id: string };
     let upload: { id: string };
     let waiting: { id: string };
+    let suppression: { id: string };
     beforeAll(async () => {
       inbox = await world().inbox();
       // Nothing listens there: what is to be told stays in the outbox.
       const body = { url: "http://127.0.0.1:8080/hook" };
       ({ body: webhook } = await world().api("/v1/webhooks", { method: "POST", body }));
       ({ body: upload } = await world().api("/v1/uploads?filename=a.txt", { method: "POST", body: "words" }));
+      const suppressed = { method: "POST", body: { address: "eve@example.net" } };
+      ({ body: suppression } = await world().api("/v1/suppressions", suppressed));
       await world().deliver(mailOf({ subject: "Hello" }), inbox.address);
       [thread] = (await world().api(`/v1/inboxes/${inbox.id}/threads`)).body.data;
       [event] = (await world().api("/v1/events")).body.data;
@@ -40,6 +43,7 @@ for (const engine of enginesHere()) {
           ["/v1/events", event.event_id],
           ["/v1/webhooks", webhook.id],
           ["/v1/outbox", waiting.id],
+          ["/v1/suppressions", suppression.id],
         ] as const),
       ].map(([start, id]) => [start, id]);
       for (const [path, operations] of Object.entries<Record<string, { security?: unknown[] }>>(paths)) {

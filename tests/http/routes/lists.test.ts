@@ -28,6 +28,7 @@ test("Every list has what is documented of it, field by field, and nothing else"
   const headers = ["Reply-To: team@example.com", "Cc: joe@example.com"];
   await world.deliver(mailOf({ subject: "Your order", headers }), inbox.address);
   await world.deliver(withAttachment, inbox.address);
+  await world.api("/v1/suppressions", { method: "POST", body: { address: "eve@example.net" } });
   await send(world, inbox.id, { to: "jane@example.com" });
 
   const document: Documented = dereferenced(await (await world.fetch("/openapi.json")).json());
@@ -50,6 +51,7 @@ test("Every list has what is documented of it, field by field, and nothing else"
     "/v1/inboxes/{id}/messages",
     "/v1/inboxes/{id}/threads",
     "/v1/outbox",
+    "/v1/suppressions",
     "/v1/threads/{id}/messages",
     "/v1/webhooks/{id}/deliveries",
   ]);

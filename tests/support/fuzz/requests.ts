@@ -76,7 +76,7 @@ function goodDraft(operation: ShownOperation, known: Known, apiKey: string, chan
       ...Object.fromEntries(given("header", 0.3).map((each) => [each.name, textFor(each)])),
       accept: chance.pick(["*/*", "application/json", "application/problem+json", "application/json, */*;q=0.1"]),
     },
-    json: withSubject(json, operation),
+    json: agreeing(json, operation),
   };
 }
 
@@ -89,9 +89,21 @@ function withPlace(query: [string, string][], { operationId }: ShownOperation, k
   return [...others, ...(isBehind ? [["after", String(message)] as [string, string]] : []), ["timeout", "0"]];
 }
 
-/** What two fields come to together is not in any schema: a mail that is no reply has a subject, and says whom it is for. */
-function withSubject(json: unknown, { operationId }: ShownOperation): unknown {
-  if (operationId !== "sendEmail") return json;
+/** What two fields come to together is not in any schema. */
+function agreeing(json: unknown, { operationId }: ShownOperation): unknown {
+  if (operationId === "sendEmail") return agreeingMail(json);
+  if (operationId === "addSuppressions") return agreeingSuppression(json as Record<string, unknown>);
+  return json;
+}
+
+/** One, or many in its place; none has ended. */
+function agreeingSuppression({ data, ...one }: Record<string, unknown>): unknown {
+  const endless = ({ expiresAt: _end, expires_at: _too, ...others }: Record<string, unknown>) => others;
+  return Array.isArray(data) ? { data: data.map(endless) } : { address: "jane@example.com", ...endless(one) };
+}
+
+/** A mail that is no reply has a subject, and says whom it is for. */
+function agreeingMail(json: unknown): unknown {
   // Which addresses are the inbox's own only it knows, and of all that a reply may be `replyAll` wants a mail that came in.
   // A forward is no reply, what says how it is made goes with it alone, and a file has one of three sources.
   const { forwardOf, forwardAs, includeAttachments, attachments, ...plain } = json as Record<string, unknown>;

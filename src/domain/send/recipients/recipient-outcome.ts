@@ -20,5 +20,7 @@ export interface NewRecipient {
   name: string | undefined;
   type: RecipientType;
   destination: number;
-  status: "pending";
+  /** Failed: he is suppressed. */
+  status: "pending" | "failed";
+  failure: StoredFailure | null;
 }

@@ -1,0 +1,133 @@
+import { type Db, transaction } from "../../database/db.ts";
+import { cursorAtPlace } from "../../domain/cursor.ts";
+import { notFound, Refusal } from "../../domain/errors.ts";
+import { mostSuppressions, type SuppressionReason, suppressedForm } from "../../domain/send/suppressed.ts";
+import { lockAccount } from "../../store/account/accounts.ts";
+import { listOwnInboxIds } from "../../store/account/inboxes.ts";
+import {
+  countKnownSuppressions,
+  countSuppressions,
+  findSuppression,
+  findSuppressionOf,
+  insertSuppressions,
+  listSuppressions,
+  removeSuppression,
+  type Suppression,
+  type SuppressionPage,
+} from "../../store/send/suppressions.ts";
+import type { Deps } from "../deps.ts";
+
+/** What somebody asks not to be written to. The address is in the form of the wire. */
+export interface AskedSuppression {
+  address: string;
+  /** Undefined: for the whole account. */
+  inboxId: string | undefined;
+  reason: SuppressionReason;
+  detail: string | undefined;
+  /** Undefined: now. */
+  createdAt: Date | undefined;
+  /** Undefined: it has no end. */
+  expiresAt: Date | undefined;
+}
+
+/** One more, or the one that is there. */
+export async function addSuppression(
+  deps: Deps,
+  accountId: string,
+  asked: AskedSuppression,
+): Promise<{ suppression: Suppression; isNew: boolean }> {
+  const at = deps.now();
+  const row = rowOf(deps, accountId, asked, at);
+  const { isNew, suppression } = await transaction(deps.db.api, async (tx) => {
+    const created = await insertWithinLimit(tx, accountId, [row], at);
+    return { isNew: created.size === 1, suppression: (await findSuppressionOf(tx, row)) ?? row };
+  });
+  if (isNew) tellAdded(deps, [suppression]);
+  return { suppression, isNew };
+}
+
+/** Many at once, all or nothing; of those that are doubled the first stands. */
+export async function addSuppressions(
+  deps: Deps,
+  accountId: string,
+  asked: readonly AskedSuppression[],
+): Promise<{ created: number; existing: number }> {
+  const at = deps.now();
+  const rows = new Map<string, Suppression>();
+  for (const one of asked) {
+    const row = rowOf(deps, accountId, one, at);
+    const name = `${row.address} ${row.inboxId}`;
+    if (!rows.has(name)) rows.set(name, row);
+  }
+  const each = [...rows.values()];
+  const created = await transaction(deps.db.api, (tx) => insertWithinLimit(tx, accountId, each, at));
+  tellAdded(
+    deps,
+    each.filter(({ id }) => created.has(id)),
+  );
+  return { created: created.size, existing: each.length - created.size };
+}
+
+/** Behind the lock of the account, so that of many at once one counts after the other. */
+async function insertWithinLimit(
+  tx: Db,
+  accountId: string,
+  rows: readonly Suppression[],
+  at: Date,
+): Promise<Set<string>> {
+  await lockAccount(tx, accountId);
+  const inboxIds = [...new Set(rows.flatMap(({ inboxId }) => (inboxId === "" ? [] : [inboxId])))];
+  const own = inboxIds.length === 0 ? new Set<string>() : await listOwnInboxIds(tx, accountId, inboxIds);
+  if (!inboxIds.every((id) => own.has(id))) throw notFound("inbox");
+  const wanted = rows.length - (await countKnownSuppressions(tx, rows, at));
+  if (wanted > 0 && (await countSuppressions(tx, accountId, at)) + wanted > mostSuppressions) throw limitReached();
+  return insertSuppressions(tx, rows, at);
+}
+
+function limitReached(): Refusal {
+  return new Refusal(
+    "suppression_limit_reached",
+    `Cannot add suppressions: the account would have more than it may have, ${mostSuppressions}`,
+    { extra: { limit: mostSuppressions } },
+  );
+}
+
+function rowOf(deps: Deps, accountId: string, asked: AskedSuppression, at: Date): Suppression {
+  const { address, inboxId = "", reason, detail = null, createdAt = at, expiresAt = null } = asked;
+  const id = deps.newId("sup", at);
+  const made = { address: suppressedForm(address), inboxId, reason, detail, messageId: null, createdAt, expiresAt };
+  return { id, accountId, ...made };
+}
+
+export interface AskedSuppressions extends Omit<SuppressionPage, "at" | "before"> {
+  before: string | undefined;
+  /** What a cursor of this list belongs to. */
+  question: unknown;
+}
+
+/** The newest first. */
+export async function pageSuppressions(deps: Deps, { question, ...page }: AskedSuppressions) {
+  const found = await listSuppressions(deps.db.api, { ...page, limit: page.limit + 1, at: deps.now() });
+  const data = found.slice(0, page.limit);
+  const last = found.length > page.limit ? data.at(-1) : undefined;
+  return { data, nextCursor: last === undefined ? null : cursorAtPlace({ number: "0", id: last.id }, question) };
+}
+
+export async function ownedSuppression(deps: Deps, accountId: string, id: string): Promise<Suppression> {
+  const found = await findSuppression(deps.db.api, { accountId, id, at: deps.now() });
+  if (found === undefined) throw notFound("suppression");
+  return found;
+}
+
+/** Also a complaint: it is the account's word against its own reputation, and it is logged. */
+export async function deleteSuppression(deps: Deps, accountId: string, id: string): Promise<void> {
+  const removed = await removeSuppression(deps.db.api, { accountId, id, at: deps.now() });
+  if (removed === undefined) throw notFound("suppression");
+  deps.log.info({ account_id: accountId, suppression_id: id, reason: removed.reason }, "suppression removed");
+}
+
+/** Addresses are people's: the log has none. */
+function tellAdded({ log }: Deps, added: readonly Suppression[]): void {
+  for (const { id, accountId, reason } of added)
+    log.info({ account_id: accountId, suppression_id: id, reason }, "suppression added");
+}

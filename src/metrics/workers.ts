@@ -1,0 +1,80 @@
+import type { DeliverySettlement } from "../store/outbox/delivery-settlements.ts";
+import type { DestinationSettlement } from "../store/send/destinations.ts";
+import type { RelaySettlement } from "../store/send/relaying.ts";
+import type { WorkerObserver } from "../workers/scheduler.ts";
+import type { Registry } from "./registry.ts";
+import type { SuppressedSends } from "./suppressed-sends.ts";
+
+export function workerObserver(metrics: Registry, suppressed: SuppressedSends): WorkerObserver {
+  const relays = metrics.counter(
+    "inboxd_relay_attempts_total",
+    "Attempts to send a mail, once written down: sent, put_off (another will follow), failed (for good), dropped (its message is gone)",
+    ["outcome"],
+  );
+  const recipients = metrics.counter(
+    "inboxd_recipients_total",
+    "Recipients of whom it is decided whether their copy was delivered: sent, failed",
+    ["outcome"],
+  );
+  const recipientsBy = { sent: recipients({ outcome: "sent" }), failed: recipients({ outcome: "failed" }) };
+  const deliveries = metrics.counter(
+    "inboxd_webhook_attempts_total",
+    "Attempts to deliver an event, once written down: delivered, put_off (another will follow), given_up, dropped (its message is gone)",
+    ["outcome"],
+  );
+  const disabled = metrics.counter(
+    "inboxd_webhooks_disabled_total",
+    "Webhook endpoints that were disabled: gone (it answered 410), failing (nothing but failures for days), manual (by a request)",
+    ["reason"],
+  );
+  const disabledBy = {
+    gone: disabled({ reason: "gone" }),
+    failing: disabled({ reason: "failing" }),
+    manual: disabled({ reason: "manual" }),
+  };
+  const relaysBy = {
+    sent: relays({ outcome: "sent" }),
+    put_off: relays({ outcome: "put_off" }),
+    failed: relays({ outcome: "failed" }),
+    dropped: relays({ outcome: "dropped" }),
+  };
+  const deliveriesBy = {
+    delivered: deliveries({ outcome: "delivered" }),
+    put_off: deliveries({ outcome: "put_off" }),
+    given_up: deliveries({ outcome: "given_up" }),
+    dropped: deliveries({ outcome: "dropped" }),
+  };
+  return {
+    relayed(settlement) {
+      relaysBy[outcomeOfRelay(settlement)].add();
+      suppressed.attempted(settlement);
+      if (settlement.status !== null) recipientsBy[settlement.status].add();
+    },
+    relayedToSeveral(settlement) {
+      relaysBy[outcomeOfAll(settlement)].add();
+      for (const outcome of settlement.outcomes) {
+        recipientsBy[outcome.status].add();
+        suppressed.attempted(outcome);
+      }
+    },
+    delivered: (settlement) => deliveriesBy[outcomeOfDelivery(settlement)].add(),
+    disabled: (reason) => disabledBy[reason].add(),
+  };
+}
+
+function outcomeOfRelay({ status, dueAt }: RelaySettlement) {
+  return status ?? (dueAt === null ? "dropped" : "put_off");
+}
+
+/** Of an attempt for several: what is best of it. */
+function outcomeOfAll({ outcomes, dueAt }: DestinationSettlement) {
+  if (outcomes.some(({ status }) => status === "sent")) return "sent";
+  if (dueAt !== null) return "put_off";
+  return outcomes.length === 0 ? "dropped" : "failed";
+}
+
+function outcomeOfDelivery({ logged, dueAt }: DeliverySettlement) {
+  if (dueAt !== null) return "put_off";
+  if (logged === null) return "dropped";
+  return logged.error === null ? "delivered" : "given_up";
+}
