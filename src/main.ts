@@ -24,6 +24,7 @@ import { sendCommand } from "./commands/send.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { tailCommand } from "./commands/stream/tail.ts";
 import { tokenCommand } from "./commands/stream/token.ts";
+import { suppressionCommands } from "./commands/suppressions/commands.ts";
 import { systemdCommand } from "./commands/systemd.ts";
 import { tell } from "./commands/terminal.ts";
 import { upkeepCommands } from "./commands/upkeep.ts";
@@ -48,6 +49,7 @@ const commands: readonly Register[] = [
   threadCommands,
   eventCommands,
   outboxCommands,
+  suppressionCommands,
   portableCommands,
   demoCommand,
   listenCommand,

@@ -79,6 +79,16 @@ const examples: Readonly<Record<string, readonly string[]>> = {
     "inboxd tail --inbox ada --include extracted --after evt_01jpw7z1x2e9a8r5k3m0t6vqhd",
   ],
 
+  suppressions: ["inboxd suppressions list", "inboxd suppressions add eve@example.net"],
+  "suppressions list": ["inboxd suppressions list", "inboxd suppressions list --reason bounce --limit 100"],
+  "suppressions add": [
+    "inboxd suppressions add eve@example.net",
+    "inboxd suppressions add eve@example.net --inbox ada --detail 'asked us by phone'",
+  ],
+  "suppressions remove": ["inboxd suppressions remove eve@example.net"],
+  "suppressions export": ["inboxd suppressions export suppressions.jsonl", "inboxd suppressions export -"],
+  "suppressions import": ["inboxd suppressions import suppressions.jsonl"],
+
   mcp: ["inboxd mcp --inbox ada --read-only", "DATA_DIR=agent inboxd mcp --embedded"],
   skill: ["inboxd skill"],
 
