@@ -36,9 +36,18 @@ for (const name of Object.keys(shells))
 /** In the order in which a newcomer reads them. */
 const followed = [
   "README.md",
-  ...["quickstart", "receiving", "sending", "threads", "agents", "webhooks", "events", "streams", "errors"].map(
-    guideOf,
-  ),
+  ...[
+    "quickstart",
+    "receiving",
+    "sending",
+    "threads",
+    "agents",
+    "webhooks",
+    "events",
+    "streams",
+    "deliverability",
+    "errors",
+  ].map(guideOf),
 ];
 
 describe.skipIf(!hasCurl)("On one server that has just been started for the first time", () => {

@@ -2,6 +2,7 @@ import agents from "../../../docs/agents.md" with { type: "text" };
 import console from "../../../docs/console.md" with { type: "text" };
 import contract from "../../../docs/contract.md" with { type: "text" };
 import decisions from "../../../docs/decisions.md" with { type: "text" };
+import deliverability from "../../../docs/deliverability.md" with { type: "text" };
 import errors from "../../../docs/errors.md" with { type: "text" };
 import events from "../../../docs/events.md" with { type: "text" };
 import mcp from "../../../docs/mcp.md" with { type: "text" };
@@ -35,6 +36,7 @@ export const guidePages: Readonly<Record<string, GuidePage>> = {
     text: streams,
   },
   console: { about: "mail in a browser: sign in, what is there, keys", text: console },
+  deliverability: { about: "addresses that nothing is sent to, relays that rename mails", text: deliverability },
   errors: { about: "every error code with its cure, every limit", text: errors },
   operations: {
     about: "run it: DNS, TLS, databases, backup, upgrade, many processes, metrics, logs",
