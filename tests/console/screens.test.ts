@@ -25,6 +25,7 @@ describe.skipIf(chromiumPath === undefined)("Each screen of the console", () => 
     const hook = { url: "http://127.0.0.1:65000/hook", eventTypes: ["*"] };
     const { status, body: endpoint } = await world.api("/v1/webhooks", { method: "POST", body: hook });
     expect([status, endpoint.id]).toEqual([201, expect.any(String)]);
+    await world.api("/v1/suppressions", { method: "POST", body: { address: "gone@example.com" } });
     const { body: log } = await world.api("/v1/events?types=*");
     screens.push(
       ["", ".last-mail a"],
@@ -39,6 +40,7 @@ describe.skipIf(chromiumPath === undefined)("Each screen of the console", () => 
       [`events/${log.data[0].event_id}`, ".attempts"],
       ["webhooks", ".endpoint"],
       [`webhooks/${endpoint.id}`, ".facts"],
+      ["suppressions", ".rows .row"],
       [`messages/${message}`, ".step"],
       ["no/such/place", ".empty"],
     );

@@ -23,6 +23,7 @@ const entries: readonly (readonly Entry[])[] = [
     { path: "outbox", name: "Outbox", icon: "outbox" },
     { path: "events", name: "Events", icon: "events" },
     { path: "webhooks", name: "Webhooks", icon: "webhooks" },
+    { path: "suppressions", name: "Suppressions", icon: "suppressions" },
   ],
 ];
 

@@ -8,6 +8,7 @@ import { MessagePage } from "../message/message-page.tsx";
 import { OutboxList } from "../outbox/outbox-list.tsx";
 import { Overview } from "../overview/overview.tsx";
 import { Empty } from "../parts/empty.tsx";
+import { SuppressionList } from "../suppressions/suppression-list.tsx";
 import { EndpointList } from "../webhooks/endpoint-list.tsx";
 import { EndpointPage } from "../webhooks/endpoint-page.tsx";
 
@@ -22,6 +23,7 @@ export function Screen() {
   if (kind === "outbox") return <OutboxList />;
   if (kind === "events") return id === undefined ? <EventList /> : <EventPage key={id} />;
   if (kind === "webhooks") return id === undefined ? <EndpointList /> : <EndpointPage key={id} />;
+  if (kind === "suppressions") return <SuppressionList />;
   return (
     <Empty icon="search" title="Nothing is here">
       <p>
