@@ -331,6 +331,8 @@ async function workerDeps(db: Database): Promise<WorkerDeps> {
     door: { recipient: async () => ({ kind: "unknown" }), accept: async () => ({ kind: "gone" }) },
     receiveUnparsed: async () => "unserved",
     spoolDirectory: tmpdir(),
+    envelopeFrom: async (_messageId, from) => from,
+    askDelivered: false,
     maxQueueHours: 48,
     webhooks: webhookClient({ allowPrivate: true, version: "0.0.0" }),
     links: await attachmentLinks({ signingKey: "k".repeat(32), ttlSeconds: 900, baseUrl: () => "http://localhost" }),

@@ -44,6 +44,8 @@ export function describeConfig(config: Config): Record<string, string | number> 
     UPLOAD_TTL_HOURS: config.uploadTtlHours,
     UPLOADS_MAX_BYTES: config.uploadsMaxBytes,
     MAX_QUEUE_HOURS: config.maxQueueHours,
+    RETURN_PATH: config.returnPath,
+    ASK_DELIVERED: config.askDelivered ? 1 : 0,
     BOUNCE_SUPPRESSION_DAYS: config.bounceSuppressionDays,
     RELAY_RETRY_SECONDS: config.relayRetrySeconds.join(","),
     WEBHOOK_TIMEOUT_MS: config.webhookTimeoutMs,

@@ -68,6 +68,10 @@ export interface Config {
   /** Of all uploads of an account. */
   uploadsMaxBytes: number;
   maxQueueHours: number;
+  /** What relayed mail has for an envelope sender: a return path of its own, or the address of its inbox. */
+  returnPath: (typeof returnPathKinds)[number];
+  /** Whether servers are asked to tell of what they delivered (RFC 3461). */
+  askDelivered: boolean;
   /** How long nothing is sent to an address that there is not; 0: never again. */
   bounceSuppressionDays: number;
   relayRetrySeconds: readonly number[];
@@ -110,6 +114,7 @@ export class ConfigError extends Error {
   }
 }
 
+const returnPathKinds = ["verp", "inbox"] as const;
 const logLevels = ["debug", "info", "warn", "error", "silent"] as const;
 const day = 86_400;
 
@@ -208,7 +213,7 @@ export function readConfig(env: Environment, isTerminal = false): Config {
   return config;
 }
 
-function sendingSettings({ text, integer, checked }: ReturnType<typeof readers>) {
+function sendingSettings({ text, integer, choice, checked }: ReturnType<typeof readers>) {
   return {
     recipientsMax: integer("RECIPIENTS_MAX", 50, 1, 1000),
     sendWaitMs: integer("SEND_WAIT_MS", 2000, 0, 30_000),
@@ -216,6 +221,8 @@ function sendingSettings({ text, integer, checked }: ReturnType<typeof readers>)
     uploadTtlHours: integer("UPLOAD_TTL_HOURS", 24, 1, 24 * 365),
     uploadsMaxBytes: integer("UPLOADS_MAX_BYTES", 1 << 30, 1024, 2 ** 50),
     maxQueueHours: integer("MAX_QUEUE_HOURS", 48, 1, 24 * 30),
+    returnPath: choice("RETURN_PATH", returnPathKinds, "verp"),
+    askDelivered: choice("ASK_DELIVERED", ["0", "1"], "0") === "1",
     bounceSuppressionDays: integer("BOUNCE_SUPPRESSION_DAYS", 90, 0, 3650),
     relayRetrySeconds:
       checked("RELAY_RETRY_SECONDS", text("RELAY_RETRY_SECONDS") ?? "60,300,900,1800", parseSchedule) ?? [],

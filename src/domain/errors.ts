@@ -81,6 +81,7 @@ export type Resource =
   | "webhook"
   | "outbox_item"
   | "suppression"
+  | "report"
   | "route";
 
 export function notFound(resource: Resource): Refusal {

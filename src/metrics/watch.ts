@@ -9,6 +9,7 @@ import type { WorkerObserver } from "../workers/scheduler.ts";
 import { countingAutomated, type Receive } from "./automated-mail.ts";
 import { networkBounds, quickBounds } from "./bounds.ts";
 import type { Histogram, Registry } from "./registry.ts";
+import { type ReportObserver, reportObserver } from "./reports.ts";
 import { classOf, requestObserver } from "./requests.ts";
 import { type StreamObserver, streamObserver } from "./streams.ts";
 import { type SuppressedSends, suppressedSends } from "./suppressed-sends.ts";
@@ -32,6 +33,7 @@ export interface Watch {
   workers: WorkerObserver;
   streams: StreamObserver;
   wait: WatchWait;
+  reports: ReportObserver;
   /** Undefined: don't count. */
   toolCall: ToolCallObserver | undefined;
   /** Undefined: don't measure. */
@@ -49,6 +51,7 @@ export const unwatched: Watch = {
   workers: {},
   streams: {},
   wait: (wait) => wait,
+  reports: {},
   toolCall: undefined,
   request: undefined,
 };
@@ -65,6 +68,7 @@ export function watch(metrics: Registry): Watch {
     workers: workerObserver(metrics, suppressed),
     streams: streamObserver(metrics),
     wait: watchedWait(metrics),
+    reports: reportObserver(metrics),
     toolCall: toolCallObserver(metrics),
     request: requestObserver(metrics),
   };
@@ -83,16 +87,15 @@ function watchedAccept(metrics: Registry): Watch["accept"] {
     ["way"],
   );
   return (way, accept) => {
-    const stored = mails({ way, outcome: "stored" });
-    const gone = mails({ way, outcome: "gone" });
     const unavailable = mails({ way, outcome: "unavailable" });
+    const outcomes = { stored: mails({ way, outcome: "stored" }), gone: mails({ way, outcome: "gone" }), unavailable };
     const failed = mails({ way, outcome: "error" });
     const took = seconds({ way });
     return async (mail) => {
       const startedMs = performance.now();
       try {
         const decision = await accept(mail);
-        (decision.kind === "stored" ? stored : gone).add();
+        outcomes[decision.kind].add();
         return decision;
       } catch (error) {
         (error instanceof DatabaseUnavailable ? unavailable : failed).add();

@@ -35,6 +35,7 @@ import { webhook } from "../http/routes/webhook.ts";
 import { webhooks as webhookEndpoints } from "../http/routes/webhooks.ts";
 import { send } from "../http/sending/send.ts";
 import { uploads } from "../http/sending/uploads.ts";
+import { reports } from "../http/sent/reports.ts";
 import { httpApp } from "../http/shell/app.ts";
 import { corsApp } from "../http/shell/cors.ts";
 import { type HttpServer, serveHttp } from "../http/shell/server.ts";
@@ -181,6 +182,7 @@ async function appOf(
         messagePage(reading),
         cancel(reading),
         outbox(deps),
+        reports(reading),
         waiting({ ...reading, ...long }),
         threads(reading),
         events({ ...deps, links }),

@@ -1,11 +1,15 @@
+import { returnPaths } from "../domain/reports/return-path.ts";
 import { type MailDoor, mailDoor } from "../flows/receive/accept-mail.ts";
+import { type ApplyReports, reportApplier } from "../flows/receive/apply-reports.ts";
 import { mailReceiver } from "../flows/receive/receive-email.ts";
+import { reportReception, withReports } from "../flows/receive/receive-report.ts";
 import { receiveUnparsed } from "../flows/receive/unparsed-mail.ts";
 import { type MailParser, mailParser } from "../mail/read/parse.ts";
 import { loadCertificate, selfSigned } from "../smtp/certificate.ts";
 import { type SmtpListener, startSmtp } from "../smtp/listener.ts";
 import type { Certificate } from "../smtp/self-signed.ts";
 import { originOf } from "../standards/ip.ts";
+import { returnPathKey } from "../standards/signature.ts";
 import type { WorkerDeps } from "../workers/scheduler.ts";
 import type { Opening } from "./opening.ts";
 
@@ -15,17 +19,31 @@ export interface Receiving {
   receiveUnparsed: WorkerDeps["receiveUnparsed"];
   /** By the processes of the parser, which end what takes too long. */
   htmlOfMarkdown: MailParser["htmlOfMarkdown"];
+  /** What is told of our mail by others than mail, too. */
+  applyReports: ApplyReports;
+  envelopeFrom: WorkerDeps["envelopeFrom"];
 }
 
-export function openReceiving({ config, deps, watch, opened }: Opening): Receiving {
+export async function openReceiving({ config, deps, watch, opened }: Opening, signingKey: string): Promise<Receiving> {
+  const { mailDomain, returnPath, bounceSuppressionDays } = config;
+  const paths = returnPaths(await returnPathKey(signingKey), mailDomain);
+  const reportPolicy = { mailDomain, bounceSuppressionDays, messageIdSuppresses: returnPath === "inbox" };
+  const applyReports = reportApplier({ ...deps, reportPolicy, reported: watch.reports.reported });
+  const reports = reportReception({ ...deps, returnPaths: paths, applyReports });
   const parser = mailParser({
     mailDomain: config.mailDomain,
     onFault: (fault) => deps.log.warn({ fault }, "parser failed"),
   });
   opened.push(parser.close);
-  const receiving = { ...deps, parse: parser.parseQueued, receive: watch.receive(mailReceiver(deps)) };
+  const receive = watch.receive(withReports(reports, mailReceiver(deps)));
+  const receiving = { ...deps, parse: parser.parseQueued, receive };
   return {
-    door: mailDoor({ ...receiving, operatorInbox: config.operatorInbox }),
+    door: mailDoor({
+      ...{ ...receiving, reports, returned: watch.reports.returned },
+      operatorInbox: config.operatorInbox,
+    }),
+    applyReports,
+    envelopeFrom: async (messageId, from) => (returnPath === "verp" ? paths.make(messageId) : from),
     htmlOfMarkdown: parser.htmlOfMarkdown,
     receiveUnparsed: (mail, claim, signal) => receiveUnparsed(receiving, mail, claim, signal),
   };

@@ -111,7 +111,7 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
   const signingKey = await signingKeyOf(deps, config.signingKey);
   const tokens = await accessTokens(signingKey);
   const { keys, asking } = withOwnKey(deps, authenticator(deps, tokens));
-  const receiving = openReceiving(opening);
+  const receiving = await openReceiving(opening, signingKey);
   const streams = openStreamKeeper(opening, counted);
   opened.push(await hearForgetSignals(db, { keys, streams, forgetAddress: receiving.door.forget }));
 

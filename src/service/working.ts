@@ -24,6 +24,8 @@ export async function openWorkers(opening: Opening, { receiving, webhooks, links
     signMail: await signerOf(config),
     door: { ...receiving.door, accept: watch.accept("internal", receiving.door.accept) },
     spoolDirectory: config.dataDir,
+    envelopeFrom: receiving.envelopeFrom,
+    askDelivered: config.askDelivered,
     maxQueueHours: config.maxQueueHours,
     relayRetrySeconds: config.relayRetrySeconds,
     naming: relayNaming(config.relayMessageId, config.outbound),

@@ -21,6 +21,8 @@ export interface Origin {
 export type RecipientDecision =
   /** The listener gives the inbox back with the mail, and makes nothing of it. */
   | { kind: "accept"; inboxId: string }
+  /** What a mail of ours named as its sender. The listener gives the message back with the mail, and makes nothing of it either. */
+  | { kind: "return_path"; messageId: string }
   /** Our domain, but no such inbox: 550 5.1.1. */
   | { kind: "unknown" }
   /** Not our domain: 550 5.7.1. */
@@ -56,12 +58,8 @@ export interface InboundMail {
   raw: Uint8Array;
 }
 
-export interface AcceptedRecipient {
-  /** As given, without `<>`. */
-  toAddr: string;
-  /** What the door found. */
-  inboxId: string;
-}
+/** The address as given, without `<>`, and what the door found. */
+export type AcceptedRecipient = { toAddr: string; inboxId: string } | { toAddr: string; messageId: string };
 
 /** Told what happens at the listener, for counters and logs. All of it is optional. */
 export interface SmtpObserver {

@@ -102,6 +102,7 @@ export class MailConnection extends ReplyingConnection {
       const ask = () => door.recipient(recipient);
       this.#ask("recipient", ask, limits.recipientMs, (decision) => {
         if (decision.kind === "accept") addRecipient(mail, { toAddr: recipient, inboxId: decision.inboxId });
+        if (decision.kind === "return_path") addRecipient(mail, { toAddr: recipient, messageId: decision.messageId });
         this.#answerRecipient(replyToRecipient(decision));
         callback();
       });

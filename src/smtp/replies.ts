@@ -13,6 +13,7 @@ export interface Reply {
 export function replyToRecipient(decision: RecipientDecision): Reply {
   switch (decision.kind) {
     case "accept":
+    case "return_path":
       return reply(250, "2.1.5", "Ok");
     case "unknown":
       return reply(550, "5.1.1", "No such inbox here", "unknown_recipient");

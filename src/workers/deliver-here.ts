@@ -1,7 +1,7 @@
 import { DatabaseUnavailable } from "../database/db.ts";
 import type { OutgoingMail } from "../domain/message.ts";
 import type { RelayOutcome } from "../domain/outcome.ts";
-import type { FoundRecipient } from "../domain/receive/inbound-mail.ts";
+import type { FoundRecipient, InboundMail } from "../domain/receive/inbound-mail.ts";
 import type { Deps } from "../flows/deps.ts";
 import type { MailDoor } from "../flows/receive/accept-mail.ts";
 import { wholeMail } from "../flows/send/ready-mail.ts";
@@ -10,7 +10,7 @@ import { mailSize } from "../mail/write/compose-stream.ts";
 
 export interface DoorDeps extends Pick<Deps, "db" | "log"> {
   /** The door that mail to our own domain goes in by. */
-  door: Pick<MailDoor, "recipient" | "accept">;
+  door: Pick<MailDoor, "recipient"> & { accept: (mail: InboundMail) => ReturnType<MailDoor["accept"]> };
 }
 
 /**

@@ -1,3 +1,4 @@
+import { isOfMessage } from "../domain/events/event-types.ts";
 import { delivered } from "../domain/events/payload.ts";
 import { inOrder } from "../domain/events/subscription.ts";
 import { type TellDeps, tellEvent } from "../flows/events/tell-events.ts";
@@ -17,7 +18,7 @@ export function isDeliverable<Item extends ClaimedDelivery>(item: Item): item is
 
 /** Whether there is something to tell: an event of a message goes with that message. */
 export function tellsOfSomething({ type, messageId }: ClaimedDelivery): boolean {
-  return type !== null && (messageId !== null || !type.startsWith("message."));
+  return type !== null && (messageId !== null || !isOfMessage(type));
 }
 
 export interface DeliveryRequest {

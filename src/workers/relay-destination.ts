@@ -80,7 +80,8 @@ export function relayDestinationJob(
     const outside = open.filter((recipient) => !here.includes(recipient));
     const addressesOf = (recipients: readonly RelayedRecipient[]) => recipients.map(({ address }) => address);
     const taken = here.length === 0 ? [] : await deliverHere(deps, mail, addressesOf(here));
-    const sent = outside.length === 0 ? [] : await relayed(deps, mail, addressesOf(outside), signal);
+    const sent =
+      outside.length === 0 ? [] : await relayed(deps, { id: message.id, mail }, addressesOf(outside), signal);
     const outcomes = [...taken, ...sent];
     return new Map([...here, ...outside].flatMap((recipient, place) => pairOf(recipient, outcomes[place])));
   }

@@ -10,12 +10,12 @@ import {
 } from "../domain/send/suppressed.ts";
 import { type RelayNaming, wireNameOf } from "../domain/send/wire-name.ts";
 import type { Deps } from "../flows/deps.ts";
-import type { MailDoor } from "../flows/receive/accept-mail.ts";
 import { outgoingMail } from "../flows/send/outgoing-mail.ts";
 import { type ReadyMailDeps, readyMail } from "../flows/send/ready-mail.ts";
 import type { DkimSigner } from "../mail/write/dkim.ts";
 import { needsSmtpUtf8 } from "../mail/write/header.ts";
 import type { Relay } from "../relay/relay.ts";
+import type { ReportWish } from "../relay/relayed-mail.ts";
 import { splitAddress } from "../standards/address.ts";
 import { shortDigest } from "../standards/digest.ts";
 import type { ClaimedItem } from "../store/outbox/claims.ts";
@@ -29,17 +29,19 @@ import {
   type RelaySettlement,
   settleRelays,
 } from "../store/send/relaying.ts";
-import { deliverHere } from "./deliver-here.ts";
+import { type DoorDeps, deliverHere } from "./deliver-here.ts";
 import type { Leaving } from "./outbox/destinations.ts";
 import type { Job } from "./outbox/job.ts";
 import { relayLanes } from "./outbox/relay-lanes.ts";
 
-export interface RelayEmailDeps extends Deps, ReadyMailDeps {
+export interface RelayEmailDeps extends Deps, ReadyMailDeps, DoorDeps {
   relay: Relay;
   /** Undefined: mail goes out unsigned. */
   signMail: DkimSigner | undefined;
-  /** The door that mail to our own domain goes in by. */
-  door: Pick<MailDoor, "recipient" | "accept">;
+  /** The sender that the envelope of a message names: where reports of it come to. */
+  envelopeFrom: (messageId: string, from: string) => Promise<string>;
+  /** Whether servers are asked to report what has arrived, too. */
+  askDelivered: boolean;
   maxQueueHours: number;
   /** The contract's schedule where left out. */
   relayRetrySeconds?: readonly number[];
@@ -81,7 +83,7 @@ export function relayEmailJob(
     const mail = outgoingMail(message, []);
     const [outcome] = isOwn(splitAddress(message.toAddr)?.domain ?? "")
       ? await deliverHere(deps, mail, [message.toAddr])
-      : await relayed(deps, mail, [message.toAddr], signal);
+      : await relayed(deps, { id: message.id, mail }, [message.toAddr], signal);
     if (outcome === undefined) throw new Error("a mail without recipients");
     const settlement = settlementOf(item, message, outcome, signal.aborted);
     tell(deps, item, outcome, settlement);
@@ -158,17 +160,27 @@ export function relayEmailJob(
 /** What came of it for each recipient, in their order. */
 export async function relayed(
   deps: RelayEmailDeps,
-  mail: OutgoingMail,
+  { id, mail }: { id: string; mail: OutgoingMail },
   to: readonly string[],
   signal: AbortSignal,
 ): Promise<RelayOutcome[]> {
   const body = await readyMail(deps, deps.db.work, withHeaders(mail, deps.relayHeaders), deps.signMail);
   try {
-    const envelope = { envelopeFrom: mail.from.address, recipients: to.map((address) => ({ address })) };
+    const envelope = {
+      envelopeFrom: await deps.envelopeFrom(id, mail.from.address),
+      recipients: to.map((address) => ({ address, orcpt: address })),
+      dsn: reportWish(id, deps.askDelivered),
+    };
     return await deps.relay.send({ ...envelope, body, smtpUtf8: needsSmtpUtf8(mail) }, signal);
   } finally {
     await body.close();
   }
+}
+
+/** What a server that can report shall report, and under which name (RFC 3461). */
+function reportWish(messageId: string, askDelivered: boolean): ReportWish {
+  const notify = ["FAILURE", "DELAY", ...(askDelivered ? ["SUCCESS" as const] : [])] as const;
+  return { ret: "HDRS", envid: messageId, notify };
 }
 
 function withHeaders(mail: OutgoingMail, headers: readonly CustomHeader[] = []): OutgoingMail {
@@ -182,11 +194,10 @@ export function refusalOf(
   outcome: Exclude<RelayOutcome, { kind: "sent" }>,
 ): { failure: StoredFailure; suppression?: NewSuppression } {
   const failure = failureFor(outcome);
-  const isAnswer = outcome.kind === "failed" && outcome.isAboutRecipient;
-  const type = isAnswer ? deps.refusalType?.(failure) : undefined;
+  const type = failure.code === null ? undefined : deps.refusalType?.(failure);
   if (type === undefined) return { failure };
   const typed = { failure: { ...failure, type } };
-  if (type !== "hard") return typed;
+  if (type !== "hard" || outcome.kind !== "failed" || outcome.isAboutRecipient !== true) return typed;
   const at = deps.now();
   const suppression = {
     ...{ id: deps.newId("sup", at), eventId: deps.newId("evt", at), address: suppressedForm(address), inboxId: "" },

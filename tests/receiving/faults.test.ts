@@ -4,9 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sql } from "drizzle-orm";
 import { type Db, openDatabase, query } from "../../src/database/db.ts";
+import { refused } from "../mail/report/fixtures.ts";
 import { breaksPostgres, enginesHere } from "../support/engines.ts";
 import { mailOf } from "../support/mail.ts";
 import { type PostgresServer, startPostgres } from "../support/postgres.ts";
+import { returnPathOf, signingKey } from "../support/reported.ts";
 import { countEvents, countRows, storedBytes, storedMessages } from "../support/stored.ts";
 import { tally } from "../support/tally.ts";
 import { watchesClock } from "../support/watches-clock.ts";
@@ -62,6 +64,59 @@ describe.each(engines)("kill -9 around the commit of a mail (%s)", (engine) => {
           expect(more).toEqual([]);
           expect((await storedBytes(db, message?.sourceId ?? "")).toString()).toBe(raw);
           expect(await countEvents(db, "message.received", inbox.id)).toBe(1);
+          expect(await countRows(db, "source_chunks")).toBe(1);
+        });
+      } finally {
+        rmSync(dataDir, { recursive: true, force: true });
+      }
+    },
+    120_000,
+  );
+});
+
+describe.each(engines)("kill -9 around the commit of a report (%s)", (engine) => {
+  let server: PostgresServer | undefined;
+  beforeAll(async () => {
+    if (engine === "postgres") server = await startPostgres();
+  }, 30_000);
+  afterAll(() => server?.remove());
+
+  test.each(["before", "after"] as const)(
+    "%s it: its sender has no answer, sends it again, and there is one report with one event",
+    async (moment) => {
+      const dataDir = mkdtempSync(join(tmpdir(), "ibx-kill-"));
+      if (server) await server.ask(`create database reported_${moment}`);
+      const databaseUrl = server?.url(`reported_${moment}`);
+      const env = {
+        ...{ DATA_DIR: dataDir, PORT: "0", SMTP_PORT: "0", API_KEY: apiKey, SIGNING_KEY: signingKey },
+        ...(databaseUrl !== undefined && { DATABASE_URL: databaseUrl }),
+      };
+      const raw = refused("smtp; 550 5.1.1 User unknown", "5.1.1").replaceAll("\n", "\r\n");
+      try {
+        const dying = await startReceiver(`${moment} report`, env);
+        const ask = async (path: string, body: object) => {
+          const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
+          const init = { method: "POST", headers: { ...headers, "idempotency-key": path }, body: JSON.stringify(body) };
+          return (await fetch(new URL(path, dying.apiUrl), init)).json() as Promise<Record<string, string>>;
+        };
+        const inbox = await ask("/v1/inboxes", {});
+        const mail = { to: "jane@example.com", subject: "Hello", body: "Hello" };
+        const { messageId = "" } = await ask(`/v1/inboxes/${inbox.id}/send`, mail);
+        const returnPath = await returnPathOf(messageId);
+        await expect(deliver(dying.smtpPort, raw, returnPath, "")).rejects.toThrow("ended before a reply");
+        expect(await dying.exited).not.toBe(0);
+        await onDatabase(databaseUrl, dataDir, async (db) => {
+          expect(await countRows(db, "reports")).toBe(moment === "after" ? 1 : 0);
+        });
+
+        const living = await startReceiver("never", env);
+        expect(await deliver(living.smtpPort, raw, returnPath, "")).toStartWith("250");
+        living.kill();
+        await living.exited;
+        await onDatabase(databaseUrl, dataDir, async (db) => {
+          expect(await countRows(db, "reports")).toBe(1);
+          expect(await countRows(db, "suppressions")).toBe(1);
+          expect(await countEvents(db, "message.bounced", inbox.id ?? "")).toBe(1);
           expect(await countRows(db, "source_chunks")).toBe(1);
         });
       } finally {
@@ -149,7 +204,10 @@ describe.skipIf(!breaksPostgres)("a Postgres that goes", () => {
   }, 60_000);
 });
 
-async function startReceiver(moment: "before" | "after" | "never", env: Record<string, string>) {
+async function startReceiver(
+  moment: "before" | "after" | "before report" | "after report" | "never",
+  env: Record<string, string>,
+) {
   const child = Bun.spawn([process.execPath, join(import.meta.dir, "../support/dying-receiver.ts"), moment], {
     env: { PATH: process.env.PATH ?? "", ...env },
     stdout: "pipe",

@@ -1,6 +1,6 @@
 /**
- * The service as a process that dies by kill -9 around the commit of a batch of mails:
- * `bun dying-receiver.ts before|after` with the service's environment. Prints its ports once it listens.
+ * The service as a process that dies by kill -9 around the commit of a batch of mails, or of a report:
+ * `bun dying-receiver.ts before|after|before report|after report` with the service's environment. Prints its ports once it listens.
  */
 import { sql } from "drizzle-orm";
 import pino from "pino";
@@ -11,7 +11,7 @@ import { startService } from "../../src/service/start.ts";
 const moment = process.argv[2];
 const service = await startService(readConfig(process.env), pino({ level: "silent" }));
 const { mail } = service.deps.db;
-const { run } = mail;
+const { run, transaction } = mail;
 
 // Mail is written by one statement, which is its own transaction. One that is begun here, and not yet committed, is what the
 // server has in hand when the process dies in the middle of it.
@@ -28,10 +28,26 @@ mail.run = async (text, values) => {
   return written;
 };
 
+// What is told of mail of ours is written behind a lock, in a transaction of its own.
+mail.transaction = async (work) => {
+  const result = await transaction(async (tx) => {
+    const written = await work(tx);
+    if (moment === "before report" && (await hasReport(tx))) die();
+    return written;
+  });
+  if (moment === "after report" && (await hasReport(mail))) die();
+  return result;
+};
+
 console.log(JSON.stringify({ smtpPort: service.smtp.port, apiUrl: service.apiUrl.href }));
 
 async function hasMail(db: Db): Promise<boolean> {
   const [row] = await query<{ there: boolean }>(db, sql`select exists (select from messages) as there`);
+  return row?.there === true;
+}
+
+async function hasReport(db: Db): Promise<boolean> {
+  const [row] = await query<{ there: boolean }>(db, sql`select exists (select from reports) as there`);
   return row?.there === true;
 }
 

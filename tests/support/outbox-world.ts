@@ -61,6 +61,8 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
     door: { recipient: async () => ({ kind: "unknown" }), accept: async () => ({ kind: "gone" }) },
     receiveUnparsed: async () => "unserved",
     spoolDirectory: tmpdir(),
+    envelopeFrom: async (_messageId, from) => from,
+    askDelivered: false,
     maxQueueHours: 48,
     webhooks: webhookClient({ allowPrivate: true, version: "0.0.0" }),
     links: await attachmentLinks({

@@ -1,12 +1,15 @@
 import { join } from "node:path";
 import type { Database } from "../../src/database/db.ts";
+import { returnPaths } from "../../src/domain/reports/return-path.ts";
 import { mailDoor } from "../../src/flows/receive/accept-mail.ts";
 import { mailReceiver } from "../../src/flows/receive/receive-email.ts";
+import { reportReception } from "../../src/flows/receive/receive-report.ts";
 import { receiveUnparsed, type UnparsedDeps } from "../../src/flows/receive/unparsed-mail.ts";
 import { type MailParserOptions, mailParser } from "../../src/mail/read/parse.ts";
 import { startSmtp } from "../../src/smtp/listener.ts";
 import { defaultLimits } from "../../src/smtp/smtp-limits.ts";
 import { originOf } from "../../src/standards/ip.ts";
+import { returnPathKey } from "../../src/standards/signature.ts";
 import { testCertificate } from "./mail-door.ts";
 import { type OutboxWorldOptions, outboxWorld } from "./outbox-world.ts";
 
@@ -32,7 +35,12 @@ export async function reception(db: Database, options: ReceptionOptions = {}) {
   const receiving = { ...deps, parse, receive: mailReceiver(deps) };
   deps.receiveUnparsed = (...asked) => receiveUnparsed(receiving, ...asked);
   const maxBytes = 25 << 20;
-  const smtp = await startSmtp(mailDoor({ ...receiving, operatorInbox: undefined }), {
+  const reports = reportReception({
+    ...deps,
+    returnPaths: returnPaths(await returnPathKey("k".repeat(32)), deps.mailDomain),
+    applyReports: async (told) => told.map(() => "gone"),
+  });
+  const smtp = await startSmtp(mailDoor({ ...receiving, reports, operatorInbox: undefined }), {
     host: "127.0.0.1",
     port: 0,
     hostname: "inbox.localhost",

@@ -1,15 +1,23 @@
 /** Broken on purpose: answers 250 when the mail is on its way to the database, not when it is there. */
+import { returnPaths } from "../../../src/domain/reports/return-path.ts";
 import { mailDoor } from "../../../src/flows/receive/accept-mail.ts";
 import { mailReceiver } from "../../../src/flows/receive/receive-email.ts";
+import { reportReception } from "../../../src/flows/receive/receive-report.ts";
 import { mailParser } from "../../../src/mail/read/parse.ts";
 import { selfSigned } from "../../../src/smtp/certificate.ts";
 import { startSmtp } from "../../../src/smtp/listener.ts";
 import { originOf } from "../../../src/standards/ip.ts";
+import { returnPathKey } from "../../../src/standards/signature.ts";
 import { asItIs, serveBroken } from "./support.ts";
 
 await serveBroken(asItIs, async ({ deps }, config) => {
   const { parseQueued: parse } = mailParser({ mailDomain: config.mailDomain, onFault: () => undefined });
-  const door = mailDoor({ ...deps, parse, receive: mailReceiver(deps), operatorInbox: undefined });
+  const reports = reportReception({
+    ...deps,
+    returnPaths: returnPaths(await returnPathKey("k".repeat(32)), config.mailDomain),
+    applyReports: async (told) => told.map(() => "gone"),
+  });
+  const door = mailDoor({ ...deps, parse, reports, receive: mailReceiver(deps), operatorInbox: undefined });
   const impatient: typeof door = {
     ...door,
     async accept(mail) {

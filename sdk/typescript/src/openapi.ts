@@ -192,6 +192,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/messages/{id}/reports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List reports
+         * @description What came back about a message, oldest first: delays, deliveries, bounces and complaints, one of each kind for each recipient. `delivery` of the message shows the one that counts.
+         */
+        get: operations["listReports"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/messages/{id}/reports/{report_id}/raw": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download raw report
+         * @description A report as it came: a mail, or the JSON of the relay's notification (`application/json`).
+         */
+        get: operations["downloadRawReport"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/inboxes/{id}/threads": {
         parameters: {
             query?: never;
@@ -946,6 +986,86 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "message.delayed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Be told: message.delayed
+         * @description A server still tries to deliver a mail of yours. Verify the signature, answer with any 2xx within 15 seconds, and work behind the answer; `event_id` tells a delivery that came twice.
+         */
+        post: operations["onMessageDelayed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "message.delivered": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Be told: message.delivered
+         * @description A mail of yours has arrived, as its recipient's server says. Verify the signature, answer with any 2xx within 15 seconds, and work behind the answer; `event_id` tells a delivery that came twice.
+         */
+        post: operations["onMessageDelivered"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "message.bounced": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Be told: message.bounced
+         * @description A mail of yours, which the next server had taken, came back. Verify the signature, answer with any 2xx within 15 seconds, and work behind the answer; `event_id` tells a delivery that came twice.
+         */
+        post: operations["onMessageBounced"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "message.complained": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Be told: message.complained
+         * @description The recipient of a mail of yours calls it unwanted. Verify the signature, answer with any 2xx within 15 seconds, and work behind the answer; `event_id` tells a delivery that came twice.
+         */
+        post: operations["onMessageComplained"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "suppression.added": {
         parameters: {
             query?: never;
@@ -1094,12 +1214,12 @@ export interface components {
              */
             id: string;
             /**
-             * @description In lower case
+             * @description Address that nothing is sent to any more
              * @example jane@example.com
              */
             address: string;
             /**
-             * @description The one inbox that it holds for; null: the whole account
+             * @description The inbox that it holds for; null: all of them
              * @example null
              */
             inbox_id: string | null;
@@ -1109,7 +1229,7 @@ export interface components {
              * @enum {string}
              */
             reason: "bounce" | "complaint" | "unsubscribe";
-            /** @description Until when; null: it has no end */
+            /** @description Null: it has no end */
             expires_at: string | null;
         };
         /** @description What came of a list */
@@ -1431,7 +1551,7 @@ export interface components {
              * @description Its kind
              * @enum {string}
              */
-            event: "message.received" | "message.sent" | "message.failed" | "inbox.created" | "inbox.deleted" | "webhook.disabled" | "suppression.added";
+            event: "message.received" | "message.sent" | "message.failed" | "inbox.created" | "inbox.deleted" | "webhook.disabled" | "message.delayed" | "message.delivered" | "message.bounced" | "message.complained" | "suppression.added";
             /**
              * @description `pending`: in line; `delivered`: answered with 2xx once; `failed`: given up; `none`: the endpoint wants it, and it was never promised
              * @example delivered
@@ -1469,7 +1589,7 @@ export interface components {
             nextCursor: string | null;
         };
         /** @description What has happened, told apart by `event` */
-        Event: components["schemas"]["MessageReceived"] | components["schemas"]["MessageSent"] | components["schemas"]["MessageFailed"] | components["schemas"]["InboxCreated"] | components["schemas"]["InboxDeleted"] | components["schemas"]["WebhookDisabled"] | components["schemas"]["SuppressionAdded"];
+        Event: components["schemas"]["MessageReceived"] | components["schemas"]["MessageSent"] | components["schemas"]["MessageFailed"] | components["schemas"]["InboxCreated"] | components["schemas"]["InboxDeleted"] | components["schemas"]["WebhookDisabled"] | components["schemas"]["MessageDelayed"] | components["schemas"]["MessageDelivered"] | components["schemas"]["MessageBounced"] | components["schemas"]["MessageComplained"] | components["schemas"]["SuppressionAdded"];
         /** @description A page of events, and whether there are more behind it */
         EventPage: {
             /** @description Events, oldest first */
@@ -1663,6 +1783,8 @@ export interface components {
              * @enum {string}
              */
             reason: "refused" | "timed_out" | "suppressed" | "canceled";
+            /** @description What kind of answer that was, in the words of bounces: `hard`, there is no such address; `soft`, not now; `block`, because of what we are or sent; `unknown`. `suppressed`: nothing is sent to him. Null where no server answered */
+            type: ("hard" | "soft" | "block" | "unknown" | "suppressed") | null;
         };
         /**
          * @description One fault of a body (`pointer`) or of a query (`parameter`)
@@ -2019,6 +2141,11 @@ export interface components {
              * @example null
              */
             state: ("scheduled" | "awaiting_approval") | null;
+            /**
+             * @description Of outbound mail: what came back about it, the worst that was reported; null until something did
+             * @example null
+             */
+            delivery: components["schemas"]["MessageDelivery"] | null;
             /** @description Codes to type in, the best first, 5 at most; none of outbound mail. Made from the mail each time */
             codes?: components["schemas"]["Code"][];
             /** @description Links in their order, 50 at most, each address once; none of outbound mail */
@@ -2242,6 +2369,11 @@ export interface components {
              * @example null
              */
             state: ("scheduled" | "awaiting_approval") | null;
+            /**
+             * @description Of outbound mail: what came back about it, the worst that was reported; null until something did
+             * @example null
+             */
+            delivery: components["schemas"]["MessageDelivery"] | null;
             /** @description Codes to type in, the best first, 5 at most; none of outbound mail. Made from the mail each time */
             codes: components["schemas"]["Code"][];
             /** @description Links in their order, 50 at most, each address once; none of outbound mail */
@@ -2253,6 +2385,356 @@ export interface components {
             extractedText: string;
             /** @description `bodyHtml` without what it quotes and without the signature; null where that is. As a stranger wrote it */
             extractedHtml: string | null;
+        };
+        /** @description A mail of yours, which the next server had taken, came back */
+        MessageBounced: {
+            /**
+             * @description The kind of event (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            event: "message.bounced";
+            /**
+             * @description The same at each attempt: a delivery that came twice is known by it
+             * @example evt_01km7xnw70ejr8hy7ppemk397f
+             */
+            event_id: string;
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            occurred_at: string;
+            /**
+             * @description Inbox that it is about
+             * @example inb_01km57j4m0eh7awf6pjemv292z
+             */
+            inbox_id: string;
+            /** @description Your own id of the inbox's owner, where it has one */
+            external_id: string | null;
+            /**
+             * @description Thread of the message
+             * @example thr_01km7xnw70ejr8hy7ppemk390m
+             */
+            thread_id: string;
+            message: components["schemas"]["MessageInShort"];
+            report: components["schemas"]["ToldReport"];
+        };
+        /** @description A mail of yours, which the next server had taken, came back */
+        MessageBouncedDelivery: {
+            /**
+             * @description The kind of event
+             * @enum {string}
+             */
+            event: "message.bounced";
+            /**
+             * @description The same at each attempt: a delivery that came twice is known by it
+             * @example evt_01km7xnw70ejr8hy7ppemk397f
+             */
+            event_id: string;
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            occurred_at: string;
+            /**
+             * Format: date-time
+             * @description When this attempt was made
+             * @example 2026-03-21T10:05:01.000Z
+             */
+            delivered_at: string;
+            /**
+             * @description The number of the attempt, from 1
+             * @example 1
+             */
+            attempt: number;
+            /**
+             * @description Inbox that it is about
+             * @example inb_01km57j4m0eh7awf6pjemv292z
+             */
+            inbox_id: string;
+            /** @description Your own id of the inbox's owner, where it has one */
+            external_id: string | null;
+            /**
+             * @description Thread of the message
+             * @example thr_01km7xnw70ejr8hy7ppemk390m
+             */
+            thread_id: string;
+            message: components["schemas"]["MessageInShort"];
+            report: components["schemas"]["ToldReport"];
+        };
+        /** @description The recipient of a mail of yours calls it unwanted */
+        MessageComplained: {
+            /**
+             * @description The kind of event (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            event: "message.complained";
+            /**
+             * @description The same at each attempt: a delivery that came twice is known by it
+             * @example evt_01km7xnw70ejr8hy7ppemk397f
+             */
+            event_id: string;
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            occurred_at: string;
+            /**
+             * @description Inbox that it is about
+             * @example inb_01km57j4m0eh7awf6pjemv292z
+             */
+            inbox_id: string;
+            /** @description Your own id of the inbox's owner, where it has one */
+            external_id: string | null;
+            /**
+             * @description Thread of the message
+             * @example thr_01km7xnw70ejr8hy7ppemk390m
+             */
+            thread_id: string;
+            message: components["schemas"]["MessageInShort"];
+            report: components["schemas"]["ToldReport"];
+        };
+        /** @description The recipient of a mail of yours calls it unwanted */
+        MessageComplainedDelivery: {
+            /**
+             * @description The kind of event
+             * @enum {string}
+             */
+            event: "message.complained";
+            /**
+             * @description The same at each attempt: a delivery that came twice is known by it
+             * @example evt_01km7xnw70ejr8hy7ppemk397f
+             */
+            event_id: string;
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            occurred_at: string;
+            /**
+             * Format: date-time
+             * @description When this attempt was made
+             * @example 2026-03-21T10:05:01.000Z
+             */
+            delivered_at: string;
+            /**
+             * @description The number of the attempt, from 1
+             * @example 1
+             */
+            attempt: number;
+            /**
+             * @description Inbox that it is about
+             * @example inb_01km57j4m0eh7awf6pjemv292z
+             */
+            inbox_id: string;
+            /** @description Your own id of the inbox's owner, where it has one */
+            external_id: string | null;
+            /**
+             * @description Thread of the message
+             * @example thr_01km7xnw70ejr8hy7ppemk390m
+             */
+            thread_id: string;
+            message: components["schemas"]["MessageInShort"];
+            report: components["schemas"]["ToldReport"];
+        };
+        /** @description A server still tries to deliver a mail of yours */
+        MessageDelayed: {
+            /**
+             * @description The kind of event (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            event: "message.delayed";
+            /**
+             * @description The same at each attempt: a delivery that came twice is known by it
+             * @example evt_01km7xnw70ejr8hy7ppemk397f
+             */
+            event_id: string;
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            occurred_at: string;
+            /**
+             * @description Inbox that it is about
+             * @example inb_01km57j4m0eh7awf6pjemv292z
+             */
+            inbox_id: string;
+            /** @description Your own id of the inbox's owner, where it has one */
+            external_id: string | null;
+            /**
+             * @description Thread of the message
+             * @example thr_01km7xnw70ejr8hy7ppemk390m
+             */
+            thread_id: string;
+            message: components["schemas"]["MessageInShort"];
+            report: components["schemas"]["ToldReport"];
+        };
+        /** @description A server still tries to deliver a mail of yours */
+        MessageDelayedDelivery: {
+            /**
+             * @description The kind of event
+             * @enum {string}
+             */
+            event: "message.delayed";
+            /**
+             * @description The same at each attempt: a delivery that came twice is known by it
+             * @example evt_01km7xnw70ejr8hy7ppemk397f
+             */
+            event_id: string;
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            occurred_at: string;
+            /**
+             * Format: date-time
+             * @description When this attempt was made
+             * @example 2026-03-21T10:05:01.000Z
+             */
+            delivered_at: string;
+            /**
+             * @description The number of the attempt, from 1
+             * @example 1
+             */
+            attempt: number;
+            /**
+             * @description Inbox that it is about
+             * @example inb_01km57j4m0eh7awf6pjemv292z
+             */
+            inbox_id: string;
+            /** @description Your own id of the inbox's owner, where it has one */
+            external_id: string | null;
+            /**
+             * @description Thread of the message
+             * @example thr_01km7xnw70ejr8hy7ppemk390m
+             */
+            thread_id: string;
+            message: components["schemas"]["MessageInShort"];
+            report: components["schemas"]["ToldReport"];
+        };
+        /** @description A mail of yours has arrived, as its recipient's server says */
+        MessageDelivered: {
+            /**
+             * @description The kind of event (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            event: "message.delivered";
+            /**
+             * @description The same at each attempt: a delivery that came twice is known by it
+             * @example evt_01km7xnw70ejr8hy7ppemk397f
+             */
+            event_id: string;
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            occurred_at: string;
+            /**
+             * @description Inbox that it is about
+             * @example inb_01km57j4m0eh7awf6pjemv292z
+             */
+            inbox_id: string;
+            /** @description Your own id of the inbox's owner, where it has one */
+            external_id: string | null;
+            /**
+             * @description Thread of the message
+             * @example thr_01km7xnw70ejr8hy7ppemk390m
+             */
+            thread_id: string;
+            message: components["schemas"]["MessageInShort"];
+            report: components["schemas"]["ToldReport"];
+        };
+        /** @description A mail of yours has arrived, as its recipient's server says */
+        MessageDeliveredDelivery: {
+            /**
+             * @description The kind of event
+             * @enum {string}
+             */
+            event: "message.delivered";
+            /**
+             * @description The same at each attempt: a delivery that came twice is known by it
+             * @example evt_01km7xnw70ejr8hy7ppemk397f
+             */
+            event_id: string;
+            /**
+             * Format: date-time
+             * @description When it happened
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            occurred_at: string;
+            /**
+             * Format: date-time
+             * @description When this attempt was made
+             * @example 2026-03-21T10:05:01.000Z
+             */
+            delivered_at: string;
+            /**
+             * @description The number of the attempt, from 1
+             * @example 1
+             */
+            attempt: number;
+            /**
+             * @description Inbox that it is about
+             * @example inb_01km57j4m0eh7awf6pjemv292z
+             */
+            inbox_id: string;
+            /** @description Your own id of the inbox's owner, where it has one */
+            external_id: string | null;
+            /**
+             * @description Thread of the message
+             * @example thr_01km7xnw70ejr8hy7ppemk390m
+             */
+            thread_id: string;
+            message: components["schemas"]["MessageInShort"];
+            report: components["schemas"]["ToldReport"];
+        };
+        /** @description What came back about a message */
+        MessageDelivery: {
+            /**
+             * @description The last of `delayed`, `delivered`, `bounced`, `complained` that was reported, in this order
+             * @example bounced
+             * @enum {string}
+             */
+            state: "delayed" | "delivered" | "bounced" | "complained";
+            /** @description Of a bounce: `hard`: there is no such address; `soft`: not now; `block`: because of what we are or sent; `unknown` */
+            type: ("hard" | "soft" | "block" | "unknown") | null;
+            /** @description The SMTP reply in it, where there is one */
+            code: number | null;
+            /** @description As RFC 3463 has it */
+            enhancedCode: string | null;
+            /** @description What the other server said, on one line: a stranger's words */
+            diagnostic: string | null;
+            /** @description The server that said it, as the reporter names it */
+            remoteMta: string | null;
+            /**
+             * @description `dsn`: a mail server's report; `arf`: a complaint; `relay`: the relay's notification
+             * @example dsn
+             * @enum {string}
+             */
+            source: "dsn" | "arf" | "relay";
+            /**
+             * @description `return_path`: it came to the message's return path; `message_id`: it came to the inbox and names the message; `relay`: the relay said it
+             * @example return_path
+             * @enum {string}
+             */
+            proof: "return_path" | "message_id" | "relay";
+            /**
+             * @description The report that says so
+             * @example rep_01km7xwvk0fe0shz9j2k4v8c7d
+             */
+            reportId: string;
+            /**
+             * Format: date-time
+             * @description When that came
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            at: string;
         };
         /** @description A mail of yours was refused for good, or given up */
         MessageFailed: {
@@ -2333,7 +2815,7 @@ export interface components {
         MessageInShort: {
             /**
              * @description Id of the message
-             * @example msg_01km7xnw70ejr8hy7ppemk391e
+             * @example msg_01km7xshd0efrsmm0nxk81y60b
              */
             id: string;
             /**
@@ -2343,12 +2825,12 @@ export interface components {
             rfc_message_id: string;
             /**
              * @description What the relay calls it, where it said so
-             * @example <CAF1@mail.example.com>
+             * @example 4F5xQ21zT9
              */
             provider_message_id: string;
             /**
-             * @description Address that it came in at, or goes to
-             * @example ada@inbox.localhost
+             * @description Address that it went to
+             * @example jane@example.com
              */
             to: string;
             /**
@@ -2824,13 +3306,13 @@ export interface components {
              */
             description?: string | null;
             /**
-             * @description Which events it gets: `message.received` unless given; `*` for all. What is told of deliveries (`message.delayed` to `message.complained`) and of domains may be asked for and does not come yet
+             * @description Which events it gets: `message.received` unless given; `*` for all. What is told of domains may be asked for and does not come yet
              * @example [
              *       "message.received",
              *       "message.failed"
              *     ]
              */
-            eventTypes?: ("*" | "message.received" | "message.sent" | "message.failed" | "inbox.created" | "inbox.deleted" | "webhook.disabled" | "suppression.added" | "message.delayed" | "message.delivered" | "message.bounced" | "message.complained" | "domain.verified" | "domain.failing" | "domain.failed")[];
+            eventTypes?: ("*" | "message.received" | "message.sent" | "message.failed" | "inbox.created" | "inbox.deleted" | "webhook.disabled" | "message.delayed" | "message.delivered" | "message.bounced" | "message.complained" | "suppression.added" | "domain.verified" | "domain.failing" | "domain.failed")[];
             /**
              * @description Only of these inboxes; null for all
              * @example [
@@ -3101,6 +3583,11 @@ export interface components {
              * @example null
              */
             failure: components["schemas"]["Failure"] | null;
+            /**
+             * @description What came back about his copy, the worst that was reported; null until something did
+             * @example null
+             */
+            delivery: components["schemas"]["MessageDelivery"] | null;
         };
         /** @description Where to begin */
         Recovery: {
@@ -3145,6 +3632,69 @@ export interface components {
              * @example whk_01km57j4m0eh7awf6pjemv2932
              */
             webhookId?: string;
+        };
+        /** @description What came back about a message that was sent */
+        Report: {
+            /**
+             * @description Id of the report
+             * @example rep_01km7xwvk0fe0shz9j2k4v8c7d
+             */
+            id: string;
+            /**
+             * @description The message that it is about
+             * @example msg_01km7xshd0efrsmm0nxk81y60b
+             */
+            messageId: string;
+            /**
+             * @description What has become of the message
+             * @example bounced
+             * @enum {string}
+             */
+            kind: "delayed" | "delivered" | "bounced" | "complained";
+            /** @description Of a bounce: `hard`: there is no such address; `soft`: not now; `block`: because of what we are or sent; `unknown` */
+            type: ("hard" | "soft" | "block" | "unknown") | null;
+            /** @description Whom you wrote to; null where it names nobody of them */
+            recipient: string | null;
+            /** @description Whom the reporter names: shown and never trusted */
+            reportedRecipient: string | null;
+            /** @description The SMTP reply in it, where there is one */
+            code: number | null;
+            /** @description As RFC 3463 has it */
+            enhancedCode: string | null;
+            /** @description What the other server said, on one line: a stranger's words */
+            diagnostic: string | null;
+            /** @description The server that said it, as the reporter names it */
+            remoteMta: string | null;
+            /** @description Who reports, as it says */
+            reportingMta: string | null;
+            /**
+             * @description `dsn`: a mail server's report; `arf`: a complaint; `relay`: the relay's notification
+             * @example dsn
+             * @enum {string}
+             */
+            source: "dsn" | "arf" | "relay";
+            /**
+             * @description `return_path`: it came to the message's return path; `message_id`: it came to the inbox and names the message; `relay`: the relay said it
+             * @example return_path
+             * @enum {string}
+             */
+            proof: "return_path" | "message_id" | "relay";
+            /**
+             * @description Whether it had the recipient suppressed
+             * @example true
+             */
+            suppressed: boolean;
+            /**
+             * Format: date-time
+             * @description When it came
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            receivedAt: string;
+        };
+        /** @description What came back about a message */
+        ReportList: {
+            /** @description Reports, oldest first */
+            data: components["schemas"]["Report"][];
         };
         /** @description How the secret is replaced */
         SecretRotation: {
@@ -3594,6 +4144,47 @@ export interface components {
              */
             expiresAt: string;
         };
+        /** @description What came back, in the words of events */
+        ToldReport: {
+            /**
+             * @description Id of the report
+             * @example rep_01km7xwvk0fe0shz9j2k4v8c7d
+             */
+            id: string;
+            /**
+             * @description What has become of the message
+             * @example bounced
+             * @enum {string}
+             */
+            kind: "delayed" | "delivered" | "bounced" | "complained";
+            /** @description Of a bounce: `hard`: there is no such address; `soft`: not now; `block`: because of what we are or sent; `unknown` */
+            type: ("hard" | "soft" | "block" | "unknown") | null;
+            /** @description Whom you wrote to; null where it names nobody of them */
+            recipient: string | null;
+            /** @description The SMTP reply in it, where there is one */
+            code: number | null;
+            /** @description As RFC 3463 has it */
+            enhanced_code: string | null;
+            /** @description What the other server said, on one line: a stranger's words */
+            diagnostic: string | null;
+            /**
+             * @description `dsn`: a mail server's report; `arf`: a complaint; `relay`: the relay's notification
+             * @example dsn
+             * @enum {string}
+             */
+            source: "dsn" | "arf" | "relay";
+            /**
+             * @description `return_path`: it came to the message's return path; `message_id`: it came to the inbox and names the message; `relay`: the relay said it
+             * @example return_path
+             * @enum {string}
+             */
+            proof: "return_path" | "message_id" | "relay";
+            /**
+             * @description Whether it had the recipient suppressed
+             * @example true
+             */
+            suppressed: boolean;
+        };
         /**
          * @description A file that came before the mail that will bear it
          * @example {
@@ -3817,13 +4408,13 @@ export interface components {
              */
             description?: string | null;
             /**
-             * @description Which events it gets: `message.received` unless given; `*` for all. What is told of deliveries (`message.delayed` to `message.complained`) and of domains may be asked for and does not come yet
+             * @description Which events it gets: `message.received` unless given; `*` for all. What is told of domains may be asked for and does not come yet
              * @example [
              *       "message.received",
              *       "message.failed"
              *     ]
              */
-            eventTypes?: ("*" | "message.received" | "message.sent" | "message.failed" | "inbox.created" | "inbox.deleted" | "webhook.disabled" | "suppression.added" | "message.delayed" | "message.delivered" | "message.bounced" | "message.complained" | "domain.verified" | "domain.failing" | "domain.failed")[];
+            eventTypes?: ("*" | "message.received" | "message.sent" | "message.failed" | "inbox.created" | "inbox.deleted" | "webhook.disabled" | "message.delayed" | "message.delivered" | "message.bounced" | "message.complained" | "suppression.added" | "domain.verified" | "domain.failing" | "domain.failed")[];
             /**
              * @description Only of these inboxes; null for all
              * @example [
@@ -4728,6 +5319,7 @@ export interface operations {
                      *       "tag": null,
                      *       "forwardOf": null,
                      *       "state": null,
+                     *       "delivery": null,
                      *       "codes": [
                      *         {
                      *           "code": "482913",
@@ -4946,6 +5538,7 @@ export interface operations {
                      *           "tag": null,
                      *           "forwardOf": null,
                      *           "state": null,
+                     *           "delivery": null,
                      *           "codes": [
                      *             {
                      *               "code": "482913",
@@ -5145,6 +5738,7 @@ export interface operations {
                      *         "tag": null,
                      *         "forwardOf": null,
                      *         "state": null,
+                     *         "delivery": null,
                      *         "codes": [
                      *           {
                      *             "code": "482913",
@@ -5336,6 +5930,7 @@ export interface operations {
                      *       "tag": null,
                      *       "forwardOf": null,
                      *       "state": null,
+                     *       "delivery": null,
                      *       "codes": [
                      *         {
                      *           "code": "482913",
@@ -5572,6 +6167,247 @@ export interface operations {
                      * @example Subject: Your order
                      *
                      *     Where is it?
+                     */
+                    "message/rfc822": string;
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or not known */
+            400: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: there is no such thing in this account */
+            404: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds until another try makes sense */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listReports: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the message
+                 * @example msg_01km7xnw70ejr8hy7ppemk391e
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What came back about a message */
+            200: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "rep_01km7xwvk0fe0shz9j2k4v8c7d",
+                     *           "messageId": "msg_01km7xshd0efrsmm0nxk81y60b",
+                     *           "kind": "bounced",
+                     *           "type": "hard",
+                     *           "recipient": "jane@example.com",
+                     *           "reportedRecipient": "jane@example.com",
+                     *           "code": 550,
+                     *           "enhancedCode": "5.1.1",
+                     *           "diagnostic": "smtp; 550 5.1.1 User unknown",
+                     *           "remoteMta": "mx.example.com",
+                     *           "reportingMta": "relay.example",
+                     *           "source": "dsn",
+                     *           "proof": "return_path",
+                     *           "suppressed": true,
+                     *           "receivedAt": "2026-03-21T10:05:00.000Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ReportList"];
+                };
+            };
+            /** @description `invalid_query`: query parameters are wrong or not known */
+            400: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: there is no such thing in this account */
+            404: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds until another try makes sense */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    downloadRawReport: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the message
+                 * @example msg_01km7xnw70ejr8hy7ppemk391e
+                 */
+                id: string;
+                /**
+                 * @description Id of the report
+                 * @example rep_01km7xwvk0fe0shz9j2k4v8c7d
+                 */
+                report_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The report */
+            200: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example Subject: Undelivered Mail Returned to Sender
+                     *
+                     *     550 5.1.1 User unknown
                      */
                     "message/rfc822": string;
                 };
@@ -6019,6 +6855,7 @@ export interface operations {
                      *           "tag": null,
                      *           "forwardOf": null,
                      *           "state": null,
+                     *           "delivery": null,
                      *           "codes": [
                      *             {
                      *               "code": "482913",
@@ -11074,6 +11911,402 @@ export interface operations {
             };
         };
     };
+    onMessageDelayed: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The `event_id`: the same at each attempt
+                 * @example evt_01km7xnw70ejr8hy7ppemk397f
+                 */
+                "X-Event-Id": string;
+                /**
+                 * @description Unix seconds of this attempt. Refuse what is older than 300 seconds
+                 * @example 1774087501
+                 */
+                "X-Timestamp": string;
+                /**
+                 * @description Lower-case hex HMAC-SHA-256 of `<X-Timestamp>.<body>` under the whole secret
+                 * @example 9f2c01a4e7b8d3605d1c7e2f4b6a8093c5d7e9f1a3b5c7d9e0f2a4b6c8d0e1f3
+                 */
+                "X-Signature": string;
+                /**
+                 * @description The `event_id`, as Standard Webhooks has it
+                 * @example evt_01km7xnw70ejr8hy7ppemk397f
+                 */
+                "webhook-id": string;
+                /**
+                 * @description The same as `X-Timestamp`
+                 * @example 1774087501
+                 */
+                "webhook-timestamp": string;
+                /**
+                 * @description Signatures as Standard Webhooks has them, one for each secret while a rotation overlaps
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "event": "message.delayed",
+                 *       "event_id": "evt_01km7xnw70ejr8hy7ppemk397f",
+                 *       "occurred_at": "2026-03-21T10:05:00.000Z",
+                 *       "delivered_at": "2026-03-21T10:05:01.000Z",
+                 *       "attempt": 1,
+                 *       "inbox_id": "inb_01km57j4m0eh7awf6pjemv292z",
+                 *       "external_id": "user-7",
+                 *       "thread_id": "thr_01km7xnw70ejr8hy7ppemk390m",
+                 *       "message": {
+                 *         "id": "msg_01km7xshd0efrsmm0nxk81y60b",
+                 *         "rfc_message_id": "<CAF1@mail.example.com>",
+                 *         "provider_message_id": "4F5xQ21zT9",
+                 *         "to": "jane@example.com",
+                 *         "subject": "Your order",
+                 *         "created_at": "2026-03-21T10:05:00.000Z"
+                 *       },
+                 *       "report": {
+                 *         "id": "rep_01km7xwvk0fe0shz9j2k4v8c7d",
+                 *         "kind": "bounced",
+                 *         "type": "hard",
+                 *         "recipient": "jane@example.com",
+                 *         "code": 550,
+                 *         "enhanced_code": "5.1.1",
+                 *         "diagnostic": "smtp; 550 5.1.1 User unknown",
+                 *         "source": "dsn",
+                 *         "proof": "return_path",
+                 *         "suppressed": true
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["MessageDelayedDelivery"];
+            };
+        };
+        responses: {
+            /** @description Nothing is delivered here any more: the webhook is disabled */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received: any 2xx within 15 seconds. What is in the body does not matter */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not received, as a redirect or no answer is: delivered again up to five times, after 30 s, 3 min, 18 min, 1 h 48 and 10 h 48. `Retry-After` of a 429 or 503 is minded */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onMessageDelivered: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The `event_id`: the same at each attempt
+                 * @example evt_01km7xnw70ejr8hy7ppemk397f
+                 */
+                "X-Event-Id": string;
+                /**
+                 * @description Unix seconds of this attempt. Refuse what is older than 300 seconds
+                 * @example 1774087501
+                 */
+                "X-Timestamp": string;
+                /**
+                 * @description Lower-case hex HMAC-SHA-256 of `<X-Timestamp>.<body>` under the whole secret
+                 * @example 9f2c01a4e7b8d3605d1c7e2f4b6a8093c5d7e9f1a3b5c7d9e0f2a4b6c8d0e1f3
+                 */
+                "X-Signature": string;
+                /**
+                 * @description The `event_id`, as Standard Webhooks has it
+                 * @example evt_01km7xnw70ejr8hy7ppemk397f
+                 */
+                "webhook-id": string;
+                /**
+                 * @description The same as `X-Timestamp`
+                 * @example 1774087501
+                 */
+                "webhook-timestamp": string;
+                /**
+                 * @description Signatures as Standard Webhooks has them, one for each secret while a rotation overlaps
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "event": "message.delivered",
+                 *       "event_id": "evt_01km7xnw70ejr8hy7ppemk397f",
+                 *       "occurred_at": "2026-03-21T10:05:00.000Z",
+                 *       "delivered_at": "2026-03-21T10:05:01.000Z",
+                 *       "attempt": 1,
+                 *       "inbox_id": "inb_01km57j4m0eh7awf6pjemv292z",
+                 *       "external_id": "user-7",
+                 *       "thread_id": "thr_01km7xnw70ejr8hy7ppemk390m",
+                 *       "message": {
+                 *         "id": "msg_01km7xshd0efrsmm0nxk81y60b",
+                 *         "rfc_message_id": "<CAF1@mail.example.com>",
+                 *         "provider_message_id": "4F5xQ21zT9",
+                 *         "to": "jane@example.com",
+                 *         "subject": "Your order",
+                 *         "created_at": "2026-03-21T10:05:00.000Z"
+                 *       },
+                 *       "report": {
+                 *         "id": "rep_01km7xwvk0fe0shz9j2k4v8c7d",
+                 *         "kind": "bounced",
+                 *         "type": "hard",
+                 *         "recipient": "jane@example.com",
+                 *         "code": 550,
+                 *         "enhanced_code": "5.1.1",
+                 *         "diagnostic": "smtp; 550 5.1.1 User unknown",
+                 *         "source": "dsn",
+                 *         "proof": "return_path",
+                 *         "suppressed": true
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["MessageDeliveredDelivery"];
+            };
+        };
+        responses: {
+            /** @description Nothing is delivered here any more: the webhook is disabled */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received: any 2xx within 15 seconds. What is in the body does not matter */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not received, as a redirect or no answer is: delivered again up to five times, after 30 s, 3 min, 18 min, 1 h 48 and 10 h 48. `Retry-After` of a 429 or 503 is minded */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onMessageBounced: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The `event_id`: the same at each attempt
+                 * @example evt_01km7xnw70ejr8hy7ppemk397f
+                 */
+                "X-Event-Id": string;
+                /**
+                 * @description Unix seconds of this attempt. Refuse what is older than 300 seconds
+                 * @example 1774087501
+                 */
+                "X-Timestamp": string;
+                /**
+                 * @description Lower-case hex HMAC-SHA-256 of `<X-Timestamp>.<body>` under the whole secret
+                 * @example 9f2c01a4e7b8d3605d1c7e2f4b6a8093c5d7e9f1a3b5c7d9e0f2a4b6c8d0e1f3
+                 */
+                "X-Signature": string;
+                /**
+                 * @description The `event_id`, as Standard Webhooks has it
+                 * @example evt_01km7xnw70ejr8hy7ppemk397f
+                 */
+                "webhook-id": string;
+                /**
+                 * @description The same as `X-Timestamp`
+                 * @example 1774087501
+                 */
+                "webhook-timestamp": string;
+                /**
+                 * @description Signatures as Standard Webhooks has them, one for each secret while a rotation overlaps
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "event": "message.bounced",
+                 *       "event_id": "evt_01km7xnw70ejr8hy7ppemk397f",
+                 *       "occurred_at": "2026-03-21T10:05:00.000Z",
+                 *       "delivered_at": "2026-03-21T10:05:01.000Z",
+                 *       "attempt": 1,
+                 *       "inbox_id": "inb_01km57j4m0eh7awf6pjemv292z",
+                 *       "external_id": "user-7",
+                 *       "thread_id": "thr_01km7xnw70ejr8hy7ppemk390m",
+                 *       "message": {
+                 *         "id": "msg_01km7xshd0efrsmm0nxk81y60b",
+                 *         "rfc_message_id": "<CAF1@mail.example.com>",
+                 *         "provider_message_id": "4F5xQ21zT9",
+                 *         "to": "jane@example.com",
+                 *         "subject": "Your order",
+                 *         "created_at": "2026-03-21T10:05:00.000Z"
+                 *       },
+                 *       "report": {
+                 *         "id": "rep_01km7xwvk0fe0shz9j2k4v8c7d",
+                 *         "kind": "bounced",
+                 *         "type": "hard",
+                 *         "recipient": "jane@example.com",
+                 *         "code": 550,
+                 *         "enhanced_code": "5.1.1",
+                 *         "diagnostic": "smtp; 550 5.1.1 User unknown",
+                 *         "source": "dsn",
+                 *         "proof": "return_path",
+                 *         "suppressed": true
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["MessageBouncedDelivery"];
+            };
+        };
+        responses: {
+            /** @description Nothing is delivered here any more: the webhook is disabled */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received: any 2xx within 15 seconds. What is in the body does not matter */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not received, as a redirect or no answer is: delivered again up to five times, after 30 s, 3 min, 18 min, 1 h 48 and 10 h 48. `Retry-After` of a 429 or 503 is minded */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onMessageComplained: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The `event_id`: the same at each attempt
+                 * @example evt_01km7xnw70ejr8hy7ppemk397f
+                 */
+                "X-Event-Id": string;
+                /**
+                 * @description Unix seconds of this attempt. Refuse what is older than 300 seconds
+                 * @example 1774087501
+                 */
+                "X-Timestamp": string;
+                /**
+                 * @description Lower-case hex HMAC-SHA-256 of `<X-Timestamp>.<body>` under the whole secret
+                 * @example 9f2c01a4e7b8d3605d1c7e2f4b6a8093c5d7e9f1a3b5c7d9e0f2a4b6c8d0e1f3
+                 */
+                "X-Signature": string;
+                /**
+                 * @description The `event_id`, as Standard Webhooks has it
+                 * @example evt_01km7xnw70ejr8hy7ppemk397f
+                 */
+                "webhook-id": string;
+                /**
+                 * @description The same as `X-Timestamp`
+                 * @example 1774087501
+                 */
+                "webhook-timestamp": string;
+                /**
+                 * @description Signatures as Standard Webhooks has them, one for each secret while a rotation overlaps
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "event": "message.complained",
+                 *       "event_id": "evt_01km7xnw70ejr8hy7ppemk397f",
+                 *       "occurred_at": "2026-03-21T10:05:00.000Z",
+                 *       "delivered_at": "2026-03-21T10:05:01.000Z",
+                 *       "attempt": 1,
+                 *       "inbox_id": "inb_01km57j4m0eh7awf6pjemv292z",
+                 *       "external_id": "user-7",
+                 *       "thread_id": "thr_01km7xnw70ejr8hy7ppemk390m",
+                 *       "message": {
+                 *         "id": "msg_01km7xshd0efrsmm0nxk81y60b",
+                 *         "rfc_message_id": "<CAF1@mail.example.com>",
+                 *         "provider_message_id": "4F5xQ21zT9",
+                 *         "to": "jane@example.com",
+                 *         "subject": "Your order",
+                 *         "created_at": "2026-03-21T10:05:00.000Z"
+                 *       },
+                 *       "report": {
+                 *         "id": "rep_01km7xwvk0fe0shz9j2k4v8c7d",
+                 *         "kind": "bounced",
+                 *         "type": "hard",
+                 *         "recipient": "jane@example.com",
+                 *         "code": 550,
+                 *         "enhanced_code": "5.1.1",
+                 *         "diagnostic": "smtp; 550 5.1.1 User unknown",
+                 *         "source": "dsn",
+                 *         "proof": "return_path",
+                 *         "suppressed": true
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["MessageComplainedDelivery"];
+            };
+        };
+        responses: {
+            /** @description Nothing is delivered here any more: the webhook is disabled */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received: any 2xx within 15 seconds. What is in the body does not matter */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not received, as a redirect or no answer is: delivered again up to five times, after 30 s, 3 min, 18 min, 1 h 48 and 10 h 48. `Retry-After` of a 429 or 503 is minded */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     onSuppressionAdded: {
         parameters: {
             query?: never;
@@ -11125,10 +12358,10 @@ export interface operations {
                  *       "external_id": "user-7",
                  *       "thread_id": "thr_01km7xnw70ejr8hy7ppemk390m",
                  *       "message": {
-                 *         "id": "msg_01km7xnw70ejr8hy7ppemk391e",
+                 *         "id": "msg_01km7xshd0efrsmm0nxk81y60b",
                  *         "rfc_message_id": "<CAF1@mail.example.com>",
-                 *         "provider_message_id": "<CAF1@mail.example.com>",
-                 *         "to": "ada@inbox.localhost",
+                 *         "provider_message_id": "4F5xQ21zT9",
+                 *         "to": "jane@example.com",
                  *         "subject": "Your order",
                  *         "created_at": "2026-03-21T10:05:00.000Z"
                  *       },

@@ -1,8 +1,10 @@
 import type { StoredFailure } from "../outcome.ts";
+import type { BounceType, ReportKind } from "../reports/report.ts";
+import type { ReportProof, ReportSource } from "../reports/reported-message.ts";
 import type { RecipientOutcome } from "../send/recipients/recipient-outcome.ts";
 
 /** What an event keeps of what it tells, because the rows that it speaks of change or go: for each type its own. */
-export type EventData = MessageOutcome | ToldInbox | DisabledWebhook | AddedSuppression;
+export type EventData = MessageOutcome | ToldInbox | DisabledWebhook | ReportData | AddedSuppression;
 
 /** Of `message.sent` and `message.failed`: the message, and what had come of it then. */
 export interface MessageOutcome {
@@ -43,4 +45,23 @@ export interface DisabledWebhook {
   webhookId: string;
   url: string;
   reason: "gone" | "failing" | "manual";
+}
+
+/** Of what came back about a message: the report as it was then. */
+export interface ReportData {
+  messageId: string;
+  providerMessageId: string | null;
+  report: {
+    id: string;
+    kind: ReportKind;
+    type: BounceType | null;
+    /** Null where it stands at the message. */
+    recipient: string | null;
+    code: number | null;
+    enhancedCode: string | null;
+    diagnostic: string | null;
+    source: ReportSource;
+    proof: ReportProof;
+    suppressed: boolean;
+  };
 }

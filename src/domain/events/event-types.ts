@@ -6,21 +6,22 @@ export const eventTypes = [
   "inbox.created",
   "inbox.deleted",
   "webhook.disabled",
+  "message.delayed",
+  "message.delivered",
+  "message.bounced",
+  "message.complained",
   "suppression.added",
 ] as const;
 
 export type EventType = (typeof eventTypes)[number];
 
 /** Names that may be asked for already and that never come yet. */
-export const reservedEventTypes = [
-  "message.delayed",
-  "message.delivered",
-  "message.bounced",
-  "message.complained",
-  "domain.verified",
-  "domain.failing",
-  "domain.failed",
-] as const;
+export const reservedEventTypes = ["domain.verified", "domain.failing", "domain.failed"] as const;
+
+/** Whether an event tells of a message: it goes with its inbox. */
+export function isOfMessage(type: string): boolean {
+  return type.startsWith("message.") || type === "suppression.added";
+}
 
 export const everyEvent = "*";
 

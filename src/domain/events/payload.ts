@@ -1,7 +1,14 @@
 import type { Automated } from "../automated.ts";
 import { reasonOf, type StoredFailure } from "../outcome.ts";
 import type { RecipientOutcome } from "../send/recipients/recipient-outcome.ts";
-import type { AddedSuppression, DisabledWebhook, EventData, MessageOutcome, ToldInbox } from "./event-data.ts";
+import type {
+  AddedSuppression,
+  DisabledWebhook,
+  EventData,
+  MessageOutcome,
+  ReportData,
+  ToldInbox,
+} from "./event-data.ts";
 import type { EventType } from "./event-types.ts";
 
 /** The events that receivers get, as they go over the wire (contract §10). A new event is an entry of `matterOf`. */
@@ -92,6 +99,10 @@ const matterOf: Readonly<Record<EventType, Matter>> = {
     const { webhookId, url, reason } = data as DisabledWebhook;
     return { webhook: { id: webhookId, url, reason, disabled_at: occurredAt.toISOString() } };
   },
+  "message.delayed": reportOfMessage,
+  "message.delivered": reportOfMessage,
+  "message.bounced": reportOfMessage,
+  "message.complained": reportOfMessage,
   "suppression.added": ({ threadId, message, data }) => {
     const { providerMessageId, suppression } = data as AddedSuppression;
     const { id, address, inboxId, reason, expiresAt } = suppression;
@@ -144,6 +155,21 @@ function failureFields(failure: StoredFailure) {
 function recipientFields({ address, name, type, status, providerMessageId, failure }: RecipientOutcome) {
   const told = { address, name, type, status, provider_message_id: providerMessageId };
   return { ...told, failure: failure === null ? null : failureFields(failure) };
+}
+
+function reportOfMessage({ threadId, message, data }: EventFacts): object | undefined {
+  const { providerMessageId, report } = data as ReportData;
+  const { id, kind, type, recipient, code, enhancedCode, diagnostic, source, proof, suppressed } = report;
+  return (
+    message && {
+      thread_id: threadId,
+      message: messageInShort(message, providerMessageId),
+      report: {
+        ...{ id, kind, type, recipient, code, enhanced_code: enhancedCode, diagnostic },
+        ...{ source, proof, suppressed },
+      },
+    }
+  );
 }
 
 function inboxMatter({ inboxId, data, type, occurredAt }: EventFacts): object {

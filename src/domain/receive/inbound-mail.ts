@@ -1,16 +1,16 @@
 /** A mail as it came: what was said of it when it was handed over, and its bytes. One value, whole from the socket to the rows. */
-export interface InboundMail {
-  envelope: Envelope;
+export interface InboundMail<Recipient = FoundRecipient> {
+  envelope: Envelope<Recipient>;
   /** Octet for octet as it was sent. */
   raw: Uint8Array;
 }
 
 /** What an SMTP transaction says beside the mail itself (RFC 5321 §2.3.1). */
-export interface Envelope {
+export interface Envelope<Recipient = FoundRecipient> {
   /** The reverse-path, "" for a bounce. */
   from: string;
   /** Whom it is for, in the order of RCPT. */
-  recipients: readonly FoundRecipient[];
+  recipients: readonly Recipient[];
   /** Who brought it; undefined of our own mail to ourselves, which nobody did. */
   client: MailClient | undefined;
 }
@@ -20,6 +20,12 @@ export interface FoundRecipient {
   /** The address as the sender wrote it. */
   toAddr: string;
   inboxId: string;
+}
+
+/** A return path (domain/reports/return-path.ts), and the message of ours whose it is. Whether that still lives, nobody has asked. */
+export interface FoundReturnPath {
+  toAddr: string;
+  messageId: string;
 }
 
 export interface MailClient {

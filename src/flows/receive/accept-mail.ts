@@ -8,6 +8,8 @@ import { findInboxByUsername } from "../../store/account/inboxes.ts";
 import type { Deps } from "../deps.ts";
 import { sizeGate } from "../size-gate.ts";
 import { aboutMail, largeBytes, type ReceivedMail } from "./arrival.ts";
+import type { ReportReception } from "./receive-report.ts";
+import { type Addressee, acceptReturned, type ReturnedOutcome } from "./returned-mail.ts";
 import { keepUnparsed } from "./unparsed-mail.ts";
 
 export interface AcceptDeps extends Deps {
@@ -16,19 +18,26 @@ export interface AcceptDeps extends Deps {
   receive: (mail: ReceivedMail) => Promise<Receipt>;
   /** Username of the inbox that takes mail for postmaster and abuse (RFC 5321 §4.5.1). */
   operatorInbox: string | undefined;
+  reports: ReportReception;
+  /** Told what came of each mail to a return path. */
+  returned?: ((outcome: ReturnedOutcome) => void) | undefined;
 }
 
 /** The door of the SMTP listener, and of our own mail to our own domain. */
 export interface MailDoor {
   /** Whether mail for an address is taken, and the inbox that it means. */
   recipient: (address: string) => Promise<RecipientFound>;
-  /** Resolves when the mail is on disk, or is for nobody any more. */
-  accept: (mail: InboundMail) => Promise<{ kind: Receipt }>;
+  /** Resolves when the mail is on disk, or is for nobody any more, or is left with its sender. */
+  accept: (mail: InboundMail<Addressee>) => Promise<{ kind: Receipt | "unavailable" }>;
   /** Forgets a name whose inbox was deleted. */
   forget: (username: string) => void;
 }
 
-export type RecipientFound = { kind: "accept"; inboxId: string } | { kind: "unknown" } | { kind: "other_domain" };
+export type RecipientFound =
+  | { kind: "accept"; inboxId: string }
+  | { kind: "return_path"; messageId: string }
+  | { kind: "unknown" }
+  | { kind: "other_domain" };
 
 /** A name that is remembered too long does no harm: a mail is stored only where its inbox lives. */
 const rememberedMs = 30_000;
@@ -52,19 +61,33 @@ export function mailDoor(deps: AcceptDeps): MailDoor {
     return inbox?.id;
   }
 
+  /** Parsed before it stands at the gate. */
+  async function takeForInboxes(inbound: InboundMail): Promise<() => Promise<Receipt>> {
+    const mail = await deps.parse(inbound.raw, { sender: senderInLine(inbound.envelope) });
+    return () => (mail === undefined ? keepUnparsed(deps, inbound) : storeParsed({ ...inbound, mail }));
+  }
+
+  const returning = { ...deps, store: storeParsed };
+
+  function returnPathFound(messageId: string | undefined): RecipientFound {
+    if (messageId !== undefined) return { kind: "return_path", messageId };
+    deps.returned?.("refused");
+    return { kind: "unknown" };
+  }
+
   return {
     async recipient(address) {
       const recipient = recipientOf(address, deps.mailDomain);
       if (recipient.kind === "other_domain" || recipient.kind === "unknown") return { kind: recipient.kind };
+      if (deps.reports.isReturnPath(address)) return returnPathFound(await deps.reports.messageOf(address));
       const username = recipient.kind === "role" ? deps.operatorInbox : recipient.username;
       const inboxId = username === undefined ? undefined : await inboxIdOf(username);
       return inboxId === undefined ? { kind: "unknown" } : { kind: "accept", inboxId };
     },
     async accept(inbound) {
-      const { raw, envelope } = inbound;
-      const mail = await deps.parse(raw, { sender: senderInLine(envelope) });
-      const store = () => (mail === undefined ? keepUnparsed(deps, inbound) : storeParsed({ ...inbound, mail }));
-      return { kind: await (raw.length > largeBytes ? gated(raw.length, () => collected(store)) : store()) };
+      const { raw } = inbound;
+      const take = isForInboxes(inbound) ? await takeForInboxes(inbound) : () => acceptReturned(returning, inbound);
+      return { kind: await (raw.length > largeBytes ? gated(raw.length, () => collected(take)) : take()) };
     },
     forget: (username) => void remembered.delete(username),
   };
@@ -74,6 +97,11 @@ export function mailDoor(deps: AcceptDeps): MailDoor {
     deps.log.info({ ...aboutMail(received), outcome: receipt }, "mail received");
     return receipt;
   }
+}
+
+/** As all mail but that which comes back. */
+function isForInboxes(inbound: InboundMail<Addressee>): inbound is InboundMail {
+  return inbound.envelope.recipients.every((recipient) => "inboxId" in recipient);
 }
 
 /** Its copies are no objects but bytes, of which the collector learns too late: eight mails of 10 MB took 480 MB. */

@@ -5,6 +5,7 @@ import { recipientTypes } from "../../domain/send/recipients/entries.ts";
 import { examples } from "../document/examples.ts";
 import { named, placeOf } from "../document/schema.ts";
 import type { EventKind } from "../document/webhooks.ts";
+import { AddedSuppression, MessageInShort, ToldReport } from "../sent/report-shapes.ts";
 import { instant, nullable, oneOf } from "../shell/models.ts";
 import { Attachment, Automated, Code, Link } from "./message-shape.ts";
 
@@ -233,42 +234,27 @@ const WebhookDisabled = eventOf("webhook.disabled", {
   },
 });
 
+const MessageDelayed = reportEvent("message.delayed", {
+  name: "MessageDelayed",
+  description: "A server still tries to deliver a mail of yours",
+});
+const MessageDelivered = reportEvent("message.delivered", {
+  name: "MessageDelivered",
+  description: "A mail of yours has arrived, as its recipient's server says",
+});
+const MessageBounced = reportEvent("message.bounced", {
+  name: "MessageBounced",
+  description: "A mail of yours, which the next server had taken, came back",
+});
+const MessageComplained = reportEvent("message.complained", {
+  name: "MessageComplained",
+  description: "The recipient of a mail of yours calls it unwanted",
+});
+
 const SuppressionAdded = eventOf("suppression.added", {
   name: "SuppressionAdded",
   description: "Nothing is sent to an address any more, since it bounced, complained or unsubscribed",
-  fields: {
-    ...ofInbox,
-    ...thread,
-    message: named(
-      "MessageInShort",
-      Type.Object(
-        {
-          ...{ id: ofMessage.id, rfc_message_id: ofMessage.rfc_message_id },
-          provider_message_id: outcomeOf.provider_message_id,
-          ...{ to: ofMessage.to, subject: ofMessage.subject, created_at: outcomeOf.created_at },
-        },
-        { description: "The mail of yours that it came of" },
-      ),
-    ),
-    suppression: named(
-      "AddedSuppression",
-      Type.Object(
-        {
-          id: Type.String({ description: "Id of the suppression", examples: [examples.suppressionId] }),
-          address: Type.String({ description: "In lower case", examples: [examples.sender] }),
-          inbox_id: nullable(Type.String({ examples: [examples.inboxId] }), {
-            description: "The one inbox that it holds for; null: the whole account",
-            examples: [null],
-          }),
-          reason: oneOf(["bounce", "complaint", "unsubscribe"], { description: "Why", examples: ["bounce"] }),
-          expires_at: nullable(instant({ examples: [examples.suppressedUntil] }), {
-            description: "Until when; null: it has no end",
-          }),
-        },
-        { description: "The suppression, in the words of events" },
-      ),
-    ),
-  },
+  fields: { ...ofInbox, ...thread, message: MessageInShort, suppression: AddedSuppression },
 });
 
 const WebhookTest = eventOf("webhook.test", {
@@ -285,21 +271,17 @@ export const Event = namedUnion("Event", "What has happened, told apart by `even
   InboxCreated.logged,
   InboxDeleted.logged,
   WebhookDisabled.logged,
+  MessageDelayed.logged,
+  MessageDelivered.logged,
+  MessageBounced.logged,
+  MessageComplained.logged,
   SuppressionAdded.logged,
 ]);
 
 /** What webhooks are told. */
 export const eventKinds: readonly EventKind[] = [
-  ...[
-    MessageReceived,
-    MessageSent,
-    MessageFailed,
-    InboxCreated,
-    InboxDeleted,
-    WebhookDisabled,
-    SuppressionAdded,
-    WebhookTest,
-  ],
+  ...[MessageReceived, MessageSent, MessageFailed, InboxCreated, InboxDeleted, WebhookDisabled],
+  ...[MessageDelayed, MessageDelivered, MessageBounced, MessageComplained, SuppressionAdded, WebhookTest],
 ].map(({ event, description, delivery }) => ({
   ...{ event, delivery },
   summary: `Be told: ${event}`,
@@ -328,6 +310,12 @@ function eventOf<const Event extends string, Fields extends TProperties>(
   const logged = named(name, Type.Object({ ...head, ...fields }, { description }));
   const delivery = named(`${name}Delivery`, Type.Object({ ...head, ...attempt, ...fields }, { description }));
   return { event, description, logged, delivery };
+}
+
+/** What came back about a message. */
+function reportEvent<const Event extends string>(event: Event, parts: Omit<EventParts<TProperties>, "fields">) {
+  const fields = { ...ofInbox, ...thread, message: MessageInShort, report: ToldReport };
+  return eventOf(event, { ...parts, fields });
 }
 
 interface TEventUnion<Members extends readonly TObject[]> extends TSchema {

@@ -9,6 +9,7 @@ import type { ShownMessage } from "../../store/mail/message-pages.ts";
 import { examples } from "../document/examples.ts";
 import { named } from "../document/schema.ts";
 import { Failure, Recipient, toFailure, toRecipient } from "../sending/recipient-shape.ts";
+import { Delivery } from "../sent/report-shapes.ts";
 import { instant, nullable, oneOf } from "../shell/models.ts";
 
 export const Attachment = named(
@@ -202,6 +203,10 @@ const messageFields = {
     description: "Why it is not sent yet, where it waits for its time or for a person",
     examples: [null],
   }),
+  delivery: nullable(Delivery, {
+    description: "Of outbound mail: what came back about it, the worst that was reported; null until something did",
+    examples: [null],
+  }),
 };
 
 /** A message alone always has what is extracted from it. */
@@ -291,6 +296,7 @@ function shown(message: ShownMessage, attachments: LinkedAttachment[]) {
     tag: message.direction === "inbound" ? tagOf(message.toAddr) : null,
     forwardOf: message.forwardOf,
     state: null,
+    delivery: message.delivery,
   };
 }
 
@@ -298,9 +304,9 @@ function shown(message: ShownMessage, attachments: LinkedAttachment[]) {
 function addressing(message: ShownMessage) {
   const to = message.toAddrs ?? [message.toAddr];
   if (message.direction === "inbound") return { to, bcc: [], recipients: [] };
-  const { status, providerMessageId, failure } = message;
+  const { status, providerMessageId, failure, delivery } = message;
   const only: RecipientOutcome = {
-    ...{ address: message.toAddr, name: null, type: "to", providerMessageId, failure },
+    ...{ address: message.toAddr, name: null, type: "to", providerMessageId, failure, delivery },
     status: status === "received" ? "sent" : status,
   };
   const recipients = message.recipients ?? [only];

@@ -137,7 +137,7 @@ const wanted = {
       minItems: 1,
       maxItems: 50,
       description:
-        "Which events it gets: `message.received` unless given; `*` for all. What is told of deliveries (`message.delayed` to `message.complained`) and of domains may be asked for and does not come yet",
+        "Which events it gets: `message.received` unless given; `*` for all. What is told of domains may be asked for and does not come yet",
       examples: [["message.received", "message.failed"]],
     }),
   ),

@@ -1,9 +1,11 @@
 import { Type } from "@sinclair/typebox";
 import { failureReasons, reasonOf, type StoredFailure } from "../../domain/outcome.ts";
+import { bounceTypes } from "../../domain/reports/report.ts";
 import { recipientTypes } from "../../domain/send/recipients/entries.ts";
 import type { RecipientOutcome } from "../../domain/send/recipients/recipient-outcome.ts";
 import { examples } from "../document/examples.ts";
 import { named } from "../document/schema.ts";
+import { Delivery } from "../sent/report-shapes.ts";
 import { nullable, oneOf } from "../shell/models.ts";
 
 export const Failure = named(
@@ -19,6 +21,10 @@ export const Failure = named(
         description: "`refused` for good, or `timed_out` after attempts that were all put off",
         examples: ["refused"],
       }),
+      type: nullable(oneOf([...bounceTypes, "suppressed"], { examples: ["hard"] }), {
+        description:
+          "What kind of answer that was, in the words of bounces: `hard`, there is no such address; `soft`, not now; `block`, because of what we are or sent; `unknown`. `suppressed`: nothing is sent to him. Null where no server answered",
+      }),
     },
     { description: "Why a message could not be delivered" },
   ),
@@ -26,8 +32,8 @@ export const Failure = named(
 
 export function toFailure(failure: StoredFailure | null) {
   if (failure === null) return null;
-  const { code, enhancedCode, message } = failure;
-  return { code, enhancedCode, message, reason: reasonOf(failure) };
+  const { code, enhancedCode, message, type = null } = failure;
+  return { code, enhancedCode, message, reason: reasonOf(failure), type };
 }
 
 export const Recipient = named(
@@ -48,11 +54,16 @@ export const Recipient = named(
         description: "The relay's own id of his copy",
       }),
       failure: nullable(Failure, { description: "Why his copy could not be delivered", examples: [null] }),
+      delivery: nullable(Delivery, {
+        description: "What came back about his copy, the worst that was reported; null until something did",
+        examples: [null],
+      }),
     },
     { description: "One to whom a message goes, and what has become of his copy" },
   ),
 );
 
-export function toRecipient({ address, name, type, status, providerMessageId, failure }: RecipientOutcome) {
-  return { address, name, type, status, providerMessageId, failure: toFailure(failure) };
+export function toRecipient(recipient: RecipientOutcome) {
+  const { address, name, type, status, providerMessageId, failure, delivery = null } = recipient;
+  return { address, name, type, status, providerMessageId, failure: toFailure(failure), delivery };
 }

@@ -97,9 +97,12 @@ export const tellEvents = sql`event as (${sql.raw(`insert into events (${toldCol
 /** The kinds of what `tellEvents` has promised, null for none: whose workers are to be woken. */
 export const promisedKinds = sql`(select array_agg(distinct kind) from promised) as promised`;
 
-/** `told as materialized (…)` of these events. None of them tells of mail that came in. */
-export function toldRows(rows: readonly NewEvent[]): SQL {
-  return sql`told as materialized (select ${toldSelected}, false as is_automated from ${recordSet(events, rows, told)})`;
+/**
+ * `told as materialized (…)` of these events. None of them tells of mail that came in. The condition is about `row`, with the
+ * fields of events.
+ */
+export function toldRows(rows: readonly NewEvent[], where: SQL = sql``): SQL {
+  return sql`told as materialized (select ${toldSelected}, false as is_automated from ${recordSet(events, rows, told)}${where})`;
 }
 
 const toldSelected = sql.raw(told.map((field) => `row."${field}" as ${nameOf(field)}`).join(", "));

@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { eventTypes } from "../../domain/events/event-types.ts";
+import { eventTypes, isOfMessage as tellsOfMessage } from "../../domain/events/event-types.ts";
 import { type Selected, selected } from "../columns.ts";
 import { eventBody } from "../mail/bodies.ts";
 import { events, type inboxes, messages } from "../schema.ts";
@@ -33,7 +33,7 @@ export type ToldEventRow = Selected<typeof ofEvent> &
 
 export type Nullable<Fields> = { [Name in keyof Fields]: Fields[Name] | null };
 
-const typesOfMessages = eventTypes.filter((type) => type.startsWith("message.") || type === "suppression.added");
+const typesOfMessages = eventTypes.filter(tellsOfMessage);
 
 /** Whether an event `e` tells of a message: it goes with its inbox. */
 export const isOfMessage = sql.raw(`e.type in (${typesOfMessages.map((type) => `'${type}'`).join(", ")})`);

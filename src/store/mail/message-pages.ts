@@ -10,7 +10,7 @@ import { listedBodies } from "./bodies.ts";
 const ofMessage = selected(messages, "m", [
   ...(["id", "threadId", "inboxId", "direction", "status", "fromAddr", "fromName", "toAddr", "cc", "replyTo"] as const),
   ...(["subject", "rfcMessageId", "providerMessageId", "failure", "envelopeFrom", "truncated", "automated"] as const),
-  ...(["inReplyTo", "toAddrs", "metadata", "forwardOf"] as const),
+  ...(["inReplyTo", "toAddrs", "metadata", "forwardOf", "delivery"] as const),
 ]);
 
 /** A message as it is shown: what lists read, and nothing more. */

@@ -2,7 +2,9 @@ import { type SQL, sql } from "drizzle-orm";
 import { asJson } from "../columns.ts";
 import { recipients } from "../schema.ts";
 
-const shownFields = asJson(recipients, "r", ["address", "name", "type", "status", "providerMessageId", "failure"]);
+const shownFields = asJson(recipients, "r", [
+  ...(["address", "name", "type", "status", "providerMessageId", "failure", "delivery"] as const),
+]);
 
 /** The rows of the recipients of an outbound message, as JSON in their order. */
 export function recipientsOf(message: string, fields: SQL = shownFields): SQL {

@@ -109,8 +109,8 @@ export async function findInboxToEmpty(tx: Db, deletedBefore: Date, after: strin
 }
 
 /**
- * Messages of an inbox with all that hangs on them. A source goes with the last who shares it, be it by an attachment that lies in
- * it; a message that still waits to be relayed stays, since it was accepted.
+ * Messages of an inbox with all that hangs on them, their reports too, which each have a source of their own. A source goes with the
+ * last who shares it, be it by an attachment that lies in it; a message that still waits to be relayed stays, since it was accepted.
  */
 export function removeMessages(tx: Db, inboxId: string, limit: number): Promise<number> {
   return count(
@@ -127,6 +127,9 @@ export function removeMessages(tx: Db, inboxId: string, limit: number): Promise<
         received as (delete from recipients where message_id = any(array(select id from gone))),
         named as (delete from message_names where message_id = any(array(select id from gone))),
         attached as (delete from attachments where message_id = any(array(select id from gone))),
+        reported as (delete from reports where message_id = any(array(select id from gone)) returning source_id),
+        unreported as (delete from source_chunks
+          where source_id = any(array(select source_id from reported where source_id is not null))),
         found as (delete from message_search s using gone where s.inbox_id = ${inboxId} and s.seq = gone.seq)
         delete from messages where id = any(array(select id from gone)) returning 1`,
   );

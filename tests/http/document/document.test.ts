@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { query } from "../../../src/database/db.ts";
-import { idMaker } from "../../../src/domain/ids.ts";
 import { examples } from "../../../src/http/document/examples.ts";
 import { insertEvents } from "../../../src/store/events/fan-out.ts";
+import { dsn, feedback, refused } from "../../mail/report/fixtures.ts";
 import { mailOf } from "../../support/mail.ts";
 import { dereferenced, expectWholeDocument } from "../../support/openapi.ts";
 import { startReceiver } from "../../support/receiver.ts";
+import { report, sent, signingKey } from "../../support/reported.ts";
 import { mismatches } from "../../support/schema-check.ts";
 import { startWorld, type World } from "../../support/world.ts";
 
@@ -17,7 +18,7 @@ let world: World;
 let document: Node;
 let whole: Node;
 beforeAll(async () => {
-  world = await startWorld();
+  world = await startWorld({ env: { SIGNING_KEY: signingKey } });
   ({ body: document } = await world.api("/openapi.json", { apiKey: null }));
   whole = dereferenced(document);
 });
@@ -36,7 +37,12 @@ describe("The document of the service", () => {
       ...["Inboxes: createInbox", "Inboxes: listInboxes", "Inboxes: getInbox", "Inboxes: deleteInbox"],
       ...["Sending: sendEmail", "Sending: cancelMessage"],
       ...["Messages: listMessages", "Messages: waitForMail", "Messages: getMessage"],
-      ...["Messages: showMessage", "Messages: downloadRawMessage"],
+      ...[
+        "Messages: showMessage",
+        "Messages: downloadRawMessage",
+        "Messages: listReports",
+        "Messages: downloadRawReport",
+      ],
       ...["Threads: listThreads", "Threads: markThread", "Threads: listMessagesOfThread"],
       ...[
         "Attachments: downloadAttachment",
@@ -136,32 +142,22 @@ describe("The document of the service", () => {
       }
     };
     await hear(5);
-    const { inbox_id: inboxId, thread_id: threadId, message } = heard.get("message.sent")?.event ?? {};
-    const [account] = await query<{ id: string }>(db, sql`select id from accounts`);
-    const ofAccount = { accountId: account?.id ?? "", messageId: null, occurredAt: new Date() };
-    const suppression = { id: examples.suppressionId, address: examples.sender, inboxId: null, expiresAt: null };
-    const added = {
-      messageId: message.id,
-      providerMessageId: null,
-      suppression: { ...suppression, reason: "bounce" as const },
-    };
-    await insertEvents(db, [
-      {
-        ...ofAccount,
-        id: idMaker((length) => crypto.getRandomValues(new Uint8Array(length)))("evt", new Date()),
-        inboxId,
-        threadId,
-        type: "suppression.added",
-        data: added,
-      },
-    ]);
-    await hear(6);
+    const { returnPath } = await sent(world, inbox.id);
+    const ofJane = "Final-Recipient: rfc822; jane@example.com";
+    await report(world, dsn({ fields: `${ofJane}\nAction: delayed\nStatus: 4.4.1` }), returnPath);
+    await report(world, dsn({ fields: `${ofJane}\nAction: delivered\nStatus: 2.0.0` }), returnPath);
+    await report(world, refused("smtp; 550 5.1.1 User unknown", "5.1.1"), returnPath);
+    await report(world, feedback("Feedback-Type: abuse"), returnPath);
+    await hear(10);
     await world.api(`/v1/inboxes/${inbox.id}`, { method: "DELETE" });
-    await hear(7);
+    await hear(11);
     const data = { webhookId: examples.webhookId, url: examples.webhookUrl, reason: "failing" as const };
-    const disabled = { ...ofAccount, id: examples.eventId, inboxId: null, threadId: null, data };
-    await insertEvents(db, [{ ...disabled, type: "webhook.disabled" }]);
-    await hear(8);
+    const disabled = { id: examples.eventId, inboxId: null, threadId: null, messageId: null, data };
+    const [account] = await query<{ id: string }>(db, sql`select id from accounts`);
+    await insertEvents(db, [
+      { ...disabled, accountId: account?.id ?? "", type: "webhook.disabled", occurredAt: new Date() },
+    ]);
+    await hear(12);
     await receiver.close();
     const told = [...heard.values()];
     expect(told.map(({ event }) => event.event).sort()).toEqual(Object.keys(document.webhooks).sort());

@@ -56,7 +56,7 @@ for (const engine of enginesHere()) {
           truncated: false,
           automated: null,
           to: expect.any(Array),
-          ...{ bcc: [], recipients: [], metadata: {}, tag: null, forwardOf: null, state: null },
+          ...{ bcc: [], recipients: [], metadata: {}, tag: null, forwardOf: null, state: null, delivery: null },
         }),
       );
       const { codes, links, extractedText, extractedHtml, ...alone } = (await world().api(`/v1/messages/${message.id}`))

@@ -1,4 +1,5 @@
 import type { StoredFailure } from "../../outcome.ts";
+import type { Delivery } from "../../reports/kept-delivery.ts";
 import type { RecipientType } from "./entries.ts";
 
 /** What has become of one recipient's copy. */
@@ -9,6 +10,8 @@ export interface RecipientOutcome {
   status: "pending" | "sent" | "failed";
   providerMessageId: string | null;
   failure: StoredFailure | null;
+  /** What came back about it since. An event, which tells of the attempt, has none. */
+  delivery?: Delivery | null;
 }
 
 /** As it is written when the message is accepted. */

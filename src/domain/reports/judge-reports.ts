@@ -1,0 +1,148 @@
+import { cleanLine } from "../../standards/smtp-reply.ts";
+import type { AddedSuppression, ReportData } from "../events/event-data.ts";
+import { isHarder } from "./delivery.ts";
+import type { ReportKind } from "./report.ts";
+import { automaticSuppression, maySuppress, type ReportPolicy, reasonToSuppress } from "./report-policy.ts";
+import type { ArrivedReport, KeptReport, KnownMessage, ReportIds } from "./reported-message.ts";
+import { type JudgedReports, type MessageState, rowsOfReports, stateOf } from "./reported-rows.ts";
+import { isPastReporting } from "./return-path.ts";
+import { type ToldOfRecipient, toldOfRecipients } from "./told-recipients.ts";
+
+/** What a batch of reports comes to. They are judged one after the other: each finds what those before it have made. */
+export function judgeReports(
+  arrived: readonly ArrivedReport[],
+  known: readonly KnownMessage[],
+  policy: ReportPolicy,
+): JudgedReports {
+  const states = new Map(known.map((message) => [message.id, stateOf(message)]));
+  const outcomes = arrived.map((report) => {
+    const state = states.get(report.messageId);
+    if (state === undefined || !isAbout(report, state.message)) return undefined;
+    return report.isOptOut ? optOut(state, report, policy) : take(state, report, policy);
+  });
+  return { outcomes, ...rowsOfReports([...states.values()], arrived) };
+}
+
+function isAbout({ ofInboxes, receivedAt }: ArrivedReport, { inboxId, createdAt }: KnownMessage): boolean {
+  return (ofInboxes?.includes(inboxId) ?? true) && !isPastReporting(createdAt, receivedAt);
+}
+
+/** Answers the reports that are new, or say more than was known. */
+function take(state: MessageState, arrived: ArrivedReport, policy: ReportPolicy): KeptReport[] {
+  return toldOfRecipients(state.message, arrived.recipients).flatMap((one) => {
+    const { kind } = one.told;
+    const ids = arrived.ids[one.index];
+    if (kind === undefined || ids === undefined) return [];
+    const key = `${kind} ${one.recipient}`;
+    const before = state.reports.get(key);
+    const candidate = reportOf(state.message, arrived, { ...one, kind, id: ids.report });
+    if (before !== undefined && !takesOver(candidate, before)) return [];
+    const reason = reasonToSuppress(candidate, policy);
+    const report = {
+      ...candidate,
+      id: before?.id ?? candidate.id,
+      suppressed: reason !== undefined || before?.suppressed === true,
+    };
+    state.reports.set(key, report);
+    state.changed.add(key);
+    if (reason !== undefined) {
+      const { recipient, diagnostic: detail } = report;
+      const asked = { id: ids.suppression, recipient, reason, detail, at: arrived.receivedAt };
+      suppress(state, automaticSuppression(state.message, asked, policy), ids);
+    }
+    const isNews = before === undefined || (report.type === "hard" && before.type !== "hard");
+    if (isNews) state.events.push(eventOf(state.message, report, ids.event, arrived.receivedAt));
+    return isNews ? [report] : [];
+  });
+}
+
+/**
+ * A stronger proof or, by one as strong, a harder type: what was forged or came early never stands in the way of the truth. A
+ * delay may be told again.
+ */
+function takesOver(report: KeptReport, before: KeptReport): boolean {
+  const stronger = strengthOf(report) - strengthOf(before);
+  if (stronger !== 0) return stronger > 0;
+  return report.kind === "delayed" || isHarder(report.type ?? undefined, before.type ?? undefined);
+}
+
+function strengthOf({ proof }: KeptReport): number {
+  return proof === "message_id" ? 0 : 1;
+}
+
+function reportOf(
+  message: KnownMessage,
+  { source, proof, reportingMta, sourceId, receivedAt }: ArrivedReport,
+  { id, recipient, kind, told }: ToldOfRecipient & { id: string; kind: ReportKind },
+): KeptReport {
+  return {
+    ...{ id, accountId: message.accountId, inboxId: message.inboxId, messageId: message.id, recipient, kind },
+    type: kind === "bounced" ? (told.type ?? "unknown") : null,
+    code: told.code ?? null,
+    enhancedCode: told.enhancedCode ?? null,
+    diagnostic: line(told.diagnostic, 1000),
+    reportedRecipient: line(told.finalRecipient ?? told.originalRecipient, 320),
+    remoteMta: line(told.remoteMta, 255),
+    reportingMta: line(reportingMta, 255),
+    ...{ source, proof, suppressed: false, sourceId, receivedAt },
+  };
+}
+
+/** Strangers' words: one line, and nothing that a row can't have. */
+function line(text: string | undefined, length: number): string | null {
+  return text === undefined ? null : cleanLine(text, length) || null;
+}
+
+/** Whoever wants to be left alone is, by the inbox that wrote to him; there is no report of it. */
+function optOut(state: MessageState, arrived: ArrivedReport, policy: ReportPolicy): KeptReport[] {
+  for (const { recipient, told, index } of toldOfRecipients(state.message, arrived.recipients)) {
+    const ids = arrived.ids[index];
+    if (ids === undefined || !maySuppress(recipient, arrived.proof, policy)) continue;
+    const detail = line(told.diagnostic, 500);
+    const asked = { id: ids.suppression, recipient, reason: "unsubscribe" as const, detail, at: arrived.receivedAt };
+    suppress(state, automaticSuppression(state.message, asked, policy), ids);
+  }
+  return [];
+}
+
+/** Its event is told only where it is added. */
+function suppress(
+  { message, suppressions, events }: MessageState,
+  suppression: ReturnType<typeof automaticSuppression>,
+  ids: ReportIds,
+): void {
+  suppressions.push(suppression);
+  const { id, address, inboxId, reason, expiresAt, createdAt } = suppression;
+  const data: AddedSuppression = {
+    messageId: message.id,
+    providerMessageId: message.providerMessageId,
+    suppression: {
+      ...{ id, address, inboxId: inboxId === "" ? null : inboxId, reason },
+      expiresAt: expiresAt?.toISOString() ?? null,
+    },
+  };
+  events.push({
+    ...ofMessage(message),
+    id: ids.suppressionEvent,
+    type: "suppression.added",
+    occurredAt: createdAt,
+    data,
+  });
+}
+
+function eventOf(message: KnownMessage, report: KeptReport, id: string, occurredAt: Date) {
+  const { kind, type, recipient, code, enhancedCode, diagnostic, source, proof, suppressed } = report;
+  const data: ReportData = {
+    messageId: message.id,
+    providerMessageId: message.providerMessageId,
+    report: {
+      ...{ id: report.id, kind, type, recipient: recipient === "" ? null : recipient, code, enhancedCode },
+      ...{ diagnostic, source, proof, suppressed },
+    },
+  };
+  return { ...ofMessage(message), id, type: `message.${kind}` as const, occurredAt, data };
+}
+
+function ofMessage({ accountId, inboxId, threadId }: KnownMessage) {
+  return { accountId, inboxId, threadId, messageId: null };
+}

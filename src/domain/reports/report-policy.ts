@@ -1,0 +1,68 @@
+import { splitAddress } from "../../standards/address.ts";
+import type { AddedSuppression } from "../events/event-data.ts";
+import { endOfBounceSuppression, suppressedForm } from "../send/suppressed.ts";
+import type { KeptReport, KnownMessage, ReportProof } from "./reported-message.ts";
+
+/** What the operator has chosen about what comes back. */
+export interface ReportPolicy {
+  mailDomain: string;
+  /** A Message-ID stands in list archives: it suppresses only where no return path could have proven it. */
+  messageIdSuppresses: boolean;
+  /** 0: for ever. */
+  bounceSuppressionDays: number;
+}
+
+type AutomaticReason = AddedSuppression["suppression"]["reason"];
+
+/** A suppression as its row keeps it. */
+export interface AutomaticSuppression {
+  id: string;
+  accountId: string;
+  address: string;
+  /** "" for the whole account. */
+  inboxId: string;
+  reason: AutomaticReason;
+  detail: string | null;
+  messageId: string;
+  createdAt: Date;
+  expiresAt: Date | null;
+}
+
+/** Why a report has its recipient suppressed; undefined where it does not. Nobody is without a recipient whom we wrote to. */
+export function reasonToSuppress(
+  { kind, type, proof, recipient }: Pick<KeptReport, "kind" | "type" | "proof" | "recipient">,
+  policy: ReportPolicy,
+): AutomaticReason | undefined {
+  if (!maySuppress(recipient, proof, policy)) return undefined;
+  if (kind === "complained") return "complaint";
+  return kind === "bounced" && type === "hard" ? "bounce" : undefined;
+}
+
+/** Mail to our own domain never does: the inbox may be made the next minute. */
+export function maySuppress(recipient: string, proof: ReportProof, policy: ReportPolicy): boolean {
+  const { domain } = splitAddress(recipient) ?? {};
+  if (domain === undefined || domain.toLowerCase() === policy.mailDomain.toLowerCase()) return false;
+  return proof !== "message_id" || policy.messageIdSuppresses;
+}
+
+/** Bounces and complaints hold for the account, a wish to be left alone for the inbox. */
+export function automaticSuppression(
+  message: KnownMessage,
+  asked: { id: string; recipient: string; reason: AutomaticReason; detail: string | null; at: Date },
+  { bounceSuppressionDays }: ReportPolicy,
+): AutomaticSuppression {
+  const { id, recipient, reason, detail, at } = asked;
+  return {
+    id,
+    accountId: message.accountId,
+    address: suppressedForm(recipient),
+    inboxId: reason === "unsubscribe" ? message.inboxId : "",
+    reason,
+    detail: detail?.slice(0, mostOfDetail).toWellFormed() ?? null,
+    messageId: message.id,
+    createdAt: at,
+    expiresAt: reason === "bounce" ? endOfBounceSuppression(at, bounceSuppressionDays) : null,
+  };
+}
+
+const mostOfDetail = 500;

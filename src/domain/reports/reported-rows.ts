@@ -1,0 +1,105 @@
+import type { AddedSuppression, ReportData } from "../events/event-data.ts";
+import type { EventType } from "../events/event-types.ts";
+import { worstOf } from "./delivery.ts";
+import type { Delivery } from "./kept-delivery.ts";
+import type { AutomaticSuppression } from "./report-policy.ts";
+import { type ArrivedReport, deliveryBy, type KeptReport, type KnownMessage } from "./reported-message.ts";
+import { addressesOf } from "./told-recipients.ts";
+
+/** A message while reports are judged one after the other. It is changed in place. */
+export interface MessageState {
+  message: KnownMessage;
+  /** By kind and recipient. */
+  reports: Map<string, KeptReport>;
+  changed: Set<string>;
+  suppressions: AutomaticSuppression[];
+  events: ReportEvent[];
+}
+
+export interface ReportEvent {
+  id: string;
+  accountId: string;
+  inboxId: string;
+  threadId: string;
+  messageId: null;
+  type: EventType;
+  occurredAt: Date;
+  data: ReportData | AddedSuppression;
+}
+
+/** The rows that a batch of reports comes to. */
+export interface ReportedRows {
+  reports: readonly KeptReport[];
+  /** What messages show from now on. */
+  messages: readonly { id: string; delivery: Delivery }[];
+  /** What recipients of one message among several show. */
+  recipients: readonly { messageId: string; position: number; delivery: Delivery }[];
+  /** Each address and inbox once. */
+  suppressions: readonly AutomaticSuppression[];
+  /** Those of suppressions are told only where that was added. */
+  events: readonly ReportEvent[];
+  /** Which of the raw reports are kept, and which are needed no more. */
+  keptSources: ReadonlySet<string>;
+  goneSources: readonly string[];
+}
+
+export interface JudgedReports extends ReportedRows {
+  /** Of each the reports that say something new; undefined where there is no such message any more. */
+  outcomes: readonly (KeptReport[] | undefined)[];
+}
+
+export function stateOf(message: KnownMessage): MessageState {
+  const reports = new Map(message.reports.map((report) => [`${report.kind} ${report.recipient}`, report]));
+  return { message, reports, changed: new Set(), suppressions: [], events: [] };
+}
+
+export function rowsOfReports(states: readonly MessageState[], arrived: readonly ArrivedReport[]): ReportedRows {
+  const changed = states.filter(({ changed }) => changed.size > 0);
+  const inUse = new Set(
+    changed.flatMap(({ reports }) => [...reports.values()].flatMap(({ sourceId }) => sourceId ?? [])),
+  );
+  const before = changed.flatMap(({ message }) => message.reports.flatMap(({ sourceId }) => sourceId ?? []));
+  return {
+    reports: changed.flatMap(({ reports, changed }) => [...changed].flatMap((key) => reports.get(key) ?? [])),
+    messages: changed.flatMap(({ message, reports }) => {
+      const delivery = worstDelivery([...reports.values()]);
+      return delivery === undefined ? [] : [{ id: message.id, delivery }];
+    }),
+    recipients: changed.flatMap(deliveriesOfRecipients),
+    ...withoutDoubles(states),
+    keptSources: new Set(arrived.flatMap(({ sourceId }) => (inUse.has(sourceId) ? [sourceId] : []))),
+    goneSources: [...new Set(before)].filter((sourceId) => !inUse.has(sourceId)),
+  };
+}
+
+function deliveriesOfRecipients({ message, reports }: MessageState) {
+  if (message.recipients.length === 0) return [];
+  const addresses = addressesOf(message);
+  return message.recipients.flatMap(({ position }, index) => {
+    const own = [...reports.values()].filter(({ recipient }) => recipient === addresses[index]);
+    const delivery = worstDelivery(own);
+    return delivery === undefined ? [] : [{ messageId: message.id, position, delivery }];
+  });
+}
+
+function worstDelivery(reports: readonly KeptReport[]): Delivery | undefined {
+  const worst = worstOf(reports.map((report) => ({ kind: report.kind, type: report.type ?? undefined, report })));
+  return worst && deliveryBy(worst.report);
+}
+
+/** Of several for one address the gravest counts: a bounce ends, and the others don't. Only of that one there is an event. */
+function withoutDoubles(states: readonly MessageState[]): Pick<ReportedRows, "suppressions" | "events"> {
+  const kept = new Map<string, AutomaticSuppression>();
+  for (const suppression of states.flatMap(({ suppressions }) => suppressions)) {
+    const key = `${suppression.accountId} ${suppression.inboxId} ${suppression.address}`;
+    const other = kept.get(key);
+    if (other === undefined || (other.reason === "bounce" && suppression.reason !== "bounce"))
+      kept.set(key, suppression);
+  }
+  const ids = new Set([...kept.values()].map(({ id }) => id));
+  const events = states.flatMap((state) => state.events);
+  return {
+    suppressions: [...kept.values()],
+    events: events.filter(({ data }) => !("suppression" in data) || ids.has(data.suppression.id)),
+  };
+}

@@ -1,0 +1,130 @@
+import { type SQL, sql } from "drizzle-orm";
+import { arrayOf, type Db, query } from "../../database/db.ts";
+import type { Chunk } from "../../domain/receive/filed-mails.ts";
+import type { KeptReport, KnownMessage } from "../../domain/reports/reported-message.ts";
+import type { ReportedRows } from "../../domain/reports/reported-rows.ts";
+import { allFields, columnNames, fieldsOf, replaced, selected } from "../columns.ts";
+import { promisedKinds, tellEvents, toldRows } from "../events/fan-out.ts";
+import { sourcesInserted } from "../mail/sources.ts";
+import type { OutboxKind } from "../outbox/items.ts";
+import { recordSet } from "../rows.ts";
+import { messages, recipients, reports, suppressions } from "../schema.ts";
+import { automaticSuppressions, suppressionColumns } from "./suppressions.ts";
+
+const ofMessage = selected(messages, "m", [
+  ...(["id", "inboxId", "threadId", "toAddr", "providerMessageId", "createdAt"] as const),
+]);
+
+/** Messages of ours in inboxes that live, with what was reported of them: they stay as they are until the transaction ends. */
+export async function lockReportedMessages(tx: Db, ids: readonly string[]): Promise<KnownMessage[]> {
+  const wanted = arrayOf("text", ids);
+  const found = await query<Omit<KnownMessage, "recipients" | "reports">>(
+    tx,
+    sql`select ${ofMessage}, i.account_id as "accountId" from messages m
+        join inboxes i on i.id = m.inbox_id and i.deleted_at is null
+        where m.id = any(${wanted}) and m.direction = 'outbound' order by m.id for no key update of m`,
+  );
+  if (found.length === 0) return [];
+  // A question of its own: what others wrote while this one waited for the lock is seen by the next alone.
+  const known = await query<KeptReport>(
+    tx,
+    sql`select ${selected(reports, "r")} from reports r where r.message_id = any(${wanted}) order by r.received_at, r.id`,
+  );
+  const several = await query<{ messageId: string; position: number; address: string }>(
+    tx,
+    sql`select ${selected(recipients, "r", ["messageId", "position", "address"])} from recipients r
+        where r.message_id = any(${wanted}) order by r.message_id, r.position`,
+  );
+  const reportsOf = Map.groupBy(known, ({ messageId }) => messageId);
+  const recipientsOf = Map.groupBy(several, ({ messageId }) => messageId);
+  return found.map((message) => ({
+    ...message,
+    recipients: recipientsOf.get(message.id) ?? [],
+    reports: reportsOf.get(message.id) ?? [],
+  }));
+}
+
+/** A raw report that is not large, as part of the statement. */
+export interface RawReport {
+  id: string;
+  chunks: readonly Chunk[];
+}
+
+export interface WrittenReports {
+  /** The kinds of what was promised. */
+  promised: readonly OutboxKind[];
+  /** The suppressions that were not there before. */
+  suppressed: readonly string[];
+}
+
+/** Writes what was decided behind the lock, in one statement. */
+export async function insertReports(tx: Db, rows: ReportedRows, raw: readonly RawReport[]): Promise<WrittenReports> {
+  const parts: SQL[] = [];
+  if (rows.reports.length > 0) parts.push(sql`report as (${reportsWritten(rows.reports)})`);
+  if (rows.messages.length > 0)
+    parts.push(sql`message as (update messages m set delivery = row.delivery
+      from ${recordSet(messages, rows.messages, ["id", "delivery"])} where m.id = row.id)`);
+  if (rows.recipients.length > 0)
+    parts.push(sql`recipient as (update recipients r set delivery = row.delivery
+      from ${recordSet(recipients, rows.recipients, ["messageId", "position", "delivery"])}
+      where r.message_id = row."messageId" and r.position = row.position)`);
+  if (rows.suppressions.length > 0)
+    parts.push(
+      sql`suppressed as (${automaticSuppressions(recordSet(suppressions, rows.suppressions, suppressionColumns))})`,
+    );
+  const sources = raw.map((one) => ({ ...one, shares: 1 }));
+  if (sources.length > 0) parts.push(sql`source as (${sourcesInserted(sources, sql``)})`);
+  if (rows.goneSources.length > 0)
+    parts.push(
+      sql`replaced as (delete from source_chunks where source_id = any(${arrayOf("text", rows.goneSources)}))`,
+    );
+  if (rows.events.length === 0 && parts.length === 0) return { promised: [], suppressed: [] };
+  const mayAdd = rows.suppressions.length > 0;
+  const told = toldRows(rows.events, mayAdd ? ifSuppressionIsNew : undefined);
+  const added = mayAdd ? sql`(select array_agg(id) from suppressed)` : sql`null::text[]`;
+  const [written] = await query<{ promised: OutboxKind[] | null; suppressed: string[] | null }>(
+    tx,
+    sql`with ${sql.join([...parts, told, tellEvents], sql`, `)} select ${promisedKinds}, ${added} as suppressed`,
+  );
+  return { promised: written?.promised ?? [], suppressed: written?.suppressed ?? [] };
+}
+
+/** One that was there already had its event. */
+const ifSuppressionIsNew = sql` where row.type <> 'suppression.added'
+  or row.data->'suppression'->>'id' in (select id from suppressed)`;
+
+const reportFields = allFields(reports);
+const reportChanges = reportFields.filter((field) => field !== "id");
+
+function reportsWritten(rows: readonly KeptReport[]): SQL {
+  return sql`insert into reports (${columnNames(reports, reportFields)}) select ${fieldsOf("row", reportFields)}
+    from ${recordSet(reports, rows, reportFields)} on conflict (id) do update set ${replaced(reports, reportChanges)}`;
+}
+
+/** Where a return path leads: the inbox of its message. */
+export interface ReturnPlace {
+  messageId: string;
+  inboxId: string;
+  username: string;
+  createdAt: Date;
+}
+
+/** Those of these messages that are ours and whose inbox lives. */
+export function listReturnPlaces(db: Db, messageIds: readonly string[]): Promise<ReturnPlace[]> {
+  return query(
+    db,
+    sql`select m.id as "messageId", m.inbox_id as "inboxId", i.username, m.created_at as "createdAt" from messages m
+        join inboxes i on i.id = m.inbox_id and i.deleted_at is null
+        where m.id = any(${arrayOf("text", messageIds)}) and m.direction = 'outbound' order by m.id`,
+  );
+}
+
+/** A message that went over the wire under one of these names, which are hashed. */
+export async function findMessageNamed(db: Db, nameHashes: readonly string[]): Promise<string | undefined> {
+  const [found] = await query<{ messageId: string }>(
+    db,
+    sql`select message_id as "messageId" from message_names
+        where name_hash = any(${arrayOf("text", nameHashes)}::uuid[]) limit 1`,
+  );
+  return found?.messageId;
+}

@@ -1,0 +1,186 @@
+import { describe, expect, test } from "bun:test";
+import { judgeReports } from "../../../src/domain/reports/judge-reports.ts";
+import type { RecipientTold } from "../../../src/domain/reports/report.ts";
+import type { ReportPolicy } from "../../../src/domain/reports/report-policy.ts";
+import type { ArrivedReport, KnownMessage } from "../../../src/domain/reports/reported-message.ts";
+
+const at = new Date("2026-03-21T10:05:00.000Z");
+const policy: ReportPolicy = { mailDomain: "inbox.localhost", messageIdSuppresses: false, bounceSuppressionDays: 90 };
+
+const toOne: KnownMessage = {
+  ...{ id: "msg_1", accountId: "acc_1", inboxId: "inb_1", threadId: "thr_1", toAddr: "Jane@example.com" },
+  ...{ providerMessageId: null, createdAt: at, recipients: [], reports: [] },
+};
+const toThree: KnownMessage = {
+  ...toOne,
+  recipients: ["jane@example.com", "joe@example.com", "ann+news@example.com"].map((address, position) => ({
+    address,
+    position,
+  })),
+};
+
+function told(final: string | undefined, more: Partial<RecipientTold> = {}): RecipientTold {
+  return {
+    ...{ kind: "bounced", type: "hard", originalRecipient: undefined, finalRecipient: final, code: 550 },
+    ...{ enhancedCode: "5.1.1", diagnostic: "smtp; 550 5.1.1 User unknown", remoteMta: undefined },
+    ...more,
+  };
+}
+
+let reports = 0;
+
+function arrived(recipients: RecipientTold[], more: Partial<ArrivedReport> = {}): ArrivedReport {
+  reports += 1;
+  return {
+    ...{ messageId: "msg_1", ofInboxes: undefined, source: "dsn", proof: "return_path", recipients, isOptOut: false },
+    ...{ reportingMta: undefined, raw: new Uint8Array(), receivedAt: at, sourceId: `src_${reports}` },
+    ids: recipients.map((_, index) => ({
+      ...{ report: `rep_${reports}.${index}`, event: `evt_${reports}.${index}` },
+      ...{ suppression: `sup_${reports}.${index}`, suppressionEvent: `evt_${reports}.${index}s` },
+    })),
+    ...more,
+  };
+}
+
+function judged(message: KnownMessage, ...all: ArrivedReport[]) {
+  const { reports, messages, recipients, suppressions, events, ...rest } = judgeReports(all, [message], policy);
+  return {
+    ...rest,
+    reports: reports.map(({ recipient, kind, type, proof }) => `${recipient} ${kind} ${type} ${proof}`),
+    states: messages.map(({ delivery }) => `${delivery.state} ${delivery.type}`),
+    recipients: recipients.map(({ position, delivery }) => `${position} ${delivery.state} ${delivery.type}`),
+    suppressed: suppressions.map(({ address, reason }) => `${address} ${reason}`),
+    events: events.map(({ type }) => type),
+  };
+}
+
+describe("whom a report is about", () => {
+  test("of a message to one: him, whomever it names", () => {
+    expect(judged(toOne, arrived([told("stranger@example.net")]))).toMatchObject({
+      reports: ["Jane@example.com bounced hard return_path"],
+      suppressed: ["jane@example.com bounce"],
+    });
+  });
+
+  test("of a message to several: those whom it names, by the original or the final recipient", () => {
+    const blocks = [
+      told("JOE@example.com"),
+      told("inner@example.net", { originalRecipient: "jane@example.com", kind: "delivered", type: undefined }),
+      told("stranger@example.net"),
+    ];
+    expect(judged(toThree, arrived(blocks))).toMatchObject({
+      reports: ["joe@example.com bounced hard return_path", "jane@example.com delivered null return_path"],
+      recipients: ["0 delivered null", "1 bounced hard"],
+      states: ["bounced hard"],
+      suppressed: ["joe@example.com bounce"],
+    });
+  });
+
+  test("also where the server handed the address on as it stood on the wire", () => {
+    const block = told("x@example.net", { originalRecipient: "ann+2Bnews@example.com" });
+    expect(judged(toThree, arrived([block])).suppressed).toEqual(["ann+news@example.com bounce"]);
+  });
+
+  test("of several where it names none of them: the message, by the worst, and nobody is suppressed", () => {
+    const blocks = [
+      told("a@example.net", { type: "soft" }),
+      told("b@example.net"),
+      told("c@example.net", { kind: "delayed" }),
+    ];
+    expect(judged(toThree, arrived(blocks))).toMatchObject({
+      reports: [" bounced hard return_path"],
+      ...{ states: ["bounced hard"], recipients: [], suppressed: [] },
+    });
+  });
+
+  test("two blocks about one recipient are one report", () => {
+    const blocks = [told("joe@example.com", { type: "unknown" }), told("joe@example.com")];
+    expect(judged(toThree, arrived(blocks))).toMatchObject({
+      reports: ["joe@example.com bounced hard return_path"],
+      events: ["suppression.added", "message.bounced"],
+    });
+  });
+
+  test("where nothing is known of anybody there is no report, and nothing is kept", () => {
+    const { reports, events, keptSources } = judged(toOne, arrived([told(undefined, { kind: undefined })]));
+    expect([reports, events, [...keptSources]]).toEqual([[], [], []]);
+  });
+});
+
+describe("once for each message, recipient and kind", () => {
+  const soft = told(undefined, { type: "soft" });
+
+  test("the same again changes nothing", () => {
+    expect(judged(toOne, arrived([soft]), arrived([soft]))).toMatchObject({ events: ["message.bounced"] });
+  });
+
+  test("a harder type takes over, and is told", () => {
+    expect(judged(toOne, arrived([soft]), arrived([told(undefined)]))).toMatchObject({
+      reports: ["Jane@example.com bounced hard return_path"],
+      events: ["message.bounced", "suppression.added", "message.bounced"],
+    });
+  });
+
+  test("a softer one doesn't", () => {
+    expect(judged(toOne, arrived([told(undefined)]), arrived([soft])).states).toEqual(["bounced hard"]);
+  });
+
+  test("a stronger proof takes over even what said more; without that the hard one had suppressed nobody", () => {
+    const forged = arrived([told(undefined)], { proof: "message_id" });
+    expect(judged(toOne, forged, arrived([soft]))).toMatchObject({
+      reports: ["Jane@example.com bounced soft return_path"],
+      ...{ states: ["bounced soft"], suppressed: [], events: ["message.bounced"] },
+    });
+  });
+
+  test("a weaker proof never takes over", () => {
+    const forged = arrived([told(undefined)], { proof: "message_id" });
+    expect(judged(toOne, arrived([soft]), forged).states).toEqual(["bounced soft"]);
+  });
+
+  test("a delay told again is a newer one, without an event, and the raw report before it goes", () => {
+    const late = () => arrived([told(undefined, { kind: "delayed", type: undefined })]);
+    const [first, second] = [late(), late()];
+    const { reports: kept } = judgeReports([first], [toOne], policy);
+    const { events, keptSources, goneSources } = judged({ ...toOne, reports: kept }, second);
+    expect([events, [...keptSources], goneSources]).toEqual([[], [second.sourceId], [first.sourceId]]);
+  });
+});
+
+describe("what is not believed", () => {
+  test("what proves a message of another inbox alone", () => {
+    expect(judged(toOne, arrived([told(undefined)], { ofInboxes: ["inb_2"] }))).toMatchObject({
+      ...{ outcomes: [undefined], reports: [], events: [] },
+    });
+  });
+
+  test("what comes sixty days on", () => {
+    const receivedAt = new Date(at.getTime() + 61 * 86_400_000);
+    expect(judged(toOne, arrived([told(undefined)], { receivedAt })).outcomes).toEqual([undefined]);
+  });
+
+  test("that an address of our own domain is gone for good: the inbox may be made the next minute", () => {
+    expect(judged({ ...toOne, toAddr: "ada@INBOX.localhost" }, arrived([told(undefined)]))).toMatchObject({
+      ...{ states: ["bounced hard"], suppressed: [] },
+    });
+  });
+});
+
+test("of two messages to one address, one suppression with one event", () => {
+  const other = { ...toOne, id: "msg_2" };
+  const all = [arrived([told(undefined)]), arrived([told(undefined)], { messageId: "msg_2" })];
+  const { suppressions, events } = judgeReports(all, [toOne, other], policy);
+  expect(suppressions).toHaveLength(1);
+  expect(events.map(({ type }) => type).toSorted()).toEqual([
+    "message.bounced",
+    "message.bounced",
+    "suppression.added",
+  ]);
+});
+
+test("a report's words become one clean line of what a row can have", () => {
+  const block = told("a\0\r\nb@example.net", { diagnostic: `550 no\r\nBcc: x\0${"y".repeat(2000)}` });
+  const [report] = judgeReports([arrived([block])], [toOne], policy).reports;
+  expect(report?.diagnostic).toMatch(/^550 no Bcc: x ?y{900,}…?$/);
+  expect([report?.diagnostic, report?.reportedRecipient].join("")).not.toMatch(/[\0\r\n]/);
+});
