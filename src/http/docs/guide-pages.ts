@@ -36,7 +36,10 @@ export const guidePages: Readonly<Record<string, GuidePage>> = {
     text: streams,
   },
   console: { about: "mail in a browser: sign in, what is there, keys", text: console },
-  deliverability: { about: "addresses that nothing is sent to, relays that rename mails", text: deliverability },
+  deliverability: {
+    about: "what comes back about mail, addresses that nothing is sent to, relays that rename mails",
+    text: deliverability,
+  },
   errors: { about: "every error code with its cure, every limit", text: errors },
   operations: {
     about: "run it: DNS, TLS, databases, backup, upgrade, many processes, metrics, logs",

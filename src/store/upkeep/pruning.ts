@@ -109,7 +109,7 @@ export async function findInboxToEmpty(tx: Db, deletedBefore: Date, after: strin
 }
 
 /**
- * Messages of an inbox with all that hangs on them, their reports too, which each have a source of their own. A source goes with the
+ * Messages of an inbox with all that hangs on them, their reports too, whose sources nobody else has. Any other source goes with the
  * last who shares it, be it by an attachment that lies in it; a message that still waits to be relayed stays, since it was accepted.
  */
 export function removeMessages(tx: Db, inboxId: string, limit: number): Promise<number> {
