@@ -8,7 +8,7 @@ import type { World } from "../support/world.ts";
 import { oneWorldOn, worldsOn } from "../support/world-on.ts";
 
 const limits = { SENDS_PER_MINUTE: "0", SENDS_PER_DAY: "0", COLD_RECIPIENT_DAILY: "0", INBOXES_PER_DAY: "0" };
-const env = { SIGNING_KEY: signingKey, ...limits };
+const env = { SIGNING_KEY: signingKey, SEND_WAIT_MS: "20000", ...limits };
 
 /** What a server says of one recipient. */
 const bounced = (address: string) =>

@@ -10,11 +10,13 @@ import { startWorld } from "../support/world.ts";
 import { oneWorldOn, worldsOn } from "../support/world-on.ts";
 
 const limits = { SENDS_PER_MINUTE: "0", SENDS_PER_DAY: "0", COLD_RECIPIENT_DAILY: "0", INBOXES_PER_DAY: "0" };
-const env = { SIGNING_KEY: signingKey, METRICS_PORT: "0", ...limits };
+const env = { SIGNING_KEY: signingKey, METRICS_PORT: "0", SEND_WAIT_MS: "20000", ...limits };
 
 const unknownUser = refused("smtp; 550 5.1.1 <jane@example.com>: User unknown in virtual mailbox table", "5.1.1");
-const late = dsn({ fields: "Final-Recipient: rfc822; jane@example.com\nAction: delayed\nStatus: 4.4.1" });
-const arrived = dsn({ fields: "Final-Recipient: rfc822; jane@example.com\nAction: delivered\nStatus: 2.0.0" });
+const ofJane = (action: string, status: string) =>
+  `Final-Recipient: rfc822; jane@example.com\nAction: ${action}\nStatus: ${status}`;
+const late = dsn({ fields: ofJane("delayed", "4.4.1") });
+const arrived = dsn({ fields: ofJane("delivered", "2.0.0") });
 
 /** As if the reporter returned this message. */
 function returning(mail: string, messageId: string): string {
@@ -93,6 +95,20 @@ describe.each(enginesHere())("What comes back about a mail (%s)", (engine) => {
     const unknown = await world().api(`/v1/messages/${id}/reports/${reportId.slice(0, -1)}0/raw`);
     expect(unknown).toMatchObject({ status: 404, body: { resource: "report" } });
     expect((await world().api(`/v1/messages/${id}/reports`, { apiKey: "another" })).status).toBe(401);
+  });
+
+  test("of a large one, too, which lies in pieces", async () => {
+    const inbox = await world().inbox();
+    const { id, returnPath } = await sent(world(), inbox.id);
+    const large = dsn({
+      fields: ofJane("delayed", "4.4.1"),
+      returned: `${returnedMail}\n\n${"word ".repeat(14)}\n`.repeat(9000),
+    });
+    expect(large.length).toBeGreaterThan(2 << 20);
+    expect(await report(world(), large, returnPath)).toStartWith("250");
+    const reportId = (await world().api(`/v1/messages/${id}`)).body.delivery.reportId;
+    const raw = await world().fetch(`/v1/messages/${id}/reports/${reportId}/raw`);
+    expect((await raw.text()) === large.replaceAll("\n", "\r\n")).toBe(true);
   });
 
   test.each([

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { enginesHere } from "../support/engines.ts";
 import { suppressed } from "../support/reported.ts";
-import { type Move, type Script, scriptedSmtp } from "../support/scripted-smtp.ts";
+import { type Move, type Script, type ScriptedSmtp, scriptedSmtp } from "../support/scripted-smtp.ts";
 import { newInbox, send } from "../support/sends.ts";
 import { untilAnswered } from "../support/until.ts";
 import { worldsOn } from "../support/world-on.ts";
@@ -9,6 +9,8 @@ import { worldsOn } from "../support/world-on.ts";
 const at = (command: string, answer: Move): Script => ({
   answer: (line) => (line.startsWith(command) ? answer : undefined),
 });
+
+const envOf = ({ port }: ScriptedSmtp) => ({ OUTBOUND: `smtp://127.0.0.1:${port}?tls=off`, SEND_WAIT_MS: "20000" });
 
 describe.each(enginesHere())("The type of a failure (%s)", (engine) => {
   const startWorld = worldsOn(engine);
@@ -21,7 +23,7 @@ describe.each(enginesHere())("The type of a failure (%s)", (engine) => {
     ["the whole mail, before there was a recipient", at("MAIL", "550 5.1.1 No such user"), "hard", []],
   ] as const)("is that of a bounce with the same code: %s", async (_, script, type, gone) => {
     const relay = await scriptedSmtp(script);
-    await using world = await startWorld({ env: { OUTBOUND: `smtp://127.0.0.1:${relay.port}?tls=off` } });
+    await using world = await startWorld({ env: envOf(relay) });
     const { body } = await send(world, await newInbox(world), {}, { waits: true });
     expect(body.status).toBe("failed");
     const { body: message } = await world.api(`/v1/messages/${body.messageId}`);
@@ -36,7 +38,7 @@ describe.each(enginesHere())("The type of a failure (%s)", (engine) => {
     ["null where no server answered", at("RCPT", "hang up"), null],
   ] as const)("is %s", async (_, script, type) => {
     const relay = await scriptedSmtp(script);
-    await using world = await startWorld({ env: { OUTBOUND: `smtp://127.0.0.1:${relay.port}?tls=off` } });
+    await using world = await startWorld({ env: envOf(relay) });
     const { body } = await send(world, await newInbox(world));
     await relay.seen("RCPT");
     const message = await untilAnswered(async () => {

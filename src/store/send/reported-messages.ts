@@ -3,25 +3,30 @@ import { arrayOf, type Db, query } from "../../database/db.ts";
 import type { Chunk } from "../../domain/receive/filed-mails.ts";
 import type { KeptReport, KnownMessage } from "../../domain/reports/reported-message.ts";
 import type { ReportedRows } from "../../domain/reports/reported-rows.ts";
-import { allFields, columnNames, fieldsOf, replaced, selected } from "../columns.ts";
+import { allFields, asJson, columnNames, fieldsOf, replaced, selected } from "../columns.ts";
 import { promisedKinds, tellEvents, toldRows } from "../events/fan-out.ts";
-import { sourcesInserted } from "../mail/sources.ts";
+import { insertSources, sourcesInserted } from "../mail/sources.ts";
 import type { OutboxKind } from "../outbox/items.ts";
 import { recordSet } from "../rows.ts";
 import { messages, recipients, reports, suppressions } from "../schema.ts";
+import { hasRecipients, recipientsOf } from "./recipients.ts";
 import { automaticSuppressions, suppressionColumns } from "./suppressions.ts";
 
 const ofMessage = selected(messages, "m", [
   ...(["id", "inboxId", "threadId", "toAddr", "providerMessageId", "createdAt"] as const),
 ]);
+const ofRecipient = asJson(recipients, "r", ["position", "address"]);
+
+type LockedMessage = Omit<KnownMessage, "recipients" | "reports"> & { recipients: KnownMessage["recipients"] | null };
 
 /** Messages of ours in inboxes that live, with what was reported of them: they stay as they are until the transaction ends. */
 export async function lockReportedMessages(tx: Db, ids: readonly string[]): Promise<KnownMessage[]> {
   const wanted = arrayOf("text", ids);
-  const found = await query<Omit<KnownMessage, "recipients" | "reports">>(
+  const found = await query<LockedMessage>(
     tx,
-    sql`select ${ofMessage}, i.account_id as "accountId" from messages m
-        join inboxes i on i.id = m.inbox_id and i.deleted_at is null
+    sql`select ${ofMessage}, i.account_id as "accountId",
+          case when ${hasRecipients} then ${recipientsOf("m", ofRecipient)} end as recipients
+        from messages m join inboxes i on i.id = m.inbox_id and i.deleted_at is null
         where m.id = any(${wanted}) and m.direction = 'outbound' order by m.id for no key update of m`,
   );
   if (found.length === 0) return [];
@@ -30,21 +35,14 @@ export async function lockReportedMessages(tx: Db, ids: readonly string[]): Prom
     tx,
     sql`select ${selected(reports, "r")} from reports r where r.message_id = any(${wanted}) order by r.received_at, r.id`,
   );
-  const several = await query<{ messageId: string; position: number; address: string }>(
-    tx,
-    sql`select ${selected(recipients, "r", ["messageId", "position", "address"])} from recipients r
-        where r.message_id = any(${wanted}) order by r.message_id, r.position`,
-  );
   const reportsOf = Map.groupBy(known, ({ messageId }) => messageId);
-  const recipientsOf = Map.groupBy(several, ({ messageId }) => messageId);
   return found.map((message) => ({
     ...message,
-    recipients: recipientsOf.get(message.id) ?? [],
+    recipients: message.recipients ?? [],
     reports: reportsOf.get(message.id) ?? [],
   }));
 }
 
-/** A raw report that is not large, as part of the statement. */
 export interface RawReport {
   id: string;
   chunks: readonly Chunk[];
@@ -57,8 +55,14 @@ export interface WrittenReports {
   suppressed: readonly string[];
 }
 
-/** Writes what was decided behind the lock, in one statement. */
+/** Writes what was decided behind the lock, in one statement: large raw reports alone go before it, piece by piece. */
 export async function insertReports(tx: Db, rows: ReportedRows, raw: readonly RawReport[]): Promise<WrittenReports> {
+  const sources = raw.map((one) => ({ ...one, shares: 1 }));
+  const small = sources.filter(({ chunks }) => chunks.length === 1);
+  await insertSources(
+    tx,
+    sources.filter((source) => !small.includes(source)),
+  );
   const parts: SQL[] = [];
   if (rows.reports.length > 0) parts.push(sql`report as (${reportsWritten(rows.reports)})`);
   if (rows.messages.length > 0)
@@ -72,8 +76,7 @@ export async function insertReports(tx: Db, rows: ReportedRows, raw: readonly Ra
     parts.push(
       sql`suppressed as (${automaticSuppressions(recordSet(suppressions, rows.suppressions, suppressionColumns))})`,
     );
-  const sources = raw.map((one) => ({ ...one, shares: 1 }));
-  if (sources.length > 0) parts.push(sql`source as (${sourcesInserted(sources, sql``)})`);
+  if (small.length > 0) parts.push(sql`source as (${sourcesInserted(small, sql``)})`);
   if (rows.goneSources.length > 0)
     parts.push(
       sql`replaced as (delete from source_chunks where source_id = any(${arrayOf("text", rows.goneSources)}))`,
