@@ -3469,6 +3469,17 @@ export interface components {
             /** @description Each fault of a body or a query, all at once */
             errors?: components["schemas"]["Fault"][];
         };
+        /**
+         * @description The relay's notification, in its own words
+         * @example {
+         *       "kind": "bounced",
+         *       "recipient": "jane@example.com",
+         *       "diagnostic": "550 5.1.1 User unknown"
+         *     }
+         */
+        RawNotice: {
+            [key: string]: unknown;
+        };
         /** @description Ready for traffic */
         Readiness: {
             /**
@@ -6410,6 +6421,14 @@ export interface operations {
                      *     550 5.1.1 User unknown
                      */
                     "message/rfc822": string;
+                    /**
+                     * @example {
+                     *       "kind": "bounced",
+                     *       "recipient": "jane@example.com",
+                     *       "diagnostic": "550 5.1.1 User unknown"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RawNotice"];
                 };
             };
             /** @description `invalid_query`: query parameters are wrong or not known */

@@ -59,20 +59,23 @@ function keyHeader({ idempotencyKey }: AnyOperation) {
   return { "Idempotency-Key": { description, required: idempotencyKey === "required", example: "order-4711" } };
 }
 
-function answers({ answers, answerHeaders }: AnyOperation, writer: SchemaWriter) {
+function answers({ answers, otherAnswers, answerHeaders }: AnyOperation, writer: SchemaWriter) {
   return Object.fromEntries(
     Object.entries(answers).map(([status, schema]) => [
       status,
       {
         description: schema.description ?? "Done",
         headers: headerObjects(answerHeaders?.[Number(status)] ?? {}),
-        ...(schema.type !== "void" && { content: contentOf(schema, writer) }),
+        ...(schema.type !== "void" && {
+          content: { ...contentOf(schema, writer), ...contentOf(otherAnswers?.[Number(status)], writer) },
+        }),
       },
     ]),
   );
 }
 
-function contentOf(schema: TSchema, writer: SchemaWriter) {
+function contentOf(schema: TSchema | undefined, writer: SchemaWriter) {
+  if (schema === undefined) return {};
   const mediaType: string = schema.contentMediaType ?? "application/json";
   // A range of types is a key of the document, and no value of the keyword.
   const shown = mediaType === "*/*" ? { ...schema, contentMediaType: undefined } : schema;

@@ -64,9 +64,22 @@ export function reports(deps: ReportsDeps) {
             examples: ["Subject: Undelivered Mail Returned to Sender\r\n\r\n550 5.1.1 User unknown\r\n"],
           }),
         },
+        otherAnswers: { 200: RawNotice },
       }),
     );
 }
+
+const RawNotice = named(
+  "RawNotice",
+  Type.Object(
+    {},
+    {
+      description: "The relay's notification, in its own words",
+      additionalProperties: true,
+      examples: [{ kind: "bounced", recipient: examples.sender, diagnostic: "550 5.1.1 User unknown" }],
+    },
+  ),
+);
 
 async function rawAnswer(deps: ReportsDeps, { id, source, sourceId }: KeptReport, isHead: boolean): Promise<Response> {
   const { api: db } = deps.db;

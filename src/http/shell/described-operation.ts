@@ -26,6 +26,8 @@ export interface Operation<Body extends TSchema, Query extends TObject, Answers 
   /** Other request headers that the operation reads, for the document alone. */
   headers?: Record<string, { description: string; required?: boolean; example?: string }>;
   answers: Answers;
+  /** What it may answer under the same status in another media type, for the document alone. */
+  otherAnswers?: Record<number, TSchema>;
   /** Response headers, by status; those of a refusal too. */
   answerHeaders?: Record<number, Record<string, string>>;
   /** What to refuse with, and to set on the answer, where what the request brings is refused with this. */

@@ -18,7 +18,7 @@ let world: World;
 let document: Node;
 let whole: Node;
 beforeAll(async () => {
-  world = await startWorld({ env: { SIGNING_KEY: signingKey } });
+  world = await startWorld({ env: { SIGNING_KEY: signingKey, SEND_WAIT_MS: "20000" } });
   ({ body: document } = await world.api("/openapi.json", { apiKey: null }));
   whole = dereferenced(document);
 });
