@@ -8,7 +8,7 @@ import { instant, nullable, oneOf } from "../shell/models.ts";
 const diagnostic = "smtp; 550 5.1.1 User unknown";
 
 /** What a report says; the API and events spell one of the names differently. */
-export const said = {
+const said = {
   type: nullable(oneOf(bounceTypes, { examples: ["hard"] }), {
     description:
       "Of a bounce: `hard`: there is no such address; `soft`: not now; `block`: because of what we are or sent; `unknown`",
