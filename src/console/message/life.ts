@@ -1,27 +1,7 @@
 import type { Schemas } from "../api.ts";
 import type { Step } from "../parts/steps.tsx";
 
-/** What came back of a mail that was sent. */
-export interface Report {
-  id: string;
-  kind: "delayed" | "delivered" | "bounced" | "complained";
-  type: string | null;
-  recipient: string | null;
-  code: number | null;
-  enhancedCode: string | null;
-  diagnostic: string | null;
-  source: string;
-  receivedAt: string;
-}
-
-export interface KnownDelivery {
-  state: Report["kind"];
-  type: string | null;
-  diagnostic: string | null;
-  at: string;
-}
-
-export type KnownMessage = Schemas["Message"] & { delivery?: KnownDelivery | null };
+type Message = Schemas["Message"];
 
 /** When the service said so, where its log still tells. */
 export interface ToldAt {
@@ -30,7 +10,7 @@ export interface ToldAt {
 }
 
 /** The line of steps: accepted, relayed, and what the other side made of it. */
-export function lifeOf(message: KnownMessage, { sentAt, failedAt }: ToldAt): Step[] {
+export function lifeOf(message: Message, { sentAt, failedAt }: ToldAt): Step[] {
   if (message.direction === "inbound") {
     return [
       { name: "Received", at: message.createdAt, state: "done", note: `from ${message.envelopeFrom || "nobody"}` },
@@ -51,7 +31,7 @@ export function lifeOf(message: KnownMessage, { sentAt, failedAt }: ToldAt): Ste
   ];
 }
 
-function lastStep({ delivery }: KnownMessage): Step {
+function lastStep({ delivery }: Message): Step {
   if (!delivery)
     return { name: "Delivery", state: "open", note: "nothing has come back, which is how it is when all is well" };
   const { state, at, diagnostic } = delivery;

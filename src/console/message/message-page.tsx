@@ -1,5 +1,5 @@
 import { href, place } from "../address.ts";
-import { ask, inboxd, isNotThere, type Schemas } from "../api.ts";
+import { inboxd, isNotThere, type Schemas } from "../api.ts";
 import { lookOf } from "../events/event-words.ts";
 import { recentEvents } from "../events/recent-events.ts";
 import { useReloadAt } from "../live.ts";
@@ -12,7 +12,7 @@ import { StatusTag } from "../parts/status-tag.tsx";
 import { Steps } from "../parts/steps.tsx";
 import { Time } from "../parts/time.tsx";
 import { fullTime } from "../words.ts";
-import { type KnownMessage, lifeOf, type Report } from "./life.ts";
+import { lifeOf } from "./life.ts";
 
 /** What became of a message. */
 export function MessagePage() {
@@ -90,18 +90,8 @@ export function MessagePage() {
   );
 }
 
-interface KnownRecipient {
-  address: string;
-  name: string | null;
-  type: string;
-  status: string;
-  failure: Schemas["Failure"] | null;
-  delivery?: { state: string } | null;
-}
-
 /** Each of several, with what became of him. */
-function Recipients({ message }: { message: KnownMessage }) {
-  const { recipients = [] } = message as { recipients?: KnownRecipient[] };
+function Recipients({ message: { recipients } }: { message: Schemas["Message"] }) {
   if (recipients.length < 2) return null;
   return (
     <section class="section" aria-labelledby="recipients">
@@ -123,7 +113,7 @@ function Recipients({ message }: { message: KnownMessage }) {
   );
 }
 
-function Reports({ reports }: { reports: readonly Report[] }) {
+function Reports({ reports }: { reports: readonly Schemas["Report"][] }) {
   return (
     <section class="section" aria-labelledby="reports">
       <h2 id="reports">What came back</h2>
@@ -150,10 +140,8 @@ function Reports({ reports }: { reports: readonly Report[] }) {
 
 async function findLife(id: string) {
   const [message, reports, log] = await Promise.all([
-    inboxd.messages.get(id) as Promise<KnownMessage>,
-    ask<{ data: Report[] }>("GET", "/v1/messages/{id}/reports", { path: { id } }).catch(() => ({
-      data: [] as Report[],
-    })),
+    inboxd.messages.get(id),
+    inboxd.request("GET", "/v1/messages/{id}/reports", { path: { id } }),
     recentEvents(1),
   ]);
   const events = log.events.filter((event) => event.message?.id === id);
