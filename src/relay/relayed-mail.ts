@@ -54,6 +54,18 @@ export async function* piecesOf(body: MailBody): AsyncGenerator<Uint8Array> {
   if (left !== 0) throw new Error("the mail has another length than it said");
 }
 
+/** Where its header stands. A first piece may be a signature alone, or nothing where there is none. */
+export async function headOf(body: MailBody): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = [];
+  let sizeBytes = 0;
+  for await (const piece of body.open()) {
+    pieces.push(piece);
+    sizeBytes += piece.length;
+    if (sizeBytes >= pieceBytes) break;
+  }
+  return Buffer.concat(pieces).subarray(0, pieceBytes);
+}
+
 /** The same for all recipients of a mail. */
 export function forAll({ recipients }: RelayedMail, outcome: RelayOutcome): RelayOutcome[] {
   return recipients.map(() => outcome);

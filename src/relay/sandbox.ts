@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import type { RelayOutcome } from "../domain/outcome.ts";
 import { cleanLine } from "../standards/smtp-reply.ts";
 import type { Relay } from "./relay.ts";
-import { forAll, type MailBody, pieceBytes, piecesOf, type RelayedMail } from "./relayed-mail.ts";
+import { forAll, headOf, type MailBody, piecesOf, type RelayedMail } from "./relayed-mail.ts";
 import { workUnderWay } from "./under-way.ts";
 
 export interface SandboxOptions {
@@ -67,18 +67,6 @@ function fileStem(at: Date, begin: Uint8Array): string {
   const messageId = /^message-id:\s*<?([^>\r\n]*)/im.exec(head)?.[1] ?? "";
   const safe = messageId.replace(/[^A-Za-z0-9@._-]+/g, "_").slice(0, 100);
   return `${at.toISOString().replace(/[-:]/g, "")}-${safe === "" ? "mail" : safe}`;
-}
-
-/** Where its header stands. A first piece may be a signature alone, or nothing where there is none. */
-async function headOf(body: MailBody): Promise<Uint8Array> {
-  const pieces: Uint8Array[] = [];
-  let sizeBytes = 0;
-  for await (const piece of body.open()) {
-    pieces.push(piece);
-    sizeBytes += piece.length;
-    if (sizeBytes >= pieceBytes) break;
-  }
-  return Buffer.concat(pieces).subarray(0, pieceBytes);
 }
 
 function ifTaken(error: unknown): undefined {

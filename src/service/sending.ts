@@ -10,6 +10,7 @@ import { type Relay, smtpRelay, withinTime } from "../relay/relay.ts";
 import { sandboxRelay } from "../relay/sandbox.ts";
 import { version } from "../version.ts";
 import { type WebhookClient, webhookClient } from "../webhook/client.ts";
+import type { Simulator } from "../workers/simulator.ts";
 import type { Opening } from "./opening.ts";
 import type { TimeAndChance } from "./time-and-chance.ts";
 
@@ -23,10 +24,11 @@ export function openWebhooks({ config, opened }: Opening): WebhookClient {
   return webhooks;
 }
 
-export function openRelay({ config, deps, opened }: Opening): Relay {
+export function openRelay({ config, deps, opened }: Opening, simulator: Simulator | undefined): Relay {
   const { now, randomBytes } = deps;
   const dns = dnsClient({ now, randomBytes, servers: config.dnsServers });
-  const relay = wayOut(config, deps, dns);
+  const way = wayOut(config, deps, dns);
+  const relay = simulator?.around(way) ?? way;
   opened.push(relay.close);
   // Closed before the relay, which waits for what it has in hand: that must not wait for a name server.
   opened.push(dns.close);

@@ -4,6 +4,7 @@ import type { AttachmentLinks } from "../flows/read/attachment-links.ts";
 import type { WebhookClient } from "../webhook/client.ts";
 import { startSearchIndexer } from "../workers/index-search.ts";
 import { startWorkers, type Workers } from "../workers/scheduler.ts";
+import { reportSimulator } from "../workers/simulator.ts";
 import type { Opening } from "./opening.ts";
 import type { Receiving } from "./receiving.ts";
 import { openRelay, signerOf } from "./sending.ts";
@@ -17,12 +18,14 @@ interface WorkedWith {
 /** Begins what the service does by itself. */
 export async function openWorkers(opening: Opening, { receiving, webhooks, links }: WorkedWith): Promise<Workers> {
   const { config, deps, watch, opened } = opening;
-  const relay = openRelay(opening);
+  const door = { ...receiving.door, accept: watch.accept("internal", receiving.door.accept) };
+  const simulator = config.outbound.kind === "sandbox" ? reportSimulator({ ...deps, door }) : undefined;
+  const relay = openRelay(opening, simulator);
   const workers = await startWorkers({
     ...deps,
     relay: watch.relay(relay),
     signMail: await signerOf(config),
-    door: { ...receiving.door, accept: watch.accept("internal", receiving.door.accept) },
+    door,
     spoolDirectory: config.dataDir,
     envelopeFrom: receiving.envelopeFrom,
     askDelivered: config.askDelivered,
@@ -39,7 +42,7 @@ export async function openWorkers(opening: Opening, { receiving, webhooks, links
     webhookRetrySeconds: config.webhookRetrySeconds,
     webhookDisableDays: config.webhookDisableDays,
     eventRetentionDays: config.eventRetentionDays,
-    observe: watch.workers,
+    observe: simulator?.observing(watch.workers) ?? watch.workers,
   });
   opened.push(() => workers.stop(0));
   opened.push(startSearchIndexer(deps).stop);

@@ -2,6 +2,7 @@ import { splitAddress } from "../../standards/address.ts";
 import type { AddedSuppression } from "../events/event-data.ts";
 import { endOfBounceSuppression, suppressedForm } from "../send/suppressed.ts";
 import type { KeptReport, KnownMessage, ReportProof } from "./reported-message.ts";
+import { simulatedFateOf, simulatedSuppressionMs } from "./simulated.ts";
 
 /** What the operator has chosen about what comes back. */
 export interface ReportPolicy {
@@ -61,8 +62,13 @@ export function automaticSuppression(
     detail: detail?.slice(0, mostOfDetail).toWellFormed() ?? null,
     messageId: message.id,
     createdAt: at,
-    expiresAt: reason === "bounce" ? endOfBounceSuppression(at, bounceSuppressionDays) : null,
+    expiresAt: endOf(asked, bounceSuppressionDays),
   };
+}
+
+function endOf({ recipient, reason, at }: { recipient: string; reason: AutomaticReason; at: Date }, days: number) {
+  if (simulatedFateOf(recipient) !== undefined) return new Date(at.getTime() + simulatedSuppressionMs);
+  return reason === "bounce" ? endOfBounceSuppression(at, days) : null;
 }
 
 const mostOfDetail = 500;

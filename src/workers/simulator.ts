@@ -1,0 +1,94 @@
+import { simulatedFateOf } from "../domain/reports/simulated.ts";
+import type { Deps } from "../flows/deps.ts";
+import type { MailDoor } from "../flows/receive/accept-mail.ts";
+import { simulatedReport } from "../mail/report/simulated-report.ts";
+import { boundedMemory } from "../primitives/memory.ts";
+import type { Relay } from "../relay/relay.ts";
+import { headOf, type RelayedMail } from "../relay/relayed-mail.ts";
+import { workUnderWay } from "../relay/under-way.ts";
+import type { WorkerObserver } from "./scheduler.ts";
+
+export interface SimulatorDeps extends Pick<Deps, "log" | "now"> {
+  /** The door that reports come in by. */
+  door: Pick<MailDoor, "recipient" | "accept">;
+}
+
+export interface Simulator {
+  /** Keeps in mind what is to be reported of mail that this relay has taken. */
+  around(relay: Relay): Relay;
+  /** Reports it once the mail is written down as sent, so that one hears of it in the order of the world. */
+  observing(observer: WorkerObserver): WorkerObserver;
+}
+
+interface Waiting {
+  envelopeFrom: string;
+  raw: Uint8Array;
+}
+
+/** Whatever waits for its mail to be settled; more than so many are at it only where settling fails. */
+const mostWaiting = 1000;
+
+/** Servers that bounce, put off and deliver, and readers who complain, for who tests without any: reports come in by the real door. */
+export function reportSimulator({ door, log, now }: SimulatorDeps): Simulator {
+  const waiting = boundedMemory<string, Waiting[]>(mostWaiting);
+  const inHand = workUnderWay();
+
+  async function remember(mail: RelayedMail): Promise<void> {
+    const { envelopeFrom, body, dsn } = mail;
+    const fated = mail.recipients.flatMap(({ address: recipient }) => {
+      const fate = simulatedFateOf(recipient);
+      return fate === undefined ? [] : [{ recipient, fate }];
+    });
+    if (fated.length === 0 || dsn === undefined) return;
+    const bytes = await headOf(body);
+    const [head = ""] = new TextDecoder().decode(bytes).split("\r\n\r\n", 1);
+    const about = { envelopeFrom, envelopeId: dsn.envid, head, at: now() };
+    const reports = fated.map((each) => ({ envelopeFrom, raw: simulatedReport({ ...about, ...each }) }));
+    waiting.set(dsn.envid, [...(waiting.get(dsn.envid) ?? []), ...reports]);
+  }
+
+  function tell(messageId: string): void {
+    const reports = waiting.get(messageId) ?? [];
+    waiting.delete(messageId);
+    if (reports.length > 0) void inHand.keep(handIn(messageId, reports));
+  }
+
+  async function handIn(messageId: string, reports: readonly Waiting[]): Promise<void> {
+    for (const { envelopeFrom: toAddr, raw } of reports) {
+      try {
+        const found = await door.recipient(toAddr);
+        if (found.kind !== "return_path" && found.kind !== "accept") continue;
+        const { kind: _kind, ...place } = found;
+        await door.accept({ envelope: { from: "", recipients: [{ toAddr, ...place }], client: undefined }, raw });
+      } catch (err) {
+        log.warn({ err, message_id: messageId }, "simulated report lost");
+      }
+    }
+  }
+
+  return {
+    around: (relay) => ({
+      ...relay,
+      async send(mail, signal) {
+        const outcomes = await relay.send(mail, signal);
+        if (outcomes.every(({ kind }) => kind === "sent")) await remember(mail);
+        return outcomes;
+      },
+      async close() {
+        await relay.close();
+        await inHand.ended();
+      },
+    }),
+    observing: (observer) => ({
+      ...observer,
+      relayed(settlement) {
+        observer.relayed?.(settlement);
+        tell(settlement.subjectId);
+      },
+      relayedToSeveral(settlement) {
+        observer.relayedToSeveral?.(settlement);
+        tell(settlement.messageId);
+      },
+    }),
+  };
+}
