@@ -79,6 +79,12 @@ async function selfTest(): Promise<number> {
       faults: [],
       evidence: /who waited for mail of \S+ leaves msg_\w+ out/,
     },
+    {
+      name: "forgets a report",
+      file: "forgotten-report.ts",
+      faults: [],
+      evidence: /the report .*, answered 250, is not there/,
+    },
     { name: "forgets the lease", file: "no-lease.ts", faults: ["kill"], evidence: /longer than any lease/ },
   ];
   let missed = 0;

@@ -123,7 +123,8 @@ const rules: readonly [invariant: string, what: string, statement: string][] = [
          + (select count(distinct a.message_id) from attachments a join messages m on m.id = a.message_id
             where a.source_id = c.source_id and m.source_id is distinct from a.source_id)
          + (select count(*) from uploads u where u.source_id = c.source_id)
-         + (select count(*) from unparsed_mails u where u.source_id = c.source_id) as count) holder
+         + (select count(*) from unparsed_mails u where u.source_id = c.source_id)
+         + (select count(*) from (select from reports r where r.source_id = c.source_id limit 1) told) as count) holder
      where c.part = 0 and c.seq = 0 and c.shares <> holder.count`,
   ],
 ];

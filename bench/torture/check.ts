@@ -115,7 +115,11 @@ function checkCopy(
   }
   if (status === "sent" && isOwn && arrivals !== 1)
     ledger.violation("I5", `${about} is sent, and there ${arrivals} times`);
-  if (status === "failed" && (isOwn || !isRefused(token))) {
+  // One who bounced by a copy that the service has not heard of is suppressed before the next.
+  const hasBounced = ledger.reports.some(
+    (report) => report.token === token && report.kind === "bounced" && report.open,
+  );
+  if (status === "failed" && (isOwn || !(isRefused(token) || hasBounced))) {
     ledger.violation("I5", `${about} failed, and nobody refused it for good`);
   }
 }

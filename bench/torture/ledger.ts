@@ -12,6 +12,8 @@ export interface Ledger {
   /** What the relay took, and what it refused for good, by the token in the recipient's address. */
   acceptances: Map<string, Acceptance[]>;
   refusals: Set<string>;
+  /** What the relay will tell, or has told, of mail that it took. */
+  reports: LedgerReport[];
   endpoints: LedgerEndpoint[];
   listeners: LedgerListener[];
   /** Of each account by its name, as the service shows it at the end. */
@@ -77,6 +79,21 @@ export interface Acceptance {
   atMs: number;
   /** The 250 was written to a connection that was open. */
   answered: boolean;
+}
+
+/** What the relay has to say of a mail, to the return path that it came with. */
+export interface LedgerReport {
+  /** Of the recipient. */
+  token: string;
+  address: string;
+  returnPath: string;
+  kind: "delayed" | "delivered" | "bounced";
+  /** Somebody is telling it. */
+  isTaken: boolean;
+  /** It was answered with 250. */
+  acknowledged: boolean;
+  /** It may have come in, whatever was answered. */
+  open: boolean;
 }
 
 /** What somebody has asked to be told of. */
@@ -163,6 +180,7 @@ export function newLedger(): Ledger {
     copies: new Map(),
     acceptances: new Map(),
     refusals: new Set(),
+    reports: [],
     endpoints: [],
     listeners: [],
     logs: new Map(),

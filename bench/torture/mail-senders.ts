@@ -1,6 +1,6 @@
 import type { Chance } from "../../tests/support/chance.ts";
-import { type RawSmtp, rawSmtp } from "../../tests/support/raw-smtp.ts";
 import { digestOf, type LedgerInbox, type LedgerMail, type RecipientState } from "./ledger.ts";
+import { inSession, stuffed } from "./smtp-client.ts";
 import { type Driver, eventually, type World } from "./world.ts";
 
 /** A mail server elsewhere: it keeps a mail until each recipient's fate is certain, and tries again after 4xx or silence. */
@@ -34,7 +34,7 @@ export function mailSender(world: World, chance: Chance, name: string): Driver {
   async function attempt(mail: LedgerMail, raw: Uint8Array, again = false): Promise<boolean> {
     const waiting = [...mail.recipients].filter(([, state]) => again || !state.acknowledged);
     const accepted: RecipientState[] = [];
-    await inSession(async (client, ask) => {
+    await inSession(world, chance, async (client, ask) => {
       await ask(`MAIL FROM:<sender@mta.example> SIZE=${raw.length}`, "2");
       for (const [address, state] of waiting) {
         const reply = await ask(`RCPT TO:<${chance.is(0.1) ? address.toUpperCase() : address}>`);
@@ -65,7 +65,7 @@ export function mailSender(world: World, chance: Chance, name: string): Driver {
       recipients: new Map(recipients.map(({ address }) => [address, { acknowledged: false, open: false }])),
     });
     ledger.count("smtp: hung up in DATA");
-    await inSession(async (client, ask) => {
+    await inSession(world, chance, async (client, ask) => {
       await ask("MAIL FROM:<>", "2");
       for (const { address } of recipients) await ask(`RCPT TO:<${address}>`, "2");
       await ask("DATA", "3");
@@ -78,7 +78,7 @@ export function mailSender(world: World, chance: Chance, name: string): Driver {
     const [to, refusal] = chance.is(0.5)
       ? [`nobody${chance.whole(1, 1e6)}@${world.mailDomain}`, "550 5.1.1"]
       : ["ada@elsewhere.example", "550 5.7.1"];
-    await inSession(async (_client, ask) => {
+    await inSession(world, chance, async (_client, ask) => {
       await ask("MAIL FROM:<sender@mta.example>", "2");
       const reply = await ask(`RCPT TO:<${to}>`);
       ledger.count("smtp: to nobody");
@@ -86,31 +86,6 @@ export function mailSender(world: World, chance: Chance, name: string): Driver {
         ledger.violation("I2", `RCPT of ${to} was answered ${reply}`);
       }
     }).catch(() => undefined);
-  }
-
-  async function inSession(
-    talk: (client: RawSmtp, ask: (line: string, wanted?: string) => Promise<string>) => Promise<void>,
-  ): Promise<void> {
-    const running = world.fleet.any();
-    if (running === undefined) throw new Error("Nothing listens");
-    const client = await rawSmtp(running.smtpPort);
-    // A process that was stopped says nothing for as long as it likes.
-    const deadline = setTimeout(() => client.destroy(), 12_000);
-    try {
-      const ask = async (line: string, wanted = "") => {
-        const reply = await client.ask(line);
-        if (reply.startsWith("4")) ledger.count(`smtp: ${reply.slice(0, 9)}`);
-        if (!reply.startsWith(wanted)) throw new Error(reply);
-        return reply;
-      };
-      if (!(await client.reply()).startsWith("220")) throw new Error("No greeting");
-      await ask("EHLO mta.example", "2");
-      await talk(client, ask);
-      if (chance.is(0.8)) await client.ask("QUIT");
-    } finally {
-      clearTimeout(deadline);
-      client.destroy();
-    }
   }
 
   function someInboxes(): LedgerInbox[] {
@@ -167,9 +142,3 @@ export function mailSender(world: World, chance: Chance, name: string): Driver {
 }
 
 const bodyLines = ["Hello there", "", ".", "..", ".hidden", "> quoted", "From the start", "a".repeat(900), "--", "-- "];
-
-/** Without the last CRLF, which the final dot brings along. */
-function stuffed(raw: Uint8Array): Buffer {
-  const text = Buffer.from(raw).toString("latin1").replace(/\r\n$/, "").replace(/^\./gm, "..");
-  return Buffer.from(text, "latin1");
-}

@@ -1,6 +1,6 @@
 import type { Socket } from "bun";
 import type { Chance } from "../../tests/support/chance.ts";
-import { type Acceptance, checkMail, digestOf, type Ledger } from "./ledger.ts";
+import { type Acceptance, checkMail, digestOf, type Ledger, type LedgerReport } from "./ledger.ts";
 
 /** A relay that takes mail, refuses it, is slow, hangs up at every point, and writes down what it said. */
 export interface TortureRelay {
@@ -19,8 +19,12 @@ type Move = string;
 interface Session {
   pending: string;
   content: string[] | undefined;
+  /** The envelope's sender. */
+  returnPath: string;
   /** Of the recipients that were taken. */
   tokens: string[];
+  /** Their addresses. */
+  addresses: string[];
   isOpen: boolean;
 }
 
@@ -33,7 +37,7 @@ export function startRelay(ledger: Ledger, chance: Chance): TortureRelay {
     port: 0,
     socket: {
       open(socket) {
-        socket.data = { pending: "", content: undefined, tokens: [], isOpen: true };
+        socket.data = { pending: "", content: undefined, returnPath: "", tokens: [], addresses: [], isOpen: true };
         sockets.add(socket);
         make(socket, greeting());
       },
@@ -80,8 +84,12 @@ export function startRelay(ledger: Ledger, chance: Chance): TortureRelay {
     if (token !== undefined && isMoody(0.04)) return "450 4.2.1 Greylisted";
     if (isMoody(0.01)) return "hang up";
     if (isMoody(0.01)) return "421 4.3.2 Going away";
-    if (verb === "MAIL" || verb === "RSET") session.tokens = [];
-    if (token !== undefined) session.tokens.push(token);
+    if (verb === "MAIL" || verb === "RSET") Object.assign(session, { tokens: [], addresses: [] });
+    if (verb === "MAIL") session.returnPath = /<([^>]*)>/.exec(line)?.[1] ?? "";
+    if (token !== undefined) {
+      session.tokens.push(token);
+      session.addresses.push(/<([^>]*)>/.exec(line)?.[1] ?? "");
+    }
     if (verb !== "DATA") return "250 2.0.0 Ok";
     if (session.tokens.length === 0) return "503 5.5.1 Nobody to give it to";
     session.content = [];
@@ -90,12 +98,14 @@ export function startRelay(ledger: Ledger, chance: Chance): TortureRelay {
 
   /** The final dot: here it is decided who has the mail, and here it may be left unsaid. */
   function conclude(socket: Socket<Session>, raw: Buffer): void {
-    const { tokens } = socket.data;
+    const { tokens, addresses, returnPath } = socket.data;
     if (mood === "gone" || isMoody(0.03)) make(socket, "hang up");
     else if (mood === "busy" || isMoody(0.05)) make(socket, "451 4.3.0 Not now");
     else {
       const isWithheld = mood === "silent" || isMoody(0.04);
       const acceptances = tokens.map((token) => accept(token, raw));
+      for (const [place, token] of tokens.entries())
+        ledger.reports.push(...reportsOf(token, addresses[place] ?? "", returnPath));
       const finish = () => {
         const answered = !isWithheld && socket.data.isOpen;
         for (const acceptance of acceptances) Object.assign(acceptance, { answered, atMs: Date.now() });
@@ -151,3 +161,18 @@ export function startRelay(ledger: Ledger, chance: Chance): TortureRelay {
 export function isRefused(token: string): boolean {
   return token.endsWith("9x");
 }
+
+/** Some of those who were taken bounce later, or arrive, or both in turn; it is the same whenever they are asked about. */
+function reportsOf(token: string, address: string, returnPath: string): LedgerReport[] {
+  const kinds = fates[Number(token.at(-2))] ?? [];
+  const news = { token, address, returnPath, isTaken: false, acknowledged: false, open: false };
+  return kinds.map((kind) => ({ ...news, kind }));
+}
+
+/** By the last digit of the token. */
+const fates: Readonly<Record<number, readonly LedgerReport["kind"][]>> = {
+  0: ["bounced"],
+  1: ["delayed", "delivered"],
+  2: ["delivered", "bounced"],
+  5: ["delayed", "bounced"],
+};

@@ -8,6 +8,7 @@ import { agent } from "./agents.ts";
 import { apiSender } from "./api-senders.ts";
 import { checkShown } from "./check.ts";
 import { readLogs } from "./check-heard.ts";
+import { checkReports } from "./check-reports.ts";
 import { checkLimits, checkRows } from "./check-rows.ts";
 import { injectFaults, type ServiceFault } from "./faults.ts";
 import { newFleet } from "./fleet.ts";
@@ -17,6 +18,7 @@ import { startListeners } from "./listeners.ts";
 import { mailSender } from "./mail-senders.ts";
 import { recoverDead } from "./recovery.ts";
 import { startRelay } from "./relay.ts";
+import { reporter } from "./reporters.ts";
 import { metricsToken, watchResources } from "./resources.ts";
 import { settle } from "./settle.ts";
 import { drive, type World } from "./world.ts";
@@ -122,6 +124,7 @@ export async function torture(options: TortureOptions): Promise<Ledger> {
   try {
     await checkRows(ledger, db, relayLeaseMs);
     await checkLimits(ledger, db);
+    await checkReports(ledger, db);
   } finally {
     await db.close();
   }
@@ -140,7 +143,10 @@ function drivers(world: World, chance: Chance): Promise<void>[] {
     ...["e", "f", "g"].map((name) => ({ driver: apiSender(world, chance.fork(), name, limited), pauseMs: 400 })),
   ];
   const agents = ["a", "b", "c"].map(() => ({ driver: agent(world, chance.fork()), pauseMs: 150 }));
-  return [...senders, ...clients, ...agents].map(({ driver, pauseMs }) => drive(world, chance.fork(), driver, pauseMs));
+  const reporters = ["a", "b"].map(() => ({ driver: reporter(world, chance.fork()), pauseMs: 200 }));
+  return [...senders, ...clients, ...agents, ...reporters].map(({ driver, pauseMs }) =>
+    drive(world, chance.fork(), driver, pauseMs),
+  );
 }
 
 function environmentFor(relayPort: number, postgres: PostgresServer | undefined): Record<string, string> {

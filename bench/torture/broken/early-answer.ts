@@ -4,11 +4,8 @@ import { mailDoor } from "../../../src/flows/receive/accept-mail.ts";
 import { mailReceiver } from "../../../src/flows/receive/receive-email.ts";
 import { reportReception } from "../../../src/flows/receive/receive-report.ts";
 import { mailParser } from "../../../src/mail/read/parse.ts";
-import { selfSigned } from "../../../src/smtp/certificate.ts";
-import { startSmtp } from "../../../src/smtp/listener.ts";
-import { originOf } from "../../../src/standards/ip.ts";
 import { returnPathKey } from "../../../src/standards/signature.ts";
-import { asItIs, serveBroken } from "./support.ts";
+import { asItIs, listenBroken, serveBroken } from "./support.ts";
 
 await serveBroken(asItIs, async ({ deps }, config) => {
   const { parseQueued: parse } = mailParser({ mailDomain: config.mailDomain, onFault: () => undefined });
@@ -27,14 +24,5 @@ await serveBroken(asItIs, async ({ deps }, config) => {
       return { kind: "stored" };
     },
   };
-  const smtp = await startSmtp(impatient, {
-    host: config.smtpHost,
-    port: 0,
-    hostname: config.smtpHostname,
-    maxBytes: config.smtpMaxBytes,
-    certificate: await selfSigned({ dataDir: config.dataDir, hostname: config.smtpHostname, ...deps }),
-    originOf,
-    observe: {},
-  });
-  return { smtpPort: smtp.port };
+  return listenBroken(impatient, deps, config);
 });

@@ -1,7 +1,12 @@
 import { pino } from "pino";
 import type { Config } from "../../../src/config.ts";
 import { readConfig } from "../../../src/config.ts";
+import type { Deps } from "../../../src/flows/deps.ts";
+import type { MailDoor } from "../../../src/flows/receive/accept-mail.ts";
 import { type Service, startService } from "../../../src/service/start.ts";
+import { selfSigned } from "../../../src/smtp/certificate.ts";
+import { startSmtp } from "../../../src/smtp/listener.ts";
+import { originOf } from "../../../src/standards/ip.ts";
 
 /** Runs the service as `serve` does, with a hand on it: `before` may change its settings, `after` what has started. */
 export async function serveBroken(
@@ -17,3 +22,17 @@ export async function serveBroken(
 
 export const asItIs = async (config: Config) => config;
 export const portOf = async (service: Service) => ({ smtpPort: service.smtp.port });
+
+/** A listener of its own in front of a door that is not as it should be. */
+export async function listenBroken(door: MailDoor, deps: Deps, config: Config): Promise<{ smtpPort: number }> {
+  const smtp = await startSmtp(door, {
+    host: config.smtpHost,
+    port: 0,
+    hostname: config.smtpHostname,
+    maxBytes: config.smtpMaxBytes,
+    certificate: await selfSigned({ dataDir: config.dataDir, hostname: config.smtpHostname, ...deps }),
+    originOf,
+    observe: {},
+  });
+  return { smtpPort: smtp.port };
+}
