@@ -124,6 +124,18 @@ export const reports: readonly Row[] = [
     }),
     "bounced soft",
   ],
+  [
+    "words about the report's own attachment, and a name of a product, beside that there is no such user",
+    plain(
+      "Security Suite of the gateway\n\njane@example.com - no such user here.\n\nMessage contains [1] file attachments\n",
+    ),
+    "bounced hard",
+  ],
+  [
+    "a kind of attachment that is not allowed",
+    plain("jane@example.com: the attachment invoice.exe is not allowed here, user unknown to the filter\n"),
+    "bounced block",
+  ],
   ["qmail, no mailbox", plain(qmail("Sorry, no mailbox here by that name. (#5.1.1)")), "bounced hard"],
   ["qmail, no host", plain(qmail("Sorry, I couldn't find any host named example.com. (#5.1.2)")), "bounced hard"],
   [
