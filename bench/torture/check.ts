@@ -64,6 +64,10 @@ function checkInbox({ ledger }: World, inbox: LedgerInbox, messages: readonly Sh
     const isOwn = ledger.sends.get(message.subject)?.toOwn === inbox;
     if (!isMail && !isOwn)
       ledger.violation("I2", `${message.id} (${message.subject}) is in ${inbox.address}, and nobody sent it`);
+    const answered = ledger.answers.get(message.subject);
+    if (answered !== undefined) ledger.count("answers by a name of the relay");
+    if (answered !== undefined && message.threadId !== answered)
+      ledger.violation("T6", `${message.subject} answers in ${answered}, and is in ${message.threadId}`);
     if (!ledger.read.has(message.id)) ledger.violation("read flag", `no agent was ever shown ${message.id} as unread`);
   }
 }

@@ -12,6 +12,8 @@ export interface Ledger {
   /** What the relay took, and what it refused for good, by the token in the recipient's address. */
   acceptances: Map<string, Acceptance[]>;
   refusals: Set<string>;
+  /** Threads of mails that answer one of ours by its name on the wire, by the token in the subject. */
+  answers: Map<string, string>;
   /** What the relay will tell, or has told, of mail that it took. */
   reports: LedgerReport[];
   endpoints: LedgerEndpoint[];
@@ -180,6 +182,7 @@ export function newLedger(): Ledger {
     copies: new Map(),
     acceptances: new Map(),
     refusals: new Set(),
+    answers: new Map(),
     reports: [],
     endpoints: [],
     listeners: [],

@@ -1,5 +1,6 @@
 import type { Chance } from "../../tests/support/chance.ts";
-import { digestOf, type LedgerInbox, type LedgerMail, type RecipientState } from "./ledger.ts";
+import { deliver, newMail } from "./deliver.ts";
+import type { LedgerInbox } from "./ledger.ts";
 import { inSession, stuffed } from "./smtp-client.ts";
 import { type Driver, eventually, type World } from "./world.ts";
 
@@ -15,55 +16,20 @@ export function mailSender(world: World, chance: Chance, name: string): Driver {
     if (chance.is(0.04)) return sendToNobody();
     const recipients = someInboxes();
     const raw = compose(token, recipients);
-    const mail: LedgerMail = {
-      token,
-      messageId: `${token}@mta.example`,
-      digest: digestOf(raw),
-      recipients: new Map(recipients.map(({ address }) => [address, { acknowledged: false, open: false }])),
-    };
-    ledger.mails.set(token, mail);
-    await eventually(world, chance, () => attempt(mail, raw));
+    const mail = newMail(world, token, recipients, raw);
+    await eventually(world, chance, () => deliver(world, chance, mail, raw));
     // A server that never read the 250 sends it all again.
     if (chance.is(0.08)) {
       ledger.count("smtp: sent again after 250");
-      await attempt(mail, raw, true).catch(() => undefined);
+      await deliver(world, chance, mail, raw, true).catch(() => undefined);
     }
   };
-
-  /** True when there is nothing left to do. */
-  async function attempt(mail: LedgerMail, raw: Uint8Array, again = false): Promise<boolean> {
-    const waiting = [...mail.recipients].filter(([, state]) => again || !state.acknowledged);
-    const accepted: RecipientState[] = [];
-    await inSession(world, chance, async (client, ask) => {
-      await ask(`MAIL FROM:<sender@mta.example> SIZE=${raw.length}`, "2");
-      for (const [address, state] of waiting) {
-        const reply = await ask(`RCPT TO:<${chance.is(0.1) ? address.toUpperCase() : address}>`);
-        if (reply.startsWith("2")) accepted.push(state);
-        else if (reply.startsWith("5"))
-          ledger.violation("I1", `RCPT of ${address}, which exists, was answered ${reply}`);
-      }
-      if (accepted.length === 0) return;
-      await ask("DATA", "3");
-      for (const state of accepted) state.open = true;
-      client.send(Buffer.concat([stuffed(raw), Buffer.from("\r\n.\r\n")]));
-      const reply = await client.reply();
-      ledger.count(`smtp: final dot answered ${reply.slice(0, 3)}`);
-      if (reply.startsWith("2")) for (const state of accepted) state.acknowledged = true;
-      else if (reply.startsWith("5")) ledger.violation("I1", `the final dot of ${mail.token} was answered ${reply}`);
-    });
-    return [...mail.recipients.values()].every(({ acknowledged }) => acknowledged);
-  }
 
   /** Without a final dot there is no mail: what was sent of it must never be seen again. */
   async function hangUpMidway(token: string): Promise<void> {
     const recipients = someInboxes();
     const raw = compose(token, recipients);
-    ledger.mails.set(token, {
-      token,
-      messageId: `${token}@mta.example`,
-      digest: digestOf(raw),
-      recipients: new Map(recipients.map(({ address }) => [address, { acknowledged: false, open: false }])),
-    });
+    newMail(world, token, recipients, raw);
     ledger.count("smtp: hung up in DATA");
     await inSession(world, chance, async (client, ask) => {
       await ask("MAIL FROM:<>", "2");

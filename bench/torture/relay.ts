@@ -11,6 +11,9 @@ export interface TortureRelay {
   stop(): void;
 }
 
+/** Mail goes on under another Message-ID, at this domain. */
+export const wireDomain = "wire.example";
+
 export type Mood = "moody" | "good" | "busy" | "gone" | "silent";
 
 /** A reply, or what is worse than any. */
@@ -30,6 +33,7 @@ interface Session {
 
 export function startRelay(ledger: Ledger, chance: Chance): TortureRelay {
   let mood: Mood = "moody";
+  let queued = 0;
   const sockets = new Set<Socket<Session>>();
 
   const server = Bun.listen<Session>({
@@ -111,7 +115,8 @@ export function startRelay(ledger: Ledger, chance: Chance): TortureRelay {
         for (const acceptance of acceptances) Object.assign(acceptance, { answered, atMs: Date.now() });
         ledger.count(answered ? "relay: accepted" : "relay: accepted, reply withheld");
         if (tokens.length > 1) ledger.count("relay: accepted for several");
-        make(socket, answered ? `250 2.0.0 Ok: queued as ${tokens[0]}` : "hang up");
+        queued += 1;
+        make(socket, answered ? `250 2.0.0 Ok: queued as ${tokens[0]}q${queued}` : "hang up");
       };
       if (isMoody(0.2)) setTimeout(finish, chance.whole(1, 1500));
       else finish();

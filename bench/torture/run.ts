@@ -17,7 +17,8 @@ import { type Ledger, newLedger } from "./ledger.ts";
 import { startListeners } from "./listeners.ts";
 import { mailSender } from "./mail-senders.ts";
 import { recoverDead } from "./recovery.ts";
-import { startRelay } from "./relay.ts";
+import { startRelay, wireDomain } from "./relay.ts";
+import { replier } from "./repliers.ts";
 import { reporter } from "./reporters.ts";
 import { metricsToken, watchResources } from "./resources.ts";
 import { settle } from "./settle.ts";
@@ -144,7 +145,8 @@ function drivers(world: World, chance: Chance): Promise<void>[] {
   ];
   const agents = ["a", "b", "c"].map(() => ({ driver: agent(world, chance.fork()), pauseMs: 150 }));
   const reporters = ["a", "b"].map(() => ({ driver: reporter(world, chance.fork()), pauseMs: 200 }));
-  return [...senders, ...clients, ...agents, ...reporters].map(({ driver, pauseMs }) =>
+  const repliers = ["a", "b"].map((name) => ({ driver: replier(world, chance.fork(), name), pauseMs: 300 }));
+  return [...senders, ...clients, ...agents, ...reporters, ...repliers].map(({ driver, pauseMs }) =>
     drive(world, chance.fork(), driver, pauseMs),
   );
 }
@@ -161,6 +163,7 @@ function environmentFor(relayPort: number, postgres: PostgresServer | undefined)
     ALLOW_PRIVATE_WEBHOOKS: "1",
     WEBHOOK_TIMEOUT_MS: String(webhookTimeoutMs),
     WEBHOOK_RETRY_SECONDS: "1,1,1,1,2,2,2,2,3,3,3,3,3,3,3,3,3,3,3,3",
+    RELAY_MESSAGE_ID: `@${wireDomain}`,
     RELAY_RETRY_SECONDS: "1,1,2,2,3",
     SENDS_PER_MINUTE: `0,free=${limitedSendsPerMinute}`,
     SENDS_PER_DAY: "0",
