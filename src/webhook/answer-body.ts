@@ -1,12 +1,14 @@
 import type { AnswerHead } from "./answer-head.ts";
 
+/** What is kept of an answer unless more is asked for. */
 export const keptBodyBytes = 4096;
 /** Chunk sizes, extensions and trailers are no body, yet someone could send them forever. */
 const maxFramingBytes = 4096;
 
-/** The body of an answer, as far as it came. Of more than `keptBodyBytes` nothing is read. */
+/** The body of an answer, as far as it came. Of more than `mostBytes` nothing is read. */
 export interface AnswerBody {
   head: AnswerHead;
+  mostBytes: number;
   /** Came, and is not read yet. */
   pending: Buffer;
   /** Bytes that the body or the current chunk still has. */
@@ -18,8 +20,8 @@ export interface AnswerBody {
   framingBytes: number;
 }
 
-export function newBody(head: AnswerHead, pending: Buffer): AnswerBody {
-  return { head, pending, left: head.length, kept: [], keptBytes: 0, step: "size", framingBytes: 0 };
+export function newBody(head: AnswerHead, pending: Buffer, mostBytes: number): AnswerBody {
+  return { head, mostBytes, pending, left: head.length, kept: [], keptBytes: 0, step: "size", framingBytes: 0 };
 }
 
 /** Takes what is pending. A body is `cut` when all is kept that shall be, with more to come. */
@@ -51,19 +53,19 @@ function takeChunks(body: AnswerBody): "more" | "whole" | "cut" | "malformed" {
       if (size === undefined) return "malformed";
       body.left = Number.parseInt(size, 16);
       body.step = body.left === 0 ? "trailer" : "data";
-      if (body.left > 0 && body.keptBytes === keptBodyBytes) return "cut";
+      if (body.left > 0 && body.keptBytes === body.mostBytes) return "cut";
     }
   }
 }
 
 /** Takes up to `left` bytes; true when the cap is reached with more to come. */
 function keep(body: AnswerBody): boolean {
-  const part = body.pending.subarray(0, Math.min(body.left, body.pending.length, keptBodyBytes - body.keptBytes));
+  const part = body.pending.subarray(0, Math.min(body.left, body.pending.length, body.mostBytes - body.keptBytes));
   body.kept.push(part);
   body.keptBytes += part.length;
   body.left -= part.length;
   body.pending = body.pending.subarray(part.length);
-  return body.keptBytes === keptBodyBytes && body.left > 0;
+  return body.keptBytes === body.mostBytes && body.left > 0;
 }
 
 function takeLine(body: AnswerBody): string | undefined {

@@ -8,7 +8,7 @@ import { type HeadBytes, takeHead } from "./answer-head.ts";
  */
 export interface Answer {
   status: number;
-  /** At most 4 KiB of text that a database and a terminal can take. */
+  /** As much as is kept, of text that a database and a terminal can take. */
   body: string;
   retryAfter: string | undefined;
   /** How long the connection may idle before the next request; 0 when it can't carry another. */
@@ -24,7 +24,7 @@ export interface AnswerReader {
   awaits(): "headers" | "body";
 }
 
-export function answerReader(): AnswerReader {
+export function answerReader(mostBytes = keptBodyBytes): AnswerReader {
   const headBytes: HeadBytes = { pending: Buffer.alloc(0), read: 0 };
   let body: AnswerBody | undefined;
 
@@ -34,7 +34,7 @@ export function answerReader(): AnswerReader {
         headBytes.pending = joined(headBytes.pending, chunk);
         const head = takeHead(headBytes);
         if (typeof head !== "object") return head;
-        body = newBody(head, headBytes.pending);
+        body = newBody(head, headBytes.pending, mostBytes);
       } else {
         body.pending = joined(body.pending, chunk);
       }
@@ -57,23 +57,23 @@ function joined(pending: Buffer, chunk: Buffer): Buffer {
   return pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);
 }
 
-function answerOf({ head, kept, pending }: AnswerBody, complete: boolean): Answer {
+function answerOf({ head, mostBytes, kept, pending }: AnswerBody, complete: boolean): Answer {
   const reusable = complete && head.persistent && pending.length === 0;
   const bytes = head.coded ? Buffer.alloc(0) : Buffer.concat(kept);
   return {
     status: head.status,
-    body: keptText(bytes, !complete),
+    body: keptText(bytes, !complete, mostBytes),
     retryAfter: head.retryAfter,
     reusableMs: reusable ? head.idleMs : 0,
   };
 }
 
-/** Text as Postgres and a terminal take it: valid Unicode, no controls but tab and line ends, at most 4 KiB in UTF-8. */
-function keptText(bytes: Buffer, cut: boolean): string {
+/** Text as Postgres and a terminal take it: valid Unicode, no controls but tab and line ends, at most so long in UTF-8. */
+function keptText(bytes: Buffer, cut: boolean, mostBytes: number): string {
   if (bytes.length === 0) return "";
   // A character that the cap has cut in two is left out: the decoder waits for its rest.
   const text = visibleText(new TextDecoder().decode(bytes, { stream: cut }));
-  if (text.length * 3 <= keptBodyBytes) return text;
-  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(keptBodyBytes));
+  if (text.length * 3 <= mostBytes) return text;
+  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(mostBytes));
   return text.slice(0, read);
 }

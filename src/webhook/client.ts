@@ -8,7 +8,7 @@ import { type Lookup, resolver, systemLookup } from "./resolve.ts";
 import type { Start } from "./starts.ts";
 
 /**
- * The guarded POST: it talks to strangers' addresses from inside the operator's network, so what it may do is small.
+ * The guarded POST, and GET: it talks to strangers' addresses from inside the operator's network, so what it may do is small.
  *
  * It writes HTTP/1.1 on a socket that it opened itself to an address that it has checked. No name is looked up between
  * check and connection, and there is no redirect to follow, proxy to obey, cookie to keep or content coding to unpack,
@@ -36,7 +36,10 @@ export interface WebhookClient {
 export interface WebhookRequest {
   url: string;
   headers: Readonly<Record<string, string>>;
-  body: string;
+  /** Undefined: a GET. */
+  body: string | undefined;
+  /** How much of the answer's body is kept; 4 KiB unless said. */
+  keptBytes?: number;
   signal?: AbortSignal | undefined;
   /** Its place among others: nothing is written before those before it. */
   start?: Start | undefined;
@@ -48,7 +51,7 @@ export type WebhookReply =
   | {
       kind: "answered";
       status: number;
-      /** Clean text of at most 4 KiB; empty where the answer is compressed. */
+      /** Clean text of at most as many bytes as are kept; empty where the answer is compressed. */
       body: string;
       retryAfter: string | undefined;
       latencyMs: number;
@@ -93,6 +96,7 @@ export function webhookClient(options: WebhookClientOptions): WebhookClient {
     signal,
     start,
     fresh = false,
+    keptBytes,
   }: WebhookRequest): Promise<WebhookReply> {
     const attempt = newAttempt(timeoutMs, start);
     const url = checkWebhookUrl(text, { allowPrivate });
@@ -100,13 +104,13 @@ export function webhookClient(options: WebhookClientOptions): WebhookClient {
     const request = requestText(url, { ...headers, "user-agent": `inboxd/${version}` }, body);
     const release = endInTime(attempt, signal);
     try {
-      return await send(attempt, url, request, fresh);
+      return await send(attempt, url, { request, keptBytes }, fresh);
     } finally {
       release();
     }
   }
 
-  async function send(attempt: Attempt, url: URL, request: string, fresh: boolean): Promise<WebhookReply> {
+  async function send(attempt: Attempt, url: URL, asked: Asked, fresh: boolean): Promise<WebhookReply> {
     const host = hostOf(url);
     const addresses = await unlessEnded(attempt, resolve(host));
     if (typeof addresses === "string") return noAnswer(attempt, addresses);
@@ -121,7 +125,7 @@ export function webhookClient(options: WebhookClientOptions): WebhookClient {
 
     const kept = fresh ? undefined : idle.takeAny(addresses.map(keyOf));
     if (kept !== undefined) {
-      const exchange = await exchangeOn(attempt, kept.connection, kept.key, request, 0);
+      const exchange = await exchangeOn(attempt, kept.connection, kept.key, asked, 0);
       // Closed just before we wrote: nobody has seen the request, so a fresh one takes it. Once bytes are out it may have been
       // read, and to ask again is an attempt of its own.
       const isUnseen = "error" in exchange && !exchange.written && attempt.ended === undefined;
@@ -132,14 +136,14 @@ export function webhookClient(options: WebhookClientOptions): WebhookClient {
     const connection = await connect(attempt, target, addresses);
     if (typeof connection.made === "string") return noAnswer(attempt, connection.made);
     const key = keyOf(connection.address);
-    return replyOf(attempt, await exchangeOn(attempt, connection.made, key, request, acceptedWithinMs), false);
+    return replyOf(attempt, await exchangeOn(attempt, connection.made, key, asked, acceptedWithinMs), false);
   }
 
   async function exchangeOn(
     attempt: Attempt,
     connection: Connection,
     key: string,
-    request: string,
+    { request, keptBytes }: Asked,
     settlesInMs: number,
   ): Promise<Exchange> {
     attempt.phase = "answering";
@@ -152,7 +156,7 @@ export function webhookClient(options: WebhookClientOptions): WebhookClient {
     if (attempt.ended !== undefined) connection.destroy();
     const inOrder = attempt.start?.inOrder();
     if (inOrder !== undefined) await inOrder;
-    const exchanging = connection.exchange(request);
+    const exchanging = connection.exchange(request, keptBytes);
     if (settlesInMs === 0) attempt.start?.leave();
     else if (attempt.start !== undefined) setTimeout(attempt.start.leave, settlesInMs);
     const exchange = await exchanging;
@@ -177,6 +181,12 @@ export function deliveryError(reply: WebhookReply): string | null {
  * one that it knows. Nobody but the next delivery of the same inbox waits for this.
  */
 const acceptedWithinMs = 2;
+
+/** The bytes of a request, and how much of its answer is kept. */
+interface Asked {
+  request: string;
+  keptBytes: number | undefined;
+}
 
 function replyOf(attempt: Attempt, exchange: Exchange, wasKept: boolean): WebhookReply {
   if ("error" in exchange) {

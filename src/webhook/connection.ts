@@ -5,7 +5,8 @@ import { type Answer, type AnswerReader, answerReader } from "./answer.ts";
 
 /** One connection to one checked address. It carries one exchange at a time. */
 export interface Connection {
-  exchange(request: string): Promise<Exchange>;
+  /** Of the answer's body as many bytes are kept, or the usual number. */
+  exchange(request: string, keptBytes?: number): Promise<Exchange>;
   /** What an exchange in hand waits for. */
   awaits(): "headers" | "body";
   /** Whether another request may be written: not closed, and not closing. */
@@ -108,8 +109,8 @@ function connectionOver(socket: Socket): Connection {
   });
 
   return {
-    exchange(request) {
-      reader = answerReader();
+    exchange(request, keptBytes) {
+      reader = answerReader(keptBytes);
       heard = false;
       written = isOpen();
       return new Promise((resolve) => {
