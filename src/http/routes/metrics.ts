@@ -1,6 +1,6 @@
-import { createHash, timingSafeEqual } from "node:crypto";
 import { Elysia } from "elysia";
 import { Refusal } from "../../domain/errors.ts";
+import { isSameSecret } from "../../standards/notice-signature.ts";
 import { bearerKey } from "../shell/auth.ts";
 import type { Fetching } from "../shell/timed-app.ts";
 
@@ -40,14 +40,8 @@ async function answer({ text, contentType }: MetricsDeps): Promise<Response> {
   return new Response(await text(), { headers: { "content-type": contentType, "cache-control": "no-store" } });
 }
 
-/** Compared by digests, which are of one length, in a time that says nothing. */
 function mayRead(request: Request, token: string | undefined): boolean {
-  if (token === undefined) return true;
-  return timingSafeEqual(digest(bearerKey(request.headers.get("authorization"))), digest(token));
-}
-
-function digest(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
+  return token === undefined || isSameSecret(bearerKey(request.headers.get("authorization")), token);
 }
 
 function unauthorized(): Refusal {

@@ -1,0 +1,46 @@
+import { parseInstant } from "../../standards/instant.ts";
+import { cleanText } from "../../standards/text.ts";
+
+/** A stranger's JSON, read by the names of its fields: what is not there, or of another kind, is undefined. */
+export function at(value: unknown, ...path: readonly string[]): unknown {
+  let found = value;
+  for (const name of path) {
+    if (typeof found !== "object" || found === null || !Object.hasOwn(found, name)) return undefined;
+    found = (found as Record<string, unknown>)[name];
+  }
+  return found;
+}
+
+/** Longer than any name, address or reply of a server that means something. */
+const longestText = 4096;
+
+export function textAt(value: unknown, ...path: readonly string[]): string | undefined {
+  const found = at(value, ...path);
+  if (typeof found !== "string") return undefined;
+  return cleanText(found.slice(0, longestText)).trim() || undefined;
+}
+
+export function listAt(value: unknown, ...path: readonly string[]): readonly unknown[] {
+  const found = at(value, ...path);
+  return Array.isArray(found) ? found : [];
+}
+
+/** As text, or in seconds since 1970. */
+export function instantAt(value: unknown, ...path: readonly string[]): Date | undefined {
+  const found = at(value, ...path);
+  if (typeof found === "string") return parseInstant(found);
+  if (typeof found !== "number") return undefined;
+  const instant = new Date(found * 1000);
+  return Number.isNaN(instant.getTime()) ? undefined : instant;
+}
+
+/** Of an SMTP reply: relays have numbers of their own beside them. */
+export function codeAt(value: unknown, ...path: readonly string[]): number | undefined {
+  const found = Number(at(value, ...path) ?? Number.NaN);
+  return Number.isInteger(found) && found >= 200 && found < 600 ? found : undefined;
+}
+
+/** The only one of a list; several are nobody in particular. */
+export function onlyText(list: readonly unknown[]): string | undefined {
+  return list.length === 1 ? textAt(list[0]) : undefined;
+}

@@ -1,0 +1,76 @@
+import type { Notice } from "../../domain/reports/notice.ts";
+import { at, instantAt, textAt } from "./json.ts";
+import { noticeOf, type Told, type Verdict } from "./notice-of.ts";
+
+export function postmarkNotices(record: unknown): Notice[] {
+  const told = toldBy(record);
+  if (told === undefined) return [];
+  const names = { mark: textAt(record, "Metadata", "inboxd"), providerMessageId: textAt(record, "MessageID") };
+  return [noticeOf({ ...told, names })];
+}
+
+function toldBy(record: unknown): Omit<Told, "names"> | undefined {
+  switch (textAt(record, "RecordType")) {
+    case "Delivery":
+      return {
+        kind: "delivered",
+        recipient: textAt(record, "Recipient"),
+        diagnostic: textAt(record, "Details"),
+        occurredAt: instantAt(record, "DeliveredAt"),
+      };
+    case "SpamComplaint":
+      return {
+        kind: "complained",
+        recipient: textAt(record, "Email"),
+        occurredAt: instantAt(record, "BouncedAt"),
+      };
+    case "Bounce":
+      return bounce(record);
+    case "SubscriptionChange":
+      return subscriptionChange(record);
+    default:
+      return undefined;
+  }
+}
+
+function bounce(record: unknown): Omit<Told, "names"> | undefined {
+  const recipient = textAt(record, "Email");
+  const occurredAt = instantAt(record, "BouncedAt");
+  const type = textAt(record, "Type") ?? "";
+  if (type === "Transient") return { kind: "delayed", recipient, occurredAt, diagnostic: textAt(record, "Details") };
+  if (type === "SpamComplaint") return { kind: "complained", recipient, occurredAt };
+  if (type === "Unsubscribe") return { kind: "unsubscribed", recipient, occurredAt };
+  if (notAboutDelivery.has(type)) return undefined;
+  const diagnostic = textAt(record, "Details") ?? textAt(record, "Description");
+  return { kind: "bounced", verdict: verdictOf(type), recipient, occurredAt, diagnostic };
+}
+
+/** Somebody answered, or wants something else: his address is there. */
+const notAboutDelivery: ReadonlySet<string> = new Set([
+  ...["AutoResponder", "AddressChange", "ChallengeVerification", "Subscribe", "Unconfirmed"],
+  ...["OpenRelayTest", "InboundError", "TemplateRenderingFailed"],
+]);
+
+function verdictOf(type: string): Verdict | undefined {
+  if (type === "HardBounce" || type === "BadEmailAddress") return "permanent";
+  if (type === "SoftBounce" || type === "DnsError") return "transient";
+  return aboutUs.has(type) ? "block" : undefined;
+}
+
+const aboutUs: ReadonlySet<string> = new Set([
+  ...["SpamNotification", "VirusNotification", "Blocked", "SMTPApiError", "DMARCPolicy", "ManuallyDeactivated"],
+]);
+
+/** Bounces and complaints change the subscription too, and are told as such beside it. */
+function subscriptionChange(record: unknown): Omit<Told, "names"> | undefined {
+  const isWish =
+    at(record, "SuppressSending") === true &&
+    textAt(record, "SuppressionReason") === "ManualSuppression" &&
+    textAt(record, "Origin") === "Recipient";
+  if (!isWish) return undefined;
+  return {
+    kind: "unsubscribed",
+    recipient: textAt(record, "Recipient"),
+    occurredAt: instantAt(record, "ChangedAt"),
+  };
+}

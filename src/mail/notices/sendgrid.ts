@@ -1,0 +1,56 @@
+import type { Notice } from "../../domain/reports/notice.ts";
+import { instantAt, textAt } from "./json.ts";
+import { noticeOf, type Verdict } from "./notice-of.ts";
+
+/** One event of a batch. What was sent as `unique_args` stands among its fields. */
+export function sendgridNotices(event: unknown): Notice[] {
+  const name = textAt(event, "event") ?? "";
+  if (!Object.hasOwn(kinds, name)) return [];
+  return [
+    noticeOf({
+      kind: kinds[name as keyof typeof kinds],
+      verdict: name === "dropped" ? dropVerdict(textAt(event, "reason")) : bounceVerdict(event),
+      recipient: textAt(event, "email"),
+      status: textAt(event, "status"),
+      diagnostic: textAt(event, "reason") ?? textAt(event, "response"),
+      occurredAt: instantAt(event, "timestamp"),
+      names: {
+        mark: textAt(event, "inboxd"),
+        rfcMessageId: textAt(event, "smtp-id"),
+        // Behind the first dot stands which of its filters had it.
+        providerMessageId: textAt(event, "sg_message_id")?.split(".", 1)[0],
+      },
+    }),
+  ];
+}
+
+const kinds = {
+  deferred: "delayed",
+  delivered: "delivered",
+  bounce: "bounced",
+  dropped: "bounced",
+  spamreport: "complained",
+  unsubscribe: "unsubscribed",
+  group_unsubscribe: "unsubscribed",
+} as const;
+
+function bounceVerdict(event: unknown): Verdict | undefined {
+  if (textAt(event, "type") === "blocked") return "block";
+  switch (textAt(event, "bounce_classification")) {
+    case "Content":
+    case "Reputation":
+    case "Frequency or Volume Too High":
+      return "block";
+    case "Technical Failure":
+    case "Technical":
+    case "Mailbox Unavailable":
+      return undefined;
+    default:
+      return "permanent";
+  }
+}
+
+/** It was not even tried: because the address is known to bounce, or because of what was sent or wished. */
+function dropVerdict(reason: string | undefined): Verdict {
+  return reason === "Bounced Address" || reason === "Invalid" ? "permanent" : "block";
+}

@@ -1,0 +1,61 @@
+import { createHash, createHmac, createPublicKey, timingSafeEqual, verify } from "node:crypto";
+
+/** How relays prove that a notice is theirs. Each is compared in a time that says nothing. */
+
+export interface MailgunSignature {
+  timestamp: string;
+  token: string;
+  /** Hex. */
+  signature: string;
+}
+
+/** HMAC-SHA-256 over timestamp and token. The rest of the notice is not signed, so the key's secrecy is all there is. */
+export function isMailgunSignature(key: string, { timestamp, token, signature }: MailgunSignature): boolean {
+  if (!/^\d{1,15}$/.test(timestamp) || !/^[\x21-\x7e]{10,200}$/.test(token)) return false;
+  return isSameSecret(
+    signature,
+    createHmac("sha256", key)
+      .update(timestamp + token)
+      .digest("hex"),
+  );
+}
+
+/** ECDSA on P-256 over the timestamp and the bytes of the body; key and signature are DER in base64. */
+export function isSendgridSignature(
+  publicKey: string,
+  { timestamp, signature, body }: { timestamp: string; signature: string; body: Uint8Array },
+): boolean {
+  if (!/^\d{1,15}$/.test(timestamp) || !/^[A-Za-z0-9+/]{8,200}={0,2}$/.test(signature)) return false;
+  try {
+    const key = createPublicKey({ key: Buffer.from(publicKey, "base64"), format: "der", type: "spki" });
+    const signed = Buffer.concat([Buffer.from(timestamp), body]);
+    return verify("sha256", signed, { key, dsaEncoding: "der" }, Buffer.from(signature, "base64"));
+  } catch {
+    return false;
+  }
+}
+
+/** Whether such a key can be used; a configuration is judged by it. */
+export function isP256PublicKey(publicKey: string): boolean {
+  try {
+    const key = createPublicKey({ key: Buffer.from(publicKey, "base64"), format: "der", type: "spki" });
+    return key.asymmetricKeyType === "ec" && key.asymmetricKeyDetails?.namedCurve === "prime256v1";
+  } catch {
+    return false;
+  }
+}
+
+/** User and password of `Authorization: Basic` (RFC 7617). */
+export function isBasic(authorization: string, user: string, password: string): boolean {
+  const [, encoded = ""] = /^basic +([A-Za-z0-9+/]{1,2048}={0,2}) *$/i.exec(authorization) ?? [];
+  return isSameSecret(Buffer.from(encoded, "base64").toString("utf8"), `${user}:${password}`);
+}
+
+/** Compared by digests, which are of one length. */
+export function isSameSecret(given: string, secret: string): boolean {
+  return timingSafeEqual(digestOf(given), digestOf(secret));
+}
+
+function digestOf(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}

@@ -1,0 +1,68 @@
+import { verify, X509Certificate } from "node:crypto";
+
+/** A message of Amazon's Simple Notification Service, as it comes by HTTP. */
+export interface SnsMessage {
+  Type: "Notification" | "SubscriptionConfirmation" | "UnsubscribeConfirmation";
+  MessageId: string;
+  TopicArn: string;
+  Message: string;
+  Timestamp: string;
+  SignatureVersion: "1" | "2";
+  Signature: string;
+  SigningCertURL: string;
+  Subject?: string;
+  Token?: string;
+  SubscribeURL?: string;
+}
+
+/** The message that a value is; undefined for what lacks a field that is signed. */
+export function snsMessage(value: unknown): SnsMessage | undefined {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
+  const fields = value as Record<string, unknown>;
+  const isText = (name: string) => Object.hasOwn(fields, name) && typeof fields[name] === "string";
+  const type = isText("Type") ? (fields.Type as string) : "";
+  if (!Object.hasOwn(signedFields, type) || !(fields.SignatureVersion === "1" || fields.SignatureVersion === "2")) {
+    return undefined;
+  }
+  const needed = [...signedFields[type as SnsMessage["Type"]], "Signature", "SigningCertURL"];
+  if (!needed.every((name) => isText(name) || (name === "Subject" && (fields.Subject ?? null) === null)))
+    return undefined;
+  return value as SnsMessage;
+}
+
+/** In the order in which they are signed. A subject is signed where there is one. */
+const signedFields = {
+  Notification: ["Message", "MessageId", "Subject", "Timestamp", "TopicArn", "Type"],
+  SubscriptionConfirmation: ["Message", "MessageId", "SubscribeURL", "Timestamp", "Token", "TopicArn", "Type"],
+  UnsubscribeConfirmation: ["Message", "MessageId", "SubscribeURL", "Timestamp", "Token", "TopicArn", "Type"],
+} as const;
+
+export function snsSignedText(message: SnsMessage): string {
+  const present = signedFields[message.Type].filter((name) => typeof message[name] === "string");
+  return present.map((name) => `${name}\n${message[name]}\n`).join("");
+}
+
+/** Whether the holder of the certificate signed it. Who that is, the address that it came from says. */
+export function isSnsSignature(message: SnsMessage, certificatePem: string, now: Date): boolean {
+  try {
+    const certificate = new X509Certificate(certificatePem);
+    if (now < new Date(certificate.validFrom) || now > new Date(certificate.validTo)) return false;
+    const digest = message.SignatureVersion === "1" ? "sha1" : "sha256";
+    const signature = Buffer.from(message.Signature, "base64");
+    return verify(digest, Buffer.from(snsSignedText(message)), certificate.publicKey, signature);
+  } catch {
+    // No certificate, or a key of another kind.
+    return false;
+  }
+}
+
+/**
+ * The address if SNS of this region itself is there. The text is compared before anything reads it: parsers of addresses differ,
+ * and one that errs here would make us fetch from, and believe, somebody else.
+ */
+export function snsAddress(text: string | undefined, region: string): string | undefined {
+  if (text === undefined || text.length > 2048 || !/^[a-z0-9-]{5,30}$/.test(region)) return undefined;
+  const hosts = [`https://sns.${region}.amazonaws.com/`, `https://sns.${region}.amazonaws.com.cn/`];
+  if (!hosts.some((host) => text.startsWith(host)) || !/^[!-~]+$/.test(text) || /[\\#]/.test(text)) return undefined;
+  return text;
+}
