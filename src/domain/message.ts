@@ -59,6 +59,8 @@ export interface OutgoingMail {
   autoSubmitted: AutoSubmitted | undefined;
   /** Further fields, behind ours. */
   headers: readonly CustomHeader[];
+  /** What is said to the relay alone, which takes it out or writes it anew: it is not signed. */
+  relayHeaders?: readonly CustomHeader[] | undefined;
   attachments: readonly OutgoingAttachment[];
 }
 

@@ -169,7 +169,7 @@ interface SignedField {
 
 /**
  * The fields in the order of `h=`; of several of one name the last comes first (RFC 6376 §5.4.2). What a caller has put in
- * is signed as often as it is there: relays add fields of these names.
+ * is signed as often as it is there: relays add fields of these names. What is said to the relay is not: it takes that out.
  */
 function signedFields(fields: readonly HeaderField[], { headers }: SignedMail): SignedField[] {
   const named = (name: string) =>

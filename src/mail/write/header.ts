@@ -24,7 +24,7 @@ export function headerFields(mail: OutgoingMail): string[] {
     ...(mail.autoSubmitted === undefined ? [] : automaticFields(mail.autoSubmitted)),
     ["Date", [mail.date.toUTCString().replace("GMT", "+0000")]],
     ["MIME-Version", ["1.0"]],
-    ...mail.headers.map(customField),
+    ...[...mail.headers, ...(mail.relayHeaders ?? [])].map(customField),
   ];
   return fields.map(([name, tokens]) => foldedField(name, tokens));
 }

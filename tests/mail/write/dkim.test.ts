@@ -36,9 +36,9 @@ const keys: readonly [says: string, privateKeyPem: string, algorithm: string][] 
 ];
 
 describe.each(keys)("a mail signed with %s", (_says, privateKeyPem, algorithm) => {
-  const signed = async (raw: Uint8Array) => {
+  const signed = async (raw: Uint8Array, of = mail) => {
     const signer = await dkimSigner({ domain: "inbox.example", selector: "s1", privateKeyPem });
-    return signer.sign(raw, mail);
+    return signer.sign(raw, of);
   };
 
   test("is verified by another implementation", async () => {
@@ -92,6 +92,21 @@ describe.each(keys)("a mail signed with %s", (_says, privateKeyPem, algorithm) =
     expect(changed).not.toBe(raw);
     const { results } = await verify(Buffer.from(changed, "latin1"), privateKeyPem);
     expect(results.map(({ status }) => status.result as string)).toEqual([result]);
+  });
+
+  test("survives a relay that takes out what was said to it, and writes other words of its own", async () => {
+    const relayHeaders = [
+      { name: "X-SMTPAPI", value: '{"unique_args":{"inboxd":"msg_1"}}' },
+      { name: "X-PM-KeepID", value: "true" },
+    ];
+    const told = { ...mail, relayHeaders };
+    const raw = latin1(await signed(composeMail(told), told));
+    expect(raw).toContain('\r\nX-SMTPAPI: {"unique_args":{"inboxd":"msg_1"}}\r\nX-PM-KeepID: true\r\n');
+    const relayed = raw.replace(/X-SMTPAPI:.*\r\n/, "").replace("X-PM-KeepID: true", "X-PM-Message-Id: 1");
+    for (const text of [raw, relayed]) {
+      const { results } = await verify(Buffer.from(text, "latin1"), privateKeyPem);
+      expect(results.map(({ status }) => status.result as string)).toEqual(["pass"]);
+    }
   });
 
   test("may be any mail: without body, with 8-bit octets, with lone spaces", async () => {
