@@ -66,3 +66,11 @@ export function snsAddress(text: string | undefined, region: string): string | u
   if (!hosts.some((host) => text.startsWith(host)) || !/^[!-~]+$/.test(text) || /[\\#]/.test(text)) return undefined;
   return text;
 }
+
+/** The same of a certificate: a file that lies there, and nothing that an operation of SNS answers, which may repeat what it is asked. */
+export function snsCertificateAddress(text: string | undefined, region: string): string | undefined {
+  const address = snsAddress(text, region);
+  return address !== undefined && /^https:\/\/[a-z0-9.-]{1,100}\/[A-Za-z0-9_-]{1,200}\.pem$/.test(address)
+    ? address
+    : undefined;
+}

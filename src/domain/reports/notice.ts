@@ -12,6 +12,8 @@ export interface Notice {
   diagnostic: string | undefined;
   /** Whom it is about. Undefined where the relay can't tell: then it stands at the message, and is held against nobody. */
   recipient: string | undefined;
+  /** He is who the header names: of a message to several it may be about another. */
+  isNamedByHeader: boolean;
   remoteMta: string | undefined;
   reportingMta: string | undefined;
   occurredAt: Date | undefined;
@@ -24,8 +26,10 @@ export interface NoticeNames {
   mark?: string | undefined;
   /** The envelope sender that it had. */
   returnPath?: string | undefined;
-  /** Its Message-ID, ours or the one that the relay gave it. */
+  /** Its Message-ID, or what the relay takes for it. */
   rfcMessageId?: string | undefined;
+  /** The Message-ID that it went out with, ours or the one that the relay gave it: a name of it from then on. */
+  wireMessageId?: string | undefined;
   /** What the relay calls it. */
   providerMessageId?: string | undefined;
 }
@@ -40,5 +44,6 @@ export function mayBeEarly({ occurredAt }: Notice, firstCameAt: Date, now: Date)
 
 /** Of notices that say the same of the same: the same text. */
 export function noticeKey({ kind, recipient, names }: Notice): string {
-  return JSON.stringify([kind, recipient, names.mark, names.returnPath, names.rfcMessageId, names.providerMessageId]);
+  const { mark, returnPath, rfcMessageId, wireMessageId, providerMessageId } = names;
+  return JSON.stringify([kind, recipient, mark, returnPath, rfcMessageId, wireMessageId, providerMessageId]);
 }

@@ -26,7 +26,7 @@ export function genericNotice(given: GenericNotice): Notice {
     occurredAt: given.occurred_at === undefined ? undefined : parseInstant(given.occurred_at),
     names: {
       returnPath: given.return_path,
-      rfcMessageId: given.rfc_message_id,
+      wireMessageId: given.rfc_message_id,
       providerMessageId: given.provider_message_id,
     },
   });

@@ -11,6 +11,7 @@ export interface Told {
   /** What the relay makes of a bounce. */
   verdict?: Verdict | undefined;
   recipient?: string | undefined;
+  isNamedByHeader?: boolean;
   occurredAt?: Date | undefined;
   code?: number | undefined;
   /** Enhanced, as a field of its own. */
@@ -25,7 +26,7 @@ export interface Told {
 export type Verdict = "permanent" | "transient" | "block";
 
 export function noticeOf(told: Told): Notice {
-  const { kind, verdict, recipient, occurredAt, diagnostic = "", names } = told;
+  const { kind, verdict, recipient, isNamedByHeader = false, occurredAt, diagnostic = "", names } = told;
   const inText = codesIn(diagnostic);
   const enhancedCodes = [...inText.enhancedCodes, ...codesIn(told.status ?? "").enhancedCodes];
   const code = told.code ?? inText.code;
@@ -37,6 +38,7 @@ export function noticeOf(told: Told): Notice {
     enhancedCode: mostSpecific(enhancedCodes),
     diagnostic: cleanLine(diagnostic, 1000) || undefined,
     recipient: bareAddress(recipient),
+    isNamedByHeader,
     remoteMta: cleaned(told.remoteMta),
     reportingMta: cleaned(told.reportingMta),
     occurredAt,

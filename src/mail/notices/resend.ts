@@ -2,7 +2,7 @@ import type { Notice } from "../../domain/reports/notice.ts";
 import { at, instantAt, listAt, onlyText, textAt } from "./json.ts";
 import { noticeOf, type Verdict } from "./notice-of.ts";
 
-/** An event is about the mail, whose recipients it names all together: of several it can't be told whom it is about. */
+/** An event is about the mail, and names whom the header names: of several recipients it can't be told whom it is about. */
 export function resendNotices(event: unknown): Notice[] {
   const kind = kindOf(textAt(event, "type"));
   if (kind === undefined) return [];
@@ -14,10 +14,11 @@ export function resendNotices(event: unknown): Notice[] {
       kind,
       verdict: kind === "bounced" ? verdictOf(textAt(event, "type"), textAt(why, "type")) : undefined,
       recipient: onlyText(listAt(data, "to")) ?? textAt(data, "to"),
+      isNamedByHeader: true,
       diagnostic:
         textAt(diagnoses[0]) ?? textAt(why, "diagnosticCode") ?? textAt(why, "message") ?? textAt(why, "reason"),
       occurredAt: instantAt(event, "created_at"),
-      names: { providerMessageId: textAt(data, "email_id"), rfcMessageId: textAt(data, "message_id") },
+      names: { providerMessageId: textAt(data, "email_id"), wireMessageId: textAt(data, "message_id") },
     }),
   ];
 }

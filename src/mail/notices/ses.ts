@@ -31,9 +31,14 @@ function toldBy(published: unknown): Omit<Told, "names">[] {
 }
 
 function bounces(bounce: unknown): Omit<Told, "names">[] {
-  return listAt(bounce, "bouncedRecipients").map((recipient) => ({
+  const [type, subType] = [textAt(bounce, "bounceType"), textAt(bounce, "bounceSubType")];
+  const recipients = listAt(bounce, "bouncedRecipients");
+  // Somebody who is out of the office is told of so: a server that refuses mail says why.
+  const mayBeAnswer = type === "Transient" && subType === "General";
+  const bounced = mayBeAnswer ? recipients.filter(isReported) : recipients;
+  return bounced.map((recipient) => ({
     kind: "bounced",
-    verdict: verdictOf(textAt(bounce, "bounceType"), textAt(bounce, "bounceSubType")),
+    verdict: verdictOf(type, subType),
     recipient: textAt(recipient, "emailAddress"),
     status: textAt(recipient, "status"),
     diagnostic: textAt(recipient, "diagnosticCode"),
@@ -42,18 +47,28 @@ function bounces(bounce: unknown): Omit<Told, "names">[] {
   }));
 }
 
+function isReported(recipient: unknown): boolean {
+  return textAt(recipient, "status") !== undefined || textAt(recipient, "diagnosticCode") !== undefined;
+}
+
 function verdictOf(type: string | undefined, subType: string | undefined): Verdict | undefined {
   if (subType !== undefined && aboutUs.has(subType)) return "block";
   return type === "Permanent" ? "permanent" : type === "Transient" ? "transient" : undefined;
 }
 
-const aboutUs: ReadonlySet<string> = new Set(["MessageTooLarge", "ContentRejected", "AttachmentRejected"]);
+const aboutUs: ReadonlySet<string> = new Set([
+  ...["MessageTooLarge", "ContentRejected", "AttachmentRejected", "UnsubscribedRecipient"],
+]);
 
 /** Most networks black out who complained: then SES names all at that network who may have, which is nobody in particular. */
 function complaints(complaint: unknown): Omit<Told, "names">[] {
   if (textAt(complaint, "complaintFeedbackType") === "not-spam") return [];
   const recipients = listAt(complaint, "complainedRecipients").map((recipient) => at(recipient, "emailAddress"));
-  return [{ kind: "complained", recipient: onlyText(recipients), occurredAt: instantAt(complaint, "timestamp") }];
+  const told = { recipient: onlyText(recipients), occurredAt: instantAt(complaint, "timestamp") };
+  // An earlier complaint kept this mail from being sent at all.
+  const heldBackBy = textAt(complaint, "complaintSubType");
+  if (heldBackBy !== undefined) return [{ kind: "bounced", verdict: "block", diagnostic: heldBackBy, ...told }];
+  return [{ kind: "complained", ...told }];
 }
 
 function deliveries(delivery: unknown): Omit<Told, "names">[] {

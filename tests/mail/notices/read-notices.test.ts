@@ -156,6 +156,63 @@ describe("other things that relays tell", () => {
       }),
       [{ kind: "complained", recipient: undefined }],
     ],
+    [
+      "ses says of two of three",
+      "ses",
+      ses("Bounce", "bounce", {
+        bounceType: "Permanent",
+        bouncedRecipients: [
+          { emailAddress: named.recipient, status: "5.1.1" },
+          { emailAddress: "Mary <mary@example.com>", diagnosticCode: "smtp; 552 5.2.2 Mailbox full" },
+        ],
+      }),
+      [
+        { kind: "bounced", type: "hard", recipient: named.recipient },
+        { kind: "bounced", type: "soft", recipient: "mary@example.com" },
+      ],
+    ],
+    [
+      "ses delivered to two",
+      "ses",
+      ses("Delivery", "delivery", { recipients: [named.recipient, "mary@example.com"] }),
+      [{ recipient: named.recipient }, { recipient: "mary@example.com" }],
+    ],
+    [
+      "somebody who is out of the office, whom ses calls a bounce",
+      "ses",
+      ses("Bounce", "bounce", {
+        ...{ bounceType: "Transient", bounceSubType: "General" },
+        bouncedRecipients: [{ emailAddress: named.recipient }],
+      }),
+      [],
+    ],
+    [
+      "a server that takes no mail now",
+      "ses",
+      ses("Bounce", "bounce", {
+        ...{ bounceType: "Transient", bounceSubType: "General" },
+        bouncedRecipients: [{ emailAddress: named.recipient, action: "failed", status: "4.4.7" }],
+      }),
+      [{ kind: "bounced", type: "soft" }],
+    ],
+    [
+      "ses keeps back a mail to who has left",
+      "ses",
+      ses("Bounce", "bounce", {
+        ...{ bounceType: "Permanent", bounceSubType: "UnsubscribedRecipient" },
+        bouncedRecipients: [{ emailAddress: named.recipient }],
+      }),
+      [{ kind: "bounced", type: "block" }],
+    ],
+    [
+      "ses keeps back a mail to who complained before",
+      "ses",
+      ses("Complaint", "complaint", {
+        complaintSubType: "OnAccountSuppressionList",
+        complainedRecipients: [{ emailAddress: named.recipient }],
+      }),
+      [{ kind: "bounced", type: "block", recipient: named.recipient }],
+    ],
     ["that it was no spam", "ses", ses("Complaint", "complaint", { complaintFeedbackType: "not-spam" }), []],
     ["an open", "ses", ses("Open", "open", {}), []],
     ["mailgun puts off", "mailgun", mailgun({ severity: "temporary" }), [{ kind: "delayed", type: undefined }]],
@@ -196,6 +253,15 @@ describe("other things that relays tell", () => {
       "resend",
       { type: "email.complained", data: { to: ["a@b.example", "c@b.example"], email_id: "1" } },
       [{ kind: "complained", recipient: undefined }],
+    ],
+    [
+      "resend, to one as the header has it",
+      "resend",
+      {
+        type: "email.delivered",
+        data: { to: [`Jane <${named.recipient}>`], email_id: "1", message_id: "<2@resend.example>" },
+      },
+      [{ recipient: named.recipient, isNamedByHeader: true, names: { wireMessageId: "<2@resend.example>" } }],
     ],
     [
       "resend could not send",
