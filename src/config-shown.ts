@@ -25,6 +25,7 @@ export function describeConfig(config: Config): Record<string, string | number> 
     DNS_SERVERS: config.dnsServers?.map(describeNameServer).join(",") ?? "",
     RELAY_MESSAGE_ID:
       typeof config.relayMessageId === "string" ? config.relayMessageId : `@${config.relayMessageId.domain}`,
+    RELAY_NOTICES: config.relayNotices === undefined ? "" : `${config.relayNotices.provider}:***`,
     DKIM_SELECTOR: config.dkim?.selector ?? "",
     DKIM_KEY: masked(config.dkim?.privateKeyPem),
     API_KEY: masked(config.apiKey),

@@ -1,10 +1,12 @@
 import { readFileSync } from "node:fs";
 import { domainToASCII } from "node:url";
 import { type Outbound, parseOutbound } from "./domain/outbound.ts";
+import { type NoticeSource, parseNoticeSource } from "./domain/reports/notice-source.ts";
 import type { NamingSetting } from "./domain/send/wire-name.ts";
 import { isHostName } from "./standards/host-name.ts";
 import { isIpAddress } from "./standards/ip.ts";
 import { type NameServer, parseNameServer } from "./standards/name-server.ts";
+import { isP256PublicKey } from "./standards/notice-signature.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -63,6 +65,15 @@ export function readers(env: Environment, faults: string[]) {
 export function parsedOutbound(text: string): Parsed<Outbound> {
   const outbound = parseOutbound(text);
   return typeof outbound === "string" ? outbound : { value: outbound };
+}
+
+export function parsedNoticeSource(text: string): Parsed<NoticeSource> {
+  const source = parseNoticeSource(text);
+  if (typeof source === "string") return source;
+  if (source.provider === "sendgrid" && !isP256PublicKey(source.publicKey)) {
+    return "must have a public key on P-256 behind sendgrid:, in base64 as SendGrid shows it";
+  }
+  return { value: source };
 }
 
 /** In the form that DNS knows: what is compared with it comes in this form too. */

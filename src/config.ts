@@ -5,6 +5,7 @@ import {
   parseBaseUrl,
   parseDatabaseUrl,
   parseDomain,
+  parsedNoticeSource,
   parsedOutbound,
   parseNamedOrigins,
   parseNameServers,
@@ -20,6 +21,7 @@ import {
 import { checkWebhookUrl } from "./domain/events/webhook-url.ts";
 import { type LimitName, type Plan, type PlanLimits, parsePlanLimit, perPlan, plans } from "./domain/limits.ts";
 import type { Outbound } from "./domain/outbound.ts";
+import type { NoticeSource } from "./domain/reports/notice-source.ts";
 import type { NamingSetting } from "./domain/send/wire-name.ts";
 import type { ListenerLimits } from "./flows/listeners.ts";
 import type { NameServer } from "./standards/name-server.ts";
@@ -50,6 +52,8 @@ export interface Config {
   dnsServers: readonly NameServer[] | undefined;
   /** Under which Message-ID the relay hands mail on. */
   relayMessageId: NamingSetting;
+  /** Who tells what became of our mail; undefined: nobody may. */
+  relayNotices: NoticeSource | undefined;
   dkim: { selector: string; privateKeyPem: string } | undefined;
   apiKey: string | undefined;
   webhookUrl: string | undefined;
@@ -156,6 +160,7 @@ export function readConfig(env: Environment, isTerminal = false): Config {
     outbound,
     dnsServers: checked("DNS_SERVERS", text("DNS_SERVERS"), parseNameServers),
     relayMessageId: checked("RELAY_MESSAGE_ID", text("RELAY_MESSAGE_ID"), parseNaming) ?? "auto",
+    relayNotices: checked("RELAY_NOTICES", secret("RELAY_NOTICES"), parsedNoticeSource),
     dkim: together(
       faults,
       "DKIM_SELECTOR",

@@ -1,6 +1,7 @@
 import { DatabaseUnavailable } from "../database/db.ts";
 import type { SendRequest, SendResult } from "../domain/send/send.ts";
 import type { MailDoor } from "../flows/receive/accept-mail.ts";
+import type { NoticeObserver } from "../flows/receive/take-notices.ts";
 import type { RequestObserver } from "../http/shell/timed-app.ts";
 import type { Relay } from "../relay/relay.ts";
 import type { RefusedReason, SmtpObserver } from "../smtp/door.ts";
@@ -9,6 +10,7 @@ import type { WorkerObserver } from "../workers/scheduler.ts";
 import { countingAutomated, type Receive } from "./automated-mail.ts";
 import { networkBounds, quickBounds } from "./bounds.ts";
 import type { Histogram, Registry } from "./registry.ts";
+import { noticeObserver } from "./relay-notices.ts";
 import { type ReportObserver, reportObserver } from "./reports.ts";
 import { classOf, requestObserver } from "./requests.ts";
 import { type StreamObserver, streamObserver } from "./streams.ts";
@@ -31,6 +33,7 @@ export interface Watch {
   webhooks(client: WebhookClient): WebhookClient;
   smtp: SmtpObserver;
   workers: WorkerObserver;
+  notices: NoticeObserver;
   streams: StreamObserver;
   wait: WatchWait;
   reports: ReportObserver;
@@ -49,6 +52,7 @@ export const unwatched: Watch = {
   webhooks: (client) => client,
   smtp: {},
   workers: {},
+  notices: () => undefined,
   streams: {},
   wait: (wait) => wait,
   reports: {},
@@ -66,6 +70,7 @@ export function watch(metrics: Registry): Watch {
     webhooks: watchedWebhooks(metrics),
     smtp: smtpObserver(metrics),
     workers: workerObserver(metrics, suppressed),
+    notices: noticeObserver(metrics),
     streams: streamObserver(metrics),
     wait: watchedWait(metrics),
     reports: reportObserver(metrics),

@@ -35,6 +35,7 @@ import { webhook } from "../http/routes/webhook.ts";
 import { webhooks as webhookEndpoints } from "../http/routes/webhooks.ts";
 import { send } from "../http/sending/send.ts";
 import { uploads } from "../http/sending/uploads.ts";
+import { type RelayNoticesDeps, relayNotices } from "../http/sent/relay-notices.ts";
 import { reports } from "../http/sent/reports.ts";
 import { httpApp } from "../http/shell/app.ts";
 import { corsApp } from "../http/shell/cors.ts";
@@ -55,6 +56,7 @@ interface ApiParts {
   keys: Authenticator;
   tokens: AccessTokens;
   links: AttachmentLinks;
+  notices: Omit<RelayNoticesDeps, "isDraining">;
   streaming: StreamingDeps;
   streams: OpenStreams;
   webhooks: WebhookClient;
@@ -138,6 +140,7 @@ async function appOf(
     keys,
     tokens: accessTokens,
     links,
+    notices,
     streaming,
     streams,
     webhooks,
@@ -209,6 +212,7 @@ async function appOf(
         ...(session === undefined
           ? []
           : [consoleSession({ ...door, ...deps, session, keys, tokens: accessTokens }), consolePages()]),
+        relayNotices({ ...notices, isDraining: door.isDraining }),
         ...(numbers === undefined ? [] : [metrics(numbers)]),
       ],
     },

@@ -26,6 +26,7 @@ import { openApi } from "./api.ts";
 import { type Closers, closers } from "./closers.ts";
 import { hearForgetSignals } from "./hearing.ts";
 import { openStreaming, openStreamKeeper } from "./listening.ts";
+import { openNotices } from "./notices.ts";
 import type { Opening } from "./opening.ts";
 import { withOwnKey } from "./own-key.ts";
 import { certificateOf, openReceiving, openSmtp } from "./receiving.ts";
@@ -128,6 +129,7 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
 
   const doors = { areOpen: false, areClosing: false };
   const api = await openApi(opening, {
+    notices: await openNotices(opening, { signingKey, applyReports: receiving.applyReports }),
     ...{ keys, tokens, links, streaming, streams, webhooks, workers, doors },
     htmlOfMarkdown: receiving.htmlOfMarkdown,
     listeners: counted,

@@ -1,3 +1,6 @@
+import type { Config } from "../config.ts";
+import type { CustomHeader } from "../domain/message.ts";
+import { noticeMarks } from "../domain/reports/notice-source.ts";
 import { typeOfRefusal } from "../domain/reports/refusal-type.ts";
 import { keepsWhenAsked, relayNaming } from "../domain/send/wire-name.ts";
 import type { AttachmentLinks } from "../flows/read/attachment-links.ts";
@@ -32,7 +35,8 @@ export async function openWorkers(opening: Opening, { receiving, webhooks, links
     maxQueueHours: config.maxQueueHours,
     relayRetrySeconds: config.relayRetrySeconds,
     naming: relayNaming(config.relayMessageId, config.outbound),
-    relayHeaders: keepsWhenAsked(config.outbound) ? [{ name: "X-PM-KeepID", value: "true" }] : [],
+    relayHeaders: relayHeadersOf(config),
+    tellsByOwnId: config.relayNotices !== undefined,
     bounceSuppressionDays: config.bounceSuppressionDays,
     refusalType: (failure) => typeOfRefusal(failure, config.outbound.kind === "direct"),
     receiveUnparsed: receiving.receiveUnparsed,
@@ -47,4 +51,11 @@ export async function openWorkers(opening: Opening, { receiving, webhooks, links
   opened.push(() => workers.stop(0));
   opened.push(startSearchIndexer(deps).stop);
   return workers;
+}
+
+/** What is said to the relay beside the mail. Where mail goes to its recipients' own servers, there is none to take it out again. */
+function relayHeadersOf({ outbound, relayNotices }: Config): (messageId: string) => readonly CustomHeader[] {
+  const keeping = keepsWhenAsked(outbound) ? [{ name: "X-PM-KeepID", value: "true" }] : [];
+  const provider = outbound.kind === "direct" ? undefined : relayNotices?.provider;
+  return (messageId) => [...keeping, ...noticeMarks(provider, messageId)];
 }

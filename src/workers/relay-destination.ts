@@ -24,11 +24,11 @@ import { relayLanes } from "./outbox/relay-lanes.ts";
 import {
   leavingOf,
   loggableFailure,
+  otherNamesOf,
   type RelayEmailDeps,
   refusalOf,
   relayed,
   relayLeaseMs,
-  wireNamesOf,
 } from "./relay-email.ts";
 
 /** A claimed destination; its message is undefined when it is gone. */
@@ -99,8 +99,8 @@ export function relayDestinationJob(
     const settled = [...outcomes].flatMap(([{ position, address }, outcome]): SettledRecipient | [] => {
       if (outcome.kind === "sent") {
         const providerMessageId = outcome.providerMessageId ?? null;
-        const names = wireNamesOf(deps, outcome.providerMessageId, rfcMessageId);
-        return { position, status: "sent", providerMessageId, failure: null, ...names };
+        const names = otherNamesOf(deps, outcome.providerMessageId, rfcMessageId);
+        return { position, status: "sent", providerMessageId, failure: null, names };
       }
       if (outcome.kind === "retry" && dueAt !== undefined) {
         isWaitedFor = true;

@@ -8,7 +8,7 @@ import {
   suppressedFailure,
   suppressedForm,
 } from "../domain/send/suppressed.ts";
-import { type RelayNaming, wireNameOf } from "../domain/send/wire-name.ts";
+import { type OtherName, otherName, type RelayNaming, wireNameOf } from "../domain/send/wire-name.ts";
 import type { Deps } from "../flows/deps.ts";
 import { outgoingMail } from "../flows/send/outgoing-mail.ts";
 import { type ReadyMailDeps, readyMail } from "../flows/send/ready-mail.ts";
@@ -17,7 +17,6 @@ import { needsSmtpUtf8 } from "../mail/write/header.ts";
 import type { Relay } from "../relay/relay.ts";
 import type { ReportWish } from "../relay/relayed-mail.ts";
 import { splitAddress } from "../standards/address.ts";
-import { shortDigest } from "../standards/digest.ts";
 import type { ClaimedItem } from "../store/outbox/claims.ts";
 import { kinds } from "../store/outbox/kinds.ts";
 import { claimReady, releaseItems } from "../store/outbox/outbox.ts";
@@ -48,7 +47,9 @@ export interface RelayEmailDeps extends Deps, ReadyMailDeps, DoorDeps {
   /** Under which Message-ID the relay hands our mail on; as ours where left out. */
   naming?: RelayNaming;
   /** Fields that the relay alone wants. */
-  relayHeaders?: readonly CustomHeader[];
+  relayHeaders?: (messageId: string) => readonly CustomHeader[];
+  /** Whether the relay tells what becomes of a mail, and may know it by nothing but its own id of it. */
+  tellsByOwnId?: boolean;
   /** Of an answer that refuses a recipient for good. Left out: nothing is told by it, and nobody is suppressed for it. */
   refusalType?: (failure: Failure) => BounceType;
   /** For how long a bounce suppresses its recipient; 0: for ever. 90 where left out. */
@@ -99,8 +100,8 @@ export function relayEmailJob(
     const settlement = nothingToDo(deps, item);
     if (outcome.kind === "sent") {
       const { providerMessageId } = outcome;
-      const names = wireNamesOf(deps, providerMessageId, message.rfcMessageId);
-      return { ...settlement, ...names, status: "sent", providerMessageId: providerMessageId ?? null };
+      const names = otherNamesOf(deps, providerMessageId, message.rfcMessageId);
+      return { ...settlement, names, status: "sent", providerMessageId: providerMessageId ?? null };
     }
     const now = deps.now();
     const dueAt = isCutOff ? now : nextAttemptAt(item, message, now);
@@ -164,7 +165,8 @@ export async function relayed(
   to: readonly string[],
   signal: AbortSignal,
 ): Promise<RelayOutcome[]> {
-  const body = await readyMail(deps, deps.db.work, withHeaders(mail, deps.relayHeaders), deps.signMail);
+  const told = { ...mail, relayHeaders: deps.relayHeaders?.(id) };
+  const body = await readyMail(deps, deps.db.work, told, deps.signMail);
   try {
     const envelope = {
       envelopeFrom: await deps.envelopeFrom(id, mail.from.address),
@@ -181,10 +183,6 @@ export async function relayed(
 function reportWish(messageId: string, askDelivered: boolean): ReportWish {
   const notify = ["FAILURE", "DELAY", ...(askDelivered ? ["SUCCESS" as const] : [])] as const;
   return { ret: "HDRS", envid: messageId, notify };
-}
-
-function withHeaders(mail: OutgoingMail, headers: readonly CustomHeader[] = []): OutgoingMail {
-  return headers.length === 0 ? mail : { ...mail, headers: [...mail.headers, ...headers] };
 }
 
 /** How it is kept: with its type where it was an answer at once, and whom nobody of the account writes to again. */
@@ -207,14 +205,15 @@ export function refusalOf(
   return { ...typed, suppression };
 }
 
-/** Under which other Message-ID the relay handed it on. */
-export function wireNamesOf(
-  { naming = { kind: "kept" } }: RelayEmailDeps,
+/** By what else it is known now: by another Message-ID, and to a relay that tells what becomes of it by what that calls it. */
+export function otherNamesOf(
+  { naming = { kind: "kept" }, tellsByOwnId = false }: RelayEmailDeps,
   providerMessageId: string | undefined,
   rfcMessageId: string,
-): { wireName?: string; wireNameHash?: string } {
+): OtherName[] | undefined {
   const wireName = wireNameOf(naming, providerMessageId, rfcMessageId);
-  return wireName === undefined ? {} : { wireName, wireNameHash: shortDigest(wireName) };
+  const names = [wireName, tellsByOwnId ? providerMessageId : undefined].flatMap((name) => otherName(name ?? "") ?? []);
+  return names.length === 0 ? undefined : names;
 }
 
 function tell({ log }: Deps, item: RelayItem, outcome: RelayOutcome, { dueAt }: RelaySettlement): void {

@@ -784,6 +784,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/relay-notices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take relay notices
+         * @description What the relay of `RELAY_NOTICES` tells of mail that it took: bounces, complaints, deliveries. Set it as the address of the relay's webhook. No key is needed: each relay proves itself in its own way. What is not known of a mail is passed over; a notice that comes before the mail is known to be sent is answered 503, and is to be sent again.
+         */
+        post: operations["takeRelayNotices"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/docs": {
         parameters: {
             query?: never;
@@ -3644,6 +3664,53 @@ export interface components {
              */
             webhookId?: string;
         };
+        /**
+         * @description A notice of `generic`, or a list of up to 1,000. Other relays send what they always send
+         * @example {
+         *       "kind": "bounced",
+         *       "type": "hard",
+         *       "code": 550,
+         *       "enhanced_code": "5.1.1",
+         *       "diagnostic": "550 5.1.1 User unknown",
+         *       "recipient": "jane@example.com",
+         *       "occurred_at": "2026-03-21T10:05:00.000Z",
+         *       "provider_message_id": "4F5xQ21zT9"
+         *     }
+         */
+        RelayNotice: {
+            /**
+             * @description What became of the mail
+             * @enum {string}
+             */
+            kind: "delayed" | "delivered" | "bounced" | "complained" | "unsubscribed";
+            /**
+             * @description Of a bounce; without it, and instead of `hard` where it speaks against that, `diagnostic` decides
+             * @enum {string}
+             */
+            type?: "hard" | "soft" | "block" | "unknown";
+            /** @description Code of the server's reply */
+            code?: number;
+            /** @description Enhanced code of the server's reply */
+            enhanced_code?: string;
+            /** @description What the recipient's server said */
+            diagnostic?: string;
+            /** @description Whom it is about; without it nobody is suppressed where the message has several recipients */
+            recipient?: string;
+            /**
+             * Format: date-time
+             * @description When it was so
+             * @example 2026-03-21T10:05:00.000Z
+             */
+            occurred_at?: string;
+            /** @description The envelope sender that the mail had */
+            return_path?: string;
+            /** @description Its Message-ID */
+            rfc_message_id?: string;
+            /** @description What the relay answered that it calls it */
+            provider_message_id?: string;
+        } & {
+            [key: string]: unknown;
+        };
         /** @description What came back about a message that was sent */
         Report: {
             /**
@@ -4021,6 +4088,19 @@ export interface components {
              * @example null
              */
             nextCursor: string | null;
+        };
+        /** @description Written down */
+        TakenNotices: {
+            /**
+             * @description How many notices were about messages of ours
+             * @example 1
+             */
+            accepted: number;
+            /**
+             * @description How many were not, or told of opens, clicks and the like
+             * @example 0
+             */
+            ignored: number;
         };
         /** @description A conversation in an inbox */
         Thread: {
@@ -10937,6 +11017,126 @@ export interface operations {
             };
             /** @description `unsupported_media_type`: the body is not application/json */
             415: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: something went wrong on our side */
+            500: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `service_unavailable`: the database is away or too busy, or the service is shutting down */
+            503: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds until another try makes sense */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    takeRelayNotices: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "kind": "bounced",
+                 *       "type": "hard",
+                 *       "code": 550,
+                 *       "enhanced_code": "5.1.1",
+                 *       "diagnostic": "550 5.1.1 User unknown",
+                 *       "recipient": "jane@example.com",
+                 *       "occurred_at": "2026-03-21T10:05:00.000Z",
+                 *       "provider_message_id": "4F5xQ21zT9"
+                 *     }
+                 */
+                "application/json": components["schemas"]["RelayNotice"];
+            };
+        };
+        responses: {
+            /** @description Written down */
+            200: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "accepted": 1,
+                     *       "ignored": 0
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TakenNotices"];
+                };
+            };
+            /** @description `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
+            400: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the API key is missing, malformed, unknown or revoked */
+            401: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    /** @description `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: there is no such thing in this account */
+            404: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `payload_too_large`: the body is too large */
+            413: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
                     "X-Request-Id"?: string;

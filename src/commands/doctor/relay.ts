@@ -1,4 +1,5 @@
 import { describeOutbound, type Outbound, type SmtpOutbound } from "../../domain/outbound.ts";
+import { type NoticeSource, providerOfHost } from "../../domain/reports/notice-source.ts";
 import { openSession, type SmtpTimings, smtpTimings } from "../../relay/smtp-session.ts";
 import { SmtpTrouble } from "../../relay/smtp-trouble.ts";
 import { type Finding, findingsOf } from "./finding.ts";
@@ -8,6 +9,8 @@ export interface RelayQuestion {
   /** Our name for EHLO. */
   smtpHostname: string;
   dataDir: string;
+  /** Whether anybody tells us what became of mail. */
+  relayNotices?: NoticeSource | undefined;
   /** PEM, trusted in place of the system's authorities. */
   ca?: string | undefined;
   timings?: Partial<SmtpTimings>;
@@ -19,7 +22,7 @@ export async function checkRelay(question: RelayQuestion): Promise<Finding[]> {
   const { outbound, dataDir } = question;
   switch (outbound.kind) {
     case "smtp":
-      return [await checkSession(outbound, question)];
+      return [await checkSession(outbound, question), ...noticesFinding(outbound, question)];
     case "direct":
       // Any server that we tried would be a stranger's.
       return [
@@ -33,6 +36,19 @@ export async function checkRelay(question: RelayQuestion): Promise<Finding[]> {
         ),
       ];
   }
+}
+
+/** Relays that put their own sender on a mail, so that no bounce of it ever comes to us. */
+function noticesFinding({ host }: SmtpOutbound, { relayNotices }: RelayQuestion): Finding[] {
+  const provider = relayNotices === undefined ? providerOfHost(host) : undefined;
+  if (provider === undefined) return [];
+  const { warn } = findingsOf("relay notices");
+  return [
+    warn(
+      `${host} tells of bounces and complaints by webhook alone, and RELAY_NOTICES is not set: they stay unknown`,
+      `Set RELAY_NOTICES=${provider}:… and give the relay the address /v1/relay-notices`,
+    ),
+  ];
 }
 
 async function checkSession(outbound: SmtpOutbound, { smtpHostname, ca, timings }: RelayQuestion): Promise<Finding> {

@@ -1,3 +1,5 @@
+import type { CustomHeader } from "../message.ts";
+
 /** The relay that tells what became of our mail, with what its word is known by (`RELAY_NOTICES`). */
 export type NoticeSource =
   | { provider: "ses"; topics: readonly string[] }
@@ -77,16 +79,10 @@ const byWebhookAlone: readonly [RegExp, NoticeSource["provider"]][] = [
   [/(?:^|\.)resend\.com$/, "resend"],
 ];
 
-/**
- * The name by which a relay that renames mail repeats ours: a header with the message's id, where `RELAY_NOTICES` says that it is
- * such a relay.
- */
-export function noticeMark(
-  provider: NoticeSource["provider"] | undefined,
-  messageId: string,
-): { name: string; value: string } | undefined {
+/** What a relay is given to name a mail by in what it tells of it: a field with the message's id, where it repeats such a thing. */
+export function noticeMarks(provider: NoticeSource["provider"] | undefined, messageId: string): CustomHeader[] {
   if (provider === "sendgrid") {
-    return { name: "X-SMTPAPI", value: JSON.stringify({ unique_args: { inboxd: messageId } }) };
+    return [{ name: "X-SMTPAPI", value: JSON.stringify({ unique_args: { inboxd: messageId } }) }];
   }
-  return provider === "postmark" ? { name: "X-PM-Metadata-inboxd", value: messageId } : undefined;
+  return provider === "postmark" ? [{ name: "X-PM-Metadata-inboxd", value: messageId }] : [];
 }

@@ -34,12 +34,21 @@ export interface NoticeNames {
   providerMessageId?: string | undefined;
 }
 
+/** Whether it names any mail at all. */
+export function namesMail({ names }: Notice): boolean {
+  return Object.values(names).some((name) => name !== undefined);
+}
+
 /** How long a relay may tell of a mail before we have written down that it took it. */
 const earlyMs = 5 * 60_000;
 
-/** Whether a message that nobody knows of may still turn up. What an instant is not told of counts from when it came first. */
+/**
+ * Whether a message that nobody knows of may still turn up. What an instant is not told of counts from when it came first, and so
+ * does what says that it is yet to happen.
+ */
 export function mayBeEarly({ occurredAt }: Notice, firstCameAt: Date, now: Date): boolean {
-  return now.getTime() - (occurredAt ?? firstCameAt).getTime() < earlyMs;
+  const sinceMs = Math.min(firstCameAt.getTime(), (occurredAt ?? firstCameAt).getTime());
+  return now.getTime() - sinceMs < earlyMs;
 }
 
 /** Of notices that say the same of the same: the same text. */

@@ -1,3 +1,4 @@
+import { shortDigest } from "../../standards/digest.ts";
 import { canonicalMessageId } from "../../standards/message-id.ts";
 import type { Outbound } from "../outbound.ts";
 
@@ -49,4 +50,17 @@ export function wireNameOf(
     naming.kind === "at" && !isWhole ? `${providerMessageId}@${naming.domain}` : providerMessageId,
   );
   return name === canonicalMessageId(rfcMessageId) ? undefined : name;
+}
+
+/** What others call a mail of ours, as it is kept: by its hash it is found. */
+export interface OtherName {
+  /** Bare. */
+  name: string;
+  nameHash: string;
+}
+
+/** Of a Message-ID, or of what a relay calls a mail; undefined where it is empty. */
+export function otherName(text: string): OtherName | undefined {
+  const name = canonicalMessageId(text);
+  return name === undefined ? undefined : { name, nameHash: shortDigest(name) };
 }

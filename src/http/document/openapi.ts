@@ -3,6 +3,7 @@ import { operationObject } from "./operation-object.ts";
 import { ownOperations } from "./own-operations.ts";
 import type { AnyOperation } from "./refusals.ts";
 import { type SchemaWriter, schemaWriter } from "./schema.ts";
+import { securitySchemes } from "./security.ts";
 import { placeOfTag, tags } from "./tags.ts";
 import { type EventKind, webhooksSection } from "./webhooks.ts";
 
@@ -35,9 +36,7 @@ export async function describe(plugins: readonly AnyElysia[], { version, baseUrl
     ...(tells.length > 0 && { webhooks }),
     components: {
       schemas: writer.definitions(),
-      securitySchemes: {
-        apiKey: { type: "http", scheme: "bearer", description: "The API key, as `Authorization: Bearer ibx_…`" },
-      },
+      securitySchemes,
     },
   };
 }

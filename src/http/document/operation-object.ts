@@ -10,19 +10,29 @@ export function operationObject(of: AnyOperation, path: string, tags: readonly s
     tags,
     summary: of.summary,
     description: of.description,
-    ...(of.open && { security: of.link ? [{}, { apiKey: [] }] : [] }),
+    ...(of.open && { security: securityOf(of) }),
     parameters: [...pathParameters(of), ...queryParameters(of, writer), ...headerParameters(of)],
-    ...((of.body ?? of.otherBodies) && {
+    ...((of.body ?? of.ownBody ?? of.otherBodies) && {
       requestBody: {
         required: !of.bodyMayBeEmpty,
         content: {
-          ...(of.body && { "application/json": { schema: writer.writeTaken(of.body), example: exampleOf(of.body) } }),
+          ...jsonBody(of, writer),
           ...of.otherBodies,
         },
       },
     }),
     responses: { ...answers(of, writer), ...refusalResponses(of, path, writer) },
   };
+}
+
+/** Of an operation that needs no key, or not always. */
+function securityOf({ link, security = [] }: AnyOperation) {
+  return link ? [{}, { apiKey: [] }] : security.map((scheme) => ({ [scheme]: [] }));
+}
+
+function jsonBody({ body, ownBody }: AnyOperation, writer: SchemaWriter) {
+  if (body !== undefined) return { "application/json": { schema: writer.writeTaken(body), example: exampleOf(body) } };
+  return ownBody && { "application/json": { schema: writer.write(ownBody), example: exampleOf(ownBody) } };
 }
 
 export function pathParameters(of: AnyOperation) {

@@ -11,6 +11,7 @@ export const tags = [
   { name: "Suppressions", description: "Addresses that nothing is sent to, and why" },
   { name: "Account", description: "What your key opens, with its limits" },
   { name: "Tokens", description: "Short-lived children of your key, for browsers and for one task" },
+  { name: "Relay", description: "For the operator's relay: what became of the mail that it took" },
   { name: "Health", description: "Whether the service works, and what it says of itself" },
 ] as const;
 

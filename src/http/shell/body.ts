@@ -9,15 +9,27 @@ export interface BodyLimits {
 
 export const defaultBodyLimits: BodyLimits = { maxBytes: 2_000_000, timeoutMs: 60_000 };
 
+export const relayNoticesPath = "/v1/relay-notices";
+export const relayNoticesLimits: BodyLimits = { maxBytes: 2 << 20, timeoutMs: 60_000 };
+
+/** Paths that take more than others. */
+const largeBodies: ReadonlyMap<string, BodyLimits> = new Map([[relayNoticesPath, relayNoticesLimits]]);
+
 /** The bytes of a JSON body, unread of their meaning: refuses other kinds (415) and what is too large (413). */
 export async function readBody(request: Request, limits: BodyLimits): Promise<Uint8Array> {
   const mediaType = request.headers.get("content-type");
-  const encoding = request.headers.get("content-encoding") ?? "identity";
-  if ((mediaType !== null && !isJson(mediaType)) || encoding.toLowerCase() !== "identity") throw notJson();
-  refuseDeclaredTooLarge(request, limits);
-  const bytes = await readBytes(request, limits);
+  if (mediaType !== null && !isJson(mediaType)) throw notJson();
+  const bytes = await readBodyOfAnyType(request, limits);
   if (mediaType === null && bytes.length > 0) throw notJson();
   return bytes;
+}
+
+/** The same whatever type it is said to be of: some call JSON plain text. */
+export async function readBodyOfAnyType(request: Request, limits: BodyLimits): Promise<Uint8Array> {
+  const encoding = request.headers.get("content-encoding") ?? "identity";
+  if (encoding.toLowerCase() !== "identity") throw notJson();
+  refuseDeclaredTooLarge(request, limits);
+  return readBytes(request, limits);
 }
 
 /** The value of a JSON body, `undefined` where there is none. */
@@ -31,7 +43,9 @@ export function parseJson(bytes: Uint8Array): unknown {
 /** Refuses a body by its declared length alone, before a byte of it is read. */
 export function refuseDeclaredTooLarge(request: Request, limits: Pick<BodyLimits, "maxBytes">): void {
   const declared = request.headers.get("content-length");
-  if (declared !== null && Number(declared) > limits.maxBytes) throw tooLarge(limits);
+  if (declared === null || Number(declared) <= limits.maxBytes) return;
+  const own = largeBodies.get(new URL(request.url).pathname);
+  if (own === undefined || Number(declared) > own.maxBytes) throw tooLarge(own ?? limits);
 }
 
 export function invalidJson(why: string, headers: Record<string, string> = {}): Refusal {

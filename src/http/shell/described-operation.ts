@@ -1,5 +1,6 @@
 import type { TObject, TSchema } from "@sinclair/typebox";
 import type { Fault, Reason, Refusal } from "../../domain/errors.ts";
+import type { SecurityScheme } from "../document/security.ts";
 import type { Account } from "./auth.ts";
 
 /** One operation of the API: what it takes, what it answers, what it refuses, in words for the document. */
@@ -34,6 +35,10 @@ export interface Operation<Body extends TSchema, Query extends TObject, Answers 
   whenRefused?: (context: Refused, refusal: Refusal) => Promise<Refusal>;
   /** Needs no key. Only the document reads this: what is open is mounted as open. */
   open?: boolean;
+  /** What proves the caller in place of a key, one of these schemes; for the document alone. */
+  security?: readonly SecurityScheme[];
+  /** A body that the handler reads by itself, since its form hangs on who sends it; for the document alone. */
+  ownBody?: TSchema;
   /** Reasons beyond those that every operation has. */
   refuses?: readonly Reason[];
 }

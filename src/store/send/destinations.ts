@@ -8,10 +8,10 @@ import { promisedKinds, tellEvents } from "../events/fan-out.ts";
 import type { OutboxKind } from "../outbox/items.ts";
 import { messages, recipients } from "../schema.ts";
 import { foundSuppressions, type Suppressing, suppressionNews } from "./found-suppressions.ts";
+import { keptNames, type Named } from "./other-names.ts";
 import { hasRecipients, recipientsOf } from "./recipients.ts";
 import { lowerCase, relayedFields } from "./relaying.ts";
 import { suppressionOf } from "./suppressions.ts";
-import { keptWireNames, type WireNamed } from "./wire-names.ts";
 
 const moreFields = selected(messages, "m", ["toAddrs", "cc", "headers", "metadata"]);
 
@@ -68,7 +68,7 @@ export interface DestinationSettlement {
   isUnsure: boolean;
 }
 
-export interface SettledRecipient extends Suppressing, WireNamed {
+export interface SettledRecipient extends Suppressing, Named {
   position: number;
   status: "sent" | "failed";
   providerMessageId: string | null;
@@ -118,9 +118,9 @@ export async function settleDestinations(
           select settled."messageId" as message_id, in_force.account_id, each.* from settled join in_force on in_force.subject_id = settled."subjectId"
           cross join lateral json_to_recordset(settled.outcomes) as each
             (position smallint, status text, "providerMessageId" text, failure jsonb,
-              "wireName" text, "wireNameHash" uuid, suppression jsonb)
+              names jsonb, suppression jsonb)
         ),
-        ${keptWireNames(sql`outcome`)},
+        ${keptNames(sql`outcome`)},
         decided as (
           update recipients r set status = outcome.status, provider_message_id = outcome."providerMessageId",
             failure = outcome.failure from outcome

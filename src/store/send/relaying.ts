@@ -8,8 +8,8 @@ import type { OutboxKind } from "../outbox/items.ts";
 import { recordSet } from "../rows.ts";
 import { messages, outbox } from "../schema.ts";
 import { foundSuppressions, type Suppressing, suppressionNews } from "./found-suppressions.ts";
+import { keptNames, type Named } from "./other-names.ts";
 import { suppressionOf } from "./suppressions.ts";
-import { keptWireNames, type WireNamed } from "./wire-names.ts";
 
 export const relayedFields = selected(messages, "m", [
   ...(["id", "status", "createdAt", "rfcMessageId", "fromAddr", "fromName", "toAddr", "replyTo", "subject"] as const),
@@ -46,7 +46,7 @@ export function lowerCase(address: SQL): SQL {
 }
 
 /** What an attempt to relay a message came to. */
-export interface RelaySettlement extends Suppressing, WireNamed {
+export interface RelaySettlement extends Suppressing, Named {
   subjectId: string;
   attempt: number;
   /** When it came to that, and the id of the event that tells it where it is the end. */
@@ -76,7 +76,7 @@ export async function settleRelays(
     sql`with settled as materialized (
           select * from json_to_recordset(${JSON.stringify(settlements)}::json) as settled ("subjectId" text, attempt int,
             at timestamptz, "eventId" text, "dueAt" timestamptz, status text, "providerMessageId" text, failure jsonb, "isUnsure" boolean,
-            "wireName" text, "wireNameHash" uuid, suppression jsonb)
+            names jsonb, suppression jsonb)
         ),
         done as (
           delete from outbox o using settled
@@ -100,10 +100,10 @@ export async function settleRelays(
             false as is_automated
         ),
         outcome as (
-          select done.account_id, subject_id as message_id, "wireName", "wireNameHash", suppression
+          select done.account_id, subject_id as message_id, names, suppression
           from settled join done on done.subject_id = settled."subjectId"
         ),
-        ${keptWireNames(sql`outcome`)},
+        ${keptNames(sql`outcome`)},
         ${foundSuppressions(sql`outcome`)},
         told as materialized (select * from marked union all ${suppressionNews}),
         ${tellEvents}

@@ -195,8 +195,10 @@ export async function listRecipientsOfSends(
   );
 }
 
-/** Of a mail that went in several transactions one of its names, each time the same. */
-const wireName = sql.raw(`(select name from message_names where message_id = m.id order by name collate "C" limit 1)`);
+/** Of a mail that went in several transactions one of its names, each time the same. What the relay alone calls it has no @. */
+const wireName = sql.raw(
+  `(select name from message_names where message_id = m.id and strpos(name, '@') > 0 order by name collate "C" limit 1)`,
+);
 
 const mostQuotedCharacters = 512 * 1024 + 1;
 

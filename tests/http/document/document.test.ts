@@ -62,6 +62,7 @@ describe("The document of the service", () => {
       ...["Suppressions: getSuppression", "Suppressions: deleteSuppression"],
       "Account: getAccount",
       "Tokens: createToken",
+      "Relay: takeRelayNotices",
       ...["Health: readDocumentation", "Health: checkHealth", "Health: getOpenAPIDocument", "Health: checkReadiness"],
     ]);
     expect(document.tags.map(({ name }: Node) => name)).toEqual([
@@ -77,6 +78,7 @@ describe("The document of the service", () => {
         "Suppressions",
         "Account",
         "Tokens",
+        "Relay",
         "Health",
       ],
     ]);

@@ -1,0 +1,92 @@
+import { isId } from "../../domain/ids.ts";
+import type { Notice, NoticeNames } from "../../domain/reports/notice.ts";
+import type { ReturnPaths } from "../../domain/reports/return-path.ts";
+import { otherName } from "../../domain/send/wire-name.ts";
+import { asciiDomain, splitAddress } from "../../standards/address.ts";
+import { type AskedName, listNoticedMessages, type NoticedMessage } from "../../store/send/noticed-messages.ts";
+import { insertNames } from "../../store/send/other-names.ts";
+import type { Deps } from "../deps.ts";
+
+export interface NoticedMessagesDeps extends Pick<Deps, "db" | "mailDomain"> {
+  returnPaths: ReturnPaths;
+}
+
+/** The messages that are known by the names of notices, read at once. */
+export async function messagesByNames(
+  deps: NoticedMessagesDeps,
+  notices: readonly Notice[],
+): Promise<Map<Notice, NoticedMessage>> {
+  const named = await Promise.all(notices.map((notice) => namesOf(deps, notice.names)));
+  const read = await listNoticedMessages(deps.db.api, distinct(named.flat()));
+  const found = Map.groupBy(read, ({ foundBy }) => foundBy);
+  return new Map(
+    notices.flatMap((notice, place) => {
+      const message = firstFound(named[place] ?? [], found);
+      return message === undefined ? [] : [[notice, message] as const];
+    }),
+  );
+}
+
+/** What a notice says of the Message-ID that a mail went out with: an answer may name the mail by that alone. */
+export async function keepWireNames(
+  { db, mailDomain }: NoticedMessagesDeps,
+  messageOf: ReadonlyMap<Notice, NoticedMessage>,
+): Promise<void> {
+  const learned = [...messageOf].flatMap(([{ names }, { id: messageId }]) => {
+    const other = otherName(names.wireMessageId ?? "");
+    return other !== undefined && isWireName(other.name, mailDomain) ? [{ messageId, ...other }] : [];
+  });
+  await insertNames(db.api, learned);
+}
+
+/** As long as a field can hold it (RFC 5322 §2.1.1), and not the name that it has of us. */
+function isWireName(name: string, mailDomain: string): boolean {
+  return name.includes("@") && name.length <= 998 && ownMessageId(name, mailDomain) === undefined;
+}
+
+/** By what a message is looked for, the surest first. */
+async function namesOf({ returnPaths, mailDomain }: NoticedMessagesDeps, names: NoticeNames): Promise<AskedName[]> {
+  const asked: AskedName[] = [];
+  if (names.mark !== undefined && isId("msg", names.mark)) asked.push({ messageId: names.mark });
+  const returnPath = splitAddress(names.returnPath ?? "");
+  const returned = isOwn(returnPath?.domain, mailDomain) && (await returnPaths.read(returnPath?.local ?? ""));
+  if (returned) asked.push({ messageId: returned });
+  for (const name of [names.rfcMessageId, names.wireMessageId, names.providerMessageId]) {
+    const other = otherName(name ?? "");
+    if (other === undefined) continue;
+    const messageId = ownMessageId(other.name, mailDomain);
+    if (messageId !== undefined) asked.push({ messageId });
+    asked.push({ nameHash: other.nameHash });
+  }
+  return asked;
+}
+
+/** Our own Message-ID tells the id of its message. */
+function ownMessageId(messageId: string, mailDomain: string): string | undefined {
+  const parts = splitAddress(messageId);
+  return isOwn(parts?.domain, mailDomain) && isId("msg", parts?.local ?? "") ? parts?.local : undefined;
+}
+
+function isOwn(domain: string | undefined, mailDomain: string): boolean {
+  return domain !== undefined && asciiDomain(domain) === mailDomain.toLowerCase();
+}
+
+function distinct(names: readonly AskedName[]): AskedName[] {
+  return [...new Map(names.map((name) => [keyOf(name), name])).values()];
+}
+
+function keyOf({ messageId, nameHash }: AskedName): string {
+  return messageId ?? nameHash ?? "";
+}
+
+/** A name that several messages have is no name: nobody is told of the wrong one. */
+function firstFound(
+  names: readonly AskedName[],
+  found: ReadonlyMap<string, readonly NoticedMessage[]>,
+): NoticedMessage | undefined {
+  for (const name of names) {
+    const [one, other] = found.get(keyOf(name)) ?? [];
+    if (one !== undefined && other === undefined) return one;
+  }
+  return undefined;
+}

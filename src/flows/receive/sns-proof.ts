@@ -1,0 +1,72 @@
+import { Refusal } from "../../domain/errors.ts";
+import { regionOfTopic } from "../../domain/reports/notice-source.ts";
+import { boundedMemory } from "../../primitives/memory.ts";
+import { isSnsSignature, type SnsMessage, snsAddress, snsCertificateAddress, snsMessage } from "../../standards/sns.ts";
+
+export interface SnsDeps {
+  now: () => Date;
+  /** What lies at an address of SNS, by the guarded client; undefined where nothing could be had. */
+  fetchFromSns: (url: string) => Promise<string | undefined>;
+}
+
+/** What a message of SNS brings, once it is known to be of a topic of ours: the text published, or nothing where it was about the subscription. */
+export type SnsProof = (value: unknown) => Promise<string | undefined>;
+
+const mostCertificates = 20;
+/** Anybody may name a certificate: what we fetch for strangers at one time is no more than this. */
+const mostFetches = 4;
+
+export function snsProof({ now, fetchFromSns }: SnsDeps, topics: readonly string[]): SnsProof {
+  const certificates = boundedMemory<string, string>(mostCertificates);
+  /** Under way. What was named and is not there is not remembered: it would push out what is. */
+  const fetches = new Map<string, Promise<string | undefined>>();
+
+  async function certificateAt(url: string): Promise<string | undefined> {
+    return certificates.get(url) ?? fetches.get(url) ?? (fetches.size < mostFetches ? fetched(url) : undefined);
+  }
+
+  function fetched(url: string): Promise<string | undefined> {
+    const fetching = fetchFromSns(url)
+      .then((pem) => {
+        if (pem !== undefined) certificates.set(url, pem);
+        return pem;
+      })
+      .finally(() => fetches.delete(url));
+    fetches.set(url, fetching);
+    return fetching;
+  }
+
+  async function refuseUnsigned(message: SnsMessage): Promise<void> {
+    // Before anything is fetched for it.
+    if (!topics.includes(message.TopicArn)) throw forgedNotice("the topic is not one of RELAY_NOTICES");
+    const url = snsCertificateAddress(message.SigningCertURL, regionOfTopic(message.TopicArn));
+    if (url === undefined) throw forgedNotice("the certificate is not at SNS of the topic's region");
+    const certificate = await certificateAt(url);
+    if (certificate === undefined) throw laterNotice("the certificate of SNS can't be had now");
+    if (!isSnsSignature(message, certificate, now())) throw forgedNotice("the signature is wrong");
+  }
+
+  return async (value) => {
+    const message = snsMessage(value);
+    if (message === undefined) throw forgedNotice("it is no signed message of SNS");
+    await refuseUnsigned(message);
+    if (message.Type === "Notification") return message.Message;
+    if (message.Type === "SubscriptionConfirmation") {
+      const url = snsAddress(message.SubscribeURL, regionOfTopic(message.TopicArn));
+      if (url === undefined) throw forgedNotice("the subscription is not to be confirmed at SNS of the topic's region");
+      if ((await fetchFromSns(url)) === undefined) throw laterNotice("the subscription can't be confirmed now");
+    }
+    return undefined;
+  };
+}
+
+export function forgedNotice(why: string, challenge?: "Basic" | "Bearer"): Refusal {
+  return new Refusal("unauthorized", `Cannot take notices: ${why}`, {
+    ...(challenge !== undefined && { headers: { "www-authenticate": challenge } }),
+  });
+}
+
+/** Relays ask again for hours. */
+export function laterNotice(why: string): Refusal {
+  return new Refusal("service_unavailable", `Cannot take notices: ${why}`, { retryAfterSeconds: 60 });
+}

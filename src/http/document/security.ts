@@ -1,0 +1,15 @@
+/** In what ways a request may be proven, as the document has it. */
+export const securitySchemes = {
+  apiKey: { type: "http", scheme: "bearer", description: "The API key, as `Authorization: Bearer ibx_…`" },
+  relaySignature: {
+    type: "apiKey",
+    in: "header",
+    name: "webhook-signature",
+    description:
+      "How the relay of `RELAY_NOTICES` signs: `webhook-signature` or `svix-signature` (Resend), `X-Twilio-Email-Event-Webhook-Signature` (SendGrid), or within the body (Amazon SNS, Mailgun)",
+  },
+  relayPassword: { type: "http", scheme: "basic", description: "User and password of `RELAY_NOTICES=postmark:…`" },
+  relayToken: { type: "http", scheme: "bearer", description: "The token of `RELAY_NOTICES=generic:…`" },
+} as const;
+
+export type SecurityScheme = keyof typeof securitySchemes;

@@ -1,0 +1,249 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { AnyElysia } from "elysia";
+import pino from "pino";
+import { parseNoticeSource } from "../../src/domain/reports/notice-source.ts";
+import { returnPaths } from "../../src/domain/reports/return-path.ts";
+import { reportApplier } from "../../src/flows/receive/apply-reports.ts";
+import { noticeProof } from "../../src/flows/receive/prove-notices.ts";
+import { noticeTaker } from "../../src/flows/receive/take-notices.ts";
+import { relayNotices } from "../../src/http/sent/relay-notices.ts";
+import { httpApp } from "../../src/http/shell/app.ts";
+import { returnPathKey } from "../../src/standards/signature.ts";
+import { type Named, resendBounce } from "../support/relay-notices/examples.ts";
+import {
+  certificatePem,
+  type Provider,
+  type Signed,
+  settings,
+  signedByResend,
+  signedByToken,
+  signedExamples,
+} from "../support/relay-notices/signing.ts";
+import { type ScriptedSmtp, scriptedSmtp } from "../support/scripted-smtp.ts";
+import { startWorld, type World, type WorldInbox } from "../support/world.ts";
+
+const signingKey = "signing-key-of-the-tests-32-letters";
+const mailDomain = "mail.example";
+let relay: ScriptedSmtp;
+let mailsTaken = 0;
+
+beforeAll(async () => {
+  relay = await scriptedSmtp({
+    answer: (command) => {
+      if (command !== ".") return undefined;
+      mailsTaken += 1;
+      return `250 2.0.0 Ok: queued as id${mailsTaken}-0100018b7c`;
+    },
+  });
+});
+afterAll(() => relay.close());
+
+function worldOf(provider: Provider | undefined) {
+  return startWorld({
+    env: {
+      SIGNING_KEY: signingKey,
+      MAIL_DOMAIN: mailDomain,
+      OUTBOUND: `smtp://127.0.0.1:${relay.port}?tls=off`,
+      METRICS_TOKEN: "token-of-metrics-in-tests",
+      SEND_WAIT_MS: "30000",
+      ...(provider !== undefined && { RELAY_NOTICES: settings[provider] }),
+    },
+  });
+}
+
+/** A mail that the relay took, with all its names. */
+async function sent(world: World, inbox: WorldInbox, recipient = "jane@example.com"): Promise<Named> {
+  const body = { to: recipient, subject: "Hi", body: "Hello" };
+  const result = await world.api(`/v1/inboxes/${inbox.id}/send`, {
+    method: "POST",
+    headers: { "idempotency-key": crypto.randomUUID() },
+    body,
+  });
+  if (result.body.status !== "sent") throw new Error(`Cannot send: ${JSON.stringify(result.body)}`);
+  const message = (await world.api(`/v1/messages/${result.body.message_id ?? result.body.messageId}`)).body;
+  const mail = relay.mails.find(({ raw }) => raw.includes(message.id));
+  return {
+    ...{ messageId: message.id, rfcMessageId: `${message.id}@${mailDomain}`, returnPath: mail?.from ?? "" },
+    ...{ providerMessageId: result.body.providerMessageId, recipient, at: world.clock.now() },
+  };
+}
+
+type Post = (signed: Signed) => Promise<{ status: number; headers: Headers; body: Record<string, unknown> }>;
+
+/** By its own door; that of SES with a certificate that was fetched from nowhere. */
+async function door(world: World, provider: Provider): Promise<Post> {
+  const app = provider === "ses" ? await sesApp(world) : undefined;
+  return async ({ headers, body }) => {
+    const request = new Request(new URL("/v1/relay-notices", world.service.apiUrl), { method: "POST", headers, body });
+    const response = await (app === undefined ? fetch(request) : app.handle(request));
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: (await response.json()) as Record<string, unknown>,
+    };
+  };
+}
+
+async function sesApp(world: World): Promise<AnyElysia> {
+  const { deps } = world.service;
+  const source = parseNoticeSource(settings.ses);
+  if (typeof source === "string") throw new Error(source);
+  const reportPolicy = { mailDomain, bounceSuppressionDays: 90, messageIdSuppresses: false };
+  const route = relayNotices({
+    isDraining: () => false,
+    relay: { provider: "ses", prove: noticeProof(source, { now: deps.now, fetchFromSns: async () => certificatePem }) },
+    takeNotices: noticeTaker({
+      ...{ ...deps, returnPaths: returnPaths(await returnPathKey(signingKey), mailDomain), observe: () => undefined },
+      applyReports: reportApplier({ ...deps, reportPolicy }),
+    }),
+    observe: () => undefined,
+  });
+  return httpApp(
+    {
+      ...{
+        authenticate: () => undefined,
+        health: async () => ({ ready: true }),
+        serviceId: "1",
+        isDraining: () => false,
+      },
+      ...{ newRequestId: () => "1", log: pino({ level: "silent" }), version: "1", baseUrl: "http://localhost" },
+    },
+    { guarded: [], open: [route] },
+  );
+}
+
+const bounces = async (world: World) =>
+  (await world.api("/v1/events?types=message.bounced")).body.data.map(
+    ({ payload }: { payload: { message: { id: string } } }) => payload?.message?.id,
+  );
+const deliveryOf = async (world: World, { messageId }: Named) =>
+  (await world.api(`/v1/messages/${messageId}`)).body.delivery;
+
+describe("what each relay tells, signed as it signs", () => {
+  const all: Provider[] = ["ses", "mailgun", "sendgrid", "resend", "postmark", "generic"];
+  test.each(all)(
+    "%s: moves a message once, however often it is told, and with a byte changed nothing",
+    async (provider) => {
+      await using world = await worldOf(provider);
+      const post = await door(world, provider);
+      const named = await sent(world, await world.inbox());
+      const signed = signedExamples[provider](named);
+
+      const forged = await post(changed(provider, signed));
+      expect([forged.status, forged.body.code]).toEqual([401, "unauthorized"]);
+      expect(await deliveryOf(world, named)).toBeNull();
+
+      const answers = await Promise.all(Array.from({ length: 5 }, () => post(signed)));
+      const others = provider === "sendgrid" ? 2 : 0;
+      expect(answers.map(({ status, body }) => ({ status, body }))).toEqual(
+        answers.map(() => ({ status: 200, body: { accepted: 1, ignored: others } })),
+      );
+      expect(await deliveryOf(world, named)).toMatchObject({
+        ...{ state: "bounced", type: "hard", source: "relay", proof: "relay" },
+      });
+      expect(await bounces(world)).toHaveLength(1);
+      const { body } = await world.api(`/v1/messages/${named.messageId}/reports`);
+      expect(body.data).toMatchObject([{ kind: "bounced", recipient: "jane@example.com", suppressed: true }]);
+    },
+    60_000,
+  );
+});
+
+/** One byte of what is signed, or of the password. */
+function changed(provider: Provider, { headers, body }: Signed): Signed {
+  if (provider === "postmark") return { headers: { ...headers, authorization: `Basic ${btoa("inboxd:wrong")}` }, body };
+  if (provider === "generic") return { headers: { ...headers, authorization: `${headers.authorization}x` }, body };
+  if (provider === "mailgun") return { headers, body: body.replace("1529006854", "1529006855") };
+  return { headers, body: body.replace("jane@example.com", "jbne@example.com") };
+}
+
+describe("the door of notices", () => {
+  test("is not there where RELAY_NOTICES names no relay", async () => {
+    await using world = await worldOf(undefined);
+    const { status, body } = await world.api("/v1/relay-notices", { method: "POST", apiKey: null, body: {} });
+    expect([status, body.code, body.resource]).toEqual([404, "not_found", "route"]);
+  });
+
+  test("takes JSON of any type, up to 2 MiB, and of generic nothing else", async () => {
+    await using world = await worldOf("generic");
+    const post = await door(world, "generic");
+    const named = await sent(world, await world.inbox());
+    const { headers, body } = signedExamples.generic(named);
+    const auth = { authorization: headers.authorization ?? "", "content-type": "text/plain" };
+    expect((await post({ headers: auth, body: "{" })).body.code).toBe("invalid_json");
+    expect((await post({ headers: auth, body: `${" ".repeat(2_090_000)}{}` })).body.code).toBe("validation_error");
+    expect((await post({ headers: auth, body: `${" ".repeat(2_100_000)}{}` })).status).toBe(413);
+    expect((await post(signedByToken({ kind: "bounced", more: 1, return_path: "a@b" }))).body.code).toBe(
+      "validation_error",
+    );
+    expect((await post(signedByToken({ kind: "bounced" }))).body.code).toBe("validation_error");
+    expect((await post(signedByToken(Array(1001).fill(JSON.parse(body))))).body.code).toBe("validation_error");
+    expect((await post({ headers: auth, body: `[${body}]` })).body).toEqual({ accepted: 1, ignored: 0 });
+  }, 60_000);
+
+  test("takes no forged signature of whatever shape", async () => {
+    await using world = await worldOf("mailgun");
+    const post = await door(world, "mailgun");
+    for (const signature of [null, 1, {}, { timestamp: { toString: 1 }, token: [], signature: "" }]) {
+      expect((await post({ headers: {}, body: JSON.stringify({ signature }) })).status).toBe(401);
+    }
+    expect((await post({ headers: {}, body: "null" })).status).toBe(401);
+  }, 60_000);
+
+  test("asks for a notice again while its message may still turn up, and writes down what is known", async () => {
+    await using world = await worldOf("generic");
+    const post = await door(world, "generic");
+    const named = await sent(world, await world.inbox());
+    const known = JSON.parse(signedExamples.generic(named).body);
+    const unknown = { kind: "delivered", provider_message_id: "nobody-1" };
+    const early = await post(signedByToken([known, unknown]));
+    expect([early.status, early.headers.get("retry-after")]).toEqual([503, "60"]);
+    expect(await deliveryOf(world, named)).toMatchObject({ state: "bounced" });
+    world.clock.pass(5 * 60_000 + 1);
+    expect((await post(signedByToken([known, unknown]))).body).toEqual({ accepted: 1, ignored: 1 });
+    const old = { ...unknown, provider_message_id: "nobody-2", occurred_at: named.at.toISOString() };
+    expect((await post(signedByToken(old))).body).toEqual({ accepted: 0, ignored: 1 });
+    const metrics = await (await world.fetch("/metrics", { apiKey: "token-of-metrics-in-tests" })).text();
+    expect(metrics).toContain('inboxd_relay_notices_total{outcome="accepted"} 2');
+    expect(metrics).toContain('inboxd_relay_notices_total{outcome="early"} 1');
+    expect(metrics).toContain('inboxd_relay_notices_total{outcome="unknown"} 2');
+  }, 60_000);
+
+  test("acts on the recipient that a notice names, and on nobody else", async () => {
+    await using world = await worldOf("resend");
+    const post = await door(world, "resend");
+    const named = await sent(world, await world.inbox());
+    const ofOther = signedByResend(resendBounce({ ...named, recipient: "mary@example.com" }), "webhook");
+    expect((await post(ofOther)).body).toEqual({ accepted: 0, ignored: 1 });
+    expect(await deliveryOf(world, named)).toBeNull();
+  }, 60_000);
+
+  test("finds a message by none of the names of another", async () => {
+    await using world = await worldOf("generic");
+    const post = await door(world, "generic");
+    const named = await sent(world, await world.inbox());
+    const forged = {
+      ...JSON.parse(signedExamples.generic(named).body),
+      return_path: named.returnPath.replace(/(.)@/, (_, last) => (last === "z" ? "y@" : "z@")),
+    };
+    expect((await post(signedByToken(forged))).status).toBe(503);
+    for (const name of [
+      { rfc_message_id: `<${named.rfcMessageId}>` },
+      { provider_message_id: named.providerMessageId },
+    ]) {
+      const told = { kind: "delivered", ...name };
+      expect((await post(signedByToken(told))).body).toEqual({ accepted: 1, ignored: 0 });
+    }
+  }, 60_000);
+
+  test("has whoever left suppressed for that inbox alone", async () => {
+    await using world = await worldOf("generic");
+    const post = await door(world, "generic");
+    const named = await sent(world, await world.inbox());
+    const { returnPath: return_path, recipient } = named;
+    expect((await post(signedByToken({ kind: "unsubscribed", return_path, recipient }))).body.accepted).toBe(1);
+    const { body } = await world.api("/v1/events?types=suppression.added");
+    expect(body.data).toHaveLength(1);
+    expect(await deliveryOf(world, named)).toBeNull();
+  }, 60_000);
+});
