@@ -1,116 +1,24 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { AnyElysia } from "elysia";
-import pino from "pino";
-import { parseNoticeSource } from "../../src/domain/reports/notice-source.ts";
-import { returnPaths } from "../../src/domain/reports/return-path.ts";
-import { reportApplier } from "../../src/flows/receive/apply-reports.ts";
-import { noticeProof } from "../../src/flows/receive/prove-notices.ts";
-import { noticeTaker } from "../../src/flows/receive/take-notices.ts";
-import { relayNotices } from "../../src/http/sent/relay-notices.ts";
-import { httpApp } from "../../src/http/shell/app.ts";
-import { returnPathKey } from "../../src/standards/signature.ts";
 import { type Named, resendBounce } from "../support/relay-notices/examples.ts";
+import { namingRelay, noticeDoor, noticedWorld, sentBy } from "../support/relay-notices/noticed-world.ts";
 import {
-  certificatePem,
   type Provider,
   type Signed,
-  settings,
   signedByResend,
   signedByToken,
   signedExamples,
 } from "../support/relay-notices/signing.ts";
-import { type ScriptedSmtp, scriptedSmtp } from "../support/scripted-smtp.ts";
-import { startWorld, type World, type WorldInbox } from "../support/world.ts";
+import type { ScriptedSmtp } from "../support/scripted-smtp.ts";
+import type { World, WorldInbox } from "../support/world.ts";
 
-const signingKey = "signing-key-of-the-tests-32-letters";
-const mailDomain = "mail.example";
 let relay: ScriptedSmtp;
-let mailsTaken = 0;
-
 beforeAll(async () => {
-  relay = await scriptedSmtp({
-    answer: (command) => {
-      if (command !== ".") return undefined;
-      mailsTaken += 1;
-      return `250 2.0.0 Ok: queued as id${mailsTaken}-0100018b7c`;
-    },
-  });
+  relay = await namingRelay();
 });
 afterAll(() => relay.close());
 
-function worldOf(provider: Provider | undefined) {
-  return startWorld({
-    env: {
-      SIGNING_KEY: signingKey,
-      MAIL_DOMAIN: mailDomain,
-      OUTBOUND: `smtp://127.0.0.1:${relay.port}?tls=off`,
-      METRICS_TOKEN: "token-of-metrics-in-tests",
-      SEND_WAIT_MS: "30000",
-      ...(provider !== undefined && { RELAY_NOTICES: settings[provider] }),
-    },
-  });
-}
-
-/** A mail that the relay took, with all its names. */
-async function sent(world: World, inbox: WorldInbox, recipient = "jane@example.com"): Promise<Named> {
-  const body = { to: recipient, subject: "Hi", body: "Hello" };
-  const result = await world.api(`/v1/inboxes/${inbox.id}/send`, {
-    method: "POST",
-    headers: { "idempotency-key": crypto.randomUUID() },
-    body,
-  });
-  if (result.body.status !== "sent") throw new Error(`Cannot send: ${JSON.stringify(result.body)}`);
-  const message = (await world.api(`/v1/messages/${result.body.message_id ?? result.body.messageId}`)).body;
-  const mail = relay.mails.find(({ raw }) => raw.includes(message.id));
-  return {
-    ...{ messageId: message.id, rfcMessageId: `${message.id}@${mailDomain}`, returnPath: mail?.from ?? "" },
-    ...{ providerMessageId: result.body.providerMessageId, recipient, at: world.clock.now() },
-  };
-}
-
-type Post = (signed: Signed) => Promise<{ status: number; headers: Headers; body: Record<string, unknown> }>;
-
-/** By its own door; that of SES with a certificate that was fetched from nowhere. */
-async function door(world: World, provider: Provider): Promise<Post> {
-  const app = provider === "ses" ? await sesApp(world) : undefined;
-  return async ({ headers, body }) => {
-    const request = new Request(new URL("/v1/relay-notices", world.service.apiUrl), { method: "POST", headers, body });
-    const response = await (app === undefined ? fetch(request) : app.handle(request));
-    return {
-      status: response.status,
-      headers: response.headers,
-      body: (await response.json()) as Record<string, unknown>,
-    };
-  };
-}
-
-async function sesApp(world: World): Promise<AnyElysia> {
-  const { deps } = world.service;
-  const source = parseNoticeSource(settings.ses);
-  if (typeof source === "string") throw new Error(source);
-  const reportPolicy = { mailDomain, bounceSuppressionDays: 90, messageIdSuppresses: false };
-  const route = relayNotices({
-    isDraining: () => false,
-    relay: { provider: "ses", prove: noticeProof(source, { now: deps.now, fetchFromSns: async () => certificatePem }) },
-    takeNotices: noticeTaker({
-      ...{ ...deps, returnPaths: returnPaths(await returnPathKey(signingKey), mailDomain), observe: () => undefined },
-      applyReports: reportApplier({ ...deps, reportPolicy }),
-    }),
-    observe: () => undefined,
-  });
-  return httpApp(
-    {
-      ...{
-        authenticate: () => undefined,
-        health: async () => ({ ready: true }),
-        serviceId: "1",
-        isDraining: () => false,
-      },
-      ...{ newRequestId: () => "1", log: pino({ level: "silent" }), version: "1", baseUrl: "http://localhost" },
-    },
-    { guarded: [], open: [route] },
-  );
-}
+const worldOf = (provider: Provider | undefined) => noticedWorld(relay, provider);
+const sent = (world: World, inbox: WorldInbox) => sentBy(relay, world, inbox);
 
 const bounces = async (world: World) =>
   (await world.api("/v1/events?types=message.bounced")).body.data.map(
@@ -125,7 +33,7 @@ describe("what each relay tells, signed as it signs", () => {
     "%s: moves a message once, however often it is told, and with a byte changed nothing",
     async (provider) => {
       await using world = await worldOf(provider);
-      const post = await door(world, provider);
+      const post = await noticeDoor(world, provider);
       const named = await sent(world, await world.inbox());
       const signed = signedExamples[provider](named);
 
@@ -166,7 +74,7 @@ describe("the door of notices", () => {
 
   test("takes JSON of any type, up to 2 MiB, and of generic nothing else", async () => {
     await using world = await worldOf("generic");
-    const post = await door(world, "generic");
+    const post = await noticeDoor(world, "generic");
     const named = await sent(world, await world.inbox());
     const { headers, body } = signedExamples.generic(named);
     const auth = { authorization: headers.authorization ?? "", "content-type": "text/plain" };
@@ -183,7 +91,7 @@ describe("the door of notices", () => {
 
   test("takes no forged signature of whatever shape", async () => {
     await using world = await worldOf("mailgun");
-    const post = await door(world, "mailgun");
+    const post = await noticeDoor(world, "mailgun");
     for (const signature of [null, 1, {}, { timestamp: { toString: 1 }, token: [], signature: "" }]) {
       expect((await post({ headers: {}, body: JSON.stringify({ signature }) })).status).toBe(401);
     }
@@ -192,7 +100,7 @@ describe("the door of notices", () => {
 
   test("asks for a notice again while its message may still turn up, and writes down what is known", async () => {
     await using world = await worldOf("generic");
-    const post = await door(world, "generic");
+    const post = await noticeDoor(world, "generic");
     const named = await sent(world, await world.inbox());
     const known = JSON.parse(signedExamples.generic(named).body);
     const unknown = { kind: "delivered", provider_message_id: "nobody-1" };
@@ -211,7 +119,7 @@ describe("the door of notices", () => {
 
   test("acts on the recipient that a notice names, and on nobody else", async () => {
     await using world = await worldOf("resend");
-    const post = await door(world, "resend");
+    const post = await noticeDoor(world, "resend");
     const named = await sent(world, await world.inbox());
     const ofOther = signedByResend(resendBounce({ ...named, recipient: "mary@example.com" }), "webhook");
     expect((await post(ofOther)).body).toEqual({ accepted: 0, ignored: 1 });
@@ -220,7 +128,7 @@ describe("the door of notices", () => {
 
   test("finds a message by none of the names of another", async () => {
     await using world = await worldOf("generic");
-    const post = await door(world, "generic");
+    const post = await noticeDoor(world, "generic");
     const named = await sent(world, await world.inbox());
     const forged = {
       ...JSON.parse(signedExamples.generic(named).body),
@@ -238,7 +146,7 @@ describe("the door of notices", () => {
 
   test("has whoever left suppressed for that inbox alone", async () => {
     await using world = await worldOf("generic");
-    const post = await door(world, "generic");
+    const post = await noticeDoor(world, "generic");
     const named = await sent(world, await world.inbox());
     const { returnPath: return_path, recipient } = named;
     expect((await post(signedByToken({ kind: "unsubscribed", return_path, recipient }))).body.accepted).toBe(1);

@@ -76,6 +76,7 @@ describe("a message of SNS", () => {
     "https://sns.us-east-1.amazonaws.com\\@evil.com/a.pem",
     "https://evil.com/https://sns.us-east-1.amazonaws.com/a.pem",
     "HTTPS://SNS.US-EAST-1.AMAZONAWS.COM.evil.com/",
+    "https://sns.us-east-1.amazonaws.com/?Action=ConfirmSubscription&TopicArn=a&Token=b.pem",
     "",
   ])("with a certificate at %p is refused, and nothing is connected to", async (SigningCertURL) => {
     const { prove, fetched } = proof();
@@ -99,6 +100,26 @@ describe("a message of SNS", () => {
     isThere = true;
     expect(await prove(told)).toBe(told.Message);
     expect(fetched).toHaveLength(2);
+  });
+
+  test("of a stranger makes us fetch four certificates at a time at most, and pushes out none that is known", async () => {
+    const waiting: (() => void)[] = [];
+    const { prove, fetched } = proof((url) =>
+      url === certificateUrl
+        ? Promise.resolve(certificatePem)
+        : new Promise((resolve) => waiting.push(() => resolve(undefined))),
+    );
+    expect(await prove(told)).toBe(told.Message);
+    const named = (number: number) =>
+      prove({ ...told, SigningCertURL: certificateUrl.replace(".pem", `${number}.pem`) });
+    const answers = Array.from({ length: 30 }, (_, number) => named(number).catch(({ reason }) => reason));
+    expect(await Promise.race(answers.slice(4))).toBe("service_unavailable");
+    expect(fetched).toHaveLength(5);
+    expect(await prove(told)).toBe(told.Message);
+    for (const answer of waiting) answer();
+    expect(new Set(await Promise.all(answers))).toEqual(new Set(["service_unavailable"]));
+    expect(await prove(told)).toBe(told.Message);
+    expect(fetched).toHaveLength(5);
   });
 
   test("that asks whether we want to subscribe is answered at SNS alone", async () => {

@@ -46,10 +46,7 @@ export const signedExamples: Record<Provider, (named: Named) => Signed> = {
   mailgun: (named) => signedByMailgun(mailgunFailure(named)),
   sendgrid: (named) => signedBySendgrid(sendgridBatch(named)),
   resend: (named) => signedByResend(resendBounce(named)),
-  postmark: (named) => ({
-    headers: { authorization: `Basic ${btoa(`inboxd:${password}`)}`, "content-type": "application/json" },
-    body: JSON.stringify(postmarkBounce(named)),
-  }),
+  postmark: (named) => signedByPostmark(postmarkBounce(named)),
   generic: (named) => signedByToken(genericBounce(named)),
 };
 
@@ -137,4 +134,9 @@ export function signedByToken(body: object): Signed {
     headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
     body: JSON.stringify(body),
   };
+}
+
+export function signedByPostmark(body: object): Signed {
+  const authorization = `Basic ${btoa(`inboxd:${password}`)}`;
+  return { headers: { authorization, "content-type": "application/json" }, body: JSON.stringify(body) };
 }
