@@ -2,7 +2,8 @@ import SMTPConnection, { type SMTPConnectionSendInfo, type SMTPError } from "nod
 import type { TlsMode } from "../domain/outbound.ts";
 import type { RelayOutcome } from "../domain/outcome.ts";
 import { providerMessageIdOf } from "../standards/provider-id.ts";
-import { parseExtensions, parseSmtpReply, replyAsLine } from "../standards/smtp-reply.ts";
+import { parseExtensions, parseSmtpReply, replyAsLine, type SmtpReply } from "../standards/smtp-reply.ts";
+import { askSender } from "./ask-sender.ts";
 import type { RelayedMail, RelayedRecipient } from "./relayed-mail.ts";
 import { askForReports } from "./report-parameters.ts";
 import { type Conversation, connected, converse, Lost } from "./smtp-conversation.ts";
@@ -48,6 +49,8 @@ export interface SmtpTarget {
 /** A conversation that is ready for mail: greeted, encrypted and logged in as its target demands. */
 export interface SmtpSession {
   send(mail: RelayedMail, signal: AbortSignal | undefined): Promise<SendResult>;
+  /** What the server says to a sender, of whom no mail follows here. */
+  askSender(sender: string): Promise<SmtpReply>;
   /** Has tried a mail before: its connection may have died since. */
   readonly isUsed: boolean;
   readonly isOpen: boolean;
@@ -208,8 +211,17 @@ function readySession(
     return { outcomes, unheard: !isHeard && (reply === undefined ? isLost(error) : reply.code === 421) };
   }
 
+  async function ask(sender: string): Promise<SmtpReply> {
+    const text = await talk.step<string>(timings.commandMs, undefined, (done) => askSender(connection, sender, done));
+    needsReset = true;
+    const reply = parseSmtpReply(text);
+    if (!reply) throw new Error(`garbage for an answer: ${text}`);
+    return reply;
+  }
+
   setSilence(connection, 0);
   return {
+    askSender: ask,
     send: (mail, signal) => offeringTheRest(mail, extensions, (recipients) => offer(mail, recipients, signal)),
     close: () => hangUp(connection, talk),
     ended: talk.ended,

@@ -10,8 +10,10 @@ import { type Consultation, diagnose } from "../../src/commands/doctor/diagnose.
 import { type Finding, hasFailure, shownFindings } from "../../src/commands/doctor/finding.ts";
 import { checkPorts, type Identity } from "../../src/commands/doctor/ports.ts";
 import { checkRelay } from "../../src/commands/doctor/relay.ts";
+import { checkNotices } from "../../src/commands/doctor/relay-notices.ts";
 import { checkWebhooks } from "../../src/commands/doctor/webhook.ts";
 import { parseOutbound } from "../../src/domain/outbound.ts";
+import type { NoticeSource } from "../../src/domain/reports/notice-source.ts";
 import { publicKeyRecord } from "../../src/mail/write/dkim.ts";
 import { runInboxd, startInboxd } from "../support/inboxd.ts";
 import { startReceiver } from "../support/receiver.ts";
@@ -62,6 +64,16 @@ describe("The configuration", () => {
       "warn BASE_URL",
       "warn OPERATOR_INBOX",
     ]);
+  });
+
+  test("an address of the API without TLS is to be looked at", async () => {
+    const env = { MAIL_DOMAIN: "in.ada.works", PORT: "0", SMTP_PORT: "0", DATA_DIR: directory };
+    const seen = async (baseUrl: string) =>
+      (await diagnose({ ...env, BASE_URL: baseUrl }, nobody)).filter((finding) => finding.seen.startsWith("BASE_URL"));
+    expect(await seen("http://api.ada.works")).toMatchObject([
+      { level: "warn", todo: expect.stringContaining("HTTPS") },
+    ]);
+    expect(await seen("https://api.ada.works")).toEqual([]);
   });
 
   test("a key that DKIM can't use is a finding, not an end", async () => {
@@ -215,6 +227,48 @@ describe("A relay", () => {
     } finally {
       await server.close();
     }
+  });
+
+  const answers: readonly [what: string, answer: string, level: Finding["level"], seen: string, todo: string][] = [
+    ["that takes our return path", "250 2.1.0 Ok", "ok", "takes it", ""],
+    ["that takes inboxes alone", "553 5.7.1 Not your address", "fail", "553 5.7.1 Not your", "RETURN_PATH=inbox"],
+    ["that knows us not", "550 5.1.8 Who?", "fail", "550 5.1.8 Who?", "RETURN_PATH=inbox"],
+    ["that takes nothing now", "451 4.3.0 Later", "warn", "451 4.3.0 Later", "ask again"],
+    ["that hangs up", "", "warn", "says nothing", "again"],
+  ];
+  // `_sendCommand` and `_responseActions` are private members of the library: under other names nothing is asked.
+  test.each(answers)("%s", async (_what, answer, level, seen, todo) => {
+    const server = await scriptedSmtp({
+      answer: (line) => (line.startsWith("MAIL") ? (answer === "" ? "reset" : answer) : undefined),
+    });
+    try {
+      const outbound = parseOutbound(`smtp://localhost:${server.port}?tls=off`);
+      if (typeof outbound === "string") throw new Error(outbound);
+      const question = { outbound, smtpHostname: "mx.ada.works", dataDir: directory, mailDomain: "ada.works" };
+      const [relay, finding, ...others] = await checkRelay({ ...question, returnPath: "verp" });
+      expect(relay).toMatchObject({ check: "relay", level: "warn" });
+      expect(finding).toMatchObject({ check: "relay return path", level, seen: expect.stringContaining(seen) });
+      expect(finding?.todo ?? "").toContain(todo);
+      expect(others).toEqual([]);
+      const asked = server.commands.filter((command) => /^(?:MAIL|RCPT|DATA)/.test(command));
+      expect(asked).toEqual([expect.stringMatching(/^MAIL FROM:<bounce\+[0-9a-z]{26}-[0-9a-z]{12}@ada\.works>$/)]);
+      expect(await checkRelay({ ...question, returnPath: "inbox" })).toHaveLength(1);
+    } finally {
+      await server.close();
+    }
+  });
+
+  const postmark = { provider: "postmark" as const, user: "u", password: "p" };
+  const tellers: readonly [string, NoticeSource | undefined, Finding["level"], string][] = [
+    ["is to be listened to where it tells by webhook alone", undefined, "warn", "RELAY_NOTICES=postmark:…"],
+    ["is not another one", { provider: "resend", secret: "whsec_" }, "warn", "RELAY_NOTICES=postmark:…"],
+    ["is listened to", postmark, "ok", ""],
+  ];
+  test.each(tellers)("%s", (_what, relayNotices, level, todo) => {
+    const [finding] = checkNotices({ host: "smtp.postmarkapp.com" }, relayNotices);
+    expect(finding?.level).toBe(level);
+    expect(finding?.todo ?? "").toContain(todo);
+    expect(checkNotices({ host: "email-smtp.eu-west-1.amazonaws.com" }, relayNotices)).toEqual([]);
   });
 
   test("that isn't there", async () => {

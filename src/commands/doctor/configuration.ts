@@ -56,6 +56,14 @@ function oddities(config: Config): Finding[] {
       ),
     );
   }
+  if (baseUrl?.startsWith("http:") === true) {
+    findings.push(
+      warn(
+        "BASE_URL is not https: keys and mail go over the network as they are, and no relay brings its notices there",
+        "Put the API behind HTTPS, and set BASE_URL to that address",
+      ),
+    );
+  }
   if (operatorInbox === undefined) {
     findings.push(
       warn(

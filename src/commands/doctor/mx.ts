@@ -23,7 +23,7 @@ export async function checkMx({ mailDomain, smtpHostname }: DnsFacts, ask: Ask):
   if (ours.length === 0) {
     return [
       fail(
-        `mail for ${mailDomain} goes to ${seen} and not to ${smtpHostname}`,
+        `mail for ${mailDomain} goes to ${seen} and not to ${smtpHostname}, and so do the bounces of what we send`,
         `Put in their place: ${wanted}\nor set SMTP_HOSTNAME to the name that leads here`,
       ),
     ];

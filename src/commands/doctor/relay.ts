@@ -1,8 +1,10 @@
 import { describeOutbound, type Outbound, type SmtpOutbound } from "../../domain/outbound.ts";
-import { type NoticeSource, providerOfHost } from "../../domain/reports/notice-source.ts";
+import type { NoticeSource } from "../../domain/reports/notice-source.ts";
 import { openSession, type SmtpTimings, smtpTimings } from "../../relay/smtp-session.ts";
 import { SmtpTrouble } from "../../relay/smtp-trouble.ts";
 import { type Finding, findingsOf } from "./finding.ts";
+import { checkNotices } from "./relay-notices.ts";
+import { checkReturnPath } from "./return-path.ts";
 
 export interface RelayQuestion {
   outbound: Outbound;
@@ -11,6 +13,9 @@ export interface RelayQuestion {
   dataDir: string;
   /** Whether anybody tells us what became of mail. */
   relayNotices?: NoticeSource | undefined;
+  /** What mail has for its sender; left out, the relay is not asked whether it takes it. */
+  returnPath?: "verp" | "inbox";
+  mailDomain?: string;
   /** PEM, trusted in place of the system's authorities. */
   ca?: string | undefined;
   timings?: Partial<SmtpTimings>;
@@ -22,7 +27,7 @@ export async function checkRelay(question: RelayQuestion): Promise<Finding[]> {
   const { outbound, dataDir } = question;
   switch (outbound.kind) {
     case "smtp":
-      return [await checkSession(outbound, question), ...noticesFinding(outbound, question)];
+      return [...(await checkSession(outbound, question)), ...checkNotices(outbound, question.relayNotices)];
     case "direct":
       // Any server that we tried would be a stranger's.
       return [
@@ -38,20 +43,8 @@ export async function checkRelay(question: RelayQuestion): Promise<Finding[]> {
   }
 }
 
-/** Relays that put their own sender on a mail, so that no bounce of it ever comes to us. */
-function noticesFinding({ host }: SmtpOutbound, { relayNotices }: RelayQuestion): Finding[] {
-  const provider = relayNotices === undefined ? providerOfHost(host) : undefined;
-  if (provider === undefined) return [];
-  const { warn } = findingsOf("relay notices");
-  return [
-    warn(
-      `${host} tells of bounces and complaints by webhook alone, and RELAY_NOTICES is not set: they stay unknown`,
-      `Set RELAY_NOTICES=${provider}:… and give the relay the address /v1/relay-notices`,
-    ),
-  ];
-}
-
-async function checkSession(outbound: SmtpOutbound, { smtpHostname, ca, timings }: RelayQuestion): Promise<Finding> {
+async function checkSession(outbound: SmtpOutbound, question: RelayQuestion): Promise<Finding[]> {
+  const { smtpHostname, ca, timings, returnPath, mailDomain } = question;
   const { ok, warn, fail } = findingsOf("relay");
   const { host, port, tls, login } = outbound;
   const target = {
@@ -64,18 +57,22 @@ async function checkSession(outbound: SmtpOutbound, { smtpHostname, ca, timings 
     hostname: smtpHostname,
     timings: { ...smtpTimings, ...quick, ...timings },
   };
+  const senders: Finding[] = [];
   try {
     const session = await openSession(target, undefined);
+    if (returnPath === "verp" && mailDomain !== undefined)
+      senders.push(await checkReturnPath(session, outbound, mailDomain));
     await session.close();
   } catch (error) {
     if (!(error instanceof SmtpTrouble)) throw error;
-    return fail(error.failure.message, cureOf(error, outbound));
+    return [fail(error.failure.message, cureOf(error, outbound))];
   }
   const seen = `${describeOutbound(outbound)} takes mail${login ? ", and the login" : ""}`;
   const isPlain = tls === "off" || tls === "opportunistic";
-  return isPlain
+  const taken = isPlain
     ? warn(`${seen}, but TLS is not demanded`, "Leave ?tls out of OUTBOUND unless the relay is on this machine")
     : ok(seen);
+  return [taken, ...senders];
 }
 
 /** A person waits. */

@@ -34,6 +34,11 @@ export function returnPaths(key: CryptoKey, mailDomain: string): ReturnPaths {
   };
 }
 
+/** An address of the same form, which leads to no message. */
+export function returnPathLike(mailDomain: string): string {
+  return `${returnPathUser}+${"0".repeat(26)}-${"0".repeat(12)}@${mailDomain}`;
+}
+
 /** What stands before the first `+` of every return path. */
 export const returnPathUser = "bounce";
 
