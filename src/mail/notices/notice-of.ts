@@ -1,4 +1,4 @@
-import { bounceTypeOf, mostSpecific } from "../../domain/reports/bounce-type.ts";
+import { bounceTypeOf, mostSpecific, type Refused } from "../../domain/reports/bounce-type.ts";
 import type { Notice, NoticeNames } from "../../domain/reports/notice.ts";
 import { saidText } from "../../domain/reports/phrases.ts";
 import type { BounceType } from "../../domain/reports/report.ts";
@@ -30,10 +30,9 @@ export function noticeOf(told: Told): Notice {
   const inText = codesIn(diagnostic);
   const enhancedCodes = [...inText.enhancedCodes, ...codesIn(told.status ?? "").enhancedCodes];
   const code = told.code ?? inText.code;
-  const byTable = bounceTypeOf({ enhancedCodes, code, said: saidText(diagnostic) });
   return {
     kind,
-    type: kind === "bounced" ? typeOf(byTable, verdict) : undefined,
+    type: kind === "bounced" ? typeOf({ enhancedCodes, code, said: saidText(diagnostic) }, verdict) : undefined,
     code,
     enhancedCode: mostSpecific(enhancedCodes),
     diagnostic: cleanLine(diagnostic, 1000) || undefined,
@@ -47,8 +46,9 @@ export function noticeOf(told: Told): Notice {
 }
 
 /** A relay calls much "permanent" that is about us, or passes: what the server said to it counts more. */
-function typeOf(byTable: BounceType, verdict: Verdict | undefined): BounceType {
+function typeOf(refused: Refused, verdict: Verdict | undefined): BounceType {
   if (verdict === "block") return "block";
+  const byTable = bounceTypeOf(refused);
   if (verdict === undefined || byTable === "soft" || byTable === "block") return byTable;
   return verdict === "permanent" ? "hard" : "soft";
 }
