@@ -13,9 +13,10 @@ export function reporter(world: World, chance: Chance): Driver {
     const report = chance.pick(untold);
     report.isTaken = true;
     if (chance.is(0.05)) await forge(report).catch(() => undefined);
-    await eventually(world, chance, () => tell(report));
-    // A server that never read the 250 tells it again.
-    if (chance.is(0.15)) await tell(report).catch(() => undefined);
+    const [way, otherWay] = chance.is(0.6) ? [tell, notify] : [notify, tell];
+    await eventually(world, chance, () => way(report));
+    // A server that never read the answer tells it again, and some relays tell it both ways.
+    if (chance.is(0.3)) await (chance.is(0.5) ? way : otherWay)(report).catch(() => undefined);
   };
 
   async function tell(report: LedgerReport): Promise<boolean> {
@@ -36,6 +37,25 @@ export function reporter(world: World, chance: Chance): Driver {
     return report.acknowledged;
   }
 
+  async function notify(report: LedgerReport): Promise<boolean> {
+    const running = world.fleet.any();
+    if (running === undefined) throw new Error("Nothing listens");
+    const { kind, address: recipient, returnPath: return_path } = report;
+    const { status: enhanced_code, words: diagnostic } = told[kind];
+    report.open = true;
+    const answer = await fetch(`${running.apiUrl}/v1/relay-notices`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${noticesToken}`, "content-type": "application/json" },
+      body: JSON.stringify([{ kind, recipient, return_path, enhanced_code, diagnostic }]),
+      signal: AbortSignal.timeout(10_000),
+    });
+    ledger.count(`notice: ${kind}, answered ${answer.status}`);
+    const body = await answer.text();
+    if (answer.status === 200) report.acknowledged = true;
+    else if (answer.status !== 503) ledger.violation("T7", `a notice of ${report.token}: ${answer.status} ${body}`);
+    return answer.status === 200;
+  }
+
   /** Whoever has seen no return path can't make one, whatever state the service is in. */
   async function forge({ returnPath, token }: LedgerReport): Promise<void> {
     const at = returnPath.indexOf("@") - 1;
@@ -48,6 +68,9 @@ export function reporter(world: World, chance: Chance): Driver {
     });
   }
 }
+
+/** What the relay shows with its notices. */
+export const noticesToken = "torture-notices-0123456789abcdef";
 
 const told = {
   bounced: { action: "failed", status: "5.1.1", words: "550 5.1.1 User unknown" },

@@ -19,7 +19,7 @@ import { mailSender } from "./mail-senders.ts";
 import { recoverDead } from "./recovery.ts";
 import { startRelay, wireDomain } from "./relay.ts";
 import { replier } from "./repliers.ts";
-import { reporter } from "./reporters.ts";
+import { noticesToken, reporter } from "./reporters.ts";
 import { metricsToken, watchResources } from "./resources.ts";
 import { settle } from "./settle.ts";
 import { drive, type World } from "./world.ts";
@@ -164,6 +164,7 @@ function environmentFor(relayPort: number, postgres: PostgresServer | undefined)
     WEBHOOK_TIMEOUT_MS: String(webhookTimeoutMs),
     WEBHOOK_RETRY_SECONDS: "1,1,1,1,2,2,2,2,3,3,3,3,3,3,3,3,3,3,3,3",
     RELAY_MESSAGE_ID: `@${wireDomain}`,
+    RELAY_NOTICES: `generic:${noticesToken}`,
     RELAY_RETRY_SECONDS: "1,1,2,2,3",
     SENDS_PER_MINUTE: `0,free=${limitedSendsPerMinute}`,
     SENDS_PER_DAY: "0",

@@ -57,7 +57,7 @@ describe("the answer waits for the first attempt", () => {
       code: 550,
       enhancedCode: "5.1.1",
       message: expect.stringContaining("No such user"),
-      reason: "refused",
+      ...{ reason: "refused", type: "hard" },
     });
   });
 
