@@ -54,16 +54,14 @@ export function MessageView({ message, isLast }: { message: Schemas["ListedMessa
   );
 }
 
-/** All of the To field; an older service names the first alone. */
-function toOf(message: Schemas["ListedMessage"]): readonly string[] {
-  const { to } = message as { to?: readonly string[] };
-  return to === undefined || to.length === 0 ? [message.toAddr] : to;
+/** All of the To field, which of older mail that came in nobody wrote down. */
+export function toOf({ to, toAddr }: Pick<Schemas["ListedMessage"], "to" | "toAddr">): readonly string[] {
+  return to.length === 0 ? [toAddr] : to;
 }
 
 /** What came back of it says more than that it went out. */
-export function fateOf(message: Schemas["ListedMessage"]): string {
-  const { delivery } = message as { delivery?: { state: string } | null };
-  return delivery?.state ?? message.status;
+export function fateOf({ delivery, status }: Schemas["ListedMessage"]): string {
+  return delivery?.state ?? status;
 }
 
 function MessageBody({ message }: { message: Schemas["ListedMessage"] }) {

@@ -3,6 +3,7 @@ import { inboxd, isNotThere, type Schemas } from "../api.ts";
 import { lookOf } from "../events/event-words.ts";
 import { recentEvents } from "../events/recent-events.ts";
 import { useReloadAt } from "../live.ts";
+import { toOf } from "../mail/message-view.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { Fault } from "../parts/fault.tsx";
 import { useLoaded } from "../parts/loaded.ts";
@@ -34,7 +35,7 @@ export function MessagePage() {
   return (
     <Page
       title={message ? message.subject || "(no subject)" : "Message"}
-      about={message && `${message.fromAddr} → ${[message.toAddr, ...message.cc].join(", ")}`}
+      about={message && `${message.fromAddr} → ${[...toOf(message), ...message.cc].join(", ")}`}
       actions={
         message && (
           <a class="button" href={href(`threads/${message.threadId}`)}>
