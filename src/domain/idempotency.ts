@@ -53,8 +53,9 @@ export function fingerprintOf(pathId: string, body: unknown): string {
 function inOrder(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map(inOrder);
-  const names = Object.keys(value).sort();
-  return Object.fromEntries(names.map((name) => [name, inOrder((value as Record<string, unknown>)[name])]));
+  const fields = value as Record<string, unknown>;
+  const given = Object.keys(fields).filter((name) => fields[name] !== undefined);
+  return Object.fromEntries(given.sort().map((name) => [name, inOrder(fields[name])]));
 }
 
 function unquoted(text: string): string | undefined {

@@ -22,7 +22,7 @@ export type AskedTogether = Readonly<
 
 /** What is wrong with fields that are right each by itself. A field that says its own default says nothing. */
 export function faultsOfCombination(asked: AskedTogether): Fault[] {
-  return rules.flatMap(({ pointer, detail, isBroken }) => (isBroken(asked) ? [{ pointer, detail }] : []));
+  return rules.filter(({ isBroken }) => isBroken(asked)).map(({ pointer, detail }) => ({ pointer, detail }));
 }
 
 interface Rule {

@@ -16,7 +16,8 @@ export function readCustomHeaders(
   asked: Readonly<Record<string, string>> | undefined,
   autoSubmitted: AutoSubmitted | undefined,
 ): ReadHeaders {
-  const all = Object.entries(asked ?? {});
+  if (asked === undefined) return noHeaders;
+  const all = Object.entries(asked);
   const headers = all.slice(0, maxHeaders).map(([name, value]) => ({ name, value }));
   const faults: Fault[] = [];
   if (all.length > maxHeaders) faults.push({ pointer: "#/headers", detail: `must have at most ${maxHeaders} names` });
@@ -30,6 +31,7 @@ export function readCustomHeaders(
   return { headers, faults };
 }
 
+const noHeaders: ReadHeaders = { headers: [], faults: [] };
 const maxHeaders = 20;
 
 function faultOf(

@@ -44,10 +44,22 @@ export interface AttachmentPrint {
  * What the fingerprint of a send is made of. A request with none of the newer fields makes what it made before there were any, so that
  * a key in use stays good over an upgrade: what is left out, and what equals its default, is not there at all.
  */
-export function fingerprintBody(asked: AskedMail): Record<string, unknown> {
-  const { recipients, headers = [], metadata = {}, attachments = [], ...fields } = asked;
+export function fingerprintBody(asked: AskedMail): Fingerprinted {
+  const { recipients, headers = [], metadata = {}, attachments = [] } = asked;
   return {
-    ...fields,
+    subject: asked.subject,
+    body: asked.body,
+    bodyHtml: asked.bodyHtml,
+    threadId: asked.threadId,
+    includeQuote: asked.includeQuote,
+    replyTo: asked.replyTo,
+    readUpToMessageId: asked.readUpToMessageId,
+    autoSubmitted: asked.autoSubmitted,
+    ignoreLoop: asked.ignoreLoop,
+    fromName: asked.fromName,
+    fromAddr: asked.fromAddr,
+    replyToMessageId: asked.replyToMessageId,
+    forwardOf: asked.forwardOf,
     to: oneOrMore(entriesOf(recipients, "to")),
     cc: unlessEmpty(entriesOf(recipients, "cc")),
     bcc: unlessEmpty(entriesOf(recipients, "bcc")),
@@ -60,6 +72,9 @@ export function fingerprintBody(asked: AskedMail): Record<string, unknown> {
     includeAttachments: unlessDefault(asked.includeAttachments, true),
   };
 }
+
+/** Every field of what is asked, by its type: one that is left out here would make two requests one. */
+type Fingerprinted = Record<Exclude<keyof AskedMail, "recipients"> | Recipient["type"], unknown>;
 
 /** An entry without a name is its address, however it was spelt. */
 function entriesOf(recipients: readonly Recipient[], type: Recipient["type"]): unknown[] {

@@ -6,14 +6,13 @@ import { textOfHtml } from "../../mail/html/html.ts";
 
 /** A request with what it says as text and HTML; `markdownHtml` is what was made of its Markdown. */
 export function askedSend(request: SendRequest, markdownHtml: string | undefined): AskedSend {
-  const { account, inboxId, idempotencyKey, files, forward, ...asked } = request;
-  const { body, bodyHtml, bodyFormat } = asked;
+  const { account, inboxId, idempotencyKey, body, bodyHtml, bodyFormat } = request;
   const key = { accountId: account.id, operation: "send" as const, key: idempotencyKey };
   return {
     request,
     // No part of it holds a space.
     key: { ...key, label: `${key.accountId} ${key.key}` },
-    fingerprint: fingerprintOf(inboxId, fingerprintBody(asked)),
+    fingerprint: fingerprintOf(inboxId, fingerprintBody(request)),
     ...resolveBodies({ body, bodyHtml, bodyFormat }, { textOfHtml, markdownHtml }),
   };
 }

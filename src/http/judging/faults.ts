@@ -4,15 +4,33 @@ import { type ValueError, ValueErrorType } from "@sinclair/typebox/value";
 import { type Fault, type Reason, Refusal } from "../../domain/errors.ts";
 import { knownFields, type PlacedFault } from "./known-fields.ts";
 
+type Fields = Readonly<Record<string, unknown>>;
+
+/** What is wrong between fields. They may be of any shape: the schema tells that. */
+export type FaultsOfFields = (fields: Fields) => readonly Fault[];
+
+/** What fields say, and what is wrong with it, by one reading; the value is asked for only where nothing is. */
+export type ReadFields<Value> = (fields: Fields) => FieldsRead<Value>;
+
+export interface FieldsRead<Value> {
+  faults: readonly Fault[];
+  value: () => Value;
+}
+
+/** For fields that say no more than their schema says. */
+export function readAsTheyAre<Value>(alsoWrong: FaultsOfFields = () => []): ReadFields<Value> {
+  return (fields) => ({ faults: alsoWrong(fields), value: () => fields as Value });
+}
+
 /**
- * Judges a parsed body: unknown fields are refused, defaults filled in, nothing is converted. All faults are told at
- * once and none repeats a value. `doing` says what is refused: "create inbox".
+ * Judges a parsed body: unknown fields are refused, defaults filled in, nothing is converted but by `readFields`. All faults are told
+ * at once and none repeats a value. `doing` says what is refused: "create inbox".
  */
-export function bodyJudge<Schema extends TSchema>(
+export function bodyJudge<Schema extends TSchema, Value = Static<Schema>>(
   schema: Schema,
   doing: string,
-  alsoWrong: (fields: Readonly<Record<string, unknown>>) => Fault[] = () => [],
-): (body: unknown) => Static<Schema> {
+  readFields: ReadFields<Value> = readAsTheyAre(),
+): (body: unknown) => Value {
   const check = TypeCompiler.Compile(schema);
   const fault = (path: string, detail: string): Fault => ({ pointer: `#${fragment(path)}`, detail });
   return (body) => {
@@ -22,13 +40,18 @@ export function bodyJudge<Schema extends TSchema>(
       ...misplaced.map(({ path, detail }) => fault(path, detail)),
       ...faultsOf(check, value).map(({ path, detail }) => fault(spelt(path), detail)),
     ];
-    const further = isFields(value) ? alsoWrong(value) : [];
-    // Of one field one fault is told, the schema's before a rule's.
-    const placeOf = (each: Fault) => ("pointer" in each ? each.pointer : each.parameter);
-    const told = new Set(faults.map(placeOf));
-    refuseFaulty("validation_error", doing, [...faults, ...further.filter((each) => !told.has(placeOf(each)))]);
-    return value as Static<Schema>;
+    const read = isFields(value) ? readFields(value) : undefined;
+    refuseFaulty("validation_error", doing, onceEach(faults, read?.faults ?? []));
+    return read === undefined ? (value as Value) : read.value();
   };
+}
+
+/** Of one field one fault is told, the schema's before a rule's. */
+function onceEach(faults: readonly Fault[], further: readonly Fault[]): readonly Fault[] {
+  if (faults.length === 0) return further;
+  const placeOf = (each: Fault) => ("pointer" in each ? each.pointer : each.parameter);
+  const told = new Set(faults.map(placeOf));
+  return [...faults, ...further.filter((each) => !told.has(placeOf(each)))];
 }
 
 /**
@@ -70,13 +93,13 @@ function nameIn(path: string): string {
   return path.slice(1).replaceAll("~1", "/").replaceAll("~0", "~");
 }
 
-function refuseFaulty(reason: Reason, doing: string, found: Fault[]): void {
+function refuseFaulty(reason: Reason, doing: string, found: readonly Fault[]): void {
   if (found.length === 0) return;
   const faults = found.slice(0, maxFaults);
   throw new Refusal(reason, sentence(doing, faults), { faults });
 }
 
-function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
+function isFields(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 

@@ -40,7 +40,8 @@ export function knownFields(schema: TSchema, given: unknown): KnownFields {
   function fieldsOf({ properties }: TObject, value: Record<string, unknown>, path: string, speltPath: string) {
     const fields: Record<string, unknown> = {};
     let taken = 0;
-    for (const [name, property] of Object.entries(properties)) {
+    for (const name of Object.keys(properties)) {
+      const property = properties[name] as TSchema;
       const alias = aliasOf(property);
       const hasAlias = alias !== undefined && Object.hasOwn(value, alias);
       const hasName = Object.hasOwn(value, name);

@@ -2,7 +2,7 @@ import { type Static, type TObject, Type } from "@sinclair/typebox";
 import { Refusal } from "../../domain/errors.ts";
 import { isAskableType } from "../../domain/events/event-types.ts";
 import { includeWords } from "../../domain/events/subscription.ts";
-import { bodyJudge } from "../judging/faults.ts";
+import { bodyJudge, type FaultsOfFields, readAsTheyAre } from "../judging/faults.ts";
 import { parseJson } from "../shell/body.ts";
 import { nullable, oneOf, text } from "../shell/models.ts";
 
@@ -50,7 +50,7 @@ export function parseSocketMessage(message: string | Uint8Array): SocketMessage 
 function judgeOf<Schema extends TObject>(
   schema: Schema,
   doing: string,
-  alsoWrong?: Parameters<typeof bodyJudge>[2],
+  alsoWrong?: FaultsOfFields,
 ): (value: unknown) => Static<Schema> {
-  return bodyJudge(schema, doing, alsoWrong);
+  return bodyJudge(schema, doing, readAsTheyAre<Static<Schema>>(alsoWrong));
 }

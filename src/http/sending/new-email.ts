@@ -1,17 +1,18 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { autoSubmittedValues } from "../../domain/automated.ts";
-import type { Fault } from "../../domain/errors.ts";
+import type { AskedAttachment } from "../../domain/send/attachment-words.ts";
 import { bodyFormats } from "../../domain/send/body-format.ts";
 import { faultsOfCombination } from "../../domain/send/combinations.ts";
-import { readCustomHeaders } from "../../domain/send/custom-headers.ts";
+import { type ReadHeaders, readCustomHeaders } from "../../domain/send/custom-headers.ts";
 import { faultsOfMetadata } from "../../domain/send/metadata.ts";
 import { displayNameRule, isDisplayName } from "../../domain/send/recipients/display-name.ts";
-import { type RecipientRules, readRecipients } from "../../domain/send/recipients/entries.ts";
+import { type ReadRecipients, type RecipientRules, readRecipients } from "../../domain/send/recipients/entries.ts";
 import type { SendRequest } from "../../domain/send/send.ts";
 import { parseSendAddress } from "../../standards/address.ts";
 import { examples } from "../document/examples.ts";
 import { named } from "../document/schema.ts";
 import { alsoNamed } from "../judging/also-named.ts";
+import type { FieldsRead } from "../judging/faults.ts";
 import { emailAddress } from "../routes/email-address.ts";
 import { nullable, oneOf, text } from "../shell/models.ts";
 import { faultsOfAttachments, fileFields } from "./attachment-fields.ts";
@@ -175,32 +176,36 @@ function furtherFields(mailDomain: string) {
 
 export type NewEmail = Static<ReturnType<typeof newEmail>>;
 
-/** What is wrong between the fields of an email, and within those that the domain reads. */
-export function faultsOfEmail(fields: Readonly<Record<string, unknown>>, rules: RecipientRules): Fault[] {
-  // Those of the wrong shape the schema has told of already.
-  const asked = fields as NewEmail;
-  const faults = faultsOfCombination(asked);
-  const { to, cc, bcc } = asked;
-  if ([to, cc, bcc].every((value) => value === undefined || isEntries(value)))
-    faults.push(...readRecipients({ to, cc, bcc }, rules).faults);
-  if (isTexts(asked.headers)) faults.push(...readCustomHeaders(asked.headers, asked.autoSubmitted).faults);
-  faults.push(...faultsOfAttachments(asked.attachments));
-  if (isTexts(asked.metadata)) faults.push(...faultsOfMetadata(asked.metadata));
-  if (typeof asked.fromName === "string" && !isDisplayName(asked.fromName)) {
-    faults.push({ pointer: "#/fromName", detail: displayNameRule });
-  }
-  return faults;
+/** What an email asks for, with its files as they are named. */
+export interface ReadEmail {
+  mail: Omit<SendRequest, "account" | "inboxId" | "idempotencyKey">;
+  attachments: readonly AskedAttachment[] | undefined;
 }
 
-/** What an email asks for. Its schema and `faultsOfEmail` have seen that it is right. */
-export function requestedMail(
+/** Reads an email, and says what is wrong between its fields and within those that the domain reads. */
+export function readEmail(fields: Readonly<Record<string, unknown>>, rules: RecipientRules): FieldsRead<ReadEmail> {
+  // Those of the wrong shape the schema has told of already.
+  const asked = fields as NewEmail;
+  const { to, cc, bcc, attachments, metadata, fromName } = asked;
+  const areEntries = [to, cc, bcc].every((value) => value === undefined || isEntries(value));
+  const { recipients, faults: ofRecipients } = readRecipients(areEntries ? { to, cc, bcc } : {}, rules);
+  const ownHeaders = isTexts(asked.headers) ? asked.headers : undefined;
+  const { headers, faults: ofHeaders } = readCustomHeaders(ownHeaders, asked.autoSubmitted);
+  const faults = [...faultsOfCombination(asked), ...ofRecipients, ...ofHeaders, ...faultsOfAttachments(attachments)];
+  if (isTexts(metadata)) faults.push(...faultsOfMetadata(metadata));
+  if (typeof fromName === "string" && !isDisplayName(fromName)) {
+    faults.push({ pointer: "#/fromName", detail: displayNameRule });
+  }
+  return { faults, value: () => ({ mail: requestedMail(asked, { recipients, headers }, rules), attachments }) };
+}
+
+/** An email of which its schema and its reader have seen that it is right. */
+function requestedMail(
   body: NewEmail,
-  rules: RecipientRules,
-): Omit<SendRequest, "account" | "inboxId" | "idempotencyKey"> {
-  const { recipients } = readRecipients({ to: body.to, cc: body.cc, bcc: body.bcc }, rules);
-  const { headers } = readCustomHeaders(body.headers, body.autoSubmitted);
-  const wire = (address: string | undefined) =>
-    address === undefined ? undefined : wireAddress(address, rules.mailDomain);
+  { recipients, headers }: Pick<ReadRecipients, "recipients"> & Pick<ReadHeaders, "headers">,
+  { mailDomain }: RecipientRules,
+): ReadEmail["mail"] {
+  const wire = (address: string | undefined) => (address === undefined ? undefined : wireAddress(address, mailDomain));
   const metadata = body.metadata ?? {};
   return {
     recipients,

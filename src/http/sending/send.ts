@@ -14,7 +14,7 @@ import type { Refused } from "../shell/described-operation.ts";
 import { idempotencyKeyOf } from "../shell/idempotency-key.ts";
 import { oneOf } from "../shell/models.ts";
 import { operation } from "../shell/operation.ts";
-import { faultsOfEmail, newEmail, requestedMail } from "./new-email.ts";
+import { newEmail, readEmail } from "./new-email.ts";
 import { Recipient, toRecipient } from "./recipient-shape.ts";
 import { sendFormBody } from "./send-form.ts";
 import { type FormDeps, takenForms } from "./taken-forms.ts";
@@ -94,11 +94,11 @@ export function send(deps: SendDeps) {
     }))
     .post(
       "",
-      async ({ account, params, body, request, set }) => {
+      async ({ account, params, body: { mail, attachments }, request, set }) => {
         const idempotencyKey = idempotencyKeyOf(request);
         if (idempotencyKey === undefined) throw missingIdempotencyKey();
-        const asked = { account, inboxId: params.id, idempotencyKey, ...requestedMail(body, rules) };
-        const result = await forms.send(asked, body.attachments, request);
+        const asked = { account, inboxId: params.id, idempotencyKey, ...mail };
+        const result = await forms.send(asked, attachments, request);
         if (result.kind === "refused") throw await refused({ account, params, set }, result.refusal, result.usage);
         tellLimits(set, account.plan, result.usage);
         if (result.kind === "replayed") {
@@ -123,7 +123,7 @@ export function send(deps: SendDeps) {
         body: newEmail(deps.mailDomain),
         otherBodies: { "multipart/form-data": sendFormBody },
         readForm: forms.take,
-        alsoWrong: (fields) => faultsOfEmail(fields, rules),
+        readFields: (fields) => readEmail(fields, rules),
         whenRefused: refused,
         answers: { 200: Sent },
         answerHeaders: {

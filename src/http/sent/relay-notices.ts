@@ -1,4 +1,4 @@
-import { Type } from "@sinclair/typebox";
+import { type Static, Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { notFound, Refusal } from "../../domain/errors.ts";
 import type { Notice } from "../../domain/reports/notice.ts";
@@ -11,7 +11,7 @@ import { type ReadNotices, readNotices } from "../../mail/notices/read-notices.t
 import { parseInstant } from "../../standards/instant.ts";
 import { examples } from "../document/examples.ts";
 import { named } from "../document/schema.ts";
-import { bodyJudge } from "../judging/faults.ts";
+import { bodyJudge, readAsTheyAre } from "../judging/faults.ts";
 import { invalidJson, parseJson, readBodyOfAnyType, relayNoticesLimits, relayNoticesPath } from "../shell/body.ts";
 import { unavailable } from "../shell/errors.ts";
 import { instant, oneOf, text } from "../shell/models.ts";
@@ -145,7 +145,8 @@ function noticesIn(provider: NoticeSource["provider"], proven: unknown): ReadNot
 }
 
 const doing = "take notices";
-const judgeOne = bodyJudge(GenericNotice, doing, (fields) => faultsOf(fields));
+const readOne = readAsTheyAre<Static<typeof GenericNotice>>((fields) => faultsOf(fields));
+const judgeOne = bodyJudge(GenericNotice, doing, readOne);
 const judgeList = bodyJudge(GenericNotices, doing);
 
 function judgeAll(list: readonly unknown[]) {

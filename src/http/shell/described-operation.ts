@@ -1,10 +1,16 @@
-import type { TObject, TSchema } from "@sinclair/typebox";
-import type { Fault, Reason, Refusal } from "../../domain/errors.ts";
+import type { Static, TObject, TSchema } from "@sinclair/typebox";
+import type { Reason, Refusal } from "../../domain/errors.ts";
 import type { SecurityScheme } from "../document/security.ts";
+import type { FaultsOfFields, ReadFields } from "../judging/faults.ts";
 import type { Account } from "./auth.ts";
 
 /** One operation of the API: what it takes, what it answers, what it refuses, in words for the document. */
-export interface Operation<Body extends TSchema, Query extends TObject, Answers extends Record<number, TSchema>> {
+export interface Operation<
+  Body extends TSchema,
+  Query extends TObject,
+  Answers extends Record<number, TSchema>,
+  Value = Static<Body>,
+> {
   /** In the imperative, as "Create inbox"; a refusal begins with it: `Cannot create inbox: …`. */
   summary: string;
   description: string;
@@ -14,7 +20,9 @@ export interface Operation<Body extends TSchema, Query extends TObject, Answers 
   /** Reads a body that is a form, to the value that the same request has in JSON, and has it judged. */
   readForm?: (context: Refused & { request: Request }, judge: (value: unknown) => unknown) => Promise<unknown>;
   /** Faults of the body that its schema can't see, since they lie between fields; told together with the schema's own. */
-  alsoWrong?: (fields: Readonly<Record<string, unknown>>) => Fault[];
+  alsoWrong?: FaultsOfFields;
+  /** In its place, where more is read of the fields than what is wrong with them: the handler gets that as its body. */
+  readFields?: ReadFields<Value>;
   /** A request without any body then counts as `{}`. */
   bodyMayBeEmpty?: boolean;
   query?: Query;

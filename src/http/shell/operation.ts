@@ -1,8 +1,9 @@
-import { type TObject, type TSchema, Type } from "@sinclair/typebox";
+import { type Static, type TObject, type TSchema, type TUnsafe, Type } from "@sinclair/typebox";
 import { Refusal } from "../../domain/errors.ts";
 import { missingIdempotencyKey } from "../../domain/idempotency.ts";
 import { operationId } from "../document/operation-object.ts";
-import { bodyJudge, queryJudge } from "../judging/faults.ts";
+import type { AnyOperation } from "../document/refusals.ts";
+import { bodyJudge, queryJudge, readAsTheyAre } from "../judging/faults.ts";
 import { type BodyLimits, invalidJson, parseJson, readBody } from "./body.ts";
 import type { Operation, Refused } from "./described-operation.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
@@ -19,22 +20,23 @@ export function operation<
   Answers extends Record<number, TSchema>,
   Body extends TSchema = never,
   Query extends TObject = never,
->(of: Operation<Body, Query, Answers>) {
+  Value = Static<Body>,
+>(of: Operation<Body, Query, Answers, Value>) {
   const isList = of.query !== undefined && "limit" in of.query.properties;
   const hook = {
     parse: "none" as const,
-    transform: takes(of),
+    transform: takes(of as AnyOperation),
     detail: { operationId: operationId(of), operation: of },
     ...(isList ? { mapResponse: longAnswer } : { response: of.answers }),
   };
   return hook as unknown as { response: Answers; detail: Record<string, unknown> } & ([Body] extends [never]
     ? unknown
-    : { body: Body }) &
+    : { body: TUnsafe<Value> }) &
     ([Query] extends [never] ? unknown : { query: Query });
 }
 
 /** What a request brings is taken in the contract's order (§2), one step after the other. */
-function takes(of: Operation<TSchema, TObject, Record<number, TSchema>>): ((context: Taken) => void | Promise<void>)[] {
+function takes(of: AnyOperation): ((context: Taken) => void | Promise<void>)[] {
   const { idempotencyKey, query, body, readForm, whenRefused } = of;
   const doing = of.summary.charAt(0).toLowerCase() + of.summary.slice(1);
   const steps: ((context: Taken) => void | Promise<void>)[] = [];
@@ -62,7 +64,7 @@ function takes(of: Operation<TSchema, TObject, Record<number, TSchema>>): ((cont
     });
   }
   if (body !== undefined) {
-    const judge = bodyJudge(body, doing, of.alsoWrong);
+    const judge = bodyJudge(body, doing, of.readFields ?? readAsTheyAre(of.alsoWrong));
     const whenEmpty = of.bodyMayBeEmpty ? {} : undefined;
     steps.push(async (context) => {
       if (readForm && isForm(context.request)) {

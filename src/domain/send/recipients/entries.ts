@@ -35,20 +35,23 @@ export interface ReadRecipients {
 export function readRecipients(asked: AskedRecipients, { mailDomain, max }: RecipientRules): ReadRecipients {
   const given: Recipient[] = [];
   const faults: Fault[] = [];
+  const read = (entry: AskedEntry, type: RecipientType, pointer: string) => {
+    const recipient = readEntry(entry, { type, pointer, mailDomain }, faults);
+    if (recipient !== undefined) given.push(recipient);
+  };
   for (const type of recipientTypes) {
     const field = asked[type];
-    const entries = typeof field === "string" ? [field] : (field ?? []);
-    if (type === "to" && field !== undefined && entries.length === 0) {
+    if (field === undefined) continue;
+    if (typeof field === "string") {
+      read(field, type, `#/${type}`);
+      continue;
+    }
+    if (type === "to" && field.length === 0) {
       faults.push({ pointer: "#/to", detail: "must have at least one entry" });
     }
-    if (entries.length > max) faults.push({ pointer: `#/${type}`, detail: `must have at most ${max} entries` });
+    if (field.length > max) faults.push({ pointer: `#/${type}`, detail: `must have at most ${max} entries` });
     // As many as can be right, and one more: who sends a million is not told of each.
-    for (const [index, entry] of entries.slice(0, max + 1).entries()) {
-      const pointer = typeof field === "string" ? `#/${type}` : `#/${type}/${index}`;
-      const { recipient, faults: own } = readEntry(entry, { type, pointer, mailDomain });
-      faults.push(...own);
-      if (recipient !== undefined) given.push(recipient);
-    }
+    for (const [index, entry] of field.slice(0, max + 1).entries()) read(entry, type, `#/${type}/${index}`);
   }
   const recipients = differentRecipients(given);
   const passing = recipients[max];
@@ -59,7 +62,8 @@ export function readRecipients(asked: AskedRecipients, { mailDomain, max }: Reci
 }
 
 /** Each address once, without regard to case; the first stands. */
-export function differentRecipients(recipients: readonly Recipient[]): Recipient[] {
+export function differentRecipients(recipients: readonly Recipient[]): readonly Recipient[] {
+  if (recipients.length < 2) return recipients;
   const different = new Map<string, Recipient>();
   for (const recipient of recipients) {
     const key = recipient.address.toLowerCase();
@@ -79,16 +83,15 @@ interface Place {
   mailDomain: string;
 }
 
-function readEntry(entry: AskedEntry, { type, pointer, mailDomain }: Place) {
+/** Undefined where something is wrong with him, which is added to the faults. */
+function readEntry(entry: AskedEntry, { type, pointer, mailDomain }: Place, faults: Fault[]): Recipient | undefined {
   const isBare = typeof entry === "string";
   const { address: text, name } = isBare ? { address: entry, name: undefined } : entry;
   const address = parseSendAddress(text, mailDomain);
-  const faults: Fault[] = [];
   if (address === undefined) {
     faults.push({ pointer: isBare ? pointer : `${pointer}/address`, detail: "must be one email address" });
   }
-  if (name !== undefined && !isDisplayName(name)) faults.push({ pointer: `${pointer}/name`, detail: displayNameRule });
-  const recipient: Recipient | undefined =
-    address === undefined || faults.length > 0 ? undefined : { address, name, type };
-  return { recipient, faults };
+  const isNamedRight = name === undefined || isDisplayName(name);
+  if (!isNamedRight) faults.push({ pointer: `${pointer}/name`, detail: displayNameRule });
+  return address === undefined || !isNamedRight ? undefined : { address, name, type };
 }

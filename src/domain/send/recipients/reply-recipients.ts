@@ -29,7 +29,7 @@ export interface Replying {
  * Whom an answer goes to where its caller does not say: an inbound message is answered at its Reply-To, else its From, an outbound one
  * goes to its `to` again. With `replyAll` all others whom it was addressed to get it too, but never we ourselves.
  */
-export function replyRecipients(answered: AnsweredMessage, replying: Replying): Recipient[] {
+export function replyRecipients(answered: AnsweredMessage, replying: Replying): readonly Recipient[] {
   const { replyAll, callersCc, callersBcc } = replying;
   const addressed = addresseesOf(answered);
   if (addressed.length === 0) throw noRecipient();
