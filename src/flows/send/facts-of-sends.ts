@@ -70,18 +70,18 @@ export async function factsOfSends(db: Db, deps: Deps, sends: readonly Send[], a
     listLostSources(db, sourcesNamed(requests)),
   ]);
   const known = { facts, replays, threads, replied, threadMessageIds, places, owners, lostSources };
-  const apart = requests.filter((request) => isAddressedByReply(request) || request.recipients.length > 1);
+  const apart = requests.filter(isApart);
   if (apart.length === 0) return { ...known, answered: named };
   const read = { replied: await withOriginalTo(replied), answered: await withOriginalTo(named) };
   return { ...known, ...read, facts: await withSuppressed(read), recipients: await recipientsOf(read) };
 
   function askedFact({ request: { account, inboxId, recipients }, key }: Send) {
     const { coldRecipientDaily, sendsPerMinute } = deps.limits[account.plan];
-    const [only, ...others] = recipients;
-    const isLimited = coldRecipientDaily > 0 && only !== undefined && others.length === 0 && isStranger(only.address);
+    const [only] = recipients.length === 1 ? recipients : [];
+    const isLimited = coldRecipientDaily > 0 && only !== undefined && isStranger(only.address);
     const recipient = isLimited ? only.address.toLowerCase() : null;
-    const addresses = recipients.map(({ address }) => suppressedForm(address));
-    return { accountId: account.id, key: key.key, inboxId, recipient, addresses, windowUpTo: sendsPerMinute };
+    const address = only === undefined ? null : suppressedForm(only.address);
+    return { accountId: account.id, key: key.key, inboxId, recipient, address, windowUpTo: sendsPerMinute };
   }
 
   /** Who has an inbox here is no stranger. */
@@ -89,10 +89,10 @@ export async function factsOfSends(db: Db, deps: Deps, sends: readonly Send[], a
     return recipientOf(address, deps.mailDomain).kind === "other_domain";
   }
 
-  /** Who is suppressed of those whom the answered message names. Of the others the first statement has told it. */
+  /** Who is suppressed of those whom the sends go to that are not to one who was given: of him the first statement has told it. */
   async function withSuppressed(read: Read): Promise<SendFact[]> {
     const asked = sends.map(({ request }) => {
-      const addresses = isAddressedByReply(request) ? whom(request, read) : [];
+      const addresses = isApart(request) ? whom(request, read) : [];
       const { account, inboxId } = request;
       return { accountId: account.id, inboxId, addresses: addresses.map(({ address }) => suppressedForm(address)) };
     });
@@ -135,6 +135,11 @@ export async function factsOfSends(db: Db, deps: Deps, sends: readonly Send[], a
       messages.map(async (message) => (answersAll ? { ...message, ...(await originalTo(db, message)) } : message)),
     );
   }
+}
+
+/** Whether it goes to others than one who was given. */
+function isApart(request: SendRequest): boolean {
+  return request.recipients.length > 1 || isAddressedByReply(request);
 }
 
 interface Read {

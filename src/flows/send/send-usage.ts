@@ -12,7 +12,7 @@ export async function sendUsage(
 ): Promise<SendUsage | undefined> {
   const at = now();
   const windowUpTo = limits[account.plan].sendsPerMinute;
-  const asked = { accountId: account.id, key: "", inboxId, recipient: null, addresses: [], windowUpTo };
+  const asked = { accountId: account.id, key: "", inboxId, recipient: null, address: null, windowUpTo };
   const [fact] = await sendFacts(db.api, [asked], at);
   return fact && usageOf(fact, at);
 }

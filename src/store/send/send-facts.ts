@@ -15,13 +15,12 @@ import type {
   ThreadMessageId,
   ThreadOfSend,
 } from "../../domain/send/send-facts.ts";
-import type { SuppressedAddress } from "../../domain/send/suppressed.ts";
 import { totalsOf } from "../account/inbox-totals.ts";
 import { asJson, selected } from "../columns.ts";
 import { threadFields } from "../mail/threads.ts";
 import { messages } from "../schema.ts";
 import { recipientsOf } from "./recipients.ts";
-import { suppressionsOf } from "./suppressions.ts";
+import { type SuppressedRow, suppressedOf, suppressionOfAsked } from "./suppressions.ts";
 
 export interface AskedFact {
   accountId: string;
@@ -29,8 +28,8 @@ export interface AskedFact {
   inboxId: string;
   /** Where it is a stranger and mail to strangers is limited. */
   recipient: string | null;
-  /** Its recipients, as suppressions know them. */
-  addresses: readonly string[];
+  /** Whom it goes to, as suppressions know him; null where that is not one who was given. */
+  address: string | null;
   /** Sends of the last minute are counted up to the limit: more of them make no difference. */
   windowUpTo: number;
 }
@@ -63,10 +62,10 @@ export async function listSendFacts(
             where c.inbox_id = asked.inbox_id and c.address = asked.recipient and c.answered) end as "isKnown",
           (select count from cold_sends s where s.inbox_id = asked.inbox_id and s.recipient = asked.recipient
             and s.sent_on = greatest(${day}::date, sender.sent_on)) as "sentToday",
-          ${suppressionsOf(at)} as suppressed
+          ${suppressionOfAsked(at)} as suppressed
         from unnest(${texts((each) => each.accountId)}, ${texts((each) => each.key)}, ${texts((each) => each.inboxId)},
-          ${texts((each) => each.recipient)}, ${texts((each) => JSON.stringify(each.addresses))})
-          with ordinality as asked (account_id, key, inbox_id, recipient, addresses, place)
+          ${texts((each) => each.recipient)}, ${texts((each) => each.address)})
+          with ordinality as asked (account_id, key, inbox_id, recipient, address, place)
         left join sender on sender.id = asked.inbox_id
         left join lateral (select fingerprint, subject_id, created_at from idempotency_keys
           where account_id = asked.account_id and operation = 'send' and key = asked.key limit 1) used on true
@@ -83,7 +82,7 @@ interface FactRow extends Nullable<Sender> {
   usedAt: Date | null;
   isKnown: boolean | null;
   sentToday: number | null;
-  suppressed: (Omit<SuppressedAddress, "expiresAt"> & { expiresAt: string | null })[] | null;
+  suppressed: SuppressedRow | null;
 }
 
 type Nullable<Row> = { [Name in keyof Row]: Row[Name] | null };
@@ -98,11 +97,7 @@ function factOf(row: FactRow, asked: AskedFact | undefined): SendFact {
         ? undefined
         : { ...asked, operation: "send", fingerprint, subjectId, createdAt: usedAt },
     recipient: isKnown === null ? undefined : { isKnown, sentToday: sentToday ?? 0 },
-    // JSON has no instants.
-    suppressed: (suppressed ?? []).map((one) => ({
-      ...one,
-      expiresAt: one.expiresAt === null ? null : new Date(one.expiresAt),
-    })),
+    suppressed: suppressedOf(suppressed === null ? null : [suppressed]),
   };
 }
 

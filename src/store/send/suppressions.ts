@@ -12,14 +12,14 @@ const written = allFields(suppressions);
 /** All of a row but what it is found by. */
 const renewed = written.filter((field) => !["accountId", "address", "inboxId"].includes(field));
 
-/**
- * The suppressions of an `asked` send that has `account_id`, `inbox_id` and `addresses` as JSON, or null for none. Each look-up is
- * lateral and has a limit, as all of that statement.
- */
-export function suppressionsOf(at: Date): SQL {
-  return sql`(select json_agg(json_build_object('id', s.id, 'address', s.address, 'reason', s.reason, 'expiresAt', s.expires_at))
-    from json_array_elements_text(asked.addresses::json) as each (address)
-    cross join lateral (${suppressionOf(sql`asked.account_id`, sql`asked.inbox_id`, sql`each.address`, at)}) s)`;
+const asJson = sql.raw(
+  `json_build_object('id', s.id, 'address', s.address, 'reason', s.reason, 'expiresAt', s.expires_at)`,
+);
+const ofAsked = [sql.raw("asked.account_id"), sql.raw("asked.inbox_id"), sql.raw("asked.address")] as const;
+
+/** The suppression of whom an `asked` send goes to, which has `account_id`, `inbox_id` and `address`; null for none. */
+export function suppressionOfAsked(at: Date): SQL {
+  return sql`(select ${asJson} from (${suppressionOf(...ofAsked, at)}) s)`;
 }
 
 /** Of each that is asked, in their order. */
@@ -31,9 +31,10 @@ export async function listSuppressed(
   const texts = (of: (each: (typeof asked)[number]) => string) => arrayOf("text", asked.map(of));
   const rows = await query<{ suppressed: SuppressedRow[] | null }>(
     db,
-    sql`select ${suppressionsOf(at)} as suppressed
+    sql`select (select json_agg(${asJson}) from json_array_elements_text(send.addresses::json) as each (address)
+          cross join lateral (${suppressionOf(sql`send.account_id`, sql`send.inbox_id`, sql`each.address`, at)}) s) as suppressed
         from unnest(${texts((each) => each.accountId)}, ${texts((each) => each.inboxId)},
-          ${texts((each) => JSON.stringify(each.addresses))}) with ordinality as asked (account_id, inbox_id, addresses, place)
+          ${texts((each) => JSON.stringify(each.addresses))}) with ordinality as send (account_id, inbox_id, addresses, place)
         order by place`,
   );
   return rows.map(({ suppressed }) => suppressedOf(suppressed));
