@@ -1,5 +1,6 @@
 import type { Recorded } from "../conversation.ts";
 import type { SendUsage } from "../limits.ts";
+import type { NewItem } from "../outbox-item.ts";
 import type { AcceptedSend, MoreOfMessage, OutboundMessage } from "./accepted-sends.ts";
 import { filedFiles } from "./attachments.ts";
 import { destinationsOf, domainOf, subjectOfDestination, type WaysOut } from "./recipients/destinations.ts";
@@ -103,24 +104,36 @@ export function rowsOfMessage(
   // An older process would send such a mail to its first recipient alone, and without what it doesn't know of.
   const isApart =
     hasRecipientRows(recipients) || message.more?.headers !== undefined || send.request.files !== undefined;
-  const reached = recipients.filter(({ address }) => !out.has(address));
-  const { lanes, placeOf } = destinationsOf(reached, ways);
-  const plain = { subjectId, ...item, lane: domainOf(message.toAddr) };
-  const apart = lanes.map((lane, place) => ({
-    ...{ subjectId: subjectOfDestination(subjectId, place), kind: "destination" as const },
-    ...{ ...item, lane },
-  }));
+  const promised = isApart
+    ? rowsApart({ message, recipients, out }, item, ways)
+    : { outboxItems: [{ subjectId, ...item, lane: domainOf(message.toAddr) }], recipients: [] };
   return {
     sender: { ...inbox, sentOn: day, sentCount: today, inWindow, oldestInWindowAt: oldestInWindowAt ?? createdAt },
     thread,
     message,
     keyUse: { accountId, operation, key, fingerprint, subjectId, createdAt: at, inboxId: inbox.id },
-    outboxItems: isApart ? apart : [plain],
+    ...promised,
     files: filedFiles(send),
-    recipients: hasRecipientRows(recipients) ? recipientRows(message, recipients, { out, placeOf }) : [],
     coldSends: cold.map(({ address, sentToday }) => ({
       ...{ inboxId: inbox.id, recipient: address.toLowerCase(), sentOn: day, sentToday: sentToday + 1 },
     })),
+  };
+}
+
+/** A row of the outbox for each destination, and rows of recipients where the message's own does not name them all. */
+function rowsApart(
+  { message, recipients, out }: Pick<Accepted, "message" | "recipients" | "out">,
+  item: Omit<NewItem, "subjectId" | "kind" | "lane">,
+  ways: WaysOut,
+): Pick<AcceptedSend, "outboxItems" | "recipients"> {
+  const reached = recipients.filter(({ address }) => !out.has(address));
+  const { lanes, placeOf } = destinationsOf(reached, ways);
+  return {
+    outboxItems: lanes.map((lane, place) => ({
+      ...{ subjectId: subjectOfDestination(message.id, place), kind: "destination" as const },
+      ...{ ...item, lane },
+    })),
+    recipients: hasRecipientRows(recipients) ? recipientRows(message, recipients, { out, placeOf }) : [],
   };
 }
 

@@ -93,15 +93,15 @@ interface Standing {
 
 function accept(state: SendingState, send: Send, standing: Standing, judging: Judging): JudgedSend {
   const { request } = send;
-  const { mailDomain, at } = judging;
+  const { mailDomain, recipientsMax, at } = judging;
   const from = fromAddress(request, standing.sender, mailDomain);
   const thread = threadOf(state, request);
   const newerInbound = thread !== undefined && hasNewerInbound(state, request, thread);
   refuseLost(request, state.lostSources);
   refuseForeignReplyTo(state, request, mailDomain);
   const replied = thread && repliedThread(state, request, thread);
-  const own = `${standing.sender.username}@${mailDomain}`;
-  const recipients = recipientsOfSend(request, replied?.replied, { ...judging, ownAddresses: [own] });
+  const ownAddresses = [`${standing.sender.username}@${mailDomain}`];
+  const recipients = recipientsOfSend(request, replied?.replied, { mailDomain, recipientsMax, ownAddresses });
   const known = state.suppressed.get(send.key.label) ?? [];
   const out = suppressedRecipients(
     recipients.map(({ address }) => address),

@@ -76,8 +76,8 @@ export function sendingState(sends: readonly Send[], facts: SendFacts, at: Date)
 
 /** Of the one whom a mail goes to. Undefined where nothing limits mail to him, or where there are several. */
 export function recipientOfSend(state: SendingState, { inboxId, recipients }: SendRequest): Recipient | undefined {
-  const [only, ...others] = recipients;
-  return only === undefined || others.length > 0 ? undefined : knownRecipient(state, inboxId, only.address);
+  const [only] = recipients;
+  return only === undefined || recipients.length > 1 ? undefined : knownRecipient(state, inboxId, only.address);
 }
 
 export function knownRecipient({ recipients }: SendingState, inboxId: string, address: string): Recipient | undefined {
@@ -115,12 +115,14 @@ export function repliedThread(state: SendingState, request: SendRequest, thread:
 export function noteAccepted(state: SendingState, { key }: Send, accepted: AcceptedSend): void {
   const { sender, thread, message, keyUse } = accepted;
   state.senders.set(sender.id, sender);
-  state.threads.set(thread.id, thread);
   state.sent.set(message.id, sentMessage(accepted));
   state.keyUses.set(key.label, keyUse);
   for (const { inboxId, recipient, sentToday } of accepted.coldSends) {
     state.recipients.set(pairOf(inboxId, recipient), { isKnown: false, sentToday });
   }
+  // Nobody has been told of a thread that it starts, so no send of this batch answers it.
+  if (!state.threads.has(thread.id)) return;
+  state.threads.set(thread.id, thread);
   const addressed = { toAddrs: message.more?.toAddrs ?? null, cc: message.more?.cc ?? [] };
   const recent: RecentMessage[] = [{ ...message, ...addressed, direction: "outbound", automated: null }];
   const before = state.recentMessages.get(thread.id) ?? [];

@@ -29,6 +29,7 @@ export function suppressedRecipients(
   recipients: readonly string[],
   suppressed: readonly SuppressedAddress[],
 ): ReadonlyMap<string, SuppressedAddress> {
+  if (suppressed.length === 0) return nobody;
   const known = new Map(suppressed.map((one) => [one.address, one]));
   const out = new Map<string, SuppressedAddress>();
   for (const recipient of recipients) {
@@ -39,6 +40,8 @@ export function suppressedRecipients(
   if (first !== undefined && recipients.every((recipient) => out.has(recipient))) throw allSuppressed(first, out);
   return out;
 }
+
+const nobody: ReadonlyMap<string, SuppressedAddress> = new Map();
 
 function allSuppressed(first: SuppressedAddress, out: ReadonlyMap<string, SuppressedAddress>): Refusal {
   const whom = out.size === 1 ? "the recipient is" : "all recipients are";

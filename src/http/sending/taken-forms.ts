@@ -38,21 +38,27 @@ export function takenForms(deps: FormDeps) {
     }
   }
 
-  /** What came in a form is let go of whatever came of the send: its mail has a share of it, where there is one. */
-  async function send(
+  function send(
     asked: SendRequest,
     attachments: readonly AskedAttachment[] | undefined,
     request: Request,
   ): Promise<SendResult> {
     const form = formsTaken.get(request);
-    if (attachments === undefined && form === undefined && asked.forwardOf === undefined) return deps.sendEmail(asked);
-    const resolved = await resolveFiles(deps, asked, attachments ?? [], form?.attachments ?? []).catch(
-      async (error) => {
-        await form?.release();
-        if (error instanceof Refusal) return { refusal: error };
-        throw error;
-      },
-    );
+    const hasFiles = attachments !== undefined || form !== undefined || asked.forwardOf !== undefined;
+    return hasFiles ? sendWithFiles(asked, attachments ?? [], form) : deps.sendEmail(asked);
+  }
+
+  /** What came in a form is let go of whatever came of the send: its mail has a share of it, where there is one. */
+  async function sendWithFiles(
+    asked: SendRequest,
+    attachments: readonly AskedAttachment[],
+    form: FormFiles | undefined,
+  ): Promise<SendResult> {
+    const resolved = await resolveFiles(deps, asked, attachments, form?.attachments ?? []).catch(async (error) => {
+      await form?.release();
+      if (error instanceof Refusal) return { refusal: error };
+      throw error;
+    });
     if ("refusal" in resolved) return { kind: "refused", refusal: resolved.refusal, usage: undefined };
     try {
       return await deps.sendEmail(resolved.request);

@@ -26,9 +26,9 @@ export function authenticated(request: Request, authenticate: Authenticate): Pro
 
 /** The same, or that of the browser's session: whoever brings a key of any kind is judged by it alone. */
 export async function authenticatedCaller(request: Request, ways: AuthenticateCaller): Promise<Account> {
-  const isByKey = request.headers.has("authorization");
-  const bySession = isByKey ? undefined : await ways.authenticateSession?.(request);
-  return bySession ?? authenticated(request, ways.authenticate);
+  const authorization = request.headers.get("authorization");
+  const bySession = authorization === null ? await ways.authenticateSession?.(request) : undefined;
+  return bySession ?? accountOf(bearerKey(authorization), ways.authenticate);
 }
 
 export interface AuthenticateCaller {

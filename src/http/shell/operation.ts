@@ -66,15 +66,16 @@ function takes(of: AnyOperation): ((context: Taken) => void | Promise<void>)[] {
   if (body !== undefined) {
     const judge = bodyJudge(body, doing, of.readFields ?? readAsTheyAre(of.alsoWrong));
     const whenEmpty = of.bodyMayBeEmpty ? {} : undefined;
-    steps.push(async (context) => {
-      if (readForm && isForm(context.request)) {
-        context.body = await readForm(context as unknown as Refused & Taken, judge);
-        return;
-      }
-      const value = parseJson(context.body as Uint8Array);
+    const takeForm = async (context: Taken) => {
+      context.body = await readForm?.(context as unknown as Refused & Taken, judge);
+    };
+    const takeJson = (context: Taken, bytes: Uint8Array) => {
+      const value = parseJson(bytes);
       if (value === undefined && whenEmpty === undefined) throw invalidJson("it is empty");
       context.body = judge(value === undefined ? whenEmpty : value);
-    });
+    };
+    // A form is read while it is judged; all else has been read.
+    steps.push((context) => (context.body instanceof Uint8Array ? takeJson(context, context.body) : takeForm(context)));
   }
   if (whenRefused === undefined) return steps;
   return steps.map((step) => async (context: Taken) => {
