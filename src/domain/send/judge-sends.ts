@@ -11,6 +11,7 @@ import { type HtmlBodies, mailContent } from "./forward-content.ts";
 import { refuseLoop } from "./loop.ts";
 import { type MeasureMail, refuseTooLarge } from "./mail-limit.ts";
 import type { WaysOut } from "./recipients/destinations.ts";
+import type { Recipient } from "./recipients/entries.ts";
 import { recipientsOfSend } from "./recipients/recipients-of-send.ts";
 import type { Send, SendRequest, SendResult, SentMessage } from "./send.ts";
 import { type Sender, type SendFacts, usageOf } from "./send-facts.ts";
@@ -107,13 +108,10 @@ function accept(state: SendingState, send: Send, standing: Standing, judging: Ju
     recipients.map(({ address }) => address),
     known,
   );
-  const reached = recipients.filter(({ address }) => !out.has(address));
+  const reached = out.size === 0 ? recipients : recipients.filter(({ address }) => !out.has(address));
   const content = mailContent(send, replied, judging);
   refuseTooLarge(send, { at, from, recipients, content }, judging.mailLimit);
-  const cold = reached.flatMap(({ address }) => {
-    const stranger = knownRecipient(state, request.inboxId, address);
-    return stranger === undefined || stranger.isKnown ? [] : [{ address, sentToday: stranger.sentToday }];
-  });
+  const cold = coldAmong(state, request.inboxId, reached);
   const limits = judging.limits[request.account.plan];
   const several = recipients.length > 1 ? { count: reached.length, cold } : undefined;
   const coldToday = several === undefined ? cold[0]?.sentToday : undefined;
@@ -130,7 +128,7 @@ function accept(state: SendingState, send: Send, standing: Standing, judging: Ju
     subject: content.subject,
     preview: previewOf(send.text),
     hasAttachments: request.files !== undefined,
-    participants: [from, ...recipients.filter(({ type }) => type !== "bcc").map(({ address }) => address)],
+    participants: participantsOf(from, recipients),
     leavesUnread: newerInbound,
   });
   const usage = usageAfter(standing.usage, reached.length, recorded.createdAt);
@@ -140,6 +138,23 @@ function accept(state: SendingState, send: Send, standing: Standing, judging: Ju
   const destinations = rows.outboxItems[0]?.kind === undefined ? {} : { destinations: rows.outboxItems.length };
   const result = { kind: "accepted" as const, message: sentMessage(rows), usage, newerInbound, ...destinations };
   return { result, accepted: rows };
+}
+
+/** Those who have not answered the inbox yet, where mail to such is limited. */
+function coldAmong(state: SendingState, inboxId: string, recipients: readonly Recipient[]) {
+  const cold: { address: string; sentToday: number }[] = [];
+  for (const { address } of recipients) {
+    const stranger = knownRecipient(state, inboxId, address);
+    if (stranger?.isKnown === false) cold.push({ address, sentToday: stranger.sentToday });
+  }
+  return cold;
+}
+
+/** Whoever had a blind copy is none. */
+function participantsOf(from: string, recipients: readonly Recipient[]): string[] {
+  const participants = [from];
+  for (const { address, type } of recipients) if (type !== "bcc") participants.push(address);
+  return participants;
 }
 
 /** An address of the inbox, with or without a tag. */

@@ -46,6 +46,7 @@ export interface AttachmentPrint {
  */
 export function fingerprintBody(asked: AskedMail): Fingerprinted {
   const { recipients, headers = [], metadata = {}, attachments = [] } = asked;
+  const { to, cc, bcc } = entriesOf(recipients);
   return {
     subject: asked.subject,
     body: asked.body,
@@ -60,9 +61,9 @@ export function fingerprintBody(asked: AskedMail): Fingerprinted {
     fromAddr: asked.fromAddr,
     replyToMessageId: asked.replyToMessageId,
     forwardOf: asked.forwardOf,
-    to: oneOrMore(entriesOf(recipients, "to")),
-    cc: unlessEmpty(entriesOf(recipients, "cc")),
-    bcc: unlessEmpty(entriesOf(recipients, "bcc")),
+    to: oneOrMore(to),
+    cc: unlessEmpty(cc),
+    bcc: unlessEmpty(bcc),
     headers: headers.length === 0 ? undefined : byName(headers),
     metadata: Object.keys(metadata).length === 0 ? undefined : metadata,
     attachments: unlessEmpty(attachments.map(attachmentPrint)),
@@ -77,9 +78,11 @@ export function fingerprintBody(asked: AskedMail): Fingerprinted {
 type Fingerprinted = Record<Exclude<keyof AskedMail, "recipients"> | Recipient["type"], unknown>;
 
 /** An entry without a name is its address, however it was spelt. */
-function entriesOf(recipients: readonly Recipient[], type: Recipient["type"]): unknown[] {
-  const own = recipients.filter((recipient) => recipient.type === type);
-  return own.map(({ address, name }) => (name === undefined ? address : { address, name }));
+function entriesOf(recipients: readonly Recipient[]): Record<Recipient["type"], unknown[]> {
+  const entries: Record<Recipient["type"], unknown[]> = { to: [], cc: [], bcc: [] };
+  for (const { type, address, name } of recipients)
+    entries[type].push(name === undefined ? address : { address, name });
+  return entries;
 }
 
 /** One address as `to` is what was there before several could be. */

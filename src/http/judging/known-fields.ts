@@ -51,7 +51,7 @@ export function knownFields(schema: TSchema, given: unknown): KnownFields {
       }
       const spelling = hasAlias && !hasName ? alias : name;
       if (spelling !== name) aliases.set(`${path}/${name}`, spelling);
-      if (Object.hasOwn(value, spelling)) {
+      if (hasName || hasAlias) {
         fields[name] = known(property, value[spelling], `${path}/${name}`, `${speltPath}/${spelling}`);
       } else if (property.default !== undefined) fields[name] = property.default;
     }
