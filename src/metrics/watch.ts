@@ -2,6 +2,7 @@ import { DatabaseUnavailable } from "../database/db.ts";
 import type { SendRequest, SendResult } from "../domain/send/send.ts";
 import type { MailDoor } from "../flows/receive/accept-mail.ts";
 import type { NoticeObserver } from "../flows/receive/take-notices.ts";
+import type { FileObserver } from "../flows/send/write-files.ts";
 import type { RequestObserver } from "../http/shell/timed-app.ts";
 import type { Relay } from "../relay/relay.ts";
 import type { RefusedReason, SmtpObserver } from "../smtp/door.ts";
@@ -16,6 +17,7 @@ import { classOf, requestObserver } from "./requests.ts";
 import { type StreamObserver, streamObserver } from "./streams.ts";
 import { type SuppressedSends, suppressedSends } from "./suppressed-sends.ts";
 import { type ToolCallObserver, toolCallObserver } from "./tool-calls.ts";
+import { fileObserver } from "./uploads.ts";
 import { type WatchWait, watchedWait } from "./waits.ts";
 import { workerObserver } from "./workers.ts";
 
@@ -35,6 +37,7 @@ export interface Watch {
   workers: WorkerObserver;
   notices: NoticeObserver;
   streams: StreamObserver;
+  files: FileObserver;
   wait: WatchWait;
   reports: ReportObserver;
   /** Undefined: don't count. */
@@ -54,6 +57,7 @@ export const unwatched: Watch = {
   workers: {},
   notices: () => undefined,
   streams: {},
+  files: {},
   wait: (wait) => wait,
   reports: {},
   toolCall: undefined,
@@ -72,6 +76,7 @@ export function watch(metrics: Registry): Watch {
     workers: workerObserver(metrics, suppressed),
     notices: noticeObserver(metrics),
     streams: streamObserver(metrics),
+    files: fileObserver(metrics),
     wait: watchedWait(metrics),
     reports: reportObserver(metrics),
     toolCall: toolCallObserver(metrics),

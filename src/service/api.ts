@@ -158,7 +158,7 @@ async function appOf(
   opened.push(files.close);
   const reading = { ...deps, links, answerFiles: files };
   const receivers = { ...deps, webhooks, allowPrivateWebhooks: config.allowPrivateWebhooks };
-  const filing = { ...deps, uploads: uploadLimits(config) };
+  const filing = { ...deps, uploads: { ...uploadLimits(config), ...watch.files } };
   const mailLimit = mailMeasure(config.sendMaxBytes, await signerOf(config));
   const sendEmail = watch.send(emailSender({ ...deps, mailLimit }, htmlOfMarkdown));
   const isReady = readiness(deps.db);

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { randomFile, sendForm, upload } from "../support/files.ts";
 import { parsedMetrics, readMetrics } from "../support/metrics.ts";
 import { rawSmtp } from "../support/raw-smtp.ts";
 import { answer, type Receiver, startReceiver } from "../support/receiver.ts";
@@ -93,6 +94,7 @@ describe("After a day of mail, the metrics say what happened:", () => {
         inboxd_send_acceptance_seconds_count: 7,
       },
     ],
+    ["files that came, as uploads and in forms", { inboxd_upload_bytes_total: 1500 + 500 }],
     [
       "attempts to relay by outcome, and how long the network took",
       {
@@ -136,10 +138,10 @@ describe("After a day of mail, the metrics say what happened:", () => {
         'inboxd_http_requests_total{method="POST",route="/v1/inboxes",status="2xx"}': 2,
         'inboxd_http_requests_total{method="POST",route="/v1/inboxes",status="4xx"}': 1,
         'inboxd_http_requests_total{method="POST",route="/v1/inboxes/:id/send",status="2xx"}': 5,
-        'inboxd_http_requests_total{method="POST",route="/v1/inboxes/:id/send",status="4xx"}': 3,
+        'inboxd_http_requests_total{method="POST",route="/v1/inboxes/:id/send",status="4xx"}': 4,
         'inboxd_http_requests_total{method="DELETE",route="/v1/inboxes/:id",status="2xx"}': 1,
         'inboxd_http_requests_total{method="GET",route="other",status="4xx"}': 2,
-        'inboxd_http_request_seconds_count{method="POST",route="/v1/inboxes/:id/send"}': 8,
+        'inboxd_http_request_seconds_count{method="POST",route="/v1/inboxes/:id/send"}': 9,
       },
     ],
   ];
@@ -215,6 +217,9 @@ async function aDayOfMail(world: World): Promise<void> {
   expect((await send("jane@example.com", "a")).body.status).toBe("sent");
   expect((await send("jane@example.com", "a")).headers.get("idempotent-replayed")).toBe("true");
   expect((await send("jane@example.com", "a", "Other")).status).toBe(422);
+  expect((await upload(world, randomFile(1500))).status).toBe(201);
+  const form = { key: "form", message: {}, files: [["attachments", randomFile(500), "a.bin"]] as const };
+  expect((await sendForm(world, id, form)).status).toBe(400);
   expect((await send("bounce@example.com", "b")).body.status).toBe("failed");
   expect((await send("busy@example.com", "c")).body.status).toBe("pending");
   // Takes the third event, which finds its receiver gone.

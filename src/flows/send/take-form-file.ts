@@ -1,7 +1,7 @@
 import { sentAttachment } from "../../domain/send/attachments.ts";
 import type { SentAttachment } from "../../domain/send/files-of-send.ts";
 import { mediaTypeOfName } from "../../standards/media-type.ts";
-import { type ComingFiles, openFiles, type UploadDeps, writeFile } from "./write-files.ts";
+import { type ComingFiles, observed, openFiles, type UploadDeps, writeFile } from "./write-files.ts";
 
 /** A file of a form, as its part tells of it. */
 export interface FormFile {
@@ -29,7 +29,7 @@ export function formFiles(deps: UploadDeps, accountId: string, sizeBytes: number
     async take({ filename, contentType = mediaTypeOfName(filename), contentId, bytes }) {
       coming ??= await openFiles(deps, accountId, { filename: "", contentType: "", sizeBytes });
       const part = attachments.length;
-      const written = await writeFile(deps, coming, part, bytes);
+      const written = await writeFile(deps, coming, part, observed(bytes, deps.uploads));
       const found = { filename, contentType, ...written, sourceId: coming.sourceId, part };
       attachments.push(sentAttachment({ inline: contentId !== undefined, contentId }, found, undefined));
     },

@@ -1,6 +1,6 @@
 import { notFound } from "../../domain/errors.ts";
 import { markUploadComplete, type Upload } from "../../store/mail/uploads.ts";
-import { openFiles, type UploadDeps, writeFile } from "./write-files.ts";
+import { observed, openFiles, type UploadDeps, writeFile } from "./write-files.ts";
 
 export interface SentFile {
   /** A stored name (contract §9). */
@@ -17,7 +17,7 @@ export async function takeUpload(deps: UploadDeps, accountId: string, file: Sent
   const coming = await openFiles(deps, accountId, { filename, contentType, sizeBytes: declaredBytes });
   const { id, createdAt } = coming;
   try {
-    const written = await writeFile(deps, coming, 0, bytes);
+    const written = await writeFile(deps, coming, 0, observed(bytes, deps.uploads));
     const completedAt = deps.now();
     const expiresAt = new Date(completedAt.getTime() + deps.uploads.uploadTtlMs);
     if (!(await markUploadComplete(deps.db.api, id, { ...written, completedAt, expiresAt }))) throw notFound("upload");

@@ -11,8 +11,13 @@ export interface UploadLimits {
   uploadTtlMs: number;
 }
 
+/** Told of the files that clients send. */
+export interface FileObserver {
+  came?(sizeBytes: number): void;
+}
+
 export interface UploadDeps extends Deps {
-  uploads: UploadLimits;
+  uploads: UploadLimits & FileObserver;
 }
 
 /** Where files are written while they come: a row that stands before their first byte, and a source. */
@@ -59,6 +64,14 @@ function uploadLimit({ uploads, now }: UploadDeps, freeAt: Date): Refusal {
     retryAfterSeconds: (freeAt.getTime() - now().getTime()) / 1000,
     headers: { connection: "close" },
   });
+}
+
+/** The bytes of a file as its client sends them; each piece is told of when the one before it is written. */
+export async function* observed(bytes: AsyncIterable<Uint8Array>, { came }: FileObserver): AsyncGenerator<Uint8Array> {
+  for await (const piece of bytes) {
+    came?.(piece.length);
+    yield piece;
+  }
 }
 
 export interface WrittenFile {
