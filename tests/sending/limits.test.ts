@@ -310,4 +310,35 @@ describe.skipIf(!enginesHere().includes("postgres"))("limits over two processes 
     );
     expect(tally(many)).toEqual({ "200": 33, "429 daily_limit_exceeded": 27 });
   });
+
+  test("of 50 sends to five at once over both, a day's limit takes as many recipients as it has left, to the unit", async () => {
+    const env = { SENDS_PER_MINUTE: "0", SENDS_PER_DAY: "98", COLD_RECIPIENT_DAILY: "3" };
+    await using first = await startWorld({ env });
+    await using another = await first.another();
+    const toFive = (name: string, index: number) => ({
+      to: times(5, (place) => `${name}-${index}-${place}@example.com`),
+    });
+    const both = (inboxId: string, bodyOf: (index: number) => object) =>
+      Promise.all(times(50, (index) => send(index % 2 ? first : another, inboxId, bodyOf(index))));
+
+    const inboxId = await newInbox(first);
+    const many = await both(inboxId, (index) => toFive("jane", index));
+    expect(tally(many)).toEqual({ "200": 19, "429 daily_limit_exceeded": 31 });
+    // Three are left: a mail to four is too much for that, and one to three is not.
+    const [four, three] = [
+      times(4, (place) => `four-${place}@example.com`),
+      times(3, (place) => `${place}@example.com`),
+    ];
+    expect(tally([await send(another, inboxId, { to: four })])).toEqual({ "429 daily_limit_exceeded": 1 });
+    expect(tally([await send(first, inboxId, { to: three })])).toEqual({ "200": 1 });
+    expect(tally([await send(another, inboxId)])).toEqual({ "429 daily_limit_exceeded": 1 });
+
+    // One of the five is the same each time, and gets three.
+    const other = await newInbox(first);
+    const cold = await both(other, (index) => ({ to: [...toFive("joe", index).to.slice(1), "ann@example.com"] }));
+    expect(tally(cold)).toEqual({ "200": 3, "429 cold_outreach_limit": 47 });
+    for (const { body } of cold.filter(({ status }) => status === 429)) {
+      expect(body.recipients).toEqual(["ann@example.com"]);
+    }
+  });
 });
