@@ -1,6 +1,7 @@
 import { sql } from "drizzle-orm";
 import { type Database, query } from "../../src/database/db.ts";
 import { findChunk } from "../../src/store/mail/sources.ts";
+import { lostFiles, miscountedSources, uncountedPieces } from "../../tests/support/held-sources.ts";
 import { checkDeliveries } from "./check-deliveries.ts";
 import { checkHeard } from "./check-heard.ts";
 import { digestOf, type Ledger } from "./ledger.ts";
@@ -118,15 +119,10 @@ const rules: readonly [invariant: string, what: string, statement: string][] = [
   [
     "torn",
     "a source has not as many shares as there are who hold it",
-    `select c.source_id, c.shares, holder.count from source_chunks c cross join lateral (
-       select (select count(*) from messages m where m.source_id = c.source_id)
-         + (select count(distinct a.message_id) from attachments a join messages m on m.id = a.message_id
-            where a.source_id = c.source_id and m.source_id is distinct from a.source_id)
-         + (select count(*) from uploads u where u.source_id = c.source_id)
-         + (select count(*) from unparsed_mails u where u.source_id = c.source_id)
-         + (select count(*) from (select from reports r where r.source_id = c.source_id limit 1) told) as count) holder
-     where c.part = 0 and c.seq = 0 and c.shares <> holder.count`,
+    miscountedSources,
   ],
+  ["torn", "a piece of a source is there without the one that counts", uncountedPieces],
+  ["torn", "the bytes of a file are gone", lostFiles],
 ];
 
 /** No minute has more sends of an inbox than its plan allows, whichever processes they came by. */
