@@ -116,11 +116,7 @@ const rules: readonly [invariant: string, what: string, statement: string][] = [
     "a message has not as many recipients as it says",
     `select m.id from messages m join recipients r on r.message_id = m.id group by m.id having count(*) <> m.recipient_count`,
   ],
-  [
-    "torn",
-    "a source has not as many shares as there are who hold it",
-    miscountedSources,
-  ],
+  ["torn", "a source has not as many shares as there are who hold it", miscountedSources],
   ["torn", "a piece of a source is there without the one that counts", uncountedPieces],
   ["torn", "the bytes of a file are gone", lostFiles],
 ];

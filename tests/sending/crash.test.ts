@@ -1,19 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { settable } from "../support/clock.ts";
-import { makeDatabase } from "../support/database.ts";
-import { type EngineName, enginesHere } from "../support/engines.ts";
-import { type RunningInboxd, startInboxd } from "../support/inboxd.ts";
-import { type PostgresServer, startPostgres } from "../support/postgres.ts";
-import { type ReceivedMail, type Script, type ScriptedSmtp, scriptedSmtp } from "../support/scripted-smtp.ts";
+import { describe, expect, test } from "bun:test";
+import { enginesHere } from "../support/engines.ts";
+import type { RunningInboxd } from "../support/inboxd.ts";
+import { kill, livesOn, newInboxOf } from "../support/lives.ts";
+import type { ReceivedMail, Script } from "../support/scripted-smtp.ts";
 import { tally } from "../support/tally.ts";
-import { startWorld, type World, type WorldDatabase } from "../support/world.ts";
+import type { World } from "../support/world.ts";
 
 const rounds = Number(process.env.KILL_ROUNDS ?? (process.env.TEST_DATABASE_URL ? 8 : 4));
 const apiKey = "key-of-the-first-account-in-tests";
-const limits = { SENDS_PER_MINUTE: "0", SENDS_PER_DAY: "0", COLD_RECIPIENT_DAILY: "0", INBOXES_PER_DAY: "0" };
 
 describe.each(enginesHere())("kill -9 in a send (%s)", (engine) => {
   const lives = livesOn(engine);
@@ -22,7 +16,7 @@ describe.each(enginesHere())("kill -9 in a send (%s)", (engine) => {
     await using life = await lives();
     const relay = await life.relay();
     const process = await life.start(relay);
-    const inboxId = await newInbox(process);
+    const inboxId = await newInboxOf(process);
     const sending = ask(process, inboxId, "before-commit");
     // Somewhere between the request and the commit, wherever that is this time.
     await Promise.race([sending.answered, Bun.sleep(Math.random() * 6)]);
@@ -40,7 +34,7 @@ describe.each(enginesHere())("kill -9 in a send (%s)", (engine) => {
     await using life = await lives();
     const relay = await life.relay({ greeting: "silence" });
     const process = await life.start(relay);
-    const inboxId = await newInbox(process);
+    const inboxId = await newInboxOf(process);
     // Every place at the relay is taken: the last ones stay in line.
     const answers = await Promise.all(
       Array.from({ length: 40 }, (_, index) => ask(process, inboxId, `in-line-${index}`, true).answered),
@@ -69,7 +63,7 @@ describe.each(enginesHere())("kill -9 in a send (%s)", (engine) => {
       await using life = await lives();
       const relay = await life.relay(script);
       const process = await life.start(relay);
-      const inboxId = await newInbox(process);
+      const inboxId = await newInboxOf(process);
       const sending = ask(process, inboxId, "half-way");
       await (seen === "" ? relay.openIs(1) : relay.seen(seen));
       await kill(process);
@@ -110,7 +104,7 @@ describe.each(enginesHere())(`kill -9 ${rounds} times under load (%s)`, (engine)
     const answers = new Map<string, Set<string>>();
     const answered = tally();
     let process = await life.start(relay);
-    const inboxIds = await Promise.all([1, 2, 3].map(() => newInbox(process)));
+    const inboxIds = await Promise.all([1, 2, 3].map(() => newInboxOf(process)));
     let key = 0;
     let over = false;
     let restarting: Promise<unknown> = Promise.resolve();
@@ -176,87 +170,6 @@ describe.each(enginesHere())(`kill -9 ${rounds} times under load (%s)`, (engine)
   }, 600_000);
 });
 
-interface Life extends AsyncDisposable {
-  relay(script?: Script): Promise<ScriptedSmtp>;
-  start(relay: ScriptedSmtp): Promise<RunningInboxd>;
-  /** The service again after its process died, an hour later, with a relay that works. */
-  recover(): Promise<World & { settled(): Promise<void> }>;
-  /** All that any relay got whole, in order. */
-  mails(): ReceivedMail[];
-}
-
-/** One database and directory, and the processes that live on it one after the other. */
-function livesOn(engine: EngineName): () => Promise<Life> {
-  const given = process.env.TEST_DATABASE_URL;
-  let server: PostgresServer | undefined;
-  let made = 0;
-  beforeAll(async () => {
-    if (engine === "postgres" && !given) server = await startPostgres();
-  }, 30_000);
-  afterAll(async () => {
-    await server?.remove();
-  }, 30_000);
-
-  async function database(): Promise<WorldDatabase | undefined> {
-    if (engine === "embedded") return undefined;
-    if (given) return makeDatabase(given);
-    made += 1;
-    await server?.ask(`create database life_${made}`);
-    return { url: server?.url(`life_${made}`) ?? "", drop: async () => undefined };
-  }
-
-  return async () => {
-    const db = await database();
-    const dataDir = mkdtempSync(join(tmpdir(), "ibx-life-"));
-    const relays: ScriptedSmtp[] = [];
-    const running = new Set<RunningInboxd>();
-    let world: World | undefined;
-    const env = (relay: ScriptedSmtp) => ({
-      ...limits,
-      DATA_DIR: dataDir,
-      API_KEY: apiKey,
-      LOG_LEVEL: "info",
-      OUTBOUND: `smtp://127.0.0.1:${relay.port}?tls=off`,
-    });
-    const life: Life = {
-      async relay(script) {
-        const relay = await scriptedSmtp(script);
-        relays.push(relay);
-        return relay;
-      },
-      async start(relay) {
-        const process = await startInboxd({ env: { ...env(relay), ...(db && { DATABASE_URL: db.url }) } });
-        running.add(process);
-        return process;
-      },
-      async recover() {
-        const started = await startWorld({
-          database: db ?? "embedded",
-          env: env(await life.relay()),
-          clock: settable(new Date(Date.now() + 3_600_000).toISOString()),
-        });
-        world = started;
-        return Object.assign(started, { settled: () => emptied(started) });
-      },
-      mails: () => relays.flatMap(({ mails }) => mails),
-      async [Symbol.asyncDispose]() {
-        for (const process of running) await kill(process);
-        await world?.[Symbol.asyncDispose]();
-        for (const relay of relays) await relay.close();
-        rmSync(dataDir, { recursive: true, force: true });
-        await db?.drop();
-      },
-    };
-    return life;
-  };
-}
-
-/** Once nothing waits in the outbox any more. */
-async function emptied({ service: { deps } }: World): Promise<void> {
-  const left = () => deps.db.maintain((runner) => runner.run("select 1 from outbox limit 1", []));
-  while ((await left()).length > 0) await Bun.sleep(10);
-}
-
 interface Sent {
   messageId: string;
   threadId: string;
@@ -294,16 +207,6 @@ function again(world: World, inboxId: string, key: string) {
 
 function bodyOf(key: string) {
   return { to: "jane@example.com", subject: `About ${key}`, body: "It is on its way" };
-}
-
-async function newInbox(process: RunningInboxd): Promise<string> {
-  const response = await process.request("POST", "/v1/inboxes", {}, apiKey);
-  return ((await response.json()) as { id: string }).id;
-}
-
-async function kill(process: RunningInboxd): Promise<void> {
-  process.signal("SIGKILL");
-  await process.exited;
 }
 
 function expectOnce(mails: readonly ReceivedMail[], messageId: string): void {

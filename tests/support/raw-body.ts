@@ -1,9 +1,12 @@
 import { connect } from "node:net";
-import type { World } from "./world.ts";
+/** A world, or another service. */
+export interface Asked {
+  service: { apiUrl: URL };
+}
 
 /** A POST by hand whose body the test sends as badly as it likes. */
-export function beginRequest(world: World, path: string, fields: readonly string[]) {
-  const socket = connect(Number(world.service.apiUrl.port), "127.0.0.1");
+export function beginRequest({ service }: Asked, path: string, fields: readonly string[]) {
+  const socket = connect(Number(service.apiUrl.port), "127.0.0.1");
   const closed = Promise.withResolvers<void>();
   let answered = "";
   let wake = Promise.withResolvers<void>();
