@@ -45,7 +45,7 @@ export function readers(env: Environment, faults: string[]) {
   const integer = (name: string, fallback: number, least: number, most: number): number => {
     const value = text(name);
     if (value === undefined) return fallback;
-    const number = /^\d{1,12}$/.test(value) ? Number(value) : Number.NaN;
+    const number = /^\d{1,16}$/.test(value) ? Number(value) : Number.NaN;
     if (number >= least && number <= most) return number;
     faults.push(`${name}: must be a whole number from ${least} to ${most}`);
     return fallback;
