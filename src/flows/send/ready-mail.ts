@@ -7,6 +7,7 @@ import { bodyHasher, type DkimSigner } from "../../mail/write/dkim.ts";
 import { bytesBody, type MailBody } from "../../relay/relayed-mail.ts";
 import { namelessFile, spoolPath } from "../../store/mail/spool.ts";
 import { storedPieces } from "../read/stored-pieces.ts";
+import { sizeGate } from "../size-gate.ts";
 
 export interface ReadyMailDeps {
   /** Where large mails lie while they go out. */
@@ -26,7 +27,8 @@ export async function readyMail(
   mail: OutgoingMail,
   signing: DkimSigner | undefined,
 ): Promise<ReadyMail> {
-  if (mail.attachments.length > 0 && mailSize(mail, undefined) > smallBytes) return inFile(deps, db, mail, signing);
+  if (mail.attachments.length > 0 && mailSize(mail, undefined) > smallBytes)
+    return composing(1, () => inFile(deps, db, mail, signing));
   const raw = await wholeMail(db, mail);
   return { ...bytesBody(signing === undefined ? raw : await signing.sign(raw, mail)), close: async () => undefined };
 }
@@ -83,6 +85,9 @@ async function inFile(
     throw error;
   }
 }
+
+/** Composing is work of the one processor: more of it at once would be no sooner done, and each takes pieces of files in memory. */
+const composing = sizeGate(1);
 
 /** Below this a file costs more than it spares. */
 const smallBytes = 512 << 10;
