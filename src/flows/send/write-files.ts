@@ -2,6 +2,7 @@ import { notFound, Refusal } from "../../domain/errors.ts";
 import { chunkBytes, chunkOf } from "../../store/mail/sources.ts";
 import { insertPiece, insertUpload, type NewUpload, removeUpload } from "../../store/mail/uploads.ts";
 import type { Deps } from "../deps.ts";
+import { sizeGate } from "../size-gate.ts";
 
 export interface UploadLimits {
   /** Of one mail, and so of one file. */
@@ -74,6 +75,12 @@ export async function* observed(bytes: AsyncIterable<Uint8Array>, { came }: File
   }
 }
 
+/**
+ * On its way to the disk a piece is there several times over, compressed and as the words of its statement: of however many files that
+ * come at once few have such a piece, and the others wait with the one that they fill.
+ */
+const writing = sizeGate(2);
+
 export interface WrittenFile {
   sizeBytes: number;
   /** SHA-256 in hex. */
@@ -96,7 +103,9 @@ export async function writeFile(
   let sizeBytes = 0;
   let seq = 0;
   const flush = async () => {
-    const isWritten = await insertPiece(db.api, id, sourceId, await chunkOf(part, seq, piece.subarray(0, filled)));
+    const isWritten = await writing(1, async () =>
+      insertPiece(db.api, id, sourceId, await chunkOf(part, seq, piece.subarray(0, filled))),
+    );
     if (!isWritten) throw notFound("upload");
     seq += 1;
     filled = 0;

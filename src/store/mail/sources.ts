@@ -19,12 +19,30 @@ export async function chunksOf(part: number, bytes: Uint8Array): Promise<Chunk[]
 
 /** One piece of at most `chunkBytes`. */
 export async function chunkOf(part: number, seq: number, plain: Uint8Array): Promise<Chunk> {
+  if (!mayShrink(plain)) return { part, seq, compressed: false, bytes: plain };
   const packed = plain.length > quicklyCompressedBytes ? await Bun.zstdCompress(plain, level) : packedHere(plain);
   const compressed = packed.length < plain.length;
   return { part, seq, compressed, bytes: compressed ? packed : plain };
 }
 
 const level = { level: 1 };
+
+/**
+ * Most large files are compressed already, and compressing them once more only to see it took as long as all else that is done with
+ * them. Three samples tell them: a piece is passed over where none of these becomes smaller.
+ */
+function mayShrink(plain: Uint8Array): boolean {
+  if (plain.length <= quicklyCompressedBytes) return true;
+  const last = plain.length - sampleBytes;
+  return [0, last >> 1, last].some((at) => {
+    const sample = plain.subarray(at, at + sampleBytes);
+    return Bun.zstdCompressSync(sample, level).length < sample.length * worthwhileShare;
+  });
+}
+
+const sampleBytes = 8 << 10;
+/** What a sample becomes where it is worth while. */
+const worthwhileShare = 0.97;
 
 function packedHere(plain: Uint8Array): Uint8Array {
   return plain.length > worthCompressingBytes ? Bun.zstdCompressSync(plain, level) : plain;
