@@ -1,11 +1,12 @@
 /**
- * Sending, on a Postgres of its own: `bun bench/sending.ts [accept] [relay] [files] [single]`; with DATABASE=embedded on the other
+ * Sending, on a Postgres of its own: `bun bench/sending.ts [accept] [relay] [recipients] [forwards] [uploads] [files] [single]`; with DATABASE=embedded on the other
  * database, which `relay` can't look into and the peer can't use.
  *
  * - `accept`: sends with `Prefer: respond-async`, limits off, beside a bare Elysia route that inserts one row, in turns
  *   within one run. INBOXES (64) share the sends. The workers don't run: what they do with a mail later costs the same
  *   however it came in, and `relay` measures it.
  * - `relay`: how fast accepted mail goes out to smtp-sink (package postfix), one process.
+ * - `recipients`, `forwards`, `uploads`: see writing-mail.ts.
  * - `files`: mails of 10 MB out at smtp-sink, signed and by way of the spool, beside a file of that size to the same relay.
  * - `single`: from a request to its answer `sent`, one at a time, the relay on loopback.
  *
@@ -26,6 +27,7 @@ import {
   startProgram,
 } from "./support/sends.ts";
 import { startServiceProcess } from "./support/service.ts";
+import { forwards, recipients, uploads } from "./writing-mail.ts";
 
 const rounds = Number(process.env.ROUNDS ?? 5);
 const seconds = Number(process.env.SECONDS ?? 3);
@@ -35,11 +37,20 @@ const connectionCounts = (process.env.CONNECTIONS ?? "32,200").split(",").map(Nu
 /** Each look is a connection of its own and a count: more of them would be a load themselves. */
 const betweenLooksMs = 100;
 
-const parts = { accept, relay, files, single };
+const often = { rounds, seconds };
+const parts = {
+  accept,
+  relay,
+  recipients: (database: BenchDatabase) => recipients(database, often),
+  forwards: (database: BenchDatabase) => forwards(database, often),
+  uploads: (database: BenchDatabase) => uploads(database, often),
+  files,
+  single,
+};
 type Part = keyof typeof parts;
 const asked = process.argv.slice(2).filter((name): name is Part => name in parts);
 
-const usual: Part[] = engine === "embedded" ? ["accept", "files", "single"] : ["accept", "relay", "files", "single"];
+const usual = (Object.keys(parts) as Part[]).filter((part) => part !== "relay" || engine === "postgres");
 for (const part of asked.length > 0 ? asked : usual) {
   // Of its own, or one would have to send what another accepted.
   const database = await startDatabase(["shared_buffers=256MB"]);

@@ -218,6 +218,16 @@ describe("a forward", () => {
     await world.api(`/v1/inboxes/${inbox.id}`, { method: "DELETE" });
   });
 
+  test("of a text that is longer than is read of it says that it is cut", async () => {
+    const { inbox, id } = await received();
+    await query(db(), sql`update messages set body_text = repeat('word ', 500000) where id = ${id}`);
+    const { body } = await send(world, inbox.id, { forwardOf: id, body: undefined });
+    const { bodyText } = (await world.api(`/v1/messages/${body.messageId}`)).body;
+    expect(bodyText).toEndWith("\n[...]");
+    expect(bodyText.length).toBeGreaterThan(1_000_000);
+    expect(bodyText.length).toBeLessThan(1_100_000);
+  });
+
   test("of what is not there, or another's, is not found, behind a replay", async () => {
     const apiKey = await newAccount(world);
     const { id } = await received();

@@ -36,24 +36,26 @@ import { sendFacts } from "./send-usage.ts";
 /**
  * The first statement reads what decides whether a send is accepted, and of which revision its inbox is; what follows
  * is read later, so that the revision vouches for it too. Most sends need no more than the first. What a message says that is
- * answered by its id never changes, so it may be read before.
+ * answered by its id never changes, so it may be read before; whether files are there still when it is written, the statement that writes
+ * sees to.
  */
 export async function factsOfSends(db: Db, deps: Deps, sends: readonly Send[], at: Date): Promise<SendFacts> {
   const requests = sends.map(({ request }) => request);
-  const named = await listAnsweredMessages(
-    db,
-    unique(requests.flatMap(({ replyToMessageId }) => replyToMessageId ?? [])),
-  );
+  const namedIds = unique(requests.flatMap(({ replyToMessageId }) => replyToMessageId ?? []));
+  const named = await listAnsweredMessages(db, namedIds);
   const mayLoop = ({ account, ignoreLoop }: SendRequest) =>
     ignoreLoop !== true && deps.limits[account.plan].loopEchoes > 0;
-  const facts = await sendFacts(db, sends.map(askedFact), at);
+  const [facts, lostSources] = await Promise.all([
+    sendFacts(db, sends.map(askedFact), at),
+    listLostSources(db, sourcesNamed(requests)),
+  ]);
   const replies = requests.filter(
     ({ threadId, replyToMessageId }) => threadId !== undefined || replyToMessageId !== undefined,
   );
   const threadIds = unique(replies.flatMap((request) => threadOf(request, named) ?? []));
   const asked = repliesIn(requests);
   const quoting = sends.filter(({ request }) => request.threadId !== undefined && request.includeQuote);
-  const [replays, threads, replied, threadMessageIds, places, owners, lostSources] = await Promise.all([
+  const [replays, threads, replied, threadMessageIds, places, owners] = await Promise.all([
     listSentMessages(
       db,
       facts.flatMap(({ use }) => use?.subjectId ?? []),
@@ -67,7 +69,6 @@ export async function factsOfSends(db: Db, deps: Deps, sends: readonly Send[], a
     listThreadMessageIds(db, different([...asked, ...named.map(wholeThreadOf)]), deps.isRenamed === true),
     listPlaces(db, unique(replies.flatMap(({ readUpToMessageId }) => readUpToMessageId ?? []))),
     listOwners(db, ownNamesIn(requests, deps.mailDomain)),
-    listLostSources(db, sourcesNamed(requests)),
   ]);
   const known = { facts, replays, threads, replied, threadMessageIds, places, owners, lostSources };
   const apart = requests.filter(isApart);

@@ -8,7 +8,7 @@ import {
 } from "../../domain/send/forward.ts";
 import type { SendRequest } from "../../domain/send/send.ts";
 import { type SevenBitCheck, sevenBitCheck } from "../../mail/write/seven-bit.ts";
-import { type AttachedFile, type ForwardedRow, findForwarded, listAttachedFiles } from "../../store/send/forwarded.ts";
+import { type AttachedFile, type ForwardedRow, findForwarded } from "../../store/send/forwarded.ts";
 import { storedPieces } from "../read/stored-pieces.ts";
 import type { UploadDeps } from "./write-files.ts";
 import { writtenRaw } from "./written-raw.ts";
@@ -26,16 +26,17 @@ export async function resolveForward(
   own: readonly SentAttachment[],
 ): Promise<ResolvedForward | undefined> {
   if (forwardOf === undefined || !isId("msg", forwardOf)) return undefined;
-  const row = await findForwarded(deps.db.api, account.id, forwardOf);
+  const isInline = forwardAs === "inline";
+  const wanted = { bodies: isInline, files: isInline && includeAttachments };
+  const row = await findForwarded(deps.db.api, account.id, forwardOf, wanted);
   if (row === undefined) return undefined;
   const message = forwardedMessage(row);
-  if (forwardAs === "attachment") {
+  if (!isInline) {
     const { attachment, release } = await wholeMail(deps, account.id, row);
     return { forward: { message, as: "attachment", contentIds: new Set() }, attachments: [attachment], release };
   }
-  const files = includeAttachments && row.attachmentCount > 0 ? await listAttachedFiles(deps.db.api, row.id) : [];
   const taken = own.flatMap(({ contentId }) => contentId ?? []);
-  const attachments = forwardedAttachments(files.map(asSent), taken);
+  const attachments = forwardedAttachments(row.files.map(asSent), taken);
   const contentIds = new Set(attachments.flatMap(({ contentId }) => contentId ?? []));
   return { forward: { message, as: "inline", contentIds }, attachments, release: async () => undefined };
 }

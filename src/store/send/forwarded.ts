@@ -1,32 +1,60 @@
 import { sql } from "drizzle-orm";
 import { type Db, query } from "../../database/db.ts";
-import { type Selected, selected } from "../columns.ts";
+import { asJson, type Selected, selected } from "../columns.ts";
 import { attachments, messages } from "../schema.ts";
 
 const forwardedFields = selected(messages, "m", [
   ...(["id", "direction", "fromAddr", "fromName", "createdAt", "subject", "toAddr", "toAddrs", "cc"] as const),
-  ...(["bodyText", "bodyHtml", "sourceId", "sizeBytes", "attachmentCount"] as const),
+  ...(["sourceId", "sizeBytes"] as const),
 ]);
 
-export type ForwardedRow = Selected<typeof forwardedFields>;
+const fileFields = [
+  "filename",
+  "contentType",
+  "sizeBytes",
+  "contentId",
+  "inline",
+  "sourceId",
+  "part",
+  "digest",
+] as const;
 
-/** A message of a living inbox of the account. */
-export async function findForwarded(db: Db, accountId: string, id: string): Promise<ForwardedRow | undefined> {
+export type AttachedFile = Pick<typeof attachments.$inferSelect, (typeof fileFields)[number]>;
+
+export type ForwardedRow = Selected<typeof forwardedFields> & {
+  bodyText: string;
+  bodyHtml: string | null;
+  /** In their order, with where their bytes lie. */
+  files: readonly AttachedFile[];
+};
+
+/** What is wanted of it beside its head: nothing that would be read in vain. */
+export interface WantedOfForward {
+  bodies: boolean;
+  files: boolean;
+}
+
+/** A forward shows no more of a text or of an HTML; of what is longer so much is read that it is seen to be longer. */
+const mostTextCharacters = 2 << 20;
+const mostHtmlCharacters = (512 << 10) + 1;
+
+/** A message of a living inbox of the account, by one statement. */
+export async function findForwarded(
+  db: Db,
+  accountId: string,
+  id: string,
+  { bodies, files }: WantedOfForward,
+): Promise<ForwardedRow | undefined> {
   const [message] = await query<ForwardedRow>(
     db,
-    sql`select ${forwardedFields} from messages m join inboxes i on i.id = m.inbox_id
+    sql`select ${forwardedFields},
+          case when ${bodies}::boolean then left(m.body_text, ${mostTextCharacters}::int) else '' end as "bodyText",
+          case when ${bodies}::boolean then left(m.body_html, ${mostHtmlCharacters}::int) end as "bodyHtml",
+          case when ${files}::boolean and m.attachment_count > 0 then (
+            select json_agg(${asJson(attachments, "a", fileFields)} order by a.position) from attachments a where a.message_id = m.id
+          ) else '[]' end as files
+        from messages m join inboxes i on i.id = m.inbox_id
         where m.id = ${id} and i.account_id = ${accountId} and i.deleted_at is null`,
   );
   return message;
-}
-
-const fileFields = selected(attachments, "a", [
-  ...(["filename", "contentType", "sizeBytes", "contentId", "inline", "sourceId", "part", "digest"] as const),
-]);
-
-export type AttachedFile = Selected<typeof fileFields>;
-
-/** The files of a message with where their bytes lie, in their order. */
-export function listAttachedFiles(db: Db, messageId: string): Promise<AttachedFile[]> {
-  return query(db, sql`select ${fileFields} from attachments a where a.message_id = ${messageId} order by a.position`);
 }
