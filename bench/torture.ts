@@ -85,6 +85,18 @@ async function selfTest(): Promise<number> {
       faults: [],
       evidence: /the report .*, answered 250, is not there/,
     },
+    {
+      name: "sends again to who has it when it was a partial answer",
+      file: "partly-again.ts",
+      faults: [],
+      evidence: /was offered to the relay again after its 250/,
+    },
+    {
+      name: "loses a share of a file",
+      file: "lost-share.ts",
+      faults: [],
+      evidence: /a source has not as many shares as there are who hold it/,
+    },
     { name: "forgets the lease", file: "no-lease.ts", faults: ["kill"], evidence: /longer than any lease/ },
   ];
   let missed = 0;

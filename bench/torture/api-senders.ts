@@ -29,11 +29,15 @@ export function apiSender(world: World, chance: Chance, name: string, from: read
       ...(chance.is(0.25) ? await crowdOf(send) : { to: toOwn?.address ?? farAddress(token) }),
       subject: token,
       body: chance.pick(["Hello", "<p>Hello <b>there</b></p>", "Line\n.\n..\nend", "Grüße 🦩 ".repeat(50)]),
-      ...(chance.is(0.3) && (await replyTo(inbox).catch(() => undefined))),
+      ...(await (chance.is(0.3) ? replyTo(inbox) : chance.is(0.15) ? forwardOf(inbox) : undefined)?.catch(
+        () => undefined,
+      )),
     };
+    // Files that are not named by the request may come beside it.
+    const isForm = chance.is(0.3);
     ledger.sends.set(token, send);
     for (const known of [token, ...tokensIn(body)]) ledger.copies.set(known, send);
-    const once = () => request(send, body);
+    const once = () => request(send, body, isForm);
     // Some clients press twice: both must hear of the same message.
     if (chance.is(0.15)) await Promise.all([eventually(world, chance, once), eventually(world, chance, once)]);
     else await eventually(world, chance, once);
@@ -77,10 +81,11 @@ export function apiSender(world: World, chance: Chance, name: string, from: read
     return [...JSON.stringify(body).matchAll(/"([a-z0-9]+)@far\d\.example"/g)].map(([, token = ""]) => token);
   }
 
-  async function request(send: LedgerSend, body: object): Promise<boolean> {
+  async function request(send: LedgerSend, body: object, isForm: boolean): Promise<boolean> {
     send.open = true;
+    const asked = isForm ? { form: formOf(body) } : { body };
     const answer = await ask(world, send.inbox.account, "POST", `/inboxes/${send.inbox.id}/send`, {
-      body,
+      ...asked,
       key: send.key,
     });
     if (answer.status === 200) {
@@ -95,6 +100,32 @@ export function apiSender(world: World, chance: Chance, name: string, from: read
       return true;
     }
     return false;
+  }
+
+  /** The same request as a form: what it holds as base64 is a file of it. */
+  function formOf(
+    asked: object & { attachments?: readonly Partial<Record<"content" | "filename", string>>[] },
+  ): FormData {
+    const form = new FormData();
+    const { attachments = [], ...body } = asked;
+    const named = attachments.filter(({ content }) => content === undefined);
+    const message = { ...body, ...(named.length > 0 && { attachments: named }) };
+    form.append("message", new Blob([JSON.stringify(message)], { type: "application/json" }));
+    for (const { content = "", filename = "" } of attachments.filter((each) => !named.includes(each))) {
+      form.append("attachments", new File([Buffer.from(content, "base64")], filename, { type: "text/plain" }));
+    }
+    ledger.count("sends as forms");
+    return form;
+  }
+
+  /** One of the last messages of the inbox, with its files or whole. */
+  async function forwardOf(inbox: LedgerInbox): Promise<object | undefined> {
+    const path = `/inboxes/${inbox.id}/messages?limit=20&offset=${chance.whole(0, 5)}`;
+    const answer = await ask(world, inbox.account, "GET", path);
+    const messages = (answer.body.data ?? []) as { id: string }[];
+    if (messages.length === 0) return undefined;
+    ledger.count("forwards");
+    return { forwardOf: chance.pick(messages).id, ...(chance.is(0.4) && { forwardAs: "attachment" }) };
   }
 
   async function reuseKey({ inbox, key, token }: LedgerSend): Promise<void> {

@@ -129,6 +129,14 @@ function checkCopy(
 }
 
 function checkRelay({ ledger }: World): void {
+  for (const { token, takenMs } of ledger.offersAgain) {
+    if (!isExcused(ledger.disturbances, takenMs)) {
+      ledger.violation(
+        "I4",
+        `${token} was offered to the relay again after its 250 of ${new Date(takenMs).toISOString()}`,
+      );
+    }
+  }
   for (const [token, accepted] of ledger.acceptances) {
     if (!ledger.copies.has(token)) ledger.violation("I4", `the relay took ${token}, which nobody asked to send`);
     const ids = new Set(accepted.map(({ messageId }) => messageId));

@@ -16,6 +16,8 @@ export interface Ledger {
   answers: Map<string, string>;
   /** What the relay will tell, or has told, of mail that it took. */
   reports: LedgerReport[];
+  /** When the relay was asked for a recipient, by the token in his address, after it had answered 250 to a mail for him. */
+  offersAgain: { token: string; takenMs: number }[];
   endpoints: LedgerEndpoint[];
   listeners: LedgerListener[];
   /** Of each account by its name, as the service shows it at the end. */
@@ -184,6 +186,7 @@ export function newLedger(): Ledger {
     refusals: new Set(),
     answers: new Map(),
     reports: [],
+    offersAgain: [],
     endpoints: [],
     listeners: [],
     logs: new Map(),

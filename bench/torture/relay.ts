@@ -81,6 +81,7 @@ export function startRelay(ledger: Ledger, chance: Chance): TortureRelay {
     const verb = line.slice(0, 4).toUpperCase();
     if (verb === "QUIT") return "221 2.0.0 Bye";
     const token = verb === "RCPT" ? (/<([^@>]*)/.exec(line)?.[1] ?? "") : undefined;
+    if (token !== undefined) noteOffer(token);
     if (token !== undefined && isRefused(token)) {
       ledger.refusals.add(token);
       return "550 5.1.1 No such user";
@@ -98,6 +99,12 @@ export function startRelay(ledger: Ledger, chance: Chance): TortureRelay {
     if (session.tokens.length === 0) return "503 5.5.1 Nobody to give it to";
     session.content = [];
     return "354 Go on";
+  }
+
+  /** Each recipient has one mail: who is named again after a 250 is offered the same one. */
+  function noteOffer(token: string): void {
+    const taken = ledger.acceptances.get(token)?.find(({ answered }) => answered);
+    if (taken !== undefined) ledger.offersAgain.push({ token, takenMs: taken.atMs });
   }
 
   /** The final dot: here it is decided who has the mail, and here it may be left unsaid. */

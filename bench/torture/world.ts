@@ -54,7 +54,7 @@ export async function ask(
   account: LedgerAccount,
   method: string,
   path: string,
-  options: { body?: unknown; bytes?: Uint8Array<ArrayBuffer>; key?: string } = {},
+  options: { body?: unknown; bytes?: Uint8Array<ArrayBuffer>; form?: FormData; key?: string } = {},
 ): Promise<Answer> {
   const running = world.fleet.any();
   if (running === undefined) throw new Error("Nothing listens");
@@ -62,11 +62,15 @@ export async function ask(
     method,
     headers: {
       authorization: `Bearer ${account.apiKey}`,
-      "content-type": options.bytes === undefined ? "application/json" : "application/octet-stream",
+      // A form says for itself where its parts end.
+      ...(options.form === undefined && {
+        "content-type": options.bytes === undefined ? "application/json" : "application/octet-stream",
+      }),
       ...(options.key !== undefined && { "idempotency-key": options.key }),
     },
     ...(options.body !== undefined && { body: JSON.stringify(options.body) }),
     ...(options.bytes !== undefined && { body: options.bytes }),
+    ...(options.form !== undefined && { body: options.form }),
     signal: AbortSignal.timeout(10_000),
   });
   const text = await response.text();

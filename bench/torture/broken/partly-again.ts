@@ -1,0 +1,20 @@
+/** Broken on purpose: where some recipients of a mail were put off, it forgets which of the others have it. */
+import { sql } from "drizzle-orm";
+import { query } from "../../../src/database/db.ts";
+import { asItIs, portOf, serveBroken } from "./support.ts";
+
+await serveBroken(asItIs, async (service) => {
+  const statements = [
+    `create or replace function partly_again() returns trigger language plpgsql as $$
+     begin
+       update recipients set status = 'pending', provider_message_id = null
+         where message_id = split_part(new.subject_id, '.', 1) and status = 'sent'
+           and destination = coalesce(nullif(split_part(new.subject_id, '.', 2), '')::int, 0);
+       return null;
+     end $$`,
+    `create or replace trigger partly_again after update on outbox for each row
+       when (new.kind = 'destination' and old.state = 'running' and new.state <> 'running') execute function partly_again()`,
+  ];
+  for (const statement of statements) await query(service.deps.db.api, sql.raw(statement));
+  return portOf(service);
+});
