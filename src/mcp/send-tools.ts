@@ -3,7 +3,7 @@ import type { AutoSubmitted } from "../domain/automated.ts";
 import { canonicalJson } from "../domain/idempotency.ts";
 import { sha256Hex } from "../standards/digest.ts";
 import { ToolFailure } from "./api.ts";
-import { inboxId, newestOfThread } from "./places.ts";
+import { inboxId, messageOf, newestOfThread } from "./places.ts";
 import { argumentsOf, inboxArgument, messageArgument, oneOf, threadArgument } from "./schemas.ts";
 import { sentBefore } from "./texts.ts";
 import { type Context, tool } from "./tool.ts";
@@ -36,23 +36,28 @@ const SentMail = {
 export const sendEmail = tool({
   name: "send_email",
   title: "Send email",
-  description: "Sends one new email. To answer a mail use reply_to_thread. The same call again is the same mail.",
+  description:
+    "Sends one new email, or forwards a message with its attachments. To answer a mail use reply_to_thread. The same call again is the same mail.",
   input: argumentsOf({
     inbox: inboxArgument,
     to: Type.Union([Type.String(), Type.Array(Type.String(), { minItems: 1, maxItems: 50 })], {
       description: "One address, or several",
     }),
-    subject: Type.String(),
-    body,
+    subject: Type.Optional(Type.String({ description: "Left out only with forward_of: Fwd: and its subject" })),
+    body: Type.Optional({ ...body, description: `${body.description}. Left out only with forward_of` }),
+    forward_of: Type.Optional({ ...messageArgument, description: "Id of a message that goes along under the body" }),
     ...howToSend,
   }),
   output: Type.Object(SentMail),
   hints: { destructive: true, openWorld: true },
   async work({ inbox, to, subject, body: text, automatic, idempotency_key: key, ...more }, context) {
     const id = await inboxId(context, inbox);
+    // The key could forward what lies in other inboxes: the fence keeps the model from them.
+    if (more.forward_of !== undefined && context.fence !== undefined) await messageOf(context, more.forward_of);
     const autoSubmitted = automatic ? ("auto-generated" as const) : undefined;
-    const request = { to, subject, body: text, autoSubmitted, ...furtherFields(more) };
-    const derived = () => keyOf("send_email", [id, to, subject, text, automatic === true, ...furtherWords(more)]);
+    const request = { to, subject, body: text, autoSubmitted, forwardOf: more.forward_of, ...furtherFields(more) };
+    const words = () => [id, to, subject ?? null, text ?? null, automatic === true, ...furtherWords(more)];
+    const derived = () => keyOf("send_email", words());
     return (await sent(context, id, request, key ?? derived())).told;
   },
 });
@@ -61,11 +66,18 @@ export const replyToThread = tool({
   name: "reply_to_thread",
   title: "Reply to thread",
   description:
-    "Answers in a conversation, to the sender of its last mail unless told otherwise, and marks it as read unless something newer than read_up_to came.",
+    "Answers in a conversation, to the sender of its last mail unless told otherwise (reply_all: to all of that mail), and marks it as read unless something newer than read_up_to came.",
   input: argumentsOf({
     thread_id: threadArgument,
     body,
     to: Type.Optional(Type.String({ description: "One address, instead of the sender of the last mail that came" })),
+    reply_all: Type.Optional(
+      Type.Boolean({ description: "true: to all whom the answered mail names but this inbox; without to" }),
+    ),
+    reply_to_message_id: Type.Optional({
+      ...messageArgument,
+      description: "Id of the message of this thread that is answered and quoted, instead of the last one",
+    }),
     read_up_to: Type.Optional({ ...messageArgument, description: "Id of the last message that you have read" }),
     ...howToSend,
   }),
@@ -77,24 +89,19 @@ export const replyToThread = tool({
   ) {
     const thread = await newestOfThread(context, threadId, 30);
     const lastInbound = thread.data.findLast(({ direction }) => direction === "inbound");
-    const recipient = to ?? lastInbound?.fromAddr;
+    const { reply_all: replyAll, reply_to_message_id: replyToMessageId } = more;
+    // Whom a message names that is answered by its id, or with all of them, the API knows.
+    const isDerived = to === undefined && (replyAll === true || replyToMessageId !== undefined);
+    const recipient = isDerived ? undefined : (to ?? lastInbound?.fromAddr);
     const inbox = thread.data[0]?.inboxId;
-    if (recipient === undefined || inbox === undefined) {
+    if ((recipient === undefined && !isDerived) || inbox === undefined) {
       throw new ToolFailure("validation_error", 'Cannot reply: no mail came in this thread lately; "to" is required');
     }
-    const answered = readUpTo ?? lastInbound?.id;
-    const derived = () =>
-      keyOf("reply_to_thread", [
-        inbox,
-        threadId,
-        recipient,
-        text,
-        automatic === true,
-        answered ?? null,
-        ...furtherWords(more),
-      ]);
+    const answered = readUpTo ?? lastInbound?.id ?? null;
+    const words = () => [inbox, threadId, recipient ?? null, text, automatic === true, answered, ...furtherWords(more)];
+    const derived = () => keyOf("reply_to_thread", words());
     const request = {
-      ...{ to: recipient, body: text, threadId, readUpToMessageId: readUpTo },
+      ...{ to: recipient, body: text, threadId, readUpToMessageId: readUpTo, replyAll, replyToMessageId },
       autoSubmitted: automatic ? ("auto-replied" as const) : undefined,
       ...furtherFields(more),
     };
@@ -115,16 +122,19 @@ function furtherFields({ cc, bcc, body_format: bodyFormat }: Further) {
 }
 
 /** Nothing where there is none: a call in the words of before has the key of before. */
-function furtherWords(further: Further): object[] {
+function furtherWords(further: object): object[] {
   const given = Object.entries(further).filter(([, value]) => value !== undefined);
   return given.length === 0 ? [] : [Object.fromEntries(given)];
 }
 
 interface SendBody {
-  to: string | string[];
-  subject?: string;
-  body: string;
+  to: string | string[] | undefined;
+  subject?: string | undefined;
+  body: string | undefined;
+  forwardOf?: string | undefined;
   threadId?: string;
+  replyAll?: boolean | undefined;
+  replyToMessageId?: string | undefined;
   readUpToMessageId?: string | undefined;
   autoSubmitted: AutoSubmitted | undefined;
 }

@@ -78,6 +78,56 @@ test("a reply goes to the sender of the last mail that came, once for that mail,
   expect([next.replayed, next.messageId === sent.messageId]).toEqual([false, false]);
 });
 
+test("a reply to all goes to all of the mail but this inbox, and one to a message by its id answers that one", async () => {
+  world.clock.pass(61_000);
+  const raw = (id: string, more: string) =>
+    `From: Jane <jane@example.com>\r\nTo: ${inbox.address}, ann@example.com\r\nCc: dan@example.com\r\nSubject: All\r\n` +
+    `Message-ID: <${id}@example.com>\r\n${more}\r\nThis is ${id}\r\n`;
+  const last = async () => (await world.api(`/v1/inboxes/${inbox.id}/messages?limit=1`)).body.data[0];
+  await world.deliver(raw("all-one", ""), inbox.address);
+  const first = await last();
+  await world.deliver(
+    raw("all-two", "In-Reply-To: <all-one@example.com>\r\nReply-To: eve@example.com\r\n"),
+    inbox.address,
+  );
+  const toAll = { thread_id: first.threadId, body: "Thank you all", reply_all: true };
+  const sent = await model.call("reply_to_thread", toAll);
+  expect(await model.call("reply_to_thread", toAll)).toMatchObject({ replayed: true, messageId: sent.messageId });
+  const { body: all } = await world.api(`/v1/messages/${sent.messageId}`);
+  expect(all).toMatchObject({ to: ["eve@example.com", "ann@example.com"], cc: ["dan@example.com"] });
+
+  const toFirst = { thread_id: first.threadId, body: "To you", reply_to_message_id: first.id };
+  const { messageId } = await model.call("reply_to_thread", toFirst);
+  const { body: one } = await world.api(`/v1/messages/${messageId}`);
+  expect(one.to).toEqual(["jane@example.com"]);
+  expect(one.bodyText).toContain("> This is all-one");
+
+  const elsewhere = await threadWith("elsewhere");
+  const stray = { ...toFirst, reply_to_message_id: elsewhere.id };
+  expect(await model.failure("reply_to_thread", stray)).toStartWith("not_found:");
+});
+
+test("a message is forwarded with its files, and only as far as the fence goes", async () => {
+  world.clock.pass(61_000);
+  const head = `From: Jane <jane@example.com>\r\nTo: ${inbox.address}\r\nSubject: The plan\r\nMIME-Version: 1.0\r\n`;
+  const parts =
+    "--b\r\n\r\nSee the file.\r\n--b\r\nContent-Type: application/pdf\r\nContent-Disposition: attachment; filename=plan.pdf\r\n\r\n%PDF-1.7\r\n--b--\r\n";
+  await world.deliver(`${head}Content-Type: multipart/mixed; boundary=b\r\n\r\n${parts}`, inbox.address);
+  const [{ id }] = (await world.api(`/v1/inboxes/${inbox.id}/messages?limit=1`)).body.data;
+  const forward = { to: "bob@example.com", forward_of: id };
+  const sent = await model.call("send_email", { inbox: "ada", ...forward });
+  expect(await model.call("send_email", { inbox: "ada", ...forward })).toMatchObject({ replayed: true });
+  const { body: message } = await world.api(`/v1/messages/${sent.messageId}`);
+  expect(message).toMatchObject({ subject: "Fwd: The plan", forwardOf: id, attachments: [{ filename: "plan.pdf" }] });
+  const other = await model.call("send_email", { inbox: "ada", ...forward, body: "FYI" });
+  expect(other.messageId).not.toBe(sent.messageId);
+  expect(await model.failure("send_email", { inbox: "ada", to: "bob@example.com" })).toStartWith("validation_error:");
+
+  await world.inbox("fenced");
+  await using fenced = await overHttp(world, { query: "?inbox=fenced" });
+  expect(await fenced.failure("send_email", forward)).toStartWith("not_found: Cannot find message");
+});
+
 test("a mail that came behind what was read keeps the thread unread", async () => {
   const first = await threadWith("three");
   await threadWith("four", "three");
