@@ -80,7 +80,8 @@ export async function readForm(
 
 /**
  * Its types lack the last two. A head that is cut there is over our own limit. Of its own accord the parser never waits for who
- * reads a part: where it did, forms of 2 MB now and then stopped for ever, for a reason that was not found. So it is us who wait.
+ * reads a part, since it may then wait for ever: where the last piece leaves more of a part unread than its bound, the end of that part
+ * is told as the end of the form, and never to who has written the piece. So it is us who wait.
  */
 function settingsOf(contentType: string): Dicer.Config {
   const settings = { boundary: boundaryOf(contentType), maxHeaderSize: 2 * mostHeadBytes, partHwm: 1 << 30 };
