@@ -158,12 +158,8 @@ function readySession(
       const info = await talk.step<SMTPConnectionSendInfo>(sendMs, signal, (done) =>
         connection.send(envelope, source, done),
       );
-      const reply = parseSmtpReply(info.response);
-      // The library takes whatever begins with a 2 for an acceptance.
-      if (!reply) throw new Error(`garbage for an answer: ${info.response}`);
+      const sent = acceptanceOf(replyOf(info.response));
       needsReset = false;
-      const line = replyAsLine(reply);
-      const sent: RelayOutcome = { kind: "sent", reply: line, providerMessageId: providerMessageIdOf(line) };
       return { outcomes: outcomesOf(envelope, recipients, sent), unheard: false };
     } catch (error) {
       return unsent(error, envelope, recipients, content);
@@ -214,9 +210,7 @@ function readySession(
   async function ask(sender: string): Promise<SmtpReply> {
     const text = await talk.step<string>(timings.commandMs, undefined, (done) => askSender(connection, sender, done));
     needsReset = true;
-    const reply = parseSmtpReply(text);
-    if (!reply) throw new Error(`garbage for an answer: ${text}`);
-    return reply;
+    return replyOf(text);
   }
 
   setSilence(connection, 0);
@@ -232,6 +226,18 @@ function readySession(
       return talk.isOpen();
     },
   };
+}
+
+/** The library takes whatever begins with a 2 for an acceptance. */
+function replyOf(text: string): SmtpReply {
+  const reply = parseSmtpReply(text);
+  if (!reply) throw new Error(`garbage for an answer: ${text}`);
+  return reply;
+}
+
+function acceptanceOf(reply: SmtpReply): RelayOutcome {
+  const line = replyAsLine(reply);
+  return { kind: "sent", reply: line, providerMessageId: providerMessageIdOf(line) };
 }
 
 async function hangUp(connection: SMTPConnection, talk: Conversation): Promise<void> {

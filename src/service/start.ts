@@ -21,6 +21,7 @@ import { alignEventLog } from "../store/events/event-log.ts";
 import { migrate } from "../store/migrate.ts";
 import { findOrInsertSetting, serviceIdSetting } from "../store/upkeep/settings.ts";
 import { version } from "../version.ts";
+import type { WebhookClient } from "../webhook/client.ts";
 import type { Workers } from "../workers/scheduler.ts";
 import { openApi } from "./api.ts";
 import { type Closers, closers } from "./closers.ts";
@@ -140,12 +141,9 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
   baseUrl ||= api.url.origin;
   const smtp = await openSmtp(opening, receiving);
   numbers.listener(smtp);
-  if (db.engine === "embedded") {
-    const { dataDir, allowPrivateWebhooks } = config;
-    const console = config.console ? { tokens, baseUrl: () => baseUrl } : undefined;
-    opened.push(serveControl({ ...deps, webhooks, dataDir, allowPrivateWebhooks, version, console }).close);
-  }
-  const signIn = await signInOf(firstStart, opening, { tokens, baseUrl: () => baseUrl });
+  const signingIn = { tokens, baseUrl: () => baseUrl };
+  openControl(opening, webhooks, signingIn);
+  const signIn = await signInOf(firstStart, opening, signingIn);
   doors.areOpen = true;
 
   return {
@@ -171,11 +169,21 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
   };
 }
 
+type SigningIn = Pick<Parameters<typeof signInLink>[0], "tokens" | "baseUrl">;
+
+/** What the operator asks of an embedded database only the process can do that has it. */
+function openControl({ config, deps, opened }: Opening, webhooks: WebhookClient, signingIn: SigningIn): void {
+  if (deps.db.engine !== "embedded") return;
+  const { dataDir, allowPrivateWebhooks } = config;
+  const console = config.console ? signingIn : undefined;
+  opened.push(serveControl({ ...deps, webhooks, dataDir, allowPrivateWebhooks, version, console }).close);
+}
+
 /** The link by which a browser signs in, where this start made the first key. */
 async function signInOf(
   { keyId }: FirstStart,
   { config, deps }: Opening,
-  signingIn: Pick<Parameters<typeof signInLink>[0], "tokens" | "baseUrl">,
+  signingIn: SigningIn,
 ): Promise<Service["signIn"]> {
   if (!config.console || keyId === undefined) return undefined;
   return signInLink({ ...deps, ...signingIn }, keyId);
