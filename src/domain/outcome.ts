@@ -1,3 +1,4 @@
+import { cleanLine, replyAsLine } from "../standards/smtp-reply.ts";
 import type { BounceType } from "./reports/report.ts";
 
 /** What one attempt to relay a mail came to (contract §5.6). A value, never an exception. */
@@ -35,6 +36,11 @@ export interface StoredFailure extends Failure {
 /** As it is kept of what is not tried again. */
 export function failureFor({ kind, failure }: Exclude<RelayOutcome, { kind: "sent" }>): StoredFailure {
   return { ...failure, reason: kind === "failed" ? "refused" : "timed_out" };
+}
+
+/** What an attempt met with, as one line: `451 4.7.1 Try later`. */
+export function failureLine({ code, enhancedCode, message: text }: Failure): string {
+  return cleanLine(code === null ? text : replyAsLine({ code, enhancedCode: enhancedCode ?? undefined, text }));
 }
 
 /** Of a failure that an older row keeps without it, as far as the reply tells. */

@@ -603,6 +603,8 @@ export const outbox = pgTable(
     endpointId: id(),
     /** An attempt ended without an answer after the content had gone out: the mail may have been sent. */
     unsure: boolean().notNull().default(false),
+    /** Of mail why its last attempt failed, as one clean line. Deliveries have a log. An older inboxd leaves what was there before. */
+    lastError: text(),
   },
   (table) => [
     index("outbox_line")

@@ -1,6 +1,6 @@
 import { type Db, transaction } from "../database/db.ts";
 import { nextRelayAttemptAt } from "../domain/backoff.ts";
-import type { RelayOutcome } from "../domain/outcome.ts";
+import { type Failure, failureLine, type RelayOutcome } from "../domain/outcome.ts";
 import { destinationOfSubject, domainOf } from "../domain/send/recipients/destinations.ts";
 import { type SuppressionReason, suppressedFailure, suppressedForm } from "../domain/send/suppressed.ts";
 import { outgoingMail } from "../flows/send/outgoing-mail.ts";
@@ -94,7 +94,7 @@ export function relayDestinationJob(
   ): ConcerningSettlement {
     const now = deps.now();
     const dueAt = isCutOff ? now : nextAttemptAt(item, createdAt, now);
-    let isWaitedFor = false;
+    const waitedFor: Failure[] = [];
     let isUnsure = false;
     const settled = [...outcomes].flatMap(([{ position, address }, outcome]): SettledRecipient | [] => {
       if (outcome.kind === "sent") {
@@ -103,13 +103,15 @@ export function relayDestinationJob(
         return { position, status: "sent", providerMessageId, failure: null, names };
       }
       if (outcome.kind === "retry" && dueAt !== undefined) {
-        isWaitedFor = true;
+        waitedFor.push(outcome.failure);
         isUnsure ||= outcome.maybeAccepted;
         return [];
       }
       return { position, status: "failed", providerMessageId: null, ...refusalOf(deps, address, outcome) };
     });
-    return { ...nothingToDo(deps, item), outcomes: settled, dueAt: isWaitedFor ? (dueAt ?? null) : null, isUnsure };
+    const [first] = waitedFor;
+    const putOff = first !== undefined && dueAt !== undefined && { dueAt, lastError: failureLine(first) };
+    return { ...nothingToDo(deps, item), outcomes: settled, ...putOff, isUnsure };
   }
 
   const nextAttemptAt = ({ attempt }: DestinationItem, createdAt: Date, now: Date) =>
@@ -254,5 +256,6 @@ function nothingToDo({ now, newId }: RelayEmailDeps, item: DestinationItem): Con
     dueAt: null,
     outcomes: [],
     isUnsure: false,
+    lastError: null,
   };
 }

@@ -1,6 +1,6 @@
 import { nextRelayAttemptAt } from "../domain/backoff.ts";
 import type { CustomHeader, OutgoingMail } from "../domain/message.ts";
-import { type Failure, failureFor, type RelayOutcome, type StoredFailure } from "../domain/outcome.ts";
+import { type Failure, failureFor, failureLine, type RelayOutcome, type StoredFailure } from "../domain/outcome.ts";
 import type { BounceType } from "../domain/reports/report.ts";
 import {
   endOfBounceSuppression,
@@ -106,7 +106,7 @@ export function relayEmailJob(
     const now = deps.now();
     const dueAt = isCutOff ? now : nextAttemptAt(item, message, now);
     if (outcome.kind === "retry" && dueAt !== undefined) {
-      return { ...settlement, dueAt, isUnsure: outcome.maybeAccepted };
+      return { ...settlement, dueAt, isUnsure: outcome.maybeAccepted, lastError: failureLine(outcome.failure) };
     }
     return { ...settlement, status: "failed", ...refusalOf(deps, message.toAddr, outcome) };
   }
@@ -146,7 +146,7 @@ export function relayEmailJob(
       const dueAt = message && nextAttemptAt(item, message, now);
       // Nobody knows how far it came.
       return dueAt
-        ? { ...nothingToDo(deps, item), dueAt, isUnsure: true }
+        ? { ...nothingToDo(deps, item), dueAt, isUnsure: true, lastError: failureLine(failure) }
         : { ...nothingToDo(deps, item), status: "failed", failure };
     },
     async settle(settlements) {
@@ -259,5 +259,6 @@ function nothingToDo({ now, newId }: Deps, item: RelayItem): ConcerningSettlemen
     providerMessageId: null,
     failure: null,
     isUnsure: false,
+    lastError: null,
   };
 }

@@ -7,7 +7,7 @@ import { cancelMail } from "../../src/flows/send/cancel-mail.ts";
 import { giveUpItem, retryItem } from "../../src/flows/send/outbox-items.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { kinds } from "../../src/store/outbox/kinds.ts";
-import { listItems } from "../../src/store/outbox/listed-items.ts";
+import { findItem, listItems } from "../../src/store/outbox/listed-items.ts";
 import { markDueReady } from "../../src/store/outbox/outbox.ts";
 import { type EngineUnderTest, enginesHere, openEngine } from "../support/engines.ts";
 import { accepted, nobodyAnswers, outboxWorld } from "../support/outbox-world.ts";
@@ -149,6 +149,9 @@ describe.each(enginesHere())("Taking a mail back (%s)", (engine) => {
     expect(await cancel(world, inbox.accountId, id)).toBe("send_in_progress");
     const now = new Date(world.clock.now().getTime() + minuteMs);
     expect(await markDueReady(under.db.work, { kind: kinds.relay, now, inHand: [], leaseMs: 1, limit: 10 })).toBe(1);
+    expect(await findItem(under.db.api, inbox.accountId, id)).toMatchObject({
+      ...{ attempt: 1, lastError: expect.stringContaining("the process ended during the attempt") },
+    });
     expect(await cancel(world, inbox.accountId, id)).toBe("canceled");
     expect((await rowOf(id))?.failure?.mayHaveBeenSent).toBe(true);
   });

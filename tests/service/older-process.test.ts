@@ -6,6 +6,9 @@ import { migrate, migrations } from "../../src/store/migrate.ts";
 import { enginesHere, openEngine } from "../support/engines.ts";
 import { mailOf } from "../support/mail.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
+import { scriptedSmtp } from "../support/scripted-smtp.ts";
+import { send } from "../support/sends.ts";
+import { untilAnswered } from "../support/until.ts";
 import { startWorld, type World } from "../support/world.ts";
 
 /** The statements here are those of the version that knew one webhook an account and one type of event, word for word where it matters. */
@@ -104,6 +107,36 @@ test("its log shows none of the events that it does not know, and it claims none
   const claimable = sql`select subject_id from outbox where kind in ('relay', 'webhook', 'parse')`;
   expect(await query(db, claimable)).toEqual([]);
   await receiver.close();
+}, 60_000);
+
+test("what it puts off waits on as it says, with the words of the attempt before", async () => {
+  const relay = await scriptedSmtp({
+    answer: (command) => (command.startsWith("RCPT") ? "451 4.7.1 Try later" : undefined),
+  });
+  await using world = await startWorld({ env: { OUTBOUND: `smtp://127.0.0.1:${relay.port}?tls=off` } });
+  const { id } = await world.inbox("ada");
+  const { body: sent } = await send(world, id);
+  const waiting = () =>
+    untilAnswered(async () => (await world.api("/v1/outbox?state=waiting")).body.data[0] as Record<string, unknown>);
+  expect(await waiting()).toMatchObject({ id: sent.messageId, attempt: 1, lastError: "451 4.7.1 Try later" });
+
+  const db = world.service.deps.db.api;
+  await query(db, sql`update outbox set state = 'running', attempt = 2 where subject_id = ${sent.messageId}`);
+  await query(
+    db,
+    sql`with settled as materialized (
+          select * from json_to_recordset(${JSON.stringify([{ subjectId: sent.messageId, attempt: 2, isUnsure: false, dueAt: "2026-03-22" }])}::json)
+            as settled ("subjectId" text, attempt int, "dueAt" timestamptz, "isUnsure" boolean)
+        )
+        update outbox o set state = 'waiting', due_at = "dueAt", unsure = unsure or "isUnsure" from settled
+        where o.subject_id = settled."subjectId" and o.attempt = settled.attempt and o.state = 'running' and "dueAt" is not null`,
+  );
+  expect(await waiting()).toMatchObject({
+    attempt: 2,
+    dueAt: "2026-03-22T00:00:00.000Z",
+    lastError: "451 4.7.1 Try later",
+  });
+  await relay.close();
 }, 60_000);
 
 /** The mail that is there once more, as a process of the version before would write it, with its event and its promise. */

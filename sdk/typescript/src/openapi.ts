@@ -3399,10 +3399,7 @@ export interface components {
              * @example 2026-03-21T10:05:00.000Z
              */
             dueAt: string;
-            /**
-             * @description Of a webhook why the last attempt failed; null of mail
-             * @example null
-             */
+            /** @description Why the last attempt failed, in one line; null before the first has */
             lastError: string | null;
         };
         /** @description A page of the outbox */
@@ -9949,7 +9946,7 @@ export interface operations {
                      *           "attempt": 1,
                      *           "createdAt": "2026-03-21T10:05:00.000Z",
                      *           "dueAt": "2026-03-21T10:05:00.000Z",
-                     *           "lastError": null
+                     *           "lastError": "451 4.7.1 Try again later"
                      *         }
                      *       ],
                      *       "nextCursor": null
@@ -10189,7 +10186,7 @@ export interface operations {
                      *       "attempt": 1,
                      *       "createdAt": "2026-03-21T10:05:00.000Z",
                      *       "dueAt": "2026-03-21T10:05:00.000Z",
-                     *       "lastError": null
+                     *       "lastError": "451 4.7.1 Try again later"
                      *     }
                      */
                     "application/json": components["schemas"]["OutboxItem"];

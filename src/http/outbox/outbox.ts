@@ -48,9 +48,8 @@ const OutboxItem = named(
         description:
           "Of what waits when its next attempt is due. Else a time that has come, or until when an attempt that nobody hears of any more holds it",
       }),
-      lastError: nullable(Type.String({ examples: ["connection refused"] }), {
-        description: "Of a webhook why the last attempt failed; null of mail",
-        examples: [null],
+      lastError: nullable(Type.String({ examples: ["451 4.7.1 Try again later"] }), {
+        description: "Why the last attempt failed, in one line; null before the first has",
       }),
     },
     { description: "Something that is still to be done for the account" },

@@ -5,7 +5,7 @@ export type OutboxKind = OutboxItem["kind"];
 export const outboxKinds: readonly OutboxKind[] = outbox.kind.enumValues;
 
 export type NewOutboxItem = Omit<OutboxItem, SetLater | OfPromise> & Partial<Pick<OutboxItem, OfPromise>>;
-type SetLater = "attempt" | "state" | "forgivenAttempts" | "claimedBy" | "claimedAt" | "unsure";
+type SetLater = "attempt" | "state" | "forgivenAttempts" | "claimedBy" | "claimedAt" | "unsure" | "lastError";
 type OfPromise = "eventId" | "endpointId";
 
 export function isOutboxKind(kind: string | undefined): kind is OutboxKind {

@@ -83,7 +83,7 @@ function shown(db: Db, items: SQL): Promise<ListedItem[]> {
     sql`select o.subject_id as id, o.state, o.attempt, o.created_at as "createdAt", o.due_at as "dueAt",
           nullif(o.inbox_id, o.account_id) as "inboxId", coalesce(details.receivers, '{}') as "to", details.*
         from (${items}) o cross join lateral (
-          select 'relay' as kind, m.id as "messageId", null::text as "eventId", null::text as "lastError",
+          select 'relay' as kind, m.id as "messageId", null::text as "eventId", o.last_error as "lastError",
             coalesce((select array_agg(r.address order by r.position) from recipients r where r.message_id = m.id
               and r.status = 'pending' and r.destination::text = coalesce(nullif(split_part(o.subject_id, '.', 2), ''), '0')),
               array[m.to_addr]) as receivers

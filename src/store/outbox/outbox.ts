@@ -31,8 +31,8 @@ export interface Promotion {
 
 /**
  * Puts rows back in line whose time has come: retries, and what a process that died had claimed. An attempt of which
- * nobody will hear any more is written into the log, so that the log has no gap; a mail may have been sent by it. Answers how
- * many there were.
+ * nobody will hear any more is written into the log, so that the log has no gap, or where there is none into the row; a mail may have
+ * been sent by it. Answers how many there were.
  */
 export async function markDueReady(db: Db, { kind, now, inHand, leaseMs, limit }: Promotion): Promise<number> {
   const [row] = await query<{ count: number }>(
@@ -49,7 +49,8 @@ export async function markDueReady(db: Db, { kind, now, inHand, leaseMs, limit }
           from due where state = 'running' and ${kind.isLogged}::boolean on conflict do nothing
         ),
         readied as (
-          update outbox set state = 'ready', unsure = unsure or state = 'running'
+          update outbox set state = 'ready', unsure = unsure or state = 'running',
+            last_error = case when state = 'running' and not ${kind.isLogged}::boolean then ${lostAttempt}::text else last_error end
           where subject_id = any(array(select subject_id from due)) returning 1
         )
         select count(*) from readied`,

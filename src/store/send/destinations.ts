@@ -66,6 +66,8 @@ export interface DestinationSettlement {
   outcomes: readonly SettledRecipient[];
   /** The content had gone out and no answer came: the mail may have been sent by this attempt. */
   isUnsure: boolean;
+  /** Why it is put off: what was said of the first of those who wait. Null where it is not. */
+  lastError: string | null;
 }
 
 export interface SettledRecipient extends Suppressing, Named {
@@ -101,7 +103,7 @@ export async function settleDestinations(
     tx,
     sql`with settled as materialized (
           select * from json_to_recordset(${JSON.stringify(settlements)}::json) as settled ("subjectId" text, "messageId" text,
-            attempt int, at timestamptz, "sentEventId" text, "failedEventId" text, "dueAt" timestamptz, outcomes json, "isUnsure" boolean)
+            attempt int, at timestamptz, "sentEventId" text, "failedEventId" text, "dueAt" timestamptz, outcomes json, "isUnsure" boolean, "lastError" text)
         ),
         done as (
           delete from outbox o using settled
@@ -109,7 +111,7 @@ export async function settleDestinations(
           returning o.subject_id, o.account_id
         ),
         put_off as (
-          update outbox o set state = 'waiting', due_at = "dueAt", unsure = unsure or "isUnsure" from settled
+          update outbox o set state = 'waiting', due_at = "dueAt", unsure = unsure or "isUnsure", last_error = "lastError" from settled
           where o.subject_id = settled."subjectId" and o.attempt = settled.attempt and o.state = 'running' and "dueAt" is not null
           returning o.subject_id, o.account_id
         ),

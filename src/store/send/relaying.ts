@@ -60,6 +60,8 @@ export interface RelaySettlement extends Suppressing, Named {
   failure: StoredFailure | null;
   /** The content had gone out and no answer came: the mail may have been sent by this attempt. */
   isUnsure: boolean;
+  /** Why it is put off; null where it is not. */
+  lastError: string | null;
 }
 
 /**
@@ -76,7 +78,7 @@ export async function settleRelays(
     sql`with settled as materialized (
           select * from json_to_recordset(${JSON.stringify(settlements)}::json) as settled ("subjectId" text, attempt int,
             at timestamptz, "eventId" text, "dueAt" timestamptz, status text, "providerMessageId" text, failure jsonb, "isUnsure" boolean,
-            names jsonb, suppression jsonb)
+            names jsonb, suppression jsonb, "lastError" text)
         ),
         done as (
           delete from outbox o using settled
@@ -84,7 +86,7 @@ export async function settleRelays(
           returning o.subject_id, o.account_id
         ),
         put_off as (
-          update outbox o set state = 'waiting', due_at = "dueAt", unsure = unsure or "isUnsure" from settled
+          update outbox o set state = 'waiting', due_at = "dueAt", unsure = unsure or "isUnsure", last_error = "lastError" from settled
           where o.subject_id = settled."subjectId" and o.attempt = settled.attempt and o.state = 'running' and "dueAt" is not null
           returning o.subject_id
         ),

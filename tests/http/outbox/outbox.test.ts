@@ -10,10 +10,13 @@ let relay: ScriptedSmtp;
 let receiver: Receiver;
 /** Whether the relay puts off every recipient. */
 let isGreylisting = true;
+/** In which words. */
+const inShort = () => "451 4.7.1 Try later";
+let saying: (command: string) => string = inShort;
 
 beforeAll(async () => {
   relay = await scriptedSmtp({
-    answer: (command) => (isGreylisting && command.startsWith("RCPT") ? "451 4.7.1 Try later" : undefined),
+    answer: (command) => (isGreylisting && command.startsWith("RCPT") ? saying(command) : undefined),
   });
   receiver = await startReceiver({ behaviour: answer(500) });
   world = await startWorld({
@@ -59,7 +62,7 @@ describe("The outbox", () => {
     expect(data.map(({ id }: { id: string }) => id)).toEqual(ids);
     expect(data[0]).toEqual({
       ...{ id: ids[0], kind: "relay", state: "waiting", messageId: ids[0], eventId: null, inboxId },
-      ...{ to: ["jane@jane.example"], attempt: 1, lastError: null },
+      ...{ to: ["jane@jane.example"], attempt: 1, lastError: "451 4.7.1 Try later" },
       createdAt: expect.stringMatching(/^2026-03-21T10:/),
       dueAt: expect.stringMatching(/^2026-03-21T10:/),
     });
@@ -71,6 +74,31 @@ describe("The outbox", () => {
     expect((await list(`?kind=relay&inbox_id=${inboxId}`)).data).toHaveLength(3);
     const elsewhere = await ask("GET", `/v1/outbox?kind=relay&cursor=${first.nextCursor}`);
     expect([elsewhere.status, elsewhere.body.code]).toEqual([400, "invalid_query"]);
+  });
+
+  test("says why the last attempt failed: of several recipients what was said of the first who waits, in one line", async () => {
+    const { apiKey, inboxId, ask, list } = await begin();
+    const to = ["ann@one.example", "bob@one.example", "joe@one.example"];
+    const answers: Record<string, string> = {
+      ann: "550 5.1.1 No Ann",
+      bob: "450-4.2.1 Bob is\r\n450 4.2.1 \u202e away",
+    };
+    saying = (command) => answers[/<(\w+)@/.exec(command)?.[1] ?? ""] ?? `452 4.5.3 ${"later ".repeat(120)}`;
+    const { body } = await send(world, inboxId, { to }, { apiKey });
+    const itemAfter = (attempt: number) =>
+      untilAnswered(async () => {
+        const { data } = await list("?kind=relay&state=waiting");
+        return data.find((item: { attempt: number }) => item.attempt === attempt);
+      });
+    expect(await itemAfter(1)).toMatchObject({
+      ...{ messageId: body.messageId, to: to.slice(1), lastError: "450 4.2.1 Bob is away" },
+    });
+    delete answers.bob;
+    await ask("POST", `/v1/outbox/${body.messageId}/retry`);
+    const { lastError } = await itemAfter(2);
+    expect(lastError).toStartWith("452 4.5.3 later later");
+    expect(lastError).toHaveLength(500);
+    saying = inShort;
   });
 
   test("is each account's own", async () => {

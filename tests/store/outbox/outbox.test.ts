@@ -196,6 +196,7 @@ for (const engine of enginesHere()) {
         providerMessageId: null,
         failure: null,
         isUnsure: false,
+        lastError: null,
       };
       await settleRelays(under.db.work, [{ subjectId: sent.subjectId, attempt: 1, ...nothing }]);
       expect(idsOf(await claim({ kind: kinds.relay, lanes }))).toEqual([String(ids[1])]);
@@ -293,6 +294,7 @@ for (const engine of enginesHere()) {
             providerMessageId: null,
             failure: null,
             isUnsure: false,
+            lastError: null,
           };
           return (await settleRelays(under.db.work, [{ subjectId, attempt, dueAt, ...outcome }])).inForce;
         },
