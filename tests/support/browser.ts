@@ -16,6 +16,8 @@ export interface Look {
   width?: number;
   height?: number;
   colorScheme?: "light" | "dark";
+  /** Without the policies of the pages: to see what stands behind them. */
+  bypassCSP?: boolean;
 }
 
 export interface WatchedPage {
@@ -37,8 +39,8 @@ export async function startBrowser(): Promise<Browser> {
     timeout: 0,
   });
   return {
-    async open(url, { width = 1400, height = 900, colorScheme = "light" } = {}) {
-      const context = await browser.newContext({ viewport: { width, height }, colorScheme });
+    async open(url, { width = 1400, height = 900, colorScheme = "light", bypassCSP = false } = {}) {
+      const context = await browser.newContext({ viewport: { width, height }, colorScheme, bypassCSP });
       // Before the runner ends the test, so that the error says what was waited for.
       context.setDefaultTimeout(60_000);
       const watched = await watchedPage(context);
