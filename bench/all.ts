@@ -87,6 +87,12 @@ const benchmarks: readonly Benchmark[] = [
     environment: embedded,
     quick: waitsQuick,
   },
+  {
+    name: "console",
+    title: "The console in a browser",
+    command: ["console.ts"],
+    quick: { THREADS: "1000", JUMPS: "20" },
+  },
 ];
 
 /** It writes a section of its own. */

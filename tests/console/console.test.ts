@@ -46,6 +46,21 @@ describe.skipIf(chromiumPath === undefined)("In a browser the console", () => {
     expect(faults.filter((fault) => !/40[14]/.test(fault))).toEqual([]);
   });
 
+  test("paints its frame with its page, style and script alone, before the API has answered anything", async () => {
+    const { page } = await signedIn(browser, world);
+    const { promise: isPainted, resolve: goOn } = Promise.withResolvers<void>();
+    await page.route("**/v1/**", (route) => isPainted.then(() => route.continue()));
+    await page.reload();
+    await page.locator(".navigation-ground .brand").waitFor();
+    await page.waitForFunction(() => performance.getEntriesByName("first-contentful-paint").length > 0);
+    const files = await page.evaluate(() =>
+      performance.getEntriesByType("resource").map(({ name }) => name.split(".").at(-1)),
+    );
+    expect(files.filter((type) => type !== "svg").toSorted()).toEqual(["css", "js"]);
+    goOn();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+  });
+
   test("leads from the link of the command to a mail and its marks by the pointer", async () => {
     const { url = "" } = world.service.signIn ?? {};
     const { page, faults } = await browser.open(consoleOf(world, `#t=${url.split("#t=")[1] ?? ""}`));

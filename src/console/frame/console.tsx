@@ -4,6 +4,7 @@ import { listen } from "../live.ts";
 import { Fault } from "../parts/fault.tsx";
 import { account, findAccount, signIn, takeLinkToken } from "../session.ts";
 import { SignIn } from "../sign-in/sign-in.tsx";
+import { Coming } from "./coming.tsx";
 import { Frame } from "./frame.tsx";
 
 /** Who is here decides what is shown: nobody, one whose session is over, or one whose console it is. */
@@ -19,7 +20,7 @@ export function Console() {
     return () => end.abort();
   }, [isIn]);
 
-  if (!start.isOver) return null;
+  if (!start.isOver) return <Coming />;
   if (start.error !== undefined) return <Fault error={start.error} again={() => location.reload()} />;
   if (isIn) return <Frame />;
   return <SignIn why={start.why ?? (owner !== undefined ? sessionOver : undefined)} />;
