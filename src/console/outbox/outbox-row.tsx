@@ -19,19 +19,29 @@ export function OutboxRow({ item, onRetry, onCancel }: OutboxRowProps) {
     <li class="row">
       <a class="row-link" href={address}>
         <span class="strong">{to}</span>
-        <span class="quiet-text">
-          {lastError ?? (
-            <>
-              since <Time at={createdAt} />
-            </>
-          )}
-        </span>
+        {lastError === null ? (
+          <span class="quiet-text">
+            since <Time at={createdAt} />
+          </span>
+        ) : (
+          <span class="quiet-text said" title={lastError}>
+            {lastError}
+          </span>
+        )}
       </a>
       <div class="row-state">
         <StatusTag status={state} />
         <span class="quiet-text">
           {attempt > 0 && `attempt ${attempt} · `}
-          {dueAt !== null && state === "waiting" ? <Time at={dueAt} /> : messageId ? "mail" : "webhook"}
+          {dueAt !== null && state === "waiting" ? (
+            <>
+              due <Time at={dueAt} />
+            </>
+          ) : messageId ? (
+            "mail"
+          ) : (
+            "webhook"
+          )}
         </span>
       </div>
       {mayWrite() && (
