@@ -5,9 +5,18 @@ import { InboxdError, inboxd, isSignedOut, type Schemas } from "./api.ts";
 /** Whose console this is; undefined until it is known. */
 export const account = signal<Schemas["Account"] | undefined>(undefined);
 
-/** Whether what changes something is offered: a key that only reads would be refused. */
-export function mayWrite(): boolean {
-  return account.value?.key.access === "full";
+type Right = "read" | "send" | "mark" | "manage";
+
+const rights: Readonly<Record<string, readonly Right[] | undefined>> = {
+  full: ["read", "send", "mark", "manage"],
+  agent: ["read", "send", "mark"],
+  send: ["send"],
+  read: ["read"],
+};
+
+/** Whether something is offered: what the session's key may not do, the service would refuse. */
+export function may(right: Right): boolean {
+  return rights[account.value?.key.access ?? ""]?.includes(right) ?? false;
 }
 
 /** What `inboxd console` wrote behind the address. No server has seen it, and it does not stay in the history. */

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { revokeKey } from "../../src/flows/account/manage-accounts.ts";
+import { startBalancer } from "../support/balancer.ts";
 import { type Browser, chromiumPath, startBrowser } from "../support/browser.ts";
 import { startWorld, type World, type WorldInbox } from "../support/world.ts";
 import { arrive, consoleOf, goTo, send, signedIn } from "./support.ts";
@@ -147,6 +148,37 @@ describe.skipIf(chromiumPath === undefined)("In a browser the console", () => {
     await page.locator(".fresh-pill").click();
     await page.locator("[data-thread]", { hasText: "While away" }).waitFor();
   });
+
+  test("goes on by itself when the service restarts under it, and counts each mail once", async () => {
+    await using other = await startWorld({ database: "embedded" });
+    const inbox = await other.inbox("ada");
+    for (let index = 0; index < 20; index += 1) await arrive(other, inbox, { subject: `Before ${index}` });
+    // The service comes back at another port; its address stays.
+    const ports = [Number(other.service.apiUrl.port)];
+    const address = await startBalancer(ports);
+    const { page } = await browser.open(`http://127.0.0.1:${address.port}/console/inboxes/${inbox.id}`);
+    await page.fill("#key", other.apiKey);
+    await page.press("#key", "Enter");
+    await page.locator("[data-thread]", { hasText: "Before 19" }).waitFor();
+    await page.locator(".connection.is-stream").waitFor();
+    await page.evaluate(() => document.querySelector(".virtual")?.scrollTo(0, 300));
+    await arrive(other, inbox, { subject: "Under the old one" });
+    await page.locator(".fresh-pill", { hasText: "1 new" }).waitFor();
+
+    await other.restart();
+    await arrive(other, inbox, { subject: "While the page was away" });
+    ports[0] = Number(other.service.apiUrl.port);
+    await page.locator(".fresh-pill", { hasText: "2 new" }).waitFor();
+    await page.locator(".connection.is-stream").waitFor();
+    await arrive(other, inbox, { subject: "Under the new one" });
+    await page.locator(".fresh-pill", { hasText: "3 new" }).waitFor();
+    await page.locator(".fresh-pill").click();
+    await page.locator("[data-thread]", { hasText: "Under the new one" }).waitFor();
+    const subjects = await page.locator(".thread-subject").allTextContents();
+    expect(subjects.slice(0, 3)).toEqual(["Under the new one", "While the page was away", "Under the old one"]);
+    await page.context().close();
+    await address.close();
+  }, 120_000);
 
   test("says why when its key is revoked, and has kept what was written", async () => {
     await using other = await startWorld({ database: "embedded" });

@@ -3,6 +3,11 @@ import { type Browser, chromiumPath, startBrowser } from "../support/browser.ts"
 import { startWorld, type World, type WorldInbox } from "../support/world.ts";
 import { arrive, consoleOf, goTo, signedIn } from "./support.ts";
 
+/** What browsers sent along to a page of the stranger's. */
+const cookies: string[] = [];
+/** Another address of the house's name, which is the stranger's. */
+const sisterOf = (house: string) => Object.assign(new URL("/cookie", house), { port: String(stranger.port) }).href;
+
 /** What a stranger may find in our pages: it is told of each request. */
 const reached: string[] = [];
 const stranger = Bun.serve({
@@ -11,7 +16,8 @@ const stranger = Bun.serve({
     const { pathname } = new URL(request.url);
     if (pathname === "/page")
       return new Response("<p>A page of a stranger</p>", { headers: { "content-type": "text/html" } });
-    reached.push(pathname);
+    if (pathname === "/cookie") cookies.push(request.headers.get("cookie") ?? "");
+    else reached.push(pathname);
     return new Response("");
   },
 });
@@ -70,6 +76,33 @@ describe.skipIf(chromiumPath === undefined)("The console's walls", () => {
     await asked;
   });
 
+  test("let pages of a sister domain, pages without an origin and pictures change nothing and read nothing", async () => {
+    // Of one site: the browser sends the cookie along.
+    const house = `http://app.inboxd.localhost:${world.service.apiUrl.port}`;
+    const { page } = await browser.open(`${house}/console/`);
+    await page.fill("#key", world.apiKey);
+    await page.press("#key", "Enter");
+    await page.locator("#navigation").waitFor({ state: "attached" });
+    const before = (await world.api("/v1/inboxes")).body.total;
+    await page.goto(`http://evil.inboxd.localhost:${stranger.port}/page`);
+    const answers: string[] = [];
+    page.on("response", (response) => {
+      const { pathname, origin } = new URL(response.url());
+      if (origin === house) answers.push(`${response.request().method()} ${pathname} ${response.status()}`);
+    });
+    // A cookie knows no ports: so the stranger sees at the house's name what the browser sends along.
+    await page.evaluate((address) => fetch(address, { mode: "no-cors", credentials: "include" }), sisterOf(house));
+    expect(cookies.at(-1)).toContain("inboxd=ibt_");
+    await page.evaluate(attack, house);
+    expect(answers.filter((answer) => !/ 40[13]$/.test(answer))).toEqual([]);
+    expect(new Set(answers.map((answer) => answer.split(" ", 2).join(" ")))).toEqual(
+      new Set(["GET /v1/inboxes", "POST /v1/inboxes", "POST /console/session"]),
+    );
+    expect((await world.api("/v1/inboxes")).body.total).toBe(before);
+    await page.goto(`${house}/console/`);
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+  });
+
   test("let a foreign page change and read nothing by the session of its visitor", async () => {
     const { page } = await signedIn(browser, world);
     await page.goto(`${evil}/page`);
@@ -99,3 +132,33 @@ describe.skipIf(chromiumPath === undefined)("The console's walls", () => {
     expect((await world.api("/v1/inboxes")).body.total).toBe(1);
   });
 });
+
+/** Runs in a page of a stranger: whatever a page can send to another without being asked first. */
+async function attack(house: string): Promise<void> {
+  const begun = { mode: "no-cors", credentials: "include" } as const;
+  const key = JSON.stringify({ key: "key-of-the-first-account-in-tests" });
+  await fetch(`${house}/v1/inboxes`, begun);
+  await fetch(`${house}/v1/inboxes`, { ...begun, method: "POST" });
+  await fetch(`${house}/v1/inboxes`, { ...begun, method: "POST", body: "{}" });
+  await fetch(`${house}/console/session`, { ...begun, method: "POST", body: key });
+  await new Promise((resolve) => {
+    Object.assign(new Image(), { onload: resolve, onerror: resolve, src: `${house}/v1/inboxes` });
+  });
+  await new Promise((resolve) => {
+    const script = document.createElement("script");
+    Object.assign(script, { onload: resolve, onerror: resolve, src: `${house}/v1/inboxes` });
+    document.body.append(script);
+  });
+  // Its origin is null, and that of what it sends.
+  await new Promise((resolve) => {
+    const frame = document.createElement("iframe");
+    frame.setAttribute("sandbox", "allow-scripts");
+    frame.srcdoc = `<script>
+      const begun = { mode: "no-cors", credentials: "include", method: "POST" };
+      fetch("${house}/v1/inboxes", begun).then(() => fetch("${house}/console/session", { ...begun, body: '${key}' }))
+        .finally(() => parent.postMessage("done", "*"));
+    </script>`;
+    addEventListener("message", resolve, { once: true });
+    document.body.append(frame);
+  });
+}

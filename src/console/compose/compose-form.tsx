@@ -3,6 +3,7 @@ import { go, href } from "../address.ts";
 import { wordsOf } from "../api.ts";
 import { tell } from "../frame/notice.tsx";
 import { newIdempotencyKey } from "../machine.ts";
+import { may } from "../session.ts";
 import { numberWords } from "../words.ts";
 import { clearDraft, useDraft } from "./draft.ts";
 import { FilePicker } from "./file-picker.tsx";
@@ -38,7 +39,7 @@ export function ComposeForm({ name, purpose }: { name: string; purpose: Purpose 
       const sent = await sendMail(mail, key.current);
       clearDraft(...fields.map(draft));
       tell(sent.status === "failed" ? "It was refused" : "Sent", sent.status === "failed" ? "bad" : "good");
-      go(href(`threads/${sent.threadId}`), true);
+      go(may("read") ? href(`threads/${sent.threadId}`) : href("inboxes"), true);
     } catch (error) {
       setFault(wordsOf(error));
       // What was refused was not sent: what is changed now is another mail.

@@ -5,7 +5,7 @@ import { Fault } from "../parts/fault.tsx";
 import { useLoaded } from "../parts/loaded.ts";
 import { Page } from "../parts/page.tsx";
 import { Placeholder } from "../parts/placeholder.tsx";
-import { mayWrite } from "../session.ts";
+import { may } from "../session.ts";
 import { ComposeForm } from "./compose-form.tsx";
 import { purposeOf } from "./purpose.ts";
 
@@ -19,13 +19,13 @@ export function Compose() {
     <Page title={title} about={answered?.subject ?? forwarded?.subject}>
       {purpose.error !== undefined && <Fault error={purpose.error} again={purpose.reload} />}
       {purpose.isSlow && <Placeholder lines={6} />}
-      {!mayWrite() && <Fault error={new Error("This key only reads: it can send nothing.")} />}
+      {!may("send") && <Fault error={new Error("This key only reads: it can send nothing.")} />}
       {purpose.value?.inboxes.length === 0 && (
         <Empty icon="inboxes" title="An inbox is needed first" command={newInboxLine()}>
           <p>Mail goes out from an inbox, so that answers come back to it.</p>
         </Empty>
       )}
-      {mayWrite() && purpose.value && purpose.value.inboxes.length > 0 && (
+      {may("send") && purpose.value && purpose.value.inboxes.length > 0 && (
         <ComposeForm key={name} name={name} purpose={purpose.value} />
       )}
     </Page>

@@ -9,7 +9,7 @@ import { useLoaded } from "../parts/loaded.ts";
 import { Page } from "../parts/page.tsx";
 import { Placeholder } from "../parts/placeholder.tsx";
 import { Time } from "../parts/time.tsx";
-import { mayWrite } from "../session.ts";
+import { may } from "../session.ts";
 import { AttemptList } from "./attempt-list.tsx";
 import { type AnyEvent, lookOf, subjectOf } from "./event-words.ts";
 import { knownEvents, recentEvents } from "./recent-events.ts";
@@ -68,7 +68,7 @@ export function EventPage() {
                   endpoint={endpoint}
                   attempts={deliveries.filter(({ webhookId }) => webhookId === endpoint.id)}
                   onRedeliver={
-                    mayWrite() && endpoint.disabledAt === null ? () => void redeliver(endpoint.id) : undefined
+                    may("manage") && endpoint.disabledAt === null ? () => void redeliver(endpoint.id) : undefined
                   }
                 />
               ))
@@ -84,7 +84,7 @@ export function EventPage() {
             ) : (
               <p class="quiet-text">This event lies further back in the log than this page looks.</p>
             )}
-            {mayWrite() && <Command line={curl("POST", `v1/events/${id}/redeliver`, "{}")} />}
+            {may("manage") && <Command line={curl("POST", `v1/events/${id}/redeliver`, "{}")} />}
           </section>
         </>
       )}

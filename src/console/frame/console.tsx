@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import { isSignedOut, wordsOf } from "../api.ts";
 import { listen } from "../live.ts";
 import { Fault } from "../parts/fault.tsx";
-import { account, findAccount, signIn, takeLinkToken } from "../session.ts";
+import { account, findAccount, may, signIn, takeLinkToken } from "../session.ts";
 import { SignIn } from "../sign-in/sign-in.tsx";
 import { Coming } from "./coming.tsx";
 import { Frame } from "./frame.tsx";
@@ -14,7 +14,7 @@ export function Console() {
   const owner = account.value;
   const isIn = owner !== undefined && !isSignedOut.value;
   useEffect(() => {
-    if (!isIn) return undefined;
+    if (!isIn || !may("read")) return undefined;
     const end = new AbortController();
     void listen(end.signal);
     return () => end.abort();

@@ -1,6 +1,6 @@
 import { useEffect, useLayoutEffect } from "preact/hooks";
 import { go, href, place } from "../address.ts";
-import { mayWrite } from "../session.ts";
+import { may } from "../session.ts";
 import { isHelpOpen } from "./help.tsx";
 import { hasShortcuts } from "./theme.ts";
 
@@ -46,7 +46,7 @@ function actOf(key: string): Act | undefined {
 
 const ofAll: Readonly<Record<string, Act | undefined>> = {
   c: () => {
-    if (mayWrite()) go(href("compose", { inbox: inboxHere() }));
+    if (may("send")) go(href("compose", { inbox: inboxHere() }));
   },
   "?": () => {
     isHelpOpen.value = true;

@@ -1,7 +1,7 @@
 import { href, place } from "../address.ts";
 import { connection } from "../api.ts";
 import { Icon, type IconName, Mark } from "../parts/icon.tsx";
-import { account, mayWrite, signOut } from "../session.ts";
+import { account, may, signOut } from "../session.ts";
 import { isHelpOpen } from "./help.tsx";
 import { changeTheme, theme } from "./theme.ts";
 
@@ -12,6 +12,9 @@ interface Entry {
   /** Paths that belong here as well. */
   also?: readonly string[];
 }
+
+/** All that a key finds that only sends. */
+const entriesOfSenders = ["inboxes"];
 
 /** What is for whoever uses mail, and what is for whoever runs it. Domains, keys, usage and the audit join the second. */
 const entries: readonly (readonly Entry[])[] = [
@@ -29,6 +32,8 @@ const entries: readonly (readonly Entry[])[] = [
 
 export function Navigation() {
   const at = place.value.path.split("/")[0] ?? "";
+  const isOffered = ({ path }: Entry) => may("read") || entriesOfSenders.includes(path);
+  const shown = entries.map((group) => group.filter(isOffered)).filter((group) => group.length > 0);
   const themeName = { system: "System", light: "Light", dark: "Dark" }[theme.value];
   return (
     <nav id="navigation" aria-label="Console">
@@ -36,13 +41,13 @@ export function Navigation() {
         <Mark />
         inboxd
       </a>
-      {mayWrite() && (
+      {may("send") && (
         <a class="button primary write" href={href("compose")} aria-current={at === "compose" ? "page" : undefined}>
           <Icon name="compose" />
           Write
         </a>
       )}
-      {entries.map((group) => (
+      {shown.map((group) => (
         <ul key={group[0]?.path}>
           {group.map(({ path, name, icon, also = [] }) => (
             <li key={path}>
@@ -55,7 +60,7 @@ export function Navigation() {
         </ul>
       ))}
       <div class="navigation-foot">
-        <ConnectionDot />
+        {may("read") && <ConnectionDot />}
         <p class="whose" title={account.value?.id}>
           {account.value?.name ?? "account"}
           <span>{account.value?.mailDomain}</span>

@@ -8,18 +8,21 @@ import { MessagePage } from "../message/message-page.tsx";
 import { OutboxList } from "../outbox/outbox-list.tsx";
 import { Overview } from "../overview/overview.tsx";
 import { Empty } from "../parts/empty.tsx";
+import { may } from "../session.ts";
 import { SuppressionList } from "../suppressions/suppression-list.tsx";
 import { EndpointList } from "../webhooks/endpoint-list.tsx";
 import { EndpointPage } from "../webhooks/endpoint-page.tsx";
 
-/** The screen of an address. */
+/** The screen of an address. A key that sends and does not read is shown what it can send from. */
 export function Screen() {
   const [kind = "", id] = place.value.path.split("/");
-  if (kind === "" || kind === "login") return <Overview />;
-  if (kind === "inboxes" && id === undefined) return <InboxList />;
+  const isFirst = kind === "" || kind === "login";
+  if ((kind === "inboxes" && id === undefined) || (isFirst && !may("read"))) return <InboxList />;
+  if (kind === "compose") return <Compose />;
+  if (!may("read")) return <NotForThisKey />;
+  if (isFirst) return <Overview />;
   if (kind === "inboxes" || kind === "threads") return <Mail />;
   if (kind === "messages" && id !== undefined) return <MessagePage key={id} />;
-  if (kind === "compose") return <Compose />;
   if (kind === "outbox") return <OutboxList />;
   if (kind === "events") return id === undefined ? <EventList /> : <EventPage key={id} />;
   if (kind === "webhooks") return id === undefined ? <EndpointList /> : <EndpointPage key={id} />;
@@ -28,6 +31,17 @@ export function Screen() {
     <Empty icon="search" title="Nothing is here">
       <p>
         This address leads nowhere. <a href={href("")}>Go to the overview</a>
+      </p>
+    </Empty>
+  );
+}
+
+function NotForThisKey() {
+  return (
+    <Empty icon="compose" title="This key only sends">
+      <p>
+        It can read no mail and none of what is here. <a href={href("compose")}>Write a mail</a>, or sign in with a key
+        that may read.
       </p>
     </Empty>
   );

@@ -14,7 +14,7 @@ import { Page } from "../parts/page.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { Placeholder } from "../parts/placeholder.tsx";
 import { Time } from "../parts/time.tsx";
-import { account, mayWrite } from "../session.ts";
+import { account, may } from "../session.ts";
 import { countWords, numberWords } from "../words.ts";
 import { deleteInbox } from "./delete-inbox.ts";
 import { NewInbox } from "./new-inbox.tsx";
@@ -26,7 +26,7 @@ export function InboxList() {
   const [leaving, setLeaving] = useState<Schemas["Inbox"] | undefined>(undefined);
   const inboxes = useLoaded(() => inboxd.inboxes.list({ limit: pageSize, offset }).page(), [offset]);
   const listed = inboxes.value?.data ?? [];
-  const unread = useLoaded(() => unreadCounts(listed), [listed.map(({ id }) => id).join()]);
+  const unread = useLoaded(() => unreadCounts(may("read") ? listed : []), [listed.map(({ id }) => id).join()]);
   useReloadAt((event) => event.startsWith("inbox."), inboxes.reload);
   useReloadAt((event) => event === "message.received", unread.reload);
 
@@ -49,7 +49,7 @@ export function InboxList() {
           : `${countWords(total, "address", "addresses")} at ${account.value?.mailDomain}`)
       }
     >
-      {mayWrite() && <NewInbox onMade={inboxes.reload} />}
+      {may("manage") && <NewInbox onMade={inboxes.reload} />}
       {inboxes.error !== undefined && <Fault error={inboxes.error} again={inboxes.reload} />}
       {inboxes.isSlow && <Placeholder />}
       {inboxes.value && listed.length === 0 && (
@@ -61,7 +61,10 @@ export function InboxList() {
         <ul class="rows inbox-rows">
           {listed.map((inbox) => (
             <li key={inbox.id} class="row">
-              <a class="row-link" href={href(`inboxes/${inbox.id}`)}>
+              <a
+                class="row-link"
+                href={may("read") ? href(`inboxes/${inbox.id}`) : href("compose", { inbox: inbox.id })}
+              >
                 <span class="strong">{inbox.address}</span>
                 <span class="quiet-text">
                   made <Time at={inbox.createdAt} />
@@ -70,7 +73,7 @@ export function InboxList() {
               </a>
               <Unread count={unread.value?.get(inbox.id)} />
               <CopyButton text={inbox.address} what={`Copy ${inbox.address}`} />
-              {mayWrite() && (
+              {may("manage") && (
                 <button
                   type="button"
                   class="quiet small"

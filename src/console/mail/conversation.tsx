@@ -9,7 +9,7 @@ import { Icon } from "../parts/icon.tsx";
 import { useLoaded } from "../parts/loaded.ts";
 import { useTitle } from "../parts/page.tsx";
 import { Placeholder } from "../parts/placeholder.tsx";
-import { mayWrite } from "../session.ts";
+import { may } from "../session.ts";
 import { countWords } from "../words.ts";
 import { isReadNow, mark } from "./marking.ts";
 import { MessageView } from "./message-view.tsx";
@@ -38,7 +38,7 @@ export function Conversation({ threadId, onFound }: ConversationProps) {
   });
   const isRead = thread.value !== undefined && isReadNow({ id: threadId, isRead: thread.value.isRead });
   const toggleRead = () => {
-    if (thread.value !== undefined && mayWrite()) void mark(threadId, !isRead, last?.id);
+    if (thread.value !== undefined && may("mark")) void mark(threadId, !isRead, last?.id);
   };
   const back = href(last === undefined ? "inboxes" : `inboxes/${last.inboxId}`);
   useKeys({
@@ -72,7 +72,7 @@ export function Conversation({ threadId, onFound }: ConversationProps) {
             {isRead ? "" : " · unread"}
           </p>
         </div>
-        {mayWrite() && (
+        {may("mark") && (
           <button type="button" class="small" aria-keyshortcuts="m" onClick={toggleRead}>
             {isRead ? "Mark unread" : "Mark read"}
           </button>
@@ -90,7 +90,7 @@ export function Conversation({ threadId, onFound }: ConversationProps) {
           </li>
         ))}
       </ol>
-      {mayWrite() && last && <QuickReply threadId={threadId} messages={messages} onSent={thread.reload} />}
+      {may("send") && last && <QuickReply threadId={threadId} messages={messages} onSent={thread.reload} />}
     </article>
   );
 }

@@ -3,7 +3,7 @@ import { go, href } from "../address.ts";
 import type { Schemas } from "../api.ts";
 import { CopyButton } from "../parts/command.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { mayWrite } from "../session.ts";
+import { may } from "../session.ts";
 
 export type View = "all" | "unread" | "search";
 
@@ -27,7 +27,7 @@ export function ListHead({ inbox, view, words, search }: ListHeadProps) {
       <div class="list-title">
         <h1 title={inbox.address}>{inbox.address}</h1>
         <CopyButton text={inbox.address} what="Copy the address" />
-        {mayWrite() && (
+        {may("send") && (
           <a
             class="button list-write"
             href={href("compose", { inbox: inbox.id })}

@@ -3,7 +3,7 @@ import { go, href } from "../address.ts";
 import type { Schemas } from "../api.ts";
 import { useKeys } from "../frame/keyboard.ts";
 import type { Rows } from "../parts/rows.ts";
-import { mayWrite } from "../session.ts";
+import { may } from "../session.ts";
 import type { View } from "./list-head.tsx";
 import { isReadNow, mark } from "./marking.ts";
 
@@ -48,7 +48,7 @@ export function useListKeys(list: ListKeys): void {
   }
   function toggleRead() {
     const thread = threads.at(chosen);
-    if (view === "search" || thread === undefined || !mayWrite()) return;
+    if (view === "search" || thread === undefined || !may("mark")) return;
     void mark(thread.id, !isReadNow(thread), thread.lastMessageId);
   }
 

@@ -4,7 +4,7 @@ import type { Schemas } from "../api.ts";
 import { Icon } from "../parts/icon.tsx";
 import { StatusTag } from "../parts/status-tag.tsx";
 import { Time } from "../parts/time.tsx";
-import { mayWrite } from "../session.ts";
+import { may } from "../session.ts";
 import { AttachmentList } from "./attachment-list.tsx";
 import { MessageFrame } from "./message-frame.tsx";
 import { MessageSource } from "./message-source.tsx";
@@ -77,7 +77,7 @@ function MessageBody({ message }: { message: Schemas["ListedMessage"] }) {
             </button>
           ))}
         </fieldset>
-        {mayWrite() && (
+        {may("send") && (
           <div class="actions">
             {toOf(message).length + message.cc.length > 1 && (
               <a

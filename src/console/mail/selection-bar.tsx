@@ -1,6 +1,6 @@
 import { Icon } from "../parts/icon.tsx";
 import { severalAtOnce } from "../parts/loaded.ts";
-import { mayWrite } from "../session.ts";
+import { may } from "../session.ts";
 import { mark } from "./marking.ts";
 
 /** What can be done with all that is selected. */
@@ -14,7 +14,7 @@ export function SelectionBar({ ids, onDone }: { ids: readonly string[]; onDone: 
   return (
     <div class="selection" role="toolbar" aria-label="Selected threads">
       <span role="status">{ids.length} selected</span>
-      {mayWrite() && (
+      {may("mark") && (
         <>
           <button type="button" class="small" onClick={() => markAll(true)}>
             Mark read

@@ -2,7 +2,7 @@ import { href } from "../address.ts";
 import { Icon } from "../parts/icon.tsx";
 import { StatusTag } from "../parts/status-tag.tsx";
 import { Time } from "../parts/time.tsx";
-import { mayWrite } from "../session.ts";
+import { may } from "../session.ts";
 import type { OutboxItem } from "./outbox.ts";
 
 interface OutboxRowProps {
@@ -44,7 +44,7 @@ export function OutboxRow({ item, onRetry, onCancel }: OutboxRowProps) {
           )}
         </span>
       </div>
-      {mayWrite() && (
+      {may(messageId === null ? "manage" : "send") && (
         <div class="row-actions">
           <button type="button" class="quiet small" aria-label={`Retry ${to} now`} title="Retry now" onClick={onRetry}>
             <Icon name="again" />

@@ -8,7 +8,7 @@ import { Fault } from "../parts/fault.tsx";
 import { useLoaded } from "../parts/loaded.ts";
 import { Page } from "../parts/page.tsx";
 import { Placeholder } from "../parts/placeholder.tsx";
-import { account, mayWrite } from "../session.ts";
+import { account, may } from "../session.ts";
 import { Figures } from "./figures.tsx";
 import { LastMail } from "./last-mail.tsx";
 import { MailByDay } from "./mail-by-day.tsx";
@@ -31,7 +31,7 @@ export function Overview() {
       {inboxes.isSlow && <Placeholder lines={6} />}
       {inboxes.value && listed.length === 0 && (
         <>
-          {mayWrite() && <NewInbox onMade={inboxes.reload} />}
+          {may("manage") && <NewInbox onMade={inboxes.reload} />}
           <Empty icon="inboxes" title="Begin with an inbox" command={newInboxLine()}>
             <p>
               An inbox is a real address: it receives at once, sends, and tells your programs by{" "}

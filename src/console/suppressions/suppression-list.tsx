@@ -13,7 +13,7 @@ import { Page } from "../parts/page.tsx";
 import { Placeholder } from "../parts/placeholder.tsx";
 import { Tag, type Tone } from "../parts/tag.tsx";
 import { Time } from "../parts/time.tsx";
-import { mayWrite } from "../session.ts";
+import { may } from "../session.ts";
 import { NewSuppression } from "./new-suppression.tsx";
 
 type Suppression = Schemas["Suppression"];
@@ -54,7 +54,7 @@ export function SuppressionList() {
       {page.error !== undefined && <ListFault error={page.error} again={page.reload} />}
       {page.error === undefined && (
         <>
-          {mayWrite() && <NewSuppression onMade={page.reload} />}
+          {may("manage") && <NewSuppression onMade={page.reload} />}
           <fieldset class="tabs" aria-label="Which suppressions">
             {reasons.map((name) => (
               <button
@@ -143,7 +143,7 @@ function SuppressionRow({ suppression, onRemove }: { suppression: Suppression; o
           )}
         </span>
       </div>
-      {mayWrite() && (
+      {may("manage") && (
         <div class="row-actions">
           <button
             type="button"

@@ -8,7 +8,7 @@ import { Fault } from "../parts/fault.tsx";
 import { severalAtOnce, useLoaded } from "../parts/loaded.ts";
 import { StatusTag } from "../parts/status-tag.tsx";
 import { Time } from "../parts/time.tsx";
-import { mayWrite } from "../session.ts";
+import { may } from "../session.ts";
 import { countWords } from "../words.ts";
 
 const states = [undefined, "pending", "delivered", "failed"] as const;
@@ -23,7 +23,7 @@ export function DeliveryList({ endpointId, isDisabled }: { endpointId: string; i
   );
   useReloadAt(() => true, page.reload);
   const listed = page.value?.data ?? [];
-  const isOffered = mayWrite() && !isDisabled;
+  const isOffered = may("manage") && !isDisabled;
 
   async function redeliver() {
     const jobs = [...selected].map((id) => () => queued(id));

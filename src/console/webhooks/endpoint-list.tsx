@@ -9,7 +9,7 @@ import { LatencyBars } from "../parts/latency-bars.tsx";
 import { useLoaded } from "../parts/loaded.ts";
 import { Page } from "../parts/page.tsx";
 import { Placeholder } from "../parts/placeholder.tsx";
-import { mayWrite } from "../session.ts";
+import { may } from "../session.ts";
 import { EndpointState } from "./endpoint-state.tsx";
 import { lastAttempts } from "./last-attempts.ts";
 import { NewEndpoint } from "./new-endpoint.tsx";
@@ -27,7 +27,7 @@ export function EndpointList() {
       title="Webhooks"
       about="Your programs that are told what happens, signed and retried until they answer."
       actions={
-        mayWrite() &&
+        may("manage") &&
         !isNew && (
           <button type="button" class="primary" onClick={() => setIsNew(true)}>
             Add endpoint

@@ -7,7 +7,7 @@ import { Fault } from "../parts/fault.tsx";
 import { useLoaded } from "../parts/loaded.ts";
 import { Page } from "../parts/page.tsx";
 import { Placeholder } from "../parts/placeholder.tsx";
-import { mayWrite } from "../session.ts";
+import { may } from "../session.ts";
 import { DeliveryList } from "./delivery-list.tsx";
 import { endpointActs } from "./endpoint-acts.ts";
 import { EndpointFacts } from "./endpoint-facts.tsx";
@@ -40,7 +40,7 @@ export function EndpointPage() {
       about={<span class="wrap">{endpoint?.url}</span>}
       actions={
         endpoint &&
-        mayWrite() && (
+        may("manage") && (
           <>
             <button type="button" onClick={() => void test()}>
               Test

@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Page } from "playwright-core";
+import { type Browser, chromiumPath, startBrowser } from "../support/browser.ts";
+import { startWorld, type World, type WorldInbox } from "../support/world.ts";
+import { arrive, goTo, signedIn } from "./support.ts";
+
+describe.skipIf(chromiumPath === undefined)("To a key that may less the console", () => {
+  let browser: Browser;
+  let world: World;
+  let ada: WorldInbox;
+  let threadId: string;
+  beforeAll(async () => {
+    [browser, world] = await Promise.all([startBrowser(), startWorld()]);
+    ada = await world.inbox("ada");
+    threadId = await arrive(world, ada, { subject: "Where is it?" });
+  }, 60_000);
+  afterAll(async () => {
+    await browser?.[Symbol.asyncDispose]();
+    await world?.[Symbol.asyncDispose]();
+  });
+
+  const offered = (page: Page) => page.locator("#navigation li").allTextContents();
+  const words = "Cannot delete inbox: this key may not";
+  const problem = { code: "forbidden", status: 403, detail: words, message: words };
+  const refusal = { status: 403, contentType: "application/problem+json", body: JSON.stringify(problem) };
+
+  /** Signs in with a key of that access, as a service has them that knows more than full keys: what it may not ask for is refused. */
+  async function withAccess(access: string, isAllowed: (method: string, path: string) => boolean) {
+    const refused: string[] = [];
+    const watched = await signedIn(browser, world);
+    const { body: account } = await world.api("/v1/account");
+    await watched.page.route("**/v1/**", (route) => {
+      const [method, { pathname }] = [route.request().method(), new URL(route.request().url())];
+      if (pathname === "/v1/account") return route.fulfill({ json: { ...account, key: { ...account.key, access } } });
+      if (isAllowed(method, pathname)) return route.continue();
+      refused.push(`${method} ${pathname}`);
+      return route.fulfill(refusal);
+    });
+    await watched.page.reload({ waitUntil: "commit" });
+    // What the full key's page had asked for until then.
+    refused.length = 0;
+    await watched.page.locator("#navigation").waitFor({ state: "attached" });
+    return { ...watched, refused };
+  }
+
+  test("that only sends shows what it can send from, lets it send, asks for nothing else, and says so elsewhere", async () => {
+    const { page, refused } = await withAccess(
+      "send",
+      (method, path) =>
+        (method === "GET" && /^\/v1\/inboxes(\/[^/]+)?$/.test(path)) ||
+        (method === "POST" && /^\/v1\/inboxes\/[^/]+\/send$/.test(path)),
+    );
+    await page.getByRole("heading", { name: "Inboxes" }).waitFor();
+    expect(await offered(page)).toEqual(["Inboxes"]);
+    expect(await page.locator("button[aria-label^=Delete], #username").count()).toBe(0);
+    await page.locator(".inbox-rows .row-link", { hasText: ada.address }).click();
+    await page.fill("#to", "joe@example.com");
+    await page.fill("#subject", "By a sender");
+    await page.fill(".compose-body", "Hello");
+    await page.locator(".compose button[type=submit]").click();
+    await page.getByText("Sent", { exact: true }).waitFor();
+    await page.getByRole("heading", { name: "Inboxes" }).waitFor();
+    for (const address of ["events", "outbox", "webhooks", `inboxes/${ada.id}`, `threads/${threadId}`]) {
+      await goTo(page, world, address);
+      await page.getByText("It can read no mail").waitFor();
+      await goTo(page, world, "inboxes");
+      await page.getByRole("heading", { name: "Inboxes" }).waitFor();
+    }
+    expect(refused).toEqual([]);
+    const { body } = await world.api(`/v1/inboxes/${ada.id}/messages?to=joe@example.com`);
+    expect(body.data).toMatchObject([{ subject: "By a sender" }]);
+  });
+
+  test("that only reads offers nothing that changes something", async () => {
+    const { page, refused } = await withAccess("read", (method) => method === "GET");
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    expect(await offered(page)).toEqual(["Overview", "Inboxes", "Outbox", "Events", "Webhooks", "Suppressions"]);
+    await goTo(page, world, "inboxes");
+    await page.locator(".inbox-rows .row").waitFor();
+    await goTo(page, world, `threads/${threadId}`);
+    await page.locator(".conversation-title h2").waitFor();
+    await page.keyboard.press("m");
+    await page.keyboard.press("c");
+    for (const name of ["Write", "Delete", "Mark", "Reply", "Forward"]) {
+      expect([name, await page.getByRole("button", { name }).count()]).toEqual([name, 0]);
+      expect([name, await page.getByRole("link", { name }).count()]).toEqual([name, 0]);
+    }
+    expect(await page.locator("#reply").count()).toBe(0);
+    expect(page.url()).toEndWith(`/console/threads/${threadId}`);
+    expect(refused).toEqual([]);
+  });
+
+  test("that was narrowed under the open page tells in the service's words what was refused, and goes on", async () => {
+    const { page, refused } = await withAccess("full", (method) => method !== "DELETE");
+    await goTo(page, world, "inboxes");
+    await page.getByRole("button", { name: `Delete ${ada.address}` }).click();
+    await page.getByRole("button", { name: "Delete inbox" }).click();
+    await page.locator(".notice.is-bad", { hasText: "This key may not" }).waitFor();
+    expect(refused).toEqual([`DELETE /v1/inboxes/${ada.id}`]);
+    await page.locator(".inbox-rows", { hasText: ada.address }).waitFor();
+  });
+});
