@@ -56,10 +56,28 @@ test("a link signs a browser in: that of a first start, and each that the comman
   }
 });
 
-test("there is no link where there is no console, or where no key is left", async () => {
+test("there is no link where there is no such account, or where no key is left", async () => {
   const empty = await runInboxd(["console", "--account", "nobody"], here);
   expect(empty).toMatchObject({ code: 1, stdout: "" });
   expect(empty.stderr).toContain('there is none named "nobody"');
+  await runInboxd(["account", "create", "keyless"], here);
+  const keys = JSON.parse((await runInboxd(["key", "list", "--json", "--account", "keyless"], here)).stdout);
+  for (const { id } of keys) expect((await runInboxd(["key", "revoke", id], here)).code).toBe(0);
+  expect(await runInboxd(["console", "--account", "keyless"], here)).toMatchObject({
+    ...{ code: 1, stdout: "" },
+    stderr: 'Cannot sign in: the account "keyless" has no key; "inboxd key create" makes one\n',
+  });
+});
+
+test("there is no link where there is no console, not at a first start either", async () => {
+  const alone = { cwd: mkdtempSync(join(tmpdir(), "ibx-serve-")), env: { CONSOLE: "0" } };
+  const without = await startInboxd(alone);
+  expect(without.printed()).not.toContain("/console/");
+  expect(await runInboxd(["console"], alone)).toMatchObject({
+    ...{ code: 1, stdout: "", stderr: "Cannot sign in: CONSOLE=0, so there is no console\n" },
+  });
+  await without.stop();
+  rmSync(alone.cwd, { recursive: true });
 });
 
 const hasCurl = Bun.which("curl") !== null;
@@ -229,7 +247,7 @@ test("the log is JSON and holds no key and no secret", () => {
 test("SIGTERM ends it with code 0, and commands then work by themselves", async () => {
   expect(await inboxd.stop()).toBe(0);
   const { code, stdout } = await runInboxd(["account", "list", "--json"], here);
-  expect([code, (JSON.parse(stdout) as { name: string }[]).map(({ name }) => name)]).toEqual([0, ["default", "acme"]]);
+  expect([code, (JSON.parse(stdout) as { name: string }[]).map(({ name }) => name)]).toEqual([0, ["default", "keyless", "acme"]]);
 });
 
 test("a later start shows no secrets, and takes the key that it is given", watchesClock, async () => {
