@@ -13,8 +13,8 @@ async function patternsOf(glob: string) {
 }
 
 describe("a pattern takes twice as long for twice as much, whatever it is held against", () => {
-  test("each one of the service", async () => {
-    const patterns = await patternsOf("src/**/*.ts");
+  test("each one of the service and its client", async () => {
+    const patterns = (await Promise.all(["src/**/*.ts", "sdk/typescript/src/*.ts"].map(patternsOf))).flat();
     expect(patterns.length).toBeGreaterThan(100);
     const slow = patterns.flatMap((pattern) => {
       const weakness = weaknessOf(pattern);

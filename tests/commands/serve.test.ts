@@ -247,7 +247,10 @@ test("the log is JSON and holds no key and no secret", () => {
 test("SIGTERM ends it with code 0, and commands then work by themselves", async () => {
   expect(await inboxd.stop()).toBe(0);
   const { code, stdout } = await runInboxd(["account", "list", "--json"], here);
-  expect([code, (JSON.parse(stdout) as { name: string }[]).map(({ name }) => name)]).toEqual([0, ["default", "keyless", "acme"]]);
+  expect([code, (JSON.parse(stdout) as { name: string }[]).map(({ name }) => name)]).toEqual([
+    0,
+    ["default", "keyless", "acme"],
+  ]);
 });
 
 test("a later start shows no secrets, and takes the key that it is given", watchesClock, async () => {

@@ -37,7 +37,9 @@ test("what waits is a table for a person, and all there is of it for a script", 
   expect(head).toMatch(/^since +kind +state +to +attempt +next +error +id$/);
   expect(rows.map((row) => row.split(/ +/).at(-1))).toEqual(ids);
   const { stdout: json } = await outbox("list", "--limit", "1", "--json");
-  expect(JSON.parse(json)).toMatchObject({ data: [{ id: ids[0], to: ["jane@one.example"], lastError: "451 4.7.1 Later" }] });
+  expect(JSON.parse(json)).toMatchObject({
+    data: [{ id: ids[0], to: ["jane@one.example"], lastError: "451 4.7.1 Later" }],
+  });
 });
 
 test("a list that was not all says how it goes on", async () => {
