@@ -5,12 +5,15 @@ import { join } from "node:path";
 import { buildSdk } from "../../scripts/build-sdk.ts";
 import { Inboxd } from "../../sdk/typescript/src/inboxd.ts";
 import { chromiumPath, startBrowser } from "../support/browser.ts";
+import { blocksOf } from "../support/documentation.ts";
 import { startLossyProxy } from "../support/lossy-proxy.ts";
 import { tour } from "../support/sdk-tour.ts";
 import { startWorld, type World } from "../support/world.ts";
 
 const sends = Number(process.env.SDK_SENDS ?? 40);
 const node = Bun.which("node");
+const deno = Bun.which("deno");
+if (deno === null) console.log("Skipped: the client on Deno, which is not installed here");
 if (node === null) console.log("Skipped: the client on Node, which is not installed here");
 
 const place = mkdtempSync(join(tmpdir(), "ibx-sdk-test-"));
@@ -29,6 +32,16 @@ afterAll(async () => {
   await world[Symbol.asyncDispose]();
   rmSync(place, { recursive: true });
 });
+
+/** What the tour prints in another runtime, which reads its program from its input. */
+async function said(command: string[], baseUrl: string): Promise<string> {
+  const program = `import { Inboxd } from "./inboxd.js"; import { tour } from "./tour.js";
+    console.log(JSON.stringify(await tour(Inboxd, ${JSON.stringify({ baseUrl, apiKey: world.apiKey })}, ${sends})));`;
+  const child = Bun.spawn(command, { cwd: place, stdin: new Blob([program]), stderr: "pipe" });
+  const [printed, faults] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  expect(faults).toBe("");
+  return printed;
+}
 
 function expectOnceEach(told: Awaited<ReturnType<typeof tour>>): void {
   const once = Array.from({ length: sends }, (_, index) => `mail ${index}`).toSorted();
@@ -52,12 +65,16 @@ describe("Behind a proxy that loses, delays and doubles half of the answers, eac
     "on Node",
     async () => {
       await using proxy = await startLossyProxy({ to: world.service.apiUrl });
-      const program = `import { Inboxd } from "./inboxd.js"; import { tour } from "./tour.js";
-      console.log(JSON.stringify(await tour(Inboxd, ${JSON.stringify({ baseUrl: proxy.url, apiKey: world.apiKey })}, ${sends})));`;
-      const child = Bun.spawn([node ?? "", "--input-type=module", "-e", program], { cwd: place, stderr: "pipe" });
-      const [said, faults] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
-      expect(faults).toBe("");
-      expectOnceEach(JSON.parse(said));
+      expectOnceEach(JSON.parse(await said([node ?? "", "--input-type=module", "-"], proxy.url)));
+    },
+    120_000,
+  );
+
+  test.skipIf(deno === null)(
+    "on Deno",
+    async () => {
+      await using proxy = await startLossyProxy({ to: world.service.apiUrl });
+      expectOnceEach(JSON.parse(await said([deno ?? "", "run", "--allow-net=127.0.0.1", "-"], proxy.url)));
     },
     120_000,
   );
@@ -104,4 +121,19 @@ test("The lines of its README do what they say", async () => {
   expect(inbox).toMatchObject({ address: "ada@inbox.localhost" });
   const { body } = await world.api(`/v1/inboxes/${inbox.id}/messages`);
   expect(body.data).toMatchObject([{ subject: "Hi", direction: "outbound" }]);
+}, 60_000);
+
+test("The lines of its guide print what it says", async () => {
+  const blocks = blocksOf(readFileSync(join(import.meta.dir, "../../docs/sdk.md"), "utf8"));
+  const textOf = (language: string) => blocks.filter((block) => block.language === language).map(({ text }) => text);
+  await using fresh = await startWorld({ database: "embedded" });
+  const program = new Bun.Transpiler({ loader: "ts" }).transformSync(textOf("ts").join("\n"));
+  writeFileSync(join(place, "guide.js"), program.replace('"inboxd"', '"./inboxd.js"'));
+  const child = Bun.spawn([process.execPath, "guide.js"], {
+    cwd: place,
+    env: { INBOXD_URL: fresh.service.apiUrl.origin, INBOXD_API_KEY: fresh.apiKey },
+    stderr: "pipe",
+  });
+  const [printed, faults] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  expect([printed, faults]).toEqual([textOf("text").join(""), ""]);
 }, 60_000);

@@ -10,6 +10,7 @@ import operations from "../../../docs/operations.md" with { type: "text" };
 import performance from "../../../docs/performance.md" with { type: "text" };
 import quickstart from "../../../docs/quickstart.md" with { type: "text" };
 import receiving from "../../../docs/receiving.md" with { type: "text" };
+import sdk from "../../../docs/sdk.md" with { type: "text" };
 import sending from "../../../docs/sending.md" with { type: "text" };
 import streams from "../../../docs/streams.md" with { type: "text" };
 import threads from "../../../docs/threads.md" with { type: "text" };
@@ -35,6 +36,7 @@ export const guidePages: Readonly<Record<string, GuidePage>> = {
     about: "every event as it happens: by curl, in a page, at a socket; tokens, other origins",
     text: streams,
   },
+  sdk: { about: "the TypeScript client: send, wait, lists, streams, webhooks, errors", text: sdk },
   console: { about: "mail in a browser: sign in, what is there, keys", text: console },
   deliverability: {
     about: "what comes back about mail, addresses that nothing is sent to, relays that rename mails",
