@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { until } from "./until.ts";
+import { untilAnswered } from "./until.ts";
 
 /** A PgBouncer of one's own before a Postgres, on a unix socket in a temporary directory. */
 export interface PgBouncer {
@@ -41,7 +41,9 @@ export async function startPgBouncer(databaseUrl: string, settings: readonly str
   const child = Bun.spawn([program, "-q", ...account, join(directory, "pgbouncer.ini")], {
     stdio: ["ignore", "ignore", "ignore"],
   });
-  await until(() => existsSync(join(directory, ".s.PGSQL.6432")) || child.exitCode !== null);
+  // Its socket is there a moment before anybody listens to it.
+  const listens = () => isTaken(join(directory, ".s.PGSQL.6432"));
+  await untilAnswered(async () => child.exitCode !== null || (await listens()) || undefined);
   return {
     url: `postgres://${username}@localhost:6432/${name}?host=${directory}`,
     async stop() {
@@ -50,4 +52,11 @@ export async function startPgBouncer(databaseUrl: string, settings: readonly str
       rmSync(directory, { recursive: true, force: true });
     },
   };
+}
+
+function isTaken(path: string): Promise<boolean> {
+  return Bun.connect({ unix: path, socket: { open: (socket) => void socket.end(), data: () => undefined } }).then(
+    () => true,
+    () => false,
+  );
 }
