@@ -50,7 +50,7 @@ export function composedMail(db: Db, mail: OutgoingMail): AsyncGenerator<Uint8Ar
   return composeStream(mail, openStored(db));
 }
 
-/** Writing and hashing go on in one pass. The header lies in memory, since the signature stands before it. */
+/** Reading, hashing and writing go on in one pass, and beside each other. The header lies in memory, since the signature stands before it. */
 async function inFile(
   { spoolDirectory, randomBytes }: ReadyMailDeps,
   db: Db,
@@ -61,9 +61,18 @@ async function inFile(
   const { value: header = new Uint8Array() } = await pieces.next();
   const hasher = signing && bodyHasher();
   const { file, sizeBytes } = await namelessFile(spoolPath(spoolDirectory, randomBytes), async (write) => {
-    for await (const piece of pieces) {
-      hasher?.take(piece);
-      await write(piece);
+    let writing = Promise.resolve();
+    try {
+      for await (const piece of pieces) {
+        hasher?.take(piece);
+        await writing;
+        writing = write(piece);
+        // Told by the next wait for it.
+        writing.catch(() => undefined);
+      }
+    } finally {
+      // The file is closed where composing fails: nothing may be on its way to it then.
+      await writing;
     }
   });
   // What was read and written are no objects but bytes, of which the collector learns too late.
@@ -91,16 +100,30 @@ const composing = sizeGate(1);
 
 /** Below this a file costs more than it spares. */
 const smallBytes = 512 << 10;
-const pieceBytes = 64 << 10;
+const pieceBytes = 256 << 10;
 
 /** In smaller pieces than those of the store: what base64 and the hash make of one lies beside it. */
 function openStored(db: Db): OpenBytes {
   return async function* (file) {
     if (file.sizeBytes === 0) return;
-    for await (const piece of storedPieces(db, file, { first: 0, last: file.sizeBytes - 1 })) {
+    for await (const piece of oneAhead(storedPieces(db, file, { first: 0, last: file.sizeBytes - 1 }))) {
       for (let at = 0; at < piece.length; at += pieceBytes) yield piece.subarray(at, at + pieceBytes);
     }
   };
+}
+
+/** What comes next is asked for while what came is worked on. */
+async function* oneAhead<Item>(items: AsyncGenerator<Item>): AsyncGenerator<Item> {
+  let next = items.next();
+  try {
+    for (let { done, value } = await next; !done; { done, value } = await next) {
+      next = items.next();
+      yield value;
+    }
+  } finally {
+    await next.catch(() => undefined);
+    await items.return(undefined);
+  }
 }
 
 async function* fileInPieces(file: FileHandle, sizeBytes: number): AsyncGenerator<Uint8Array> {

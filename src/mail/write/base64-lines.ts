@@ -1,6 +1,7 @@
-/** Files in lines of base64 (RFC 2045 §6.8). The runtime writes base64 without lines, and cutting those costs more than writing. */
+/** Files in lines of base64 (RFC 2045 §6.8). */
 
-/** 57 octets are the 76 characters that a line may have. */
+/** What a line may have, and the octets that it stands for. */
+const lineCharacters = 76;
 const lineOctets = 57;
 
 /** The lines, with CRLF between them and none behind the last. A piece may end in the middle of a line. */
@@ -35,26 +36,23 @@ export function base64LinesLength(octets: number): number {
   return Math.ceil(octets / 3) * 4 + Math.max(0, lines - 1) * 2;
 }
 
+/** The runtime writes it in one line, at the end of what it shall fill: from there each line moves to its place. */
 function written(octets: Uint8Array, isFirst: boolean): Uint8Array {
-  const out = new Uint8Array(base64LinesLength(octets.length) + (isFirst ? 0 : 2));
+  const text = octets.toBase64();
+  const out = Buffer.allocUnsafeSlow(base64LinesLength(octets.length) + (isFirst ? 0 : 2));
+  const from = out.length - text.length;
+  out.write(text, from, "latin1");
   let length = 0;
-  const whole = octets.length - (octets.length % 3);
-  for (let at = 0; at < octets.length; at += 3) {
-    if (at % lineOctets === 0 && !(isFirst && at === 0)) {
+  for (let start = from; start < out.length; start += lineCharacters) {
+    if (start > from || !isFirst) {
       out[length++] = carriageReturn;
       out[length++] = lineFeed;
     }
-    const three = ((octets[at] ?? 0) << 16) | ((octets[at + 1] ?? 0) << 8) | (octets[at + 2] ?? 0);
-    out[length++] = alphabet[three >> 18] ?? 0;
-    out[length++] = alphabet[(three >> 12) & 63] ?? 0;
-    out[length++] = alphabet[(three >> 6) & 63] ?? 0;
-    out[length++] = alphabet[three & 63] ?? 0;
-  }
-  for (let missing = whole === octets.length ? 0 : 3 - (octets.length - whole); missing > 0; missing--) {
-    out[length - missing] = padding;
+    const end = Math.min(start + lineCharacters, out.length);
+    out.copyWithin(length, start, end);
+    length += end - start;
   }
   return out;
 }
 
-const [lineFeed, carriageReturn, padding] = [10, 13, 61] as const;
-const alphabet = new TextEncoder().encode("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/");
+const [lineFeed, carriageReturn] = [10, 13] as const;
