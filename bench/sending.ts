@@ -1,5 +1,5 @@
 /**
- * Sending, on a Postgres of its own: `bun bench/sending.ts [accept] [relay] [recipients] [forwards] [uploads] [files] [single]`; with DATABASE=embedded on the other
+ * Sending, on a Postgres of its own: `bun bench/sending.ts [accept] [relay] [recipients] [forwards] [uploads] [files] [single] [suppressed]`; with DATABASE=embedded on the other
  * database, which `relay` can't look into and the peer can't use.
  *
  * - `accept`: sends with `Prefer: respond-async`, limits off, beside a bare Elysia route that inserts one row, in turns
@@ -9,24 +9,19 @@
  * - `recipients`, `forwards`, `uploads`: see writing-mail.ts.
  * - `files`: mails of 10 MB out at smtp-sink, signed and by way of the spool, beside a file of that size to the same relay.
  * - `single`: from a request to its answer `sent`, one at a time, the relay on loopback.
+ * - `suppressed`: see suppressed.ts; Postgres alone.
  *
  * Read the ratios and the CPU of each request: on a machine that others use as well, the rates mean little.
  */
 import { existsSync } from "node:fs";
 import { type BenchDatabase, engine, onEngine, startDatabase } from "./support/database.ts";
-import { type LoadResult, load, median, percentile } from "./support/load.ts";
+import { load, median, percentile } from "./support/load.ts";
+import { type Measured, measured } from "./support/measured-sends.ts";
 import { cpuMs } from "./support/process-usage.ts";
 import { report } from "./support/report.ts";
-import {
-  bodyOf,
-  headersOf,
-  newInboxes,
-  type SendingServer,
-  type StartedProgram,
-  sendsTo,
-  startProgram,
-} from "./support/sends.ts";
+import { bodyOf, headersOf, newInboxes, type StartedProgram, sendsTo, startProgram } from "./support/sends.ts";
 import { startServiceProcess } from "./support/service.ts";
+import { suppressed } from "./suppressed.ts";
 import { forwards, recipients, uploads } from "./writing-mail.ts";
 
 const rounds = Number(process.env.ROUNDS ?? 5);
@@ -46,11 +41,15 @@ const parts = {
   uploads: (database: BenchDatabase) => uploads(database, often),
   files,
   single,
+  suppressed: (database: BenchDatabase) =>
+    suppressed(database, { ...often, inboxCount, connections: connectionCounts[0] ?? 32 }),
 };
 type Part = keyof typeof parts;
 const asked = process.argv.slice(2).filter((name): name is Part => name in parts);
 
-const usual = (Object.keys(parts) as Part[]).filter((part) => part !== "relay" || engine === "postgres");
+const usual = (Object.keys(parts) as Part[]).filter(
+  (part) => (part !== "relay" && part !== "suppressed") || engine === "postgres",
+);
 for (const part of asked.length > 0 ? asked : usual) {
   // Of its own, or one would have to send what another accepted.
   const database = await startDatabase(["shared_buffers=256MB"]);
@@ -70,8 +69,8 @@ async function accept(database: BenchDatabase): Promise<void> {
       const results: Measured[] = [];
       const peers: Measured[] = [];
       for (let round = 0; round <= rounds; round += 1) {
-        const one = await measured(database, ours, inboxIds, connections);
-        const other = peer && (await measured(database, peer, ["one"], connections));
+        const one = await measured(database, ours, { inboxIds, connections, seconds });
+        const other = peer && (await measured(database, peer, { inboxIds: ["one"], connections, seconds }));
         // The first round warms both up.
         if (round === 0) continue;
         results.push(one);
@@ -253,30 +252,6 @@ async function single(database: BenchDatabase): Promise<void> {
     target: { value: { atMost: 15 } },
     note: `p99 ${percentile(sorted, 0.99).toFixed(1)} ms`,
   });
-}
-
-/** CPU of each request, of the server and of Postgres. */
-interface Measured extends LoadResult {
-  cpuMicros: number;
-  postgresMicros: number;
-}
-
-async function measured(
-  { pid }: BenchDatabase,
-  server: SendingServer,
-  inboxIds: readonly string[],
-  connections: number,
-): Promise<Measured> {
-  const postgresCpuMs = () => (pid === undefined ? 0 : cpuMs(pid));
-  const before = [cpuMs(server.pid), postgresCpuMs()] as const;
-  const result = await load({ ...sendsTo(server, inboxIds), connections, seconds });
-  if (result.statuses["200"] !== result.requests) throw new Error(`not all 200: ${JSON.stringify(result.statuses)}`);
-  const perRequest = (ms: number) => (ms * 1000) / result.requests;
-  return {
-    ...result,
-    cpuMicros: perRequest(cpuMs(server.pid) - before[0]),
-    postgresMicros: perRequest(postgresCpuMs() - before[1]),
-  };
 }
 
 async function smtpSink() {
