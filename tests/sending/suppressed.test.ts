@@ -27,6 +27,14 @@ describe.each(enginesHere())("mail to who is suppressed (%s)", (engine) => {
 
   const message = async (world: World, id: string) => (await world.api(`/v1/messages/${id}`)).body;
 
+  /** The same of one that is put off now and then, while time goes on. */
+  const endedInTime = (world: World, id: string) =>
+    untilAnswered(async () => {
+      world.clock.pass(10_000);
+      const now = await message(world, id);
+      return now.status === "pending" ? undefined : now;
+    });
+
   /** The message once it has come to an end. */
   const ended = (world: World, id: string) =>
     untilAnswered(async () => {
@@ -45,14 +53,14 @@ describe.each(enginesHere())("mail to who is suppressed (%s)", (engine) => {
     const other = await send(world, inboxId, { to: "bob@example.com" });
     await sink.seen("RCPT");
     await suppress(world, "JANE@example.com");
-    isPaused = false;
-    for (let turn = 0; turn < 3; turn += 1) world.clock.pass(3_600_000);
+    // What was on its way already is put off once more, so the relay takes nothing before all have ended.
     for (const { body } of sent) {
-      expect((await ended(world, body.messageId)).failure).toMatchObject({
+      expect((await endedInTime(world, body.messageId)).failure).toMatchObject({
         ...{ code: null, enhancedCode: null, message: "Not sent: the recipient is suppressed (manual)" },
       });
     }
-    expect((await ended(world, other.body.messageId)).status).toBe("sent");
+    isPaused = false;
+    expect((await endedInTime(world, other.body.messageId)).status).toBe("sent");
     expect(sink.mails.map(({ to }) => to)).toEqual(["bob@example.com"]);
     const { body } = await world.api("/v1/events?types=message.failed&limit=100");
     expect(body.data).toHaveLength(20);

@@ -118,6 +118,8 @@ async function* oneAhead<Item>(items: AsyncGenerator<Item>): AsyncGenerator<Item
   try {
     for (let { done, value } = await next; !done; { done, value } = await next) {
       next = items.next();
+      // Told by the next wait for it.
+      next.catch(() => undefined);
       yield value;
     }
   } finally {
