@@ -1,3 +1,4 @@
+import { DatabaseUnavailable } from "../../database/db.ts";
 import type { ClaimedItem } from "../../store/outbox/claims.ts";
 import { renewLeases } from "../../store/outbox/outbox.ts";
 import type { Attempted, Job, OutboxDeps, SettledClaim } from "./job.ts";
@@ -28,7 +29,10 @@ export function rowsInHand<Item extends ClaimedItem, Settlement extends SettledC
     try {
       return await job.attempt(item, cutOff.signal);
     } catch (err) {
-      log.error({ err, kind, subject_id: item.subjectId, attempt: item.attempt }, "attempt failed: unexpected error");
+      const about = { err, kind, subject_id: item.subjectId, attempt: item.attempt };
+      // What it needed could not be read: the next one reads it.
+      if (err instanceof DatabaseUnavailable) log.warn(about, "attempt put off: the database is away");
+      else log.error(about, "attempt failed: unexpected error");
       return { settlement: job.failed(item), leaving: "unknown" };
     }
   }
