@@ -11,6 +11,8 @@ export async function recoverDead(
 ): Promise<void> {
   for (const receiver of receivers) await receiver.behave("good");
   const dead = world.ledger.endpoints.filter(({ isDead }) => isDead);
+  // A last attempt that began while nobody answered is given up a moment later: who asks before that asks for nothing.
+  await untilNothingIsDue(world, dead, Date.now() + settleMs);
   for (const endpoint of dead) {
     for (const { event_id, attempts } of await deliveriesOf(world, endpoint, "failed"))
       endpoint.recovered.set(event_id, attempts);
