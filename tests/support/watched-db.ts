@@ -7,14 +7,21 @@ export interface SeenStatement {
   sizeBytes: number;
 }
 
-/** The same database, told of each statement beforehand, those of transactions too. */
-export function watchedDb(db: Db, onStatement: (statement: SeenStatement) => void): Db {
+/** The same database, told of each statement beforehand, those of transactions too, and of each that was answered. */
+export function watchedDb(
+  db: Db,
+  onStatement: (statement: SeenStatement) => void,
+  onAnswer: (statement: SeenStatement) => void = () => undefined,
+): Db {
   return {
-    run(text, values) {
-      onStatement({ text, sizeBytes: values.reduce((sum, value) => sum + (value?.length ?? 0), 0) });
-      return db.run(text, values);
+    async run(text, values) {
+      const statement = { text, sizeBytes: values.reduce((sum, value) => sum + (value?.length ?? 0), 0) };
+      onStatement(statement);
+      const answer = await db.run(text, values);
+      onAnswer(statement);
+      return answer;
     },
     script: (text) => db.script(text),
-    transaction: (work) => db.transaction((inner) => work(watchedDb(inner, onStatement))),
+    transaction: (work) => db.transaction((inner) => work(watchedDb(inner, onStatement, onAnswer))),
   };
 }

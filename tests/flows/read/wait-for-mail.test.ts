@@ -25,9 +25,14 @@ describe.each(enginesHere())("Waiting for mail (%s)", (engine) => {
   });
   afterAll(() => under.remove());
 
-  /** The database with its statements told of beforehand; what is thrown then is as if it were away. */
-  const watched = (onStatement: (text: string) => void) => {
-    const on = (db: Db) => watchedDb(db, ({ text }) => onStatement(text));
+  /** The database with its statements told of beforehand and when answered; what is thrown beforehand is as if it were away. */
+  const watched = (onStatement: (text: string) => unknown, onAnswer: (text: string) => unknown = () => undefined) => {
+    const on = (db: Db) =>
+      watchedDb(
+        db,
+        ({ text }) => onStatement(text),
+        ({ text }) => onAnswer(text),
+      );
     return { ...under.db, api: on(under.db.api), work: on(under.db.work) };
   };
   const isRead = (text: string) => text.includes('as "lastNumber"');
@@ -127,23 +132,25 @@ describe.each(enginesHere())("Waiting for mail (%s)", (engine) => {
   test("looks once into a mail that many wait for, and reads its inbox once", async () => {
     const inbox = await world.newInbox();
     const looked: string[] = [];
-    let reads = 0;
-    const db = watched((text) => {
-      if (isRead(text)) reads += 1;
-    });
+    const reads: string[] = [];
+    const answered: string[] = [];
+    const db = watched(
+      (text) => isRead(text) && reads.push(text),
+      (text) => isRead(text) && answered.push(text),
+    );
     const extract = ({ id }: { id: string }) => {
       looked.push(id);
       return { codes: [{}], links: [] };
     };
     const waits = waitsOn(world, { db, extract });
     const waiting = Array.from({ length: 50 }, () => waits.wait(inbox, { hasCode: true }));
-    // One read each before they sleep.
-    await until(() => reads === 50);
+    // One read each before they sleep. One that is not answered yet may find the mail itself, and then they are more.
+    await until(() => answered.length === 50);
     await world.receive(inbox, code(1));
     const results = await Promise.all(waiting);
     expect(new Set(results.map(subjectOf)).size).toBe(1);
     expect(looked).toHaveLength(1);
-    expect(reads).toBeLessThanOrEqual(52);
+    expect(reads.length).toBeLessThanOrEqual(52);
   });
 
   test("asks one statement a second for all inboxes that are waited for", async () => {
