@@ -1,19 +1,14 @@
-import { Kind, type Static, type TObject, type TProperties, type TSchema, Type, TypeRegistry } from "@sinclair/typebox";
-import { Value } from "@sinclair/typebox/value";
+import { type TProperties, Type } from "@sinclair/typebox";
 import { failureReasons } from "../../domain/outcome.ts";
 import { recipientTypes } from "../../domain/send/recipients/entries.ts";
+import { type EventParts, eventOf, eventUnion } from "../document/event-schema.ts";
 import { examples } from "../document/examples.ts";
-import { named, placeOf } from "../document/schema.ts";
+import { named } from "../document/schema.ts";
 import type { EventKind } from "../document/webhooks.ts";
 import { AddedSuppression, MessageInShort, ToldReport } from "../sent/report-shapes.ts";
 import { instant, nullable, oneOf } from "../shell/models.ts";
-import { Attachment, Automated, Code, Link } from "./message-shape.ts";
-
-/** What belongs to one attempt and to nothing else (contract §10.7). */
-const attempt = {
-  delivered_at: instant({ description: "When this attempt was made", examples: ["2026-03-21T10:05:01.000Z"] }),
-  attempt: Type.Integer({ description: "The number of the attempt, from 1", examples: [1] }),
-};
+import { Code, Link } from "./extracted-shape.ts";
+import { Attachment, Automated } from "./message-shape.ts";
 
 const ofInbox = {
   inbox_id: Type.String({ description: "Inbox that it is about", examples: [examples.inboxId] }),
@@ -264,7 +259,7 @@ const WebhookTest = eventOf("webhook.test", {
 });
 
 /** What the log has. */
-export const Event = namedUnion("Event", "What has happened, told apart by `event`", [
+export const Event = eventUnion("Event", "What has happened, told apart by `event`", [
   MessageReceived.logged,
   MessageSent.logged,
   MessageFailed.logged,
@@ -288,50 +283,8 @@ export const eventKinds: readonly EventKind[] = [
   description: `${description}. Verify the signature, answer with any 2xx within 15 seconds, and work behind the answer; \`event_id\` tells a delivery that came twice.`,
 }));
 
-interface EventParts<Fields extends TProperties> {
-  name: string;
-  description: string;
-  fields: Fields;
-}
-
-/** An event as the log has it and as a delivery tells it. The fields stand in the order in which they go over the wire. */
-function eventOf<const Event extends string, Fields extends TProperties>(
-  event: Event,
-  { name, description, fields }: EventParts<Fields>,
-) {
-  const head = {
-    event: oneOf([event], { description: "The kind of event" }),
-    event_id: Type.String({
-      description: "The same at each attempt: a delivery that came twice is known by it",
-      examples: [examples.eventId],
-    }),
-    occurred_at: instant({ description: "When it happened" }),
-  };
-  const logged = named(name, Type.Object({ ...head, ...fields }, { description }));
-  const delivery = named(`${name}Delivery`, Type.Object({ ...head, ...attempt, ...fields }, { description }));
-  return { event, description, logged, delivery };
-}
-
 /** What came back about a message. */
 function reportEvent<const Event extends string>(event: Event, parts: Omit<EventParts<TProperties>, "fields">) {
   const fields = { ...ofInbox, ...thread, message: MessageInShort, report: ToldReport };
   return eventOf(event, { ...parts, fields });
 }
-
-interface TEventUnion<Members extends readonly TObject[]> extends TSchema {
-  [Kind]: "EventUnion";
-  static: Static<Members[number]>;
-  oneOf: Members;
-}
-
-function namedUnion<Members extends readonly TObject[]>(name: string, description: string, members: Members) {
-  const mapping = Object.fromEntries(members.map((member) => [member.properties.event?.enum[0], placeOf(member)]));
-  return named(name, {
-    ...{ description, oneOf: members, discriminator: { propertyName: "event", mapping } },
-    [Kind]: "EventUnion",
-  } as unknown as TEventUnion<Members>);
-}
-
-TypeRegistry.Set<TEventUnion<TObject[]>>("EventUnion", ({ oneOf: members }, value) =>
-  members.some((member) => Value.Check(member, value)),
-);

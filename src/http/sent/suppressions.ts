@@ -17,13 +17,13 @@ import type { Suppression as StoredSuppression } from "../../store/send/suppress
 import { examples } from "../document/examples.ts";
 import { named } from "../document/schema.ts";
 import { alsoNamed } from "../judging/also-named.ts";
+import { emailAddress } from "../routes/email-address.ts";
+import { ownedInbox } from "../routes/inboxes.ts";
 import { api } from "../shell/app.ts";
 import { whetherThere } from "../shell/described-operation.ts";
 import { idPath, instant, nextCursor, nothing, nullable, oneOf, pageQuery, text } from "../shell/models.ts";
 import { operation } from "../shell/operation.ts";
 import { cursorParameter, cursorPlace, parameter } from "../shell/parameters.ts";
-import { emailAddress } from "./email-address.ts";
-import { ownedInbox } from "./inboxes.ts";
 
 const Suppression = named(
   "Suppression",

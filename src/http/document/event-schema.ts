@@ -1,0 +1,54 @@
+import { Kind, type Static, type TObject, type TProperties, type TSchema, Type, TypeRegistry } from "@sinclair/typebox";
+import { Value } from "@sinclair/typebox/value";
+import { instant, oneOf } from "../shell/models.ts";
+import { examples } from "./examples.ts";
+import { named, placeOf } from "./schema.ts";
+
+/** What belongs to one attempt and to nothing else (contract §10.7). */
+const attempt = {
+  delivered_at: instant({ description: "When this attempt was made", examples: ["2026-03-21T10:05:01.000Z"] }),
+  attempt: Type.Integer({ description: "The number of the attempt, from 1", examples: [1] }),
+};
+
+export interface EventParts<Fields extends TProperties> {
+  name: string;
+  description: string;
+  fields: Fields;
+}
+
+/** An event as the log has it and as a delivery tells it. The fields stand in the order in which they go over the wire. */
+export function eventOf<const Event extends string, Fields extends TProperties>(
+  event: Event,
+  { name, description, fields }: EventParts<Fields>,
+) {
+  const head = {
+    event: oneOf([event], { description: "The kind of event" }),
+    event_id: Type.String({
+      description: "The same at each attempt: a delivery that came twice is known by it",
+      examples: [examples.eventId],
+    }),
+    occurred_at: instant({ description: "When it happened" }),
+  };
+  const logged = named(name, Type.Object({ ...head, ...fields }, { description }));
+  const delivery = named(`${name}Delivery`, Type.Object({ ...head, ...attempt, ...fields }, { description }));
+  return { event, description, logged, delivery };
+}
+
+interface TEventUnion<Members extends readonly TObject[]> extends TSchema {
+  [Kind]: "EventUnion";
+  static: Static<Members[number]>;
+  oneOf: Members;
+}
+
+/** One of these, told apart by `event`. */
+export function eventUnion<Members extends readonly TObject[]>(name: string, description: string, members: Members) {
+  const mapping = Object.fromEntries(members.map((member) => [member.properties.event?.enum[0], placeOf(member)]));
+  return named(name, {
+    ...{ description, oneOf: members, discriminator: { propertyName: "event", mapping } },
+    [Kind]: "EventUnion",
+  } as unknown as TEventUnion<Members>);
+}
+
+TypeRegistry.Set<TEventUnion<TObject[]>>("EventUnion", ({ oneOf: members }, value) =>
+  members.some((member) => Value.Check(member, value)),
+);
