@@ -8,6 +8,7 @@ import { Fault } from "../parts/fault.tsx";
 import { useLoaded } from "../parts/loaded.ts";
 import { Page } from "../parts/page.tsx";
 import { Placeholder } from "../parts/placeholder.tsx";
+import { Scrolled } from "../parts/scrolled.tsx";
 import { Time } from "../parts/time.tsx";
 import { may } from "../session.ts";
 import { AttemptList } from "./attempt-list.tsx";
@@ -77,10 +78,9 @@ export function EventPage() {
           <section class="section" aria-labelledby="payload">
             <h2 id="payload">What is told</h2>
             {event ? (
-              // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
-              <pre class="block" tabIndex={0}>
+              <Scrolled isBlock>
                 <code>{JSON.stringify(event, undefined, 2)}</code>
-              </pre>
+              </Scrolled>
             ) : (
               <p class="quiet-text">This event lies further back in the log than this page looks.</p>
             )}

@@ -3,6 +3,7 @@ import { inboxd } from "../api.ts";
 import { Fault } from "../parts/fault.tsx";
 import { useLoaded } from "../parts/loaded.ts";
 import { Placeholder } from "../parts/placeholder.tsx";
+import { Scrolled } from "../parts/scrolled.tsx";
 import { sizeWords } from "../words.ts";
 
 /** So much of a mail is shown; what is longer is there to be downloaded. */
@@ -17,7 +18,7 @@ export function MessageSource({ id, part }: { id: string; part: "headers" | "raw
   const head = shown.split("\n\n", 1)[0] ?? "";
   return (
     <>
-      {part === "headers" ? <Headers head={head} /> : <Raw text={shown} />}
+      {part === "headers" ? <Headers head={head} /> : <Scrolled isBlock>{shown}</Scrolled>}
       <p class="paper-tools">
         <a href={apiHref(`v1/messages/${encodeURIComponent(id)}/raw`)} download={`${id}.eml`}>
           Download the mail
@@ -30,15 +31,6 @@ export function MessageSource({ id, part }: { id: string; part: "headers" | "raw
         </span>
       </p>
     </>
-  );
-}
-
-function Raw({ text }: { text: string }) {
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
-    <pre class="block" tabIndex={0}>
-      {text}
-    </pre>
   );
 }
 

@@ -1,14 +1,14 @@
 import { useState } from "preact/hooks";
 import { Icon } from "./icon.tsx";
+import { Scrolled } from "./scrolled.tsx";
 
 /** A line for a shell, with a button that copies it. */
 export function Command({ line }: { line: string }) {
   return (
     <div class="command">
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what may scroll must be reached by the keyboard */}
-      <pre tabIndex={0}>
+      <Scrolled>
         <code>{line}</code>
-      </pre>
+      </Scrolled>
       <CopyButton text={line} what="Copy command" />
     </div>
   );
