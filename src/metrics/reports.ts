@@ -1,5 +1,5 @@
 import { reportKinds } from "../domain/reports/report.ts";
-import type { KeptReport } from "../domain/reports/reported-message.ts";
+import type { KeptReport, ReportSource } from "../domain/reports/reported-message.ts";
 import type { ReturnedOutcome } from "../flows/receive/returned-mail.ts";
 import type { Registry } from "./registry.ts";
 
@@ -7,6 +7,8 @@ import type { Registry } from "./registry.ts";
 export interface ReportObserver {
   reported?(report: KeptReport): void;
   returned?(outcome: ReturnedOutcome): void;
+  /** Of one whose wish kept mail from him that was not kept from him before. */
+  unsubscribed?(way: ReportSource): void;
 }
 
 export function reportObserver(metrics: Registry): Required<ReportObserver> {
@@ -20,6 +22,12 @@ export function reportObserver(metrics: Registry): Required<ReportObserver> {
     "Mails to return paths: report, mail (it was not shown to be a report, and filed), refused (not ours, too old, or gone)",
     ["outcome"],
   );
+  const unsubscribes = metrics.counter(
+    "inboxd_unsubscribes_total",
+    "Recipients who want no more mail of an inbox, by how they said so: arf (a report by mail), relay (a notice)",
+    ["way"],
+  );
+  for (const way of ["arf", "relay"]) unsubscribes({ way });
   for (const kind of reportKinds) {
     reports({ kind, type: kind === "bounced" ? "hard" : "", source: "dsn", proof: "return_path" });
   }
@@ -27,5 +35,6 @@ export function reportObserver(metrics: Registry): Required<ReportObserver> {
   return {
     reported: ({ kind, type, source, proof }) => reports({ kind, type: type ?? "", source, proof }).add(),
     returned: (outcome) => mails({ outcome }).add(),
+    unsubscribed: (way) => unsubscribes({ way }).add(),
   };
 }

@@ -28,7 +28,7 @@ export async function openReceiving({ config, deps, watch, opened }: Opening, si
   const { mailDomain, returnPath, bounceSuppressionDays } = config;
   const paths = returnPaths(await returnPathKey(signingKey), mailDomain);
   const reportPolicy = { mailDomain, bounceSuppressionDays, messageIdSuppresses: returnPath === "inbox" };
-  const applyReports = reportApplier({ ...deps, reportPolicy, reported: watch.reports.reported });
+  const applyReports = reportApplier({ ...deps, ...watch.reports, reportPolicy });
   const reports = reportReception({ ...deps, returnPaths: paths, applyReports });
   const parser = mailParser({
     mailDomain: config.mailDomain,

@@ -2,7 +2,12 @@ import { DatabaseUnavailable, isLockTimeout, transaction } from "../../database/
 import type { Chunk } from "../../domain/receive/filed-mails.ts";
 import { judgeReports } from "../../domain/reports/judge-reports.ts";
 import type { ReportPolicy } from "../../domain/reports/report-policy.ts";
-import type { ArrivedReport, KeptReport, ReportedMessage } from "../../domain/reports/reported-message.ts";
+import type {
+  ArrivedReport,
+  KeptReport,
+  ReportedMessage,
+  ReportSource,
+} from "../../domain/reports/reported-message.ts";
 import { chunksOf } from "../../store/mail/sources.ts";
 import { insertReports, lockReportedMessages } from "../../store/send/reported-messages.ts";
 import type { Deps } from "../deps.ts";
@@ -12,6 +17,8 @@ export interface ApplyDeps extends Deps {
   reportPolicy: ReportPolicy;
   /** Told of each report that says something new. */
   reported?: ((report: KeptReport) => void) | undefined;
+  /** Told of each who wants no more mail of an inbox, and by what he said so. */
+  unsubscribed?: ((way: ReportSource) => void) | undefined;
 }
 
 /** `gone`: there is no such message any more, or none that the proof holds for. */
@@ -60,9 +67,11 @@ async function store(deps: ApplyDeps, arrived: readonly Prepared[]): Promise<Rep
   for (const kind of promised) deps.nudge(kind);
   deps.news.tell(judged.events);
   for (const report of judged.outcomes.flatMap((reports) => reports ?? [])) tell(deps, report);
-  for (const { id, accountId, reason } of judged.suppressions) {
-    if (suppressed.includes(id))
-      deps.log.info({ suppression_id: id, account_id: accountId, reason }, "suppression added");
+  for (const { id, accountId, messageId, reason } of judged.suppressions) {
+    if (!suppressed.includes(id)) continue;
+    deps.log.info({ suppression_id: id, account_id: accountId, reason }, "suppression added");
+    const told = arrived.find((report) => report.messageId === messageId);
+    if (reason === "unsubscribe" && told !== undefined) deps.unsubscribed?.(told.source);
   }
   return judged.outcomes.map((reports) => (reports === undefined ? "gone" : "applied"));
 }
