@@ -29,6 +29,7 @@ import {
   refusalOf,
   relayed,
   relayLeaseMs,
+  tellSuppressed,
 } from "./relay-email.ts";
 
 /** A claimed destination; its message is undefined when it is gone. */
@@ -139,15 +140,15 @@ export function relayDestinationJob(
   };
 }
 
-async function settleAll(
-  { db, nudge, news }: RelayEmailDeps,
-  settlements: readonly ConcerningSettlement[],
-): Promise<Set<string>> {
+async function settleAll(deps: RelayEmailDeps, settlements: readonly ConcerningSettlement[]): Promise<Set<string>> {
   const ids = [...new Set(settlements.map(({ messageId }) => messageId))];
-  const { inForce, told, promised } = await transaction(db.work, async (tx) => {
+  const { db, nudge, news } = deps;
+  const { inForce, told, promised, suppressed } = await transaction(db.work, async (tx) => {
     await lockMessages(tx, ids);
     return settleDestinations(tx, settlements);
   });
+  const settled = settlements.flatMap(({ accountId, outcomes }) => outcomes.map((one) => ({ ...one, accountId })));
+  tellSuppressed(deps, settled, suppressed);
   for (const kind of promised) nudge(kind);
   news.tell(settlements.filter(({ messageId }) => told.has(messageId)));
   return inForce;

@@ -20,7 +20,7 @@ import { splitAddress } from "../standards/address.ts";
 import type { ClaimedItem } from "../store/outbox/claims.ts";
 import { kinds } from "../store/outbox/kinds.ts";
 import { claimReady, releaseItems } from "../store/outbox/outbox.ts";
-import type { NewSuppression } from "../store/send/found-suppressions.ts";
+import type { NewSuppression, Suppressing } from "../store/send/found-suppressions.ts";
 import {
   type ClaimedMessage,
   listRelayedMessages,
@@ -150,7 +150,8 @@ export function relayEmailJob(
         : { ...nothingToDo(deps, item), status: "failed", failure };
     },
     async settle(settlements) {
-      const { inForce, promised } = await settleRelays(db.work, settlements);
+      const { inForce, promised, suppressed } = await settleRelays(db.work, settlements);
+      tellSuppressed(deps, settlements, suppressed);
       for (const kind of promised) deps.nudge(kind);
       deps.news.tell(settlements.filter(({ subjectId, status }) => status !== null && inForce.has(subjectId)));
       return inForce;
@@ -227,6 +228,19 @@ function tell({ log }: Deps, item: RelayItem, outcome: RelayOutcome, { dueAt }: 
     log.warn({ ...about, failure }, "mail may have been accepted: the next attempt may repeat it");
   } else {
     log.info({ ...about, failure: loggableFailure(outcome.failure), due_at: dueAt }, "mail put off");
+  }
+}
+
+/** Of those among these that keep mail from somebody from now on. */
+export function tellSuppressed(
+  { log }: Pick<Deps, "log">,
+  settled: readonly ({ accountId: string } & Suppressing)[],
+  added: readonly string[],
+): void {
+  for (const { accountId, suppression } of settled) {
+    if (suppression === undefined || !added.includes(suppression.id)) continue;
+    const { id, reason } = suppression;
+    log.info({ suppression_id: id, account_id: accountId, reason }, "suppression added");
   }
 }
 

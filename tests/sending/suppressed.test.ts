@@ -102,6 +102,8 @@ describe.each(enginesHere())("mail to who is suppressed (%s)", (engine) => {
     ]);
     const events = (await world.api("/v1/events?types=suppression.added")).body.data;
     expect(events).toHaveLength(1);
+    const logged = world.log.filter(({ msg }) => msg === "suppression added");
+    expect(logged).toMatchObject([{ suppression_id: body.data[0].id, reason: "bounce" }]);
     const { event, inbox_id, thread_id, message: of, suppression } = events[0];
     expect({ event, inbox_id, thread_id }).toEqual({
       event: "suppression.added",

@@ -7,7 +7,7 @@ import { asJson, type Selected, selected } from "../columns.ts";
 import { promisedKinds, tellEvents } from "../events/fan-out.ts";
 import type { OutboxKind } from "../outbox/items.ts";
 import { messages, recipients } from "../schema.ts";
-import { foundSuppressions, type Suppressing, suppressionNews } from "./found-suppressions.ts";
+import { addedSuppressions, foundSuppressions, type Suppressing, suppressionNews } from "./found-suppressions.ts";
 import { keptNames, type Named } from "./other-names.ts";
 import { hasRecipients, recipientsOf } from "./recipients.ts";
 import { lowerCase, relayedFields } from "./relaying.ts";
@@ -89,6 +89,37 @@ export async function lockMessages(tx: Db, ids: readonly string[]): Promise<void
   );
 }
 
+/** What `decided` and `outcome` make of each message: its recipients, and it as a whole. */
+const wholeMessages = sql`become as materialized (
+      select r.message_id, r.position, r.address, r.name, r.type, decided.position is not null as is_new,
+        coalesce(decided.status, r.status) as status,
+        coalesce(decided.provider_message_id, r.provider_message_id) as provider_message_id,
+        coalesce(decided.failure, r.failure) as failure
+      from recipients r left join decided on decided.message_id = r.message_id and decided.position = r.position
+      where r.message_id in (select message_id from outcome)
+      union all
+      select m.id, 0, m.to_addr, null, 'to', m.status = 'pending', outcome.status, outcome."providerMessageId", outcome.failure
+      from outcome join messages m on m.id = outcome.message_id
+      where not exists (select from recipients r where r.message_id = m.id)
+    ),
+    whole as materialized (
+      select message_id, count(*) as count,
+        case when bool_or(status = 'sent') then 'sent' when bool_or(status = 'pending') then 'pending' else 'failed' end as status,
+        not bool_or(status = 'pending') and bool_or(status = 'failed') as has_failed,
+        (array_agg(provider_message_id order by position) filter (where is_new and status = 'sent'))[1] as provider_message_id,
+        (array_agg(failure order by position) filter (where status = 'failed'))[1] as failure,
+        jsonb_agg(jsonb_build_object('address', address, 'name', name, 'type', type, 'status', status,
+          'providerMessageId', provider_message_id, 'failure', failure) order by position) as recipients
+      from become group by message_id having bool_or(is_new)
+    )`;
+
+interface SettledRow {
+  subjectId: string;
+  told: string[] | null;
+  promised: OutboxKind[] | null;
+  suppressed: string[] | null;
+}
+
 /**
  * Writes down what attempts came to: the recipients, the message that they make, the events that tell it, and the end of the outbox
  * rows or their next attempt, in one statement. Only a claim that is in force may write. A message is sent with its first recipient
@@ -98,8 +129,8 @@ export async function lockMessages(tx: Db, ids: readonly string[]): Promise<void
 export async function settleDestinations(
   tx: Db,
   settlements: readonly DestinationSettlement[],
-): Promise<{ inForce: Set<string>; told: Set<string>; promised: OutboxKind[] }> {
-  const rows = await query<{ subjectId: string; told: string[] | null; promised: OutboxKind[] | null }>(
+): Promise<{ inForce: Set<string>; told: Set<string>; promised: OutboxKind[]; suppressed: string[] }> {
+  const rows = await query<SettledRow>(
     tx,
     sql`with settled as materialized (
           select * from json_to_recordset(${JSON.stringify(settlements)}::json) as settled ("subjectId" text, "messageId" text,
@@ -129,28 +160,7 @@ export async function settleDestinations(
           where r.message_id = outcome.message_id and r.position = outcome.position and r.status = 'pending'
           returning r.message_id, r.position, r.status, r.provider_message_id, r.failure
         ),
-        become as materialized (
-          select r.message_id, r.position, r.address, r.name, r.type, decided.position is not null as is_new,
-            coalesce(decided.status, r.status) as status,
-            coalesce(decided.provider_message_id, r.provider_message_id) as provider_message_id,
-            coalesce(decided.failure, r.failure) as failure
-          from recipients r left join decided on decided.message_id = r.message_id and decided.position = r.position
-          where r.message_id in (select message_id from outcome)
-          union all
-          select m.id, 0, m.to_addr, null, 'to', m.status = 'pending', outcome.status, outcome."providerMessageId", outcome.failure
-          from outcome join messages m on m.id = outcome.message_id
-          where not exists (select from recipients r where r.message_id = m.id)
-        ),
-        whole as materialized (
-          select message_id, count(*) as count,
-            case when bool_or(status = 'sent') then 'sent' when bool_or(status = 'pending') then 'pending' else 'failed' end as status,
-            not bool_or(status = 'pending') and bool_or(status = 'failed') as has_failed,
-            (array_agg(provider_message_id order by position) filter (where is_new and status = 'sent'))[1] as provider_message_id,
-            (array_agg(failure order by position) filter (where status = 'failed'))[1] as failure,
-            jsonb_agg(jsonb_build_object('address', address, 'name', name, 'type', type, 'status', status,
-              'providerMessageId', provider_message_id, 'failure', failure) order by position) as recipients
-          from become group by message_id having bool_or(is_new)
-        ),
+        ${wholeMessages},
         marked as (
           update messages m set status = whole.status, failure = whole.failure,
             provider_message_id = coalesce(m.provider_message_id, whole.provider_message_id)
@@ -184,7 +194,8 @@ export async function settleDestinations(
           ) told
         ),
         ${tellEvents}
-        select subject_id as "subjectId", ${promisedKinds}, (select array_agg(distinct data->>'messageId') from told) as told
+        select subject_id as "subjectId", ${promisedKinds}, (select array_agg(distinct data->>'messageId') from told) as told,
+          ${addedSuppressions} as suppressed
         from in_force`,
   );
   const [first] = rows;
@@ -192,5 +203,6 @@ export async function settleDestinations(
     inForce: new Set(rows.map(({ subjectId }) => subjectId)),
     told: new Set(first?.told ?? []),
     promised: first?.promised ?? [],
+    suppressed: first?.suppressed ?? [],
   };
 }

@@ -26,6 +26,9 @@ export function foundSuppressions(settled: SQL): SQL {
     suppressed as (${automaticSuppressions(sql`(select distinct on ("accountId", address, "inboxId") * from found) row`)})`;
 }
 
+/** The ids of those that were not there before. */
+export const addedSuppressions = sql`(select array_agg(id) from found where id in (select id from suppressed))`;
+
 /** The events of the addresses in `found` that were not suppressed before, as rows for `told`. */
 export const suppressionNews = sql`select "eventId" as id, "accountId" as account_id, "ofInbox" as inbox_id,
     "ofThread" as thread_id, null::text as message_id, 'suppression.added' as type, "createdAt" as occurred_at,

@@ -7,7 +7,7 @@ import { promisedKinds, tellEvents } from "../events/fan-out.ts";
 import type { OutboxKind } from "../outbox/items.ts";
 import { recordSet } from "../rows.ts";
 import { messages, outbox } from "../schema.ts";
-import { foundSuppressions, type Suppressing, suppressionNews } from "./found-suppressions.ts";
+import { addedSuppressions, foundSuppressions, type Suppressing, suppressionNews } from "./found-suppressions.ts";
 import { keptNames, type Named } from "./other-names.ts";
 import { suppressionOf } from "./suppressions.ts";
 
@@ -67,13 +67,13 @@ export interface RelaySettlement extends Suppressing, Named {
 /**
  * Writes down what attempts came to: the message's status, the event that tells it and the end of its outbox row, or the next attempt,
  * in one statement. Only the claim that is in force may write: a process that was stopped past its lease must not undo what another
- * did meanwhile. Answers whose claim was in force, and the kinds of what was promised.
+ * did meanwhile. Answers whose claim was in force, the kinds of what was promised, and the suppressions that are new.
  */
 export async function settleRelays(
   db: Db,
   settlements: readonly RelaySettlement[],
-): Promise<{ inForce: Set<string>; promised: OutboxKind[] }> {
-  const rows = await query<{ subjectId: string; promised: OutboxKind[] | null }>(
+): Promise<{ inForce: Set<string>; promised: OutboxKind[]; suppressed: string[] }> {
+  const rows = await query<{ subjectId: string; promised: OutboxKind[] | null; suppressed: string[] | null }>(
     db,
     sql`with settled as materialized (
           select * from json_to_recordset(${JSON.stringify(settlements)}::json) as settled ("subjectId" text, attempt int,
@@ -109,9 +109,14 @@ export async function settleRelays(
         ${foundSuppressions(sql`outcome`)},
         told as materialized (select * from marked union all ${suppressionNews}),
         ${tellEvents}
-        select subject_id as "subjectId", ${promisedKinds} from (
+        select subject_id as "subjectId", ${promisedKinds}, ${addedSuppressions} as suppressed from (
           select subject_id from done union all select subject_id from put_off
         ) settled`,
   );
-  return { inForce: new Set(rows.map(({ subjectId }) => subjectId)), promised: rows[0]?.promised ?? [] };
+  const [first] = rows;
+  return {
+    inForce: new Set(rows.map(({ subjectId }) => subjectId)),
+    promised: first?.promised ?? [],
+    suppressed: first?.suppressed ?? [],
+  };
 }
