@@ -47,6 +47,9 @@ export function reportSimulator({ door, log, now }: SimulatorDeps): Simulator {
     waiting.set(dsn.envid, [...(waiting.get(dsn.envid) ?? []), ...reports]);
   }
 
+  const lost = (messageId: string | undefined) => (err: unknown) =>
+    log.warn({ err, message_id: messageId }, "simulated report lost");
+
   function tell(messageId: string): void {
     const reports = waiting.get(messageId) ?? [];
     waiting.delete(messageId);
@@ -61,7 +64,7 @@ export function reportSimulator({ door, log, now }: SimulatorDeps): Simulator {
         const { kind: _kind, ...place } = found;
         await door.accept({ envelope: { from: "", recipients: [{ toAddr, ...place }], client: undefined }, raw });
       } catch (err) {
-        log.warn({ err, message_id: messageId }, "simulated report lost");
+        lost(messageId)(err);
       }
     }
   }
@@ -71,7 +74,8 @@ export function reportSimulator({ door, log, now }: SimulatorDeps): Simulator {
       ...relay,
       async send(mail, signal) {
         const outcomes = await relay.send(mail, signal);
-        if (outcomes.every(({ kind }) => kind === "sent")) await remember(mail);
+        // Taken is taken, also where nothing can be reported of it.
+        if (outcomes.every(({ kind }) => kind === "sent")) await remember(mail).catch(lost(mail.dsn?.envid));
         return outcomes;
       },
       async close() {
