@@ -18,114 +18,102 @@ const apiKey = "key-of-the-first-account-in-tests";
 
 const engines = enginesHere().filter((engine) => engine === "embedded" || breaksPostgres);
 
-describe.each(engines)("kill -9 around the commit of a mail (%s)", (engine) => {
+describe.each(engines)("kill -9 around the commit (%s)", (engine) => {
   let server: PostgresServer | undefined;
   beforeAll(async () => {
     if (engine === "postgres") server = await startPostgres();
   }, 30_000);
   afterAll(() => server?.remove());
 
+  /** A database of its own, and what a receiver on it is started with. */
+  async function onNew(name: string, run: (place: Place) => Promise<void>): Promise<void> {
+    const dataDir = mkdtempSync(join(tmpdir(), "ibx-kill-"));
+    if (server) await server.ask(`create database ${name}`);
+    const databaseUrl = server?.url(name);
+    const env = {
+      ...{ DATA_DIR: dataDir, PORT: "0", SMTP_PORT: "0", API_KEY: apiKey },
+      ...(databaseUrl !== undefined && { DATABASE_URL: databaseUrl }),
+    };
+    try {
+      await run({ env, look: (at) => onDatabase(databaseUrl, dataDir, at) });
+    } finally {
+      rmSync(dataDir, { recursive: true, force: true });
+    }
+  }
+
   test.each(["before", "after"] as const)(
-    "%s it: the sender keeps the mail, sends it again, and it is there once with one event",
-    async (moment) => {
-      const dataDir = mkdtempSync(join(tmpdir(), "ibx-kill-"));
-      if (server) await server.ask(`create database killed_${moment}`);
-      const databaseUrl = server?.url(`killed_${moment}`);
-      const env = {
-        DATA_DIR: dataDir,
-        ...(databaseUrl !== undefined && { DATABASE_URL: databaseUrl }),
-        PORT: "0",
-        SMTP_PORT: "0",
-        API_KEY: apiKey,
-        WEBHOOK_URL: "http://127.0.0.1:65535/",
-      };
-      const raw = mailOf({ messageId: "a@b.example" });
-      try {
-        const dying = await startReceiver(moment, env);
-        const response = await fetch(new URL("/v1/inboxes", dying.apiUrl), {
-          method: "POST",
-          headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
-          body: "{}",
-        });
-        const inbox = (await response.json()) as { id: string; address: string };
+    "%s that of a mail: its sender keeps it, sends it again, and it is there once with one event",
+    (moment) =>
+      onNew(`killed_${moment}`, async ({ env, look }) => {
+        const hooked = { ...env, WEBHOOK_URL: "http://127.0.0.1:65535/" };
+        const raw = mailOf({ messageId: "a@b.example" });
+        const dying = await startReceiver(moment, hooked);
+        const inbox = await asked<{ id: string; address: string }>(dying, "/v1/inboxes", {});
         await expect(deliver(dying.smtpPort, raw, inbox.address)).rejects.toThrow("ended before a reply");
         expect(await dying.exited).not.toBe(0);
-        await onDatabase(databaseUrl, dataDir, async (db) => {
+        await look(async (db) => {
           expect(await storedMessages(db, inbox.id)).toHaveLength(moment === "after" ? 1 : 0);
           expect(await countRows(db, "source_chunks")).toBe(moment === "after" ? 1 : 0);
         });
 
-        const living = await startReceiver("never", env);
+        const living = await startReceiver("never", hooked);
         expect(await deliver(living.smtpPort, raw, inbox.address)).toStartWith("250");
         living.kill();
         await living.exited;
-        await onDatabase(databaseUrl, dataDir, async (db) => {
+        await look(async (db) => {
           const [message, ...more] = await storedMessages(db, inbox.id);
           expect(more).toEqual([]);
           expect((await storedBytes(db, message?.sourceId ?? "")).toString()).toBe(raw);
           expect(await countEvents(db, "message.received", inbox.id)).toBe(1);
           expect(await countRows(db, "source_chunks")).toBe(1);
         });
-      } finally {
-        rmSync(dataDir, { recursive: true, force: true });
-      }
-    },
+      }),
     120_000,
   );
-});
-
-describe.each(engines)("kill -9 around the commit of a report (%s)", (engine) => {
-  let server: PostgresServer | undefined;
-  beforeAll(async () => {
-    if (engine === "postgres") server = await startPostgres();
-  }, 30_000);
-  afterAll(() => server?.remove());
 
   test.each(["before", "after"] as const)(
-    "%s it: its sender has no answer, sends it again, and there is one report with one event",
-    async (moment) => {
-      const dataDir = mkdtempSync(join(tmpdir(), "ibx-kill-"));
-      if (server) await server.ask(`create database reported_${moment}`);
-      const databaseUrl = server?.url(`reported_${moment}`);
-      const env = {
-        ...{ DATA_DIR: dataDir, PORT: "0", SMTP_PORT: "0", API_KEY: apiKey, SIGNING_KEY: signingKey },
-        ...(databaseUrl !== undefined && { DATABASE_URL: databaseUrl }),
-      };
-      const raw = refused("smtp; 550 5.1.1 User unknown", "5.1.1").replaceAll("\n", "\r\n");
-      try {
-        const dying = await startReceiver(`${moment} report`, env);
-        const ask = async (path: string, body: object) => {
-          const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
-          const init = { method: "POST", headers: { ...headers, "idempotency-key": path }, body: JSON.stringify(body) };
-          return (await fetch(new URL(path, dying.apiUrl), init)).json() as Promise<Record<string, string>>;
-        };
-        const inbox = await ask("/v1/inboxes", {});
+    "%s that of a report: its sender has no answer, sends it again, and there is one report with one event",
+    (moment) =>
+      onNew(`reported_${moment}`, async ({ env, look }) => {
+        const signed = { ...env, SIGNING_KEY: signingKey };
+        const raw = refused("smtp; 550 5.1.1 User unknown", "5.1.1").replaceAll("\n", "\r\n");
+        const dying = await startReceiver(`${moment} report`, signed);
+        const inbox = await asked<{ id: string }>(dying, "/v1/inboxes", {});
         const mail = { to: "jane@example.com", subject: "Hello", body: "Hello" };
-        const { messageId = "" } = await ask(`/v1/inboxes/${inbox.id}/send`, mail);
+        const { messageId } = await asked<{ messageId: string }>(dying, `/v1/inboxes/${inbox.id}/send`, mail);
         const returnPath = await returnPathOf(messageId);
         await expect(deliver(dying.smtpPort, raw, returnPath, "")).rejects.toThrow("ended before a reply");
         expect(await dying.exited).not.toBe(0);
-        await onDatabase(databaseUrl, dataDir, async (db) => {
+        await look(async (db) => {
           expect(await countRows(db, "reports")).toBe(moment === "after" ? 1 : 0);
         });
 
-        const living = await startReceiver("never", env);
+        const living = await startReceiver("never", signed);
         expect(await deliver(living.smtpPort, raw, returnPath, "")).toStartWith("250");
         living.kill();
         await living.exited;
-        await onDatabase(databaseUrl, dataDir, async (db) => {
+        await look(async (db) => {
           expect(await countRows(db, "reports")).toBe(1);
           expect(await countRows(db, "suppressions")).toBe(1);
-          expect(await countEvents(db, "message.bounced", inbox.id ?? "")).toBe(1);
+          expect(await countEvents(db, "message.bounced", inbox.id)).toBe(1);
           expect(await countRows(db, "source_chunks")).toBe(1);
         });
-      } finally {
-        rmSync(dataDir, { recursive: true, force: true });
-      }
-    },
+      }),
     120_000,
   );
 });
+
+interface Place {
+  env: Record<string, string>;
+  /** At the database, while nobody else has it. */
+  look(at: (db: Db) => Promise<void>): Promise<void>;
+}
+
+async function asked<Answer>({ apiUrl }: { apiUrl: string }, path: string, body: object): Promise<Answer> {
+  const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json", "idempotency-key": path };
+  const response = await fetch(new URL(path, apiUrl), { method: "POST", headers, body: JSON.stringify(body) });
+  return (await response.json()) as Answer;
+}
 
 describe.skipIf(!breaksPostgres)("a Postgres that goes", () => {
   let server: PostgresServer;
