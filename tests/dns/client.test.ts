@@ -13,6 +13,7 @@ import {
   zone,
 } from "../support/scripted-dns.ts";
 import { until } from "../support/until.ts";
+import { watchesClock } from "../support/watches-clock.ts";
 
 const open: { close(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -407,7 +408,7 @@ describe("at once", () => {
     expect(await ask("c.works", "A")).toMatchObject({ kind: "no_name" });
   });
 
-  test("nobody waits for longer than a question may take", async () => {
+  test("nobody waits for longer than a question may take", watchesClock, async () => {
     const dns = await server(() => "silence");
     const { ask } = clientOf([dns], { mostInFlight: 1, questionMs: 50 });
     const startedMs = performance.now();

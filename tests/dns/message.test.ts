@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { answerIn } from "../../src/dns/answers.ts";
 import { encodeQuestion, questionOf, readAnswer } from "../../src/dns/message.ts";
 import type { RecordType, RecordValues } from "../../src/dns/records.ts";
+import { cpuMs } from "../support/cpu.ts";
 
 const label = fc.stringMatching(/^[a-z0-9_]([a-z0-9-]{0,20}[a-z0-9])?$/);
 const name = fc.array(label, { minLength: 1, maxLength: 5 }).map((labels) => labels.join("."));
@@ -106,11 +107,11 @@ test("the worst that fits into 64 KiB is read in no time", () => {
   const many = Array.from({ length: 4000 }, () => head([0xc0 | (last >> 8), last & 0xff], 0));
   const message = Buffer.concat([question, head([0], line.length), line, ...many]);
   message.writeUInt16BE(500, 6);
-  const startedMs = performance.now();
+  const startedMs = cpuMs();
   expect(read(message, 7, "mx.works", "A")).toBe("unreadable");
   message.writeUInt16BE(4001, 6);
   expect(read(message, 7, "mx.works", "A")).toBe("unreadable");
-  expect(performance.now() - startedMs).toBeLessThan(20);
+  expect(cpuMs() - startedMs).toBeLessThan(20);
 });
 
 function read(message: Buffer, id: number, name: string, type: RecordType) {

@@ -5,10 +5,14 @@ import { databaseApart } from "../support/database.ts";
 import { enginesHere } from "../support/engines.ts";
 import { mailOf } from "../support/mail.ts";
 import { storedMessages } from "../support/stored.ts";
+import { watchesClock } from "../support/watches-clock.ts";
 import { startWorld, type World, type WorldInbox } from "../support/world.ts";
 
 describe.skipIf(!enginesHere().includes("postgres"))("an inbox whose row somebody has locked", () => {
-  test("has its own mail wait, and be refused in the end, while that of others goes by as ever", async () => {
+  test("has its own mail wait, and be refused in the end, while that of others goes by as ever", {
+    ...watchesClock,
+    timeout: 30_000,
+  }, async () => {
     await using world = await startWorld({ database: await databaseApart() });
     const [held, ...others] = await Promise.all(Array.from({ length: 5 }, () => world.inbox()));
     if (held === undefined) throw new Error("Cannot test: there is no inbox");
@@ -48,7 +52,7 @@ describe.skipIf(!enginesHere().includes("postgres"))("an inbox whose row somebod
     expect(ids).not.toContain("early@x.example");
     expect(ids.filter((id) => id.startsWith("late"))).toHaveLength(taken);
     expect(ids.at(-1)).toBe("last@x.example");
-  }, 30_000);
+  });
 
   test("gets what has waited as soon as it is let go, once", async () => {
     await using world = await startWorld({ database: await databaseApart() });

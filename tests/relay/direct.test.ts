@@ -5,6 +5,7 @@ import type { MailResolver } from "../../src/relay/mx.ts";
 import { withinTime } from "../../src/relay/relay.ts";
 import { mailTo, only } from "../support/relayed-mail.ts";
 import { type Script, type ScriptedSmtp, scriptedSmtp } from "../support/scripted-smtp.ts";
+import { watchesClock } from "../support/watches-clock.ts";
 
 const open: { close(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -259,7 +260,7 @@ describe("an attempt is over when its time is", () => {
     ["the final dot isn't answered", when(".", "silence"), { a: { "example.com": ["127.0.0.2"] } }],
     ["the name server is silent", {}, never],
   ];
-  test.each(rows)("though %s", async (_what, script, zones) => {
+  test.each(rows)("though %s", watchesClock, async (_what, script, zones) => {
     const timings = { connectMs: 60_000, greetingMs: 60_000, commandMs: 60_000, dataMs: 60_000 };
     const { relay, servers } = await internet({ "127.0.0.2": script }, zones, { timings, dnsMs: 60_000 });
     const startedMs = performance.now();

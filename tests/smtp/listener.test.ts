@@ -2,12 +2,13 @@ import { describe, expect, test } from "bun:test";
 import { testListener } from "../support/mail-door.ts";
 import { greeted, inData, rawSmtp } from "../support/raw-smtp.ts";
 import { until } from "../support/until.ts";
+import { watchesClock } from "../support/watches-clock.ts";
 
 const text = (raw: Uint8Array | undefined): string => Buffer.from(raw ?? []).toString("latin1");
 const start = (reply: string): string => reply.split(" ").slice(0, 2).join(" ");
 
 describe("a session", () => {
-  test("is greeted at once", async () => {
+  test("is greeted at once", watchesClock, async () => {
     await using smtp = await testListener();
     const waits: number[] = [];
     for (let i = 0; i < 5; i++) {

@@ -1,5 +1,5 @@
-/** The processor's time of this process so far: unlike the clock it tells what the code costs also on a busy machine. */
+/** The processor's time of this thread so far: unlike the clock it tells what the code costs also on a busy machine. */
 export function cpuMs(): number {
-  const { user, system } = process.cpuUsage();
+  const { user, system } = process.threadCpuUsage();
   return (user + system) / 1000;
 }

@@ -4,6 +4,7 @@ import { findDatabaseTime } from "../../src/database/clock.ts";
 import { type DatabaseClock, startDatabaseClock } from "../../src/workers/database-clock.ts";
 import { type EngineUnderTest, enginesHere, openEngine } from "../support/engines.ts";
 import { until } from "../support/until.ts";
+import { watchesClock } from "../support/watches-clock.ts";
 
 describe.each(enginesHere())("the clock of the database (%s)", (engine) => {
   let under: EngineUnderTest;
@@ -36,7 +37,7 @@ describe.each(enginesHere())("the clock of the database (%s)", (engine) => {
     return { clock, count, aheadMs };
   }
 
-  test("is told to a few milliseconds", async () => {
+  test("is told to a few milliseconds", watchesClock, async () => {
     const { aheadMs } = await start();
     expect(await aheadMs()).toBeLessThan(20);
   });

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { linesOf } from "../../../src/commands/move/lines.ts";
+import { cpuMs } from "../../support/cpu.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "ibx-lines-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
@@ -33,14 +34,20 @@ test("lines that are longer than what is read at once are read as they were writ
 
 test("one line of many megabytes costs little more than the same in short ones", async () => {
   const sizeBytes = 48 << 20;
-  const short = await timeOf(`${"x".repeat(1023)}\n`.repeat(sizeBytes >> 10));
-  const long = await timeOf("x".repeat(sizeBytes));
+  const short = await costMsOf(`${"x".repeat(1023)}\n`.repeat(sizeBytes >> 10));
+  const long = await costMsOf("x".repeat(sizeBytes));
   expect(long / short).toBeLessThan(8);
 }, 60_000);
 
-async function timeOf(text: string): Promise<number> {
-  await Bun.write(join(directory, "long"), text);
-  const startMs = performance.now();
-  for await (const line of linesOf(join(directory, "long"))) if (line === "") throw new Error("An empty line");
-  return performance.now() - startMs;
+/** The least of three runs. */
+async function costMsOf(text: string): Promise<number> {
+  const file = join(directory, "long");
+  await Bun.write(file, text);
+  let leastMs = Number.POSITIVE_INFINITY;
+  for (let run = 0; run < 3; run += 1) {
+    const startMs = cpuMs();
+    for await (const line of linesOf(file)) if (line === "") throw new Error("An empty line");
+    leastMs = Math.min(leastMs, cpuMs() - startMs);
+  }
+  return leastMs;
 }

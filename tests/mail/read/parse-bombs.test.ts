@@ -2,6 +2,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import type { ParsedMail } from "../../../src/domain/message.ts";
 import { mailParser } from "../../../src/mail/read/parse.ts";
 import { busiest } from "../../support/busy.ts";
+import { watchesClock } from "../../support/watches-clock.ts";
 
 /** Mail made to hold the service up. Whatever it is, the loop goes on and the mail is listed by what its head says. */
 
@@ -71,18 +72,14 @@ describe("a bomb is listed and holds nothing up", () => {
     ["links that never end, on the main thread", bomb(`${besideText}<a `, "href=x ", "\r\n--b--", 47 * 1024)],
     ["types without a semicolon, on the main thread", bomb(mixed, typeBomb, "--b--", 15 * typeBomb.length)],
     ["groups, small enough for the main thread", bomb("To: ", "a:", `c@d\r\n${head}\r\nhi`, 30 * 1024)],
-  ])(
-    "%s",
-    async (_what, raw) => {
-      const { mail, busyMs, tookMs } = await parseWatched(raw);
-      expect(mail).toMatchObject({ subject: "bomb", messageId: "bomb@x.example", from: { address: "eve@x.example" } });
-      expect(mail.references).toEqual(["a@x", "b@x"]);
-      expect(busyMs).toBeLessThan(mostBusyMs);
-      expect(tookMs).toBeLessThan(20_000);
-      expect(faults).toEqual([]);
-    },
-    15_000,
-  );
+  ])("%s", { ...watchesClock, timeout: 15_000 }, async (_what, raw) => {
+    const { mail, busyMs, tookMs } = await parseWatched(raw);
+    expect(mail).toMatchObject({ subject: "bomb", messageId: "bomb@x.example", from: { address: "eve@x.example" } });
+    expect(mail.references).toEqual(["a@x", "b@x"]);
+    expect(busyMs).toBeLessThan(mostBusyMs);
+    expect(tookMs).toBeLessThan(20_000);
+    expect(faults.splice(0)).toEqual([]);
+  });
 
   test("depth ends the reading, and what came before is there", async () => {
     const nested = Array.from(
@@ -119,7 +116,7 @@ describe("what a bound cuts off is told of", () => {
 });
 
 describe("big mail that means no harm is read whole", () => {
-  test("a large attachment", async () => {
+  test("a large attachment", watchesClock, async () => {
     const bytes = Uint8Array.from({ length: 6 * 1024 * 1024 }, (_, index) => (index * 31) % 251);
     const lines = Buffer.from(bytes).toString("base64").replace(/.{76}/g, "$&\r\n");
     const raw = Buffer.from(
