@@ -53,7 +53,7 @@ type ParseResult = ParsedMail | undefined;
 
 /**
  * The parser of the service. Ordinary mail is parsed where it came in; big and suspicious mail in a process of its own that is
- * ended after `timeoutMs`, because 25 MB of delimiters or line feeds would hold up everything else for seconds.
+ * ended after `timeoutMs` of work, because 25 MB of delimiters or line feeds would hold up everything else for seconds.
  */
 export function mailParser(options: MailParserOptions): MailParser {
   const { mailDomain } = options;

@@ -2,7 +2,7 @@ import { fairLine } from "./fair-line.ts";
 import { type JobProcess, type JobProcessOptions, jobProcess } from "./job-process.ts";
 
 /**
- * Work for processes of our own, with an end after `timeoutMs` however hard one is at it. It takes the kernel to end a running
+ * Work for processes of our own, with an end after `timeoutMs` of work however hard one is at it. It takes the kernel to end a running
  * pattern: a thread that is told to stop runs it to its end, for hours.
  */
 export interface ProcessPool<Job, Result> {

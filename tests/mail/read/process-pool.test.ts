@@ -57,6 +57,10 @@ test("a process sees nothing of our environment", async () => {
   expect(names.split(",").filter((name) => !/^(BUN|NODE)_/.test(name))).toEqual([]);
 });
 
+test("a job that had little of the processor gets more time", async () => {
+  expect(await openPool({ timeoutMs: 1000 }).run("nap")).toEqual(did("did nap"));
+});
+
 describe("a job that never ends is ended, and the next one is done", () => {
   test("also in a pattern, which no thread can be ended in: then the processor is at rest", async () => {
     const { run } = openPool();
@@ -64,6 +68,13 @@ describe("a job that never ends is ended, and the next one is done", () => {
     expect(await Promise.all([run("pattern"), run("b")])).toEqual([ended, did("did b")]);
     expect(performance.now() - startMs).toBeGreaterThanOrEqual(1000);
     await until(() => childrenAtWork().length === 0);
+  });
+
+  test("also where it does not work at all", async () => {
+    expect(await Promise.all([openPool({ timeoutMs: 100 }).run("sleep"), openPool().run("b")])).toEqual([
+      ended,
+      did("did b"),
+    ]);
   });
 
   test("a job that takes too much memory likewise, long before its time is over", async () => {
