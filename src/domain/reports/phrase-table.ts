@@ -33,7 +33,7 @@ export const phraseTable = {
     recipient is not valid, not a valid mailbox, not a valid user, not a valid recipient, not a valid email, not a valid e-mail
     not a valid address, not a valid account, not valid recipient, not a known user, not a known recipient, not a known mailbox, not a registered
     not known at this, not known here, not a local user, not a local recipient, not a local mailbox, not our customer, not our user
-    not listed in domino, not listed in public name, not listed in address book, not listed in name & address, is not listed in
+    not listed in domino, not listed in public, not listed in address book, not listed in name & address, is not listed in
     doesn't have a … account, does not have a … account, does not have an account, doesn't have an account, isn't a mailbox
     there is no mailbox, this is not a mailbox, non-existent user, nonexistent user, non-existent mailbox, nonexistent mailbox
     non-existent address, nonexistent address, non-existent recipient, nonexistent recipient, non-existing, nonexisting
@@ -51,7 +51,7 @@ export const phraseTable = {
     domain doesn't exist, domain … does not exist, domain … doesn't exist, domain … not found, domain name not found, no such domain
     no such host, non-existent domain, nonexistent domain, non-existent host, nxdomain, invalid domain, domain is invalid, illegal host
     host … is unknown, host … not found, bad host, domain … has no, domain name does not exist, hostname … not found, host does not exist
-    couldn't find any host, couldn't find a mail exchanger, couldn't find a host, could not find a gateway, no mx or a, no mx record, no valid mx
+    couldn't find any host, couldn't find a mail exchanger, couldn't find a host, no mx or a, no mx record, no valid mx
     has no mx, no mail server found, no mail exchanger, no mail hosts for domain, no mailserver found, cannot find your mail server
     nullmx, null mx, does not accept mail (null, domain does not accept mail, domain does not receive, cannot route to
     unrouteable address, unroutable address, unrouteable mail domain, unroutable mail domain, unrouteable domain
@@ -68,7 +68,7 @@ export const phraseTable = {
     adresse … introuvable, destinataire … introuvable, adresse … n'a pas été trouvée, adresse invalide, destinataire invalide
     usuario desconocido, destinatario desconocido, dirección desconocida, usuario inexistente, buzón inexistente, cuenta inexistente
     dirección inexistente, usuario … no existe, buzón … no existe, cuenta … no existe, dirección … no existe, destinatario … no existe
-    dominio … no existe, no existe el usuario, no existe la cuenta, no existe el buzón, no existe la dirección, no se encontró la dirección
+    dominio … no existe, no existe el usuario, no existe la cuenta, no existe el buzón, no existe la dirección, no se encontró la dirección, no se ha encontrado la dirección
     dirección … no se encontró, dirección … no se pudo encontrar, dirección … no se ha encontrado, usuario no encontrado, buzón no encontrado
     utente sconosciuto, destinatario sconosciuto, utente inesistente, casella inesistente, indirizzo inesistente, destinatario inesistente
     utente … non esiste, casella … non esiste, indirizzo … non esiste, account … non esiste, destinatario … non esiste, dominio … non esiste
@@ -91,7 +91,7 @@ export const phraseTable = {
     adressen … finns inte, ukjent bruker, ukjent mottaker, ukendt bruger, ukendt modtager, adressen … findes ikke, adressen … finnes ikke
     tuntematon käyttäjä, tuntematon vastaanottaja, osoitetta … ei ole, kullanıcı bulunamadı, bilinmeyen kullanıcı, adresi bulunamadı
     ismeretlen felhasználó, ismeretlen címzett, utilizator necunoscut, adresa … nu există, άγνωστος χρήστης, άγνωστος παραλήπτης
-    存在しません, 見つかりません, 見つかりませんでした, 宛先不明, あて先不明, ユーザー不明, ユーザ不明, 該当するユーザ, 存在しないアドレス, 存在しないユーザ
+    存在しません, 見つかりません, 見つかりませんでした, ディレクトリのリストにありません, ディレクトリにありません, 宛先不明, あて先不明, ユーザー不明, ユーザ不明, 該当するユーザ, 存在しないアドレス, 存在しないユーザ
     用户不存在, 收件人不存在, 邮箱不存在, 帐号不存在, 账号不存在, 帐户不存在, 账户不存在, 地址不存在, 没有该用户, 没有此用户, 找不到收件人, 无此用户, 無此帳號, 無此使用者
     查無此人, 使用者不存在, 帳號不存在, 信箱不存在, 域名不存在, 존재하지 않는, 존재하지 않습니다, 사용자를 찾을 수 없, 없는 사용자, 수신자를 찾을 수 없
   `,
@@ -121,27 +121,27 @@ export const phraseTable = {
   `,
   /** Not now: the server will try again, or tried until its time was over. */
   later: `
-    temporar, try again, try later, retry later, retry timeout, delivery time expired, message expired, message has expired, time expired, queue expire
+    temporar, try again later, try again in, try again after, will try again, try later, aborted after, retry later, retry timeout, delivery time expired, message expired, message has expired, time expired, queue expire
     queue.expired, has been expired, delivery expired, message timed out, timed out, timeout, time-out, too long in queue, in the queue too long, queue too long, queued for too long
     could not be delivered within, couldn't be delivered within, within the time limit, delivery time limit, maximum time, maximum retr, retries exceeded, retry limit, retry count
     been trying to deliver, unable to deliver … for the last, connection refused, connection reset, connection lost, lost connection, connection was dropped
-    connection timed, connection failed, could not connect, couldn't connect, cannot connect, unable to connect, failed to connect, connect failed, connection error
+    connection timed, connection failed, could not connect, couldn't connect, cannot connect, unable to connect, failed to connect, connect failed, connection error, did not accept our request, did not accept our connect, socket error
     network is unreachable, network unreachable, no route to host, host is unreachable, host unreachable, unreachable host, host is down, not responding, did not respond, isn't responding, no response
     couldn't establish an smtp connection, wasn't able to establish an smtp connection, unable to establish, greylist, graylist, grey-list, gray-list, greylisted, deferred, too busy, is busy, server busy
     overload, resources unavailable, system not accepting, over capacity, delivery delayed, mail delayed, will be retried, will retry, still trying, keep trying, retry for, service currently unavailable
-    vorübergehend, zeitüberschreitung, später, verzögert, provisoire, temporaire, réessayer, plus tard, intentar, más tarde, riprova, più tardi, tijdelijk, mais tarde
-    временн, позже, tymczasow, później, 一時的, 再送, しばらく, 稍后, 暂时, 超时, 稍後
+    vorübergehend, zeitüberschreitung, später, verzögert, provisoire, temporaire, va réessayer, allons réessayer, plus tard, volverá a intentar, volveremos a intentar, más tarde, riproverà, riproveremo, più tardi, tijdelijk, mais tarde
+    временн, позже, tymczasow, później, 一時的, 再送します, 再送信します, 再送を試み, 再送信を試み, 再送中, しばらく, 稍后, 暂时, 超时, 稍後
   `,
   /** Of what we sent, of how, or of our standing. */
   refused: `
-    spam, junk mail, junkmail, junk email, unsolicited, bulk mail, bulk email, blacklist, black list, black-list, blocklist, block list, block-list, denylist, blocked, block for, is listed, listed by, listed in … bl
-    listed on, rbl, dnsbl, surbl, uribl, spamhaus, spamcop, senderbase, reputation, abuse, abusive, virus, infected, malware, worm, phish, suspicious, malicious, banned, harmful
+    spam, junk mail, junkmail, junk email, unsolicited, bulk mail, bulk email, blacklist, black list, black-list, blocklist, block list, block-list, denylist, blocked, block for, is listed, listed by,
+    listed in … sbl, listed in … xbl, listed in … cbl, listed in … pbl, listed on, rbl, dnsbl, surbl, uribl, spamhaus, spamcop, senderbase, reputation, abuse, abusive, virus, infected, malware, worm, phish, suspicious, malicious, banned, harmful
     content reject, content filter, content denied, content … not allowed, message content, message rejected, message was rejected due, message refused, mail refused, rejected by … filter, filtered by
     policy, policies, prohibit, forbidden, not permitted, not allowed to send, not authorized, not authorised, unauthorized, not authenticated, unauthenticated, authenticat, spf, dkim, dmarc, dns record of
     reverse dns, rdns, ptr record, no ptr, helo, ehlo, forged, spoof, too many, rate limit, rate-limit, ratelimit, throttl, sending limit, volume of, excessive, exceeded the max, connections from, message limit, limit on
     access denied, access from, ip address, your ip, your host, your server, your network, your domain, client host, sending host, sending server, sending mta, attachment … not allowed, attachment … block, attachment … reject, attachment … forbidden, attachment type, contained … attachment, contained attachment, blocked attachment, banned attachment, attachments are not, executable, subject line
-    message too large, message too big, message is too large, message is too big, too large, too big, message size, message exceeds, larger than, size limit for, exceeds size, exceeds maximum, exceeds fixed, message length, message file too big
-    only accept, accepts mail only, not whitelisted, whitelist, allowlist, challenge, unable to verify your, verify that you, tls, encrypt, must issue a starttls, security polic, security reason, security check, security filter, security setting, violat, complian, complaint, administratively, administrative prohibition, denied by, local policy
+    message too large, message too big, message is too large, message is too big, too large, too big, message size, message exceeds, larger than, size limit for, exceeds size, exceeds maximum, exceeds fixed, message length, message file too big, mail size, size limit exceeded
+    only accept, accepts mail only, network not allowed, host not allowed, recipient preferences, recipient's preferences, preferences of the, not whitelisted, whitelist, allowlist, challenge, unable to verify your, verify that you, tls, encrypt, must issue a starttls, security polic, security reason, security check, security filter, security setting, violat, complian, complaint, administratively, administrative prohibition, denied by, local policy
     spamverdacht, richtlinie, gesperrt, blockiert, abgewiesen wegen, zu groß, indésirable, politique, trop volumineu, bloqué, no deseado, bloquead, política, demasiado grande, indesiderat, criteri, troppo grande, geblokkeerd, te groot, ongewenst, muito grande, indesejad
     спам, заблокирован, отклонено, слишком больш, политик, niechcian, zablokowan, zbyt duż, polityk, 迷惑メール, 拒否, 制限, ブロック, ウイルス, 垃圾邮件, 垃圾郵件, 拒绝, 拒絕, 黑名单, 黑名單, 过大, 病毒, 스팸, 차단
   `,
@@ -149,7 +149,7 @@ export const phraseTable = {
   sender: `
     sender address, sender denied, sender rejected, sender domain, sender verif, sender is not, sender not, sender unknown, unknown sender, sender blocked, sender … rejected, sender … denied, sender does not, sender doesn't, sender … does not exist, sender … not found
     invalid sender, bad sender, sender invalid, sender's, sender id, sender must, sending domain, sender … unknown, no such sender, verify sender, verify the sender, not a valid sender, envelope sender, envelope-from, envelope from
-    return path, return-path, reverse path, reverse-path, mail from command, mail from:, from address, from: address, from domain, from field, address of sender, domain of sender, callout verification, callback verification, originator
+    return path, return-path, reverse path, reverse-path, mail from command, mail from:, from address, from: address, from: domain, valid from:, from domain, from field, address of sender, domain of sender, callout verification, callback verification, originator
     absender, expéditeur, remitente, mittente, afzender, remetente, отправител, nadawc, 差出人, 送信者, 发件人, 發件人, 寄件者
   `,
   /** We are no client of it. */

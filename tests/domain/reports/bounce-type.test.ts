@@ -28,6 +28,19 @@ describe("the type of a bounce", () => {
     ["5.1.1", 550, "host spam.policy.example.com said: user unknown", "hard"],
     ["5.1.1", 550, "user unknown, see https://mail.example/spam-policy", "hard"],
     ["5.7.1", 550, "user unknown", "block"],
+    ["5.2.0", 550, "From: Domain is invalid. Please give a valid From:", "block"],
+    ["5.1.1", 550, "refused due to recipient preferences", "block"],
+    ["", 554, "Host network not allowed", "block"],
+    ["", undefined, "Mail size limit exceeded", "block"],
+    ["", undefined, "Mailbox size limit exceeded", "soft"],
+    ["", 550, "not listed in public directory, user unknown", "hard"],
+    ["", 550, "your host is listed in the XBL, user unknown", "block"],
+    ["", undefined, "address not found, check it and try again", "hard"],
+    ["", undefined, "no se ha encontrado la dirección, vuelve a intentarlo", "hard"],
+    ["", undefined, "indirizzo non trovato, controlla e riprova", "hard"],
+    ["", undefined, "adresse introuvable, veuillez vérifier et réessayer", "hard"],
+    ["", undefined, "address not found just now, we will try again", "soft"],
+    ["", undefined, "gave up, aborted after three hours: host not found", "soft"],
   ];
   test.each(rows)("%s %p %p is %s", (codes, code, words, type) => {
     expect(typeOf(codes, code, words)).toBe(type);
