@@ -24,7 +24,7 @@ const beforeEnhanced = /(?<![\d.])([45][0-5]\d)[ -]{1,2}[#(]?[45]\.\d{1,3}\.\d{1
 
 /** At the beginning of a line, or behind what introduces an answer: `said: 550 …`, `<<< 550 …`, `(550 …`, `error 550`. */
 const afterMark =
-  /(?:^|[:;<("'[=#][ \t]{0,4}|\b(?:error|code|reply|status|said|answer|response|with|smtp)[ \t]{1,4})#?([45][0-5]\d)(?=[ ,;:)\]-]{1,2}[^\d\s]|[ -]{1,2}#?\d\.\d|[\])"'.]?[ \t]{0,4}$)/im;
+  /(?:^[ \t]{0,8}|[:;<("'[=#][ \t]{0,4}|\b(?:error|code|reply|status|said|answer|response|with|smtp)[ \t]{1,4})#?([45][0-5]\d)(?=[ ,;:)\]-]{1,2}[^\d\s]|[ -]{1,2}#?\d\.\d|[\])"'.]?[ \t]{0,4}$)/im;
 
 /** Whether there are words beside codes, hosts and addresses: a bare `550` says nothing that a table could know. */
 export function hasWords(text: string): boolean {

@@ -5,6 +5,7 @@ import type { MailReport, RecipientTold } from "../../domain/reports/report.ts";
 import { cleanLine } from "../../standards/smtp-reply.ts";
 import { codesIn } from "./codes.ts";
 import { dividedText, idsOfHead, returnedHead } from "./returned-mail.ts";
+import { addressesAtEnds, paragraphsOf } from "./told-addresses.ts";
 
 /** What the text of a report says to people, before the mail that it returns. */
 export interface Words {
@@ -30,16 +31,17 @@ export function isToldOfMail({ hasCode, phrases }: Words): boolean {
 }
 
 export function readWords(mail: ParsedMail): Words {
-  const divided = dividedText(mail.bodyText.slice(0, mostText));
+  const divided = dividedText(mail.bodyText.slice(0, mostText), tells);
   const returned = returnedHead(mail);
-  const said = withoutCopy(divided.said);
+  const said = withoutDetails(withoutCopy(divided.said));
   const paragraphs = paragraphsOf(said);
   const codes = codesIn(said);
   const phrases = phrasesIn(saidText(`${mail.subject}\n${said}`));
-  const isDelay = delayed.test(`${mail.subject}\n${said}`) && !lost.test(said);
+  const isDelay = delayed.test(`${mail.subject}\n${said}`) && !(lost.test(said) || returnedMail.test(mail.subject));
   const failed = (mail.signs["x-failed-recipients"] ?? "").split(",", mostRecipients).map((address) => address.trim());
   const named = failed.filter((address) => address.includes("@"));
-  const addresses = named.length > 0 ? named : [...paragraphs.keys()];
+  const begun = named.length > 0 ? named : [...paragraphs.keys()];
+  const addresses = begun.length > 0 ? begun : addressesAtEnds(said);
 
   function saidOf(address: string | undefined, alone: boolean): string {
     const own =
@@ -99,22 +101,13 @@ function withoutCopy(said: string): string {
   return found === null || found.index === 0 ? said : said.slice(0, found.index);
 }
 
-/** Paragraphs by the address that begins them, in small letters: from one such line to the next. */
-function paragraphsOf(said: string): Map<string, string> {
-  const paragraphs = new Map<string, string>();
-  let address: string | undefined;
-  for (const line of said.split("\n")) {
-    const [, begun] = beginsWithAddress.exec(line) ?? [];
-    if (begun !== undefined && paragraphs.size < mostRecipients) {
-      address = begun.toLowerCase();
-    }
-    if (address !== undefined) paragraphs.set(address, `${paragraphs.get(address) ?? ""}${line}\n`);
-  }
-  return paragraphs;
+/** What is told of our mail, for us to know it by, is not said by a server: its subject, and from whom it came. */
+function withoutDetails(said: string): string {
+  return said.replace(details, "");
 }
 
-const beginsWithAddress =
-  /^[ \t*>-]{0,20}(?:(?:to|recipient|user|address|rcpt)[ \t:]{1,9})?["'<([]{0,2}([^\s<>()[\]"':;,@]{1,128}@(?:[^\s<>()[\]"':;,@.]{1,63}\.){1,9}[^\s<>()[\]"':;,@.]{2,63})[>)\]"'.]{0,3}(?=[ \t]{0,9}(?:$|[:;,(.]| -|\.\.\.| on ))/i;
+const details =
+  /^[ \t]{0,9}(?:(?:the )?(?:message )?subject(?: of the message)?(?: was| is)?[ \t]{0,9}:.{0,998}|(?:mail from|from|sender|reply-to)[ \t]{0,9}:[ \t]{0,9}<?[^\s<>@]{1,128}@[^\s<>@]{1,255}>?[ \t]{0,9})$/gim;
 
 /** The mail is late. */
 const delayed =
@@ -123,3 +116,6 @@ const delayed =
 /** And these say that it is lost, whatever else stands there. */
 const lost =
   /\b(?:permanent|giving up|given up|i've given up|failed permanently|fatal|undeliverable|has been returned|could not be delivered for|will not be retried|no longer be)/i;
+
+/** So Sendmail calls what it gave up, whatever held it up. */
+const returnedMail = /^returned mail\b/i;

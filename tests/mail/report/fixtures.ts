@@ -9,10 +9,10 @@ export const returnedMail = [
   "Date: Sat, 21 Mar 2026 10:05:00 +0000",
 ].join("\n");
 
-const head = (from: string, subject: string, more = "") =>
+export const head = (from: string, subject: string, more = "") =>
   `From: ${from}\nTo: bounce@mail.example\nSubject: ${subject}\nDate: Sat, 21 Mar 2026 10:06:00 +0000\nMessage-ID: <r1@reporter.example>\nMIME-Version: 1.0\n${more}`;
 
-const daemon = "Mail Delivery System <MAILER-DAEMON@reporter.example>";
+export const daemon = "Mail Delivery System <MAILER-DAEMON@reporter.example>";
 
 /** Text without any MIME. */
 export function plain(text: string, { from = daemon, more = "" }: { from?: string; more?: string } = {}): string {
@@ -66,7 +66,7 @@ const exchange = (said: string, text: string) =>
     fields: `Final-Recipient: rfc822;jane@example.com\nAction: failed\nStatus: 5.0.0\nDiagnostic-Code: smtp;${said}`,
   });
 
-type Row = readonly [server: string, mail: string, told: string];
+export type Row = readonly [server: string, mail: string, told: string];
 
 /** `kind type recipient`. */
 export const reports: readonly Row[] = [
@@ -361,6 +361,13 @@ export const noReports: readonly (readonly [what: string, mail: string])[] = [
   [
     "out of office of a postmaster without a sign but its words",
     plain("I am away.", { from: "postmaster@example.com" }).replace("failure notice", "Away"),
+  ],
+  [
+    "an answer without any sign that sets in what it answers",
+    plain(
+      "I am away.\n\n   From: ada@mail.example\n   To: jane@example.com\n   Subject: Hello\n\n   There is no such user any more.\n",
+      { from: "Jane <jane@example.com>" },
+    ).replace("failure notice", "Away"),
   ],
   [
     "a receipt (RFC 8098)",

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { parseMail } from "../../../src/mail/read/parse.ts";
 import { type Arrived, readReport } from "../../../src/mail/report/read-report.ts";
 import { dsn, feedback, noReports, plain, reports, returnedMail } from "./fixtures.ts";
+import { oddForms } from "./odd-forms.ts";
 
 const fromNobody: Arrived = { atReturnPath: true, reversePath: "" };
 
@@ -11,14 +12,14 @@ async function read(mail: string, arrived = fromNobody) {
 }
 
 describe("what a report says of a recipient", () => {
-  test.each(reports)("%s", async (_, mail, told) => {
+  test.each([...reports, ...oddForms])("%s", async (_, mail, told) => {
     const report = await read(mail);
     const said = report?.recipients.map(({ kind, type }) => `${kind} ${type ?? "-"}`);
     expect(said).toEqual([told]);
   });
 
   test("names him and our mail", async () => {
-    for (const [, mail] of reports.filter(([, each]) => each.includes("m1@mail.example"))) {
+    for (const [, mail] of [...reports, ...oddForms].filter(([, each]) => each.includes("m1@mail.example"))) {
       const report = await read(mail);
       expect(report?.messageIds).toEqual(["m1@mail.example"]);
       const [told] = report?.recipients ?? [];
@@ -48,6 +49,37 @@ describe("what a report says of a recipient", () => {
       originalSender: undefined,
       isOptOut: false,
     });
+  });
+
+  test("for each of a session by the line that names him, and what goes on with it", async () => {
+    const said = [
+      "   ----- Transcript of session follows -----",
+      ">>> MAIL From:<ada@mail.example>",
+      "<<< 501 no access from here, which is an open relay",
+      "554 <j1@example.com>... Remote protocol error",
+      "550 elsewhere.example (smtp)... 550 Host unknown",
+      "550-5.1.1 <j2@mail.example.com>... Sorry,",
+      "550 5.1.1 user unknown",
+      "554 <j3@example.com>... 550 Host unknown",
+      "  (Authoritative answer from name server)",
+    ];
+    const report = await read(plain(said.join("\n")));
+    expect(report?.recipients.map(({ finalRecipient, type }) => `${finalRecipient} ${type}`)).toEqual([
+      "j1@example.com unknown",
+      "j2@mail.example.com hard",
+      "j3@example.com hard",
+    ]);
+  });
+
+  test("whose address ends where its domain does, and is not the sender's", async () => {
+    const report = await read(
+      plain("550 5.1.1 no\nfrom ada@mail.example\n>>> j@mail.example.com <j@mail.example.com>\n"),
+    );
+    expect(report?.recipients.map(({ finalRecipient }) => finalRecipient)).toEqual(["j@mail.example.com"]);
+    const told = await read(
+      plain("No such user\nthe mail from ada@mail.example\ndid not go to: j@mail.example.com.\n"),
+    );
+    expect(told?.recipients.map(({ finalRecipient }) => finalRecipient)).toEqual(["j@mail.example.com"]);
   });
 
   test("for each of several, a hundred at most", async () => {
@@ -109,6 +141,9 @@ test("reports that were written to hurt are read like others", async () => {
     "does not exist ".repeat(8000),
     "<a@b.cd>:\n".repeat(9000),
     "Received:\n".repeat(9000),
+    "Received: a\nb\n\n".repeat(5000),
+    "  From: a@b.cd\n  To: c@d.ef\n\n".repeat(3000),
+    "to a@b.cd ".repeat(7000),
   ];
   for (const text of texts) expect(await read(plain(`550 5.1.1\n${text}`))).toBeDefined();
 });
