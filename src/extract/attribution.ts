@@ -91,10 +91,16 @@ function joinedWords(lines: readonly TextLine[], from: number, to: number): stri
   return joined;
 }
 
-/** Cheap, since it is asked of every line. */
+/** Cheap, since it is asked of every line: most have neither sign at their end. */
 function mayEnd(words: string): boolean {
-  return words.endsWith(":") || words.endsWith("--") || words.endsWith(":*");
+  const last = words.charCodeAt(words.length - 1);
+  if (last === colon) return true;
+  return (last === hyphen && words.endsWith("--")) || (last === star && words.endsWith(":*"));
 }
+
+const star = 0x2a;
+const hyphen = 0x2d;
+const colon = 0x3a;
 
 function withoutColon(words: string): string {
   let end = words.length;

@@ -1,6 +1,6 @@
 import { decodedText } from "../mail/html/entities.ts";
 import type { HtmlElement } from "../mail/html/html-element.ts";
-import type { HtmlWalk } from "../mail/html/html-walk.ts";
+import { type HtmlWalk, withSingleSpaces } from "../mail/html/html-walk.ts";
 import { longestLine, type TextLine, textLine } from "./reply-lines.ts";
 
 /** A line of words that a reader of HTML sees, with its place in the HTML. */
@@ -15,8 +15,10 @@ export function htmlLines({ html, pieces }: HtmlWalk): HtmlLine[] {
   let open: { written: string; start: number; end: number; parent: HtmlElement | undefined } | undefined;
   const close = () => {
     if (open === undefined) return;
-    const line = textLine(open.written.replaceAll(looseSpace, " "), open.start, open.end);
-    if (!line.isBlank) lines.push(Object.assign(line, { parent: open.parent }));
+    const spaced = withSingleSpaces(open.written);
+    const words = plainSpaces.test(spaced) ? spaced : spaced.replaceAll(looseSpace, " ");
+    const line = textLine(words, open.start, open.end);
+    if (!line.isBlank) lines.push({ ...line, parent: open.parent });
     open = undefined;
   };
   for (const { kind, start, end, parent } of pieces) {
@@ -48,7 +50,8 @@ export function firstLineFrom(lines: readonly HtmlLine[], place: number): number
   return low;
 }
 
-/** White space that is more than one space: between most words there is nothing to be replaced. */
+/** True for what has no white space beyond that of HTML, such as a space that no line may be broken at. */
+const plainSpaces = /^[\0-\n\f-\x7f]*$/;
 const looseSpace = /[^\S ]\s*| \s+/g;
 
 /** An entity takes a few characters for one. */

@@ -32,8 +32,12 @@ export function textLine(written: string, start: number, end: number): TextLine 
 }
 
 function lineOf(words: string, start: number, end: number): TextLine {
-  return { start, end, words, isBlank: words === "", isQuoted: words.startsWith(">") || words.startsWith("＞") };
+  const first = words.charCodeAt(0);
+  return { start, end, words, isBlank: words === "", isQuoted: first === greater || first === wideGreater };
 }
+
+const greater = 0x3e;
+const wideGreater = 0xff1e;
 
 /** A line without what programs put around its words: dashes and the stars of Markdown. */
 export function withoutMarkup(words: string): string {

@@ -28,7 +28,7 @@ export function wordFinder<Kind extends string>(
     const found: FoundWord<Kind>[] = [];
     let isWithin = from > 0 && goesOn(words.charCodeAt(from - 1));
     for (let at = from; at < to; at++) {
-      const unit = words.charCodeAt(at);
+      const unit = unitAt(words, at);
       const drawers = isWithin ? anywhere : first;
       isWithin = goesOn(unit);
       // Nearly all places of a text are done with these two looks.
@@ -39,7 +39,7 @@ export function wordFinder<Kind extends string>(
       if (stem === undefined) continue;
       found.push({ kind: stem.kind, start: at, end: wordEnd(words, at + stem.text.length, stem.spaced) });
       at += stem.text.length - 1;
-      isWithin = goesOn(words.charCodeAt(at));
+      isWithin = goesOn(unitAt(words, at));
     }
     return found;
   };
@@ -75,8 +75,9 @@ function longestAt<Kind>(
   for (let length = longestDrawer; length >= least; length--) {
     const drawer = drawerOf(words, at, length);
     if (filled[drawer] === 0) continue;
-    const found = stems.get(drawer)?.find((stem) => words.startsWith(stem.text, at) && fits(words, at, stem));
-    if (found !== undefined) return found;
+    for (const stem of stems.get(drawer) ?? []) {
+      if (words.startsWith(stem.text, at) && fits(words, at, stem)) return stem;
+    }
   }
   return undefined;
 }
@@ -85,10 +86,15 @@ const longestDrawer = 3;
 
 /** By three characters, or as many as there are. Most beginnings have a drawer of their own; what shares one is told apart by its letters. */
 function drawerOf(text: string, at: number, length: number): number {
-  let drawer = text.charCodeAt(at);
-  if (length > 1) drawer = drawer * 31 + text.charCodeAt(at + 1) * 7;
-  if (length > 2) drawer = drawer * 31 + text.charCodeAt(at + 2);
+  let drawer = unitAt(text, at);
+  if (length > 1) drawer = drawer * 31 + unitAt(text, at + 1) * 7;
+  if (length > 2) drawer = drawer * 31 + unitAt(text, at + 2);
   return drawer & 0xffff;
+}
+
+/** Behind the end there is zero, so that all sums are of whole numbers. */
+function unitAt(text: string, at: number): number {
+  return at < text.length ? text.charCodeAt(at) : 0;
 }
 
 /** Whether what stands behind this letter belongs to the same word, as far as the script tells. */

@@ -33,7 +33,7 @@ export function masked(text: string, places: readonly [start: number, end: numbe
 }
 
 /** A scheme, the middle of a mail address, or a dot between small letters, as hosts and names of files have it. */
-const sign = /:\/\/|@|[a-z0-9]\.[a-z]{2}|[A-Za-z0-9]\/[A-Za-z]|=[A-Za-z0-9]/g;
+const sign = /:\/\/|@|(?<=[a-z0-9])\.[a-z]{2}|(?<=[A-Za-z0-9])\/[A-Za-z]|=[A-Za-z0-9]/g;
 
 /** "PIN/TAN", "BIC/SWIFT" */
 const twoWords = /^[A-Za-z]{2,16}\/[A-Za-z]{2,16}[.:]?$/;
