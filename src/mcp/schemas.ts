@@ -6,10 +6,9 @@ export function oneOf<const Value extends string>(values: readonly Value[], desc
   return Type.Unsafe<Value>({ type: "string", enum: values, ...(description !== undefined && { description }) });
 }
 
+/** As two branches: clients that make other notations of a schema know one type, and no list of types. */
 export function nullable<Schema extends TSchema>(schema: Schema) {
-  return Type.Unsafe<Static<Schema> | null>(
-    schema.type === "object" ? { anyOf: [schema, { type: "null" }] } : { ...schema, type: [schema.type, "null"] },
-  );
+  return Type.Unsafe<Static<Schema> | null>({ anyOf: [schema, { type: "null" }] });
 }
 
 /** The arguments of a tool: nothing else is taken. */

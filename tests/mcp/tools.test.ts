@@ -57,6 +57,12 @@ test("each argument of a tool that takes others is refused, and each is describe
   }
 });
 
+test("no schema has a list of types, which clients with another notation of schemas refuse", () => {
+  for (const { input, output } of tools) {
+    expect(JSON.stringify([input, output])).not.toMatch(/"type":\[/);
+  }
+});
+
 test("what to do is told of failures that there are", () => {
   for (const code of Object.keys(remedies)) expect(Object.keys(statusOf)).toContain(code);
 });
