@@ -2,6 +2,7 @@
  * `bun bench/waits.ts`: how soon a mail is answered to who waits for it, beside the webhook that tells of it and in another process, and
  * what 5,000 waits (WAITS) cost that nobody writes to. DATABASE=embedded for the other database, which has one process.
  */
+import { join } from "node:path";
 import { connectRaw } from "../tests/support/raw-http.ts";
 import { rawSmtp } from "../tests/support/raw-smtp.ts";
 import { startReceiver } from "../tests/support/receiver.ts";
@@ -9,7 +10,7 @@ import { onEngine, startDatabase } from "./support/database.ts";
 import { median } from "./support/load.ts";
 import { cpuMs, residentMb, untilAtRest } from "./support/process-usage.ts";
 import { report } from "./support/report.ts";
-import { type ServiceProcess, startServiceProcess } from "./support/service.ts";
+import { benchKey, type ServiceProcess, startServiceProcess } from "./support/service.ts";
 
 const mails = Number(process.env.MAILS ?? 300);
 const waits = Number(process.env.WAITS ?? 5_000);
@@ -114,6 +115,7 @@ async function measureIdle(service: ServiceProcess): Promise<void> {
   await untilAtRest(pids);
   const againMb = residentMb(service.pid);
   await leave(service, again);
+  const bareKib = await bareKibOfEach(inboxes);
   report({
     what: `${inboxes.length} waits on as many inboxes, no mail: CPU of the process${onEngine}`,
     value: waitingCpu - restCpu,
@@ -125,6 +127,7 @@ async function measureIdle(service: ServiceProcess): Promise<void> {
     what: `${inboxes.length} waits on as many inboxes: memory of each${onEngine}`,
     value: ((waitingMb - restMb) * 1024) / inboxes.length,
     unit: "KiB",
+    beside: [{ name: "a bare route of Elysia", value: bareKib }],
     target: { value: { atMost: 12 } },
     note: `${restMb.toFixed(0)} MB before, ${waitingMb.toFixed(0)} MB while they wait`,
   });
@@ -135,6 +138,27 @@ async function measureIdle(service: ServiceProcess): Promise<void> {
     target: { value: { atMost: 1_000 } },
     note: `${(againMb - waitingMb).toFixed(0)} MB more when as many wait again`,
   });
+}
+
+/** What a server that does nothing else takes for each of the same requests. */
+async function bareKibOfEach(inboxes: readonly Inbox[]): Promise<number> {
+  const bare = Bun.spawn([process.execPath, join(import.meta.dir, "bare-waits.ts")], { stdout: "pipe" });
+  try {
+    const { value } = await bare.stdout.getReader().read();
+    await untilAtRest([bare.pid]);
+    const restMb = residentMb(bare.pid);
+    const connections = await waitsOn(
+      { apiUrl: `http://127.0.0.1:${new TextDecoder().decode(value).trim()}` },
+      inboxes,
+    );
+    await untilAtRest([bare.pid]);
+    const waitingMb = residentMb(bare.pid);
+    for (const connection of connections) connection.end();
+    return ((waitingMb - restMb) * 1024) / inboxes.length;
+  } finally {
+    bare.kill();
+    await bare.exited;
+  }
 }
 
 /** How long it takes until the service holds none of them any more. */
@@ -153,12 +177,15 @@ async function openWaits({ apiUrl }: ServiceProcess): Promise<number> {
 }
 
 /** Over connections by hand, since Bun's own client has 256 of them at most. */
-async function waitsOn({ apiUrl, apiKey }: ServiceProcess, inboxes: readonly Inbox[]) {
+async function waitsOn(
+  { apiUrl, apiKey = benchKey }: Pick<ServiceProcess, "apiUrl"> & { apiKey?: string },
+  inboxes: readonly Inbox[],
+) {
   const target = { port: Number(new URL(apiUrl).port) };
   const connections: Awaited<ReturnType<typeof connectRaw>>[] = [];
   for (const { id } of inboxes) {
     const connection = await connectRaw(target);
-    const head = `GET /v1/inboxes/${id}/wait?timeout=60 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${apiKey}`;
+    const head = `GET /v1/inboxes/${id}/wait?timeout=60 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${apiKey}`;
     connection.send(`${head}\r\n\r\n`);
     connections.push(connection);
   }
