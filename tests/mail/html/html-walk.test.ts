@@ -6,7 +6,7 @@ describe("the words that a reader sees", () => {
     ["inline tags join", "<p>4<b>8</b><span>2</span>913</p>", "482913"],
     ["block tags break", "<div>one</div>two<p>three", "one\ntwo\nthree"],
     ["cells and breaks break", "<table><tr><td>4<td>8</table>2<br>9", "4\n8\n2\n9"],
-    ["white space is one space", "<p>\n  a \t b\n<b> c</b> </p>", "a b c"],
+    ["white space is one space", "<p>\n  a \t b\n<b> c</b>\r\nd\fe\rf </p>", "a b c d e f"],
     ["but not in preformatted text", "<pre>a\n b</pre>", "a\nb"],
     ["a space that does not break stays", "482&nbsp;913", "482\u00a0913"],
     ["entities are decoded", "&lt;&#x31;&#50;&amp;lt; AT&T", "<12&lt; AT&T"],
