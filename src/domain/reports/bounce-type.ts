@@ -18,8 +18,11 @@ export function bounceTypeOf({ enhancedCodes, code, said }: Refused): BounceType
   const words = phrasesIn(said);
   const byCode = enhancedCode === undefined ? undefined : typeOfCode(enhancedCode, words);
   if (byCode !== undefined) return byCode;
-  if (enhancedCode === undefined && code !== undefined && code < 500) return "soft";
-  return typeOfWords(words);
+  const isForNow = enhancedCode?.startsWith("4.");
+  if ((enhancedCode === undefined || isForNow) && code !== undefined && code < 500) return "soft";
+  const byWords = typeOfWords(words);
+  // Whoever gave up under a code that says only "for now" says in words why: Google, of a domain that is not there.
+  return isForNow && byWords !== "hard" ? "soft" : byWords;
 }
 
 /** The code that says most: the first of those that name a subject and a detail, then of those that name one of them. */
@@ -37,9 +40,11 @@ function specificity(code: string): number {
 }
 
 function typeOfCode(code: string, words: ReadonlySet<PhraseKind>): BounceType | undefined {
-  if (code.startsWith("4.")) return "soft";
+  if (code.startsWith("4.")) return specificity(code) === 0 ? undefined : "soft";
   if (hardCodes.has(code)) return aboutOther(words) ?? "hard";
   if (code === "5.2.2" || code === "5.4.7") return "soft";
+  // "Too many hops": a loop, which is about nobody.
+  if (code === "5.4.6") return "unknown";
   if (blockCodes.has(code) || code.startsWith("5.7.") || code.startsWith("5.6.")) return "block";
   // What Exchange says of addresses that its directory does not have.
   if (code === "5.4.1" && words.has("edge") && !words.has("relaying")) return "hard";

@@ -11,9 +11,17 @@ export interface SaidText {
 }
 
 export function saidText(text: string): SaidText {
-  const words = folded(text.replace(web, " ").replace(mailAddress, " "));
-  return { words, wordsAlone: words.replace(hostName, " ") };
+  const words = folded(text.replace(web, wordsOfName).replace(mailAddress, " "));
+  return { words, wordsAlone: words.replace(hostName, wordsOfName) };
 }
+
+/** A name says nothing, but that of a list of bad senders: some servers give its page as their only reason. */
+function wordsOfName(name: string): string {
+  return listOfSenders.test(name) ? " blocklist " : " ";
+}
+
+const listOfSenders =
+  /(?:^|[./])(?:spamhaus|spamcop|sorbs|barracudacentral|surbl|uribl|abuseat|uceprotect|invaluement|mailspike|spamrats|psbl|senderscore)\.(?:org|com|net)(?![a-z0-9-]|\.[a-z0-9])/i;
 
 const web = /\bhttps?:\/\/[^\s<>"]+/gi;
 const mailAddress =

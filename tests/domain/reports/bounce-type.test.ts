@@ -41,6 +41,18 @@ describe("the type of a bounce", () => {
     ["", undefined, "adresse introuvable, veuillez vérifier et réessayer", "hard"],
     ["", undefined, "address not found just now, we will try again", "soft"],
     ["", undefined, "gave up, aborted after three hours: host not found", "soft"],
+    ["4.0.0", undefined, "lookup of the MX of gone.example ended in NXDOMAIN", "hard"],
+    ["4.0.0", undefined, "the domain gone.example returned a Null MX", "hard"],
+    ["4.0.0", 550, "user unknown", "hard"],
+    ["4.0.0", 451, "user unknown", "soft"],
+    ["4.0.0", undefined, "domain not found: connection timed out", "soft"],
+    ["4.0.0", undefined, "rejected as spam", "soft"],
+    ["4.0.0", undefined, "", "soft"],
+    ["4.4.3", undefined, "domain not found", "soft"],
+    ["5.4.6", 554, "too many hops", "unknown"],
+    ["5.1.3", 553, "https://www.spamhaus.org/query/ip/192.0.2.9", "block"],
+    ["5.1.1", 550, "192.0.2.9 stands in zen.spamhaus.org.", "block"],
+    ["5.1.1", 550, "the page of https://notspamhaus.org and of spamhaus.org.example", "hard"],
   ];
   test.each(rows)("%s %p %p is %s", (codes, code, words, type) => {
     expect(typeOf(codes, code, words)).toBe(type);

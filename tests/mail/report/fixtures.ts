@@ -106,6 +106,16 @@ export const reports: readonly Row[] = [
   ["Sendmail, user unknown", refused("SMTP; 550 5.1.1 <jane@example.com>... User unknown", "5.1.1"), "bounced hard"],
   ["Sendmail, 5.3.0", refused("smtp; 553 5.3.0 <jane@example.com>... Address does not exist", "5.3.0"), "bounced hard"],
   ["Sendmail, host unknown", refused("SMTP; 550 Host unknown", "5.1.2"), "bounced hard"],
+  [
+    "Sendmail, the page of a list as the only reason",
+    dsn({
+      text: "   ----- Transcript of session follows -----\n<<< 550 http://www.spamcop.net/bl.shtml?192.0.2.9\n550 5.1.1 <jane@example.com>... User unknown",
+      fields:
+        "Final-Recipient: RFC822; jane@example.com\nAction: failed\nStatus: 5.1.1\nRemote-MTA: DNS; mx.example.com\nDiagnostic-Code: SMTP; 550 http://www.spamcop.net/bl.shtml?192.0.2.9",
+    }),
+    "bounced block",
+  ],
+  ["Sendmail, a loop", refused("SMTP; 554 5.4.6 Too many hops", "5.4.6"), "bounced unknown"],
   ["Exim, DSN", refused("smtp; 550 Unrouteable address"), "bounced hard"],
   [
     "Exim, words alone",
@@ -170,6 +180,19 @@ export const reports: readonly Row[] = [
       "5.1.1",
     ),
     "bounced hard",
+  ],
+  [
+    "Gmail, no such domain, under a code that says nothing",
+    refused(
+      "smtp; DNS Error: 12345 DNS type 'mx' lookup of example.com ended: NXDOMAIN\n Domain name not found",
+      "4.0.0",
+    ),
+    "bounced hard",
+  ],
+  [
+    "Gmail, no answer, under a code that says nothing",
+    refused("smtp; DNS Error: 12345 DNS type 'mx' lookup of example.com ended: SERVFAIL", "4.0.0"),
+    "bounced soft",
   ],
   [
     "Gmail, inactive",
