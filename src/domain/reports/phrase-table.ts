@@ -121,7 +121,7 @@ export const phraseTable = {
   `,
   /** Not now: the server will try again, or tried until its time was over. */
   later: `
-    temporar, try again later, try again in, try again after, will try again, try later, aborted after, retry later, retry timeout, delivery time expired, message expired, message has expired, time expired, queue expire
+    temporar, try again later, try again in, try again after, will try again, try later, aborted after, retry later, retry timeout, delivery time expired, message expired, envelope expired, message has expired, time expired, queue expire
     queue.expired, has been expired, delivery expired, message timed out, timed out, timeout, time-out, too long in queue, in the queue too long, queue too long, queued for too long
     could not be delivered within, couldn't be delivered within, within the time limit, delivery time limit, maximum time, maximum retr, retries exceeded, retry limit, retry count
     been trying to deliver, unable to deliver … for the last, connection refused, connection reset, connection lost, lost connection, connection was dropped

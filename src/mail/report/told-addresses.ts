@@ -1,3 +1,5 @@
+import { codesIn } from "./codes.ts";
+
 const mostRecipients = 100;
 
 /** Paragraphs by the address that begins them, in small letters: from one such line to the next. */
@@ -7,8 +9,8 @@ export function paragraphsOf(said: string): Map<string, string> {
   let isOfSession = false;
   let before = "";
   for (const line of said.split("\n")) {
-    const [, code, begun] = beginsWithAddress.exec(line) ?? [];
-    if (begun !== undefined && paragraphs.size < mostRecipients) {
+    const [start = "", code, begun] = beginsWithAddress.exec(line) ?? [];
+    if (begun !== undefined && isToldOf(line.slice(start.length)) && paragraphs.size < mostRecipients) {
       address = begun.toLowerCase();
       // A line of a session tells of one recipient, and the next one of something else, unless it goes on with this.
       isOfSession = code !== undefined;
@@ -32,9 +34,16 @@ export function addressesAtEnds(said: string): string[] {
 
 const mostOfEnd = 400;
 
-/** Before it may stand the code of an answer; behind it the name does not go on. */
+/** Before it may stand the code of an answer. */
 const beginsWithAddress =
-  /^[ \t*>-]{0,20}([45][0-5]\d[ -](?:[45]\.\d{1,3}\.\d{1,3} )?)?(?:(?:to|recipient|user|address|rcpt)[ \t:]{1,9})?["'<([]{0,2}([^\s<>()[\]"':;,@]{1,128}@(?:[^\s<>()[\]"':;,@.]{1,63}\.){1,9}[^\s<>()[\]"':;,@.]{2,63})(?!\.?[^\s<>()[\]"':;,@.])[>)\]"'.]{0,3}(?=[ \t]{0,9}(?:$|[:;,(.[<]| -|\.\.\.| on ))/i;
+  /^[ \t*>-]{0,20}([45][0-5]\d[ -](?:[45]\.\d{1,3}\.\d{1,3} )?)?(?:(?:to|recipient|user|address|rcpt)[ \t:]{1,9})?["'<([]{0,2}([^\s<>()[\]"':;,@]{1,128}@(?:[^\s<>()[\]"':;,@.]{1,63}\.){1,9}[^\s<>()[\]"':;,@.]{2,63})(?!\.?[^\s<>()[\]"':;,@.])[>)\]"']{0,3}/i;
+
+/** Whether a line that begins with an address tells of it: there is nothing behind it or a sign, or text with the code of an answer. */
+function isToldOf(rest: string): boolean {
+  return endsThere.test(rest) || codesIn(rest).code !== undefined;
+}
+
+const endsThere = /^[ \t]{0,9}(?:$|[:;,(.[<]| -| on )/;
 
 const endsWithAddress =
   /(?<=[ \t:<("'])([^\s<>()[\]"':;,@]{1,128}@(?:[^\s<>()[\]"':;,@.]{1,63}\.){1,9}[^\s<>()[\]"':;,@.]{2,63})[>)."' \t\r]{0,9}$/;

@@ -115,7 +115,7 @@ const delayed =
 
 /** And these say that it is lost, whatever else stands there. */
 const lost =
-  /\b(?:permanent|giving up|given up|i've given up|failed permanently|fatal|undeliverable|has been returned|could not be delivered for|will not be retried|no longer be)/i;
+  /\b(?:permanent|giving up|given up|i've given up|failed permanently|fatal|undeliverable|has been returned|could not be delivered for (?!more than)|will not be retried|no longer be)/i;
 
 /** So Sendmail calls what it gave up, whatever held it up. */
 const returnedMail = /^returned mail\b/i;

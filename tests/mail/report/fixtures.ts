@@ -115,6 +115,18 @@ export const reports: readonly Row[] = [
     }),
     "bounced block",
   ],
+  [
+    "Postfix, a delay in words alone",
+    plain(
+      `Your message could not be delivered for more than 4 hour(s).\nIt will be retried until it is 5 day(s) old.\n\n<jane@example.com>: connect to mx.example.com[192.0.2.1]:25: No route to host\n\n${returnedMail}\n`,
+    ),
+    "delayed -",
+  ],
+  [
+    "OpenSMTPD, tried until its time was over",
+    plain(`An error occurred for these recipients:\n\njane@example.com: Envelope expired\n\n${returnedMail}\n`),
+    "bounced soft",
+  ],
   ["Sendmail, a loop", refused("SMTP; 554 5.4.6 Too many hops", "5.4.6"), "bounced unknown"],
   ["Exim, DSN", refused("smtp; 550 Unrouteable address"), "bounced hard"],
   [

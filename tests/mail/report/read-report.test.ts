@@ -51,6 +51,21 @@ describe("what a report says of a recipient", () => {
     });
   });
 
+  test("for each by a line of words with codes behind his address", async () => {
+    const said = [
+      "A mail of yours could not go to one or more of its recipients.",
+      "",
+      "j1@example.co.uk bad address, CODE :550, CODE :5.1.1 no such user",
+      "j2@example.co.uk bad address, CODE :550, CODE :5.2.2 mailbox full",
+      "j3@example.co.uk writes that this is prose",
+    ];
+    const report = await read(plain(said.join("\n")));
+    expect(report?.recipients.map(({ finalRecipient, type }) => `${finalRecipient} ${type}`)).toEqual([
+      "j1@example.co.uk hard",
+      "j2@example.co.uk soft",
+    ]);
+  });
+
   test("for each of a session by the line that names him, and what goes on with it", async () => {
     const said = [
       "   ----- Transcript of session follows -----",
