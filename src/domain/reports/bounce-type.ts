@@ -66,8 +66,8 @@ function typeOfWords(words: ReadonlySet<PhraseKind>): BounceType {
   return words.has("gone") ? "hard" : "unknown";
 }
 
-/** That they speak of a full mailbox, or of the sender and what he sent. */
+/** That they speak of a full mailbox, of a name server that gave no answer to go by, or of the sender and what he sent. */
 function aboutOther(words: ReadonlySet<PhraseKind>): BounceType | undefined {
-  if (words.has("full")) return "soft";
+  if (words.has("full") || words.has("unresolved")) return "soft";
   return words.has("refused") || words.has("sender") || words.has("relaying") ? "block" : undefined;
 }

@@ -119,6 +119,10 @@ export const phraseTable = {
     переполнен, переполнена, превышен, нет места, недостаточно места, przepełnion, przekroczon, pełna, brak miejsca, schránka … plná, plná, postlåda full
     容量, いっぱい, 超過して, 邮箱已满, 已满, 空间不足, 信箱已滿, 已滿, 超出, 용량, 가득
   `,
+  /** Nobody could tell where its domain takes mail. */
+  unresolved: `
+    unexpected name server reply, malformed name server reply, bad name server reply, malformed dns reply, malformed dns response
+  `,
   /** Not now: the server will try again, or tried until its time was over. */
   later: `
     temporar, try again later, try again in, try again after, will try again, try later, aborted after, retry later, retry timeout, delivery time expired, message expired, envelope expired, message has expired, time expired, queue expire

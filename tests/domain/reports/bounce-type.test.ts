@@ -49,6 +49,7 @@ describe("the type of a bounce", () => {
     ["4.0.0", undefined, "rejected as spam", "soft"],
     ["4.0.0", undefined, "", "soft"],
     ["4.4.3", undefined, "domain not found", "soft"],
+    ["5.4.4", undefined, "domain not found: the answer was an unexpected name server reply", "soft"],
     ["5.4.6", 554, "too many hops", "unknown"],
     ["5.1.3", 553, "https://www.spamhaus.org/query/ip/192.0.2.9", "block"],
     ["5.1.1", 550, "192.0.2.9 stands in zen.spamhaus.org.", "block"],
