@@ -31,14 +31,10 @@ export async function openStream(url: URL | string, headers: Record<string, stri
   let isOver = false;
 
   async function read(): Promise<void> {
-    let text = "";
-    const decoder = new TextDecoder();
+    const parsed = frameParser();
     try {
       for await (const chunk of response.body ?? []) {
-        text += decoder.decode(chunk, { stream: true });
-        const whole = text.split("\n\n");
-        text = whole.pop() ?? "";
-        frames.push(...whole.map(parsedFrame));
+        frames.push(...parsed(chunk));
         for (const watcher of watchers) watcher();
       }
     } catch {
@@ -81,6 +77,18 @@ export async function openStream(url: URL | string, headers: Record<string, stri
     close: () => leaving.abort(),
   };
   return client;
+}
+
+/** Gives the frames that each piece of a stream makes whole. */
+export function frameParser(): (piece: Uint8Array) => StreamFrame[] {
+  const decoder = new TextDecoder();
+  let text = "";
+  return (piece) => {
+    text += decoder.decode(piece, { stream: true });
+    const whole = text.split("\n\n");
+    text = whole.pop() ?? "";
+    return whole.map(parsedFrame);
+  };
 }
 
 function parsedFrame(text: string): StreamFrame {

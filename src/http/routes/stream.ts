@@ -138,8 +138,9 @@ function framesOf(deps: EventStreamDeps, { account, request, after, wanted }: As
   }
 
   function end(reason: EndReason): void {
-    // In the midst of a large frame nothing else can be said.
-    if (rest === undefined) out?.enqueue(eventFrame({ event: "end", data: JSON.stringify({ reason }) }));
+    // In the midst of a frame nothing else can be said. What is left of it lies here already.
+    if (rest !== undefined) out?.enqueue(rest);
+    out?.enqueue(eventFrame({ event: "end", data: JSON.stringify({ reason }) }));
     out?.close();
     leave();
     deps.endsSoon(request);

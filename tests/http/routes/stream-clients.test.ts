@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { connect, type Socket } from "node:net";
 import { type Browser, chromiumPath, startBrowser } from "../../support/browser.ts";
 import { openStream, type StreamClient } from "../../support/event-stream.ts";
-import { untilLogShowsAll } from "../../support/log-horizon.ts";
+import { pausedStream } from "../../support/paused-stream.ts";
 import { until } from "../../support/until.ts";
+import { wholeLog } from "../../support/whole-log.ts";
 import { startWorld, type World } from "../../support/world.ts";
 
 /** Of a service that keeps its port over a restart, as an operator's does. */
@@ -12,17 +12,6 @@ async function worldWithPort(env: Record<string, string> = {}): Promise<World> {
   const port = String(probe.port);
   await probe.stop(true);
   return startWorld({ env: { PORT: port, ...env } });
-}
-
-async function logOf(world: World, query = "types=*"): Promise<string[]> {
-  await untilLogShowsAll(world.service.deps.db.api);
-  const ids: string[] = [];
-  for (let after = "start"; ; ) {
-    const { body } = await world.api(`/v1/events?${query}&limit=100&after=${after}`);
-    ids.push(...body.data.map((event: { event_id: string }) => event.event_id));
-    if (!body.hasMore) return ids;
-    after = body.last;
-  }
 }
 
 const mail = (subject: string, text = "Hello") => `From: jane@example.com\r\nSubject: ${subject}\r\n\r\n${text}\r\n`;
@@ -75,20 +64,19 @@ describe("Clients that take little or nothing", () => {
     const texts = Array.from({ length: 60 }, (_, index) =>
       `${"long line ".repeat(20)}\r\n`.repeat(index % 10 === 0 ? 2000 : 500),
     );
-    const slow = await pausedStream(world, "/v1/events/stream?types=*&after=start");
-    const brisk = await openStream(new URL("/v1/events/stream?types=*&after=start", world.service.apiUrl), {
-      authorization: `Bearer ${world.apiKey}`,
-    });
+    const url = new URL("/v1/events/stream?types=*&after=start", world.service.apiUrl);
+    const slow = await pausedStream(url, world.apiKey);
+    const brisk = await openStream(url, { authorization: `Bearer ${world.apiKey}` });
     for (const [index, text] of texts.entries()) {
       expect(await world.deliver(mail(`mail ${index}`, text), inbox.address)).toStartWith("250");
     }
-    const all = await logOf(world);
+    const all = await wholeLog(world);
     expect(await brisk.untilTold(all.length)).toEqual(all);
-    expect(slow.read()).toBeLessThan(all.length);
+    expect(slow.frames).toEqual([]);
     slow.resume();
-    await until(() => slow.read() >= all.length);
+    await until(() => slow.ids().length >= all.length);
     expect(slow.ids()).toEqual(all);
-    slow.end();
+    slow.close();
     brisk.close();
   }, 120_000);
 });
@@ -126,7 +114,7 @@ test("What a client that is cut off again and again sees, put together, is the l
     );
     if (round < 2) await world.restart();
   }
-  const all = await logOf(world);
+  const all = await wholeLog(world);
   await until(() => seen.length + (client?.told().length ?? 0) >= all.length);
   isDone = true;
   done.resolve();
@@ -139,43 +127,4 @@ function open(world: World, lastId: string): Promise<StreamClient> {
     authorization: `Bearer ${world.apiKey}`,
     "last-event-id": lastId,
   });
-}
-
-/** A client that asks and then reads nothing until it is told to. */
-async function pausedStream(world: World, path: string) {
-  const url = new URL(path, world.service.apiUrl);
-  let text = "";
-  const socket = await new Promise<Socket>((resolve) => {
-    const made = connect(Number(url.port), url.hostname, () => resolve(made));
-  });
-  socket.pause();
-  socket.write(`GET ${path} HTTP/1.1\r\nHost: ${url.host}\r\nAuthorization: Bearer ${world.apiKey}\r\n\r\n`);
-  const ids = () => Array.from(text.matchAll(/^event: (?!ready).*\nid: (evt_\w+)$/gm), ([, id = ""]) => id);
-  let raw: Buffer = Buffer.alloc(0);
-  let isBehindHead = false;
-  socket.on("data", (data: Buffer) => {
-    // Chunks begin and end within lines: their lengths stand on lines of their own.
-    const { body, rest } = unchunked(Buffer.concat([raw, data]));
-    text += body;
-    raw = rest;
-  });
-
-  function unchunked(bytes: Buffer): { body: string; rest: Buffer } {
-    let at = 0;
-    let body = "";
-    if (!isBehindHead) {
-      const end = bytes.indexOf("\r\n\r\n");
-      if (end === -1) return { body, rest: bytes };
-      isBehindHead = true;
-      at = end + 4;
-    }
-    for (;;) {
-      const lineEnd = bytes.indexOf("\r\n", at);
-      const size = lineEnd === -1 ? Number.NaN : Number.parseInt(bytes.subarray(at, lineEnd).toString(), 16);
-      if (Number.isNaN(size) || bytes.length < lineEnd + 4 + size) return { body, rest: bytes.subarray(at) };
-      body += bytes.subarray(lineEnd + 2, lineEnd + 2 + size).toString();
-      at = lineEnd + 4 + size;
-    }
-  }
-  return { read: () => ids().length, ids, resume: () => socket.resume(), end: () => socket.destroy() };
 }

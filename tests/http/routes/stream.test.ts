@@ -4,8 +4,8 @@ import { query, transaction } from "../../../src/database/db.ts";
 import { createAccount, createKey, revokeKey } from "../../../src/flows/account/manage-accounts.ts";
 import { findFirstAccount } from "../../../src/store/account/accounts.ts";
 import { openStream, type StreamClient } from "../../support/event-stream.ts";
-import { untilLogShowsAll } from "../../support/log-horizon.ts";
 import { untilAnswered } from "../../support/until.ts";
+import { wholeLog } from "../../support/whole-log.ts";
 import { startWorld, type World, type WorldInbox } from "../../support/world.ts";
 
 let world: World;
@@ -39,17 +39,6 @@ async function mail(inbox: WorldInbox, subject: string): Promise<void> {
   expect(reply).toStartWith("250");
 }
 
-async function log(query = "types=*"): Promise<string[]> {
-  await untilLogShowsAll(world.service.deps.db.api);
-  const ids: string[] = [];
-  for (let after = "start"; ; ) {
-    const { body } = await world.api(`/v1/events?${query}&limit=100&after=${after}`);
-    ids.push(...body.data.map((event: { event_id: string }) => event.event_id));
-    if (!body.hasMore) return ids;
-    after = body.last;
-  }
-}
-
 /** An account of its own, whose key may be revoked. */
 async function ownAccount(name: string) {
   const { deps } = world.service;
@@ -61,7 +50,7 @@ async function ownAccount(name: string) {
 describe("A stream of events", () => {
   test("begins behind the last event, and says so", async () => {
     await mail(ada, "before");
-    const last = (await log()).at(-1);
+    const last = (await wholeLog(world)).at(-1);
     const client = await stream();
     expect(client.status).toBe(200);
     expect(client.headers.get("content-type")).toBe("text/event-stream");
@@ -93,7 +82,7 @@ describe("A stream of events", () => {
 
   test("tells the whole log, from the start or from an event on, in its order", async () => {
     for (const subject of ["one", "two", "three"]) await mail(bob, subject);
-    const all = await log();
+    const all = await wholeLog(world);
     const fromStart = await stream("?types=*&after=start");
     expect(await fromStart.untilTold(all.length)).toEqual(all);
     const [, second = ""] = all;
@@ -105,9 +94,9 @@ describe("A stream of events", () => {
 
   test("tells only what it was asked for", async () => {
     const wanted = await stream(`?inbox_id=${bob.id}&after=start`);
-    expect(await wanted.untilTold(3)).toEqual(await log(`inbox_id=${bob.id}`));
+    expect(await wanted.untilTold(3)).toEqual(await wholeLog(world, `inbox_id=${bob.id}`));
     const made = await stream("?types=inbox.created&after=start");
-    expect(await made.untilTold(2)).toEqual(await log("types=inbox.created"));
+    expect(await made.untilTold(2)).toEqual(await wholeLog(world, "types=inbox.created"));
     const included = await stream("?after=start&include=automated,html");
     const { data } = await included.frame(({ event }) => event === "message.received");
     expect(JSON.parse(data ?? "").message).toMatchObject({ body_html: null, from_name: null, automated: null });
@@ -116,7 +105,7 @@ describe("A stream of events", () => {
   test("refuses what is wrong before a frame: no key, an unknown place, a foreign inbox, an unknown name", async () => {
     const { apiKey } = await ownAccount("a stranger");
     expect((await stream("", { apiKey: "" })).status).toBe(401);
-    const [first = ""] = await log();
+    const [first = ""] = await wholeLog(world);
     for (const query of [`?after=${first}`, "?after=evt_1", `?inbox_id=${ada.id}`]) {
       expect([query, (await stream(query, { apiKey })).status]).toEqual([query, 404]);
     }
@@ -185,7 +174,7 @@ describe("A stream by a token", () => {
   test("takes it from the address, and sees its inbox alone: asking for more is refused", async () => {
     const ofAda = await token({ inboxId: ada.id });
     const client = await stream(`?types=*&after=start&token=${ofAda}`, { apiKey: "" });
-    const wanted = await log(`types=*&inbox_id=${ada.id}`);
+    const wanted = await wholeLog(world, `types=*&inbox_id=${ada.id}`);
     expect(await client.untilTold(wanted.length)).toEqual(wanted);
     expect((await stream(`?inbox_id=${bob.id}&token=${ofAda}`, { apiKey: "" })).status).toBe(404);
     expect((await stream(`?inbox_id=${ada.id},${bob.id}&token=${ofAda}`, { apiKey: "" })).status).toBe(404);
@@ -267,7 +256,7 @@ describe.skipIf(!isShared)("Streams of two processes on one database", () => {
     mayEnd.resolve();
     await older;
     await client.untilTold(2);
-    expect(client.told()).toEqual((await log()).slice(-2));
+    expect(client.told()).toEqual((await wholeLog(world)).slice(-2));
     expect(client.told()[0]).toBe(olderId);
   }, 60_000);
 });

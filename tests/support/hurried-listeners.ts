@@ -1,0 +1,89 @@
+import { createKey } from "../../src/flows/account/manage-accounts.ts";
+import { eventFeeds } from "../../src/flows/events/event-feeds.ts";
+import { logTurns } from "../../src/flows/events/log-turns.ts";
+import { openStreams } from "../../src/flows/events/open-streams.ts";
+import { eventWriter } from "../../src/flows/events/written-events.ts";
+import { listeners } from "../../src/flows/listeners.ts";
+import { socketSession } from "../../src/http/routes/socket.ts";
+import { eventStream } from "../../src/http/routes/stream.ts";
+import { httpApp } from "../../src/http/shell/app.ts";
+import { type HttpServer, serveHttp } from "../../src/http/shell/server.ts";
+import { socketDoor } from "../../src/http/shell/sockets.ts";
+import { findFirstAccount } from "../../src/store/account/accounts.ts";
+import type { World } from "./world.ts";
+
+export interface HurriedListeners extends AsyncDisposable {
+  url: URL;
+  /** Why listeners were closed, in their order. */
+  closed: readonly string[];
+  /** How many events were handed out, to whomever. */
+  told(): number;
+  /** An answer as it is made, with no connection that it goes out by. */
+  answer(path: string): Promise<Response>;
+}
+
+/** Streams and sockets on the log of a world, whose seconds are so short; the world itself goes on with its own. Any key is taken. */
+export async function hurriedListeners({ service: { deps } }: World, secondMs: number): Promise<HurriedListeners> {
+  const account = await findFirstAccount(deps.db.api);
+  if (account === undefined) throw new Error("There is no account");
+  const key = await createKey(deps, deps.db.api, { accountId: account.id });
+  const closed: string[] = [];
+  let told = 0;
+  const write = eventWriter({ ...deps, links: { attachmentUrl: async () => ({ url: "", expiresAt: deps.now() }) } });
+  const feeds = eventFeeds({ ...deps, write });
+  const observe = {
+    told() {
+      told += 1;
+    },
+  };
+  const streaming = { ...deps, feeds, write, observe, turns: logTurns(1) };
+  const open = openStreams({
+    ...{ ...deps, secondMs, listeners: listeners({ perAccount: 10, perProcess: 10 }) },
+    observe: { closed: (why) => closed.push(why) },
+  });
+  let server: HttpServer | undefined;
+  const ways = {
+    authenticate: () => ({ id: account.id, plan: account.plan, keyId: key.id }),
+    isDraining: () => false,
+    newRequestId: () => "request",
+    log: deps.log,
+  };
+  const app = httpApp(
+    {
+      ...ways,
+      health: async () => ({ ready: true }),
+      serviceId: "service-of-tests",
+      version: "0.0.0",
+      baseUrl: "http://localhost:3000",
+    },
+    {
+      guarded: [
+        eventStream({
+          ...deps,
+          streaming,
+          open,
+          mayTakeLong: (request) => server?.mayTakeLong(request),
+          endsSoon: (request) => server?.endsSoon(request),
+        }),
+      ],
+    },
+  );
+  const sockets = socketDoor({
+    ...ways,
+    newSession: (caller) => socketSession({ ...deps, streaming, open }, caller),
+  });
+  server = serveHttp(app, { hostname: "127.0.0.1", port: 0 }, deps.log, sockets);
+  const { url } = server;
+  if (url === undefined) throw new Error("It has no address");
+  return {
+    url,
+    closed,
+    told: () => told,
+    answer: async (path) => app.fetch(new Request(new URL(path, url), { headers: { authorization: "Bearer any" } })),
+    async [Symbol.asyncDispose]() {
+      open.stop();
+      feeds.stop();
+      await server.stop(0);
+    },
+  };
+}

@@ -1,0 +1,12 @@
+import type { World } from "./world.ts";
+
+/** Ids of all events of the first account's log, in its order. */
+export async function wholeLog(world: Pick<World, "api">, query = "types=*"): Promise<string[]> {
+  const ids: string[] = [];
+  for (let after = "start"; ; ) {
+    const { body } = await world.api(`/v1/events?${query}&limit=100&after=${after}`);
+    ids.push(...body.data.map((event: { event_id: string }) => event.event_id));
+    if (!body.hasMore) return ids;
+    after = body.last;
+  }
+}
