@@ -1,3 +1,4 @@
+import { rubbishOfRows } from "./embedded-rubbish.ts";
 import { readers, type WireValue } from "./wire.ts";
 
 /**
@@ -15,10 +16,11 @@ const mostStatements = 500;
 /** The part of the engine that is spoken to. */
 interface Engine {
   runExclusive<T>(work: () => Promise<T>): Promise<T>;
-  execProtocol(message: Uint8Array): Promise<{ messages: readonly object[] }>;
+  execProtocolStream(message: Uint8Array): Promise<readonly object[]>;
 }
 
 export function preparedStatements(engine: Engine): PreparedStatements {
+  const leaves = rubbishOfRows();
   const names = new Map<string, string>();
   /** Names that are not used any more: to be closed. Closing what isn't there is no error. */
   let abandoned: string[] = [];
@@ -41,11 +43,11 @@ export function preparedStatements(engine: Engine): PreparedStatements {
         const name = known ?? `s${made}`;
         const parse = known === undefined ? [message("P", [cString(name), cString(text), int16(0)])] : [];
         try {
-          const answer = await engine.execProtocol(
+          const answer = await engine.execProtocolStream(
             Buffer.concat([...closing, ...parse, bind(name, values), describePortal, execute, sync]),
           );
           names.set(text, name);
-          return rowsOf(answer.messages as readonly ServerMessage[]);
+          return rowsOf(answer as readonly ServerMessage[], leaves);
         } catch (error) {
           // Whether it was parsed is not known; and a change of the schema may have spoilt the plan that was kept.
           forget(text, name);
@@ -58,10 +60,16 @@ export function preparedStatements(engine: Engine): PreparedStatements {
 
 type ServerMessage =
   | { name: "rowDescription"; fields: readonly { name: string; dataTypeID: number }[] }
-  | { name: "dataRow"; fields: readonly (string | null)[] }
+  | DataRow
   | { name: "" };
 
-function rowsOf(messages: readonly ServerMessage[]): object[] {
+interface DataRow {
+  name: "dataRow";
+  length: number;
+  fields: readonly (string | null)[];
+}
+
+function rowsOf(messages: readonly ServerMessage[], leaves: (row: DataRow) => void): object[] {
   let columns: readonly { name: string; read: ((text: string) => unknown) | undefined }[] = [];
   const rows: object[] = [];
   for (const each of messages) {
@@ -73,6 +81,7 @@ function rowsOf(messages: readonly ServerMessage[]): object[] {
         return text === null || read === undefined ? text : read(text);
       });
       rows.push(Object.fromEntries(columns.map(({ name }, index) => [name, values[index]])));
+      leaves(each);
     }
   }
   return rows;
