@@ -27,8 +27,10 @@ export async function tellEvent(
   include: readonly IncludeWord[],
   at: Date,
 ): Promise<ToldEvent | undefined> {
-  const { messageId, bodyText } = event;
-  if (messageId === null || bodyText === null) return toldEvent({ ...event, message: undefined }, nothingShown);
+  // One by one: a row has many more, and each delivery would copy them.
+  const { id, type, occurredAt, inboxId, externalId, threadId, data, messageId, bodyText } = event;
+  const facts = { id, type, occurredAt, inboxId, externalId, threadId, data };
+  if (messageId === null || bodyText === null) return toldEvent({ ...facts, message: undefined }, nothingShown);
   const attachments = await linkedAttachments(links, messageId, event.attachments, at);
   const message = {
     id: messageId,
@@ -42,7 +44,7 @@ export async function tellEvent(
     createdAt: event.receivedAt ?? event.occurredAt,
   };
   const included = event.included === undefined ? {} : includedOf(log, event.included, message, include);
-  return toldEvent({ ...event, message }, { attachments, included });
+  return toldEvent({ ...facts, message }, { attachments, included });
 }
 
 function includedOf(

@@ -46,6 +46,8 @@ export function slotPools<Stay extends { accountId: string; enteredMs: number }>
   const briskPool = new Set<Stay>();
   const waitingPool = new Set<Stay>();
   const briskOf = new Map<string, number>();
+  /** Kept, since it is asked at every slot that comes free. */
+  const full = new Set<string>();
   const waitingOf = new Map<string, number>();
 
   function left(pace: Pace, accountId?: string): number {
@@ -56,8 +58,16 @@ export function slotPools<Stay extends { accountId: string; enteredMs: number }>
     return Math.min(inAll, own);
   }
 
+  function enterBrisk(stay: Stay): void {
+    briskPool.add(stay);
+    count(briskOf, stay.accountId, 1);
+    if (held(briskOf, stay.accountId) >= ofAccount) full.add(stay.accountId);
+  }
+
   function leaveBrisk(stay: Stay): void {
-    if (briskPool.delete(stay)) count(briskOf, stay.accountId, -1);
+    if (!briskPool.delete(stay)) return;
+    count(briskOf, stay.accountId, -1);
+    full.delete(stay.accountId);
   }
 
   function enterWaiting(stay: Stay): void {
@@ -79,19 +89,15 @@ export function slotPools<Stay extends { accountId: string; enteredMs: number }>
     left,
     enter(pace, stay) {
       if (left(pace, stay.accountId) <= 0) return false;
-      if (pace === "brisk") {
-        briskPool.add(stay);
-        count(briskOf, stay.accountId, 1);
-      } else {
-        enterWaiting(stay);
-      }
+      if (pace === "brisk") enterBrisk(stay);
+      else enterWaiting(stay);
       return true;
     },
     leave(stay) {
       leaveBrisk(stay);
       if (waitingPool.delete(stay)) count(waitingOf, stay.accountId, -1);
     },
-    fullAccounts: () => [...briskOf].flatMap(([accountId, own]) => (own >= ofAccount ? [accountId] : [])),
+    fullAccounts: () => [...full],
     leastShareLeft() {
       const shares = [...briskOf.values()].map((own) => ofAccount - own);
       return Math.min(ofAccount, ...shares.filter((share) => share > 0));
