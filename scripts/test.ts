@@ -2,15 +2,18 @@
  * Runs the tests, all of them or those that are named: `bun scripts/test.ts [--update-timings] [FILE …]`. The service as a process
  * of its own is one that is compiled here first: from source, each of a hundred and fifty would read the sources again.
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { availableParallelism, tmpdir } from "node:os";
+import { mkdirSync, rmSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { compile } from "./compile.ts";
+import { quickDirectory } from "./quick-directory.ts";
 
 const house = join(import.meta.dir, "..");
-const directory = mkdtempSync(join(tmpdir(), "ibx-tests-"));
+const directory = quickDirectory("ibx-tests-");
 try {
   const binary = join(directory, "inboxd");
+  const temporary = join(directory, "tmp");
+  mkdirSync(temporary);
   compile(binary);
   const tests = Bun.spawn(
     [
@@ -25,10 +28,17 @@ try {
     ],
     {
       cwd: house,
-      env: { ...process.env, TEST_INBOXD: binary, ...(process.stderr.isTTY && { FORCE_COLOR: "1" }) },
+      env: {
+        ...process.env,
+        TEST_INBOXD: binary,
+        TMPDIR: temporary,
+        ...(process.stderr.isTTY && { FORCE_COLOR: "1" }),
+      },
       stdio: ["inherit", "pipe", "pipe"],
     },
   );
+  // So that nothing stays in memory behind a run that was interrupted.
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => tests.kill(signal));
   const retried = await Promise.all([handOn(tests.stdout, process.stdout), handOn(tests.stderr, process.stderr)]);
   process.exitCode = await tests.exited;
   for (const name of retried.flat()) console.log(`Retried: ${name}`);
