@@ -85,7 +85,7 @@ function readBoolean(text: string): boolean {
   return text === "t";
 }
 
-/** `bytea_output` is `hex`: `\x` and two digits a byte. */
+/** `bytea_output` is `hex`: `\x` and two digits a byte. From a server it comes so at the first run of a statement alone (see `patches/`). */
 function readBytes(text: string): Uint8Array {
   return Uint8Array.fromHex(text.slice(2));
 }

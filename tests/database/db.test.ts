@@ -91,6 +91,31 @@ for (const engine of enginesHere()) {
       );
     });
 
+    test("gives back bytes of any length each time that a statement is run, beside other values", async () => {
+      const lengths = [0, 1, 127, 40_000, 65_535, 65_536, 1 << 20];
+      const raws = [...lengths.map((length) => new Uint8Array(length).map((_, at) => at * 7 + (at >> 8))), null];
+      const told = await transaction(db, (tx) =>
+        // On one connection: a driver may read the first run of a statement in another way than those that follow.
+        Promise.all(
+          [raws, raws, [], raws.slice(0, 3), raws].map((asked) =>
+            query(
+              tx,
+              sql`select place, 'ünï 🎈' || place as text, raw, null as nothing, array[raw] as raws
+                  from unnest(${arrayOf("bytea", asked)}) with ordinality as row (raw, place) order by place`,
+            ),
+          ),
+        ),
+      );
+      const rows = raws.map((raw, index) => ({
+        place: index + 1,
+        text: `ünï 🎈${index + 1}`,
+        raw,
+        nothing: null,
+        raws: [raw],
+      }));
+      expect(told).toEqual([rows, rows, [], rows.slice(0, 3), rows]);
+    });
+
     test.each([
       "2026-03-21T10:05:00.123Z",
       "2026-12-31T23:59:59.900Z",
