@@ -104,9 +104,14 @@ export function relaxedPieces(write: (octets: Uint8Array) => void) {
     else putWord(octet);
   }
 
+  /** What was begun and may turn out to be nothing. */
+  function isBegun(): boolean {
+    return isSpace || endsInReturn || emptyLines > 0;
+  }
+
   /** Most of a large mail is lines of base64, which are as they should be. */
   function isRelaxed(piece: Uint8Array): boolean {
-    if (isSpace || endsInReturn || emptyLines > 0 || piece.length < worthLookingBytes) return false;
+    if (isBegun() || piece.length < worthLookingBytes) return false;
     const [first, last] = [piece[0], piece.at(-1)];
     // An empty line may begin with the piece before, or end with the next.
     if ((startsLine && first === carriageReturn) || last === carriageReturn) return false;
@@ -116,12 +121,16 @@ export function relaxedPieces(write: (octets: Uint8Array) => void) {
 
   return {
     take(piece: Uint8Array): void {
-      if (isRelaxed(piece)) {
+      let at = 0;
+      // Before a file there is an empty line: its first octet says that this is not the end.
+      while (isBegun() && at < piece.length && at < mostLeadingOctets) takeOctet(piece[at++] ?? 0);
+      const rest = piece.subarray(at);
+      if (isRelaxed(rest)) {
         flush();
-        write(piece);
-        startsLine = piece.at(-2) === carriageReturn && piece.at(-1) === lineFeed;
+        write(rest);
+        startsLine = rest.at(-2) === carriageReturn && rest.at(-1) === lineFeed;
       } else {
-        for (const octet of piece) takeOctet(octet);
+        for (const octet of rest) takeOctet(octet);
       }
     },
     end(): void {
@@ -133,4 +142,5 @@ export function relaxedPieces(write: (octets: Uint8Array) => void) {
 }
 
 const worthLookingBytes = 256;
+const mostLeadingOctets = 4;
 const [tab, lineFeed, carriageReturn, space] = [9, 10, 13, 32];
