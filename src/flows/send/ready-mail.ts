@@ -75,8 +75,7 @@ async function inFile(
       await writing;
     }
   });
-  // What was read and written are no objects but bytes, of which the collector learns too late.
-  Bun.gc(true);
+  collectWhatPiledUp();
   try {
     const signature =
       signing && hasher ? await signing.signatureField(header, hasher.digest(), mail) : new Uint8Array();
@@ -97,6 +96,19 @@ async function inFile(
 
 /** Composing is work of the one processor: more of it at once would be no sooner done, and each takes pieces of files in memory. */
 const composing = sizeGate(1);
+
+/**
+ * What was read and written are no objects but bytes, of which the collector learns too late. It is not called after each mail: what it
+ * gives back to the system has to be had anew, page by page.
+ */
+function collectWhatPiledUp(): void {
+  if (process.memoryUsage.rss() - collectedToBytes < mostPiledUpBytes) return;
+  Bun.gc(true);
+  collectedToBytes = process.memoryUsage.rss();
+}
+
+let collectedToBytes = 0;
+const mostPiledUpBytes = 48 << 20;
 
 /** Below this a file costs more than it spares. */
 const smallBytes = 512 << 10;
