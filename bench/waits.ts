@@ -42,12 +42,16 @@ async function measureWaking(service: ServiceProcess): Promise<void> {
   await ask(service, "PUT", "/v1/webhook", { url: receiver.url });
   const inbox = await newInbox(service);
   const here = await wakeTimes(service, service, inbox, () => receiver.request(receiver.requests.length + 1));
+  const toldMs = median(here.told);
   report({
     what: `Commit to answer of a wait, same process, p50${onEngine}`,
     value: median(here.waited),
     unit: "ms",
-    beside: [{ name: "commit to webhook receiver", value: median(here.told) }],
-    target: { ratio: { atMost: 1.5 } },
+    // On the embedded database both may be there before the sender has read his 250.
+    ...(toldMs > 0 && {
+      beside: [{ name: "commit to webhook receiver", value: toldMs }],
+      target: { ratio: { atMost: 1.5 } },
+    }),
     note: "the commit is the 250 that the sender of the mail reads",
   });
   if (database.url !== undefined) {
