@@ -1,7 +1,7 @@
 /**
- * `bun bench/start.ts`: from the start of the binary to its first answer, what it takes of memory at rest, and its size,
- * beside the least server that Bun can compile. Builds dist/inboxd first, unless BINARY names one. The files are in the
- * machine's cache, since each is read just before.
+ * `bun bench/start.ts`: from the start of the binary to its first answer, what it takes of memory at rest, what a command takes
+ * that needs no service, and the binary's size, beside the least program that Bun can compile. Builds dist/inboxd first, unless
+ * BINARY names one. The files are in the machine's cache, since each is read just before.
  */
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -25,6 +25,7 @@ const binary = process.env.BINARY === undefined ? built() : resolve(process.env.
 const bare = compiledBare();
 const postgres = await startFlushingPostgres();
 try {
+  const commands: Record<"bare" | "ours", number[]> = { bare: [], ours: [] };
   const starts: Record<"bare" | "embedded first" | "embedded later" | "postgres first" | "postgres later", Start[]> = {
     bare: [],
     "embedded first": [],
@@ -41,6 +42,8 @@ try {
     const onPostgres = { DATA_DIR: join(directory, `postgres-${round}`), DATABASE_URL: postgres.url(`start_${round}`) };
     starts["postgres first"].push(await ourStart(onPostgres));
     starts["postgres later"].push(await ourStart(onPostgres));
+    commands.bare.push(commandMs([bare, "version"]));
+    commands.ours.push(commandMs([binary, "version"]));
   }
   const ms = (of: keyof typeof starts) => median(starts[of].map(({ ms }) => ms));
   const atRestMb = (of: keyof typeof starts) => median(starts[of].map(({ atRestMb }) => atRestMb));
@@ -51,6 +54,12 @@ try {
   time("later start on the embedded database", "embedded later", { atMost: 1000 });
   time("start on an empty Postgres", "postgres first", { atMost: 600 });
   time("later start on Postgres", "postgres later", { atMost: 600 });
+  report({
+    what: "a command that needs no service, from its start to its end",
+    value: median(commands.ours),
+    unit: "ms",
+    beside: [{ name: "an empty one, compiled", value: median(commands.bare) }],
+  });
   for (const engine of ["embedded", "postgres"] as const) {
     report({
       what: `memory at rest, ${engine === "embedded" ? "database included" : "on Postgres"}`,
@@ -73,6 +82,12 @@ async function ourStart(env: Record<string, string>): Promise<Start> {
   const atRestMb = residentMb(inboxd.pid);
   await inboxd.stop();
   return { ms: inboxd.coldStartMs, atRestMb };
+}
+
+function commandMs(words: string[]): number {
+  const startedMs = performance.now();
+  ran(words, directory);
+  return performance.now() - startedMs;
 }
 
 async function bareStart(): Promise<Start> {
@@ -109,12 +124,12 @@ function compiledBare(): string {
   return path;
 }
 
-function ran(command: string[]): void {
+function ran(command: string[], cwd = house): void {
   const { exitCode, stderr } = Bun.spawnSync(command, {
-    cwd: house,
+    cwd,
     stdin: "ignore",
     stdout: "ignore",
     stderr: "pipe",
   });
-  if (exitCode !== 0) throw new Error(`Cannot compile: ${stderr}`);
+  if (exitCode !== 0) throw new Error(`${command.join(" ")} failed: ${stderr}`);
 }

@@ -9,6 +9,8 @@ export function compile(binary: string): void {
       ...[process.execPath, "build", "--compile", "--sourcemap", "--outfile", binary],
       // Parsing the sources at each start would take a fifth of a second.
       ...["--bytecode", "--format=esm"],
+      // Else each command would load what only the service needs.
+      "--splitting",
       // Else the binary would obey a stray bunfig.toml or .env in its working directory.
       ...["--no-compile-autoload-bunfig", "--no-compile-autoload-dotenv"],
       // Never --minify: Elysia reads the source of its handlers.

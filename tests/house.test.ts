@@ -1,10 +1,11 @@
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
-import { join, relative } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { functionsOf } from "./support/functions.ts";
 
 const root = join(import.meta.dir, "..");
-const textOf = (path: string) => readFileSync(join(root, path), "utf8");
+const textAt = (path: string) => readFileSync(path, "utf8");
+const textOf = (path: string) => textAt(join(root, path));
 
 /** Every file of ours that may cite a rule. */
 const sources = ["src", "sdk/typescript/src", "tests", "bench", "scripts"].flatMap((folder) =>
@@ -37,6 +38,23 @@ test("each file that the pages of the house name is there", () => {
   expect(named.filter((path) => !existsSync(join(root, "src", path)) && !existsSync(join(root, path)))).toEqual([]);
 });
 
+test("a command loads what only the service needs when it runs, if it does", () => {
+  const loaded = loadedWith(join(root, "src/main.ts"));
+  const only = [
+    "src/service/start.ts",
+    "src/database/db.ts",
+    "src/store/migrate.ts",
+    "src/http/",
+    "src/mail/read/",
+    "src/mcp/",
+  ];
+  expect(loaded.has(join(root, "src/commands/send.ts"))).toBe(true);
+  const needless = [...loaded]
+    .map((path) => relative(root, path))
+    .filter((path) => only.some((part) => path.startsWith(part)));
+  expect(needless).toEqual([]);
+});
+
 test("a folder of src has about twenty files at most", () => {
   const folders = Map.groupBy(
     sources.filter((path) => path.startsWith("src/")),
@@ -61,3 +79,14 @@ test("a function of src and of the client has less than a hundred lines, what st
     .map(({ path, head, lines }) => `${path} has ${lines} lines: ${head}`);
   expect(tooLong).toEqual([]);
 }, 60_000);
+
+/** A file of ours with all of ours that are read before it runs; what it imports later is not among them. */
+function loadedWith(path: string, loaded = new Set<string>()): ReadonlySet<string> {
+  if (loaded.has(path) || !path.endsWith(".ts")) return loaded;
+  loaded.add(path);
+  const program = textAt(path).replace(/^#!.*/, "");
+  for (const { path: imported, kind } of new Bun.Transpiler({ loader: "ts" }).scanImports(program)) {
+    if (kind === "import-statement" && imported.startsWith(".")) loadedWith(join(dirname(path), imported), loaded);
+  }
+  return loaded;
+}

@@ -1,8 +1,6 @@
 import type { Command } from "commander";
 import { askService } from "../control/client.ts";
-import { dnsClient } from "../dns/client.ts";
 import { realWorld } from "../service/time-and-chance.ts";
-import { diagnose } from "./doctor/diagnose.ts";
 import { hasFailure, shownFindings } from "./doctor/finding.ts";
 import { jsonOf, tell } from "./terminal.ts";
 
@@ -13,6 +11,10 @@ export function doctorCommand(program: Command): void {
     .description("look at settings, database, ports, certificate, DNS, relay and webhooks, and say what to do")
     .option("--json", "print JSON")
     .action(async ({ json = false }: { json?: boolean }) => {
+      const [{ diagnose }, { dnsClient }] = await Promise.all([
+        import("./doctor/diagnose.ts"),
+        import("../dns/client.ts"),
+      ]);
       const findings = await diagnose(process.env, {
         now: realWorld.now,
         openDns: (servers) => dnsClient({ ...realWorld, servers }),

@@ -1,14 +1,16 @@
 import type { Command } from "commander";
 import { readConfig } from "../config.ts";
 import { describeConfig } from "../config-shown.ts";
-import { openDatabase } from "../database/db.ts";
-import { migrate, migrations } from "../store/migrate.ts";
 import { version } from "../version.ts";
 import { reporting } from "./cli.ts";
 
 export function upkeepCommands(program: Command): void {
   reporting(program.command("migrate").description("bring the database's schema to this version"), async () => {
     const { databaseUrl, dataDir } = readConfig(process.env);
+    const [{ openDatabase }, { migrate, migrations }] = await Promise.all([
+      import("../database/db.ts"),
+      import("../store/migrate.ts"),
+    ]);
     const db = await openDatabase({ url: databaseUrl, dataDir });
     await migrate(db).finally(db.close);
     return { engine: db.engine, schema: migrations.at(-1)?.tag };

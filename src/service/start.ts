@@ -32,7 +32,8 @@ import type { Opening } from "./opening.ts";
 import { withOwnKey } from "./own-key.ts";
 import { certificateOf, openReceiving, openSmtp } from "./receiving.ts";
 import { openWebhooks } from "./sending.ts";
-import { bySharedClock, realWorld, type TimeAndChance } from "./time-and-chance.ts";
+import { bySharedClock } from "./shared-clock.ts";
+import { realWorld, type TimeAndChance } from "./time-and-chance.ts";
 import { openWorkers } from "./working.ts";
 
 export interface Service {

@@ -1,0 +1,84 @@
+import pino from "pino";
+import { type Config, readConfig } from "../../config.ts";
+import { type AdminRequest, administer } from "../../control/administer.ts";
+import { askService, NobodyListens } from "../../control/client.ts";
+import { DataDirectoryInUse, openDatabase } from "../../database/db.ts";
+import { idMaker } from "../../domain/ids.ts";
+import { accessTokens } from "../../flows/account/access-tokens.ts";
+import { signingKeyOf } from "../../flows/account/signing-key.ts";
+import type { Deps } from "../../flows/deps.ts";
+import { localNews } from "../../flows/news.ts";
+import { realWorld } from "../../service/time-and-chance.ts";
+import { migrate } from "../../store/migrate.ts";
+import { version } from "../../version.ts";
+import { webhookClient } from "../../webhook/client.ts";
+import { refuseWithoutDatabase } from "../database-there.ts";
+
+/**
+ * Does it here, on the same database as the server. The embedded database belongs to one process: while a server
+ * holds it, that server is asked instead.
+ */
+export async function adminHere(request: AdminRequest): Promise<object> {
+  try {
+    return await here(request);
+  } catch (error) {
+    if (!(error instanceof DataDirectoryInUse)) throw error;
+    return askServer(request, error);
+  }
+}
+
+async function here(request: AdminRequest): Promise<object> {
+  const config = readConfig(process.env);
+  // The first account may be made by hand; all else is about what is there.
+  if (request.operation !== "account create") refuseWithoutDatabase(request.operation, config);
+  const db = await openDatabase({ url: config.databaseUrl, dataDir: config.dataDir });
+  const webhooks = webhookClient({
+    allowPrivate: config.allowPrivateWebhooks,
+    timeoutMs: config.webhookTimeoutMs,
+    version,
+  });
+  try {
+    await migrate(db);
+    const deps = {
+      ...realWorld,
+      db,
+      newId: idMaker(realWorld.randomBytes),
+      log: pino({ level: "silent" }),
+      mailDomain: config.mailDomain,
+      limits: config.limits,
+      recipientsMax: config.recipientsMax,
+      isDirect: config.outbound.kind === "direct",
+      allowPrivateWebhooks: config.allowPrivateWebhooks,
+      webhooks,
+      nudge: () => undefined,
+      news: localNews(),
+    };
+    const console = config.console ? await consoleHere(deps, config) : undefined;
+    return await administer({ ...deps, console }, request);
+  } finally {
+    webhooks.close();
+    await db.close();
+  }
+}
+
+/** The console of a service that runs elsewhere on this database, as far as the environment tells where. */
+async function consoleHere(deps: Pick<Deps, "db" | "randomBytes">, config: Config) {
+  const host = everyAddress.has(config.host) ? "127.0.0.1" : config.host;
+  return {
+    tokens: await accessTokens(await signingKeyOf(deps, config.signingKey)),
+    baseUrl: () => config.baseUrl ?? `http://${host.includes(":") ? `[${host}]` : host}:${config.port}`,
+  };
+}
+
+/** Listened on, but not gone to. */
+const everyAddress: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
+
+async function askServer(request: AdminRequest, inUse: DataDirectoryInUse): Promise<object> {
+  const { dataDir } = readConfig(process.env);
+  try {
+    return await askService(dataDir, request);
+  } catch (error) {
+    // No service: it is another command that has the directory.
+    throw error instanceof NobodyListens ? inUse : error;
+  }
+}

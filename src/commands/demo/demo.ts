@@ -1,0 +1,128 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pino from "pino";
+import { readConfig } from "../../config.ts";
+import { startService } from "../../service/start.ts";
+import { realWorld } from "../../service/time-and-chance.ts";
+import { oneLine } from "../../standards/text.ts";
+import { apiClient, type ServerOptions } from "../api-client.ts";
+import { UsageError } from "../failure.ts";
+import { jsonOf, tell } from "../terminal.ts";
+import { type Conversation, type DemoServer, type Step, tellStory } from "./story.ts";
+
+export interface DemoOptions extends ServerOptions {
+  smtp?: string;
+  secret?: string;
+  json?: boolean;
+}
+
+interface StepReport {
+  step: string;
+  ok: boolean;
+  ms: number;
+  detail: string;
+}
+
+/** Tells each step as it is done; whether all of them were. */
+export async function demo({ json = false, ...options }: DemoOptions): Promise<boolean> {
+  if (options.url === undefined && options.smtp !== undefined) {
+    throw new UsageError("Cannot use --smtp: it belongs to a running server, which --url names");
+  }
+  const startedAt = performance.now();
+  const steps: StepReport[] = [];
+  let conversation: Conversation | undefined;
+
+  const step: Step = async (name, work) => {
+    const beganAt = performance.now();
+    const report = (ok: boolean, detail: string) => {
+      const made = { step: name, ok, ms: Math.round((performance.now() - beganAt) * 10) / 10, detail };
+      steps.push(made);
+      if (!json) tell(line(made));
+    };
+    try {
+      const [detail, result] = await work();
+      report(true, oneLine(detail));
+      return result;
+    } catch (error) {
+      report(false, oneLine(error instanceof Error ? error.message : String(error)));
+      throw new StepFailed();
+    }
+  };
+
+  try {
+    const story = (server: DemoServer) => tellStory(server, step, realWorld);
+    conversation = options.url === undefined ? await onOwnServer(step, story) : await story(running(options));
+  } catch (error) {
+    if (!(error instanceof StepFailed)) throw error;
+  }
+  const ok = conversation !== undefined;
+  const totalMs = Math.round(performance.now() - startedAt);
+  tell(json ? jsonOf({ ok, totalMs, steps, thread: conversation ?? null }, 2) : ending(conversation, totalMs));
+  return ok;
+}
+
+/** It has been told already. */
+class StepFailed extends Error {}
+
+function running({ smtp, secret, ...server }: DemoOptions): DemoServer {
+  const api = apiClient(server);
+  const { hostname } = new URL(api.url);
+  const [, host = hostname, port = "2525"] = /^(?:(.+):)?(\d+)$/.exec(smtp ?? "2525") ?? [];
+  if (smtp !== undefined && (!/^(?:.+:)?\d{1,5}$/.test(smtp) || Number(port) > 65_535))
+    throw new UsageError("Cannot read --smtp: it must be HOST:PORT, with a port up to 65535");
+  return {
+    api,
+    smtp: { host: host.replace(/^\[|\]$/g, ""), port: Number(port) },
+    webhookSecret: secret || undefined,
+    isOurs: false,
+  };
+}
+
+/** All in one new directory and on free ports, whatever the environment says: nothing of anybody's is touched. */
+async function onOwnServer(step: Step, story: (server: DemoServer) => Promise<Conversation>): Promise<Conversation> {
+  const directory = await mkdtemp(join(tmpdir(), "inboxd-demo-"));
+  const interrupted = Promise.withResolvers<never>();
+  const interrupt = (signal: NodeJS.Signals) => interrupted.reject(new Error(`Cannot go on: ended by ${signal}`));
+  process.once("SIGINT", interrupt).once("SIGTERM", interrupt);
+  let stop: (() => Promise<void>) | undefined;
+  const told = (async () => {
+    const service = await step("server", async () => {
+      const settings = { DATA_DIR: join(directory, "data"), PORT: "0", SMTP_PORT: "0", SHUTDOWN_TIMEOUT_MS: "1000" };
+      const started = await startService(readConfig(settings), pino({ level: "silent" }));
+      stop = started.stop;
+      const { origin } = started.apiUrl;
+      return [`API ${origin}, SMTP ${started.smtp.address}:${started.smtp.port}, own database`, started];
+    });
+    const api = apiClient({ url: service.apiUrl.origin, apiKey: service.firstStart.apiKey ?? "" });
+    return story({
+      api,
+      smtp: { host: service.smtp.address, port: service.smtp.port },
+      webhookSecret: undefined,
+      isOurs: true,
+    });
+  })();
+  try {
+    return await Promise.race([told, interrupted.promise]);
+  } finally {
+    process.off("SIGINT", interrupt).off("SIGTERM", interrupt);
+    told.catch(() => undefined);
+    await stop?.();
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+function line({ step, ok, ms, detail }: StepReport): string {
+  const time = `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`;
+  return `${ok ? "✓" : "✗"} ${step.padEnd(23)} ${time.padStart(8)}   ${detail}\n`;
+}
+
+function ending(conversation: Conversation | undefined, totalMs: number): string {
+  const total = `${(totalMs / 1000).toFixed(1)} s`;
+  if (conversation === undefined) return `\nFailed after ${total}\n`;
+  const messages = conversation.data.map(({ direction, fromAddr, bodyText }) => {
+    const [said = ""] = bodyText.split("\n");
+    return `  ${direction === "inbound" ? "←" : "→"} ${oneLine(fromAddr)}: ${oneLine(said)}\n`;
+  });
+  return `\n${oneLine(conversation.subject)}\n${messages.join("")}\nAll of it in ${total}\n`;
+}

@@ -1,0 +1,93 @@
+import type { Logger } from "pino";
+import { type Config, readConfig } from "../../config.ts";
+import { describeOutbound } from "../../domain/outbound.ts";
+import { type Service, startService } from "../../service/start.ts";
+import { version } from "../../version.ts";
+import { checkListeners } from "./before-start.ts";
+import { loggerOf } from "./logger.ts";
+
+/** Runs the service until a signal ends it. */
+export async function serve(): Promise<number> {
+  const config = readConfig(process.env, process.stdout.isTTY);
+  const log = loggerOf(config, process.stdout);
+  await checkListeners(config);
+  const service = await startService(config, log);
+  process.stdout.write(banner(config, service));
+  log.info({ version, engine: service.engine, api: service.apiUrl.href, smtp_port: service.smtp.port }, "started");
+  return untilStopped(service, log);
+}
+
+function untilStopped(service: Service, log: Logger): Promise<number> {
+  const { promise, resolve } = Promise.withResolvers<number>();
+  let stopping = false;
+  function stop(signal: NodeJS.Signals): void {
+    // Whoever asks twice doesn't want to wait: what was acknowledged is on disk either way.
+    if (stopping) process.exit(0);
+    stopping = true;
+    log.info({ signal }, "stopping");
+    service.stop().then(
+      () => {
+        log.info("stopped");
+        resolve(0);
+      },
+      (error: unknown) => {
+        log.error({ err: error }, "stopped with an error");
+        resolve(1);
+      },
+    );
+  }
+  process.on("SIGTERM", stop);
+  process.on("SIGINT", stop);
+  process.on("SIGHUP", () => {
+    service.reloadCertificate().then(
+      () => log.info("certificate read again"),
+      (error: unknown) => log.error({ err: error }, "certificate not changed: the new one can't be used"),
+    );
+  });
+  return promise;
+}
+
+/** What a newcomer needs: where everything is, the secrets that are shown once, and one curl that works as printed. */
+function banner(config: Config, { apiUrl, smtp, metricsUrl, engine, firstStart, signIn }: Service): string {
+  const base = apiUrl.origin;
+  const way = {
+    sandbox: `nowhere: sandbox mode. Mail to ${config.mailDomain} is delivered here, all other mail is written to ${config.dataDir}/sandbox`,
+    direct: "straight to the mail servers of each recipient's domain",
+    smtp: `by way of ${describeOutbound(config.outbound)}`,
+  }[config.outbound.kind];
+  const lines = [
+    "",
+    `inboxd ${version}`,
+    "",
+    `  API        ${base}/v1`,
+    `  Docs       ${base}/docs, for language models ${base}/llms.txt`,
+    `  SMTP       ${smtp.address}:${smtp.port}, for addresses at ${config.mailDomain}`,
+    `  Outbound   ${way}`,
+    `  Database   ${engine === "embedded" ? `embedded Postgres in ${config.dataDir}` : "Postgres"}`,
+    ...(metricsUrl === undefined ? [] : [`  Metrics    ${metricsUrl}`]),
+    "",
+  ];
+  if (firstStart.apiKey !== undefined) lines.push(`  API key          ${firstStart.apiKey}`);
+  if (firstStart.webhookSecret !== undefined) lines.push(`  Webhook secret   ${firstStart.webhookSecret}`);
+  if (firstStart.apiKey !== undefined || firstStart.webhookSecret !== undefined) {
+    lines.push("  Keep them: they are shown this once.", "");
+  }
+  if (signIn !== undefined) {
+    lines.push(
+      "  The console, in a browser; the link signs in for 5 minutes, and inboxd console makes another:",
+      `    ${signIn.url}`,
+      "",
+    );
+  }
+  const key = firstStart.apiKey ?? "$INBOXD_API_KEY";
+  lines.push(
+    "  Make your first inbox:",
+    `    curl -s ${base}/v1/inboxes -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '{"username":"first"}'`.replace(
+      /'Authorization: Bearer \$INBOXD_API_KEY'/,
+      '"Authorization: Bearer $INBOXD_API_KEY"',
+    ),
+    "",
+    "",
+  );
+  return lines.join("\n");
+}
