@@ -1,7 +1,10 @@
 import { type BrowserContext, chromium, type Page } from "playwright-core";
 
-/** Where the tests find a real browser; on a machine without one, what needs it is skipped, and says so. */
-export const chromiumPath = ["chromium", "chromium-browser", "google-chrome"]
+/**
+ * Where the tests find a real browser, best the one that has no windows, which takes two thirds as much of a processor; on a machine
+ * without one, what needs it is skipped, and says so.
+ */
+export const chromiumPath = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"]
   .map((name) => Bun.which(name))
   .find((path) => path !== null);
 
