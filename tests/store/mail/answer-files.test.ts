@@ -24,7 +24,9 @@ async function begin(limits: Partial<AnswerLimits> = {}, idleTimeout = 30) {
     port: 0,
     hostname: "127.0.0.1",
     idleTimeout,
-    async fetch(request) {
+    async fetch(request, server) {
+      // For who doesn't read: the machine may take its time to fill a file.
+      server.timeout(request, 0);
       const url = new URL(request.url);
       const [start = 0, end = sizeBytes] = url.search.slice(1).split("-").filter(Boolean).map(Number);
       const body = await files
@@ -34,6 +36,7 @@ async function begin(limits: Partial<AnswerLimits> = {}, idleTimeout = 30) {
           if (url.pathname === "/broken" && filled.length === 1) throw new Error("the database is away");
         })
         .catch(() => "broken");
+      server.timeout(request, idleTimeout);
       if (body === "broken") return new Response("", { status: 500 });
       return body === undefined ? new Response("", { status: 503 }) : new Response(body);
     },
@@ -100,15 +103,11 @@ describe("A file that answers are sent from", () => {
     const { reader, ask } = await begin({ answerMs: 100, bytesPerMs: Number.POSITIVE_INFINITY, mostFiles: 1 }, 1);
     const socket = await reader("/a");
     while ((await ask("/b")).status !== 200) await Bun.sleep(20);
-    let read = 0;
     const closed = new Promise((resolve) => socket.once("close", resolve));
-    socket.on("data", (piece) => {
-      read += piece.length;
-    });
     socket.resume();
     // What was on its way arrives, and then nothing: the server takes that for a connection that is not used.
     await closed;
-    expect(read).toBeLessThan(sizeBytes);
+    expect(socket.bytesRead).toBeLessThan(sizeBytes);
   });
 
   test("that a process left behind which died is removed at the start, and nothing else", async () => {
