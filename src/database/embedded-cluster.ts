@@ -20,7 +20,13 @@ export function findCluster(dataDir: string): "there" | "none" | "lost" {
 export async function reservePlace(dataDir: string): Promise<ReturnType<typeof findCluster>> {
   const found = findCluster(dataDir);
   if (found !== "none") return found;
-  mkdirSync(unfinishedOf(placeIn(dataDir)), { recursive: true, mode: 0o700 });
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  try {
+    // Not `recursive`: that looks what is there when something is, and fails if a start beside this one has just given it its name.
+    mkdirSync(unfinishedOf(placeIn(dataDir)), { mode: 0o700 });
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+  }
   await flush(dataDir);
   return found;
 }

@@ -2,12 +2,13 @@ import { heapStats } from "bun:jsc";
 import { afterEach, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { sql } from "drizzle-orm";
 import { DatabaseUnavailable, DataDirectoryInUse, openDatabase, query } from "../../src/database/db.ts";
 import { lockDirectory } from "../../src/database/directory-lock.ts";
 import { openEmbedded } from "../../src/database/embedded.ts";
 import { careFor } from "../../src/database/embedded-care.ts";
+import { reservePlace } from "../../src/database/embedded-cluster.ts";
 import { openPool } from "../../src/database/pool.ts";
 import { failureOf } from "../support/failure.ts";
 import { until } from "../support/until.ts";
@@ -265,6 +266,18 @@ describe("The data directory", () => {
     expect(outcomes.map(({ opened }) => opened).toSorted()).toEqual([
       ...["DataDirectoryInUse", "DataDirectoryInUse", "DataDirectoryInUse", "yes"],
     ]);
+  });
+
+  test("is free to be reserved while another start gives its place a name", async () => {
+    const place = join(newDirectory(), "pg");
+    const child = Bun.spawn(["bun", program, "name", dirname(place)], { stdout: "pipe", stderr: "inherit" });
+    let isNaming = true;
+    void child.exited.then(() => {
+      isNaming = false;
+    });
+    let reserved = 0;
+    for (; isNaming; reserved++) await reservePlace(dirname(place));
+    expect([await child.exited, reserved > 1000]).toEqual([0, true]);
   });
 });
 

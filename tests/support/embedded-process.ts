@@ -1,10 +1,13 @@
-/** Another process on a data directory: `bun embedded-process.ts write|open|hold DIRECTORY [FIRST_ID]`. */
+/** Another process on a data directory: `bun embedded-process.ts write|open|hold|name DIRECTORY [FIRST_ID]`. */
+import { mkdirSync, renameSync, rmdirSync } from "node:fs";
+import { join } from "node:path";
 import { sql } from "drizzle-orm";
 import { type Database, DataDirectoryInUse, openDatabase, query } from "../../src/database/db.ts";
 
 const [task = "", dataDir = "", firstId = "0"] = process.argv.slice(2);
 
 if (task === "write") await write(await openDatabase({ dataDir }));
+else if (task === "name") nameThePlace();
 else await tryToOpen();
 
 async function write(db: Database): Promise<never> {
@@ -12,6 +15,15 @@ async function write(db: Database): Promise<never> {
   for (let id = Number(firstId); ; id++) {
     await query(db.api, sql`insert into kept values (${id})`);
     process.stdout.write(`${id}\n`);
+  }
+}
+
+/** What a first start does with the place of its cluster, as often as it can in a while. */
+function nameThePlace(): void {
+  for (let round = 0; round < 50_000; round++) {
+    mkdirSync(join(dataDir, "pg.unfinished"), { recursive: true });
+    renameSync(join(dataDir, "pg.unfinished"), join(dataDir, "pg"));
+    rmdirSync(join(dataDir, "pg"));
   }
 }
 
