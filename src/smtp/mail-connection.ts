@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import type { SMTPServer } from "smtp-server";
 import type { SMTPConnectionOptions } from "smtp-server/lib/smtp-connection.js";
 import { parseRecipient, parseSender } from "./address-command.ts";
-import type { AcceptedRecipient, InboundMail, Origin, SmtpDoor, SmtpObserver } from "./door.ts";
+import type { AcceptedRecipient, InboundMail, Origin, RecipientDecision, SmtpDoor, SmtpObserver } from "./door.ts";
 import type { MemoryBudget } from "./memory-budget.ts";
 import { type Reply, reply, replyToMail, replyToRecipient, tooBig } from "./replies.ts";
 import { ReplyingConnection } from "./replying-connection.ts";
@@ -45,6 +45,7 @@ type Done = () => void;
 /** A mail made to be slow to read takes milliseconds for so much of it; then others have their turn. */
 const turnBytes = 64 << 10;
 const unavailable = { kind: "unavailable" } as const;
+const oneReturnPath = reply(452, "4.5.3", "One return path a mail: send the rest in another", "too_many_recipients");
 const shuttingDown = reply(421, "4.3.2", "Shutting down, try again later");
 
 /**
@@ -101,9 +102,7 @@ export class MailConnection extends ReplyingConnection {
     } else {
       const ask = () => door.recipient(recipient);
       this.#ask("recipient", ask, limits.recipientMs, (decision) => {
-        if (decision.kind === "accept") addRecipient(mail, { toAddr: recipient, inboxId: decision.inboxId });
-        if (decision.kind === "return_path") addRecipient(mail, { toAddr: recipient, messageId: decision.messageId });
-        this.#answerRecipient(replyToRecipient(decision));
+        this.#answerRecipient(takeRecipient(mail, recipient, decision));
         callback();
       });
       return;
@@ -269,6 +268,17 @@ export class MailConnection extends ReplyingConnection {
   #timeOut(text: string): void {
     this.cutOff(reply(421, "4.4.2", text, "timeout"));
   }
+}
+
+function takeRecipient(mail: Transaction, toAddr: string, decision: RecipientDecision): Reply {
+  if (decision.kind === "accept") addRecipient(mail, { toAddr, inboxId: decision.inboxId });
+  if (decision.kind === "return_path") {
+    const { messageId } = decision;
+    // A report is about one message, and is kept with it: a mail to hundreds would be kept, and compressed, hundreds of times.
+    if (mail.recipients.some((other) => "messageId" in other && other.messageId !== messageId)) return oneReturnPath;
+    addRecipient(mail, { toAddr, messageId });
+  }
+  return replyToRecipient(decision);
 }
 
 function addRecipient({ recipients, known }: Transaction, recipient: AcceptedRecipient): void {

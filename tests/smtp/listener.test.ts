@@ -249,6 +249,27 @@ describe("a mail", () => {
     await client.ask("x\r\n.");
     expect(smtp.mails[0]?.envelope.recipients).toHaveLength(100);
   });
+
+  test("for a second return path gets 452 for that one", async () => {
+    await using smtp = await testListener();
+    const client = await greeted(smtp.port);
+    smtp.door.recipient = async (address) =>
+      /^n/i.test(address)
+        ? { kind: "accept", inboxId: address }
+        : { kind: "return_path", messageId: address.charAt(0).toLowerCase() };
+    await client.ask("MAIL FROM:<>");
+    const replies: string[] = [];
+    for (const name of ["a", "b", "A", "n1", "c"]) replies.push(await client.ask(`RCPT TO:<${name}@inbox.localhost>`));
+    expect(replies.map(start)).toEqual(["250 2.1.5", "452 4.5.3", "250 2.1.5", "250 2.1.5", "452 4.5.3"]);
+    await client.ask("DATA");
+    await client.ask("x\r\n.");
+    expect(smtp.mails[0]?.envelope.recipients).toEqual([
+      { toAddr: "a@inbox.localhost", messageId: "a" },
+      { toAddr: "n1@inbox.localhost", inboxId: "n1@inbox.localhost" },
+    ]);
+    await client.ask("MAIL FROM:<>");
+    expect(start(await client.ask("RCPT TO:<b@inbox.localhost>"))).toBe("250 2.1.5");
+  });
 });
 
 describe("nothing is relayed", () => {

@@ -13,7 +13,7 @@ import {
 import { mayBeReport, readReport } from "../../mail/report/read-report.ts";
 import { asciiDomain, recipientOf, splitAddress } from "../../standards/address.ts";
 import { shortDigest } from "../../standards/digest.ts";
-import { findMessageNamed, listReturnPlaces } from "../../store/send/reported-messages.ts";
+import { findMessageNamed, findReturnPlace } from "../../store/send/reported-messages.ts";
 import type { Deps } from "../deps.ts";
 import type { ApplyReports } from "./apply-reports.ts";
 import type { ReceivedMail } from "./arrival.ts";
@@ -29,10 +29,10 @@ export interface ReportReception {
   isReturnPath(address: string): boolean;
   /** The message whose return path it is; undefined where that is not proven, or it is too old. The database is not asked. */
   messageOf(address: string): Promise<string | undefined>;
-  /** Where these lead now: the inboxes of their messages. */
-  placesOf(paths: readonly FoundReturnPath[]): Promise<ReturnedTo[]>;
+  /** Where it leads now: to the inbox of its message. */
+  placeOf(path: FoundReturnPath): Promise<ReturnedTo | undefined>;
   /** False where the mail is not shown to be a report: then it is mail. */
-  takeReturned(returned: InboundMail<unknown> & { mail: ParsedMail }, places: readonly ReturnedTo[]): Promise<boolean>;
+  takeReturned(returned: InboundMail<unknown> & { mail: ParsedMail }, place: ReturnedTo): Promise<boolean>;
   /** What a mail to inboxes reports of messages of ours has its effects, beside that it is mail. */
   takeBeside(received: ReceivedMail): Promise<void>;
 }
@@ -53,21 +53,15 @@ export function reportReception(deps: ReportingDeps): ReportReception {
   return {
     isReturnPath: (address) => address.toLowerCase().startsWith(`${returnPathUser}+`),
     messageOf,
-    async placesOf(paths) {
-      const places = await listReturnPlaces(deps.db.mail, [...new Set(paths.map(({ messageId }) => messageId))]);
-      const now = deps.now();
-      return places
-        .filter(({ createdAt }) => !isPastReporting(createdAt, now))
-        .map(({ messageId, inboxId, username }) => ({ messageId, inboxId, toAddr: `${username}@${deps.mailDomain}` }));
+    async placeOf({ messageId }) {
+      const place = await findReturnPlace(deps.db.mail, messageId);
+      if (place === undefined || isPastReporting(place.createdAt, deps.now())) return undefined;
+      return { messageId, inboxId: place.inboxId, toAddr: `${place.username}@${deps.mailDomain}` };
     },
-    async takeReturned({ envelope, raw, mail }, places) {
+    async takeReturned({ envelope, raw, mail }, { messageId, inboxId }) {
       const report = readReport(mail, { atReturnPath: true, reversePath: envelope.from });
       if (report === undefined) return false;
-      await applyReports(
-        places.map(({ messageId, inboxId }) =>
-          told(report, raw, { messageId, ofInboxes: [inboxId], proof: "return_path" }),
-        ),
-      );
+      await applyReports([told(report, raw, { messageId, ofInboxes: [inboxId], proof: "return_path" })]);
       return true;
     },
     async takeBeside(received) {

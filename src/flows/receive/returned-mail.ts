@@ -24,8 +24,9 @@ export interface ReturnedDeps {
   returned?: ((outcome: ReturnedOutcome) => void) | undefined;
 }
 
-export function returnPathsOf(recipients: readonly Addressee[]): FoundReturnPath[] {
-  return recipients.filter((recipient) => "messageId" in recipient);
+/** A mail has one at most: RCPT takes no second. */
+export function returnPathOf(recipients: readonly Addressee[]): FoundReturnPath | undefined {
+  return recipients.find((recipient) => "messageId" in recipient);
 }
 
 export function inboxesOf(recipients: readonly Addressee[]): FoundRecipient[] {
@@ -33,7 +34,7 @@ export function inboxesOf(recipients: readonly Addressee[]): FoundRecipient[] {
 }
 
 /**
- * A report is taken for its messages, anything else filed in their inboxes; whoever else the mail is for gets it as ever. One that
+ * A report is taken for its message, anything else filed in its inbox; whoever else the mail is for gets it as ever. One that
  * has no turn with the parser is left with its sender, since it may have to be refused.
  */
 export async function acceptReturned(
@@ -42,14 +43,16 @@ export async function acceptReturned(
 ): Promise<Receipt | "unavailable"> {
   const { raw, envelope } = inbound;
   const others = inboxesOf(envelope.recipients);
-  const places = await reports.placesOf(returnPathsOf(envelope.recipients));
-  if (places.length === 0 && others.length === 0) return refused();
+  const path = returnPathOf(envelope.recipients);
+  const place = path && (await reports.placeOf(path));
+  if (place === undefined && others.length === 0) return refused();
   const mail = await parse(raw, { sender: senderInLine({ ...envelope, recipients: others }) });
   if (mail === undefined) return "unavailable";
-  const isReport = places.length > 0 && (await reports.takeReturned({ ...inbound, mail }, places));
-  if (places.length === 0) refused();
+  const isReport = place !== undefined && (await reports.takeReturned({ ...inbound, mail }, place));
+  if (place === undefined) refused();
   else returned?.(isReport ? "report" : "mail");
-  const recipients = isReport ? others : [...others, ...places.map(({ toAddr, inboxId }) => ({ toAddr, inboxId }))];
+  const own = place === undefined || isReport ? [] : [{ toAddr: place.toAddr, inboxId: place.inboxId }];
+  const recipients = [...others, ...own];
   return recipients.length === 0 ? "stored" : store({ raw, envelope: { ...envelope, recipients }, mail });
 
   function refused(): Receipt {

@@ -106,20 +106,20 @@ function reportsWritten(rows: readonly KeptReport[]): SQL {
 
 /** Where a return path leads: the inbox of its message. */
 export interface ReturnPlace {
-  messageId: string;
   inboxId: string;
   username: string;
   createdAt: Date;
 }
 
-/** Those of these messages that are ours and whose inbox lives. */
-export function listReturnPlaces(db: Db, messageIds: readonly string[]): Promise<ReturnPlace[]> {
-  return query(
+/** Undefined where the message is not ours, or its inbox is gone. */
+export async function findReturnPlace(db: Db, messageId: string): Promise<ReturnPlace | undefined> {
+  const [place] = await query<ReturnPlace>(
     db,
-    sql`select m.id as "messageId", m.inbox_id as "inboxId", i.username, m.created_at as "createdAt" from messages m
+    sql`select m.inbox_id as "inboxId", i.username, m.created_at as "createdAt" from messages m
         join inboxes i on i.id = m.inbox_id and i.deleted_at is null
-        where m.id = any(${arrayOf("text", messageIds)}) and m.direction = 'outbound' order by m.id`,
+        where m.id = ${messageId} and m.direction = 'outbound'`,
   );
+  return place;
 }
 
 /** A message that went over the wire under one of these names, which are hashed. */
