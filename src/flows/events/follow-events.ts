@@ -5,7 +5,7 @@ import { type FeedEvent, listFeedNews } from "../../store/events/feeds.ts";
 import type { Deps } from "../deps.ts";
 import { type EventFeed, laterPlace } from "./event-feeds.ts";
 import type { LogTurns } from "./log-turns.ts";
-import type { WriteEvents, WrittenEvent } from "./written-events.ts";
+import type { Told, WriteEvents, WrittenEvent } from "./written-events.ts";
 
 export interface Wanted extends Subscription {
   include: readonly IncludeWord[];
@@ -47,6 +47,8 @@ export function follower(deps: FollowDeps, feed: EventFeed, from: LogPlace, firs
   let number: number | undefined;
   let page: LogPage | undefined;
   let lookAt = lookedAt.least;
+  /** The next event in the ring, which was waited for. */
+  let handed: { id: string; told: Told } | undefined;
 
   function next(): WrittenEvent | Promise<unknown> | undefined {
     for (;;) {
@@ -68,9 +70,10 @@ export function follower(deps: FollowDeps, feed: EventFeed, from: LogPlace, firs
         pass(event);
         return "go on";
       }
-      const found = written.find(event.id, wanted.include);
-      if (found === undefined) return written.write(unwrittenFrom(feed, number, wanted), wanted.include);
-      if (found instanceof Promise) return found;
+      const found = handed?.id === event.id ? handed.told : written.find(event.id, wanted.include);
+      if (found === undefined)
+        return takeOver(event.id, written.write(unwrittenFrom(feed, number, wanted), wanted.include));
+      if (found instanceof Promise) return takeOver(event.id, found);
       pass(event);
       if (found !== "gone") return found;
       return "go on";
@@ -79,8 +82,15 @@ export function follower(deps: FollowDeps, feed: EventFeed, from: LogPlace, firs
     return "go on";
   }
 
+  async function takeOver(id: string, writing: Promise<Told | undefined>): Promise<void> {
+    const asked = wanted;
+    const told = await writing;
+    if (told !== undefined && asked === wanted) handed = { id, told };
+  }
+
   function pass({ id, writtenBy }: LogPlace): void {
     place = { id, writtenBy };
+    handed = undefined;
     if (number !== undefined) number += 1;
   }
 
@@ -123,6 +133,7 @@ export function follower(deps: FollowDeps, feed: EventFeed, from: LogPlace, firs
     page?.giveBack();
     page = undefined;
     number = undefined;
+    handed = undefined;
   }
 
   return {

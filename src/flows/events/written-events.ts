@@ -52,11 +52,18 @@ export function writtenEvent(told: { event: string; event_id: string }): Written
   };
 }
 
-/** Written events of one account, by event and by what they include. */
+/** `gone` where there is nothing to tell any more. */
+export type Told = WrittenEvent | "gone";
+
+/**
+ * Written events of one account, by event and by what they include. Who waits for one is given it by the promise: a large one may be
+ * forgotten again before he could look.
+ */
 export interface WrittenMemory {
-  /** `gone` where there is nothing to tell any more; a promise while it is being written. */
-  find(id: string, include: readonly IncludeWord[]): WrittenEvent | "gone" | Promise<void> | undefined;
-  write(ids: readonly string[], include: readonly IncludeWord[]): Promise<void>;
+  /** A promise while it is being written, of undefined where that did not come to it. */
+  find(id: string, include: readonly IncludeWord[]): Told | Promise<Told | undefined> | undefined;
+  /** Answers the first of these. */
+  write(ids: readonly string[], include: readonly IncludeWord[]): Promise<Told | undefined>;
   forgetAll(): void;
 }
 
@@ -70,12 +77,13 @@ export interface WrittenBudget {
 
 /** Memories that share what they may keep. */
 export function writtenMemories(write: WriteEvents, budget: WrittenBudget, nowMs: () => number): () => WrittenMemory {
-  const all = new Set<{ bytes: number; forgetOldest(): void }>();
+  const all = new Set<{ forgetOldest(): boolean }>();
   let bytesInAll = 0;
 
   return () => {
     const kept = new Map<string, Kept>();
     const account = { bytes: 0, forgetOldest };
+    let isOver = false;
     all.add(account);
 
     function forget(key: string, { bytes }: Kept): void {
@@ -84,28 +92,42 @@ export function writtenMemories(write: WriteEvents, budget: WrittenBudget, nowMs
       bytesInAll -= bytes;
     }
 
-    function forgetOldest(): void {
+    /** Answers whether there was one. */
+    function forgetOldest(but?: string): boolean {
       for (const [key, oldest] of kept) {
-        if (oldest.event instanceof Promise) continue;
+        if ("writing" in oldest || key === but) continue;
         forget(key, oldest);
-        return;
+        return true;
       }
+      return false;
     }
 
-    function keep(key: string, event: Kept["event"]): void {
+    function keep(key: string, entry: Kept): void {
       const before = kept.get(key);
       if (before !== undefined) forget(key, before);
-      const bytes = event instanceof Promise ? 0 : bytesOf(event);
-      kept.set(key, { event, bytes, atMs: nowMs() });
-      account.bytes += bytes;
-      bytesInAll += bytes;
+      kept.set(key, entry);
+      account.bytes += entry.bytes;
+      bytesInAll += entry.bytes;
     }
 
-    /** What came last stays, however large it is: else nobody could be told of it. */
-    function shrink(): void {
-      while (account.bytes > budget.accountBytes && kept.size > 1) forgetOldest();
-      for (const other of all)
-        while (bytesInAll > budget.processBytes && other !== account && other.bytes > 0) other.forgetOldest();
+    /** One that has just been written stays, however large it is: others will ask for it now. */
+    function shrink(latest: string | undefined): void {
+      while (account.bytes > budget.accountBytes && forgetOldest(latest));
+      for (const other of all) while (bytesInAll > budget.processBytes && other !== account && other.forgetOldest());
+    }
+
+    function keepWritten(keys: readonly string[], written: readonly (WrittenEvent | undefined)[]): void {
+      let bytesTogether = 0;
+      for (const [at, key] of keys.entries()) {
+        const event = written[at] ?? "gone";
+        const bytes = bytesOf(event);
+        bytesTogether += bytes;
+        // Whoever asked needs the first of them first: were all kept, the last would push it out.
+        const isKept = at < written.length && (at === 0 || bytesTogether <= budget.accountBytes / 2);
+        if (isKept) keep(key, { event, bytes, atMs: nowMs() });
+        else kept.delete(key);
+      }
+      shrink(keys[0]);
     }
 
     return {
@@ -113,7 +135,8 @@ export function writtenMemories(write: WriteEvents, budget: WrittenBudget, nowMs
         const key = keyOf(id, include);
         const found = kept.get(key);
         if (found === undefined) return undefined;
-        if (found.event instanceof Promise || nowMs() - found.atMs < budget.freshMs) return found.event;
+        if ("writing" in found) return found.writing.then((written) => toldAt(written, found.at));
+        if (nowMs() - found.atMs < budget.freshMs) return found.event;
         forget(key, found);
         return undefined;
       },
@@ -121,25 +144,20 @@ export function writtenMemories(write: WriteEvents, budget: WrittenBudget, nowMs
         const keys = ids.map((id) => keyOf(id, include));
         const writing = write(ids, include).then(
           (written) => {
-            let bytes = 0;
-            for (const [at, key] of keys.entries()) {
-              const event = written[at] ?? "gone";
-              bytes += bytesOf(event);
-              // Whoever asked needs the first of them first: were all kept, the last would push it out, and it would be written for ever.
-              if (at < written.length && (at === 0 || bytes <= budget.accountBytes / 2)) keep(key, event);
-              else kept.delete(key);
-            }
-            shrink();
+            // Nobody would take back what is counted behind the end.
+            if (!isOver) keepWritten(keys, written);
+            return written;
           },
           (error: unknown) => {
             for (const key of keys) kept.delete(key);
             throw error;
           },
         );
-        for (const key of keys) keep(key, writing);
-        return writing;
+        for (const [at, key] of keys.entries()) keep(key, { writing, at, bytes: 0 });
+        return writing.then((written) => toldAt(written, 0));
       },
       forgetAll() {
+        isOver = true;
         bytesInAll -= account.bytes;
         account.bytes = 0;
         kept.clear();
@@ -149,16 +167,20 @@ export function writtenMemories(write: WriteEvents, budget: WrittenBudget, nowMs
   };
 }
 
-interface Kept {
-  event: WrittenEvent | "gone" | Promise<void>;
-  bytes: number;
-  atMs: number;
+/** An event, or where it will stand in what is being written. */
+type Kept = { bytes: number } & (
+  | { event: Told; atMs: number }
+  | { writing: Promise<readonly (WrittenEvent | undefined)[]>; at: number }
+);
+
+function toldAt(written: readonly (WrittenEvent | undefined)[], at: number): Told | undefined {
+  return at < written.length ? (written[at] ?? "gone") : undefined;
 }
 
 /** As text and as a frame. */
 const bytesOfCharacter = 2;
 
-function bytesOf(event: WrittenEvent | "gone"): number {
+function bytesOf(event: Told): number {
   return 100 + (event === "gone" ? 0 : event.json.length * bytesOfCharacter);
 }
 

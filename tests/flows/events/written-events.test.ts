@@ -18,3 +18,40 @@ test("The first of what was written together is at hand, however large they all 
   }
   expect(seen).toEqual(["1", "2", "3", "4", "5"]);
 });
+
+test("Who waits for an event is given it, though others have meanwhile had it forgotten", async () => {
+  const budget = { accountBytes: 10_000, processBytes: 20_000, freshMs: 60_000 };
+  let writes = 0;
+  const memory = writtenMemories(
+    async (ids) => {
+      writes += 1;
+      return ids.map((id) => writtenEvent({ event: "x".repeat(9_000), event_id: id }));
+    },
+    budget,
+    () => 0,
+  )();
+  const writers = [memory.write(["1"], []), memory.write(["1"], ["html"])];
+  const waiting = [memory.find("1", []), memory.find("1", ["html"])];
+  const told = await Promise.all([...writers, ...waiting]);
+  expect(told.map((event) => (typeof event === "object" ? event.id : event))).toEqual(["1", "1", "1", "1"]);
+  expect([memory.find("1", []), typeof memory.find("1", ["html"]), writes]).toEqual([undefined, "object", 2]);
+});
+
+test("What is written behind the end of an account's memory takes nothing from the others", async () => {
+  const budget = { accountBytes: 10_000, processBytes: 20_000, freshMs: 60_000 };
+  const newMemory = writtenMemories(
+    async (ids) => ids.map((id) => writtenEvent({ event: "x".repeat(2_000), event_id: id })),
+    budget,
+    () => 0,
+  );
+  for (let left = 0; left < 20; left += 1) {
+    const memory = newMemory();
+    const writing = memory.write(["1"], []);
+    memory.forgetAll();
+    await writing;
+  }
+  const [one, other] = [newMemory(), newMemory()];
+  await one.write(["1"], []);
+  await other.write(["2"], []);
+  expect([one.find("1", []), other.find("2", [])].map((found) => typeof found)).toEqual(["object", "object"]);
+});
