@@ -35,7 +35,14 @@ export function waitsOn(
 ) {
   const open = listeners(limits);
   const log = pino({ level: "silent" });
-  const waits = mailWaits({ ...deps, db, log, news, listeners: open, extract: extract ?? plainExtract });
+  const waits = mailWaits({
+    ...deps,
+    db,
+    log,
+    news,
+    listeners: open,
+    extract: extract ?? (async (message) => plainExtract(message)),
+  });
   return {
     count: () => open.count("wait"),
     stop: waits.stop,

@@ -1,4 +1,3 @@
-import type { Logger } from "pino";
 import { type IncludedOfMessage, type ToldEvent, toldEvent } from "../../domain/events/payload.ts";
 import type { IncludeWord } from "../../domain/events/subscription.ts";
 import { tagOf } from "../../standards/address.ts";
@@ -22,7 +21,7 @@ export type WholeEvent = ToldEventRow & {
 
 /** What goes over the wire of an event, with links that are fresh at this instant. Undefined where what it tells of is gone. */
 export async function tellEvent(
-  { links, log }: TellDeps,
+  deps: TellDeps,
   event: WholeEvent,
   include: readonly IncludeWord[],
   at: Date,
@@ -31,7 +30,7 @@ export async function tellEvent(
   const { id, type, occurredAt, inboxId, externalId, threadId, data, messageId, bodyText } = event;
   const facts = { id, type, occurredAt, inboxId, externalId, threadId, data };
   if (messageId === null || bodyText === null) return toldEvent({ ...facts, message: undefined }, nothingShown);
-  const attachments = await linkedAttachments(links, messageId, event.attachments, at);
+  const attachments = await linkedAttachments(deps.links, messageId, event.attachments, at);
   const message = {
     id: messageId,
     rfcMessageId: event.rfcMessageId ?? "",
@@ -43,20 +42,22 @@ export async function tellEvent(
     bodyText,
     createdAt: event.receivedAt ?? event.occurredAt,
   };
-  const included = event.included === undefined ? {} : includedOf(log, event.included, message, include);
+  const included = event.included === undefined ? {} : await includedOf(deps, event.included, message, include);
   return toldEvent({ ...facts, message }, { attachments, included });
 }
 
-function includedOf(
-  log: Logger,
+async function includedOf(
+  deps: ExtractingDeps,
   row: IncludedRow,
   { toAddr, subject, bodyText }: { toAddr: string; subject: string; bodyText: string },
   include: readonly IncludeWord[],
-): IncludedOfMessage {
+): Promise<IncludedOfMessage> {
   const { bodyHtml, fromName, replyTo, automated, toAddrs, direction } = row;
   return {
     ...(include.includes("html") && { html: { bodyHtml, fromName, replyTo } }),
-    ...(include.includes("extracted") && { extracted: extractedOf(log, { ...row, subject, bodyText }) }),
+    ...(include.includes("extracted") && {
+      extracted: await extractedOf(deps, { ...row, subject, bodyText }),
+    }),
     ...(include.includes("automated") && { automated: { automated } }),
     ...(include.includes("recipients") && {
       recipients: { toList: toAddrs ?? [toAddr], tag: direction === "inbound" ? tagOf(toAddr) : null },

@@ -35,6 +35,8 @@ export interface MailLook {
   /** The mail that it has found, from when its place is there. */
   message: StoredMessage | undefined;
   isBehindNewest: boolean;
+  /** Nobody waits for what it finds any more: it looks no further. */
+  isOver: boolean;
 }
 
 export interface MailLooks {
@@ -55,6 +57,7 @@ export function newLook(request: LookRequest): MailLook {
   return {
     ...{ request, place: undefined, hasLooked: false, message: undefined },
     isBehindNewest: request.after !== undefined,
+    isOver: false,
   };
 }
 
@@ -72,14 +75,16 @@ export function mailLooks({ db, open }: LookDeps): MailLooks {
   }
 
   /** The first of these that fits, in their order. */
-  async function firstOf({ request }: MailLook, mails: readonly NumberedMail[]): Promise<Found | undefined> {
+  async function firstOf(look: MailLook, mails: readonly NumberedMail[]): Promise<Found | undefined> {
     if (mails.length === 0) return undefined;
+    const { request } = look;
     const fits = mailJudge(request);
     for (const mail of mails) {
+      if (look.isOver) return undefined;
       if (!fits(mail)) continue;
       const opened = await open(request.accountId, mail.id);
       if (opened === undefined) throw notFound("inbox");
-      if (holds(request, opened)) return { message: opened.message, number: mail.number };
+      if (await holds(request, opened)) return { message: opened.message, number: mail.number };
     }
     return undefined;
   }
@@ -94,7 +99,8 @@ export function mailLooks({ db, open }: LookDeps): MailLooks {
       top ??= lastNumber;
       const found = await firstOf(look, mails);
       before = mails.at(-1)?.number;
-      if (found === undefined && before !== undefined && mails.length === mailsAtOnce) continue;
+      const isMore = before !== undefined && mails.length === mailsAtOnce && !look.isOver;
+      if (found === undefined && isMore) continue;
       look.isBehindNewest = true;
       return standAt(look, top, found);
     }
@@ -104,7 +110,7 @@ export function mailLooks({ db, open }: LookDeps): MailLooks {
     for (let from = behind; ; ) {
       const { mails } = await inRange(look, { behind: from, order: "oldest first" });
       from = await through(look, mails, from);
-      if (look.message !== undefined || mails.length < mailsAtOnce) return from;
+      if (look.message !== undefined || mails.length < mailsAtOnce || look.isOver) return from;
     }
   }
 
@@ -130,9 +136,9 @@ function standAt(look: MailLook, number: number, found: Found | undefined): numb
   return look.place;
 }
 
-function holds({ hasCode, hasLink }: LookRequest, { extracted }: Opened): boolean {
-  if (hasCode && extracted().codes.length === 0) return false;
-  return !hasLink || extracted().links.some(({ kind }) => kind !== null);
+async function holds({ hasCode, hasLink }: LookRequest, { extracted }: Opened): Promise<boolean> {
+  if (hasCode && (await extracted()).codes.length === 0) return false;
+  return !hasLink || (await extracted()).links.some(({ kind }) => kind !== null);
 }
 
 /** The number behind which to look. */

@@ -9,14 +9,13 @@ export interface Extracted {
 
 export interface OpenerDeps {
   db: Db;
-  /** Pure, and bounded in time whatever the message is. */
-  extract: (message: StoredMessage) => Extracted;
+  extract: (message: StoredMessage) => Promise<Extracted>;
 }
 
 /** A message with its bodies, and what they say once somebody asks. */
 export interface Opened {
   message: StoredMessage;
-  extracted: () => Extracted;
+  extracted: () => Promise<Extracted>;
 }
 
 export type MessageOpener = (accountId: string, id: string) => Promise<Opened | undefined>;
@@ -28,7 +27,7 @@ export function messageOpener({ db, extract }: OpenerDeps): MessageOpener {
   async function open(accountId: string, id: string): Promise<Opened | undefined> {
     const message = await findMessage(db, accountId, id);
     if (message === undefined) return undefined;
-    let extracted: Extracted | undefined;
+    let extracted: Promise<Extracted> | undefined;
     return {
       message,
       extracted() {

@@ -77,6 +77,8 @@ async function wholeEvents(
 export function eventBytes(event: ListedEvent, include: readonly IncludeWord[]): number {
   const { longBody, bodyText, htmlBytes, attachmentCount } = event;
   const text = longBody ?? utf8Length(bodyText ?? "");
-  const html = include.includes("html") || include.includes("extracted") ? (htmlBytes ?? 0) : 0;
-  return text * (include.includes("extracted") ? 2 : 1) + html + (attachmentCount ?? 0) * shownAttachmentBytes;
+  const html = htmlBytes ?? 0;
+  const files = (attachmentCount ?? 0) * shownAttachmentBytes;
+  // What is extracted brings both once more.
+  return text + files + (include.includes("html") ? html : 0) + (include.includes("extracted") ? text + html : 0);
 }

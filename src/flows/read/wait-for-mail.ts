@@ -70,11 +70,20 @@ export function mailWaits(deps: WaitDeps): MailWaits {
       if (isQuick || !(error instanceof DatabaseUnavailable)) throw error;
     });
     if (isQuick) {
-      const place = await looks.begin(look);
+      const place = await whileAsked(look, request.signal, () => looks.begin(look));
       return look.message === undefined ? { end: "timeout", place } : { end: "found", message: look.message, place };
     }
     const giveBack = deps.listeners.open("wait", request.accountId);
     return new Promise((answer) => begin({ request, look, answer, giveBack }));
+  }
+
+  /** Who only looks has no place that `leave` would end. */
+  async function whileAsked<Result>(look: MailLook, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
+    const onAbort = () => {
+      look.isOver = true;
+    };
+    signal.addEventListener("abort", onAbort, { once: true });
+    return work().finally(() => signal.removeEventListener("abort", onAbort));
   }
 
   function begin({ request, ...own }: Pick<Wait, "look" | "answer" | "giveBack"> & { request: WaitRequest }): void {
@@ -104,6 +113,7 @@ export function mailWaits(deps: WaitDeps): MailWaits {
   }
 
   function leave(one: Wait): void {
+    one.look.isOver = true;
     underWay.remove(one);
     one.signal.removeEventListener("abort", one.onAbort);
     watch.unwatch(one);

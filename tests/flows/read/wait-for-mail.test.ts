@@ -138,7 +138,7 @@ describe.each(enginesHere())("Waiting for mail (%s)", (engine) => {
       (text) => isRead(text) && reads.push(text),
       (text) => isRead(text) && answered.push(text),
     );
-    const extract = ({ id }: { id: string }) => {
+    const extract = async ({ id }: { id: string }) => {
       looked.push(id);
       return { codes: [{}], links: [] };
     };
@@ -151,6 +151,33 @@ describe.each(enginesHere())("Waiting for mail (%s)", (engine) => {
     expect(new Set(results.map(subjectOf)).size).toBe(1);
     expect(looked).toHaveLength(1);
     expect(reads.length).toBeLessThanOrEqual(52);
+  });
+
+  test.each([
+    ["a client that has left", 30_000],
+    ["a client that has left and only looked", 0],
+    ["a wait whose time is over", 20],
+  ])("looks into no further mail for %s", async (_, timeoutMs) => {
+    const inbox = await world.newInbox();
+    for (let mail = 0; mail < 5; mail += 1) await world.receive(inbox, { subject: `Without ${mail}` });
+    const leaving = new AbortController();
+    const isOver = Promise.withResolvers<void>();
+    const looked: string[] = [];
+    const waits = waitsOn(world, {
+      async extract({ subject }) {
+        looked.push(subject);
+        if (looked.length === 2 && timeoutMs !== 20) leaving.abort();
+        if (looked.length === 2) await isOver.promise;
+        return { codes: [], links: [] };
+      },
+    });
+    const waiting = waits.wait(inbox, { hasCode: true, timeoutMs, signal: leaving.signal });
+    if (timeoutMs !== 0) await waiting;
+    isOver.resolve();
+    await waiting;
+    // Asked behind all that was under way.
+    expect((await waits.wait(inbox, { timeoutMs: 0, subject: "Without 4" })).end).toBe("found");
+    expect(looked).toEqual(["Without 4", "Without 3"]);
   });
 
   test("asks one statement a second for all inboxes that are waited for", async () => {

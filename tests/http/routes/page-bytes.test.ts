@@ -144,5 +144,14 @@ for (const engine of enginesHere()) {
       }
       expect(pages).toEqual([[9_000_000], [3_000_000, 3_000_000], [3_000_000, 10]]);
     });
+
+    test("of the log counts HTML once for each word that brings it", async () => {
+      const inbox = await world().inbox();
+      const bodyHtml = `<p>${"x".repeat(2_000_000)}</p>`;
+      await take(inbox, ...Array.from({ length: 5 }, () => ({ bodyText: "x", bodyHtml })));
+      const lengthWith = async (words: string) =>
+        (await world().api(`/v1/events?inbox_id=${inbox.id}&include=${words}`)).body.data.length;
+      expect([await lengthWith("html"), await lengthWith("html,extracted")]).toEqual([4, 2]);
+    });
   });
 }
