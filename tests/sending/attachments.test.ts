@@ -218,6 +218,24 @@ describe("a forward", () => {
     await world.api(`/v1/inboxes/${inbox.id}`, { method: "DELETE" });
   });
 
+  test.each([
+    ["a plain mail", {}],
+    [
+      "a mail to several, with names, a field and a file",
+      {
+        to: ["ann@example.com", { address: "bob@example.org", name: "Bøb" }],
+        ...{ cc: ["eve@example.net"], bcc: ["dan@example.net"], headers: { "X-Ref": "7" }, fromName: "Ada" },
+        attachments: [{ filename: "notes.txt", content: base64("two") }],
+      },
+    ],
+  ])("of %s of ours as an attachment is what its raw mail is", async (_, mail) => {
+    const { body: ours } = await send(world, inboxId, mail);
+    const whole = await send(world, inboxId, { forwardOf: ours.messageId, forwardAs: "attachment", body: undefined });
+    const [file] = (await world.api(`/v1/messages/${whole.body.messageId}`)).body.attachments;
+    const source = await world.fetch(`/v1/messages/${ours.messageId}/raw`);
+    expect(await (await fetch(file.url)).text()).toBe(await source.text());
+  });
+
   test("of a text that is longer than is read of it says that it is cut", async () => {
     const { inbox, id } = await received();
     await query(db(), sql`update messages set body_text = repeat('word ', 500000) where id = ${id}`);

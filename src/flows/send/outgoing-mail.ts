@@ -1,6 +1,8 @@
+import type { Db } from "../../database/db.ts";
 import type { CustomHeader, Mailbox, OutgoingMail } from "../../domain/message.ts";
 import type { RecipientOutcome } from "../../domain/send/recipients/recipient-outcome.ts";
-import type { MailedAttachment } from "../../store/mail/attachments.ts";
+import { listOutgoingAttachments, type MailedAttachment } from "../../store/mail/attachments.ts";
+import type { StoredMessage } from "../../store/mail/message-pages.ts";
 import type { RelayedMessage } from "../../store/send/relaying.ts";
 
 /** What a message is composed of, and where it has rows of recipients those: their names stand nowhere else. */
@@ -30,6 +32,12 @@ export function outgoingMail(message: ComposedMessage, attachments: readonly Mai
       contentId: contentId ?? undefined,
     })),
   };
+}
+
+/** The same of one that was read to be shown, whatever for: nothing of a mail of ours is kept but what it is made of. */
+export async function outgoingMailOf(db: Db, message: StoredMessage): Promise<OutgoingMail> {
+  const attachments = await listOutgoingAttachments(db, [message.id]);
+  return outgoingMail({ ...message, createdAt: new Date(message.createdAt) }, attachments);
 }
 
 /** Those whom the mail itself names; who got it in secret is in no field of it. */

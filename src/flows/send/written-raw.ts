@@ -1,18 +1,17 @@
 import { notFound } from "../../domain/errors.ts";
 import { mailSize } from "../../mail/write/compose-stream.ts";
 import type { SevenBitCheck } from "../../mail/write/seven-bit.ts";
-import { listOutgoingAttachments } from "../../store/mail/attachments.ts";
-import { listRelayedMessages } from "../../store/send/relaying.ts";
-import { outgoingMail } from "./outgoing-mail.ts";
+import { findMessage } from "../../store/mail/message-pages.ts";
+import { outgoingMailOf } from "./outgoing-mail.ts";
 import { composedMail } from "./ready-mail.ts";
 import { openFiles, type UploadDeps, writeFile } from "./write-files.ts";
 
 /** One of our own mails, written out as a source, with who holds it until it is sent. */
 export async function writtenRaw(deps: UploadDeps, accountId: string, messageId: string, check: SevenBitCheck) {
   const { api: db } = deps.db;
-  const [message] = await listRelayedMessages(db, [{ subjectId: messageId, accountId }], deps.now());
+  const message = await findMessage(db, accountId, messageId);
   if (message === undefined) throw notFound("message");
-  const mail = outgoingMail(message, await listOutgoingAttachments(db, [messageId]));
+  const mail = await outgoingMailOf(db, message);
   const coming = await openFiles(deps, accountId, {
     filename: "",
     contentType: "",

@@ -13,13 +13,12 @@ import {
   pageOfThread,
 } from "../../flows/read/page-messages.ts";
 import { searchPage } from "../../flows/read/search-messages.ts";
-import { outgoingMail } from "../../flows/send/outgoing-mail.ts";
+import { outgoingMailOf } from "../../flows/send/outgoing-mail.ts";
 import { composedMail } from "../../flows/send/ready-mail.ts";
 import { composeMail } from "../../mail/write/compose.ts";
 import { mailSize } from "../../mail/write/compose-stream.ts";
 import { attachmentDisposition } from "../../standards/content-disposition.ts";
 import { parseInstant } from "../../standards/instant.ts";
-import { listOutgoingAttachments } from "../../store/mail/attachments.ts";
 import { findInboxTotals, findMessage, type InboxTotals, type StoredMessage } from "../../store/mail/message-pages.ts";
 import type { SearchTerms } from "../../store/mail/search.ts";
 import { examples } from "../document/examples.ts";
@@ -178,7 +177,6 @@ async function rawAnswer(deps: MessagesDeps, message: StoredMessage, isHead: boo
   return new Response(await storedBytes(deps, deps.db.api, { sourceId, part: 0, sizeBytes }, whole), { headers });
 }
 
-/** Nothing of a mail that went out is kept but what it is made of. */
 async function composedAnswer(
   deps: MessagesDeps,
   message: StoredMessage,
@@ -186,9 +184,8 @@ async function composedAnswer(
   headers: Record<string, string>,
 ): Promise<Response> {
   const { api: db } = deps.db;
-  const attachments = await listOutgoingAttachments(db, [message.id]);
-  const mail = outgoingMail({ ...message, createdAt: new Date(message.createdAt) }, attachments);
-  if (attachments.length === 0) return new Response(new Uint8Array(composeMail(mail)), { headers });
+  const mail = await outgoingMailOf(db, message);
+  if (mail.attachments.length === 0) return new Response(new Uint8Array(composeMail(mail)), { headers });
   const sizeBytes = mailSize(mail, undefined);
   if (isHead) return new Response(lengthAlone(sizeBytes), { headers });
   const wanted = { name: `${message.id}/composed`, sizeBytes, start: 0, end: sizeBytes };
