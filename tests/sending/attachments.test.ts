@@ -236,6 +236,15 @@ describe("a forward", () => {
     expect(await (await fetch(file.url)).text()).toBe(await source.text());
   });
 
+  test("of a mail of ours needs no room that is left for uploads", async () => {
+    const { messageId } = (await send(world, inboxId)).body;
+    const { body: uploaded } = await upload(world, "all the room");
+    await query(db(), sql`update uploads set size_bytes = ${2 ** 30} where id = ${uploaded.id}`);
+    expect((await upload(world, "x")).status).toBe(429);
+    expect((await send(world, inboxId, { forwardOf: messageId, forwardAs: "attachment" })).status).toBe(200);
+    await world.api(`/v1/uploads/${uploaded.id}`, { method: "DELETE" });
+  });
+
   test("of a text that is longer than is read of it says that it is cut", async () => {
     const { inbox, id } = await received();
     await query(db(), sql`update messages set body_text = repeat('word ', 500000) where id = ${id}`);

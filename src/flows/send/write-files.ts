@@ -1,6 +1,6 @@
 import { notFound, Refusal } from "../../domain/errors.ts";
 import { chunkBytes, chunkOf } from "../../store/mail/sources.ts";
-import { insertPiece, insertUpload, type NewUpload, removeUpload } from "../../store/mail/uploads.ts";
+import { insertPiece, insertUpload, type NewUpload, type Room, removeUpload } from "../../store/mail/uploads.ts";
 import type { Deps } from "../deps.ts";
 import { sizeGate } from "../size-gate.ts";
 
@@ -33,11 +33,12 @@ export interface ComingFiles {
 /** What nobody finishes is swept away after so long. */
 const unfinishedMs = 3_600_000;
 
-/** Takes the room for files of at most so many bytes in all. */
+/** Takes the room for files of at most so many bytes in all, `among` all of the account or those alone that are still coming. */
 export async function openFiles(
   deps: UploadDeps,
   accountId: string,
   file: Pick<NewUpload, "filename" | "contentType" | "sizeBytes">,
+  among: Room["among"] = "all",
 ): Promise<ComingFiles> {
   const createdAt = deps.now();
   const [id, sourceId] = [deps.newId("upl", createdAt), deps.newId("src", createdAt)];
@@ -45,7 +46,7 @@ export async function openFiles(
   const full = await insertUpload(
     deps.db.api,
     { ...file, id, accountId, sourceId, createdAt, expiresAt },
-    deps.uploads.uploadsMaxBytes,
+    { mostBytes: deps.uploads.uploadsMaxBytes, among },
   );
   if (full !== undefined) throw uploadLimit(deps, full.freeAt);
   return {

@@ -12,11 +12,9 @@ export async function writtenRaw(deps: UploadDeps, accountId: string, messageId:
   const message = await findMessage(db, accountId, messageId);
   if (message === undefined) throw notFound("message");
   const mail = await outgoingMailOf(db, message);
-  const coming = await openFiles(deps, accountId, {
-    filename: "",
-    contentType: "",
-    sizeBytes: mailSize(mail, undefined),
-  });
+  const file = { filename: "", contentType: "", sizeBytes: mailSize(mail, undefined) };
+  // Of the caller comes no file, so what he has uploaded is not in its way; what is written at once has a bound all the same.
+  const coming = await openFiles(deps, accountId, file, "coming");
   try {
     const { sizeBytes, digest } = await writeFile(deps, coming, 0, seen(composedMail(db, mail), check));
     return { sourceId: coming.sourceId, part: 0, sizeBytes, sha256: digest, release: coming.remove };

@@ -29,14 +29,25 @@ export interface NewUpload {
   expiresAt: Date;
 }
 
+/** What an account may have: so many bytes, of all its uploads or of those alone that are still coming. */
+export interface Room {
+  mostBytes: number;
+  among: "all" | "coming";
+}
+
 /** Undefined once it stands; else when the first room becomes free, and nothing is written. Behind a lock, so to the byte. */
-export function insertUpload(db: Db, upload: NewUpload, mostBytes: number): Promise<{ freeAt: Date } | undefined> {
+export function insertUpload(
+  db: Db,
+  upload: NewUpload,
+  { mostBytes, among }: Room,
+): Promise<{ freeAt: Date } | undefined> {
   return transaction(db, async (tx) => {
     await query(tx, sql`select from accounts where id = ${upload.accountId} for update`);
     const [taken] = await query<{ sizeBytes: number; freeAt: Date | null }>(
       tx,
       sql`select coalesce(sum(size_bytes), 0)::float8 as "sizeBytes", min(expires_at) as "freeAt"
-          from uploads where account_id = ${upload.accountId} and source_id <> ''`,
+          from uploads where account_id = ${upload.accountId} and source_id <> ''
+            and (${among} = 'all' or completed_at is null)`,
     );
     if (taken === undefined || taken.sizeBytes + upload.sizeBytes > mostBytes) {
       return { freeAt: taken?.freeAt ?? upload.createdAt };
