@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import { sql } from "drizzle-orm";
 import { openDatabase, query } from "../../src/database/db.ts";
 import { Refusal } from "../../src/domain/errors.ts";
+import type { MessageOutcome } from "../../src/domain/events/event-data.ts";
 import type { RelayOutcome } from "../../src/domain/outcome.ts";
 import { cancelMail } from "../../src/flows/send/cancel-mail.ts";
 import { giveUpItem, retryItem } from "../../src/flows/send/outbox-items.ts";
@@ -57,6 +58,11 @@ describe.each(enginesHere())("Taking a mail back (%s)", (engine) => {
       )
     ).map(({ type }) => type);
 
+  const toldOf = async (id: string) =>
+    (
+      await query<{ data: MessageOutcome }>(under.db.api, sql`select data from events where data->>'messageId' = ${id}`)
+    )[0]?.data;
+
   /** What cancelling came to, in one word. */
   async function cancel(world: World, accountId: string, id: string): Promise<string> {
     try {
@@ -78,6 +84,9 @@ describe.each(enginesHere())("Taking a mail back (%s)", (engine) => {
       failure: { code: null, enhancedCode: null, message: "Canceled before it was sent", reason: "canceled" },
     });
     expect(await told(id)).toEqual(["message.failed"]);
+    expect((await toldOf(id))?.recipients).toMatchObject([
+      { address: "jane@example.com", name: null, type: "to", status: "failed", failure: { reason: "canceled" } },
+    ]);
     expect(await cancel(world, inbox.accountId, id)).toBe("not_cancelable");
     await world.start();
     await world.emptied();
@@ -212,6 +221,37 @@ describe.each(enginesHere())("Taking a mail back (%s)", (engine) => {
       expect(await cancel(world, inbox.accountId, id)).toBe("send_in_progress");
       expect(await world.waiting()).toHaveLength(2);
       expect((await recipientsOf(id)).map(({ status }) => status)).toEqual(["sent", "pending", "pending"]);
+    });
+
+    test("tells what has become of each, and of a name", async () => {
+      const world = await newWorld();
+      const inbox = await world.newInbox();
+      const id = await toSeveral(world, inbox);
+      const refused = sql`'{"code": 550, "enhancedCode": null, "message": "No", "reason": "refused"}'`;
+      await query(
+        under.db.api,
+        sql`update recipients set status = 'failed', failure = ${refused}, name = 'Joe', type = 'cc'
+            where message_id = ${id} and position = 1`,
+      );
+      await query(
+        under.db.api,
+        sql`update recipients set provider_message_id = '<at-relay>' where message_id = ${id} and position = 0`,
+      );
+      await query(under.db.api, sql`delete from outbox where subject_id = ${`${id}.1`}`);
+      expect(await cancel(world, inbox.accountId, id)).toBe("canceled");
+      const jane = { address: "jane@one.example", name: null, type: "to" };
+      const bob = { address: "bob@three.example", name: null, type: "to" };
+      const atNone = { status: "failed", providerMessageId: null };
+      expect(await toldOf(id)).toMatchObject({
+        status: "sent",
+        failure: { code: 550, reason: "refused" },
+        recipients: [
+          { ...jane, status: "sent", providerMessageId: "<at-relay>", failure: null },
+          { address: "joe@two.example", name: "Joe", type: "cc", ...atNone, failure: { code: 550, reason: "refused" } },
+          { ...bob, ...atNone, failure: { code: null, reason: "canceled" } },
+        ],
+      });
+      expect(await rowOf(id)).toMatchObject({ status: "sent", failure: { code: 550, reason: "refused" } });
     });
 
     test("keeps the failure of whom it failed for first", async () => {

@@ -4,6 +4,7 @@ import type { StoredFailure } from "../../domain/outcome.ts";
 import { promisedKinds, tellEvents } from "../events/fan-out.ts";
 import type { OutboxKind } from "../outbox/items.ts";
 import type { messages } from "../schema.ts";
+import { wholeMessages } from "./destinations.ts";
 
 export interface Cancellation {
   accountId: string;
@@ -55,20 +56,24 @@ export async function markCanceled(db: Db, cancellation: Cancellation): Promise<
         removed as (
           delete from outbox where subject_id = any(array(select subject_id from held where exists (select from free)))
         ),
-        given_up as (
-          update recipients r set status = 'failed', failure = ${jsonb(failure)}
-          where r.message_id = ${messageId} and r.status = 'pending' and exists (select from free)
+        outcome as materialized (
+          select id as message_id, 'failed' as status, null::text as "providerMessageId", ${jsonb(failure)} as failure
+          from message where exists (select from free)
         ),
+        decided as (
+          update recipients r set status = outcome.status, failure = outcome.failure from outcome
+          where r.message_id = outcome.message_id and r.status = 'pending'
+          returning r.message_id, r.position, r.status, r.provider_message_id, r.failure
+        ),
+        ${wholeMessages},
         marked as (
-          update messages m set
-            status = case when exists (select from recipients r where r.message_id = m.id and r.status = 'sent') then 'sent' else 'failed' end,
-            failure = coalesce((select case r.status when 'failed' then r.failure end from recipients r
-                where r.message_id = m.id and r.status <> 'sent' order by r.position limit 1), ${jsonb(failure)})
-              || case when (select unsure from free) then '{"mayHaveBeenSent": true}' else '{}' end::jsonb
-          where m.id = ${messageId} and exists (select from free)
+          update messages m set status = whole.status,
+            failure = whole.failure || case when (select unsure from free) then '{"mayHaveBeenSent": true}' else '{}' end::jsonb
+          from whole where m.id = whole.message_id
           returning ${eventId}::text as id, ${accountId}::text as account_id, m.inbox_id, m.thread_id, null::text as message_id,
             'message.failed' as type, ${at}::timestamptz as occurred_at,
-            jsonb_build_object('messageId', m.id, 'status', m.status, 'providerMessageId', m.provider_message_id, 'failure', m.failure) as data,
+            jsonb_build_object('messageId', m.id, 'status', m.status, 'providerMessageId', m.provider_message_id, 'failure', m.failure,
+              'recipients', whole.recipients) as data,
             false as is_automated
         ),
         told as materialized (select * from marked),

@@ -90,7 +90,7 @@ export async function lockMessages(tx: Db, ids: readonly string[]): Promise<void
 }
 
 /** What `decided` and `outcome` make of each message: its recipients, and it as a whole. */
-const wholeMessages = sql`become as materialized (
+export const wholeMessages = sql`become as materialized (
       select r.message_id, r.position, r.address, r.name, r.type, decided.position is not null as is_new,
         coalesce(decided.status, r.status) as status,
         coalesce(decided.provider_message_id, r.provider_message_id) as provider_message_id,
