@@ -236,6 +236,18 @@ describe("a forward", () => {
     expect(await (await fetch(file.url)).text()).toBe(await source.text());
   });
 
+  test("has HTML where the original has, unless it is to be text", async () => {
+    const { messageId } = (await send(world, inboxId, { body: "<p>Hello</p>" })).body;
+    const forwarded = async (bodyFormat: string) => {
+      const { body } = await send(world, inboxId, { forwardOf: messageId, body: "FYI", bodyFormat });
+      return (await world.api(`/v1/messages/${body.messageId}`)).body;
+    };
+    expect((await forwarded("auto")).bodyHtml).toContain("<p>Hello</p>");
+    const text = await forwarded("text");
+    expect(text).toMatchObject({ bodyHtml: null, bodyText: expect.stringContaining("Hello") });
+    expect(await (await world.fetch(`/v1/messages/${text.id}/raw`)).text()).not.toContain("text/html");
+  });
+
   test("of a mail of ours needs no room that is left for uploads", async () => {
     const { messageId } = (await send(world, inboxId)).body;
     const { body: uploaded } = await upload(world, "all the room");

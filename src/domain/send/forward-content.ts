@@ -28,7 +28,7 @@ export function mailContent(send: Send, thread: RepliedThread | undefined, bodie
   const content = replyContent(asked, thread, bodies);
   if (forward.as === "attachment") return content;
   const { message, contentIds } = forward;
-  const isHtml = html !== undefined || message.bodyHtml !== undefined;
+  const isHtml = request.bodyFormat !== "text" && (html !== undefined || message.bodyHtml !== undefined);
   return {
     ...content,
     bodyText: withForwardedText(text, message),
