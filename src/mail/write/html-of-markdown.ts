@@ -6,12 +6,12 @@ export type Apart = { kind: "done"; result: string | undefined } | { kind: "ende
 
 /**
  * Makes HTML of Markdown: here where that can't take long, else by `apart`, in a process that is ended where it does. Undefined where
- * it was, or where the HTML is longer than a caller's own may be: such a mail goes as text alone.
+ * it was, or where the HTML shows nothing or is longer than a caller's own may be: such a mail goes as text alone.
  */
 export function markdownReader(apart: (markdown: string, sender: string) => Promise<Apart>) {
   return async (markdown: string, sender: string): Promise<string | undefined> => {
     const html = isQuick(markdown) ? await convertHere(markdown) : await convertApart(markdown, sender);
-    return html === undefined || html.length > maxHtmlLength ? undefined : html;
+    return html !== undefined && html.length <= maxHtmlLength && showsSomething(html) ? html : undefined;
   };
 
   async function convertApart(markdown: string, sender: string): Promise<string | undefined> {
@@ -41,6 +41,11 @@ function isQuick(markdown: string): boolean {
 
 /** As `bodyHtml` may have. */
 const maxHtmlLength = 500_000;
+
+/** Words, a picture or a line. Markdown may be nothing but marks, or targets of links that no word leads to. */
+function showsSomething(html: string): boolean {
+  return />\s*[^<\s]|<(?:img|hr)\b/.test(html);
+}
 
 function busy(): Refusal {
   const why = "too much other text is being converted, and nothing was sent";

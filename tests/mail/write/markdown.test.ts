@@ -67,6 +67,17 @@ describe("hostile Markdown", () => {
     expect(await parser.htmlOfMarkdown(markdown, "a")).toBe(markdownToHtml(markdown));
   });
 
+  test.each(["[Update]: shipped", "   \n", "#", "&nbsp;", "![](data:image/png,x)", "``` \n```"])(
+    "%p shows nothing, so it has no HTML",
+    async (markdown) => {
+      expect(await parser.htmlOfMarkdown(markdown, "a")).toBeUndefined();
+    },
+  );
+
+  test.each(["a", "---", "![](cid:b@c)", "- a", "[](x)\u00A0&lt;"])("%p shows something", async (markdown) => {
+    expect(await parser.htmlOfMarkdown(markdown, "a")).toBe(markdownToHtml(markdown));
+  });
+
   test("what takes too long, and what becomes too long, has no HTML", async () => {
     expect(await hasty.htmlOfMarkdown(times("[["), "a")).toBeUndefined();
     expect(await parser.htmlOfMarkdown(`|a|b|\n|-|-|\n${times("|a|b|\n")}`, "a")).toBeUndefined();
