@@ -44,7 +44,7 @@ export const ask = inboxd.request as unknown as <Answer>(
 /** What was refused, in words for people: the server's own, without the beginning that programs want. */
 export function wordsOf(error: unknown): string {
   if (!(error instanceof InboxdError)) return error instanceof Error ? error.message : String(error);
-  if (error.status === 0) return "The service does not answer. It is tried again.";
+  if (error.status === 0) return "The service does not answer. Try again in a moment.";
   const faults = error.errors.map(({ pointer, parameter, detail }) => {
     const name = (parameter ?? pointer ?? "").replace(/^#\//, "");
     return name === "" ? detail : `${name} ${detail}`;

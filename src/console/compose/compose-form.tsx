@@ -1,18 +1,17 @@
-import { useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { go, href } from "../address.ts";
-import { wordsOf } from "../api.ts";
 import { tell } from "../frame/notice.tsx";
-import { newIdempotencyKey } from "../machine.ts";
 import { may } from "../session.ts";
-import { numberWords } from "../words.ts";
+import { BodyCount } from "./body-count.tsx";
 import { clearDraft, useDraft } from "./draft.ts";
 import { FilePicker } from "./file-picker.tsx";
 import type { Purpose } from "./purpose.ts";
 import { RecipientFields } from "./recipient-fields.tsx";
 import { SendButton } from "./send-button.tsx";
+import { SendFault } from "./send-fault.tsx";
 import { sendMail } from "./send-mail.ts";
+import { useSending } from "./sending.ts";
 
-const longest = 100_000;
 const fields = ["to", "cc", "bcc", "subject", "body"] as const;
 
 export function ComposeForm({ name, purpose }: { name: string; purpose: Purpose }) {
@@ -26,26 +25,26 @@ export function ComposeForm({ name, purpose }: { name: string; purpose: Purpose 
   const [body, setBody] = useDraft(draft("body"));
   const [isMarkdown, setIsMarkdown] = useState(false);
   const [files, setFiles] = useState<readonly File[]>([]);
-  const [fault, setFault] = useState<string | undefined>(undefined);
-  const [isBusy, setIsBusy] = useState(false);
-  // Made when the form opens: a double click, or a second try after a lost answer, is one mail.
-  const key = useRef(newIdempotencyKey());
+  const sending = useSending(`compose ${name}`);
+  const { isBusy } = sending;
 
-  async function send() {
-    if (isBusy) return;
-    setIsBusy(true);
-    try {
-      const mail = { from, to, cc, bcc, subject, body, isMarkdown, files, answered, forwarded, toAll };
-      const sent = await sendMail(mail, key.current);
-      clearDraft(...fields.map(draft));
-      tell(sent.status === "failed" ? "It was refused" : "Sent", sent.status === "failed" ? "bad" : "good");
-      go(may("read") ? href(`threads/${sent.threadId}`) : href("inboxes"), true);
-    } catch (error) {
-      setFault(wordsOf(error));
-      // What was refused was not sent: what is changed now is another mail.
-      key.current = newIdempotencyKey();
-      setIsBusy(false);
-    }
+  function send() {
+    const mail = { from, to, cc, bcc, subject, body, isMarkdown, files, answered, forwarded, toAll };
+    void sending.send(
+      (key) => sendMail(mail, key),
+      (outcome) => {
+        if (outcome.kind !== "sent") return;
+        const { status, threadId } = outcome.sent;
+        clearDraft(...fields.map(draft));
+        tell(status === "failed" ? "It was refused" : "Sent", status === "failed" ? "bad" : "good");
+        go(may("read") ? href(`threads/${threadId}`) : href("inboxes"), true);
+      },
+    );
+  }
+
+  function sendAnother() {
+    sending.beginAnother();
+    send();
   }
 
   return (
@@ -54,10 +53,10 @@ export function ComposeForm({ name, purpose }: { name: string; purpose: Purpose 
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
-        void send();
+        send();
       }}
       onKeyDown={(event) => {
-        if (event.key === "Enter" && (event.metaKey || event.ctrlKey)) void send();
+        if (event.key === "Enter" && (event.metaKey || event.ctrlKey)) send();
       }}
     >
       <div class="line">
@@ -65,7 +64,7 @@ export function ComposeForm({ name, purpose }: { name: string; purpose: Purpose 
         <select
           id="from"
           value={from}
-          disabled={answered !== undefined}
+          disabled={isBusy || answered !== undefined}
           onChange={(event) => setFrom(event.currentTarget.value)}
         >
           {inboxes.map(({ id, address }) => (
@@ -75,13 +74,13 @@ export function ComposeForm({ name, purpose }: { name: string; purpose: Purpose 
           ))}
         </select>
       </div>
-      <RecipientFields toAll={toAll} {...{ to, setTo, cc, setCc, bcc, setBcc }} />
+      <RecipientFields toAll={toAll} isReadOnly={isBusy} {...{ to, setTo, cc, setCc, bcc, setBcc }} />
       <div class="line">
         <label for="subject">Subject</label>
         <input
           id="subject"
           value={subject}
-          maxLength={998}
+          readOnly={isBusy}
           placeholder={subjectWords(purpose)}
           onInput={(event) => setSubject(event.currentTarget.value)}
         />
@@ -90,17 +89,14 @@ export function ComposeForm({ name, purpose }: { name: string; purpose: Purpose 
         class="compose-body"
         aria-label="Text"
         rows={14}
-        maxLength={longest}
+        readOnly={isBusy}
         value={body}
+        aria-describedby="send-fault"
         onInput={(event) => setBody(event.currentTarget.value)}
       />
-      <FilePicker files={files} onChange={setFiles} />
-      {fault !== undefined && (
-        <p class="fault" role="alert">
-          {fault}
-        </p>
-      )}
-      <ComposeFoot length={body.length} {...{ isMarkdown, setIsMarkdown, isBusy }} />
+      <FilePicker files={files} isDisabled={isBusy} onChange={setFiles} />
+      <SendFault sending={sending} onSendAnother={sendAnother} />
+      <ComposeFoot {...{ body, isMarkdown, setIsMarkdown, isBusy }} />
     </form>
   );
 }
@@ -117,20 +113,25 @@ function subjectWords({ answered, forwarded }: Purpose): string {
 }
 
 interface ComposeFootProps {
-  length: number;
+  body: string;
   isMarkdown: boolean;
   isBusy: boolean;
   setIsMarkdown(isMarkdown: boolean): void;
 }
 
-function ComposeFoot({ length, isMarkdown, isBusy, setIsMarkdown }: ComposeFootProps) {
+function ComposeFoot({ body, isMarkdown, isBusy, setIsMarkdown }: ComposeFootProps) {
   return (
     <div class="compose-foot">
       <label class="check">
-        <input type="checkbox" checked={isMarkdown} onChange={(event) => setIsMarkdown(event.currentTarget.checked)} />
+        <input
+          type="checkbox"
+          checked={isMarkdown}
+          disabled={isBusy}
+          onChange={(event) => setIsMarkdown(event.currentTarget.checked)}
+        />
         Markdown
       </label>
-      <span class="reply-count">{length > 0 && `${numberWords(length)} / ${numberWords(longest)}`}</span>
+      <BodyCount body={body} />
       <SendButton isDisabled={isBusy} />
     </div>
   );

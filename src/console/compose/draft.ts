@@ -1,4 +1,5 @@
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
+import { newIdempotencyKey } from "../machine.ts";
 
 /** What is being written, kept in this tab: over a look elsewhere, a reload, and a session that ends. */
 export function useDraft(name: string, start = ""): [text: string, change: (text: string) => void] {
@@ -14,6 +15,29 @@ export function useDraft(name: string, start = ""): [text: string, change: (text
 
 export function clearDraft(...names: readonly string[]): void {
   for (const name of names) write(name, "");
+}
+
+export interface DraftKey {
+  /** From the first try on it stays with the draft. */
+  keep(): string;
+  change(): void;
+}
+
+/** Says which mail a draft is, in this tab: a double click, and a second try, also after a reload, are one mail. */
+export function useDraftKey(draft: string): DraftKey {
+  const name = `${draft} key`;
+  const [first] = useState(() => read(name) ?? newIdempotencyKey());
+  const key = useRef(first);
+  return {
+    keep() {
+      write(name, key.current);
+      return key.current;
+    },
+    change() {
+      key.current = newIdempotencyKey();
+      clearDraft(name);
+    },
+  };
 }
 
 function read(name: string): string | undefined {

@@ -5,15 +5,17 @@ import { sizeWords } from "../words.ts";
 /** Files that go along. They are kept in this page alone: a reload forgets them. */
 export function FilePicker({
   files,
+  isDisabled,
   onChange,
 }: {
   files: readonly File[];
+  isDisabled: boolean;
   onChange: (files: readonly File[]) => void;
 }) {
   const input = useRef<HTMLInputElement>(null);
   return (
     <div class="files">
-      <button type="button" class="small" onClick={() => input.current?.click()}>
+      <button type="button" class="small" disabled={isDisabled} onClick={() => input.current?.click()}>
         <Icon name="attachment" />
         Attach
       </button>
@@ -35,6 +37,7 @@ export function FilePicker({
           <button
             type="button"
             class="quiet small"
+            disabled={isDisabled}
             aria-label={`Leave out ${file.name}`}
             onClick={() => onChange(files.filter((_, at) => at !== index))}
           >

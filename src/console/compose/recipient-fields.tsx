@@ -6,12 +6,13 @@ interface RecipientFieldsProps {
   bcc: string;
   /** The service itself finds to whom an answer to all goes. */
   toAll: boolean;
+  isReadOnly: boolean;
   setTo(text: string): void;
   setCc(text: string): void;
   setBcc(text: string): void;
 }
 
-export function RecipientFields({ to, cc, bcc, toAll, setTo, setCc, setBcc }: RecipientFieldsProps) {
+export function RecipientFields({ to, cc, bcc, toAll, isReadOnly, setTo, setCc, setBcc }: RecipientFieldsProps) {
   const [isWide, setIsWide] = useState(cc !== "" || bcc !== "");
   return (
     <>
@@ -20,7 +21,13 @@ export function RecipientFields({ to, cc, bcc, toAll, setTo, setCc, setBcc }: Re
         {toAll ? (
           <output id="to">all who are in the conversation</output>
         ) : (
-          <AddressField id="to" value={to} onChange={setTo} placeholder="jane@example.com, joe@example.com" />
+          <AddressField
+            id="to"
+            value={to}
+            onChange={setTo}
+            isReadOnly={isReadOnly}
+            placeholder="jane@example.com, joe@example.com"
+          />
         )}
         {!isWide && (
           <button type="button" class="quiet small" onClick={() => setIsWide(true)}>
@@ -32,11 +39,11 @@ export function RecipientFields({ to, cc, bcc, toAll, setTo, setCc, setBcc }: Re
         <>
           <div class="line">
             <label for="cc">Cc</label>
-            <AddressField id="cc" value={cc} onChange={setCc} />
+            <AddressField id="cc" value={cc} onChange={setCc} isReadOnly={isReadOnly} />
           </div>
           <div class="line">
             <label for="bcc">Bcc</label>
-            <AddressField id="bcc" value={bcc} onChange={setBcc} />
+            <AddressField id="bcc" value={bcc} onChange={setBcc} isReadOnly={isReadOnly} />
           </div>
         </>
       )}
@@ -48,15 +55,17 @@ interface AddressFieldProps {
   id: string;
   value: string;
   placeholder?: string;
+  isReadOnly: boolean;
   onChange(text: string): void;
 }
 
-function AddressField({ id, value, placeholder = "", onChange }: AddressFieldProps) {
+function AddressField({ id, value, placeholder = "", isReadOnly, onChange }: AddressFieldProps) {
   return (
     <input
       id={id}
       value={value}
       placeholder={placeholder}
+      readOnly={isReadOnly}
       inputMode="email"
       autocapitalize="none"
       autocomplete="off"

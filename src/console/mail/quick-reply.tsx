@@ -1,11 +1,11 @@
-import { useRef, useState } from "preact/hooks";
 import { href } from "../address.ts";
-import { inboxd, type Schemas, wordsOf } from "../api.ts";
+import { inboxd, type Schemas } from "../api.ts";
+import { BodyCount } from "../compose/body-count.tsx";
 import { clearDraft, useDraft } from "../compose/draft.ts";
 import { SendButton } from "../compose/send-button.tsx";
+import { SendFault } from "../compose/send-fault.tsx";
+import { useSending } from "../compose/sending.ts";
 import { tell } from "../frame/notice.tsx";
-import { newIdempotencyKey } from "../machine.ts";
-import { numberWords } from "../words.ts";
 
 interface QuickReplyProps {
   threadId: string;
@@ -13,36 +13,40 @@ interface QuickReplyProps {
   onSent(): void;
 }
 
-const longest = 100_000;
-
 /** An answer to the last one who wrote. Half an answer is kept while one looks elsewhere. */
 export function QuickReply({ threadId, messages, onSent }: QuickReplyProps) {
-  const [body, setBody] = useDraft(`reply ${threadId}`);
-  const [fault, setFault] = useState<string | undefined>(undefined);
-  const [isBusy, setIsBusy] = useState(false);
-  // A double click, or a second try after a lost answer, is one mail.
-  const key = useRef(newIdempotencyKey());
+  const name = `reply ${threadId}`;
+  const [body, setBody] = useDraft(name);
+  const [tried, setTried] = useDraft(`${name} tried`);
+  const sending = useSending(name);
   const last = messages.at(-1);
   const answered = messages.findLast(({ direction }) => direction === "inbound") ?? last;
   if (last === undefined || answered === undefined) return null;
-  const to = answered.direction === "inbound" ? (answered.replyTo ?? answered.fromAddr) : answered.toAddr;
+  const { inboxId, id: readUpToMessageId } = last;
+  const answerTo = answered.direction === "inbound" ? (answered.replyTo ?? answered.fromAddr) : answered.toAddr;
+  const email = triedEmail(tried, body) ?? { to: answerTo, threadId, body, readUpToMessageId };
+  const { to } = email;
 
-  async function send() {
-    if (isBusy || body.trim() === "" || last === undefined) return;
-    setIsBusy(true);
-    try {
-      const email = { to, threadId, body, readUpToMessageId: last.id };
-      const { status } = await inboxd.messages.send(last.inboxId, email, { idempotencyKey: key.current });
-      clearDraft(`reply ${threadId}`);
-      setBody("");
-      setFault(undefined);
-      tell(status === "failed" ? `It was refused for ${to}` : `Sent to ${to}`, status === "failed" ? "bad" : "good");
-      onSent();
-    } catch (error) {
-      setFault(wordsOf(error));
-    }
-    key.current = newIdempotencyKey();
-    setIsBusy(false);
+  function send() {
+    if (body.trim() === "") return;
+    setTried(JSON.stringify(email));
+    void sending.send(
+      (idempotencyKey) => inboxd.messages.send(inboxId, email, { idempotencyKey }),
+      (outcome) => {
+        if (outcome.kind !== "unknown") setTried("");
+        if (outcome.kind !== "sent") return;
+        const { status } = outcome.sent;
+        clearDraft(name);
+        setBody("");
+        tell(status === "failed" ? `It was refused for ${to}` : `Sent to ${to}`, status === "failed" ? "bad" : "good");
+        onSent();
+      },
+    );
+  }
+
+  function sendAnother() {
+    sending.beginAnother();
+    send();
   }
 
   return (
@@ -50,7 +54,7 @@ export function QuickReply({ threadId, messages, onSent }: QuickReplyProps) {
       class="quick-reply"
       onSubmit={(event) => {
         event.preventDefault();
-        void send();
+        send();
       }}
     >
       <label for="reply">
@@ -59,23 +63,38 @@ export function QuickReply({ threadId, messages, onSent }: QuickReplyProps) {
       <textarea
         id="reply"
         rows={4}
-        maxLength={longest}
+        readOnly={sending.isBusy}
         value={body}
-        aria-describedby="reply-fault"
+        aria-describedby="send-fault"
         onInput={(event) => setBody(event.currentTarget.value)}
         onKeyDown={(event) => {
-          if (event.key === "Enter" && (event.metaKey || event.ctrlKey)) void send();
+          if (event.key === "Enter" && (event.metaKey || event.ctrlKey)) send();
           if (event.key === "Escape") event.currentTarget.blur();
         }}
       />
-      <p id="reply-fault" class="field-fault" role="alert">
-        {fault}
-      </p>
+      <SendFault sending={sending} onSendAnother={sendAnother} />
       <div class="quick-reply-foot">
         <a href={href("compose", { thread: threadId, message: answered.id })}>More: attachments, other recipients</a>
-        <span class="reply-count">{body.length > 0 && `${numberWords(body.length)} / ${numberWords(longest)}`}</span>
-        <SendButton isDisabled={isBusy || body.trim() === ""} />
+        <BodyCount body={body} />
+        <SendButton isDisabled={sending.isBusy || body.trim() === ""} />
       </div>
     </form>
   );
+}
+
+interface ReplyEmail {
+  to: string;
+  threadId: string;
+  body: string;
+  readUpToMessageId: string;
+}
+
+/**
+ * The same text once more, after no answer came, is the same mail: it answers what it answered then, though the thread has it as its
+ * last message by now.
+ */
+function triedEmail(tried: string, body: string): ReplyEmail | undefined {
+  if (tried === "") return undefined;
+  const email: ReplyEmail = JSON.parse(tried);
+  return email.body === body ? email : undefined;
 }

@@ -1,0 +1,133 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Page, Request } from "playwright-core";
+import { type Browser, chromiumPath, startBrowser } from "../support/browser.ts";
+import { startWorld, type World, type WorldInbox } from "../support/world.ts";
+import { arrive, signedIn } from "./support.ts";
+
+describe.skipIf(chromiumPath === undefined)("What is written in the console", () => {
+  let browser: Browser;
+  let world: World;
+  beforeAll(async () => {
+    [browser, world] = await Promise.all([startBrowser(), startWorld({ env: { SENDS_PER_MINUTE: "0" } })]);
+  }, 60_000);
+  afterAll(async () => {
+    await browser?.[Symbol.asyncDispose]();
+    await world?.[Symbol.asyncDispose]();
+  });
+
+  test("as a reply is one mail where the answer is lost, also when it is sent again after a reload", async () => {
+    const ada = await world.inbox("reply-again");
+    const threadId = await arrive(world, ada, { subject: "Lost" });
+    const { page } = await signedIn(browser, world, `threads/${threadId}`);
+    await page.fill("#reply", "Only once");
+    await page.route("**/send", async (route) => {
+      await handOver(world, route.request());
+      await route.abort("connectionreset");
+    });
+    await page.press("#reply", "Control+Enter");
+    await page.getByText("The service does not answer, so it is not known whether the mail was sent").waitFor();
+    await page.unroute("**/send");
+
+    await page.reload();
+    await page.locator(".messages li").nth(1).waitFor();
+    expect(await page.inputValue("#reply")).toBe("Only once");
+    await page.press("#reply", "Control+Enter");
+    await page.getByText("Sent to jane@example.com").waitFor();
+    expect(await page.inputValue("#reply")).toBe("");
+    expect(await sentBodies(world, ada)).toEqual(["Only once"]);
+
+    await page.fill("#reply", "The next one");
+    await page.press("#reply", "Control+Enter");
+    await page.locator(".messages li").nth(2).waitFor();
+    expect(await sentBodies(world, ada)).toEqual(["The next one", "Only once"]);
+  });
+
+  test("and changed after a lost answer is a second mail at one's word alone", async () => {
+    const ada = await world.inbox("changed");
+    const { page } = await signedIn(browser, world, `compose?inbox=${ada.id}`);
+    await page.fill("#to", "joe@example.com");
+    await page.fill("#subject", "Two");
+    await page.fill(".compose-body", "First");
+    await page.route("**/send", async (route) => {
+      await handOver(world, route.request());
+      // As of a proxy, that long that it is not asked again by itself.
+      await route.fulfill({ status: 504, headers: { "retry-after": "600" }, body: "Gateway time-out" });
+    });
+    await page.press(".compose-body", "Control+Enter");
+    await page.getByText("The service answered 504, so it is not known whether the mail was sent").waitFor();
+    await page.unroute("**/send");
+
+    // What is refused meanwhile says nothing of the first.
+    await page.fill("#to", "joe");
+    await page.press(".compose-body", "Control+Enter");
+    await page.getByText("to must be").waitFor();
+    await page.fill("#to", "joe@example.com");
+    await page.fill(".compose-body", "Second");
+    for (const _ of ["once", "and again"]) {
+      const answer = page.waitForResponse("**/send");
+      await page.press(".compose-body", "Control+Enter");
+      expect((await answer).status()).toBe(422);
+      await page.getByText("A mail was sent from here before").waitFor();
+    }
+    expect(await sentBodies(world, ada)).toEqual(["First"]);
+    await page.getByRole("button", { name: "Send this as another mail" }).click();
+    await page.locator(".conversation-title h2", { hasText: "Two" }).waitFor();
+    expect(await sentBodies(world, ada)).toEqual(["Second", "First"]);
+  });
+
+  test("as a reply is not changed while it is sent, so that nothing of it is lost", async () => {
+    const ada = await world.inbox("slow");
+    const threadId = await arrive(world, ada, { subject: "Slow" });
+    const { page } = await signedIn(browser, world, `threads/${threadId}`);
+    const { promise: isReleased, resolve: release } = Promise.withResolvers<void>();
+    await page.route("**/send", (route) => isReleased.then(() => route.continue()));
+    await page.fill("#reply", "All of it");
+    const asked = page.waitForRequest("**/send");
+    await page.press("#reply", "Control+Enter");
+    await asked;
+    await page.locator("#reply").pressSequentially(" and more");
+    expect(await page.inputValue("#reply")).toBe("All of it");
+    release();
+    await page.getByText("Sent to jane@example.com").waitFor();
+    await page.locator("#reply").pressSequentially("and more");
+    expect(await page.inputValue("#reply")).toBe("and more");
+    expect(await sentBodies(world, ada)).toEqual(["All of it"]);
+  });
+
+  test("is never cut, and is counted and refused as the service counts", async () => {
+    const ada = await world.inbox("long");
+    const threadId = await arrive(world, ada, { subject: "Long" });
+    const text = "a😀".repeat(50_000);
+    const { page } = await signedIn(browser, world, `threads/${threadId}`);
+    await typeAtOnce(page, "#reply", text);
+    expect((await page.inputValue("#reply")).length).toBe(text.length);
+    await page.getByText("100,000 / 100,000").waitFor();
+    await page.getByRole("link", { name: "More: attachments" }).click();
+    await typeAtOnce(page, ".compose-body", `${text}b`);
+    await page.getByText("100,001 / 100,000").waitFor();
+    await page.press(".compose-body", "Control+Enter");
+    await page.getByText("body must be a string of 1 to 100000 characters").waitFor();
+    expect((await page.inputValue(".compose-body")).length).toBe(text.length + 1);
+    expect(await sentBodies(world, ada)).toEqual([]);
+  });
+});
+
+/** The service gets what the page asked, though the page gets no answer of it. */
+async function handOver(world: World, request: Request): Promise<void> {
+  const headers = { "idempotency-key": request.headers()["idempotency-key"] ?? "" };
+  const { status } = await world.api(new URL(request.url()).pathname, {
+    ...{ method: "POST", headers, body: request.postDataJSON() },
+  });
+  if (status >= 300) throw new Error(`Cannot hand over: answered ${status}`);
+}
+
+async function typeAtOnce(page: Page, field: string, text: string): Promise<void> {
+  await page.focus(field);
+  await page.keyboard.insertText(text);
+}
+
+/** The newest first, without what they quote. */
+async function sentBodies(world: World, inbox: WorldInbox): Promise<string[]> {
+  const { body } = await world.api(`/v1/inboxes/${inbox.id}/messages?direction=outbound`);
+  return body.data.map(({ bodyText }: { bodyText: string }) => bodyText.split("\n", 1)[0]?.trim());
+}
