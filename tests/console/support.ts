@@ -26,16 +26,19 @@ export interface Letter {
   text?: string;
   html?: string;
   from?: string;
+  /** Further lines of its head. */
+  head?: readonly string[];
 }
 
 /** Hands in a mail from Jane; gives the id of its thread. */
 export async function arrive(
   world: World,
   inbox: WorldInbox,
-  { subject, text = "Hello", html, from = "jane@example.com" }: Letter,
+  { subject, text = "Hello", html, from = "jane@example.com", head: further = [] }: Letter,
 ): Promise<string> {
   const type = html === undefined ? "text/plain" : "text/html";
   const head = [
+    ...further,
     `From: Jane Doe <${from}>`,
     `Subject: ${subject}`,
     "MIME-Version: 1.0",

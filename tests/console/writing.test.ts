@@ -75,6 +75,23 @@ describe.skipIf(chromiumPath === undefined)("What is written in the console", ()
     expect(await sentBodies(world, ada)).toEqual(["Second", "First"]);
   });
 
+  test("as an answer in the long form answers what it was opened for, and leaves newer mail unread", async () => {
+    const ada = await world.inbox("seen");
+    for (const toWhom of ["", "&all=1"]) {
+      const id = `<1${toWhom}@seen>`;
+      const threadId = await arrive(world, ada, { subject: "Seen", text: "It was seen", head: [`Message-ID: ${id}`] });
+      const [first] = await messagesOf(world, threadId);
+      const { page } = await signedIn(browser, world, `compose?thread=${threadId}&message=${first?.id}${toWhom}`);
+      await page.fill(".compose-body", "My answer");
+      await arrive(world, ada, { subject: "Re: Seen", text: "It was not", head: [`In-Reply-To: ${id}`] });
+      await page.press(".compose-body", "Control+Enter");
+      await page.locator(".conversation-title h2").waitFor();
+      const { body: thread } = await world.api(`/v1/threads/${threadId}/messages`);
+      expect([toWhom, thread.isRead, thread.total]).toEqual([toWhom, false, 3]);
+      expect(thread.data[2].bodyText).toContain("> It was seen");
+    }
+  });
+
   test("as a reply is not changed while it is sent, so that nothing of it is lost", async () => {
     const ada = await world.inbox("slow");
     const threadId = await arrive(world, ada, { subject: "Slow" });
@@ -124,6 +141,10 @@ async function handOver(world: World, request: Request): Promise<void> {
 async function typeAtOnce(page: Page, field: string, text: string): Promise<void> {
   await page.focus(field);
   await page.keyboard.insertText(text);
+}
+
+async function messagesOf(world: World, threadId: string): Promise<{ id: string }[]> {
+  return (await world.api(`/v1/threads/${threadId}/messages`)).body.data;
 }
 
 /** The newest first, without what they quote. */

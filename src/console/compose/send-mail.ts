@@ -36,7 +36,7 @@ function emailOf({ to, cc, bcc, subject, body, isMarkdown, answered, forwarded, 
     ...(subject.trim() !== "" && { subject: subject.trim() }),
     ...(body !== "" || forwarded === undefined ? { body } : {}),
     ...(isMarkdown && { bodyFormat: "markdown" }),
-    ...(answered && { threadId: answered.threadId }),
+    ...(answered && { threadId: answered.threadId, readUpToMessageId: answered.id }),
     ...(answered && toAll && { replyToMessageId: answered.id, replyAll: true }),
     ...(forwarded && { forwardOf: forwarded.id }),
   };
