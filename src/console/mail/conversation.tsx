@@ -11,7 +11,7 @@ import { useTitle } from "../parts/page.tsx";
 import { Placeholder } from "../parts/placeholder.tsx";
 import { may } from "../session.ts";
 import { countWords } from "../words.ts";
-import { isReadNow, mark } from "./marking.ts";
+import { type AsOf, isReadNow, mark, nextStep } from "./marking.ts";
 import { MessageView } from "./message-view.tsx";
 import { QuickReply } from "./quick-reply.tsx";
 
@@ -36,7 +36,7 @@ export function Conversation({ threadId, onFound }: ConversationProps) {
   useEvents((event) => {
     if ("thread_id" in event && event.thread_id === threadId) thread.reload();
   });
-  const isRead = thread.value !== undefined && isReadNow({ id: threadId, isRead: thread.value.isRead });
+  const isRead = thread.value !== undefined && isReadNow({ ...thread.value, id: threadId });
   const toggleRead = () => {
     if (thread.value !== undefined && may("mark")) void mark(threadId, !isRead, last?.id);
   };
@@ -96,11 +96,12 @@ export function Conversation({ threadId, onFound }: ConversationProps) {
 }
 
 /** The last ones of a thread, which may have more than one wants to see. */
-async function lastMessages(threadId: string, most: number): Promise<Schemas["ThreadMessages"]> {
+async function lastMessages(threadId: string, most: number): Promise<AsOf<Schemas["ThreadMessages"]>> {
+  const asOf = nextStep();
   const begun = await inboxd.threads.messages(threadId, { limit: perPage }).page();
-  if (begun.total <= perPage) return begun;
+  if (begun.total <= perPage) return { ...begun, asOf };
   const first = Math.max(0, begun.total - most);
   const data: Schemas["ListedMessage"][] = [];
   for await (const message of inboxd.threads.messages(threadId, { limit: perPage, offset: first })) data.push(message);
-  return { ...begun, data };
+  return { ...begun, data, asOf };
 }

@@ -5,7 +5,7 @@ import { useKeys } from "../frame/keyboard.ts";
 import type { Rows } from "../parts/rows.ts";
 import { may } from "../session.ts";
 import type { View } from "./list-head.tsx";
-import { isReadNow, mark } from "./marking.ts";
+import { type AsOf, isReadNow, mark } from "./marking.ts";
 
 interface ListKeys {
   view: View;
@@ -15,13 +15,13 @@ interface ListKeys {
   current: number;
   total: number | undefined;
   rowHeight: number;
-  threads: Rows<Schemas["Thread"]>;
-  selected: ReadonlySet<string>;
+  threads: Rows<AsOf<Schemas["Thread"]>>;
+  selected: Selected;
   scroller: RefObject<HTMLDivElement | null>;
   search: RefObject<HTMLInputElement | null>;
   idAt(index: number): string | undefined;
   setCurrent(index: number): void;
-  setSelected(selected: ReadonlySet<string>): void;
+  setSelected(selected: Selected): void;
 }
 
 /** What single letters do in a list. */
@@ -43,8 +43,8 @@ export function useListKeys(list: ListKeys): void {
     if (id !== undefined) go(href(`threads/${id}`));
   }
   function select() {
-    const id = idAt(chosen);
-    if (view !== "search" && id !== undefined) setSelected(toggled(selected, id));
+    const thread = threads.at(chosen);
+    if (view !== "search" && thread !== undefined) setSelected(toggled(selected, thread));
   }
   function toggleRead() {
     const thread = threads.at(chosen);
@@ -58,13 +58,16 @@ export function useListKeys(list: ListKeys): void {
     k: () => moveTo(current - 1),
     "/": () => search.current?.focus(),
     ...(openId === undefined && ofListAlone),
-    ...(selected.size > 0 && { Escape: () => setSelected(new Set()) }),
+    ...(selected.size > 0 && { Escape: () => setSelected(new Map()) }),
   });
 }
 
-export function toggled(selected: ReadonlySet<string>, id: string): ReadonlySet<string> {
-  const next = new Set(selected);
-  if (!next.delete(id)) next.add(id);
+/** The threads that are selected, each with the message that was its last one then: what came later was not seen. */
+export type Selected = ReadonlyMap<string, string>;
+
+export function toggled(selected: Selected, { id, lastMessageId }: Schemas["Thread"]): Selected {
+  const next = new Map(selected);
+  if (!next.delete(id)) next.set(id, lastMessageId);
   return next;
 }
 

@@ -1,19 +1,25 @@
 import { Icon } from "../parts/icon.tsx";
 import { severalAtOnce } from "../parts/loaded.ts";
 import { may } from "../session.ts";
+import type { Selected } from "./list-keys.ts";
 import { mark } from "./marking.ts";
 
 /** What can be done with all that is selected. */
-export function SelectionBar({ ids, onDone }: { ids: readonly string[]; onDone: () => void }) {
+export function SelectionBar({ selected, onDone }: { selected: Selected; onDone: () => void }) {
   const markAll = (isRead: boolean) => {
     void severalAtOnce(
-      ids.map((id) => () => mark(id, isRead)),
+      Array.from(
+        selected,
+        ([id, lastSeen]) =>
+          () =>
+            mark(id, isRead, lastSeen),
+      ),
       4,
     ).then(onDone);
   };
   return (
     <div class="selection" role="toolbar" aria-label="Selected threads">
-      <span role="status">{ids.length} selected</span>
+      <span role="status">{selected.size} selected</span>
       {may("mark") && (
         <>
           <button type="button" class="small" onClick={() => markAll(true)}>

@@ -9,8 +9,8 @@ import { VirtualList } from "../parts/virtual-list.tsx";
 import { FoundRow } from "./found-row.tsx";
 import { ListEmpty } from "./list-empty.tsx";
 import { ListHead, type View } from "./list-head.tsx";
-import { toggled, useListKeys } from "./list-keys.ts";
-import { forgetMarks, isReadNow } from "./marking.ts";
+import { type Selected, toggled, useListKeys } from "./list-keys.ts";
+import { type AsOf, isReadNow, nextStep } from "./marking.ts";
 import { SelectionBar } from "./selection-bar.tsx";
 import { ThreadRow } from "./thread-row.tsx";
 
@@ -32,12 +32,12 @@ export function ThreadList({ inbox, openId }: ThreadListProps) {
   }, [place.value]);
   const { view, words } = asked;
   const name = `${inbox.id} ${view} ${words}`;
-  const threads = useRows<Schemas["Thread"]>({
+  const threads = useRows<AsOf<Schemas["Thread"]>>({
     name,
     ask: (page) =>
       view === "search"
         ? nothing
-        : inboxd.threads.list(inbox.id, { ...page, ...(view === "unread" && { is_read: false }) }).page(),
+        : asOfNow(inboxd.threads.list(inbox.id, { ...page, ...(view === "unread" && { is_read: false }) }).page()),
     hasLeft: (thread) => view === "unread" && isReadNow(thread),
   });
   const found = useRows<Schemas["ListedMessage"]>({
@@ -45,23 +45,22 @@ export function ThreadList({ inbox, openId }: ThreadListProps) {
     ask: (page) =>
       view === "search" && words !== "" ? inboxd.messages.list(inbox.id, { ...page, q: words }).page() : nothing,
   });
-  const rows: Rows<Schemas["Thread"] | Schemas["ListedMessage"]> = view === "search" ? found : threads;
+  const rows: Rows<AsOf<Schemas["Thread"]> | Schemas["ListedMessage"]> = view === "search" ? found : threads;
   const [current, setCurrent] = useState(-1);
-  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const [selected, setSelected] = useState<Selected>(new Map());
   const [fresh, setFresh] = useState(0);
   const scroller = useRef<HTMLDivElement>(null);
   const search = useRef<HTMLInputElement>(null);
   useTitle(inbox.address);
   useEffect(() => {
     setCurrent(-1);
-    setSelected(new Set());
+    setSelected(new Map());
     setFresh(0);
   }, [name]);
 
   function refresh() {
     if (scroller.current !== null) scroller.current.scrollTop = 0;
     setFresh(0);
-    forgetMarks();
     rows.reload();
   }
 
@@ -86,7 +85,7 @@ export function ThreadList({ inbox, openId }: ThreadListProps) {
     <section class="threads" aria-label="Threads">
       <ListHead inbox={inbox} view={view} words={words} search={search} />
       {selected.size > 0 ? (
-        <SelectionBar ids={[...selected]} onDone={() => setSelected(new Set())} />
+        <SelectionBar selected={selected} onDone={() => setSelected(new Map())} />
       ) : (
         <FreshPill count={fresh} onPress={refresh} />
       )}
@@ -121,6 +120,12 @@ export function ThreadList({ inbox, openId }: ThreadListProps) {
 
 const nothing = Promise.resolve({ data: [], total: 0 });
 
+async function asOfNow(asked: Promise<{ data: Schemas["Thread"][]; total: number }>) {
+  const asOf = nextStep();
+  const { data, total } = await asked;
+  return { data: data.map((thread) => ({ ...thread, asOf })), total };
+}
+
 function viewHere(): { view: View; words: string } {
   const { query } = place.value;
   const asked = query.get("view");
@@ -143,14 +148,14 @@ function FreshPill({ count, onPress }: { count: number; onPress: () => void }) {
 
 interface ListRowProps {
   view: View;
-  thread: Schemas["Thread"] | undefined;
+  thread: AsOf<Schemas["Thread"]> | undefined;
   found: Schemas["ListedMessage"] | undefined;
   own: string;
   openId: string | undefined;
   isCurrent: boolean;
-  selected: ReadonlySet<string>;
+  selected: Selected;
   onFocus(): void;
-  onSelect(selected: ReadonlySet<string>): void;
+  onSelect(selected: Selected): void;
 }
 
 /** A row of either list; a still one where it is on its way. */
@@ -165,7 +170,7 @@ function ListRow({ view, thread, found, own, openId, isCurrent, selected, onFocu
       {...{ thread, own, isCurrent, onFocus }}
       isOpen={thread.id === openId}
       isSelected={selected.has(thread.id)}
-      onSelect={() => onSelect(toggled(selected, thread.id))}
+      onSelect={() => onSelect(toggled(selected, thread))}
     />
   );
 }

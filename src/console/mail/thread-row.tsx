@@ -2,10 +2,10 @@ import { href } from "../address.ts";
 import type { Schemas } from "../api.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Time } from "../parts/time.tsx";
-import { isReadNow } from "./marking.ts";
+import { type AsOf, isReadNow } from "./marking.ts";
 
 interface ThreadRowProps {
-  thread: Schemas["Thread"];
+  thread: AsOf<Schemas["Thread"]>;
   /** The address of the inbox: of the participants it is the one who is not named. */
   own: string;
   isOpen: boolean;
