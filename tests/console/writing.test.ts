@@ -8,7 +8,10 @@ describe.skipIf(chromiumPath === undefined)("What is written in the console", ()
   let browser: Browser;
   let world: World;
   beforeAll(async () => {
-    [browser, world] = await Promise.all([startBrowser(), startWorld({ env: { SENDS_PER_MINUTE: "0" } })]);
+    [browser, world] = await Promise.all([
+      startBrowser(),
+      startWorld({ env: { SENDS_PER_MINUTE: "0", ALLOW_PRIVATE_WEBHOOKS: "1" } }),
+    ]);
   }, 60_000);
   afterAll(async () => {
     await browser?.[Symbol.asyncDispose]();
@@ -126,6 +129,41 @@ describe.skipIf(chromiumPath === undefined)("What is written in the console", ()
     await page.getByText("body must be a string of 1 to 100000 characters").waitFor();
     expect((await page.inputValue(".compose-body")).length).toBe(text.length + 1);
     expect(await sentBodies(world, ada)).toEqual([]);
+  });
+
+  test("as an endpoint is made once, however often one presses, and also where its first answer is lost", async () => {
+    const { page } = await signedIn(browser, world, "webhooks");
+    const addresses = async () => {
+      const { body } = await world.api("/v1/webhooks");
+      return body.data.map(({ url }: { url: string }) => url).toSorted();
+    };
+    const { promise: isReleased, resolve: release } = Promise.withResolvers<void>();
+    const isPost = (request: Request) => request.method() === "POST" && request.url().endsWith("/v1/webhooks");
+    await page.route("**/v1/webhooks", async (route) => {
+      if (isPost(route.request())) await isReleased;
+      await route.continue();
+    });
+    await page.getByRole("button", { name: "Add endpoint" }).click();
+    await page.fill("#url", "http://127.0.0.1:65000/first");
+    await page.getByRole("button", { name: "Add", exact: true }).dblclick();
+    release();
+    await page.locator(".endpoint", { hasText: "first" }).first().waitFor();
+    expect(await addresses()).toEqual(["http://127.0.0.1:65000/first"]);
+    await page.unroute("**/v1/webhooks");
+
+    await page.route("**/v1/webhooks", async (route) => {
+      if (!isPost(route.request())) return route.continue();
+      await handOver(world, route.request());
+      return route.fulfill({ status: 504, headers: { "retry-after": "600" }, body: "Gateway time-out" });
+    });
+    await page.getByRole("button", { name: "Add endpoint" }).click();
+    await page.fill("#url", "http://127.0.0.1:65000/second");
+    await page.getByRole("button", { name: "Add", exact: true }).click();
+    await page.getByText("answered 504").waitFor();
+    await page.unroute("**/v1/webhooks");
+    await page.getByRole("button", { name: "Add", exact: true }).click();
+    await page.getByText("its secret was lost with the first answer").waitFor();
+    expect(await addresses()).toEqual(["http://127.0.0.1:65000/first", "http://127.0.0.1:65000/second"]);
   });
 });
 

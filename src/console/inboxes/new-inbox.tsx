@@ -1,18 +1,16 @@
 import { useState } from "preact/hooks";
 import { inboxd, wordsOf } from "../api.ts";
 import { tell } from "../frame/notice.tsx";
+import { useBusy } from "../parts/busy.ts";
 import { account } from "../session.ts";
 
 /** Makes an inbox by its name; without one the service draws one. */
 export function NewInbox({ onMade }: { onMade: () => void }) {
   const [fault, setFault] = useState<string | undefined>(undefined);
-  const [isBusy, setIsBusy] = useState(false);
+  const { isBusy, unlessBusy } = useBusy();
 
-  async function make(event: SubmitEvent) {
-    event.preventDefault();
-    const form = event.currentTarget as HTMLFormElement;
+  async function make(form: HTMLFormElement) {
     const username = String(new FormData(form).get("username") ?? "").trim();
-    setIsBusy(true);
     try {
       const { address } = await inboxd.inboxes.create(username === "" ? {} : { username });
       form.reset();
@@ -22,11 +20,17 @@ export function NewInbox({ onMade }: { onMade: () => void }) {
     } catch (error) {
       setFault(wordsOf(error));
     }
-    setIsBusy(false);
   }
 
   return (
-    <form class="new-inbox" onSubmit={(event) => void make(event)}>
+    <form
+      class="new-inbox"
+      onSubmit={(event) => {
+        event.preventDefault();
+        const form = event.currentTarget;
+        void unlessBusy(() => make(form));
+      }}
+    >
       <label for="username">New inbox</label>
       <div class="joined">
         <input

@@ -1,12 +1,12 @@
 import { useState } from "preact/hooks";
 import { inboxd, wordsOf } from "../api.ts";
 import { tell } from "../frame/notice.tsx";
+import { useBusy } from "../parts/busy.ts";
 
 export function NewSuppression({ onMade }: { onMade: () => void }) {
   const [fault, setFault] = useState<string | undefined>(undefined);
-  async function make(event: SubmitEvent) {
-    event.preventDefault();
-    const form = event.currentTarget as HTMLFormElement;
+  const { isBusy, unlessBusy } = useBusy();
+  async function make(form: HTMLFormElement) {
     const address = String(new FormData(form).get("address") ?? "").trim();
     try {
       await inboxd.request("POST", "/v1/suppressions", { body: { address } });
@@ -19,7 +19,15 @@ export function NewSuppression({ onMade }: { onMade: () => void }) {
     }
   }
   return (
-    <form class="new-inbox" noValidate onSubmit={(event) => void make(event)}>
+    <form
+      class="new-inbox"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        const form = event.currentTarget;
+        void unlessBusy(() => make(form));
+      }}
+    >
       <label for="address">Send no mail to</label>
       <input
         id="address"
@@ -32,7 +40,9 @@ export function NewSuppression({ onMade }: { onMade: () => void }) {
         aria-invalid={fault !== undefined}
         aria-describedby="address-fault"
       />
-      <button type="submit">Add</button>
+      <button type="submit" disabled={isBusy}>
+        Add
+      </button>
       <p id="address-fault" class="field-fault" role="alert">
         {fault}
       </p>

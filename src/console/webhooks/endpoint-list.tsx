@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { href } from "../address.ts";
 import { inboxd, type Schemas } from "../api.ts";
+import { tell } from "../frame/notice.tsx";
 import { useReloadAt } from "../live.ts";
 import { curl } from "../parts/curl.ts";
 import { Empty } from "../parts/empty.tsx";
@@ -14,6 +15,8 @@ import { EndpointState } from "./endpoint-state.tsx";
 import { lastAttempts } from "./last-attempts.ts";
 import { NewEndpoint } from "./new-endpoint.tsx";
 import { SecretOnce } from "./secret-once.tsx";
+
+const secretLost = "The endpoint is there, but its secret was lost with the first answer: make a new one on its page";
 
 /** Who is told of what happens, and how well they listen. */
 export function EndpointList() {
@@ -39,10 +42,9 @@ export function EndpointList() {
         <NewEndpoint
           onDone={(made) => {
             setIsNew(false);
-            if (made !== undefined) {
-              setSecret(made);
-              endpoints.reload();
-            }
+            endpoints.reload();
+            if (made?.secret !== undefined) setSecret(made.secret);
+            else if (made !== undefined) tell(secretLost, "bad");
           }}
         />
       )}

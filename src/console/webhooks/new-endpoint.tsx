@@ -1,5 +1,7 @@
 import { useState } from "preact/hooks";
-import { inboxd, type Schemas, wordsOf } from "../api.ts";
+import { InboxdError, inboxd, type Schemas, wordsOf } from "../api.ts";
+import { newIdempotencyKey } from "../machine.ts";
+import { useBusy } from "../parts/busy.ts";
 
 type EventType = NonNullable<Schemas["NewWebhookEndpoint"]["eventTypes"]>[number];
 
@@ -12,26 +14,38 @@ const offered: readonly (readonly [type: EventType, words: string])[] = [
   ["*", "All, also what comes later"],
 ];
 
-/** Gives the signing secret of the endpoint that was made; nothing where it was left. */
-export function NewEndpoint({ onDone }: { onDone: (secret: string | undefined) => void }) {
+const madeBefore = "An endpoint was made before, though its answer was lost. Leave this form to see it";
+
+/** Gives the endpoint that was made; nothing where it was left. */
+export function NewEndpoint({ onDone }: { onDone: (made: Schemas["CreatedWebhookEndpoint"] | undefined) => void }) {
   const [fault, setFault] = useState<string | undefined>(undefined);
-  async function make(event: SubmitEvent) {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget as HTMLFormElement);
+  const { isBusy, unlessBusy } = useBusy();
+  // A second try after a lost answer makes no second one.
+  const [idempotencyKey] = useState(newIdempotencyKey);
+  async function make(form: FormData) {
     const description = String(form.get("description") ?? "").trim();
     try {
-      const { secret = "" } = await inboxd.webhooks.create({
+      const endpoint = {
         url: String(form.get("url") ?? "").trim(),
         eventTypes: form.getAll("type").map(String) as EventType[],
         ...(description !== "" && { description }),
-      });
-      onDone(secret);
+      };
+      onDone(await inboxd.webhooks.create(endpoint, { idempotencyKey }));
     } catch (error) {
-      setFault(wordsOf(error));
+      const isMadeBefore = error instanceof InboxdError && error.code === "idempotency_key_reused";
+      setFault(isMadeBefore ? madeBefore : wordsOf(error));
     }
   }
   return (
-    <form class="card new-endpoint" noValidate onSubmit={(event) => void make(event)}>
+    <form
+      class="card new-endpoint"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        const form = new FormData(event.currentTarget);
+        void unlessBusy(() => make(form));
+      }}
+    >
       <div class="field">
         <label for="url">Address</label>
         <input
@@ -48,7 +62,7 @@ export function NewEndpoint({ onDone }: { onDone: (secret: string | undefined) =
       </div>
       <div class="field">
         <label for="description">Note</label>
-        <input id="description" name="description" maxLength={200} placeholder="what it is for" />
+        <input id="description" name="description" placeholder="what it is for" />
       </div>
       <fieldset class="checks">
         <legend class="label">Told of</legend>
@@ -60,7 +74,7 @@ export function NewEndpoint({ onDone }: { onDone: (secret: string | undefined) =
         ))}
       </fieldset>
       <div class="actions">
-        <button type="submit" class="primary">
+        <button type="submit" class="primary" disabled={isBusy}>
           Add
         </button>
         <button type="button" onClick={() => onDone(undefined)}>
