@@ -1,4 +1,5 @@
 import { sha256Hex } from "../standards/digest.ts";
+import { latestInstant } from "../standards/instant.ts";
 
 /**
  * Where a list goes on. It names the last message that was shown, by its number, so mail that arrives meanwhile moves
@@ -8,11 +9,25 @@ export function cursorAt(position: number, question: unknown): string {
   return Buffer.from(`1.${position}.${fingerprint(question)}`).toString("base64url");
 }
 
-/** The number in a cursor of this very question; `undefined` when it is of another one, or no cursor at all. */
+/**
+ * The number in a cursor of this very question; `undefined` when it is of another one, or no cursor at all. Anybody can write one, so
+ * the number may be any: what is more than the column can hold is none of ours.
+ */
 export function positionOf(cursor: string, question: unknown): number | undefined {
-  const [, position, print] = /^1\.([1-9]\d{0,9})\.([0-9a-f]{16})$/.exec(decoded(cursor)) ?? [];
-  return position !== undefined && print === fingerprint(question) ? Number(position) : undefined;
+  const [, position = "", print] = /^1\.([1-9]\d{0,9})\.([0-9a-f]{16})$/.exec(decoded(cursor)) ?? [];
+  return print === fingerprint(question) && BigInt(position) <= mostOf.integer ? Number(position) : undefined;
 }
+
+/** Up to which number a place can be, by what its number is. */
+const mostOf = {
+  integer: 2n ** 31n - 1n,
+  instant: BigInt(latestInstant.getTime()),
+  transaction: 2n ** 64n - 1n,
+  /** Of a place that its id alone tells. */
+  none: 0n,
+};
+
+export type NumberInPlace = keyof typeof mostOf;
 
 /** A row that is known by a number and an id, where a number alone doesn't say which it is. */
 export interface CursorPlace {
@@ -26,11 +41,10 @@ export function cursorAtPlace({ number, id }: CursorPlace, question: unknown): s
   return Buffer.from(`2.${number}.${id}.${fingerprint(question)}`).toString("base64url");
 }
 
-/** The place in a cursor of this very question; `undefined` when it is of another one, or no cursor at all. */
-export function placeOf(cursor: string, question: unknown): CursorPlace | undefined {
-  const [, number, id, print] = withPlace.exec(decoded(cursor)) ?? [];
-  if (number === undefined || id === undefined || print !== fingerprint(question)) return undefined;
-  return { number, id };
+/** The same of a place. */
+export function placeOf(cursor: string, question: unknown, numbered: NumberInPlace): CursorPlace | undefined {
+  const [, number = "", id = "", print] = withPlace.exec(decoded(cursor)) ?? [];
+  return print === fingerprint(question) && BigInt(number) <= mostOf[numbered] ? { number, id } : undefined;
 }
 
 export function isCursor(text: string): boolean {

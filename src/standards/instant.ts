@@ -11,5 +11,8 @@ export function parseInstant(text: string): Date | undefined {
   return Number.isNaN(at.getTime()) ? undefined : at;
 }
 
+/** Of those that are written in UTC. */
+export const latestInstant = new Date("2199-12-31T23:59:59.999Z");
+
 const shape =
   /^((?:19|20|21)\d\d-\d\d-\d\d)(?:[Tt]((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?)([Zz]|[+ -](?:[01]\d|2[0-3]):[0-5]\d))?$/;

@@ -77,7 +77,7 @@ export function outbox(deps: Deps) {
       "",
       async ({ account, query: { kind, state, inbox_id: inboxId, limit, cursor } }) => {
         const question = ["outbox", kind, state, inboxId];
-        const after = cursor === undefined ? undefined : cursorPlace(cursor, question, "list outbox items");
+        const after = cursor === undefined ? undefined : cursorPlace(cursor, question, "instant", "list outbox items");
         if (inboxId !== undefined) await ownedTotals(deps, account.id, inboxId);
         if (after instanceof Refusal) throw after;
         const asked = { accountId: account.id, kind, state, inboxId, after, limit, question };

@@ -194,7 +194,7 @@ function cursorBehind({ attempt, endpointId }: LoggedDelivery, question: unknown
 }
 
 function attemptAt(cursor: string, question: unknown): { endpointId: string | null; attempt: number } {
-  const place = placeOf(cursor, question);
+  const place = placeOf(cursor, question, "integer");
   if (place !== undefined) return { endpointId: place.id, attempt: Number(place.number) };
   const attempt = cursorPosition(cursor, question, "list deliveries");
   if (attempt instanceof Refusal) throw attempt;

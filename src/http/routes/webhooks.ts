@@ -182,7 +182,9 @@ function deliveriesTo(deps: WebhooksDeps) {
         const endpoint = await ownedEndpoint(deps, account.id, params.id);
         const question = ["endpoint deliveries", endpoint.id, state];
         const before =
-          cursor === undefined ? undefined : cursorPlace(cursor, question, "list webhook endpoint deliveries");
+          cursor === undefined
+            ? undefined
+            : cursorPlace(cursor, question, "transaction", "list webhook endpoint deliveries");
         if (before instanceof Refusal) throw before;
         return pageEndpointDeliveries(deps, { endpoint, before, limit, state, question });
       },

@@ -164,7 +164,7 @@ function collection(deps: Deps) {
       async ({ account, query: { address, inbox_id: inboxId, reason, limit, cursor } }) => {
         if (inboxId !== undefined) await ownedInbox(deps, account.id, inboxId);
         const question = ["suppressions", account.id, address, inboxId, reason];
-        const place = cursor === undefined ? undefined : cursorPlace(cursor, question, "list suppressions");
+        const place = cursor === undefined ? undefined : cursorPlace(cursor, question, "none", "list suppressions");
         if (place instanceof Refusal) throw place;
         const asked = { accountId: account.id, inboxId, reason, limit, before: place?.id, question };
         const page = await pageSuppressions(deps, { ...asked, address: address && wireAddress(address) });

@@ -1,5 +1,5 @@
 import { Kind, type SchemaOptions, type TSchema, Type, TypeRegistry } from "@sinclair/typebox";
-import { type CursorPlace, isCursor, placeOf, positionOf } from "../../domain/cursor.ts";
+import { type CursorPlace, isCursor, type NumberInPlace, placeOf, positionOf } from "../../domain/cursor.ts";
 import { Refusal } from "../../domain/errors.ts";
 import { plainQuestion } from "../../domain/search.ts";
 import { parseInstant } from "../../standards/instant.ts";
@@ -89,8 +89,13 @@ export function cursorPosition(cursor: string, question: unknown, doing: string)
 }
 
 /** The same of a list whose rows have no number of their own in it. */
-export function cursorPlace(cursor: string, question: unknown, doing: string): CursorPlace | Refusal {
-  return placeOf(cursor, question) ?? wrongParameter("cursor", ofAnotherList, doing);
+export function cursorPlace(
+  cursor: string,
+  question: unknown,
+  numbered: NumberInPlace,
+  doing: string,
+): CursorPlace | Refusal {
+  return placeOf(cursor, question, numbered) ?? wrongParameter("cursor", ofAnotherList, doing);
 }
 
 const ofAnotherList = "must come from a page of the same list, with the same filters";
