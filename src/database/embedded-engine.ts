@@ -3,6 +3,7 @@ import { PGlite } from "@electric-sql/pglite";
 import { NodeFS } from "@electric-sql/pglite/nodefs";
 import fileSystem from "../../node_modules/@electric-sql/pglite/dist/pglite.data" with { type: "file" };
 import program from "../../node_modules/@electric-sql/pglite/dist/pglite.wasm" with { type: "file" };
+import { careSettings } from "./embedded-care.ts";
 import { DatabaseUnavailable, diskFull } from "./unavailable.ts";
 import { readers } from "./wire.ts";
 
@@ -44,7 +45,7 @@ export async function startEngine(directory: string, onFlush: () => void): Promi
     // As it comes, the engine is told never to flush (-F).
     startParams: [
       ...PGlite.defaultStartParams.filter((param) => param !== "-F"),
-      ...["wal_sync_method=fsync", "shared_buffers=64MB", shortPendingList].flatMap((setting) => ["-c", setting]),
+      ...settings.flatMap((setting) => ["-c", setting]),
     ],
     pgliteWasmModule: await compiled(),
     fsBundle: Bun.file(fileSystem),
@@ -71,6 +72,8 @@ export async function startEngine(directory: string, onFlush: () => void): Promi
  * a second for the usual 4 MB, a tenth of one for this. It takes no longer in all.
  */
 const shortPendingList = "gin_pending_list_limit=512kB";
+
+const settings = ["wal_sync_method=fsync", "shared_buffers=64MB", shortPendingList, ...careSettings];
 
 /** Why the engine ended: what it complained of last, and in detail. `2026-11-22 13:44:04.989 UTC [42] FATAL:  …` */
 function lastWords(said: readonly string[]): string | undefined {

@@ -7,9 +7,7 @@ import { sql } from "drizzle-orm";
 import { DatabaseUnavailable, DataDirectoryInUse, openDatabase, query } from "../../src/database/db.ts";
 import { lockDirectory } from "../../src/database/directory-lock.ts";
 import { openEmbedded } from "../../src/database/embedded.ts";
-import { careFor } from "../../src/database/embedded-care.ts";
 import { reservePlace } from "../../src/database/embedded-cluster.ts";
-import { openPool } from "../../src/database/pool.ts";
 import { failureOf } from "../support/failure.ts";
 import { until } from "../support/until.ts";
 
@@ -64,36 +62,6 @@ describe("The embedded database", () => {
     expect(statSync(directory).mode & 0o077).toBe(0);
     expect(statSync(join(directory, "pg")).mode & 0o077).toBe(0);
     await db.close();
-  });
-
-  test("keeps its log of changes short and its tables swept", async () => {
-    const directory = newDirectory();
-    let care = () => {};
-    const swept: string[] = [];
-    const embedded = await openEmbedded(directory, { onFlush: () => care() });
-    const pool = openPool({
-      size: 1,
-      connect: embedded.connect,
-      acquireMs: 5_000,
-      lifetimeMs: Number.POSITIVE_INFINITY,
-    });
-    const watched = {
-      ...pool,
-      script(text: string) {
-        swept.push(text);
-        return pool.script(text);
-      },
-    };
-    care = careFor(() => watched, { flushesBetweenLooks: 16, mostUncheckpointedBytes: 4 * 1024 * 1024 });
-    await pool.script("create table busy (id int, body text); alter table busy alter body set storage external");
-    for (let round = 0; round < 10; round++) {
-      await pool.run("insert into busy select n, repeat(md5(n::text), 60) from generate_series(1, 1000) n", []);
-      await pool.run("delete from busy where id % 2 = 0", []);
-    }
-    expect(swept).toContain("checkpoint");
-    expect(swept).toContain("vacuum (analyze) busy");
-    await pool.close();
-    await embedded.close();
   });
 
   test("comes back when its engine has failed and been left alone for a while, whoever asked meanwhile", async () => {
