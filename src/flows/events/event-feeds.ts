@@ -4,6 +4,7 @@ import { paced } from "../../primitives/paced.ts";
 import { listFeedNews, listLastOfLog } from "../../store/events/feeds.ts";
 import type { Deps } from "../deps.ts";
 import { type FeedRing, feedRing } from "./feed-ring.ts";
+import { heldFeeds } from "./held-feeds.ts";
 import { type WriteEvents, type WrittenMemory, writtenMemories } from "./written-events.ts";
 
 /** The end of one account's log, as this process reads it for all who follow it. */
@@ -43,8 +44,6 @@ const atOnce = 500;
 const everyMs = 1_000;
 /** A flood of commits is one statement for each of these. */
 const pauseMs = 3;
-/** How soon it is looked again for what an older transaction holds back: at first, and at most. */
-const heldBackMs = { least: 5, most: 500 };
 
 const budget = { accountBytes: 8 << 20, processBytes: 64 << 20, freshMs: 60_000 };
 
@@ -113,7 +112,7 @@ function logReader({ db, log, observe = {} }: FeedDeps) {
   const open = new Set<Fed>();
   const woken = new Set<Fed>();
   const rounds = paced(pauseMs, () => void readWoken());
-  const held = lookingAgain((feeds) => feeds.forEach(wake));
+  const held = heldFeeds<Fed>((feeds) => feeds.forEach(wake));
   let isReading = false;
 
   const everySecond = setInterval(() => {
@@ -155,7 +154,8 @@ function logReader({ db, log, observe = {} }: FeedDeps) {
       if (found.length === atOnce) woken.add(feed);
       for (const onEvents of feed.followers) onEvents();
     }
-    held.look(
+    held.haveRead(
+      reading.values(),
       heldBack.flatMap((accountId) => reading.get(accountId) ?? []),
       byAccount.size > 0,
     );
@@ -170,22 +170,6 @@ function logReader({ db, log, observe = {} }: FeedDeps) {
       rounds.stop();
       open.clear();
     },
-  };
-}
-
-/** Nobody tells when the transaction that holds events back has ended: so it is looked, soon at first and then less often. */
-function lookingAgain(look: (feeds: readonly Fed[]) => void) {
-  let waitMs = heldBackMs.least;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  return {
-    look(held: readonly Fed[], hasMoved: boolean): void {
-      if (held.length === 0 || hasMoved) waitMs = heldBackMs.least;
-      if (held.length === 0) return;
-      clearTimeout(timer);
-      timer = setTimeout(() => look(held), waitMs);
-      waitMs = Math.min(waitMs * 2, heldBackMs.most);
-    },
-    stop: () => clearTimeout(timer),
   };
 }
 
