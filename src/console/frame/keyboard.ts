@@ -20,13 +20,17 @@ export function useKeys(keys: Readonly<Record<string, Act>>): void {
 
 const places: Readonly<Record<string, string>> = { i: "inboxes", o: "outbox", e: "events", h: "", w: "webhooks" };
 
-/** Single letters, never in a field, never with a modifier: those, the arrows and the Page keys stay the browser's. */
+/**
+ * Single letters, never in a field, never with a modifier: those, the arrows and the Page keys stay the browser's. Enter belongs to
+ * whatever it presses where the focus is.
+ */
 export function useShortcuts(): void {
   useEffect(() => {
     let isGoing = false;
     const pressed = (event: KeyboardEvent) => {
       if (event.defaultPrevented || event.metaKey || event.ctrlKey || event.altKey) return;
       if (isField(event.target) || document.querySelector("dialog[open]") !== null) return;
+      if (event.key === "Enter" && isPressable(event.target)) return;
       if (!hasShortcuts.value && event.key !== "Escape") return;
       const act = isGoing ? goTo(event.key) : actOf(event.key);
       isGoing = !isGoing && event.key === "g";
@@ -67,4 +71,8 @@ function isField(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   if (target instanceof HTMLInputElement) return target.type !== "checkbox";
   return target.isContentEditable || target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement;
+}
+
+function isPressable(target: EventTarget | null): boolean {
+  return target instanceof Element && target.closest("a, button, summary, label, input") !== null;
 }

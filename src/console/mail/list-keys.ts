@@ -1,4 +1,5 @@
 import type { RefObject } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { go, href } from "../address.ts";
 import type { Schemas } from "../api.ts";
 import { useKeys } from "../frame/keyboard.ts";
@@ -27,16 +28,21 @@ interface ListKeys {
 /** What single letters do in a list. */
 export function useListKeys(list: ListKeys): void {
   const { view, openId, current, total = 1, idAt, selected, setSelected, scroller, search, threads } = list;
+  /** The focus follows as soon as the row is drawn, not when there is time for it: the next key may come at once. */
+  const isMoved = useRef(false);
 
   function moveTo(index: number) {
     const next = Math.max(0, Math.min(total - 1, index));
+    isMoved.current = true;
     list.setCurrent(next);
     showRow(scroller.current, next, list.rowHeight);
-    requestAnimationFrame(() => {
-      const row = scroller.current?.querySelector<HTMLElement>(`[data-thread="${CSS.escape(idAt(next) ?? "")}"]`);
-      row?.focus({ preventScroll: true });
-    });
   }
+  useLayoutEffect(() => {
+    if (!isMoved.current) return;
+    isMoved.current = false;
+    const row = scroller.current?.querySelector<HTMLElement>(`[data-thread="${CSS.escape(idAt(current) ?? "")}"]`);
+    row?.focus({ preventScroll: true });
+  });
   const chosen = Math.max(0, current);
   function open() {
     const id = idAt(chosen);
