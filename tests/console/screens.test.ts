@@ -21,6 +21,10 @@ describe.skipIf(chromiumPath === undefined)("Each screen of the console", () => 
     const ada = await world.inbox("ada");
     const thread = await arrive(world, ada, { subject: "Where is it?", html: "<h1>Hello</h1><p>Where?</p>" });
     await arrive(world, ada, { subject: "A rather long subject, as people write them who have time".repeat(3) });
+    const long = await world.inbox("customer-support-department-11");
+    const from = `${"jane.".repeat(8)}doe@a-rather-long-name-of-a-company.example.com`;
+    const longThread = await arrive(world, long, { subject: "Donaudampfschifffahrtsgesellschaft".repeat(5), from });
+    const longMessage = await send(world, long, { to: from, subject: "Kapitän".repeat(20), body: "word".repeat(100) });
     const message = await send(world, ada, { to: "joe@example.com", subject: "Hi", body: "Hello" });
     const hook = { url: "http://127.0.0.1:65000/hook", eventTypes: ["*"] };
     const { status, body: endpoint } = await world.api("/v1/webhooks", { method: "POST", body: hook });
@@ -42,6 +46,11 @@ describe.skipIf(chromiumPath === undefined)("Each screen of the console", () => 
       [`webhooks/${endpoint.id}`, ".facts"],
       ["suppressions", ".rows .row"],
       [`messages/${message}`, ".step"],
+      [`inboxes/${long.id}`, "[data-thread]"],
+      [`inboxes/${long.id}?view=unread`, "[data-thread]"],
+      [`threads/${longThread}`, ".paper, .message-text"],
+      [`compose?inbox=${long.id}`, ".compose"],
+      [`messages/${longMessage}`, ".step"],
       ["no/such/place", ".empty"],
     );
   }, 60_000);
@@ -94,16 +103,35 @@ describe.skipIf(chromiumPath === undefined)("Each screen of the console", () => 
   });
 });
 
-/** What axe finds by WCAG 2.2 AA, and whether the page is wider than its window. */
+/** What axe finds by WCAG 2.2 AA, and what is wider than the page, or stands out of a box that would cut it off unseen. */
 async function faultsOf(page: Page): Promise<string[]> {
   return page.evaluate(async () => {
     const { axe } = globalThis as unknown as { axe: { run(where: Document, how: object): Promise<AxeResult> } };
     const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
     const { violations } = await axe.run(document, { runOnly: tags, iframes: false, resultTypes: ["violations"] });
     const tooWide = document.documentElement.scrollWidth - innerWidth;
+
+    /** What scrolls, and what ends in dots, is cut off in sight. */
+    const isCutInSight = (element: Element | null): boolean => {
+      if (element === null) return false;
+      const { overflowX, textOverflow } = getComputedStyle(element);
+      if (overflowX === "auto" || overflowX === "scroll" || textOverflow === "ellipsis")
+        return element.tagName !== "MAIN";
+      return isCutInSight(element.parentElement);
+    };
+    const standsOut = [...document.querySelectorAll("main *:not(svg *, .unseen)")].filter((element) => {
+      const holder = element.parentElement;
+      const box = element.getBoundingClientRect();
+      const around = holder?.getBoundingClientRect();
+      if (around === undefined || box.width === 0 || isCutInSight(holder)) return false;
+      const { marginLeft, marginRight } = getComputedStyle(element);
+      const beyond = (margin: string) => Math.min(0, Number.parseFloat(margin)) - 1;
+      return box.left < around.left + beyond(marginLeft) || box.right > around.right - beyond(marginRight);
+    });
     return [
       ...violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(" | ")}`),
       ...(tooWide > 0 ? [`too wide by ${tooWide}`] : []),
+      ...standsOut.map((element) => `stands out: ${element.outerHTML.slice(0, 100)}`),
     ];
   });
 }
