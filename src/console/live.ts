@@ -35,13 +35,24 @@ export function useEvents(listener: Listener): void {
 /** Many events in a row ask once. */
 const calmMs = 400;
 
-/** While a component is shown: what it has is asked for again when something of these kinds has happened. */
-export function useReloadAt(isWanted: (event: string) => boolean, reload: () => void): void {
+/**
+ * While a component is shown: what it has is asked for again when something has happened that it wants, `waitMs` after the first such
+ * event, however many follow.
+ */
+export function useReloadAt(
+  isWanted: (event: string, told: InboxdEvent) => boolean,
+  reload: () => void,
+  waitMs: number = calmMs,
+): void {
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const current = useRef(reload);
+  current.current = reload;
   useEffect(() => () => clearTimeout(timer.current), []);
-  useEvents(({ event }) => {
-    if (!isWanted(event)) return;
-    clearTimeout(timer.current);
-    timer.current = setTimeout(reload, calmMs);
+  useEvents((told) => {
+    if (!isWanted(told.event, told)) return;
+    timer.current ??= setTimeout(() => {
+      timer.current = undefined;
+      current.current();
+    }, waitMs);
   });
 }

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { place } from "../address.ts";
 import { inboxd, type Schemas } from "../api.ts";
-import { useEvents } from "../live.ts";
+import { useEvents, useReloadAt } from "../live.ts";
 import { Fault } from "../parts/fault.tsx";
 import { useTitle } from "../parts/page.tsx";
 import { type Rows, useRows } from "../parts/rows.ts";
@@ -15,6 +15,9 @@ import { SelectionBar } from "./selection-bar.tsx";
 import { ThreadRow } from "./thread-row.tsx";
 
 const rowHeight = 68;
+
+/** New mail is seen at once, and a burst of it asks ten times a second at most. */
+const newMailMs = 100;
 
 /** Where each list stood when one left it. */
 const tops = new Map<string, number>();
@@ -65,14 +68,18 @@ export function ThreadList({ inbox, openId }: ThreadListProps) {
   }
 
   useEvents(({ event, inbox_id }) => {
-    if (inbox_id !== inbox.id || view === "search") return;
-    if (event === "message.received") setFresh((count) => count + 1);
-    const element = scroller.current;
-    const isUnderHand = element !== null && (element.scrollTop > 0 || element.matches(":hover"));
-    // Nothing moves that one is about to press; in the unread view nothing leaves by itself.
-    if (isUnderHand || view === "unread") return;
-    if (event.startsWith("message.")) rows.reload();
+    if (inbox_id === inbox.id && view !== "search" && event === "message.received") setFresh((count) => count + 1);
   });
+  useReloadAt(
+    (event, { inbox_id }) => inbox_id === inbox.id && event.startsWith("message."),
+    () => {
+      const element = scroller.current;
+      const isUnderHand = element !== null && (element.scrollTop > 0 || element.matches(":hover"));
+      // Nothing moves that one is about to press; in the unread view nothing leaves by itself.
+      if (!isUnderHand && view === "all") rows.reload();
+    },
+    newMailMs,
+  );
 
   useListKeys({
     ...{ view, openId, current, setCurrent, scroller, search, selected, setSelected, rowHeight, threads },

@@ -1,11 +1,12 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { oneAtATime } from "./one-at-a-time.ts";
 
 export interface Loaded<Value> {
   value: Value | undefined;
   error: unknown;
   /** It takes long enough that one would wonder: then something is shown in its place. */
   isSlow: boolean;
-  /** Asks again and shows what there is until then. */
+  /** Asks again and shows what there is until then. An answer on its way is shown too, and is not the last. */
   reload(): void;
 }
 
@@ -16,37 +17,34 @@ export function useLoaded<Value>(
   ask: (signal: AbortSignal) => Promise<Value>,
   dependsOn: readonly unknown[],
 ): Loaded<Value> {
-  const [shown, setShown] = useState<{ value: Value | undefined; error: unknown; isSlow: boolean }>({
-    ...{ value: undefined, error: undefined, isSlow: false },
-  });
-  const [round, setRound] = useState(0);
-  const before = useRef<readonly unknown[]>([]);
+  const [shown, setShown] = useState<Omit<Loaded<Value>, "reload">>(nothingYet);
   const question = useRef(ask);
   question.current = ask;
+  const reload = useRef(() => {});
 
   useEffect(() => {
-    const isOther = dependsOn.some((part, index) => part !== before.current[index]);
-    before.current = dependsOn;
-    if (isOther) setShown({ value: undefined, error: undefined, isSlow: false });
+    setShown(nothingYet);
     const controller = new AbortController();
-    const timer = setTimeout(() => setShown((last) => ({ ...last, isSlow: last.value === undefined })), patienceMs);
-    question
-      .current(controller.signal)
-      .then((value) => ({ value, error: undefined, isSlow: false }))
-      .catch((error: unknown) => ({ value: undefined, error, isSlow: false }))
-      .then((next) => {
-        clearTimeout(timer);
-        if (!controller.signal.aborted) setShown(next);
-      })
-      .catch(() => undefined);
-    return () => {
+    const { signal } = controller;
+    reload.current = oneAtATime(async () => {
+      if (signal.aborted) return;
+      const timer = setTimeout(() => setShown((last) => ({ ...last, isSlow: last.value === undefined })), patienceMs);
+      signal.addEventListener("abort", () => clearTimeout(timer));
+      const next = await question
+        .current(signal)
+        .then((value) => ({ value, error: undefined, isSlow: false }))
+        .catch((error: unknown) => ({ value: undefined, error, isSlow: false }));
       clearTimeout(timer);
-      controller.abort();
-    };
-  }, [...dependsOn, round]);
+      if (!signal.aborted) setShown(next);
+    });
+    reload.current();
+    return () => controller.abort();
+  }, dependsOn);
 
-  return { ...shown, reload: useCallback(() => setRound((last) => last + 1), []) };
+  return { ...shown, reload: useCallback(() => reload.current(), []) };
 }
+
+const nothingYet = { value: undefined, error: undefined, isSlow: false };
 
 /** Runs the jobs, so many at a time, and gives what they come to in their order. */
 export async function severalAtOnce<Value>(jobs: readonly (() => Promise<Value>)[], most = 6): Promise<Value[]> {

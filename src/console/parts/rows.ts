@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import { oneAtATime } from "./one-at-a-time.ts";
 
 interface Page<Row> {
   data: Row[];
@@ -20,7 +21,7 @@ export interface Rows<Row> {
   at(index: number): Row | undefined;
   /** Asks for what is missing between two rows. */
   want(first: number, last: number): void;
-  /** Asks anew, and shows what there is until the answer is there. */
+  /** Asks anew, and shows what there is until the answer is there. An answer on its way is older than that, and is not the last. */
   reload(): void;
   change(isMeant: (row: Row) => boolean, changed: (row: Row) => Row): void;
 }
@@ -66,7 +67,7 @@ export function useRows<Row>({ name, ask, hasLeft = () => false }: RowsOptions<R
     for (let page = Math.floor(first / rowsPerPage); page * rowsPerPage <= last; page += 1) void fetchPage(page);
   }
 
-  async function reload(): Promise<void> {
+  async function askAnew(): Promise<void> {
     const first = Math.floor(seen.current.first / rowsPerPage);
     const last = Math.floor(Math.max(0, seen.current.last) / rowsPerPage);
     const before = known.current;
@@ -82,11 +83,16 @@ export function useRows<Row>({ name, ask, hasLeft = () => false }: RowsOptions<R
         total: pages[0]?.total ?? 0,
       };
       asked.current = new Set(numbers);
+      // Scrolled to meanwhile.
+      want(seen.current.first, seen.current.last);
     } catch (error) {
       before.error = error;
     }
     draw((round) => round + 1);
   }
+  const latest = useRef(askAnew);
+  latest.current = askAnew;
+  const [reload] = useState(() => oneAtATime(() => latest.current()));
 
   if (known.current.name !== name) {
     known.current = nothingKnown(name);
@@ -99,7 +105,7 @@ export function useRows<Row>({ name, ask, hasLeft = () => false }: RowsOptions<R
     error: known.current.error,
     at: (index) => known.current.pages.get(Math.floor(index / rowsPerPage))?.[index % rowsPerPage],
     want,
-    reload: () => void reload(),
+    reload,
     change(isMeant, changed) {
       for (const [number, rows] of known.current.pages) {
         known.current.pages.set(
