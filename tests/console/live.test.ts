@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { type Browser, chromiumPath, startBrowser } from "../support/browser.ts";
 import { startWorld, type World, type WorldInbox } from "../support/world.ts";
-import { arrive, signedIn } from "./support.ts";
+import { arrive, consoleOf, signedIn } from "./support.ts";
 
 describe.skipIf(chromiumPath === undefined)("While mail comes in", () => {
   let browser: Browser;
@@ -72,6 +72,26 @@ describe.skipIf(chromiumPath === undefined)("While mail comes in", () => {
     await steady;
     await page.context().close();
   });
+
+  test("behind a proxy that keeps the stream back, it is shown within seconds of when it came, and none is missed", async () => {
+    const inbox = await world.inbox("behind");
+    await arriveInTurn(inbox, ["Before"]);
+    const { page, requested } = await signedIn(browser, world);
+    await page.route("**/v1/events/stream*", () => undefined);
+    const isSearched = page.waitForResponse((response) => response.url().includes("webhook.disabled"));
+    await page.goto(consoleOf(world, `inboxes/${inbox.id}`).href);
+    await page.locator("[data-thread]").waitFor();
+    await isSearched;
+    const streams = () => requested.filter(({ pathname }) => pathname.endsWith("/stream")).length;
+    const before = streams();
+    await arriveInTurn(inbox, ["While one waits for the stream"]);
+    await page.locator("[data-thread]", { hasText: "While one waits" }).waitFor();
+    await arriveInTurn(inbox, ["While the log is asked"]);
+    await page.locator("[data-thread]", { hasText: "While the log" }).waitFor();
+    await page.locator(".connection.is-log").waitFor();
+    expect(streams()).toBe(before);
+    await page.context().close();
+  }, 60_000);
 });
 
 /** What the service answers there from now on comes to the page when it is released. */

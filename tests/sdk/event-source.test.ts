@@ -163,3 +163,87 @@ describe("A stream", () => {
     expect(server.requests.length).toBe(1);
   });
 });
+
+describe("A stream that is kept back", () => {
+  const silent = says("");
+  const end = () => new AbortController();
+
+  test("is left alone for long, while what it would tell is asked for often", async () => {
+    const server = await scripted(silent, silent, says(told(99)));
+    const over = end();
+    const [came, places]: [string[], string[]] = [[], []];
+    async function* meanwhile(place: string) {
+      places.push(place);
+      yield { event: "message.received", id: `evt_${places.length}`, data: `${places.length}` };
+    }
+    const pace = { beginMs: 100, askMs: 10, keptBackMs: 50 };
+    const asked = { fetch, url: server.address, lastEventId: "evt_0", signal: over.signal, meanwhile, ...pace };
+    for await (const { data } of eventSource(asked)) {
+      came.push(data);
+      if (data === "99") over.abort();
+    }
+    // One look as soon as it is known, then five in each of the long waits.
+    expect(came).toEqual([...Array.from({ length: 12 }, (_, index) => `${index + 1}`), "99"]);
+    expect(places).toEqual(Array.from({ length: 12 }, (_, index) => `evt_${index}`));
+    expect(placesAsked(server)).toEqual(["evt_0", "evt_6", "evt_12"]);
+  });
+
+  test("goes on behind the place that was found while one waited for its first words", async () => {
+    const server = await scripted(silent, says(told(6)));
+    const over = end();
+    const { promise: isAsked, resolve: asked } = Promise.withResolvers<void>();
+    const places: string[] = [];
+    async function* meanwhile(place: string) {
+      places.push(place);
+      yield { event: "message.received", id: "evt_5", data: "5" };
+    }
+    const findPlace = async () => {
+      // While the stream is asked for, and not when it has been given up.
+      await server.request(1).then(() => asked());
+      return "evt_4";
+    };
+    const came: string[] = [];
+    const pace = { beginMs: 200, askMs: 10, keptBackMs: 10 };
+    for await (const { data } of eventSource({
+      ...{ fetch, url: server.address, signal: over.signal, meanwhile, findPlace, ...pace },
+    })) {
+      came.push(data);
+      if (data === "6") over.abort();
+    }
+    await isAsked;
+    expect(came).toEqual(["5", "6"]);
+    expect(places).toEqual(["evt_4"]);
+    expect(placesAsked(server)).toEqual([undefined, "evt_5"]);
+  });
+
+  test("is no longer searched for its place once it has told it, nor once it is over", async () => {
+    const searched = (over: AbortController) => {
+      const { promise, reject } = Promise.withResolvers<string>();
+      const findPlace = (signal: AbortSignal) => {
+        signal.addEventListener("abort", () => reject(signal.reason));
+        return promise;
+      };
+      return { findPlace, isOver: promise.catch(() => "over"), signal: over.signal };
+    };
+    const open = end();
+    const { findPlace, isOver, signal } = searched(open);
+    const server = await scripted(says(begun));
+    for await (const { event } of eventSource({ fetch, url: server.address, signal, findPlace })) {
+      expect(event).toBe("ready");
+      expect(await isOver).toBe("over");
+      open.abort();
+    }
+
+    const closed = end();
+    const other = searched(closed);
+    const refusing = await scripted(refuses(503));
+    const meanwhile = async function* () {};
+    const reading = (async () => {
+      for await (const _ of eventSource({ fetch, url: refusing.address, meanwhile, ...other })) throw new Error("told");
+    })();
+    await refusing.request(1);
+    closed.abort();
+    await reading;
+    expect(await other.isOver).toBe("over");
+  });
+});

@@ -28,10 +28,16 @@ export interface EventSourceOptions {
    * then decides what will not pass: by throwing it.
    */
   meanwhile?(lastEventId: string): AsyncIterable<PlacedEvent>;
+  /** Where one begins who has no place yet, for when the server's own word of it is kept back. */
+  findPlace?(signal: AbortSignal): Promise<string>;
+  /** While the stream is in trouble one asks so often what can be learnt in another way. */
+  askMs?: number;
   /** So long a server may say nothing at all. One of ours says something every 15 s. */
   quietMs?: number;
   /** So long it may take until its first bytes are here: a proxy that keeps them back is found by that. */
   beginMs?: number;
+  /** For so long a stream that was kept back is not tried again, where one can learn in another way. */
+  keptBackMs?: number;
 }
 
 export type PlacedEvent = Omit<ServerSentEvent, "data"> & { data: string | undefined };
@@ -67,25 +73,45 @@ const longestRetryAfterMs = 60_000;
  */
 export async function* eventSource(options: EventSourceOptions): AsyncGenerator<ServerSentEvent, void, undefined> {
   const { signal, onTrouble, meanwhile, quietMs = 45_000, beginMs = quietMs } = options;
+  const { askMs = 5_000, keptBackMs = 60_000 } = options;
   let lastEventId = options.lastEventId ?? "";
   let retryMs = usualRetryMs;
   let failures = 0;
+  const search = lastEventId === "" ? searchOf(options) : undefined;
+
+  function unlessOver(fault: unknown): string {
+    if (!signal.aborted) throw fault;
+    return "";
+  }
+  async function* learnt(): AsyncGenerator<ServerSentEvent> {
+    if (meanwhile === undefined || signal.aborted) return;
+    if (lastEventId === "" && search !== undefined) lastEventId = await search.place.catch(unlessOver);
+    if (signal.aborted) return;
+    for await (const { event, id, data } of meanwhile(lastEventId)) {
+      if (data !== undefined) yield { event, id, data };
+      if (signal.aborted) return;
+      lastEventId = id;
+    }
+  }
+
   while (!signal.aborted) {
     let pauseMs = 0;
     let isInTrouble = false;
-    let patienceMs = beginMs;
+    let isKeptBack = false;
+    let hasBegun = false;
     const connection = patientConnection(signal);
     try {
-      const body = await connection.take(connected(options, lastEventId, connection.signal), patienceMs);
+      const body = await connection.take(connected(options, lastEventId, connection.signal), beginMs);
       const read = frameReader(lastEventId);
       const reader = body.getReader();
       for (;;) {
-        const { value, done } = await connection.take(reader.read(), patienceMs);
+        const { value, done } = await connection.take(reader.read(), hasBegun ? quietMs : beginMs);
         if (done) break;
-        patienceMs = quietMs;
+        hasBegun = true;
         for (const { event, id, data, retryMs: asked = retryMs } of read(value)) {
           failures = 0;
           retryMs = asked;
+          if (id !== "") search?.end();
           if (data !== undefined) yield { event, id, data };
           if (signal.aborted) return;
           lastEventId = id;
@@ -96,22 +122,39 @@ export async function* eventSource(options: EventSourceOptions): AsyncGenerator<
       if (signal.aborted) return;
       const isRefused = trouble instanceof RefusedStream;
       if (meanwhile === undefined && (lastEventId === "" || (isRefused && !trouble.mayPass))) throw trouble;
-      isInTrouble = true;
+      isInTrouble = meanwhile !== undefined;
       if (isRefused) pauseMs = Math.min(trouble.retryAfterMs, longestRetryAfterMs);
+      isKeptBack = isInTrouble && trouble instanceof Silence && !hasBegun;
       onTrouble?.(trouble);
     } finally {
       connection.close();
     }
-    if (isInTrouble && meanwhile !== undefined) {
-      for await (const { event, id, data } of meanwhile(lastEventId)) {
-        if (data !== undefined) yield { event, id, data };
-        if (signal.aborted) return;
-        lastEventId = id;
-      }
+    if (isInTrouble) yield* learnt();
+    const ownPauseMs = Math.min(retryMs * 2 ** Math.min(failures, 10), longestRetryMs);
+    const waitMs = isKeptBack ? keptBackMs : Math.max(pauseMs, ownPauseMs);
+    for (let leftMs = waitMs; leftMs > 0 && !signal.aborted; leftMs -= askMs) {
+      await pause(Math.min(leftMs, askMs), signal);
+      if (isInTrouble && waitMs > askMs) yield* learnt();
     }
-    await pause(Math.max(pauseMs, Math.min(retryMs * 2 ** Math.min(failures, 10), longestRetryMs)), signal);
     failures += 1;
   }
+}
+
+interface Search {
+  place: Promise<string>;
+  /** The place has been told. */
+  end(): void;
+}
+
+function searchOf({ findPlace, signal }: EventSourceOptions): Search | undefined {
+  if (findPlace === undefined) return undefined;
+  const over = new AbortController();
+  const end = () => over.abort();
+  signal.addEventListener("abort", end);
+  const place = findPlace(over.signal);
+  // It fails for whoever needs it, if anybody does.
+  place.catch(() => undefined).finally(() => signal.removeEventListener("abort", end));
+  return { place, end };
 }
 
 async function connected(
@@ -125,6 +168,12 @@ async function connected(
   const isStream = /^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
   if (response.status === 200 && isStream && response.body !== null) return response.body;
   throw new RefusedStream(response, await response.text());
+}
+
+class Silence extends Error {
+  constructor(patienceMs: number) {
+    super(`nothing came for ${patienceMs / 1_000} s`);
+  }
 }
 
 interface Connection {
@@ -147,7 +196,7 @@ function patientConnection(signal: AbortSignal): Connection {
     take(coming, patienceMs) {
       return new Promise((resolve, reject) => {
         const timer = setTimeout(() => {
-          reject(new Error(`nothing came for ${patienceMs / 1_000} s`));
+          reject(new Silence(patienceMs));
           controller.abort();
         }, patienceMs);
         coming.then(resolve, reject).finally(() => clearTimeout(timer));

@@ -1,6 +1,7 @@
 import type { Caller } from "./call.ts";
 import { eventSource, type PlacedEvent } from "./event-source.ts";
 import { InboxdError } from "./failures.ts";
+import { pause } from "./machine.ts";
 import { listByPlace } from "./pages.ts";
 import { mayPass } from "./retries.ts";
 import type { InboxdEvent, OperationOf, QueryOf } from "./types.ts";
@@ -15,11 +16,13 @@ export interface StreamOptions extends Omit<LogQuery, "limit" | "after"> {
 }
 
 /** What the service says at once goes through at once, unless something keeps it back. */
-const beginMs = 15_000;
+const beginMs = 5_000;
+/** A stream that comes about has told its place by then. */
+const soonMs = 250;
 
 /**
  * Each event once and in order, until the signal or whoever listens ends it. Over cut connections it goes on behind the last event that was
- * dealt with; while there is no stream to be had it reads the log.
+ * dealt with; while there is no stream to be had it reads the log, every 5 s.
  */
 export async function* streamEvents(
   caller: Caller,
@@ -39,7 +42,8 @@ export async function* streamEvents(
       // The log's name for its beginning is no place that a stream can come again to.
       lastEventId: after === "start" ? undefined : after,
       signal: over.signal,
-      meanwhile: (place) => fromLog(caller, query, place || after, over.signal),
+      meanwhile: (place) => fromLog(caller, query, place || "start", over.signal),
+      ...(after === undefined && { findPlace: (unneeded) => endOfLog(caller, unneeded) }),
       beginMs,
     });
     for await (const { event, data } of source) {
@@ -51,38 +55,49 @@ export async function* streamEvents(
   }
 }
 
-/** What the log has behind the place. Without one that is where it ends: then nothing is told, and the place alone is found. */
+/** What the log has behind the place. What will pass is passed over: it is asked again. */
 async function* fromLog(
   { ask }: Caller,
   query: LogQuery,
-  place: string | undefined,
+  place: string,
   signal: AbortSignal,
 ): AsyncGenerator<PlacedEvent> {
-  // Of what hardly ever happens many events are looked at in one call.
-  const asked = place === undefined ? { types: "webhook.disabled" } : query;
-  const log = listByPlace(
-    ({ after = place ?? "start" }) =>
-      ask({
-        method: "GET",
-        path: "/v1/events",
-        query: { ...asked, after, limit: 100 },
-        signal,
-        // It is asked again with the next attempt to get a stream.
-        ...(place !== undefined && { retries: 0 }),
-      }) as Promise<LogPage>,
-  );
   try {
-    for await (const { data, last } of log.pages()) {
-      if (place !== undefined) {
-        for (const event of data) yield { event: event.event, id: event.event_id, data: JSON.stringify(event) };
-      }
-      const reached = last ?? (place === undefined ? "start" : undefined);
-      if (reached !== undefined) yield { event: "message", id: reached, data: undefined };
+    for await (const { data, last } of logPages(ask, { ...query, after: place }, { signal, retries: 0 })) {
+      for (const event of data) yield { event: event.event, id: event.event_id, data: JSON.stringify(event) };
+      if (last) yield { event: "message", id: last, data: undefined };
     }
   } catch (error) {
     if (signal.aborted) return;
-    if (place === undefined || !(error instanceof InboxdError) || !mayPass(error)) throw error;
+    if (!(error instanceof InboxdError) || !mayPass(error)) throw error;
   }
+}
+
+/** Where the log ends, as its pages say it: of what hardly ever happens many events are looked at in one call. */
+async function endOfLog({ ask }: Caller, signal: AbortSignal): Promise<string> {
+  await pause(soonMs, signal);
+  signal.throwIfAborted();
+  let place = "start";
+  for await (const { last } of logPages(ask, { types: "webhook.disabled", after: place }, { signal })) {
+    place = last ?? place;
+  }
+  return place;
+}
+
+function logPages(
+  ask: Caller["ask"],
+  query: LogQuery,
+  options: { signal: AbortSignal; retries?: number },
+): AsyncIterable<LogPage> {
+  return listByPlace(
+    (place) =>
+      ask({
+        method: "GET",
+        path: "/v1/events",
+        query: { ...query, limit: 100, ...(place.after !== undefined && { after: place.after }) },
+        ...options,
+      }) as Promise<LogPage>,
+  ).pages();
 }
 
 interface LogPage {
