@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { realWorld } from "../service/time-and-chance.ts";
-import { printed } from "./print.ts";
+import { lines, printed } from "./print.ts";
 import type { Calendar } from "./short-time.ts";
-import { tell } from "./terminal.ts";
+import { jsonOf, tell } from "./terminal.ts";
 
 /** Adds the commands of one matter to the program. */
 export type Register = (program: Command) => void;
@@ -24,6 +24,11 @@ export function reporting<Given extends unknown[], Made extends object>(
     const seen = json ? made : shown(made, calendarHere(), ...(given as Given));
     tell(printed(seen, json, process.stdout.columns || usualColumns));
   });
+}
+
+/** What came of an export. Where that is on stdout (-) it stands there alone, and this is said on stderr. */
+export function tellExported(made: object, path: string, json: boolean): void {
+  tell(json ? jsonOf(made, 2) : lines(made), path === "-" ? process.stderr : process.stdout);
 }
 
 /** Whose key or webhook it is. */

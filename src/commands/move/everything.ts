@@ -7,18 +7,16 @@ import { importEverything } from "../../flows/move/import-everything.ts";
 import { realWorld } from "../../service/time-and-chance.ts";
 import { migrate } from "../../store/migrate.ts";
 import { version } from "../../version.ts";
+import { tellExported } from "../cli.ts";
 import { refuseWithoutDatabase } from "../database-there.ts";
-import { lines } from "../print.ts";
-import { jsonOf, tell } from "../terminal.ts";
 import { exportToFile, exportToStdout, wentAway } from "./export-target.ts";
 import { openImport } from "./import-source.ts";
 
-/** On stdout stands the export alone, so what came of it is said on stderr. */
 export async function exportAs(path: string, { json = false }: { json?: boolean }): Promise<void> {
   const end = await (path === "-" ? exportToStdout(readOut) : exportToFile(path, readOut));
   const { rows, sha256 } = end;
   const made = path === "-" ? { rows, sha256 } : { file: path, rows, sha256 };
-  tell(json ? jsonOf(made, 2) : lines(made), path === "-" ? process.stderr : process.stdout);
+  tellExported(made, path, json);
 }
 
 export async function importFrom(path: string): Promise<object> {

@@ -56,12 +56,10 @@ export function suppressionCommands(program: Command): void {
     ),
     remove,
   );
-  reporting(
-    ofServer(suppressions.command("export <file>")).description(
-      "write them as JSON lines to a new file, or to stdout (-)",
-    ),
-    moveOut,
-  );
+  ofServer(suppressions.command("export <file>"))
+    .description("write them as JSON lines to a new file, or to stdout (-)")
+    .option("--json", "print JSON")
+    .action(moveOut);
   reporting(
     ofServer(suppressions.command("import <file>"))
       .description("add those of a file, or of stdin (-): our JSON lines, or CSV of SES, SendGrid, Mailgun, Postmark")

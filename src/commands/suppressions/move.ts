@@ -2,6 +2,7 @@ import { open } from "node:fs/promises";
 import type { SuppressionReason } from "../../domain/send/suppressed.ts";
 import { realWorld } from "../../service/time-and-chance.ts";
 import { type ApiClient, ApiProblem, apiClient, type ServerOptions } from "../api-client.ts";
+import { tellExported } from "../cli.ts";
 import { reasonOf } from "../failure.ts";
 import { openImport } from "../move/import-source.ts";
 import { tell } from "../terminal.ts";
@@ -27,18 +28,27 @@ export interface MoveOptions extends ServerOptions {
   reason: SuppressionReason;
 }
 
+export interface ExportOptions extends ServerOptions {
+  json?: boolean;
+}
+
 /** What is there already is never written over. */
-export async function moveOut(path: string, server: ServerOptions): Promise<object> {
+export async function moveOut(path: string, { json = false, ...server }: ExportOptions): Promise<void> {
   const api = apiClient(server);
-  if (path === "-") {
-    let count = 0;
-    for await (const suppression of all(api)) {
-      process.stdout.write(lineOf(suppression));
-      count += 1;
-    }
-    tell(`${count} exported\n`, process.stderr);
-    return [];
+  const made = path === "-" ? await writeToStdout(api) : await writeToFile(api, path);
+  tellExported(made, path, json);
+}
+
+async function writeToStdout(api: ApiClient): Promise<object> {
+  let exported = 0;
+  for await (const suppression of all(api)) {
+    process.stdout.write(lineOf(suppression));
+    exported += 1;
   }
+  return { exported };
+}
+
+async function writeToFile(api: ApiClient, path: string): Promise<object> {
   const file = await open(path, "wx", 0o600).catch((error: unknown) => {
     throw new Error(`Cannot export suppressions: ${path}: ${reasonOf(error)}`);
   });
