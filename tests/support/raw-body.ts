@@ -25,6 +25,11 @@ export function beginRequest({ service }: Asked, path: string, fields: readonly 
   return {
     closed: closed.promise,
     send: (bytes: string | Uint8Array) => void socket.write(bytes),
+    /** Resolves when all of it was taken, and throws where it was not. */
+    sent: (bytes: string | Uint8Array) =>
+      new Promise<void>((resolve, reject) => {
+        socket.write(bytes, (error) => (error ? reject(error) : resolve()));
+      }),
     /** The same again and again, as fast as it is taken. */
     sendWithoutEnd(text: string) {
       const more = () => {

@@ -45,7 +45,16 @@ export function refuseDeclaredTooLarge(request: Request, limits: Pick<BodyLimits
   const declared = request.headers.get("content-length");
   if (declared === null || Number(declared) <= limits.maxBytes) return;
   const own = largeBodies.get(new URL(request.url).pathname);
-  if (own === undefined || Number(declared) > own.maxBytes) throw tooLarge(own ?? limits);
+  if (own === undefined || Number(declared) > own.maxBytes) throw tooLarge(own ?? limits, otherWays(request));
+}
+
+export function isSend(request: Request): boolean {
+  const [path = ""] = request.url.split("?", 1);
+  return request.method === "POST" && path.endsWith("/send");
+}
+
+export function isForm(request: Request): boolean {
+  return /^multipart\/form-data *(?:;|$)/i.test(request.headers.get("content-type") ?? "");
 }
 
 export function invalidJson(why: string, headers: Record<string, string> = {}): Refusal {
@@ -113,19 +122,26 @@ async function readBytes(request: Request, limits: BodyLimits): Promise<Uint8Arr
 async function countedBytes(request: Request, limits: BodyLimits): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
   let size = 0;
-  for await (const part of request.body ?? []) {
+  // What comes behind is thrown away later, where the connection ends.
+  for await (const part of request.body?.values({ preventCancel: true }) ?? []) {
     size += part.length;
-    if (size > limits.maxBytes) throw tooLarge(limits);
+    if (size > limits.maxBytes) throw tooLarge(limits, otherWays(request));
     parts.push(part);
   }
   return Buffer.concat(parts);
 }
 
 /** The connection ends with it: what is left of such a body could not be told from the next request. */
-export function tooLarge(limits: Pick<BodyLimits, "maxBytes">): Refusal {
-  return new Refusal("payload_too_large", `Cannot read body: it is larger than ${limits.maxBytes} bytes`, {
+export function tooLarge({ maxBytes }: Pick<BodyLimits, "maxBytes">, otherWays = ""): Refusal {
+  return new Refusal("payload_too_large", `Cannot read body: it is larger than ${maxBytes} bytes${otherWays}`, {
     headers: { connection: "close" },
   });
+}
+
+/** How else the files come that make the JSON of a send so large. */
+function otherWays(request: Request): string {
+  if (!isSend(request) || isForm(request)) return "";
+  return "; larger files come by POST /v1/uploads, or in a body of multipart/form-data";
 }
 
 function notJson(): Refusal {

@@ -4,11 +4,10 @@ import { missingIdempotencyKey } from "../../domain/idempotency.ts";
 import { operationId } from "../document/operation-object.ts";
 import type { AnyOperation } from "../document/refusals.ts";
 import { bodyJudge, queryJudge, readAsTheyAre } from "../judging/faults.ts";
-import { type BodyLimits, invalidJson, parseJson, readBody } from "./body.ts";
+import { type BodyLimits, invalidJson, isForm, parseJson, readBody } from "./body.ts";
 import type { Operation, Refused } from "./described-operation.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { longAnswer } from "./long-answer.ts";
-import { isForm } from "./streamed-body.ts";
 
 /**
  * The hook of a route. Body and query are read and judged here, as the route's own and therefore last transform: the

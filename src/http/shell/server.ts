@@ -3,6 +3,7 @@ import { within } from "../../primitives/within.ts";
 import { loggable } from "./loggable.ts";
 import { type SocketDoor, type SocketSession, socketHandlers, upgraded } from "./sockets.ts";
 import type { Fetching } from "./timed-app.ts";
+import { answerOnceSent } from "./unread-body.ts";
 
 /** Where to listen: an address of the network, or a socket in the file system (the operator's own channel). */
 export type HttpAddress = { hostname: string; port: number } | { unix: string };
@@ -23,9 +24,10 @@ export function serveHttp(app: Fetching, address: HttpAddress, log: Logger, sock
   // What Bun knows of a request it knows of the one that it gave.
   const asReceived = new WeakMap<Request, Request>();
   const shared = {
-    fetch(request: Request, bun: Bun.Server<SocketSession>) {
+    async fetch(request: Request, bun: Bun.Server<SocketSession>) {
       const whole = withAbsoluteUrl(request, asReceived);
-      return sockets?.isAskedFor(whole) ? upgraded(request, bun, sockets.admit(whole)) : app.fetch(whole);
+      if (sockets?.isAskedFor(whole)) return upgraded(request, bun, sockets.admit(whole));
+      return answerOnceSent(whole, await app.fetch(whole));
     },
     websocket: socketHandlers,
     // What is thrown inside the app is answered there; this is for what not even its error hook could take.

@@ -1,6 +1,6 @@
 import { Refusal } from "../../domain/errors.ts";
 import { within } from "../../primitives/within.ts";
-import { refuseDeclaredTooLarge, tooLarge } from "./body.ts";
+import { isForm, isSend, refuseDeclaredTooLarge, tooLarge } from "./body.ts";
 
 /**
  * The bytes of a body of any kind, as they come. Nothing is read before somebody asks for it, and then no more than he takes: the
@@ -52,11 +52,7 @@ export function declaredBytes(request: Request): number | undefined {
 
 /** Bodies that are read as streams, each under a limit of its own: the one for JSON is not theirs. */
 export function isStreamed(request: Request): boolean {
-  if (request.method !== "POST") return false;
+  if (isSend(request)) return isForm(request);
   const [path = ""] = request.url.split("?", 1);
-  return path.endsWith("/v1/uploads") || (path.endsWith("/send") && isForm(request));
-}
-
-export function isForm(request: Request): boolean {
-  return /^multipart\/form-data *(?:;|$)/i.test(request.headers.get("content-type") ?? "");
+  return request.method === "POST" && path.endsWith("/v1/uploads");
 }

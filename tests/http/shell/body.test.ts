@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { openDoor } from "../../support/http-door.ts";
 import corpus from "../../support/json-corpus/bodies.json";
+import { beginRequest } from "../../support/raw-body.ts";
 import { connectRaw } from "../../support/raw-http.ts";
 
 const door = openDoor({ bodyLimits: { maxBytes: 2_000_000, timeoutMs: 60_000 } });
@@ -107,6 +108,38 @@ describe("A body at the limit", () => {
     connection.send("POST /v1/boxes HTTP/1.1\r\nHost: x\r\nContent-Length: 9000000000\r\n\r\n");
     expect((await connection.response())?.status).toBe(413);
     await connection.closed;
+  });
+});
+
+describe("A body that is too large", () => {
+  const fields = ["Authorization: Bearer ibx_good", "Content-Type: application/json"];
+  const large = Buffer.alloc(4_000_000, " ");
+  const begin = (path: string, framing: string) =>
+    beginRequest({ service: { apiUrl: new URL(door.url) } }, path, [...fields, framing]);
+
+  test.each([
+    ["that declares its length", `Content-Length: ${large.length}`, [large]],
+    ["in chunks", "Transfer-Encoding: chunked", [`${large.length.toString(16)}\r\n`, large, "\r\n0\r\n\r\n"]],
+  ])("%s is taken to its end by who sends all before he reads, each time", async (_, framing, pieces) => {
+    for (let time = 0; time < 10; time += 1) {
+      const request = begin("/v1/boxes", framing);
+      await Promise.all(pieces.map(request.sent));
+      expect(await request.answer()).toMatch(/^HTTP\/1\.1 413 .*larger than 2000000 bytes"/s);
+      await request.closed;
+    }
+  });
+
+  test("is not taken without end", async () => {
+    const request = begin("/v1/boxes", "Transfer-Encoding: chunked");
+    request.sendWithoutEnd(`10000\r\n${"x".repeat(0x10000)}\r\n`);
+    await request.closed;
+  });
+
+  test("names the other ways of its files where it is a send", async () => {
+    const request = begin("/v1/boxes/1/send", "Content-Length: 2000001");
+    expect(await request.answer()).toContain(
+      '"detail":"Cannot read body: it is larger than 2000000 bytes; larger files come by POST /v1/uploads, or in a body of multipart/form-data"',
+    );
   });
 });
 

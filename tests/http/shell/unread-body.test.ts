@@ -1,0 +1,45 @@
+import { expect, test } from "bun:test";
+import { answerOnceSent } from "../../../src/http/shell/unread-body.ts";
+
+const refused = () => new Response("too large", { status: 413, headers: { connection: "close" } });
+const unbounded = { maxBytes: Number.MAX_SAFE_INTEGER, maxMs: 60_000, silentMs: 60_000 };
+
+/** Comes without end, a kilobyte after the other. */
+function endless(headers: Record<string, string> = {}) {
+  const taken = { bytes: 0 };
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      await new Promise(setImmediate);
+      taken.bytes += 1024;
+      controller.enqueue(new Uint8Array(1024));
+    },
+  });
+  return { taken, request: new Request("http://localhost/", { method: "POST", body, headers }) };
+}
+
+test("no more of a body is thrown away than may be", async () => {
+  const { taken, request } = endless();
+  await answerOnceSent(request, refused(), { ...unbounded, maxBytes: 100_000 });
+  expect(taken.bytes).toBeWithin(100_000, 110_000);
+});
+
+test("nor is it waited for longer than may be, however much comes", async () => {
+  const { taken, request } = endless();
+  await answerOnceSent(request, refused(), { ...unbounded, maxMs: 20 });
+  expect(taken.bytes).toBeGreaterThan(0);
+});
+
+test("who sends nothing gets his answer after a moment", async () => {
+  const silent = new Request("http://localhost/", { method: "POST", body: new ReadableStream() });
+  const answer = await answerOnceSent(silent, refused(), { ...unbounded, silentMs: 20 });
+  expect(answer.status).toBe(413);
+});
+
+test.each([
+  ["declares more than would be thrown away", { "content-length": "100001" }, refused()],
+  ["belongs to a connection that stays", {}, new Response("not found", { status: 404 })],
+])("a body that %s is left unread", async (_, headers, answer) => {
+  const { taken, request } = endless(headers);
+  expect(await answerOnceSent(request, answer, { ...unbounded, maxBytes: 100_000 })).toBe(answer);
+  expect(taken.bytes).toBeLessThan(10_000);
+});
