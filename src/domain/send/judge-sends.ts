@@ -103,14 +103,14 @@ function accept(state: SendingState, send: Send, standing: Standing, judging: Ju
   const replied = thread && repliedThread(state, request, thread);
   const ownAddresses = [`${standing.sender.username}@${mailDomain}`];
   const recipients = recipientsOfSend(request, replied?.replied, { mailDomain, recipientsMax, ownAddresses });
+  const content = mailContent(send, replied, judging);
+  refuseTooLarge(send, { at, from, recipients, content }, judging.mailLimit);
   const known = state.suppressed.get(send.key.label) ?? [];
   const out = suppressedRecipients(
     recipients.map(({ address }) => address),
     known,
   );
   const reached = out.size === 0 ? recipients : recipients.filter(({ address }) => !out.has(address));
-  const content = mailContent(send, replied, judging);
-  refuseTooLarge(send, { at, from, recipients, content }, judging.mailLimit);
   const cold = coldAmong(state, request.inboxId, reached);
   const limits = judging.limits[request.account.plan];
   const several = recipients.length > 1 ? { count: reached.length, cold } : undefined;

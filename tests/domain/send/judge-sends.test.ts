@@ -100,6 +100,15 @@ const wordsOf = (sends: readonly Send[], known?: Known) => judged(sends, known).
 
 const untilMidnight = "again in 50100 s";
 
+test("a mail that is too long is refused as that before its recipient is as suppressed", () => {
+  const sends = [send("a")];
+  const suppressed = [{ id: "sup", address: "jane@example.com", reason: "manual" as const, expiresAt: null }];
+  const mailLimit = { maxBytes: 10, measure: () => 11 };
+  const { results } = judgeSends(sends, factsOf(sends, { suppressed }), { ...judging, mailLimit });
+  expect([...results.values()].map(inWords)).toEqual(["payload_too_large"]);
+  expect(wordsOf(sends, { suppressed })).toEqual(["recipient_suppressed"]);
+});
+
 describe("limits at their edges", () => {
   const three = ["a", "b", "c"].map((name) => send(name));
   const rows: [string, Send[], Known, string[]][] = [
