@@ -50,7 +50,7 @@ import type { WebhookClient } from "../webhook/client.ts";
 import type { Workers } from "../workers/scheduler.ts";
 import { askOf, mcpDeps } from "./mcp.ts";
 import type { Opening } from "./opening.ts";
-import { signerOf, uploadLimits } from "./sending.ts";
+import { relayHeadersOf, signerOf, uploadLimits } from "./sending.ts";
 
 interface ApiParts {
   keys: Authenticator;
@@ -159,7 +159,8 @@ async function appOf(
   const reading = { ...deps, links, answerFiles: files };
   const receivers = { ...deps, webhooks, allowPrivateWebhooks: config.allowPrivateWebhooks };
   const filing = { ...deps, uploads: { ...uploadLimits(config), ...watch.files } };
-  const mailLimit = mailMeasure(config.sendMaxBytes, await signerOf(config));
+  const signing = await signerOf(config);
+  const mailLimit = mailMeasure(config.sendMaxBytes, { signing, relayHeaders: relayHeadersOf(config) });
   const sendEmail = watch.send(emailSender({ ...deps, mailLimit }, htmlOfMarkdown));
   const isReady = readiness(deps.db);
   const session = config.console ? sessionDoor({ ...keys, baseUrl }) : undefined;

@@ -2,6 +2,9 @@ import { join } from "node:path";
 import type { Config } from "../config.ts";
 import { type DnsClient, dnsClient } from "../dns/client.ts";
 import type { RecordType, RecordValues } from "../dns/records.ts";
+import type { CustomHeader } from "../domain/message.ts";
+import { noticeMarks } from "../domain/reports/notice-source.ts";
+import { keepsWhenAsked } from "../domain/send/wire-name.ts";
 import type { UploadLimits } from "../flows/send/write-files.ts";
 import { type DkimSigner, dkimSigner } from "../mail/write/dkim.ts";
 import { directRelay } from "../relay/direct.ts";
@@ -38,6 +41,13 @@ export function openRelay({ config, deps, opened }: Opening, simulator: Simulato
 /** Undefined: mail goes out unsigned. */
 export async function signerOf({ dkim, mailDomain }: Config): Promise<DkimSigner | undefined> {
   return dkim && dkimSigner({ domain: mailDomain, ...dkim });
+}
+
+/** What is said to the relay beside the mail. Where mail goes to its recipients' own servers, there is none to take it out again. */
+export function relayHeadersOf({ outbound, relayNotices }: Config): (messageId: string) => readonly CustomHeader[] {
+  const keeping = keepsWhenAsked(outbound) ? [{ name: "X-PM-KeepID", value: "true" }] : [];
+  const provider = outbound.kind === "direct" ? undefined : relayNotices?.provider;
+  return (messageId) => [...keeping, ...noticeMarks(provider, messageId)];
 }
 
 const hourMs = 3_600_000;

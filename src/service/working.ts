@@ -1,8 +1,5 @@
-import type { Config } from "../config.ts";
-import type { CustomHeader } from "../domain/message.ts";
-import { noticeMarks } from "../domain/reports/notice-source.ts";
 import { typeOfRefusal } from "../domain/reports/refusal-type.ts";
-import { keepsWhenAsked, relayNaming } from "../domain/send/wire-name.ts";
+import { relayNaming } from "../domain/send/wire-name.ts";
 import type { AttachmentLinks } from "../flows/read/attachment-links.ts";
 import type { WebhookClient } from "../webhook/client.ts";
 import { startSearchIndexer } from "../workers/index-search.ts";
@@ -10,7 +7,7 @@ import { startWorkers, type Workers } from "../workers/scheduler.ts";
 import { reportSimulator } from "../workers/simulator.ts";
 import type { Opening } from "./opening.ts";
 import type { Receiving } from "./receiving.ts";
-import { openRelay, signerOf } from "./sending.ts";
+import { openRelay, relayHeadersOf, signerOf } from "./sending.ts";
 
 interface WorkedWith {
   receiving: Receiving;
@@ -51,11 +48,4 @@ export async function openWorkers(opening: Opening, { receiving, webhooks, links
   opened.push(() => workers.stop(0));
   opened.push(startSearchIndexer(deps).stop);
   return workers;
-}
-
-/** What is said to the relay beside the mail. Where mail goes to its recipients' own servers, there is none to take it out again. */
-function relayHeadersOf({ outbound, relayNotices }: Config): (messageId: string) => readonly CustomHeader[] {
-  const keeping = keepsWhenAsked(outbound) ? [{ name: "X-PM-KeepID", value: "true" }] : [];
-  const provider = outbound.kind === "direct" ? undefined : relayNotices?.provider;
-  return (messageId) => [...keeping, ...noticeMarks(provider, messageId)];
 }

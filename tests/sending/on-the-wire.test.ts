@@ -159,29 +159,40 @@ describe.each(enginesHere())("At the relay, on %s,", () => {
     expect(relay.mails).toEqual([]);
   }, 60_000);
 
-  test("a mail has as many bytes as its limit was held against, and one more is refused with the number of both", async () => {
-    const bytes = randomFile(300_000);
-    const body = { subject: "Größe ".repeat(20), body: "<p>Hallo</p>" };
-    /** A service with such a limit, asked for the same mail by an upload. */
-    async function asks(limit: number) {
-      const here = await begin({ SEND_MAX_BYTES: String(limit) });
-      const { id } = await here.world.inbox("ada");
-      const { body: file } = await upload(here.world, bytes);
-      const attachments = [{ uploadId: file.id, filename: "größe.pdf" }];
-      const answer = await send(here.world, id, { ...body, attachments }, { waits: true });
-      return Object.assign(here, { answer });
-    }
-    await using small = await asks(350_000);
-    expect(small.answer.body).toMatchObject({ status: 413, code: "payload_too_large", limit: 350_000 });
-    const { size } = small.answer.body;
-    expect(size).toBeGreaterThan(400_000);
+  test.each<[what: string, env: Environment]>([
+    ["signed", {}],
+    ["with a mark for the relay alone", { RELAY_NOTICES: "postmark:user:a-password-of-these-tests" }],
+  ])(
+    "a mail has as many bytes as its limit was held against, and one more is refused with the number of both: %s",
+    async (_, env) => {
+      const bytes = randomFile(300_000);
+      const body = { subject: "Größe ".repeat(20), body: "<p>Hallo</p>" };
+      /** A service with such a limit, asked for the same mail by an upload. */
+      async function asks(limit: number) {
+        const here = await begin({ SEND_MAX_BYTES: String(limit), ...env });
+        const { id } = await here.world.inbox("ada");
+        const { body: file } = await upload(here.world, bytes);
+        const attachments = [{ uploadId: file.id, filename: "größe.pdf" }];
+        const answer = await send(here.world, id, { ...body, attachments }, { waits: true });
+        return Object.assign(here, { answer });
+      }
+      await using small = await asks(350_000);
+      expect(small.answer.body).toMatchObject({ status: 413, code: "payload_too_large", limit: 350_000 });
+      const { size } = small.answer.body;
+      expect(size).toBeGreaterThan(400_000);
 
-    await using enough = await asks(size);
-    expect([enough.answer.status, enough.answer.body.status]).toEqual([200, "sent"]);
-    expect(enough.relay.mails.map(({ raw }) => raw.length)).toEqual([size]);
+      await using enough = await asks(size);
+      expect([enough.answer.status, enough.answer.body.status]).toEqual([200, "sent"]);
+      expect(enough.relay.mails.map(({ raw }) => raw.length)).toEqual([size]);
 
-    await using oneLess = await asks(size - 1);
-    expect([oneLess.answer.status, oneLess.answer.body.limit, oneLess.answer.body.size]).toEqual([413, size - 1, size]);
-    expect([...small.relay.mails, ...oneLess.relay.mails]).toEqual([]);
-  }, 60_000);
+      await using oneLess = await asks(size - 1);
+      expect([oneLess.answer.status, oneLess.answer.body.limit, oneLess.answer.body.size]).toEqual([
+        413,
+        size - 1,
+        size,
+      ]);
+      expect([...small.relay.mails, ...oneLess.relay.mails]).toEqual([]);
+    },
+    60_000,
+  );
 });

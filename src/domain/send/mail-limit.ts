@@ -7,6 +7,7 @@ import type { Send } from "./send.ts";
 /** All that the length of a mail depends on. */
 export interface MeasuredSend {
   request: Send["request"];
+  messageId: string;
   rfcMessageId: string;
   at: Date;
   from: string;
@@ -26,14 +27,14 @@ export interface MeasureMail {
 
 /** The whole mail counts, with what it quotes and as it is encoded: what a relay refuses later helps nobody. */
 export function refuseTooLarge(
-  { request, rfcMessageId }: Send,
+  { request, messageId, rfcMessageId }: Send,
   written: Pick<MeasuredSend, "at" | "from" | "recipients" | "content">,
   mailLimit: MeasureMail | undefined,
 ): void {
   if (mailLimit === undefined) return;
   const { bodyText: text, bodyHtml: html = "" } = written.content;
   const attachments = request.files?.attachments ?? [];
-  const size = mailLimit.measure({ request, rfcMessageId, ...written, text, html, attachments });
+  const size = mailLimit.measure({ request, messageId, rfcMessageId, ...written, text, html, attachments });
   const limit = mailLimit.maxBytes;
   if (size === undefined || size <= limit) return;
   const why = `the mail would have ${size} bytes, and ${limit} are the most`;

@@ -1,18 +1,24 @@
-import type { OutgoingMail } from "../../domain/message.ts";
+import type { CustomHeader, OutgoingMail } from "../../domain/message.ts";
 import type { MeasuredSend, MeasureMail } from "../../domain/send/mail-limit.ts";
 import { mailSize } from "../../mail/write/compose-stream.ts";
 import type { DkimSigner } from "../../mail/write/dkim.ts";
+
+export interface AddedOnTheWay {
+  signing: DkimSigner | undefined;
+  /** What is said to the relay alone, of the message with this id. */
+  relayHeaders: (messageId: string) => readonly CustomHeader[];
+}
 
 /**
  * How long a mail would be as its relay would see it. Undefined where it can't be too long whatever its words come to in a mail: most
  * mail is far from that, and is not measured.
  */
-export function mailMeasure(maxBytes: number, signing: DkimSigner | undefined): MeasureMail {
+export function mailMeasure(maxBytes: number, { signing, relayHeaders }: AddedOnTheWay): MeasureMail {
   const measure = (send: MeasuredSend) => {
     const { text, html, attachments } = send;
     const longest = (text.length + html.length) * mostBytesOfUnit + roomForHeader;
     if (attachments.length === 0 && longest < maxBytes) return undefined;
-    return mailSize(mailOf(send), signing);
+    return mailSize({ ...mailOf(send), relayHeaders: relayHeaders(send.messageId) }, signing);
   };
   return { maxBytes, measure };
 }
