@@ -149,6 +149,11 @@ describe.each(enginesHere())("At the relay, on %s,", () => {
       [{ headers: { "X-A": "1\r\nBcc: eve@example.com" } }, "#/headers/X-A"],
       [{ headers: { "DKIM-Signature": "v=1" } }, "#/headers/DKIM-Signature"],
       [{ headers: { "X-A": "1", "x-a": "2" } }, "#/headers/x-a"],
+      [{ autoSubmitted: "auto-generated", headers: { "Auto-Submitted": "auto-replied" } }, "#/headers/Auto-Submitted"],
+      [
+        { autoSubmitted: "auto-generated", headers: { "X-Auto-Response-Suppress": "All" } },
+        "#/headers/X-Auto-Response-Suppress",
+      ],
       [{ bodyFormat: "rtf" }, "#/bodyFormat"],
       [{ body: "# Hi", bodyFormat: "markdown", bodyHtml: "<p>Hi</p>" }, "#/bodyHtml"],
     ];

@@ -42,8 +42,10 @@ function faultOf(
   const key = name.toLowerCase();
   if (!isAllowed(key)) return `is no header that can be set here: ${allowedInWords}`;
   if (isDouble) return "must be given once, in whatever case";
+  if (autoSubmitted !== undefined && automatic.has(key)) {
+    return 'cannot stand beside "autoSubmitted", which says the same';
+  }
   if (key === "auto-submitted") {
-    if (autoSubmitted !== undefined) return 'cannot stand beside "autoSubmitted", which says the same';
     const isOne = autoSubmittedValues.some((known) => known === value);
     if (!isOne) return `must be one of ${autoSubmittedValues.map((known) => `"${known}"`).join(", ")}`;
   }
@@ -55,6 +57,9 @@ function faultOf(
   }
   return undefined;
 }
+
+/** What a mail bears where `autoSubmitted` says that a program wrote it. */
+const automatic: ReadonlySet<string> = new Set(["auto-submitted", "x-auto-response-suppress"]);
 
 const allowedInWords =
   "allowed are names that begin with X- (but for those that relays take for orders), List-Unsubscribe, List-Unsubscribe-Post, List-Id, Auto-Submitted, Importance, Priority, Feedback-ID and Precedence";
