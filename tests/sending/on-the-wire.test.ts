@@ -154,6 +154,7 @@ describe.each(enginesHere())("At the relay, on %s,", () => {
         { autoSubmitted: "auto-generated", headers: { "X-Auto-Response-Suppress": "All" } },
         "#/headers/X-Auto-Response-Suppress",
       ],
+      [{ metadata: JSON.parse('{"__proto__": "x"}') }, "#/metadata"],
       [{ bodyFormat: "rtf" }, "#/bodyFormat"],
       [{ body: "# Hi", bodyFormat: "markdown", bodyHtml: "<p>Hi</p>" }, "#/bodyHtml"],
     ];

@@ -7,7 +7,7 @@ export function faultsOfMetadata(metadata: Readonly<Record<string, string>> | un
   if (entries.length > mostKeys) return [{ pointer: "#/metadata", detail: `must have at most ${mostKeys} keys` }];
   return entries.flatMap(([key, value]) => {
     if (!metadataKey.test(key)) {
-      return [{ pointer: "#/metadata", detail: "must have keys of 1 to 40 letters, digits and _ . -" }];
+      return [{ pointer: "#/metadata", detail: "must have keys of 1 to 40 letters, digits and _ . -, not __proto__" }];
     }
     if (codePointLength(value) <= longestValue) return [];
     return [{ pointer: `#/metadata/${key}`, detail: `must be a string of at most ${longestValue} characters` }];
@@ -16,4 +16,5 @@ export function faultsOfMetadata(metadata: Readonly<Record<string, string>> | un
 
 const mostKeys = 20;
 const longestValue = 500;
-const metadataKey = /^[A-Za-z0-9_.-]{1,40}$/;
+/** An object that is copied field by field would lose that one, which names its prototype. */
+const metadataKey = /^(?!__proto__$)[A-Za-z0-9_.-]{1,40}$/;
