@@ -116,6 +116,39 @@ describe("a form", () => {
     await nothingKept();
   });
 
+  test.each<[what: string, message: object[], inForm: string[], pointer: string]>([
+    ["51 files", [], Array(51).fill("attachments"), "#/attachments"],
+    ["50 in its message and one beside it", Array(50).fill({ uploadId: "upl_none" }), ["attachments"], "#/attachments"],
+    [
+      "a content id twice, in its message and beside it",
+      [{ uploadId: "upl_none" }, { uploadId: "upl_none", inline: true, contentId: "c1" }],
+      ["inline:c1"],
+      "#/attachments/1/contentId",
+    ],
+  ])("with %s is refused before anything is looked up, and leaves nothing", async (_, attachments, inForm, pointer) => {
+    const { status, body } = await sendForm(world, inboxId, {
+      key: newKey(),
+      message: { to: "jane@example.com", subject: "Hello", body: "x", ...(attachments.length > 0 && { attachments }) },
+      files: inForm.map((name) => [name, randomFile(10), "a.bin"] as const),
+    });
+    expect([status, body.code, body.errors?.map((each: { pointer: string }) => each.pointer)]).toEqual([
+      ...[400, "validation_error"],
+      [pointer],
+    ]);
+    await nothingKept();
+  });
+
+  test("has room for 50 files, in its message and beside it", async () => {
+    const content = { content: "SGVsbG8K", filename: "a.txt" };
+    const { status, body } = await sendForm(world, inboxId, {
+      key: newKey(),
+      message: { to: "jane@example.com", subject: "Hello", body: "x", attachments: Array(25).fill(content) },
+      files: Array.from({ length: 25 }, () => ["attachments", randomFile(10), "a.bin"] as const),
+    });
+    expect(status).toBe(200);
+    expect((await world.api(`/v1/messages/${body.messageId}`)).body.attachments).toHaveLength(50);
+  });
+
   test("for no inbox, or by no key, is refused before a byte of it is read", async () => {
     const head = ["Content-Type: multipart/form-data; boundary=b", "Content-Length: 100000"];
     const nobody = beginRequest(world, `/v1/inboxes/${inboxId}/send`, head);

@@ -24,6 +24,21 @@ export function attachmentFaults(asked: readonly AskedAttachment[]): Fault[] {
   });
 }
 
+/** What is wrong with them beside files that the same mail bears. */
+export function faultsBeside(
+  asked: readonly AskedAttachment[],
+  files: readonly Pick<AskedAttachment, "contentId">[],
+): Fault[] {
+  const taken = new Set(files.map(({ contentId }) => contentId));
+  return asked.flatMap(({ contentId }, index) =>
+    contentId !== undefined && taken.has(contentId)
+      ? [{ pointer: `#/attachments/${index}/contentId`, detail: doubledContentId }]
+      : [],
+  );
+}
+
+const doubledContentId = "must be another one for each attachment";
+
 type Placed = { field: "" | `/${keyof AskedAttachment}`; detail: string };
 
 function faultsOf(asked: AskedAttachment, taken: ReadonlySet<string>): Placed[] {
@@ -50,7 +65,7 @@ function faultsOf(asked: AskedAttachment, taken: ReadonlySet<string>): Placed[] 
   } else if (!isContentId(contentId)) {
     faults.push({ field: "/contentId", detail: "must be 1 to 128 of the characters A-Z a-z 0-9 . _ @ -" });
   } else if (taken.has(contentId)) {
-    faults.push({ field: "/contentId", detail: "must be another one for each attachment" });
+    faults.push({ field: "/contentId", detail: doubledContentId });
   }
   return faults;
 }

@@ -93,7 +93,7 @@ function nameIn(path: string): string {
   return path.slice(1).replaceAll("~1", "/").replaceAll("~0", "~");
 }
 
-function refuseFaulty(reason: Reason, doing: string, found: readonly Fault[]): void {
+export function refuseFaulty(reason: Reason, doing: string, found: readonly Fault[]): void {
   if (found.length === 0) return;
   const faults = found.slice(0, maxFaults);
   throw new Refusal(reason, sentence(doing, faults), { faults });

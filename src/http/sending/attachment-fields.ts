@@ -1,11 +1,13 @@
 import { Type } from "@sinclair/typebox";
 import type { Fault } from "../../domain/errors.ts";
-import { type AskedAttachment, attachmentFaults } from "../../domain/send/attachment-words.ts";
+import { type AskedAttachment, attachmentFaults, faultsBeside } from "../../domain/send/attachment-words.ts";
+import type { SentAttachment } from "../../domain/send/files-of-send.ts";
 import { examples } from "../document/examples.ts";
 import { named } from "../document/schema.ts";
 import { oneOf, text } from "../shell/models.ts";
 
 const mostAttachments = 50;
+const attachmentsRule = `must be a list of at most ${mostAttachments} attachments`;
 
 const NewAttachment = named(
   "NewAttachment",
@@ -49,7 +51,7 @@ export const fileFields = {
   attachments: Type.Optional(
     Type.Array(NewAttachment, {
       maxItems: mostAttachments,
-      error: `must be a list of at most ${mostAttachments} attachments`,
+      error: attachmentsRule,
       description: "Files of the mail. Larger ones come by an upload or in a form",
       examples: [[{ uploadId: examples.uploadId }]],
     }),
@@ -76,6 +78,12 @@ export const fileFields = {
 /** What is wrong within attachments that have the shape of some. */
 export function faultsOfAttachments(asked: unknown): Fault[] {
   return isAttachments(asked) ? attachmentFaults(asked) : [];
+}
+
+/** What is wrong with them beside the files of the form that they came in: together they are the attachments of one mail. */
+export function faultsBesideForm(asked: readonly AskedAttachment[], inForm: readonly SentAttachment[]): Fault[] {
+  if (asked.length + inForm.length > mostAttachments) return [{ pointer: "#/attachments", detail: attachmentsRule }];
+  return faultsBeside(asked, inForm);
 }
 
 /** Those of the wrong shape the schema has told of. */

@@ -4,8 +4,11 @@ import type { SendRequest, SendResult } from "../../domain/send/send.ts";
 import { resolveFiles } from "../../flows/send/resolve-files.ts";
 import { type FormFiles, formFiles } from "../../flows/send/take-form-file.ts";
 import type { UploadDeps } from "../../flows/send/write-files.ts";
+import { refuseFaulty } from "../judging/faults.ts";
 import type { Refused } from "../shell/described-operation.ts";
 import { declaredBytes, streamedBody } from "../shell/streamed-body.ts";
+import { faultsBesideForm } from "./attachment-fields.ts";
+import type { ReadEmail } from "./new-email.ts";
 import { readSendForm } from "./send-form.ts";
 
 export interface FormDeps extends UploadDeps {
@@ -29,7 +32,8 @@ export function takenForms(deps: FormDeps) {
         streamedBody(request, sendMaxBytes + roomForText),
         files,
       );
-      const judged = judge(value);
+      const judged = judge(value) as ReadEmail;
+      refuseFaulty("validation_error", "send email", faultsBesideForm(judged.attachments ?? [], files.attachments));
       formsTaken.set(request, files);
       return judged;
     } catch (error) {
