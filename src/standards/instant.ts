@@ -1,6 +1,6 @@
 /**
  * An instant as people write it: an RFC 3339 date-time with its offset, or a day, which stands for its first moment in
- * UTC. `undefined` for all else, the 30th of February too. A `+` that came unescaped in a query has become a space: read as one.
+ * UTC. `undefined` for all else, the 30th of February and other years too. A `+` that came unescaped in a query has become a space: read as one.
  */
 export function parseInstant(text: string): Date | undefined {
   const [, date = "", time, offset] = shape.exec(text) ?? [];
@@ -13,6 +13,9 @@ export function parseInstant(text: string): Date | undefined {
 
 /** Of those that are written in UTC. */
 export const latestInstant = new Date("2199-12-31T23:59:59.999Z");
+
+/** What it takes, in words for who gave another. */
+export const yearsOfInstants = "the years 1900 to 2199";
 
 const shape =
   /^((?:19|20|21)\d\d-\d\d-\d\d)(?:[Tt]((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?)([Zz]|[+ -](?:[01]\d|2[0-3]):[0-5]\d))?$/;

@@ -8,7 +8,7 @@ import type { NoticesBody, ProveNotices } from "../../flows/receive/prove-notice
 import type { NoticeObserver, TakeNotices } from "../../flows/receive/take-notices.ts";
 import { genericNotice } from "../../mail/notices/generic.ts";
 import { type ReadNotices, readNotices } from "../../mail/notices/read-notices.ts";
-import { parseInstant } from "../../standards/instant.ts";
+import { parseInstant, yearsOfInstants } from "../../standards/instant.ts";
 import { examples } from "../document/examples.ts";
 import { named } from "../document/schema.ts";
 import { bodyJudge, readAsTheyAre } from "../judging/faults.ts";
@@ -165,7 +165,7 @@ function faultsOf(fields: Readonly<Record<string, unknown>>, place = "") {
   }
   const at = fields.occurred_at;
   if (typeof at === "string" && parseInstant(at) === undefined) {
-    faults.push({ pointer: `#${place}/occurred_at`, detail: "must be an instant (RFC 3339)" });
+    faults.push({ pointer: `#${place}/occurred_at`, detail: `must be an instant (RFC 3339) of ${yearsOfInstants}` });
   }
   return faults;
 }
