@@ -3254,21 +3254,12 @@ export interface components {
              * @example jane@example.com
              */
             address?: string;
-            /**
-             * @description The one inbox that shall not write to it. Also taken as `inbox_id`
-             * @example inb_01km57j4m0eh7awf6pjemv292z
-             */
-            inboxId?: string;
-            /**
-             * @description For you
-             * @example asked us by phone
-             */
-            detail?: string;
-            /**
-             * @description Until when; left out: it has no end. Also taken as `expires_at`
-             * @example 2026-06-19T10:05:00.000Z
-             */
-            expiresAt?: string;
+            /** @description The one inbox that shall not write to it. Null: none of the account shall. Also taken as `inbox_id` */
+            inboxId?: string | null;
+            /** @description For you */
+            detail?: string | null;
+            /** @description Until when; null or left out: it has no end. Also taken as `expires_at` */
+            expiresAt?: string | null;
             /** @description Many at once, in place of the other fields */
             data?: {
                 /**
@@ -3276,21 +3267,12 @@ export interface components {
                  * @example jane@example.com
                  */
                 address: string;
-                /**
-                 * @description The one inbox that shall not write to it. Also taken as `inbox_id`
-                 * @example inb_01km57j4m0eh7awf6pjemv292z
-                 */
-                inboxId?: string;
-                /**
-                 * @description For you
-                 * @example asked us by phone
-                 */
-                detail?: string;
-                /**
-                 * @description Until when; left out: it has no end. Also taken as `expires_at`
-                 * @example 2026-06-19T10:05:00.000Z
-                 */
-                expiresAt?: string;
+                /** @description The one inbox that shall not write to it. Null: none of the account shall. Also taken as `inbox_id` */
+                inboxId?: string | null;
+                /** @description For you */
+                detail?: string | null;
+                /** @description Until when; null or left out: it has no end. Also taken as `expires_at` */
+                expiresAt?: string | null;
                 /**
                  * @description `manual` where left out
                  * @enum {string}

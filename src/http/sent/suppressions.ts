@@ -12,7 +12,7 @@ import {
   pageSuppressions,
 } from "../../flows/send/manage-suppressions.ts";
 import { parseSendAddress } from "../../standards/address.ts";
-import { parseInstant } from "../../standards/instant.ts";
+import { parseInstant, yearsOfInstants } from "../../standards/instant.ts";
 import type { Suppression as StoredSuppression } from "../../store/send/suppressions.ts";
 import { examples } from "../document/examples.ts";
 import { named } from "../document/schema.ts";
@@ -82,19 +82,36 @@ const AddedOrThere = named(
   }),
 );
 
+const instantRule = `must be an RFC 3339 date-time of ${yearsOfInstants}`;
+
 /** So many one request may bring. */
 const mostAtOnce = 1000;
 
-const instantText = (description: string) =>
-  text({ max: 40, description, examples: [examples.suppressedUntil], error: "must be an RFC 3339 date-time" });
+const instantText = (more: { description?: string } = {}) =>
+  text({ max: 40, examples: [examples.suppressedUntil], error: instantRule, ...more });
 
 const wanted = (mailDomain: string) => ({
   inboxId: alsoNamed(
     "inbox_id",
-    Type.Optional(text({ description: "The one inbox that shall not write to it", examples: [examples.inboxId] })),
+    Type.Optional(
+      nullable(text({ examples: [examples.inboxId] }), {
+        description: "The one inbox that shall not write to it. Null: none of the account shall",
+        error: "must be a string",
+      }),
+    ),
   ),
-  detail: Type.Optional(text({ max: 500, description: "For you", examples: ["asked us by phone"] })),
-  expiresAt: alsoNamed("expires_at", Type.Optional(instantText("Until when; left out: it has no end"))),
+  detail: Type.Optional(
+    nullable(text({ max: 500, examples: ["asked us by phone"] }), {
+      description: "For you",
+      error: "must be a string of at most 500 characters",
+    }),
+  ),
+  expiresAt: alsoNamed(
+    "expires_at",
+    Type.Optional(
+      nullable(instantText(), { description: "Until when; null or left out: it has no end", error: instantRule }),
+    ),
+  ),
   address: Type.Optional(
     emailAddress(mailDomain, { description: "One bare address: no domains, no patterns", examples: [examples.sender] }),
   ),
@@ -115,7 +132,10 @@ function newSuppression(mailDomain: string) {
                 address: emailAddress(mailDomain, { description: "One bare address", examples: [examples.sender] }),
                 ...others,
                 reason: Type.Optional(oneOf(suppressionReasons, { description: "`manual` where left out" })),
-                createdAt: alsoNamed("created_at", Type.Optional(instantText("Since when; left out: now"))),
+                createdAt: alsoNamed(
+                  "created_at",
+                  Type.Optional(instantText({ description: "Since when; left out: now" })),
+                ),
               },
               { description: "One of many" },
             ),
@@ -257,8 +277,8 @@ function faultsOf({ now }: Deps) {
 function instantFaults({ createdAt, expiresAt }: Record<string, unknown>, at: string, now: Date): Fault[] {
   const faults: Fault[] = [];
   const isInstant = (value: unknown) => typeof value !== "string" || parseInstant(value) !== undefined;
-  if (!isInstant(createdAt)) faults.push({ pointer: `${at}/createdAt`, detail: "must be an RFC 3339 date-time" });
-  if (!isInstant(expiresAt)) faults.push({ pointer: `${at}/expiresAt`, detail: "must be an RFC 3339 date-time" });
+  if (!isInstant(createdAt)) faults.push({ pointer: `${at}/createdAt`, detail: instantRule });
+  if (!isInstant(expiresAt)) faults.push({ pointer: `${at}/expiresAt`, detail: instantRule });
   const end = typeof expiresAt === "string" ? parseInstant(expiresAt) : undefined;
   if (end !== undefined && end <= now) faults.push({ pointer: `${at}/expiresAt`, detail: "must be in the future" });
   return faults;
@@ -274,9 +294,9 @@ function asked({
   createdAt,
   expiresAt,
 }: Partial<OneOfMany>): AskedSuppression {
-  const instantOf = (given: string | undefined) => (given === undefined ? undefined : parseInstant(given));
+  const instantOf = (given: string | null | undefined) => (given ? parseInstant(given) : undefined);
   return {
-    ...{ address: wireAddress(address ?? ""), inboxId, reason, detail },
+    ...{ address: wireAddress(address ?? ""), inboxId: inboxId ?? undefined, reason, detail: detail ?? undefined },
     ...{ createdAt: instantOf(createdAt), expiresAt: instantOf(expiresAt) },
   };
 }

@@ -36,6 +36,25 @@ describe.each(enginesHere())("the suppressions of an account (%s)", (engine) => 
     expect((await list("", apiKey)).body).toEqual({ data: [], nextCursor: null });
   });
 
+  test("are taken with the nulls that they are shown with", async () => {
+    const apiKey = await newAccount(world());
+    const { body: shown } = await add({ address: "jane@example.com" }, apiKey);
+    const { address, inboxId, detail, expiresAt, reason, createdAt } = shown;
+    expect([inboxId, detail, expiresAt]).toEqual([null, null, null]);
+    const back = await add({ address, inboxId, detail, expiresAt }, apiKey);
+    expect([back.status, back.body]).toEqual([200, shown]);
+    const other = { address: "bob@example.com", inboxId, detail, expiresAt, reason, createdAt };
+    expect((await add({ data: [other] }, apiKey)).body).toEqual({ created: 1, existing: 0 });
+    expect((await list("?address=bob@example.com", apiKey)).body.data).toMatchObject([other]);
+  });
+
+  test("says of an instant of another year what it may be", async () => {
+    const { body } = await add({ address: "a@example.com", expiresAt: "9999-12-31T00:00:00Z" });
+    expect(body.errors).toEqual([
+      { pointer: "#/expiresAt", detail: "must be an RFC 3339 date-time of the years 1900 to 2199" },
+    ]);
+  });
+
   test("are listed newest first, page by page, by reason and by inbox", async () => {
     const apiKey = await newAccount(world());
     const inboxId = await newInbox(world(), apiKey);
@@ -67,6 +86,7 @@ describe.each(enginesHere())("the suppressions of an account (%s)", (engine) => 
     ["no address", {}, "#/address"],
     ["a domain", { address: "example.com" }, "#/address"],
     ["an end that is over", { address: "a@example.com", expiresAt: "2020-01-01T00:00:00Z" }, "#/expiresAt"],
+    ["a year that no instant has", { address: "a@example.com", expiresAt: "2200-01-01T00:00:00Z" }, "#/expiresAt"],
     ["a reason outside a list", { address: "a@example.com", reason: "bounce" }, "#/reason"],
     ["a list beside a field", { address: "a@example.com", data: [{ address: "b@example.com" }] }, "#/address"],
     ["one wrong address of a list", { data: [{ address: "b@example.com" }, { address: "b" }] }, "#/data/1/address"],
