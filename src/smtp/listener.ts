@@ -3,7 +3,7 @@ import { createSecureContext } from "node:tls";
 import { type Admission, admission } from "./admission.ts";
 import type { Origin, RefusedReason, SmtpDoor, SmtpObserver } from "./door.ts";
 import { MailConnection, type Shared } from "./mail-connection.ts";
-import { memoryBudget } from "./memory-budget.ts";
+import { type MemoryBudget, memoryBudget } from "./memory-budget.ts";
 import { reply, replyLines } from "./replies.ts";
 import type { Certificate } from "./self-signed.ts";
 import { defaultLimits, type SmtpLimits } from "./smtp-limits.ts";
@@ -48,7 +48,7 @@ export async function startSmtp(door: SmtpDoor, options: SmtpOptions): Promise<S
   const limits = { ...defaultLimits(maxBytes), ...options.limits };
   const uncounted = new Set(limits.uncountedAddresses.map((address) => originOf(address).host));
   const admitted = admission(limits.maxConnections, limits.maxConnectionsPerAddress, uncounted);
-  const memory = memoryBudget(limits.memoryBytes, limits.memoryFreeBytes);
+  const memory = memoryWithin(limits, maxBytes);
   const live = new Set<MailConnection>();
   let onEnded: () => void = () => undefined;
   let stopped: Promise<void> | undefined;
@@ -60,6 +60,7 @@ export async function startSmtp(door: SmtpDoor, options: SmtpOptions): Promise<S
     memory,
     observe,
     originOf,
+    networkOf: ({ host, network }) => (uncounted.has(host) ? undefined : network),
     draining: false,
     ended: () => onEnded(),
     left(session) {
@@ -84,8 +85,8 @@ export async function startSmtp(door: SmtpDoor, options: SmtpOptions): Promise<S
 
   const listening = await listen(server, options);
   const sweep = setInterval(() => {
-    const nowMs = performance.now();
-    for (const session of live) session.check(nowMs);
+    for (const session of live) session.check(performance.now());
+    memory.relieve();
   }, limits.sweepMs);
   sweep.unref();
 
@@ -160,6 +161,16 @@ function libraryOptions({ hostname, maxBytes, certificate }: SmtpOptions, limits
     onConnect: (_session: unknown, callback: () => void) => callback(),
     onSecure: (_socket: unknown, _session: unknown, callback: () => void) => callback(),
   };
+}
+
+function memoryWithin(limits: SmtpLimits, largestBytes: number): MemoryBudget {
+  return memoryBudget({
+    largestBytes,
+    limitBytes: limits.memoryBytes,
+    freeBytes: limits.memoryFreeBytes,
+    turnMs: limits.memoryTurnMs,
+    bytesPerSecond: limits.memoryBytesPerSecond,
+  });
 }
 
 /** Counts a connection in, or turns it away with 421. */

@@ -18,6 +18,8 @@ export interface Shared {
   readonly memory: MemoryBudget;
   readonly observe: SmtpObserver;
   originOf(address: string): Origin;
+  /** Undefined for a balancer, behind which are many. */
+  networkOf(origin: Origin): string | undefined;
   /** Set once the listener stops: no session begins anything new. */
   draining: boolean;
   /** A session ends: no more of it is awaited. */
@@ -117,7 +119,7 @@ export class MailConnection extends ReplyingConnection {
     else if (mail === undefined) this.answer(reply(503, "5.5.1", "Send MAIL first"));
     else if (mail.recipients.length === 0) this.answer(reply(554, "5.5.1", "No valid recipients"));
     else if (parser !== undefined) {
-      const transfer = startTransfer(this.#shared);
+      const transfer = startTransfer({ ...this.#shared, network: this.#shared.networkOf(this.origin) });
       this.#transfer = transfer;
       parser.startData((chunk, done) => this.#takeData(mail, transfer, parser, chunk, done));
       this.answer(reply(354, "", "End data with <CR><LF>.<CR><LF>"));

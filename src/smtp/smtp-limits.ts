@@ -3,7 +3,7 @@ export interface SmtpLimits {
   maxConnections: number;
   /** Of one IPv4 address or one IPv6 /64; an IPv6 /48 has four times as many. */
   maxConnectionsPerAddress: number;
-  /** Addresses of balancers: behind them are many senders, so they are counted in all and not by address. */
+  /** Addresses of balancers: behind them are many senders, so they are counted, and share the memory, in all and not by address. */
   uncountedAddresses: readonly string[];
   maxCommandOctets: number;
   maxRecipients: number;
@@ -17,6 +17,9 @@ export interface SmtpLimits {
   memoryBytes: number;
   /** A mail up to this size never waits for larger ones; all of its kind have `memoryBytes` to themselves. */
   memoryFreeBytes: number;
+  /** Whoever has waited so long for memory gets that of mails that are so far behind `memoryBytesPerSecond`. */
+  memoryTurnMs: number;
+  memoryBytesPerSecond: number;
   /** How long a mail may wait for memory before it is read to its end and answered with 452. */
   memoryWaitMs: number;
   firstCommandMs: number;
@@ -47,6 +50,9 @@ export function defaultLimits(maxBytes: number): SmtpLimits {
     overrunBytes: Math.max(maxBytes, 1 << 20),
     memoryBytes: 64 << 20,
     memoryFreeBytes: 64 << 10,
+    memoryTurnMs: 10_000,
+    // A line of 1 Mbit/s keeps up with it.
+    memoryBytesPerSecond: 100_000,
     memoryWaitMs: 60_000,
     firstCommandMs: 60_000,
     // RFC 5321 §4.5.3.2.7: a server waits at least five minutes for the next command.

@@ -24,12 +24,14 @@ export interface TransferBounds {
   readonly limits: SmtpLimits;
   readonly maxBytes: number;
   readonly memory: MemoryBudget;
+  /** Whose share of the memory it takes; undefined where that can't be told. */
+  readonly network: string | undefined;
 }
 
-export function startTransfer({ limits, maxBytes, memory }: TransferBounds): Transfer {
+export function startTransfer({ limits, maxBytes, memory, network }: TransferBounds): Transfer {
   const { rateWindowMs } = limits;
   const reader = dataReader(maxBytes);
-  const share = memory.join();
+  const share = memory.join(network, stopKeeping);
   let windowEndsAtMs = performance.now() + limits.dataGraceMs + rateWindowMs;
   let windowBytes = 0;
   let mayReadOn = true;
@@ -42,18 +44,20 @@ export function startTransfer({ limits, maxBytes, memory }: TransferBounds): Tra
   }
 
   /** The rest of it is read and not kept: its sender gets an answer, and those who wait get the memory. */
-  function stopKeeping(resume: () => void): void {
+  function stopKeeping(): void {
     outOfMemory = true;
+    mayReadOn = true;
     reader.discard();
     share.release();
-    resume();
+    waiting?.resume();
   }
 
   return {
     take(chunk) {
       const end = reader.read(chunk);
       windowBytes += chunk.length;
-      mayReadOn = share.hold(reader.heldBytes);
+      if (!outOfMemory) mayReadOn = share.hold(reader.heldBytes);
+      if (end !== -1) share.cameWhole();
       return end;
     },
     result() {
@@ -81,7 +85,7 @@ export function startTransfer({ limits, maxBytes, memory }: TransferBounds): Tra
     },
     isTooSlow(nowMs) {
       if (waiting !== undefined) {
-        if (nowMs - waiting.sinceMs >= limits.memoryWaitMs) stopKeeping(waiting.resume);
+        if (nowMs - waiting.sinceMs >= limits.memoryWaitMs) stopKeeping();
         return false;
       }
       if (nowMs < windowEndsAtMs) return false;

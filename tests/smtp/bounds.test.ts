@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { admission } from "../../src/smtp/admission.ts";
 import { hopCount } from "../../src/smtp/hops.ts";
-import { memoryBudget } from "../../src/smtp/memory-budget.ts";
+import { type MemoryShare, memoryBudget } from "../../src/smtp/memory-budget.ts";
 import { originOf } from "../../src/standards/ip.ts";
 
 describe("connections are counted by where they come from", () => {
@@ -59,35 +59,58 @@ test("a balancer's address has no cap of its own, however it is spelled, and cou
 });
 
 describe("memory for mails", () => {
+  let atMs = 0;
+
+  /** 100 bytes, small ones up to 10 and the largest 25; a turn is of 10 s, in which 10 bytes should come. */
+  function budget() {
+    atMs = 0;
+    const bounds = { limitBytes: 100, freeBytes: 10, largestBytes: 25, turnMs: 10_000, bytesPerSecond: 1 };
+    const memory = memoryBudget({ ...bounds, nowMs: () => atMs });
+    const gaveBack: string[] = [];
+    /** A mail that gives back what it holds when it is told to, as a transfer does. */
+    function join(name: string, network: string | undefined = name): MemoryShare {
+      const share = memory.join(network, () => {
+        gaveBack.push(name);
+        share.release();
+      });
+      return share;
+    }
+    return { memory, join, gaveBack };
+  }
+
+  const many = (count: number, join: (name: string) => MemoryShare) =>
+    Array.from({ length: count }, (_, i) => join(`n${i}`));
+
   test("a small mail never waits for large ones, a large one does while all are over the bound, the oldest large one never", () => {
-    const memory = memoryBudget(100, 10);
-    const [oldest, second, small] = [memory.join(), memory.join(), memory.join()];
+    const { memory, join } = budget();
+    const [oldest, second, small] = [join("a"), join("b"), join("c")];
     expect([oldest.hold(60), second.hold(41), small.hold(10), oldest.hold(90)]).toEqual([true, false, true, true]);
     expect(memory.usedBytes).toBe(141);
   });
 
   test("small mails wait when all small ones are over the bound, but for the oldest, and are woken in order", () => {
-    const memory = memoryBudget(100, 10);
-    const small = Array.from({ length: 12 }, () => memory.join());
+    const { memory, join } = budget();
+    const small = many(12, join);
     expect(small.map((share) => share.hold(9))).toEqual([...Array<boolean>(11).fill(true), false]);
     const [oldest, second, ...others] = small;
     const woken: string[] = [];
     others.at(-1)?.whenFree(() => woken.push("last"));
-    expect([second?.hold(10), oldest?.hold(10), memory.join().hold(1)]).toEqual([false, true, false]);
+    expect([second?.hold(10), oldest?.hold(10), join("late").hold(1)]).toEqual([false, true, false]);
     second?.whenFree(() => woken.push("second"));
     // One that grows is large from then on, and leaves the small ones their room: another is the oldest of them.
     oldest?.hold(90);
     expect(woken).toEqual(["second"]);
     others[0]?.release();
     expect(woken).toEqual(["second", "last"]);
+    expect(memory.usedBytes).toBe(182);
   });
 
   test("what is given back lets those who wait read on, the oldest even while others hold too much", () => {
-    const memory = memoryBudget(100, 10);
-    const [first, second, third] = [memory.join(), memory.join(), memory.join()];
+    const { memory, join } = budget();
+    const [first, second, third] = [join("a"), join("b"), join("c")];
     const woken: string[] = [];
     first.hold(20);
-    expect([second.hold(60), third.hold(60)]).toEqual([true, false]);
+    expect([second.hold(40), third.hold(50)]).toEqual([true, false]);
     expect(second.hold(90)).toBe(false);
     second.whenFree(() => woken.push("second"));
     third.whenFree(() => woken.push("third"));
@@ -98,6 +121,150 @@ describe("memory for mails", () => {
     third.release();
     third.release();
     expect(memory.usedBytes).toBe(0);
+  });
+
+  const networks: [what: string, held: [network: string | undefined, bytes: number][], goesOn: boolean[]][] = [
+    [
+      "one network has half",
+      [
+        ["a", 20],
+        ["a", 30],
+        ["a", 11],
+      ],
+      [true, true, false],
+    ],
+    ["its oldest mail goes on where it is the oldest of all", [["a", 70]], [true]],
+    [
+      "two networks have a third each",
+      [
+        ["a", 30],
+        ["b", 33],
+        ["a", 11],
+      ],
+      [true, true, false],
+    ],
+    [
+      "whoever comes behind one that holds half finds room",
+      [
+        ["a", 20],
+        ["a", 30],
+        ["b", 25],
+      ],
+      [true, true, true],
+    ],
+    [
+      "and behind others too",
+      [
+        ["a", 50],
+        ["b", 25],
+        ["c", 12],
+      ],
+      [true, true, true],
+    ],
+    [
+      "behind a balancer each mail is counted alone",
+      [
+        [undefined, 30],
+        [undefined, 30],
+        [undefined, 20],
+      ],
+      [true, true, true],
+    ],
+  ];
+  test.each(networks)("is shared by networks: %s", (_what, held, goesOn) => {
+    const { memory } = budget();
+    expect(held.map(([network, bytes]) => memory.join(network, () => undefined).hold(bytes))).toEqual(goesOn);
+  });
+
+  /** At 0 s each mail comes with so many bytes, at 1 s "honest" waits with 11; `at` is when it is looked for who is slow. */
+  const slow: [
+    what: string,
+    mails: [name: string, network: string, bytes: number][],
+    at: number,
+    gaveBack: string[],
+  ][] = [
+    [
+      "who stopped gives back, and no more of them than is needed",
+      [
+        ["b1", "b", 22],
+        ["b2", "b", 22],
+        ["b3", "b", 22],
+      ],
+      12,
+      ["b1"],
+    ],
+    ["not before somebody has waited for a turn", [["b1", "b", 60]], 10, []],
+    [
+      "as many of them as make room for a largest mail",
+      [
+        ["b1", "b", 15],
+        ["b2", "b", 15],
+        ["b3", "b", 15],
+        ["c1", "c", 40],
+      ],
+      12,
+      ["b1", "b2", "b3"],
+    ],
+    [
+      "not who holds less than whoever waits",
+      [
+        ["b1", "b", 15],
+        ["c1", "c", 60],
+        ["h1", "a", 11],
+      ],
+      12,
+      ["c1"],
+    ],
+    [
+      "also in the network of whoever waits",
+      [
+        ["a1", "a", 50],
+        ["a2", "a", 15],
+      ],
+      12,
+      ["a1"],
+    ],
+  ];
+  test.each(slow)("who is slow while others wait: %s", (_what, mails, at, expected) => {
+    const { memory, join, gaveBack } = budget();
+    for (const [name, network, bytes] of mails) join(name, network).hold(bytes);
+    atMs = 1_000;
+    const honest = join("honest", "a");
+    honest.hold(11);
+    honest.whenFree(() => undefined);
+    atMs = at * 1_000;
+    memory.relieve();
+    expect(gaveBack).toEqual(expected);
+  });
+
+  test("who keeps up, waits himself or is being stored gives nothing back, and what came fast at first excuses nobody", () => {
+    const { memory, join, gaveBack } = budget();
+    const [brisk, waits, stored, stopped] = [join("brisk"), join("waits"), join("stored"), join("stopped")];
+    for (const share of [brisk, waits, stored, stopped]) share.hold(30);
+    stored.cameWhole();
+    waits.whenFree(() => undefined);
+    atMs = 5_000;
+    const honest = join("honest");
+    honest.hold(11);
+    honest.whenFree(() => undefined);
+    brisk.hold(35);
+    atMs = 16_000;
+    brisk.hold(46);
+    memory.relieve();
+    expect(gaveBack).toEqual(["stopped"]);
+  });
+
+  test("small mails that stop give back to small mails that wait", () => {
+    const { memory, join, gaveBack } = budget();
+    const stopped = many(11, join);
+    for (const share of stopped) share.hold(10);
+    const honest = join("honest");
+    const woken: string[] = [];
+    expect(honest.hold(2)).toBe(false);
+    honest.whenFree(() => woken.push("honest"));
+    atMs = 10_000;
+    memory.relieve();
+    expect([gaveBack, woken]).toEqual([["n0", "n1", "n2"], ["honest"]]);
   });
 });
 

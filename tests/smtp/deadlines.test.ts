@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { testListener } from "../support/mail-door.ts";
+import { type TestListener, testListener } from "../support/mail-door.ts";
 import { greeted, inData, type RawSmtp, rawSmtp } from "../support/raw-smtp.ts";
 import { until } from "../support/until.ts";
 import { startWorld } from "../support/world.ts";
@@ -208,5 +208,50 @@ describe("the bytes of all mails are bounded", () => {
     waits.send(`${mail}.\r\n`);
     expect(start(await waits.reply())).toBe("250 2.0.0");
     expect(smtp.listener.heldBytes).toBe(0);
+  });
+
+  describe("whoever takes them and stops", () => {
+    const hoard = `${"x".repeat(998)}\r\n`.repeat(220);
+
+    async function holders(smtp: TestListener, addresses: readonly string[], octets = hoard): Promise<RawSmtp[]> {
+      const clients = await Promise.all(addresses.map((address) => inData(smtp.port, undefined, address)));
+      for (const client of clients) client.send(octets);
+      return clients;
+    }
+
+    async function sent(smtp: TestListener, localAddress: string): Promise<string> {
+      const client = await inData(smtp.port, undefined, localAddress);
+      client.send(`${mail}.\r\n`);
+      return start(await client.reply());
+    }
+
+    test("from one address holds up nobody from another", async () => {
+      await using smtp = await testListener({ maxBytes: 2_500_000, limits: { ...limits, memoryBytes: 8_000_000 } });
+      await holders(smtp, Array<string>(8).fill("127.0.0.1"), hoard.repeat(10));
+      await until(() => smtp.listener.heldBytes > 4_000_000);
+      expect(await sent(smtp, "127.0.0.2")).toBe("250 2.0.0");
+    });
+
+    const attacks: [whence: string, from: string[], honest: string][] = [
+      ["the same address", ["127.0.0.1", "127.0.0.1", "127.0.0.1"], "127.0.0.1"],
+      ["several addresses", ["127.0.0.1", "127.0.0.3", "127.0.0.4", "127.0.0.5"], "127.0.0.2"],
+    ];
+    test.each(attacks)("from %s gives them back once somebody has waited for a turn", async (_whence, from, honest) => {
+      await using smtp = await testListener({ maxBytes: 250_000, limits: { ...limits, memoryTurnMs: 200 } });
+      const [first] = await holders(smtp, from);
+      await until(() => smtp.listener.heldBytes > 220_000);
+      expect(await sent(smtp, honest)).toBe("250 2.0.0");
+      // Who had to give back is told when he goes on.
+      first?.send(".\r\n");
+      expect(start((await first?.reply()) ?? "")).toBe("452 4.3.1");
+    });
+
+    test("cannot be told from others behind a balancer, and gives them back as well", async () => {
+      const balancer = { uncountedAddresses: ["127.0.0.1"], memoryTurnMs: 200 };
+      await using smtp = await testListener({ maxBytes: 250_000, limits: { ...limits, ...balancer } });
+      await holders(smtp, ["127.0.0.1", "127.0.0.1", "127.0.0.1"]);
+      await until(() => smtp.listener.heldBytes > 220_000);
+      expect(await sent(smtp, "127.0.0.1")).toBe("250 2.0.0");
+    });
   });
 });

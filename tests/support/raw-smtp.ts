@@ -102,8 +102,12 @@ export async function rawSmtp(port: number, host = "127.0.0.1", localAddress?: s
 }
 
 /** A client past greeting, EHLO, MAIL, RCPT and DATA: what it sends now is mail. */
-export async function inData(port: number, to: string | readonly string[] = "ada@inbox.localhost"): Promise<RawSmtp> {
-  const client = await greeted(port);
+export async function inData(
+  port: number,
+  to: string | readonly string[] = "ada@inbox.localhost",
+  localAddress?: string,
+): Promise<RawSmtp> {
+  const client = await greeted(port, localAddress);
   const recipients = [to].flat().map((address) => `RCPT TO:<${address}>`);
   for (const command of ["MAIL FROM:<jane@example.com>", ...recipients, "DATA"]) {
     const reply = await client.ask(command);
@@ -113,8 +117,8 @@ export async function inData(port: number, to: string | readonly string[] = "ada
 }
 
 /** A client past greeting and EHLO. */
-export async function greeted(port: number): Promise<RawSmtp> {
-  const client = await rawSmtp(port);
+export async function greeted(port: number, localAddress?: string): Promise<RawSmtp> {
+  const client = await rawSmtp(port, "127.0.0.1", localAddress);
   await client.reply();
   await client.ask("EHLO client.example");
   return client;
