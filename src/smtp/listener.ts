@@ -155,6 +155,8 @@ function libraryOptions({ hostname, maxBytes, certificate }: SmtpOptions, limits
     maxCommandLength: limits.maxCommandOctets,
     hideENHANCEDSTATUSCODES: false,
     disableReverseLookup: true,
+    // Who sends his last command and then says that no more will come still reads its reply.
+    allowHalfOpen: true,
     logger: false,
     authOptional: true,
     disabledCommands: ["AUTH", "XCLIENT", "XFORWARD", "WIZ", "SHELL", "KILL"],

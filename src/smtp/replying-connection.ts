@@ -63,6 +63,8 @@ export abstract class ReplyingConnection extends LibraryConnection {
 
   protected override parserCreated(parser: CommandParser): void {
     parser.onWorkedThrough = () => this.flush();
+    // The client has said all, and each command of it has its reply: the rest of one, or of a mail, is nothing.
+    parser.on("finish", () => this.close());
     parser.on("error", (error: Error) => this.endWith(reply(421, "4.7.0", error.message)));
   }
 
