@@ -207,6 +207,7 @@ const refusedReasons: Record<RefusedReason, true> = {
   lone_dot: true,
   mail_loop: true,
   rejected: true,
+  tls: true,
   timeout: true,
 };
 

@@ -85,4 +85,5 @@ export type RefusedReason =
   | "lone_dot"
   | "mail_loop"
   | "rejected"
+  | "tls"
   | "timeout";

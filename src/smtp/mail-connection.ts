@@ -193,6 +193,14 @@ export class MailConnection extends ReplyingConnection {
     this.#shared.left(this);
   }
 
+  /** Whoever is no TLS client, or dislikes our certificate: nothing that we could mend. */
+  protected override tlsFailed(): void {
+    if (this.isClosing || this.#left) return;
+    this.#shared.observe.refused?.("tls");
+    this.close();
+    this.destroy();
+  }
+
   #endTransfer(): void {
     this.#transfer?.release();
     this.#transfer = undefined;

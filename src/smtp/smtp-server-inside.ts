@@ -112,6 +112,14 @@ export abstract class LibraryConnection extends SMTPConnection {
 
   protected abstract socketGone(): void;
 
+  /** `_onError`: an error of the socket; one of TLS comes by two ways, and is the client's. */
+  override _onError(error: Error & { code?: string }): void {
+    if (this._upgrading || error.code?.startsWith("ERR_SSL_")) this.tlsFailed();
+    else super._onError(error);
+  }
+
+  protected abstract tlsFailed(): void;
+
   /** `_whenWritable`: a client that sends and never reads is read no further. */
   override _whenWritable(next: () => void): void {
     this.beforeReadingOn();

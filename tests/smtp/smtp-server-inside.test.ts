@@ -27,6 +27,7 @@ const members: [owner: object, name: string, kind: "function" | "object" | "bool
   [connection, "_resetSession", "function"],
   [connection, "_unrecognizedCommands", "number"],
   [connection, "_onClose", "function"],
+  [connection, "_onError", "function"],
   [connection, "_whenWritable", "function"],
   [connection, "_armTimeout", "function"],
   [connection, "init", "function"],

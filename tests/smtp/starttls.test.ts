@@ -3,6 +3,7 @@ import { X509Certificate } from "node:crypto";
 import { createTransport } from "nodemailer";
 import { randomBytes, testCertificate, testListener } from "../support/mail-door.ts";
 import { greeted } from "../support/raw-smtp.ts";
+import { until } from "../support/until.ts";
 
 const start = (reply: string): string => reply.split(" ").slice(0, 2).join(" ");
 
@@ -65,6 +66,23 @@ describe("STARTTLS", () => {
     const other = await testCertificate("other.example");
     expect(() => smtp.listener.reloadCertificate({ cert: other.cert, key: next.key })).toThrow();
     expect(await presented()).toBe("CN=next.example");
+  });
+});
+
+describe("a handshake that fails", () => {
+  const hellos: [what: string, octets: string][] = [
+    ["garbage", "GARBAGE\r\n"],
+    ["a request for a page", "GET / HTTP/1.1\r\n\r\n"],
+    ["an alert", "\x15\x03\x01\x00\x02\x02\x28"],
+  ];
+  test.each(hellos)("by %s is counted once, and is no fault of ours", async (_what, octets) => {
+    await using smtp = await testListener();
+    const client = await greeted(smtp.port);
+    await client.ask("STARTTLS");
+    client.send(octets);
+    await client.closed;
+    await until(() => smtp.listener.sessions === 0);
+    expect([smtp.refused, smtp.faults]).toEqual([["tls"], []]);
   });
 });
 
