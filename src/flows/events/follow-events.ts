@@ -47,8 +47,7 @@ export function follower(deps: FollowDeps, feed: EventFeed, from: LogPlace, firs
   let number: number | undefined;
   let page: LogPage | undefined;
   let lookAt = lookedAt.least;
-  /** The next event in the ring, which was waited for. */
-  let handed: { id: string; told: Told } | undefined;
+  const written = writtenOf(feed);
 
   function next(): WrittenEvent | Promise<unknown> | undefined {
     for (;;) {
@@ -58,7 +57,7 @@ export function follower(deps: FollowDeps, feed: EventFeed, from: LogPlace, firs
   }
 
   function ofRing(): WrittenEvent | Promise<unknown> | undefined | "go on" {
-    const { ring, written } = feed;
+    const { ring } = feed;
     if (number === ring.end) return undefined;
     if (number === undefined || ring.at(number) === undefined) number = ring.numberBehind(place);
     if (number === undefined) return readPage();
@@ -70,10 +69,8 @@ export function follower(deps: FollowDeps, feed: EventFeed, from: LogPlace, firs
         pass(event);
         return "go on";
       }
-      const found = handed?.id === event.id ? handed.told : written.find(event.id, wanted.include);
-      if (found === undefined)
-        return takeOver(event.id, written.write(unwrittenFrom(feed, number, wanted), wanted.include));
-      if (found instanceof Promise) return takeOver(event.id, found);
+      const found = written.find(event.id, number, wanted);
+      if (found instanceof Promise) return found;
       pass(event);
       if (found !== "gone") return found;
       return "go on";
@@ -82,15 +79,9 @@ export function follower(deps: FollowDeps, feed: EventFeed, from: LogPlace, firs
     return "go on";
   }
 
-  async function takeOver(id: string, writing: Promise<Told | undefined>): Promise<void> {
-    const asked = wanted;
-    const told = await writing;
-    if (told !== undefined && asked === wanted) handed = { id, told };
-  }
-
   function pass({ id, writtenBy }: LogPlace): void {
     place = { id, writtenBy };
-    handed = undefined;
+    written.letGo();
     if (number !== undefined) number += 1;
   }
 
@@ -133,7 +124,7 @@ export function follower(deps: FollowDeps, feed: EventFeed, from: LogPlace, firs
     page?.giveBack();
     page = undefined;
     number = undefined;
-    handed = undefined;
+    written.letGo();
   }
 
   return {
@@ -146,6 +137,30 @@ export function follower(deps: FollowDeps, feed: EventFeed, from: LogPlace, firs
       rest();
     },
     rest,
+  };
+}
+
+/** Events of the ring, written. One that was waited for is kept at hand until it is let go: the feed may have forgotten it by then. */
+function writtenOf(feed: EventFeed) {
+  let atHand: { id: string; wanted: Wanted; told: Told } | undefined;
+
+  async function take(id: string, wanted: Wanted, writing: Promise<Told | undefined>): Promise<void> {
+    const told = await writing;
+    if (told !== undefined) atHand = { id, wanted, told };
+  }
+
+  return {
+    /** A promise where it is not written yet: ask again then. */
+    find(id: string, number: number, wanted: Wanted): Told | Promise<void> {
+      if (atHand?.id === id && atHand.wanted === wanted) return atHand.told;
+      const { written } = feed;
+      const found =
+        written.find(id, wanted.include) ?? written.write(unwrittenFrom(feed, number, wanted), wanted.include);
+      return found instanceof Promise ? take(id, wanted, found) : found;
+    },
+    letGo() {
+      atHand = undefined;
+    },
   };
 }
 
