@@ -39,7 +39,7 @@ describe.skipIf(chromiumPath === undefined)("Each screen of the console", () => 
       [`inboxes/${ada.id}?view=search&q=none`, ".empty"],
       [`threads/${thread}`, ".paper iframe"],
       [`compose?inbox=${ada.id}`, ".compose"],
-      ["outbox", ".page > :nth-child(2)"],
+      ["outbox", ".page .empty, .rows .row"],
       ["events", ".event-rows .row"],
       [`events/${log.data[0].event_id}`, ".attempts"],
       ["webhooks", ".endpoint"],

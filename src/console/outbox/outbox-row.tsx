@@ -1,22 +1,24 @@
 import { href } from "../address.ts";
 import { Icon } from "../parts/icon.tsx";
+import { RowSelect, type Selection } from "../parts/selection.tsx";
 import { StatusTag } from "../parts/status-tag.tsx";
 import { Time } from "../parts/time.tsx";
-import { may } from "../session.ts";
-import type { OutboxItem } from "./outbox.ts";
+import { mayChange, type OutboxItem } from "./outbox.ts";
 
 interface OutboxRowProps {
   item: OutboxItem;
+  selection: Selection;
   onRetry(): void;
   onCancel(): void;
 }
 
-export function OutboxRow({ item, onRetry, onCancel }: OutboxRowProps) {
+export function OutboxRow({ item, selection, onRetry, onCancel }: OutboxRowProps) {
   const { state, messageId, eventId, attempt, dueAt, lastError, createdAt } = item;
   const to = toWords(item);
   const address = messageId ? href(`messages/${messageId}`) : href(`events/${eventId ?? ""}`);
   return (
     <li class="row">
+      {mayChange(item) && <RowSelect id={item.id} name={to} selection={selection} />}
       <a class="row-link" href={address}>
         <span class="strong">{to}</span>
         {lastError === null ? (
@@ -44,7 +46,7 @@ export function OutboxRow({ item, onRetry, onCancel }: OutboxRowProps) {
           )}
         </span>
       </div>
-      {may(messageId === null ? "manage" : "send") && (
+      {mayChange(item) && (
         <div class="row-actions">
           <button type="button" class="quiet small" aria-label={`Retry ${to} now`} title="Retry now" onClick={onRetry}>
             <Icon name="again" />

@@ -1,4 +1,5 @@
 import { ask } from "../api.ts";
+import { may } from "../session.ts";
 
 /** What waits to go out, as the service lists it. */
 export interface OutboxItem {
@@ -20,6 +21,15 @@ export interface OutboxPage {
   nextCursor: string | null;
 }
 
-export function findOutbox(query: Readonly<Record<string, string | undefined>>): Promise<OutboxPage> {
-  return ask<OutboxPage>("GET", "/v1/outbox", { query });
+export interface OutboxQuery {
+  state?: string | undefined;
+  kind?: string | undefined;
+}
+
+export function findOutbox(query: OutboxQuery & { limit: string; cursor?: string | undefined }): Promise<OutboxPage> {
+  return ask<OutboxPage>("GET", "/v1/outbox", { query: { ...query } });
+}
+
+export function mayChange({ messageId }: OutboxItem): boolean {
+  return may(messageId === null ? "manage" : "send");
 }

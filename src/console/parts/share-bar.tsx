@@ -2,7 +2,8 @@ import { numberWords } from "../words.ts";
 
 interface ShareBarProps {
   label: string;
-  shares: readonly { name: string; count: number }[];
+  /** `isMore`: they were not counted to the end. */
+  shares: readonly { name: string; count: number; isMore?: boolean }[];
   chosen: string | undefined;
   /** Undefined: all of them again. */
   onChoose(name: string | undefined): void;
@@ -20,7 +21,7 @@ export function ShareBar({ label, shares, chosen, onChoose }: ShareBarProps) {
           ))}
       </div>
       <fieldset class="share-keys" aria-label={label}>
-        {shares.map(({ name, count }) => (
+        {shares.map(({ name, count, isMore }) => (
           <button
             key={name}
             type="button"
@@ -30,7 +31,10 @@ export function ShareBar({ label, shares, chosen, onChoose }: ShareBarProps) {
           >
             <span class={`share-key share-${name}`} />
             {name}
-            <strong>{numberWords(count)}</strong>
+            <strong>
+              {numberWords(count)}
+              {isMore && "+"}
+            </strong>
           </button>
         ))}
       </fieldset>

@@ -5,6 +5,7 @@ import { tell } from "../frame/notice.tsx";
 import { useReloadAt } from "../live.ts";
 import { Confirm } from "../parts/confirm.tsx";
 import { curl } from "../parts/curl.ts";
+import { CursorPager, useCursors } from "../parts/cursors.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { ListFault } from "../parts/fault.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -27,7 +28,8 @@ const tones: Readonly<Record<Suppression["reason"], Tone>> = {
 /** To whom no mail is sent, and why. */
 export function SuppressionList() {
   const [reason, setReason] = useState<(typeof reasons)[number]>(undefined);
-  const [cursor, setCursor] = useState<string | undefined>(undefined);
+  const cursors = useCursors();
+  const { cursor } = cursors;
   const [leaving, setLeaving] = useState<Suppression | undefined>(undefined);
   const page = useLoaded(
     () =>
@@ -62,7 +64,7 @@ export function SuppressionList() {
                 type="button"
                 aria-pressed={reason === name}
                 onClick={() => {
-                  setCursor(undefined);
+                  cursors.begin();
                   setReason(name);
                 }}
               >
@@ -92,13 +94,7 @@ export function SuppressionList() {
           ))}
         </ul>
       )}
-      {page.value?.nextCursor && (
-        <div class="pager">
-          <button type="button" onClick={() => setCursor(page.value?.nextCursor ?? undefined)}>
-            Next
-          </button>
-        </div>
-      )}
+      <CursorPager cursors={cursors} next={page.value?.nextCursor} />
       {leaving && (
         <Confirm
           title={`Send to ${leaving.address} again?`}

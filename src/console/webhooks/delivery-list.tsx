@@ -6,6 +6,7 @@ import { tell } from "../frame/notice.tsx";
 import { useReloadAt } from "../live.ts";
 import { Fault } from "../parts/fault.tsx";
 import { severalAtOnce, useLoaded } from "../parts/loaded.ts";
+import { RowSelect, useSelection } from "../parts/selection.tsx";
 import { StatusTag } from "../parts/status-tag.tsx";
 import { Time } from "../parts/time.tsx";
 import { may } from "../session.ts";
@@ -16,18 +17,23 @@ const states = [undefined, "pending", "delivered", "failed"] as const;
 /** What an endpoint was told. Those that are selected are told again, four at a time. */
 export function DeliveryList({ endpointId, isDisabled }: { endpointId: string; isDisabled: boolean }) {
   const [state, setState] = useState<(typeof states)[number]>(undefined);
-  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const page = useLoaded(
     () => inboxd.webhooks.deliveries(endpointId, { limit: 50, ...(state !== undefined && { state }) }).page(),
     [endpointId, state],
   );
   useReloadAt(() => true, page.reload);
   const listed = page.value?.data ?? [];
+  const selection = useSelection(listed.map(({ event_id }) => event_id));
   const isOffered = may("manage") && !isDisabled;
 
   async function redeliver() {
-    const jobs = [...selected].map((id) => () => queued(id));
-    setSelected(new Set());
+    const selected = listed.filter(({ event_id }) => selection.has(event_id));
+    const jobs = selected.map(
+      ({ event_id }) =>
+        () =>
+          queued(event_id),
+    );
+    selection.clear();
     const worked = (await severalAtOnce(jobs, 4)).filter(Boolean).length;
     tell(`${worked} of ${countWords(jobs.length, "event")} delivered again`, worked === jobs.length ? "good" : "bad");
     setTimeout(page.reload, 1_500);
@@ -37,19 +43,14 @@ export function DeliveryList({ endpointId, isDisabled }: { endpointId: string; i
       () => true,
       () => false,
     );
-  function toggle(id: string) {
-    const next = new Set(selected);
-    if (!next.delete(id)) next.add(id);
-    setSelected(next);
-  }
 
   return (
     <section class="section" aria-labelledby="told">
       <header class="section-head">
         <h2 id="told">Deliveries</h2>
-        {selected.size > 0 && (
+        {selection.size > 0 && (
           <button type="button" class="primary small" onClick={() => void redeliver()}>
-            Redeliver {selected.size}
+            Redeliver {selection.size}
           </button>
         )}
       </header>
@@ -65,16 +66,7 @@ export function DeliveryList({ endpointId, isDisabled }: { endpointId: string; i
       <ul class="rows">
         {listed.map(({ event_id, event, state: outcome, attempts, lastAttemptAt, lastError, nextAttemptAt }) => (
           <li key={event_id} class="row">
-            {isOffered && (
-              <label class="row-select">
-                <input
-                  type="checkbox"
-                  checked={selected.has(event_id)}
-                  onChange={() => toggle(event_id)}
-                  aria-label={`Select ${event_id}`}
-                />
-              </label>
-            )}
+            {isOffered && <RowSelect id={event_id} name={event_id} selection={selection} />}
             <a class="row-link" href={href(`events/${event_id}`)}>
               <span class="strong">{lookOf(event).words}</span>
               <span class="quiet-text">{lastError ?? <code>{event_id}</code>}</span>
