@@ -1,3 +1,4 @@
+import { contentOf } from "./answers.ts";
 import { InboxdError, noAnswer, refusal } from "./failures.ts";
 import type { Machine } from "./machine.ts";
 import { isOwnWait, isRepeatable, waitMs } from "./retries.ts";
@@ -42,7 +43,7 @@ export interface Ask extends CallOptions {
 }
 
 export interface Caller {
-  /** What is answered: JSON as its value, other text as text, all else as bytes. Throws an `InboxdError` when it is refused. */
+  /** What is answered: a file as its bytes, JSON as its value, other text as text. Throws an `InboxdError` when it is refused. */
   ask(ask: Ask): Promise<unknown>;
   addressOf(ask: Pick<Ask, "path" | "names" | "query">): string;
   readonly fetch: Fetch;
@@ -79,7 +80,7 @@ export function caller(options: InboxdOptions, { random, pause }: Machine): Call
         signal: timed.signal,
       });
       if (!response.ok) throw refusal(asked, response, await response.text());
-      return await contentOf(response);
+      return await contentOf(path, response);
     } catch (error) {
       if (error instanceof InboxdError) throw error;
       if (ask.signal?.aborted) throw ask.signal.reason;
@@ -139,13 +140,6 @@ function wordsOf(query: object): string {
 
 function isRaw(body: unknown): boolean {
   return body instanceof FormData || body instanceof Blob || body instanceof Uint8Array;
-}
-
-function contentOf(response: Response): Promise<unknown> | undefined {
-  const type = response.headers.get("content-type") ?? "";
-  if (response.status === 204) return undefined;
-  if (/[/+]json\b/.test(type)) return response.json();
-  return /^text\//.test(type) ? response.text() : response.arrayBuffer().then((bytes) => new Uint8Array(bytes));
 }
 
 /** Ends with the caller's signal or when the time is over. Its timer is gone with the attempt. */

@@ -1,6 +1,8 @@
 import { caller, type InboxdOptions } from "./call.ts";
 import { machine } from "./machine.ts";
 import {
+  type Attachments,
+  attachments,
   type Events,
   events,
   type Inboxes,
@@ -33,6 +35,7 @@ export class Inboxd {
   readonly inboxes: Inboxes;
   readonly messages: Messages;
   readonly threads: Threads;
+  readonly attachments: Attachments;
   readonly events: Events;
   readonly webhook: Webhook;
   readonly webhooks: Webhooks;
@@ -47,6 +50,7 @@ export class Inboxd {
     this.inboxes = inboxes(this.request);
     this.messages = messages(this.request);
     this.threads = threads(this.request);
+    this.attachments = attachments(this.request);
     this.events = events(this.request, calling);
     this.webhook = webhook(this.request);
     this.webhooks = webhooks(this.request);

@@ -126,6 +126,16 @@ export const threads = (request: Requester): Threads => ({
   mark: (id, body, options) => request("PATCH", "/v1/threads/{id}", { path: { id }, body, ...options }),
 });
 
+export interface Attachments {
+  /** The bytes of the file, whatever type it is said to be. */
+  get(messageId: string, filename: string, options?: CallOptions): Promise<Uint8Array<ArrayBuffer>>;
+}
+
+export const attachments = (request: Requester): Attachments => ({
+  get: (message_id, filename, options) =>
+    request("GET", "/v1/attachments/{message_id}/{filename}", { path: { message_id, filename }, ...options }),
+});
+
 export interface Events {
   /** Oldest first. */
   list(query?: QueryAt<"/v1/events">, options?: CallOptions): List<InboxdEvent, Schemas["EventPage"]>;

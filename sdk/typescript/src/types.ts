@@ -17,9 +17,13 @@ export type DeliveredEvent = {
 
 export type Method = "GET" | "PUT" | "POST" | "PATCH" | "DELETE";
 
-/** The paths that know a method. */
+/** The paths that know a method. A stream is none of them: its answer has no end, and `events.stream` reads it. */
 export type PathOf<M extends Method> = {
-  [Path in keyof paths]: paths[Path] extends { [Name in Lowercase<M>]: { responses: unknown } } ? Path : never;
+  [Path in keyof paths]: paths[Path] extends { [Name in Lowercase<M>]: { responses: infer Answers } }
+    ? Answers extends { 200: { content: { "text/event-stream": unknown } } }
+      ? never
+      : Path
+    : never;
 }[keyof paths];
 
 export type OperationOf<M extends Method, Path extends PathOf<M>> = paths[Path] extends {
@@ -64,9 +68,14 @@ export type AnswerOf<Operation> = Operation extends { responses: infer Answers }
   : never;
 
 type ContentOf<Answer> = Answer extends { content: infer Content }
-  ? Content extends { "application/json": infer Json }
-    ? Json
-    : keyof Content extends `text/${string}`
-      ? string
-      : Uint8Array<ArrayBuffer>
+  ? [Exclude<keyof Content, "application/json" | `text/${string}`>] extends [never]
+    ? Content extends { "application/json": infer Json }
+      ? Json
+      : string
+    : Uint8Array<ArrayBuffer>
   : undefined;
+
+/** The paths whose answer is a file. */
+export type FilePath = {
+  [Path in PathOf<"GET">]: AnswerOf<OperationOf<"GET", Path>> extends Uint8Array ? Path : never;
+}[PathOf<"GET">];

@@ -1,0 +1,64 @@
+import { describe, expect, test } from "bun:test";
+import { Inboxd } from "../../sdk/typescript/src/inboxd.ts";
+import type { PathOf } from "../../sdk/typescript/src/types.ts";
+import { startWorld } from "../support/world.ts";
+
+const broken = new Uint8Array([0x7b, 0xe9, 0x0d, 0x0a]);
+
+/** What others write, by its name and the type that they give it. */
+const files: [name: string, type: string, bytes: Uint8Array<ArrayBuffer>][] = [
+  ["data.json", "application/json", new TextEncoder().encode('{ "a": 1.0 }\n')],
+  ["broken.json", "application/json", broken],
+  ["note.txt", "text/plain", broken],
+  ["data.csv", "text/csv; charset=iso-8859-1", broken],
+  ["feed.json", "application/feed+json", broken],
+  ["plan.pdf", "application/pdf", broken],
+];
+
+const partOf = ([name, type, bytes]: (typeof files)[number]) =>
+  [`--b\r\nContent-Type: ${type}`, `Content-Disposition: attachment; filename="${name}"`]
+    .concat("Content-Transfer-Encoding: base64", "", bytes.toBase64(), "")
+    .join("\r\n");
+
+describe("A file is answered as the bytes that it is, whatever type it is said to be", () => {
+  test("by what reads an attachment, and by the operation itself", async () => {
+    await using world = await startWorld();
+    const inboxd = new Inboxd({ baseUrl: world.service.apiUrl, apiKey: world.apiKey });
+    const { id, address } = await world.inbox("ada");
+    const head = 'From: jane@example.com\r\nContent-Type: multipart/mixed; boundary="b"\r\n\r\n';
+    await world.deliver(`${head}${files.map(partOf).join("")}--b--\r\n`, address);
+    const { message } = await inboxd.messages.wait(id, { timeout: 10 });
+    if (message === null) throw new Error("no mail came");
+    for (const [filename, , bytes] of files) {
+      const path = { message_id: message.id, filename };
+      const asked = await inboxd.request("GET", "/v1/attachments/{message_id}/{filename}", { path });
+      expect([filename, asked]).toEqual([filename, bytes]);
+      expect([filename, await inboxd.attachments.get(message.id, filename)]).toEqual([filename, bytes]);
+    }
+    await expect(inboxd.attachments.get(message.id, "none.json")).rejects.toMatchObject({
+      status: 404,
+      code: "not_found",
+    });
+  });
+
+  test("a mail, and what a relay told of one in JSON", async () => {
+    const fetch = async () => Response.json({ kind: "bounced" });
+    const inboxd = new Inboxd({ baseUrl: "http://mail.example", apiKey: "ibx_1", fetch });
+    const bytes = new TextEncoder().encode('{"kind":"bounced"}');
+    const path = { id: "msg_1", report_id: "rep_1" };
+    expect(await inboxd.messages.raw("msg_1")).toEqual(bytes);
+    expect(await inboxd.request("GET", "/v1/messages/{id}/reports/{report_id}/raw", { path })).toEqual(bytes);
+    expect(await inboxd.inboxes.get("inb_1")).toEqual({ kind: "bounced" } as never);
+  });
+});
+
+test("a page is answered as text", async () => {
+  await using world = await startWorld();
+  const inboxd = new Inboxd({ baseUrl: world.service.apiUrl, apiKey: world.apiKey });
+  expect(await inboxd.request("GET", "/docs", {})).toStartWith("<!doctype html>");
+});
+
+test("what has no end is not asked as if it had one", () => {
+  const isAsked: "/v1/events/stream" extends PathOf<"GET"> ? true : false = false;
+  expect(isAsked).toBe(false);
+});
