@@ -65,7 +65,7 @@ function pathsOf(routes: readonly Described[], writer: SchemaWriter) {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const { path, method, tag, of } of found) {
     paths[path] ??= {};
-    paths[path][method] = operationObject(of, path, [tag], writer);
+    paths[path][method] = operationObject(of, { method: method.toUpperCase(), path }, [tag], writer);
   }
   return paths;
 }

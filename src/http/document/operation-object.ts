@@ -1,10 +1,15 @@
 import type { TSchema } from "@sinclair/typebox";
 import { headerObjects } from "./headers.ts";
-import { type AnyOperation, refusalResponses } from "./refusals.ts";
+import { type AnyOperation, type OperationPlace, refusalResponses } from "./refusals.ts";
 import { exampleOf, isRequired, type SchemaWriter } from "./schema.ts";
 
-/** One operation as OpenAPI 3.1 has it. `path` is spelled as the document spells it. */
-export function operationObject(of: AnyOperation, path: string, tags: readonly string[], writer: SchemaWriter) {
+/** One operation as OpenAPI 3.1 has it. */
+export function operationObject(
+  of: AnyOperation,
+  place: OperationPlace,
+  tags: readonly string[],
+  writer: SchemaWriter,
+) {
   return {
     operationId: operationId(of),
     tags,
@@ -21,7 +26,7 @@ export function operationObject(of: AnyOperation, path: string, tags: readonly s
         },
       },
     }),
-    responses: { ...answers(of, writer), ...refusalResponses(of, path, writer) },
+    responses: { ...answers(of, writer), ...refusalResponses(of, place, writer) },
   };
 }
 

@@ -1,4 +1,5 @@
 import type { TObject, TSchema } from "@sinclair/typebox";
+import { readByToken } from "../../domain/access/token-reach.ts";
 import { notFound, type Reason, Refusal, type RefusalDetails, type Resource, statusOf } from "../../domain/errors.ts";
 import { mostSuppressions } from "../../domain/send/suppressed.ts";
 import type { Operation } from "../shell/described-operation.ts";
@@ -10,10 +11,18 @@ import { isRequired, type SchemaWriter } from "./schema.ts";
 
 export type AnyOperation = Operation<TSchema, TObject, Record<number, TSchema>>;
 
-/** Why an operation may refuse: what lies in how it is asked, and the reasons of its own. */
-function reasonsOf(of: AnyOperation): ReadonlySet<Reason> {
+/** Where an operation is: its path as the document spells it. */
+export interface OperationPlace {
+  method: string;
+  path: string;
+}
+
+/** Why an operation may refuse: what lies in how and by whom it is asked, and the reasons of its own. */
+function reasonsOf(of: AnyOperation, { method, path }: OperationPlace): ReadonlySet<Reason> {
+  const isBeyondTokens = !of.open && readByToken(method, path) === "forbidden";
   return new Set<Reason>([
     ...(of.open ? [] : (["unauthorized", "invalid_query"] as const)),
+    ...(isBeyondTokens ? (["forbidden"] as const) : []),
     ...(of.path ? (["not_found"] as const) : []),
     ...(of.query ? (["invalid_query"] as const) : []),
     ...(of.body ? (["invalid_json", "validation_error", "unsupported_media_type"] as const) : []),
@@ -30,12 +39,12 @@ function reasonsOf(of: AnyOperation): ReadonlySet<Reason> {
 }
 
 /** The refusals of an operation by status, each code with an example of what is said then. */
-export function refusalResponses(of: AnyOperation, path: string, writer: SchemaWriter) {
-  const byStatus = Map.groupBy(reasonsOf(of), (reason) => statusOf[reason]);
+export function refusalResponses(of: AnyOperation, place: OperationPlace, writer: SchemaWriter) {
+  const byStatus = Map.groupBy(reasonsOf(of, place), (reason) => statusOf[reason]);
   const schema = writer.write(Problem);
   return Object.fromEntries(
     Array.from(byStatus, ([status, codes]) => {
-      const said = Object.fromEntries(codes.map((code) => [code, { value: exampleProblem(code, of, path) }]));
+      const said = Object.fromEntries(codes.map((code) => [code, { value: exampleProblem(code, of, place.path) }]));
       return [
         status,
         {

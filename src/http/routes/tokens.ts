@@ -77,7 +77,7 @@ export function tokens(deps: TokenDeps) {
       body: NewToken,
       bodyMayBeEmpty: true,
       answers: { 201: Token },
-      refuses: ["not_found", "forbidden"],
+      refuses: ["not_found"],
     }),
   );
 }

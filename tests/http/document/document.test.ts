@@ -4,6 +4,7 @@ import { query } from "../../../src/database/db.ts";
 import { examples } from "../../../src/http/document/examples.ts";
 import { insertEvents } from "../../../src/store/events/fan-out.ts";
 import { dsn, feedback, refused } from "../../mail/report/fixtures.ts";
+import { readDocument } from "../../support/fuzz/document.ts";
 import { mailOf } from "../../support/mail.ts";
 import { dereferenced, expectWholeDocument } from "../../support/openapi.ts";
 import { startReceiver } from "../../support/receiver.ts";
@@ -109,6 +110,21 @@ describe("The document of the service", () => {
       ),
     ]);
     expect(bare).toEqual([]);
+  });
+
+  test("says of each operation whether a token may ask for it", async () => {
+    const { token } = (await world.api("/v1/tokens", { method: "POST", body: {} })).body;
+    const operations = readDocument(whole).operations.filter(({ isOpen }) => !isOpen);
+    expect(operations.length).toBeGreaterThan(40);
+    for (const { operationId, method, path, parameters, responses } of operations) {
+      const asked = path.replaceAll(/\{(\w+)\}/g, (_, name) =>
+        String(parameters.find((each) => each.name === name)?.example),
+      );
+      const { status, body } = await world.fetch(asked, { method, apiKey: token });
+      await body?.cancel();
+      expect([operationId, String(status) in responses]).toEqual([operationId, true]);
+      expect([operationId, "403" in responses]).toEqual([operationId, status === 403]);
+    }
   });
 
   test("has examples that are of their own schema, and tell one story", () => {

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { readDocument } from "../../support/fuzz/document.ts";
-import type { FuzzRequest, Intent } from "../../support/fuzz/requests.ts";
+import type { Intent } from "../../support/fuzz/draft.ts";
+import type { FuzzRequest } from "../../support/fuzz/requests.ts";
 import { fuzz } from "../../support/fuzz/run.ts";
 import { faultsOfAnswer } from "../../support/fuzz/verdict.ts";
 
@@ -15,6 +16,7 @@ test("Two thousand requests made from the document are answered as it says, and 
   const worked = new Set([...answers.keys()].filter((name) => / 2\d\d$/.test(name)).map((name) => name.split(" ")[0]));
   expect(operations.size).toBe(52);
   expect(worked.size).toBeGreaterThan(20);
+  expect([...answers.keys()].filter((name) => name.endsWith(" 403")).length).toBeGreaterThan(10);
 }, 90_000);
 
 const document = readDocument({

@@ -1,12 +1,8 @@
 import type { Chance } from "../chance.ts";
 import type { ShownDocument, ShownOperation, ShownParameter } from "./document.ts";
-import { badValue, goodValue, type Known, oddText, oddValue, type ShownSchema } from "./values.ts";
-
-/**
- * What is expected of the answer beyond that it is documented: a `good` request is not called malformed, a `bad` one
- * is refused, and of an `odd` one nothing is known.
- */
-export type Intent = "good" | "bad" | "odd";
+import type { Change, Draft, Intent } from "./draft.ts";
+import { byToken, oddities } from "./oddities.ts";
+import { badValue, goodValue, type Known, type ShownSchema } from "./values.ts";
 
 export interface FuzzRequest {
   operation: ShownOperation;
@@ -19,12 +15,25 @@ export interface FuzzRequest {
   body: string | Uint8Array<ArrayBuffer> | undefined;
 }
 
+/** What the requests of a run are asked by. */
+export interface Credentials {
+  apiKey: string;
+  /** Which may only read. */
+  token: string;
+}
+
 /** A request as the document would have it, and two times in three something is done to it. */
-export function makeRequest(document: ShownDocument, known: Known, apiKey: string, chance: Chance): FuzzRequest {
+export function makeRequest(
+  document: ShownDocument,
+  known: Known,
+  { apiKey, token }: Credentials,
+  chance: Chance,
+): FuzzRequest {
   const operation = chance.pick(document.operations);
   const draft = goodDraft(operation, known, apiKey, chance);
   const part = chance();
-  const change = part < 0.34 ? undefined : chance.pick(part < 0.67 ? faultsOf(operation) : oddities);
+  const change =
+    part < 0.34 ? undefined : chance.pick(part < 0.67 ? faultsOf(operation) : [byToken(token), ...oddities]);
   if (change !== undefined) change.change(draft, chance, document);
   return {
     ...{ operation, method: draft.method, headers: draft.headers, path: addressOf(draft) },
@@ -32,19 +41,6 @@ export function makeRequest(document: ShownDocument, known: Known, apiKey: strin
     about: change?.name ?? "as documented",
     body: draft.body ?? (draft.json === undefined ? undefined : JSON.stringify(draft.json)),
   };
-}
-
-interface Draft {
-  operation: ShownOperation;
-  method: string;
-  path: Record<string, string>;
-  query: [name: string, value: string][];
-  headers: Record<string, string>;
-  json: unknown;
-  /** In place of the JSON. */
-  body: string | Uint8Array<ArrayBuffer> | undefined;
-  /** Behind the path, as it is. */
-  tail: string;
 }
 
 function goodDraft(operation: ShownOperation, known: Known, apiKey: string, chance: Chance): Draft {
@@ -118,11 +114,6 @@ function agreeingMail(json: unknown): unknown {
   return readUpToMessageId === undefined ? fields : { ...fields, readUpToMessageId };
 }
 
-/** Not every value has a text of its own. */
-function asText(value: unknown): string {
-  return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
-}
-
 /** Second names, and a token, which is another way in and must have been made here. */
 function isLeftOut(name: string): boolean {
   return name === "isRead" || name === "cursor" || name === "token";
@@ -142,12 +133,6 @@ function addressOf({ operation, path, query, tail }: Draft): string {
     ([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value.toWellFormed())}`,
   );
   return `${place}${tail}${search.length === 0 ? "" : `?${search.join("&")}`}`;
-}
-
-interface Change {
-  name: string;
-  intent: Intent;
-  change(draft: Draft, chance: Chance, document: ShownDocument): void;
 }
 
 /** Faults that this operation must refuse: each is surely one, whatever else the request is. */
@@ -214,82 +199,4 @@ function wrongNumbers({ minimum = 0, maximum = 0 }: ShownSchema): string[] {
 const brokenJson: readonly (string | Uint8Array<ArrayBuffer>)[] = [
   ...["{", '{"a":}', "'x'", "{}{}", "undefined", '{"a":1,}', "nul", `${"[".repeat(100_000)}`],
   new Uint8Array([0x7b, 0xff, 0xfe, 0x7d]),
-];
-
-/** What may be done to any request, and the service shall only stay itself. */
-const oddities: readonly Change[] = [
-  odd("odd fields", (draft, chance) => {
-    if (typeof draft.json !== "object" || draft.json === null) return;
-    const names = Object.keys(draft.operation.body?.properties ?? {});
-    for (const name of names) if (chance.is(0.4)) Object.assign(draft.json, { [name]: oddValue(chance) });
-    if (chance.is(0.5)) Object.assign(draft.json, { [oddText(chance.whole(0, 20), chance)]: oddValue(chance) });
-  }),
-  odd("odd query", (draft, chance) => {
-    const names = draft.operation.parameters.filter((each) => each.in === "query").map(({ name }) => name);
-    for (const name of [...names, "is_read", "cursor", "x".repeat(chance.whole(0, 50))]) {
-      if (chance.is(0.4)) draft.query.push([name, asText(oddValue(chance))]);
-    }
-  }),
-  odd("query that is none", (draft, chance) => {
-    draft.tail = chance.pick([
-      "?",
-      "?%",
-      "?%zz=%zz",
-      "?limit",
-      "?limit=",
-      "?&&==&",
-      "?limit[]=1",
-      "?a=b?c=d",
-      "?%00=%00",
-    ]);
-  }),
-  odd("odd path", (draft, chance) => {
-    for (const name of Object.keys(draft.path)) {
-      draft.path[name] = chance.pick([
-        oddText(chance.whole(1, 60), chance).toWellFormed(),
-        "%",
-        "%zz",
-        "%00",
-        "..",
-        "null",
-      ]);
-    }
-  }),
-  odd("longer path", (draft, chance) => {
-    draft.tail = chance.pick(["/", "//", "/x", "/%2e%2e", ";x=1", "/messages", "%20"]);
-  }),
-  odd("another method", (draft, chance) => {
-    draft.method = chance.pick(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
-    if (draft.method === "GET" || draft.method === "HEAD") draft.json = undefined;
-  }),
-  odd("odd headers", (draft, chance) => {
-    for (const name of oddHeaders) if (chance.is(0.3)) draft.headers[name] = chance.pick(oddHeaderValues);
-  }),
-  odd("odd length", (draft) => {
-    if (draft.method !== "GET" && draft.method !== "HEAD") draft.body = "x".repeat(2_000_001);
-  }),
-];
-
-function odd(name: string, change: Change["change"]): Change {
-  return { name, intent: "odd", change };
-}
-
-const oddHeaders: readonly string[] = [
-  ...["accept", "accept-encoding", "content-type", "content-encoding", "range", "if-none-match", "if-range", "prefer"],
-  ...["idempotency-key", "x-request-id", "authorization", "x-forwarded-for", "cookie", "expect"],
-];
-
-const oddHeaderValues: readonly string[] = [
-  ...["", " ", "*", "*/*", "x", '"', '"x', "bytes=0-", "bytes=-1", "bytes=5-1", "bytes=0-0,1-1", "bytes=9999999-"],
-  ...[
-    "gzip",
-    "identity",
-    "respond-async",
-    "application/json",
-    "text/html",
-    "application/json;q=0",
-    "é",
-    "x".repeat(2000),
-  ],
-  ...["Bearer x", "application/json; charset=utf-16", 'W/"x", *', "100-continue"],
 ];

@@ -31,6 +31,8 @@ export async function fuzz({ requests, seed, database }: FuzzRun): Promise<FuzzR
   const known = knownThings(receiver.url);
   const inbox = await world.inbox("fuzz");
   await world.deliver(mailWithFile, inbox.address);
+  const { token } = (await world.api("/v1/tokens", { method: "POST", body: {} })).body;
+  const credentials = { apiKey: world.apiKey, token };
   const result: FuzzResult = { faults: new Map(), answers: new Map() };
   const { body: kept } = await world.api(`/v1/inboxes/${inbox.id}/messages`);
   known.learn(JSON.stringify({ kept, inbox }), chanceOf(seed));
@@ -39,7 +41,7 @@ export async function fuzz({ requests, seed, database }: FuzzRun): Promise<FuzzR
   async function drive(chance: Chance): Promise<void> {
     while (left > 0) {
       left -= 1;
-      const request = makeRequest(document, known.forRequest(chance), world.apiKey, chance);
+      const request = makeRequest(document, known.forRequest(chance), credentials, chance);
       if (request.method === "DELETE" && known.isKept(idIn(request))) continue;
       const answer = await ask(world.service.apiUrl, request);
       note(result, request, answer, document);

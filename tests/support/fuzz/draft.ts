@@ -1,0 +1,29 @@
+import type { Chance } from "../chance.ts";
+import type { ShownDocument, ShownOperation } from "./document.ts";
+
+/**
+ * What is expected of the answer beyond that it is documented: a `good` request is not called malformed, a `bad` one
+ * is refused, and of an `odd` one nothing is known.
+ */
+export type Intent = "good" | "bad" | "odd";
+
+/** A request that is being made. */
+export interface Draft {
+  operation: ShownOperation;
+  method: string;
+  path: Record<string, string>;
+  query: [name: string, value: string][];
+  headers: Record<string, string>;
+  json: unknown;
+  /** In place of the JSON. */
+  body: string | Uint8Array<ArrayBuffer> | undefined;
+  /** Behind the path, as it is. */
+  tail: string;
+}
+
+/** What may be done to it. */
+export interface Change {
+  name: string;
+  intent: Intent;
+  change(draft: Draft, chance: Chance, document: ShownDocument): void;
+}
