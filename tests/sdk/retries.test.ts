@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { caller, type Fetch } from "../../sdk/typescript/src/call.ts";
+import { caller } from "../../sdk/typescript/src/call.ts";
 import { InboxdError } from "../../sdk/typescript/src/failures.ts";
+import type { Fetch } from "../../sdk/typescript/src/options.ts";
 
 interface Told {
   method: string;

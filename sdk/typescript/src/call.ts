@@ -1,24 +1,8 @@
 import { contentOf } from "./answers.ts";
 import { InboxdError, noAnswer, refusal } from "./failures.ts";
 import type { Machine } from "./machine.ts";
+import { baseOf, credentialOf, type Fetch, type InboxdOptions } from "./options.ts";
 import { isOwnWait, isRepeatable, waitMs } from "./retries.ts";
-
-export interface InboxdOptions {
-  /** Where the service is, with the prefix of a proxy if there is one. In a page it may be relative. */
-  baseUrl: string | URL;
-  /** Without a key or a token a page calls with the cookie of its session, where it has the service's own origin. */
-  apiKey?: string;
-  /** A token in place of the key. */
-  token?: string;
-  /** Carries the requests out, in place of the one that is everywhere. */
-  fetch?: Fetch;
-  /** How long an attempt may take, to the end of its answer. */
-  timeoutMs?: number;
-  /** How often a call is tried again that may be. */
-  retries?: number;
-}
-
-export type Fetch = (url: string | URL, init: RequestInit) => Promise<Response>;
 
 /** What every call takes. */
 export interface CallOptions {
@@ -51,8 +35,8 @@ export interface Caller {
 }
 
 export function caller(options: InboxdOptions, { random, pause }: Machine): Caller {
-  const base = String(options.baseUrl).replace(/\/$/, "");
-  const credential = options.apiKey ?? options.token;
+  const base = baseOf(options);
+  const credential = credentialOf(options);
   const headers = credential === undefined ? {} : { authorization: `Bearer ${credential}` };
   // Not kept as a value: browsers want it called as a function of the window.
   const send: Fetch = options.fetch ?? ((url, init) => fetch(url, init));

@@ -1,5 +1,6 @@
-import { caller, type InboxdOptions } from "./call.ts";
+import { caller } from "./call.ts";
 import { machine } from "./machine.ts";
+import type { InboxdOptions } from "./options.ts";
 import {
   type Attachments,
   attachments,
@@ -23,8 +24,9 @@ import {
   webhooks,
 } from "./resources.ts";
 
-export type { CallOptions, InboxdOptions } from "./call.ts";
+export type { CallOptions } from "./call.ts";
 export { InboxdError, type InboxdFault, type InboxdProblem } from "./failures.ts";
+export type { InboxdOptions } from "./options.ts";
 export type { List } from "./pages.ts";
 export type { StreamOptions } from "./stream.ts";
 export type { DeliveredEvent, InboxdEvent, Schemas } from "./types.ts";
