@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildSdk } from "../../scripts/build-sdk.ts";
@@ -10,6 +10,7 @@ import { startLossyProxy } from "../support/lossy-proxy.ts";
 import { tour } from "../support/sdk-tour.ts";
 import { startWorld, type World } from "../support/world.ts";
 
+const house = join(import.meta.dir, "../..");
 const sends = Number(process.env.SDK_SENDS ?? 40);
 const node = nodeHere();
 const deno = Bun.which("deno");
@@ -121,10 +122,58 @@ test("In a page it takes at most 10 kB, gzipped and not minified", async () => {
   expect(bytes).toBeLessThanOrEqual(10_000);
 });
 
+const readme = readFileSync(join(house, "sdk/typescript/README.md"), "utf8");
+const guide = readFileSync(join(house, "docs/sdk.md"), "utf8");
+const textOf = (page: string, language: string) =>
+  blocksOf(page)
+    .filter((block) => block.language === language)
+    .map(({ text }) => text);
+
+test.each([
+  ["README", readme],
+  ["guide", guide],
+])(
+  "The lines of its %s are what a strict compiler takes, and it would see a fault in them",
+  async (_, page) => {
+    const program = textOf(page, "ts").join("\n");
+    expect(await compiled(program)).toEqual([0, ""]);
+    const [code, said] = await compiled(
+      `${program}\nconst { subject } = (await inboxd.messages.wait("inb_1")).message;`,
+    );
+    expect([code, said]).toEqual([1, expect.stringContaining("error TS2339")]);
+  },
+  60_000,
+);
+
+/** As in a project that has installed what is published, with no other settings than `--strict`. */
+async function compiled(program: string): Promise<[code: number, said: string]> {
+  const directory = mkdtempSync(join(place, "project-"));
+  mkdirSync(join(directory, "node_modules/inboxd"), { recursive: true });
+  symlinkSync(join(house, "node_modules/@types"), join(directory, "node_modules/@types"));
+  symlinkSync(place, join(directory, "node_modules/inboxd/dist"));
+  cpSync(join(house, "sdk/typescript/package.json"), join(directory, "node_modules/inboxd/package.json"));
+  writeFileSync(join(directory, "package.json"), '{"type":"module"}');
+  writeFileSync(join(directory, "program.ts"), program);
+  const words = ["--strict", "--noEmit", "--target", "es2022", "--module", "nodenext", "--types", "node", "program.ts"];
+  const child = Bun.spawn([process.execPath, join(house, "node_modules/.bin/tsc"), ...words], { cwd: directory });
+  return [await child.exited, await new Response(child.stdout).text()];
+}
+
+test("What packs it runs the Bun that the README names", () => {
+  const { scripts } = JSON.parse(readFileSync(join(house, "sdk/typescript/package.json"), "utf8"));
+  const [, version] = /^npx -y bun@(\S+) run --cwd \.\.\/\.\. build-sdk$/.exec(scripts.prepack) ?? [];
+  expect(readFileSync(join(house, "README.md"), "utf8")).toContain(`npx -y bun@${version} run start`);
+  const own = JSON.parse(readFileSync(join(house, "package.json"), "utf8")).scripts;
+  expect([own["prebuild-sdk"], own["build-sdk"]]).toEqual([own.prestart, "bun scripts/build-sdk.ts"]);
+});
+
 test("The lines of its README do what they say", async () => {
-  const readme = readFileSync(join(import.meta.dir, "../../sdk/typescript/README.md"), "utf8");
-  const [, lines = ""] = /```ts\n(.*?)```/s.exec(readme) ?? [];
-  const run = new Function("Inboxd", "baseUrl", "apiKey", `return (async () => { ${lines}\n return inbox; })()`);
+  const [lines = ""] = textOf(readme, "ts");
+  const program = lines
+    .replace(/^import .*$/m, "")
+    .replace('"http://127.0.0.1:3000"', "baseUrl")
+    .replace(/process\S+ \?\? ""/, "apiKey");
+  const run = new Function("Inboxd", "baseUrl", "apiKey", `return (async () => { ${program}\n return inbox; })()`);
   const inbox = await run(Inboxd, world.service.apiUrl, world.apiKey);
   expect(inbox).toMatchObject({ address: "ada@inbox.localhost" });
   const { body } = await world.api(`/v1/inboxes/${inbox.id}/messages`);
@@ -132,10 +181,8 @@ test("The lines of its README do what they say", async () => {
 }, 60_000);
 
 test("The lines of its guide print what it says", async () => {
-  const blocks = blocksOf(readFileSync(join(import.meta.dir, "../../docs/sdk.md"), "utf8"));
-  const textOf = (language: string) => blocks.filter((block) => block.language === language).map(({ text }) => text);
   await using fresh = await startWorld({ database: "embedded" });
-  const program = new Bun.Transpiler({ loader: "ts" }).transformSync(textOf("ts").join("\n"));
+  const program = new Bun.Transpiler({ loader: "ts" }).transformSync(textOf(guide, "ts").join("\n"));
   writeFileSync(join(place, "guide.js"), program.replace('"inboxd"', '"./inboxd.js"'));
   const child = Bun.spawn([process.execPath, "guide.js"], {
     cwd: place,
@@ -143,5 +190,5 @@ test("The lines of its guide print what it says", async () => {
     stderr: "pipe",
   });
   const [printed, faults] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
-  expect([printed, faults]).toEqual([textOf("text").join(""), ""]);
+  expect([printed, faults]).toEqual([textOf(guide, "text").join(""), ""]);
 }, 60_000);
