@@ -10,6 +10,7 @@ import { doctorCommand } from "./commands/doctor.ts";
 import { addExamples } from "./commands/examples.ts";
 import { isSystemTrouble, reasonOf, UsageError } from "./commands/failure.ts";
 import { healthcheckCommand } from "./commands/healthcheck.ts";
+import { addHelpCommands } from "./commands/help/help.ts";
 import { listenCommand } from "./commands/listen.ts";
 import { mcpCommand } from "./commands/mcp/mcp.ts";
 import { skillCommand } from "./commands/mcp/skill.ts";
@@ -73,6 +74,7 @@ async function run(): Promise<number> {
     .showHelpAfterError();
   for (const register of commands) register(program);
   addExamples(program);
+  addHelpCommands(program);
   try {
     await program.parseAsync();
     return Number(process.exitCode ?? exitCodes.done);

@@ -13,6 +13,17 @@ const listening = (...words: string[]) => ["listen", "--api-key", "k", "--forwar
 const usage: readonly [what: string, words: string[], code: number, says: RegExp][] = [
   ["help", ["help"], 0, /serve.*\n(?:.*\n)*.*account/],
   ["help of a command", ["help", "account"], 0, /create \[options\] <name>/],
+  ["help of a command below another", ["help", "account", "create"], 0, /^Usage: inboxd account create/],
+  ["help of a group by itself", ["webhook", "help", "list"], 0, /^Usage: inboxd webhook list/],
+  ["help of no command", ["help", "nonsense"], 2, /^error: unknown command 'nonsense'\n\n/],
+  ["help of a slip", ["help", "srve"], 2, /^error: unknown command 'srve'\n\(Did you mean serve\?\)\n/],
+  [
+    "help of a slip in a group",
+    ["webhook", "help", "lst"],
+    2,
+    /^error: unknown command 'lst'\n\(Did you mean list\?\)\n/,
+  ],
+  ["help of what has no commands", ["help", "version", "please"], 2, /^error: unknown command 'please'\n/],
   ["the version", ["version"], 0, new RegExp(`^version +${RegExp.escape(manifest.version)}\n`)],
   ["-V", ["-V"], 0, new RegExp(`^${RegExp.escape(manifest.version)}\n$`)],
   ["no command", [], 2, /Usage: inboxd/],

@@ -1,0 +1,24 @@
+import type { Command } from "commander";
+import { nearestName } from "../../primitives/nearest-name.ts";
+
+/** Gives a program and each of its groups a `help`. Commander's own shows everything for a word that names no command, and says nothing of it. */
+export function addHelpCommands(group: Command): void {
+  for (const below of group.commands) if (below.commands.length > 0) addHelpCommands(below);
+  group.helpCommand(false);
+  group
+    .command("help")
+    .argument("[command...]")
+    .description("display help for command")
+    .helpOption(false)
+    .action((words: string[]) => words.reduce(commandBelow, group).help());
+}
+
+function commandBelow(group: Command, name: string): Command {
+  const found = group.commands.find((each) => each.name() === name);
+  if (found !== undefined) return found;
+  const meant = nearestName(
+    name,
+    group.commands.map((each) => each.name()),
+  );
+  return group.error(`error: unknown command '${name}'${meant === undefined ? "" : `\n(Did you mean ${meant}?)`}`);
+}
