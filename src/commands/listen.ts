@@ -4,6 +4,7 @@ import { webhookSecretFault, webhookSigner } from "../standards/signature.ts";
 import { oneLine } from "../standards/text.ts";
 import { apiClient, ofServer, type ServerOptions, seenByOthers } from "./api-client.ts";
 import { reasonOf, UsageError } from "./failure.ts";
+import { inboxIdOf } from "./find-inbox.ts";
 import { type Following, follow } from "./listen/follow.ts";
 import { type Forwarded, forward, type LoggedEvent } from "./listen/forward.ts";
 import { type Position, positionFile, readPosition, writePosition } from "./listen/position.ts";
@@ -32,7 +33,7 @@ export function listenCommand(program: Command): void {
         "INBOXD_WEBHOOK_SECRET",
       ),
     )
-    .option("--inbox <id>", "only events of this inbox")
+    .option("--inbox <inbox>", "only events of this inbox: its id or address")
     .option("--after <position>", "an event's id, or start (all that the log has), or now")
     .option("--no-state", "do not remember in a file how far it has forwarded")
     .option("--json", "print a line of JSON for each event; with --forward-to, for each try")
@@ -42,7 +43,8 @@ export function listenCommand(program: Command): void {
 async function listen(options: ListenOptions): Promise<void> {
   const api = apiClient(options);
   const forwarder = options.forwardTo === undefined ? undefined : await openForwarder(options.forwardTo, options);
-  const { inbox: inboxId, json = false } = options;
+  const { inbox, json = false } = options;
+  const inboxId = inbox === undefined ? undefined : await inboxIdOf(api, inbox);
   // What was printed need not have been dealt with, so only what was forwarded is remembered.
   const file =
     forwarder !== undefined && options.state

@@ -246,7 +246,7 @@ function printing(inbox: WorldInbox, ...words: string[]) {
     INBOXD_URL: world.service.apiUrl.origin,
     INBOXD_API_KEY: world.apiKey,
   };
-  const child = Bun.spawn([...inboxdHere, "listen", "--inbox", inbox.id, "--after", "start", ...words], {
+  const child = Bun.spawn([...inboxdHere, "listen", "--inbox", inbox.address, "--after", "start", ...words], {
     env,
     stdout: "pipe",
     stderr: "pipe",
