@@ -1,5 +1,6 @@
 import { type Command, Option } from "commander";
 import { eventSource, RefusedStream, type ServerSentEvent } from "../../sdk/typescript/src/event-source.ts";
+import type { InboxdFault } from "../../sdk/typescript/src/failures.ts";
 import { exchange, fetchHere } from "./exchange.ts";
 import { reasonOf, UsageError } from "./failure.ts";
 
@@ -113,9 +114,10 @@ export function apiClient(options: ServerOptions): ApiClient {
   }
 
   function refused(status: number, answer: unknown): ApiProblem {
-    const { code, detail, resource } = (answer ?? {}) as { code?: unknown; detail?: unknown; resource?: unknown };
+    const { code, detail, resource, errors } = (answer ?? {}) as Record<string, unknown>;
     if (typeof code !== "string") return new ForeignAnswer(status, url);
-    return new ApiProblem(status, code, String(detail), typeof resource === "string" ? resource : undefined);
+    const said = `${detail}${furtherFaults(errors)}`;
+    return new ApiProblem(status, code, said, typeof resource === "string" ? resource : undefined);
   }
 
   async function askWhole<Answer>(method: string, path: string, { query, body, headers = {} }: Question = {}) {
@@ -175,6 +177,17 @@ export function apiClient(options: ServerOptions): ApiClient {
       return (await askWhole<Answer>(method, path, question)).body;
     },
   };
+}
+
+/** All but the first, which is in the sentence of a refusal: that only counts the others. */
+function furtherFaults(errors: unknown): string {
+  if (!Array.isArray(errors) || errors.length < 2) return "";
+  return `:${(errors.slice(1) as InboxdFault[]).map((fault) => `\n  ${shownFault(fault)}`).join("")}`;
+}
+
+function shownFault({ pointer, parameter, detail }: InboxdFault): string {
+  const name = parameter ?? pointer?.replace(/^#\/?/, "") ?? "";
+  return `${name === "" ? "the body" : JSON.stringify(name)} ${detail}`;
 }
 
 /** Longer than any answer takes: a send waits for its first attempt, at most 30 s. */

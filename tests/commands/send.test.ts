@@ -182,3 +182,23 @@ test.each(wrong)("%s is refused", async (_what, words, code, says) => {
   expect([finished.code, finished.stdout]).toEqual([code, ""]);
   expect(finished.stderr).toMatch(says);
 });
+
+test("of what the server refuses all faults are told", async () => {
+  const inbox = await world.inbox("faulty");
+  const { code, stdout, stderr } = await run("--from", inbox.id, "--body", "Hi", "--reply-to", "x");
+  expect([code, stdout]).toEqual([2, ""]);
+  const { errors } = (
+    await world.api(`/v1/inboxes/${inbox.id}/send`, {
+      method: "POST",
+      body: { body: "Hi", replyTo: "x" },
+      headers: { "Idempotency-Key": "faulty" },
+    })
+  ).body;
+  expect(errors).toHaveLength(3);
+  const [first, ...others] = errors.map(
+    ({ pointer, detail }: Record<string, string>) => `"${pointer?.slice(2)}" ${detail}`,
+  );
+  expect(stderr).toBe(
+    `validation_error: Cannot send email: ${first}, and 2 more faults:\n${others.map((each: string) => `  ${each}\n`).join("")}`,
+  );
+});
