@@ -1,5 +1,5 @@
-import { type Command, Option } from "commander";
-import { apiKeyOption, seenByOthers } from "./api-client.ts";
+import type { Command } from "commander";
+import { apiKeyOption } from "./api-client.ts";
 import type { DemoOptions } from "./demo/demo.ts";
 
 export function demoCommand(program: Command): void {
@@ -10,11 +10,6 @@ export function demoCommand(program: Command): void {
     .option("--url <url>", "do it on this running server, and tidy up")
     .addOption(apiKeyOption())
     .option("--smtp <host:port>", "SMTP listener of that server (default: its host, port 2525)")
-    .addOption(
-      new Option("--secret <secret>", `the account's webhook secret, if it has one ${seenByOthers}`).env(
-        "INBOXD_WEBHOOK_SECRET",
-      ),
-    )
     .option("--json", "print JSON")
     .action(async (options: DemoOptions) => {
       const { demo } = await import("./demo/demo.ts");

@@ -60,7 +60,7 @@ test.concurrent.each(usage)("%s", async (_what, words, code, says) => {
 
 test.each([
   ["send", ["--api-key"]],
-  ["demo", ["--api-key", "--secret"]],
+  ["demo", ["--api-key"]],
   ["listen", ["--api-key", "--secret"]],
 ])("the help of %s says that others see a secret that is an argument", async (command, options) => {
   const { stdout } = await runInboxd(["help", command], { cwd: directory });

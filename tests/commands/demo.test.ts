@@ -68,24 +68,28 @@ describe("On a running server, the demo", () => {
     return { code, report: JSON.parse(stdout) };
   }
 
+  /** What an account has of webhooks, with its secrets' ends. */
+  async function webhooksOf() {
+    return [(await world.api("/v1/webhook")).body, (await world.api("/v1/webhooks")).body];
+  }
+
   test(
-    "uses a webhook that has no address, keeps its secret, and takes its inboxes away",
+    "has a webhook of its own, leaves the account's as they were, and takes its inboxes away",
     async () => {
-      const before = await world.api("/v1/webhook");
-      expect(before.body.url).toBeNull();
+      const before = await webhooksOf();
+      expect(before[0].url).toBeNull();
       const { code, report } = await demo();
       expect(report.steps.filter(({ ok }) => !ok)).toEqual([]);
       expect([code, report.ok, report.thread?.total]).toEqual([0, true, 3]);
       expect(report.steps.filter(({ detail }) => detail.includes("signature verified"))).toHaveLength(3);
-      const after = await world.api("/v1/webhook");
-      expect(after.body).toMatchObject({ secretLast4: before.body.secretLast4, disabledAt: expect.any(String) });
+      expect(await webhooksOf()).toEqual(before);
       expect((await world.api("/v1/inboxes")).body.total).toBe(0);
     },
     longMs,
   );
 
   test(
-    "leaves a webhook alone that somebody uses, and reads the log",
+    "leaves a webhook alone that somebody uses, and reads the log where there can be no other",
     async () => {
       await using receiver = Object.assign(await startReceiver(), {
         async [Symbol.asyncDispose]() {
@@ -93,13 +97,21 @@ describe("On a running server, the demo", () => {
         },
       });
       await world.api("/v1/webhook", { method: "PUT", body: { url: receiver.url } });
+      const further = [];
+      for (let answer = await another(receiver.url); answer.status === 201; answer = await another(receiver.url)) {
+        further.push(answer.body.id);
+      }
+      const before = await webhooksOf();
       const { code, report } = await demo();
       expect([code, report.ok]).toEqual([0, true]);
       expect(report.steps.map(({ step }) => step).filter((step) => step === "event in the log")).toHaveLength(3);
-      expect((await world.api("/v1/webhook")).body).toMatchObject({ url: receiver.url, disabledAt: null });
+      expect(await webhooksOf()).toEqual(before);
+      for (const id of further) await world.api(`/v1/webhooks/${id}`, { method: "DELETE" });
     },
     longMs,
   );
+
+  const another = (url: string) => world.api("/v1/webhooks", { method: "POST", body: { url } });
 
   test(
     "says at which step it failed, and ends with code 1",
@@ -108,6 +120,7 @@ describe("On a running server, the demo", () => {
       expect([code, report.ok, report.thread]).toEqual([1, false, null]);
       expect(report.steps.at(-1)).toMatchObject({ step: "Ada writes by SMTP", ok: false });
       expect(report.steps.at(-1)?.detail).toStartWith("Cannot hand in mail at 127.0.0.1:9: ");
+      expect((await webhooksOf())[1].data.filter(({ isDefault }: { isDefault: boolean }) => !isDefault)).toEqual([]);
       expect((await world.api("/v1/inboxes")).body.total).toBe(0);
     },
     longMs,

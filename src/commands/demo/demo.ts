@@ -13,7 +13,6 @@ import { type Conversation, type DemoServer, type Step, tellStory } from "./stor
 
 export interface DemoOptions extends ServerOptions {
   smtp?: string;
-  secret?: string;
   json?: boolean;
 }
 
@@ -65,7 +64,7 @@ export async function demo({ json = false, ...options }: DemoOptions): Promise<b
 /** It has been told already. */
 class StepFailed extends Error {}
 
-function running({ smtp, secret, ...server }: DemoOptions): DemoServer {
+function running({ smtp, ...server }: DemoOptions): DemoServer {
   const api = apiClient(server);
   const { hostname } = new URL(api.url);
   const [, host = hostname, port = "2525"] = /^(?:(.+):)?(\d+)$/.exec(smtp ?? "2525") ?? [];
@@ -74,7 +73,6 @@ function running({ smtp, secret, ...server }: DemoOptions): DemoServer {
   return {
     api,
     smtp: { host: host.replace(/^\[|\]$/g, ""), port: Number(port) },
-    webhookSecret: secret || undefined,
     isOurs: false,
   };
 }
@@ -98,7 +96,6 @@ async function onOwnServer(step: Step, story: (server: DemoServer) => Promise<Co
     return story({
       api,
       smtp: { host: service.smtp.address, port: service.smtp.port },
-      webhookSecret: undefined,
       isOurs: true,
     });
   })();

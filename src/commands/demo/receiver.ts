@@ -11,7 +11,7 @@ export interface ReceivedEvent {
   message: { id: string; from: string; subject: string; body_text: string; attachments: { filename: string }[] };
 }
 
-/** Where the demo hears of mail: a webhook of its own, or the event log where the account's webhook is in use. */
+/** Where the demo hears of mail: a webhook of its own, or the event log where it can have none. */
 export interface Events {
   readonly kind: "webhook" | "log";
   /** The next event of this inbox; rejects when none comes in time. */
@@ -22,13 +22,8 @@ export interface Receiver extends Events {
   readonly url: string;
   /** What the server signs with, as soon as it is known. */
   setSecret(secret: string): void;
-  /** The events that come from now on are answered 410, which ends deliveries (contract §10.4). */
-  sayGone(): void;
   stop(): Promise<void>;
 }
-
-/** By this an earlier demo's address is known. */
-export const demoPath = "/inboxd-demo";
 
 const patienceMs = 10_000;
 
@@ -37,7 +32,6 @@ export function startReceiver(now: () => Date): Receiver {
   const arrived: ReceivedEvent[] = [];
   const waiting = new Map<string, PromiseWithResolvers<ReceivedEvent>>();
   let secret = "";
-  let gone = false;
 
   const server = Bun.serve({
     hostname: "127.0.0.1",
@@ -54,18 +48,15 @@ export function startReceiver(now: () => Date): Receiver {
       if (waiter === undefined) arrived.push(event);
       else waiter.resolve(event);
       waiting.delete(event.inbox_id);
-      return new Response(null, { status: gone ? 410 : 200 });
+      return new Response();
     },
   });
 
   return {
     kind: "webhook",
-    url: `http://127.0.0.1:${server.port}${demoPath}`,
+    url: `http://127.0.0.1:${server.port}/inboxd-demo`,
     setSecret(known) {
       secret = known;
-    },
-    sayGone() {
-      gone = true;
     },
     next(inboxId) {
       const index = arrived.findIndex((event) => event.inbox_id === inboxId);
