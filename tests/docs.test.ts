@@ -166,8 +166,7 @@ test("the table of errors has each code of the service once, with its status, wh
 });
 
 test.each(pages)("the links of %s lead somewhere", (page) => {
-  const targets = Array.from(textOf(page).matchAll(/\]\(([^)#\s]+)\)/g), ([, target = ""]) => target);
-  const files = targets.filter((target) => !/^https?:/.test(target));
+  const files = linksIn(textOf(page)).filter((target) => !/^https?:/.test(target));
   expect(files.filter((target) => !existsSync(join(house, normalize(join(dirname(page), target)))))).toEqual([]);
 });
 
@@ -206,6 +205,10 @@ test("the JavaScript that verifies a delivery takes ours and no other", async ()
   expect(isFromInboxd({}, body, secret, nowMs)).toBe(false);
 });
 
+function linksIn(page: string): string[] {
+  return Array.from(page.matchAll(/\]\(([^)#\s]+)[^)\s]*\)/g), ([, target = ""]) => target);
+}
+
 test("the service carries every page for its users, and an index of them for language models", async () => {
   await using world = await startWorld();
   const index = await world.fetch("/llms.txt", { apiKey: null });
@@ -221,10 +224,21 @@ test("the service carries every page for its users, and an index of them for lan
   for (const name of guides) {
     const page = await world.fetch(`/docs/${name}`, { apiKey: null });
     expect([page.status, page.headers.get("content-type")]).toEqual([200, "text/markdown; charset=utf-8"]);
-    expect(await page.text()).toBe(textOf(`docs/${name}`));
+    const said = await page.text();
+    for (const target of linksIn(said)) {
+      const address = new URL(target, page.url);
+      if (address.origin !== base) continue;
+      const { status } = await world.fetch(address.pathname, { apiKey: null });
+      expect([name, target, status]).toEqual([name, target, 200]);
+    }
+    // It is the file to the letter, but for what leads out of the service.
+    const kept = said.split("\n").filter((line) => !textOf(`docs/${name}`).includes(line));
+    expect(kept.map((line) => /\bcompose\.yaml\b/.test(line))).toEqual(name === "operations.md" ? [true] : []);
   }
   const all = await (await world.fetch("/llms-full.txt", { apiKey: null })).text();
-  for (const name of guides) expect(all).toContain(textOf(`docs/${name}`).trimEnd());
+  for (const name of guides) {
+    expect(all).toContain((await (await world.fetch(`/docs/${name}`, { apiKey: null })).text()).trimEnd());
+  }
   for (const page of ["none.md", "quickstart", "constructor.md", "..%2Fpackage.json", "%zz", "%", "%ff.md"]) {
     const path = `/docs/${page}`;
     expect([path, (await world.fetch(path, { apiKey: null })).status]).toEqual([path, 404]);

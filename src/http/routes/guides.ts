@@ -1,7 +1,8 @@
 import { Elysia } from "elysia";
 import skill from "../../../docs/skill/SKILL.md" with { type: "text" };
 import { notFound } from "../../domain/errors.ts";
-import { guidePages, guideTitle } from "../docs/guide-pages.ts";
+import { type GuidePage, guidePages, guideTitle } from "../docs/guide-pages.ts";
+import { servedGuide } from "../docs/served-guide.ts";
 
 /** For people with curl and for language models (llmstxt.org); the page at /docs is for browsers. */
 export function guides(baseUrl: () => string) {
@@ -39,7 +40,7 @@ export function guides(baseUrl: () => string) {
         const found = Object.hasOwn(guidePages, page) ? guidePages[page] : undefined;
         if (found === undefined) throw notFound("route");
         Object.assign(set.headers, { ...headers, "content-type": "text/markdown; charset=utf-8" });
-        return found.text;
+        return served(found);
       },
       hidden,
     );
@@ -51,9 +52,13 @@ const headers = { "x-content-type-options": "nosniff", "referrer-policy": "no-re
 
 /** All guides, one after the other. */
 const wholeText = Object.values(guidePages)
-  .map(({ text }) => text.trimEnd())
+  .map((guide) => served(guide).trimEnd())
   .join("\n\n---\n\n")
   .concat("\n");
+
+function served({ text }: GuidePage): string {
+  return servedGuide(text, (file) => file.endsWith(".md") && Object.hasOwn(guidePages, file.slice(0, -".md".length)));
+}
 
 function indexOf(baseUrl: string): string {
   const lines = Object.entries(guidePages).map(
