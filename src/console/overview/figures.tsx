@@ -12,7 +12,7 @@ const mostAsked = 40;
 export function Figures({ inboxes, total }: { inboxes: readonly Schemas["Inbox"][]; total: number }) {
   const facts = useLoaded(() => findFigures(inboxes), [inboxes.map(({ id }) => id).join()]);
   useReloadAt(() => true, facts.reload);
-  const { unread, waiting, endpoints, broken } = facts.value ?? {};
+  const { unread, waiting, endpoints } = facts.value ?? {};
   return (
     <ul class="figures">
       <Figure name="Inboxes" value={total} to={href("inboxes")} />
@@ -24,8 +24,13 @@ export function Figures({ inboxes, total }: { inboxes: readonly Schemas["Inbox"]
           {waiting?.isMore && "or more"}
         </Figure>
       )}
-      <Figure name="Webhooks" value={endpoints} to={href("webhooks")} isBad={broken !== 0 && broken !== undefined}>
-        {broken === undefined || endpoints === 0 ? "" : broken === 0 ? "all answer" : `${broken} not answering`}
+      <Figure
+        name="Webhooks"
+        value={endpoints?.length}
+        to={href("webhooks")}
+        isBad={endpoints?.some(isBroken) ?? false}
+      >
+        {endpoints && stateWords(endpoints)}
       </Figure>
     </ul>
   );
@@ -67,9 +72,25 @@ async function findFigures(inboxes: readonly Schemas["Inbox"][]) {
   return {
     unread: pages.reduce((sum, { total }) => sum + total, 0),
     waiting: outbox === null ? null : { count: outbox.data.length, isMore: outbox.nextCursor !== null },
-    endpoints: endpoints.length,
-    broken: endpoints.filter(({ disabledAt, failingSince }) => disabledAt !== null || failingSince !== null).length,
+    endpoints,
   };
+}
+
+function stateWords(endpoints: readonly Schemas["WebhookEndpoint"][]): string {
+  const broken = endpoints.filter(isBroken).length;
+  const off = endpoints.filter(isOffByHand).length;
+  if (broken > 0) return `${broken} not answering`;
+  if (off > 0) return `${off} disabled by you`;
+  return endpoints.length === 0 ? "" : "all answer";
+}
+
+/** Whether it fails, or was disabled since it did: not what somebody turned off. */
+function isBroken(endpoint: Schemas["WebhookEndpoint"]): boolean {
+  return !isOffByHand(endpoint) && (endpoint.disabledAt !== null || endpoint.failingSince !== null);
+}
+
+function isOffByHand({ disabledAt, disabledReason }: Schemas["WebhookEndpoint"]): boolean {
+  return disabledAt !== null && (disabledReason ?? "manual") === "manual";
 }
 
 /** An older service keeps no list of it. */
