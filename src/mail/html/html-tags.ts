@@ -147,10 +147,16 @@ function nameless(start: number, end: number): Tag {
   return { name: "", closes: false, attributes: none, start, end };
 }
 
-/** A comment ends at `-->`, which may share its hyphens with the opening; anything else in `<!` or `<?` at the next `>`. */
+/** A comment ends at `-->`, which may share its hyphens with the opening, or at `--!>`; anything else in `<!` or `<?` at the next `>`. */
 function endOfDeclaration(html: string, start: number): number {
-  return behind(html, html.startsWith("<!--", start) ? "-->" : ">", start + 2);
+  if (!html.startsWith("<!--", start)) return behind(html, ">", start + 2);
+  if (html.startsWith(">", start + 4)) return start + 5;
+  if (html.startsWith("->", start + 4)) return start + 6;
+  endOfComment.lastIndex = start + 4;
+  return endOfComment.test(html) ? endOfComment.lastIndex : html.length;
 }
+
+const endOfComment = /--!?>/g;
 
 function behind(html: string, mark: string, from: number): number {
   const found = html.indexOf(mark, from);

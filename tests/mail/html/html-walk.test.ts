@@ -18,6 +18,8 @@ describe("the words that a reader sees", () => {
     ],
     ["nor templates, comments and the head", "<head>h<meta></head><body><template>t</template><!-- c -->x", "x"],
     ["a head without an end ends at the first other element", "<head><title>t</title><div>x</div>", "x"],
+    ["a comment ends with a mark of exclamation, too", "a<!-- b --!>c<!-- --!d -->e", "ace"],
+    ["or at once", "a<!-->b<!--->c<!---->d<!--!>-->e<!----!>f", "abcdef"],
     ["a lone sign is a word", "1 < 2 <3", "1 < 2 <3"],
     ["a tag without an end shows nothing", "x<a href='", "x"],
     ["nothing at all", "", ""],
