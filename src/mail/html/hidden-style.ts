@@ -1,3 +1,5 @@
+import { declarationsIn } from "./css-declarations.ts";
+
 /**
  * What an element says of how its words are seen, as far as mail uses it to hide them. A stylesheet, and colours that would have to
  * be computed, are not looked at: this keeps honest preheaders and plain tricks out of what is read as the words of a mail.
@@ -100,7 +102,7 @@ const telling: ReadonlySet<string> = new Set([
 function declarations(style: string): ReadonlyMap<string, string> {
   const said = new Map<string, string>();
   const important = new Set<string>();
-  for (const declaration of style.split(";")) {
+  for (const declaration of declarationsIn(style)) {
     const colon = declaration.indexOf(":");
     if (colon < 0) continue;
     const property = declaration.slice(0, colon).trim().toLowerCase();
@@ -116,7 +118,7 @@ function declarations(style: string): ReadonlyMap<string, string> {
 }
 
 function isZero(value: string | undefined): boolean {
-  return value !== undefined && /^[+-]?(?:0+(?:\.0*)?|\.0+)(?:[a-z]{1,4}|%)?$/.test(value);
+  return value !== undefined && /^[+-]?(?:0+(?:\.0*)?|\.0+)(?:e[+-]?\d{1,9})?(?:[a-z]{1,5}|%)?$/.test(value);
 }
 
 /** A colour as six hexadecimal digits where it is written as one, by number or by a common name. */

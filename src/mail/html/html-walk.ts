@@ -41,7 +41,7 @@ export function walkHtml(html: string, window = htmlWindow): HtmlWalk {
   };
   const add = ({ name, attributes: written, start, end }: Tag, elementEnd: number): HtmlElement => {
     const parent = open.innermost();
-    const attributes = decoded(written);
+    const attributes = decodedAttributes(written);
     const look = lookOf(attributes, parent?.look ?? plainLook);
     const element = {
       name,
@@ -92,7 +92,8 @@ export function isHidden({ parent }: HtmlPiece): boolean {
   return parent?.look.hidden === true;
 }
 
-function decoded(attributes: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+/** Attributes with their entities as the characters they stand for. */
+export function decodedAttributes(attributes: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
   let isWritten = false;
   for (const value of attributes.values()) isWritten ||= value.includes("&");
   if (!isWritten) return attributes;

@@ -1,7 +1,8 @@
 import { anchorsOf } from "./anchors.ts";
-import { plainColor } from "./hidden-style.ts";
+import { lookReader, plainLook } from "./hidden-style.ts";
 import { textOfHtml } from "./html.ts";
-import { type HtmlPiece, isHidden, walkHtml } from "./html-walk.ts";
+import { scanHtml } from "./html-tags.ts";
+import { decodedAttributes, type HtmlPiece, htmlWindow, isHidden, walkHtml } from "./html-walk.ts";
 
 /**
  * The text of HTML that came in a mail, without the words that it hides in plain: a preheader is written for a list of mails, and
@@ -36,18 +37,26 @@ function isHiddenWord(piece: HtmlPiece): boolean {
   return piece.kind !== "break" && isHidden(piece);
 }
 
-/** Whether a walk may find anything hidden. It takes a third as long as to make the text, and most mail has no need of it. */
-function mayHide(html: string): boolean {
-  if (hides.test(html)) return true;
+/**
+ * Whether a walk may find anything hidden: always where it does. It takes a third as long as to make the text, and most mail has no
+ * need of it. A pattern over what is written would have to know all the ways to write a style.
+ */
+export function mayHide(html: string): boolean {
+  const lookOf = lookReader();
   const words = new Set<string>();
   const grounds = new Set<string>();
-  for (const [, property = "", written = ""] of html.matchAll(colors)) {
-    const color = plainColor(written);
-    if (color !== undefined) (property.toLowerCase() === "color" ? words : grounds).add(color);
-  }
-  return !words.isDisjointFrom(grounds);
+  let hides = false;
+  scanHtml(html.slice(0, htmlWindow), {
+    // A walk keeps them all, and of many in one tag only the first.
+    keeps: () => true,
+    onText: () => {},
+    onTag: ({ attributes }) => {
+      if (hides || attributes.size === 0) return;
+      const { hidden, color, background } = lookOf(decodedAttributes(attributes), plainLook);
+      hides = hidden;
+      if (color !== undefined) words.add(color);
+      if (background !== undefined) grounds.add(background);
+    },
+  });
+  return hides || !words.isDisjointFrom(grounds);
 }
-
-const hides = /hidden|display\s{0,5}:\s{0,5}none|(?:font-size|opacity)\s{0,5}:\s{0,5}[+-]?[.0]/i;
-const colors =
-  /(?<![\w-])(bgcolor|background(?:-color)?|color)\s{0,5}[:=]\s{0,5}["']?(#?\w{3,20}(?![\w(])|rgba?\([^)]{0,40}\))/gi;

@@ -1,0 +1,99 @@
+/**
+ * The declarations of a style attribute, as they are written between its semicolons (CSS Syntax 3 §4.3): comments are spaces, escapes
+ * the letters that they stand for, and no semicolon within a string or brackets ends one. What strings and addresses say is left out.
+ */
+export function declarationsIn(style: string): readonly string[] {
+  return awkward.test(style) ? partedBySigns(style) : style.split(";");
+}
+
+const awkward = /["'\\([{]|\/\*/;
+
+function partedBySigns(style: string): string[] {
+  const declarations: string[] = [];
+  dividing.lastIndex = 0;
+  let written = "";
+  let brackets = "";
+  let at = 0;
+  const pass = (instead: string, end: number) => {
+    written += instead;
+    at = end;
+  };
+  for (let found = dividing.exec(style); found !== null; found = dividing.exec(style)) {
+    const [sign] = found;
+    pass(style.slice(at, found.index), found.index);
+    if (sign === ";" && brackets === "") {
+      declarations.push(written);
+      written = "";
+      at += 1;
+    } else if (sign === "\\") {
+      const { letter, end } = escapeAt(style, at);
+      pass(letter, end);
+    } else if (sign === "/*") pass(" ", behind(style, "*/", at + 2));
+    else if (sign === '"' || sign === "'") pass('""', endOfString(style, at));
+    else if (sign === "(" && beginsAddress(written, style.slice(at + 1))) pass("()", endOfAddress(style, at));
+    else {
+      brackets = bracketsBehind(sign, brackets);
+      pass(sign, at + 1);
+    }
+    dividing.lastIndex = at;
+  }
+  declarations.push(written + style.slice(at));
+  return declarations;
+}
+
+const dividing = /\/\*|["'\\;()[\]{}]/g;
+
+/** Ends of the brackets that are open, the innermost last. */
+function bracketsBehind(sign: string, brackets: string): string {
+  const end = closing[sign];
+  if (end !== undefined) return brackets + end;
+  return brackets !== "" && brackets.endsWith(sign) ? brackets.slice(0, -1) : brackets;
+}
+
+const closing: Readonly<Record<string, string>> = { "(": ")", "[": "]", "{": "}" };
+
+/** A letter, a digit or a hyphen may be written so and is the same; any other sign is then none that divides. */
+function escapeAt(style: string, at: number): { letter: string; end: number } {
+  const [whole, hex] = /^\\([0-9a-f]{1,6})(?:\r\n|[ \t\r\n\f])?/i.exec(style.slice(at, at + longestEscape)) ?? [];
+  if (whole === undefined || hex === undefined) return { letter: nameSign(style.charAt(at + 1)), end: at + 2 };
+  const code = Number.parseInt(hex, 16);
+  return { letter: nameSign(code < 0x80 ? String.fromCharCode(code) : ""), end: at + whole.length };
+}
+
+const longestEscape = 9;
+
+function nameSign(sign: string): string {
+  return /^[\w-]$/.test(sign) ? sign : otherSign;
+}
+
+const otherSign = "\ufffd";
+
+/** At its quote, or at the end of a line, where a string without one ends. */
+function endOfString(style: string, start: number): number {
+  const quote = style[start];
+  for (let at = start + 1; at < style.length; at += 1) {
+    const sign = style[at];
+    if (sign === "\\") at += 1;
+    else if (sign === quote) return at + 1;
+    else if (sign === "\n" || sign === "\r" || sign === "\f") return at;
+  }
+  return style.length;
+}
+
+/** An address without quotes goes to its bracket, whatever stands in it. */
+function beginsAddress(before: string, content: string): boolean {
+  return /(?:^|[^\w-])url$/i.test(before.slice(-4)) && !/^\s*["']/.test(content);
+}
+
+function endOfAddress(style: string, bracket: number): number {
+  for (let at = bracket + 1; at < style.length; at += 1) {
+    if (style[at] === "\\") at += 1;
+    else if (style[at] === ")") return at + 1;
+  }
+  return style.length;
+}
+
+function behind(style: string, mark: string, from: number): number {
+  const found = style.indexOf(mark, from);
+  return found < 0 ? style.length : found + mark.length;
+}
