@@ -29,8 +29,9 @@ export function attributionAt(lines: readonly TextLine[], from: number): Attribu
     length += line.words.length + 1;
     if (length > mostCharacters) return undefined;
     if (!mayEnd(line.words)) continue;
-    const joined = joinedWords(lines, from, at + 1);
     const hasMarkedQuote = quoteFollows(lines, at + 1);
+    if (!hasMarkedQuote && !hasDigit(lines, from, at + 1)) continue;
+    const joined = joinedWords(lines, from, at + 1);
     const strength = strengthOf(joined, hasMarkedQuote);
     if (strength === 0) continue;
     // The last words of an answer may stand right above it, and are none of it.
@@ -89,6 +90,12 @@ function joinedWords(lines: readonly TextLine[], from: number, to: number): stri
   let joined = lines[from]?.words ?? "";
   for (let at = from + 1; at < to; at += 1) joined += ` ${lines[at]?.words ?? ""}`;
   return joined;
+}
+
+/** Without one lines above no quote are no attribution, and need not be joined. */
+function hasDigit(lines: readonly TextLine[], from: number, to: number): boolean {
+  for (let at = from; at < to; at += 1) if (digit.test(lines[at]?.words ?? "")) return true;
+  return false;
 }
 
 /** Cheap, since it is asked of every line: most have neither sign at their end. */

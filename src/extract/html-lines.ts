@@ -18,7 +18,7 @@ export function htmlLines({ html, pieces }: HtmlWalk): HtmlLine[] {
     const spaced = withSingleSpaces(open.written);
     const words = plainSpaces.test(spaced) ? spaced : spaced.replaceAll(looseSpace, " ");
     const line = textLine(words, open.start, open.end);
-    if (!line.isBlank) lines.push({ ...line, parent: open.parent });
+    if (!line.isBlank) lines.push(Object.assign(line, { parent: open.parent }));
     open = undefined;
   };
   for (const { kind, start, end, parent } of pieces) {

@@ -2,7 +2,7 @@ import type { HtmlElement } from "../mail/html/html-element.ts";
 import { type HtmlWalk, linesOf } from "../mail/html/html-walk.ts";
 import { endOfBody } from "../mail/html/quote-html.ts";
 import { attributionAt, strengthOf } from "./attribution.ts";
-import { beginsHeaderBlock } from "./header-block.ts";
+import { headerBlocksIn } from "./header-block.ts";
 import { firstLineFrom, type HtmlLine, htmlLines } from "./html-lines.ts";
 import { type QuoteMark, quoteMarkOf } from "./quote-elements.ts";
 import { beginsForward, beginsOriginal, dividersAbove } from "./reply-marks.ts";
@@ -147,9 +147,10 @@ type Place = Pick<HtmlElement, "start" | "parent">;
 
 /** Where a quote without marks begins: a rule with "Original message", a copied head, an attribution above no blockquote. */
 function restByWords(lines: readonly HtmlLine[]): Place | undefined {
+  const beginsHead = headerBlocksIn(lines);
   for (const [index, line] of lines.entries()) {
     if (beginsForward(line.words)) return undefined;
-    const begins = beginsOriginal(line.words) || beginsHeaderBlock(lines, index) || beginsByAttribution(lines, index);
+    const begins = beginsOriginal(line.words) || beginsHead(index) || beginsByAttribution(lines, index);
     if (begins) return outermostFrom(lines, index - dividersAbove(lines, index));
   }
   return undefined;

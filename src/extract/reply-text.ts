@@ -1,7 +1,7 @@
 import { truncateUtf8 } from "../standards/text.ts";
 import { attributionAt } from "./attribution.ts";
 import { isDeviceLine } from "./device-lines.ts";
-import { beginsHeaderBlock } from "./header-block.ts";
+import { headerBlocksIn } from "./header-block.ts";
 import { type TextLine, textLines, withoutMarkup } from "./reply-lines.ts";
 import { beginsForward, beginsListFooter, beginsOriginal, dividersAbove, isReplyLimit } from "./reply-marks.ts";
 
@@ -52,6 +52,7 @@ interface Part {
 /** In a reply quotes go wherever they are, and all that is behind one whose lines are not marked. */
 function quotesOfReply(lines: readonly TextLine[]): Found {
   const quoted: boolean[] = lines.map(() => false);
+  const beginsHead = headerBlocksIn(lines);
   for (let at = 0; at < lines.length; at += 1) {
     const line = lines[at];
     if (line === undefined || line.isBlank) continue;
@@ -67,7 +68,7 @@ function quotesOfReply(lines: readonly TextLine[]): Found {
       at = attribution.to - 1;
       continue;
     }
-    if (attribution !== undefined || beginsUnmarkedQuote(lines, at)) {
+    if (attribution !== undefined || beginsUnmarkedQuote(line.words) || beginsHead(at)) {
       quoted.fill(true, at - dividersAbove(lines, at));
       break;
     }
@@ -75,9 +76,8 @@ function quotesOfReply(lines: readonly TextLine[]): Found {
   return { quoted, forwardAt: undefined };
 }
 
-function beginsUnmarkedQuote(lines: readonly TextLine[], at: number): boolean {
-  const words = lines[at]?.words ?? "";
-  return beginsOriginal(words) || isReplyLimit(words) || beginsHeaderBlock(lines, at);
+function beginsUnmarkedQuote(words: string): boolean {
+  return beginsOriginal(words) || isReplyLimit(words);
 }
 
 /** In a mail that answers none, only quoted lines that last to the end go. */

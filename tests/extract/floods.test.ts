@@ -49,6 +49,17 @@ describe("eight times as much of it takes not much more than eight times as long
   ])("HTML of nothing but %j", (piece) => {
     isLinear((length) => ({ bodyText: "x", bodyHtml: filled(piece, length) }), 256 * 1024);
   });
+
+  test.each([
+    ["wrote:\n--\n", "<div>From: a</div><div>Subject: b</div><div>Sent: 1</div>"],
+    ["x", "<div>From: a</div><div>To: b@c</div><div>Cc: 1</div><div>Date: x</div><div>Bcc: x</div>"],
+    [
+      "On Tue, 3 Mar 2026 at 14:05, Jane <jane@example.com> wrote:\n",
+      "<table><tr><td>x<div>From: a</div><div>Subject: b</div><div>Sent: 1</div>",
+    ],
+  ])("a mail of nothing but %j and HTML of %j", (text, html) => {
+    isLinear((length) => ({ bodyText: filled(text, length / 4), bodyHtml: filled(html, length) }), 256 * 1024);
+  });
 });
 
 test("a number beyond Unicode is no digit", () => {

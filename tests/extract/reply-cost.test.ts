@@ -24,6 +24,8 @@ const texts: readonly [why: string, text: string][] = [
   ["attributions", text(attribution)],
   ["attributions that don't end so", text(attribution.replace(":\n", " x:\n"))],
   ["verbs", text(`x 3 Mar ${"wrote ".repeat(35)}wrotex:\n`)],
+  ["verbs and dashes", text("wrote:\n--\n")],
+  ["heads of two languages", text("De: a@b\nData: b\nA: 1\nKopie: x\nBetreff: x\n")],
   ["footers of lists", text(`${"_".repeat(30)}\nmailing list\n`)],
   ["lines of devices", text("> a\nSent from my iPhone\n")],
 ];
@@ -50,6 +52,12 @@ const pages: readonly [why: string, html: string][] = [
   ["attributions above quotes", html(`${line}<blockquote>x</blockquote>`)],
   ["what is nearly an attribution above quotes", html(`${line.replace("wrote", "wrotx")}<blockquote>x</blockquote>`)],
   ["forwarded mails in quotes", html("<div class=gmail_quote>a<br>b<br>---- Forwarded message ----</div>")],
+  ...[
+    "<div>From: a</div><div>Subject: b</div><div>Sent: 1</div>",
+    "<div>From: a</div><div>To: b@c</div><div>Cc: 1</div><div>Date: x</div><div>Bcc: x</div>",
+    "<div>De: a@b</div><div>Data: b</div><div>A: 1</div><div>Kopie: x</div><div>Betreff: x</div>",
+    "<table><tr><td>x<div>From: a</div><div>Subject: b</div><div>Sent: 1</div>",
+  ].map((piece): [string, string] => [`much of ${piece}`, html(piece)]),
   ["heads in the deep", filled("<div>", 1000) + html("From: x<br>To: y<br>")],
 ];
 

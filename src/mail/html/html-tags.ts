@@ -94,9 +94,14 @@ function tagAt(html: string, start: number, keeps: HtmlReader["keeps"]): Tag | u
   if (!closes && (first === exclamation || first === question)) return nameless(start, endOfDeclaration(html, start));
   if (!isLetter(first))
     return closes && nameStart < html.length ? nameless(start, behind(html, ">", nameStart)) : undefined;
-  let at = nameStart + 1;
-  while (at < html.length && !endsName(html.charCodeAt(at))) at++;
-  const name = html.slice(nameStart, at).toLowerCase();
+  let at = nameStart;
+  let letters = 0;
+  for (; at < html.length; at++) {
+    const code = html.charCodeAt(at);
+    if (endsName(code)) break;
+    letters = isLetter(code) ? letters * 32 + (code & 0x1f) : Number.NaN;
+  }
+  const name = knownNames.get(letters) ?? html.slice(nameStart, at).toLowerCase();
   let attributes: Map<string, string> | undefined;
   for (;;) {
     while (isSpace(html.charCodeAt(at)) || html.charCodeAt(at) === slash) at++;
@@ -107,6 +112,15 @@ function tagAt(html: string, start: number, keeps: HtmlReader["keeps"]): Tag | u
   }
   return { name, closes, attributes: attributes ?? none, start, end: at + 1 };
 }
+
+/** By their letters, so that no string is made for each tag of a name that most mail is made of. */
+const knownNames: ReadonlyMap<number, string> = new Map(
+  "a b body br center div em font i img li ol p span strong table tbody td th tr u ul".split(" ").map((name) => {
+    let letters = 0;
+    for (const letter of name) letters = letters * 32 + (letter.charCodeAt(0) & 0x1f);
+    return [letters, name];
+  }),
+);
 
 /** Reads one attribute, which begins at `start`, and gives the place behind it. */
 function readAttribute(html: string, start: number, into: Map<string, string>, keeps: HtmlReader["keeps"]): number {

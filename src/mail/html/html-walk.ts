@@ -149,13 +149,19 @@ export function linesOf({ html }: HtmlWalk, pieces: readonly HtmlPiece[]): strin
   return lines.join("\n");
 }
 
-/** Every run of HTML's white space as one space. Sign by sign this takes a third of what one pattern for all takes. */
+/**
+ * Every run of HTML's white space as one space. Sign by sign this takes a third of what one pattern for all takes, but for the few
+ * words that most lines are.
+ */
 export function withSingleSpaces(words: string): string {
+  if (words.length < fewWords && !looseSpaces.test(words)) return words;
   let spaced = words;
   for (const sign of otherSpaces) if (spaced.includes(sign)) spaced = spaced.replaceAll(sign, " ");
   return spaced.includes("  ") ? spaced.replaceAll(/ {2,}/g, " ") : spaced;
 }
 
+const fewWords = 64;
+const looseSpaces = /[\n\r\t\f]| {2}/;
 const otherSpaces: readonly string[] = ["\n", "\r", "\t", "\f"];
 
 /** The pieces that stand within an element. */
