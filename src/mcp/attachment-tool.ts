@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { withoutInvisible } from "../standards/invisible.ts";
 import { withLineFeeds } from "../standards/text.ts";
-import { marksOf, short } from "./marks.ts";
+import { marksOf, short, shortNames } from "./marks.ts";
 import { messageOf, notFound } from "./places.ts";
 import { argumentsOf, MarkedText, messageArgument, noticed, textOffset } from "./schemas.ts";
 import { textRoom } from "./shown.ts";
@@ -37,12 +37,13 @@ export const readAttachment = tool({
   async work({ message_id: id, filename, offset }, context) {
     const { attachments } = await messageOf(context, id);
     // A name is known by how it was shown, too.
-    const attachment =
-      attachments.find((each) => each.filename === filename) ??
-      attachments.find((each) => short(each.filename) === filename);
+    const names = shortNames(attachments.map((each) => each.filename));
+    const index = attachments.findIndex((each) => each.filename === filename);
+    const place = index < 0 ? names.indexOf(filename) : index;
+    const attachment = attachments[place];
     if (attachment === undefined) throw notFound("attachment");
     const { contentType, sizeBytes, url, expiresAt } = attachment;
-    const about = { notice, filename: short(attachment.filename), contentType: short(contentType), sizeBytes };
+    const about = { notice, filename: names[place] ?? "", contentType: short(contentType), sizeBytes };
 
     const path = `/v1/attachments/${encodeURIComponent(id)}/${encodeURIComponent(attachment.filename)}`;
     const range = { range: `bytes=0-${mostReadBytes - 1}` };

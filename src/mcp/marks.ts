@@ -32,8 +32,9 @@ export function marksOf(texts: readonly string[], randomBytes: (length: number) 
   while (texts.some((text) => text.includes(word))) word = randomBytes(4).toHex();
   return {
     text(text, room, offset = 0) {
-      const piece = pieceOf(text, room, offset);
-      const next = offset + piece.length;
+      const start = startOfCharacter(text, offset);
+      const piece = pieceOf(text, room, start);
+      const next = start + piece.length;
       const isWhole = next >= text.length;
       room.characters -= piece.length;
       room.jsonCharacters -= jsonLength(piece);
@@ -44,6 +45,12 @@ export function marksOf(texts: readonly string[], randomBytes: (length: number) 
       };
     },
   };
+}
+
+/** An offset in the midst of a character is that of all of it. */
+function startOfCharacter(text: string, offset: number): number {
+  const isMidst = offset > 0 && (text.codePointAt(offset - 1) ?? 0) > 0xffff;
+  return isMidst ? offset - 1 : offset;
 }
 
 /** Ends between characters, and within both bounds: halved until it does, since hardly any text needs it. */
@@ -59,13 +66,50 @@ function pieceOf(text: string, { characters, jsonCharacters }: Room, offset: num
 
 /** What an outsider named: one line, at most 200 characters, also as JSON. */
 export function short(text: string): string {
+  return shortTo(mostShortCharacters, text);
+}
+
+function shortTo(most: number, text: string): string {
   const line = withoutInvisible(oneLine(text));
-  let kept = line.length <= mostShortCharacters ? line : `${line.slice(0, mostShortCharacters - 1)}…`;
-  while (jsonLength(kept) > mostShortCharacters + 2) kept = `${kept.slice(0, kept.length - 8)}…`;
+  let kept = line.length <= most ? line : `${line.slice(0, most - 1)}…`;
+  while (jsonLength(kept) > most + 2) kept = `${kept.slice(0, kept.length - 8)}…`;
   return kept.toWellFormed();
 }
 
 const mostShortCharacters = 200;
+
+/**
+ * The names of one message's files, short and different from each other: what had to be cut keeps its extension, and has a number where
+ * another is shown so already.
+ */
+export function shortNames(names: readonly string[]): string[] {
+  const taken = new Set(names.filter((name) => short(name) === name));
+  const numbers = new Map<string, number>();
+  return names.map((name) => {
+    const wanted = shortName(name, "");
+    if (wanted === name) return name;
+    let shown = wanted;
+    let number = numbers.get(wanted) ?? 2;
+    while (taken.has(shown)) shown = shortName(name, `-${number++}`);
+    numbers.set(wanted, number);
+    taken.add(shown);
+    return shown;
+  });
+}
+
+/** A name with `suffix` before its extension, its stem cut so that the whole is short. */
+function shortName(name: string, suffix: string): string {
+  const whole = short(name);
+  if (suffix === "" && whole === shortTo(longestName, name)) return whole;
+  const dot = name.lastIndexOf(".");
+  const extension = dot > 0 && name.length - dot <= longestExtension ? short(name.slice(dot)) : "";
+  const end = suffix + extension;
+  const stem = extension === "" ? name : name.slice(0, dot);
+  return `${shortTo(mostShortCharacters + 2 - jsonLength(end), stem)}${end}`;
+}
+
+const longestName = 2_000;
+const longestExtension = 32;
 
 /** Of a text as it stands in JSON, quotes and all. */
 export function jsonLength(value: unknown): number {

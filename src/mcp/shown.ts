@@ -1,7 +1,7 @@
 import { previewOf } from "../domain/preview.ts";
 import { withoutInvisible } from "../standards/invisible.ts";
-import { jsonLength, type Marks, mostTextCharacters, type Room, short } from "./marks.ts";
-import type { Attachment, Inbox, Link, Message } from "./wire.ts";
+import { jsonLength, type Marks, mostTextCharacters, type Room, short, shortNames } from "./marks.ts";
+import type { Inbox, Link, Message } from "./wire.ts";
 
 /** The API's values as a model sees them: what outsiders wrote cleaned, marked and bounded. */
 
@@ -12,6 +12,7 @@ export function shownInbox({ id, address, externalId, createdAt }: Inbox) {
 /** Without any text: at most 5 codes there are, and `mostAttachments` files are named. */
 export function messageHead(message: Message, mostAttachments: number) {
   const { attachments } = message;
+  const names = shortNames(attachments.map(({ filename }) => filename));
   return {
     id: message.id,
     threadId: message.threadId,
@@ -28,13 +29,13 @@ export function messageHead(message: Message, mostAttachments: number) {
       domain: domain === null ? null : short(domain),
       source,
     })),
-    attachments: attachments.slice(0, mostAttachments).map(shownAttachment),
+    attachments: attachments.slice(0, mostAttachments).map(({ contentType, sizeBytes }, index) => ({
+      filename: names[index] ?? "",
+      contentType: short(contentType),
+      sizeBytes,
+    })),
     ...(attachments.length > mostAttachments && { moreAttachments: attachments.length - mostAttachments }),
   };
-}
-
-function shownAttachment({ filename, contentType, sizeBytes }: Attachment) {
-  return { filename: short(filename), contentType: short(contentType), sizeBytes };
 }
 
 /** Which text of a message: what is new in it, all of it, or its HTML. */

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { marksOf, short } from "../../src/mcp/marks.ts";
+import { marksOf, short, shortNames } from "../../src/mcp/marks.ts";
 
 const room = () => ({ characters: 20_000, jsonCharacters: 25_000 });
 
@@ -48,4 +48,28 @@ test("what an outsider names is one line of at most 200 characters, also as JSON
     expect(JSON.stringify(short(long)).length).toBeLessThanOrEqual(202);
     expect(short(long).isWellFormed()).toBe(true);
   }
+});
+
+test("an offset in the midst of a character is that of all of it, and each piece goes on", () => {
+  const whole = "\u{1f600}".repeat(12_000);
+  const marks = marksOf([whole], drawing("9f3ac27e"));
+  for (const offset of [1, 19_999, 23_999]) {
+    const piece = marks.text(whole, room(), offset);
+    expect(piece.text.isWellFormed()).toBe(true);
+    expect(piece.next_offset ?? whole.length).toBeGreaterThan(offset);
+  }
+  expect(marks.text(whole, room(), 23_999)).toEqual({
+    text: "[[untrusted email 9f3ac27e]]\n\u{1f600}\n[[end 9f3ac27e]]",
+    truncated: false,
+  });
+});
+
+test("names of files are shown short, different from each other, and with their extensions", () => {
+  const long = "x".repeat(230);
+  const names = [`${long}.txt`, `${long}.csv`, `${long}1.txt`, `${long}2.txt`, "a.txt", "a\u200b.txt", "a-2.txt"];
+  const cut = (length: number) => `${"x".repeat(length)}…`;
+  const shown = [`${cut(195)}.txt`, `${cut(195)}.csv`, `${cut(193)}-2.txt`, `${cut(193)}-3.txt`];
+  expect(shortNames(names)).toEqual([...shown, "a.txt", "a-3.txt", "a-2.txt"]);
+  for (const name of shortNames([`${'"'.repeat(240)}.txt`, `a.${"\\".repeat(30)}`, "\u{1f600}".repeat(60)]))
+    expect(JSON.stringify(name).length).toBeLessThanOrEqual(202);
 });
