@@ -1,4 +1,6 @@
+import { Type } from "@sinclair/typebox";
 import type { Logger } from "pino";
+import { queryJudge } from "../judging/faults.ts";
 import { type Account, type AuthenticateStream, authenticatedStream, socketPath } from "./auth.ts";
 import { problemOf, refusalOf, unavailable } from "./errors.ts";
 import { requestId, requestIdHeader } from "./request-id.ts";
@@ -50,6 +52,7 @@ export function socketDoor(deps: SocketDoorDeps): SocketDoor {
       try {
         if (deps.isDraining()) throw unavailable("the service is shutting down", { connection: "close" });
         const account = await authenticatedStream(request, deps);
+        judgeQuery(new URL(request.url).search);
         deps.log.debug({ ...asked, status: 101 }, "request answered");
         return deps.newSession(account);
       } catch (error) {
@@ -61,6 +64,9 @@ export function socketDoor(deps: SocketDoorDeps): SocketDoor {
     },
   };
 }
+
+/** What a socket tells is said by its messages. */
+const judgeQuery = queryJudge(Type.Object({ token: Type.Optional(Type.String()) }), "open a socket");
 
 export async function upgraded(
   request: Request,

@@ -145,6 +145,18 @@ describe("A socket", () => {
     }
   });
 
+  test("is refused with an address that asks for what only messages ask for", async () => {
+    const headers = { authorization: `Bearer ${world.apiKey}`, upgrade: "websocket", connection: "Upgrade" };
+    const answer = await fetch(new URL("/v1/ws?event_types=message.sent", world.service.apiUrl), { headers });
+    expect([answer.status, (await answer.json()).code]).toEqual([400, "invalid_query"]);
+  });
+
+  test("closes with 1009 whose message is over 64 KiB", async () => {
+    const client = await connect();
+    client.say(" ".repeat((64 << 10) + 1));
+    expect(await client.closed()).toBe(1009);
+  });
+
   test("closes with 4004 where the log has no such event", async () => {
     const client = await connect();
     client.say({ type: "subscribe", last_event_id: "evt_01km57j4m0eh7awf6pjemv292z" });
