@@ -12,27 +12,32 @@ function partedBySigns(style: string): string[] {
   const declarations: string[] = [];
   dividing.lastIndex = 0;
   let written = "";
-  let brackets = "";
+  /** The last signs of what is written: to look at the end of a text that grows would copy it each time. */
+  let last = "";
+  const brackets: string[] = [];
   let at = 0;
   const pass = (instead: string, end: number) => {
     written += instead;
+    last = (last + instead.slice(-addressName)).slice(-addressName);
     at = end;
   };
   for (let found = dividing.exec(style); found !== null; found = dividing.exec(style)) {
     const [sign] = found;
     pass(style.slice(at, found.index), found.index);
-    if (sign === ";" && brackets === "") {
+    if (sign === ";" && brackets.length === 0) {
       declarations.push(written);
-      written = "";
+      [written, last] = ["", ""];
       at += 1;
     } else if (sign === "\\") {
       const { letter, end } = escapeAt(style, at);
       pass(letter, end);
     } else if (sign === "/*") pass(" ", behind(style, "*/", at + 2));
     else if (sign === '"' || sign === "'") pass('""', endOfString(style, at));
-    else if (sign === "(" && beginsAddress(written, style.slice(at + 1))) pass("()", endOfAddress(style, at));
+    else if (sign === "(" && beginsAddress(last, style, at + 1)) pass("()", endOfAddress(style, at));
     else {
-      brackets = bracketsBehind(sign, brackets);
+      const end = closing[sign];
+      if (end !== undefined) brackets.push(end);
+      else if (brackets.at(-1) === sign) brackets.pop();
       pass(sign, at + 1);
     }
     dividing.lastIndex = at;
@@ -43,13 +48,7 @@ function partedBySigns(style: string): string[] {
 
 const dividing = /\/\*|["'\\;()[\]{}]/g;
 
-/** Ends of the brackets that are open, the innermost last. */
-function bracketsBehind(sign: string, brackets: string): string {
-  const end = closing[sign];
-  if (end !== undefined) return brackets + end;
-  return brackets !== "" && brackets.endsWith(sign) ? brackets.slice(0, -1) : brackets;
-}
-
+/** By which sign each bracket ends. */
 const closing: Readonly<Record<string, string>> = { "(": ")", "[": "]", "{": "}" };
 
 /** A letter, a digit or a hyphen may be written so and is the same; any other sign is then none that divides. */
@@ -81,9 +80,16 @@ function endOfString(style: string, start: number): number {
 }
 
 /** An address without quotes goes to its bracket, whatever stands in it. */
-function beginsAddress(before: string, content: string): boolean {
-  return /(?:^|[^\w-])url$/i.test(before.slice(-4)) && !/^\s*["']/.test(content);
+function beginsAddress(before: string, style: string, from: number): boolean {
+  if (!/(?:^|[^\w-])url$/i.test(before)) return false;
+  let at = from;
+  while (isSpace.test(style.charAt(at))) at += 1;
+  return !['"', "'"].includes(style.charAt(at));
 }
+
+/** `url` and the sign before it. */
+const addressName = 4;
+const isSpace = /^\s$/;
 
 function endOfAddress(style: string, bracket: number): number {
   for (let at = bracket + 1; at < style.length; at += 1) {
