@@ -136,7 +136,7 @@ async function parseOutlined(raw: Buffer, outline: Outline, options: ParseOption
   const files = parts.filter(isFile);
   const attachments = attachmentsOf(raw, parts, files.slice(0, maxAttachments));
   const whole = outline.whole && head.whole && bodies.whole && files.length <= maxAttachments;
-  return toParsedMail({ head: head.listed, type: parts[0]?.type, bodies, attachments, whole }, raw, options);
+  return toParsedMail({ head: head.listed, type: parts[0]?.declaredType, bodies, attachments, whole }, raw, options);
 }
 
 function headOf(raw: Buffer, parts: readonly Part[]): { listed: Listed; whole: boolean } {
@@ -156,7 +156,7 @@ export async function parseHead(raw: Uint8Array, options: ParseOptions): Promise
   const { parts } = outlineOf(block);
   const limits = { blockBytes: 32 * 1024, fieldBytes: 8 * 1024 };
   const head = readHead(block.subarray(parts[0]?.headStart, parts[0]?.headEnd), charsetsOf(parts), limits).listed;
-  const read = { head, type: parts[0]?.type, bodies: noBodies, attachments: [], whole: false };
+  const read = { head, type: parts[0]?.declaredType, bodies: noBodies, attachments: [], whole: false };
   return toParsedMail(read, raw, options);
 }
 

@@ -12,7 +12,10 @@ export interface Part {
   bodyEnd: number;
   role: PartRole;
   encoding: TransferEncoding;
+  /** As what it is read. */
   type: StructuredValue;
+  /** As what its head gives it out. */
+  declaredType: StructuredValue;
   disposition: StructuredValue;
   contentId: string | undefined;
   /** The closest multipart/alternative around it: of what says the same, one is shown. */
@@ -48,6 +51,7 @@ export function newPart(headStart: number, headEnd: number, bodyStart: number, b
     role: "text",
     encoding: "none",
     type: text,
+    declaredType: text,
     disposition: none,
     contentId: undefined,
     alternative: undefined,
@@ -70,6 +74,7 @@ export function describePart(
   part.contentId = fields.id;
   part.alternative = parent?.subtype === "alternative" ? parent.part : parent?.part.alternative;
   part.type = typeOf(part, fields, parent);
+  part.declaredType = part.type;
   if (!part.type.value.startsWith("multipart/")) {
     part.role = roleOf(part, parent);
     return undefined;

@@ -335,3 +335,11 @@ describe("a mail that is cut says so", () => {
     ["in its depth", `${mixed}${`--q\n${mixed}`.repeat(40)}`],
   ])("%s", async (_what, mail) => expect((await readMail(mail)).complete).toBe(false));
 });
+
+test.each([
+  ["without a boundary", "Content-Type: multipart/report; report-type=delivery-status\n\nwords"],
+  ["without a part", "Content-Type: multipart/report; report-type=delivery-status; boundary=q\n\nwords"],
+])("a report %s is read as the text that it holds, and is a report by its head", async (_, mail) => {
+  const { bodyText, signs } = await readMail(mail);
+  expect([bodyText, signs["report-type"]]).toEqual(["words", "delivery-status"]);
+});
