@@ -59,7 +59,7 @@ describe("The document", () => {
   test("shows each refusal as the door would tell it", async () => {
     const { paths } = await document();
     const refused = paths["/v1/boxes/{id}/send"].post.responses;
-    expect(Object.keys(refused)).toEqual(["200", "400", "401", "404", "409", "413", "415", "422", "500", "503"]);
+    expect(Object.keys(refused)).toEqual(["200", "400", "401", "403", "404", "409", "413", "415", "422", "500", "503"]);
     expect(Object.keys(refused["400"].content["application/problem+json"].examples)).toEqual([
       ...["invalid_query", "invalid_json", "validation_error", "missing_idempotency_key", "invalid_idempotency_key"],
     ]);
