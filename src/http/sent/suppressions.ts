@@ -1,10 +1,9 @@
-import { type Static, Type } from "@sinclair/typebox";
-import { type Fault, notFound, Refusal } from "../../domain/errors.ts";
+import { Type } from "@sinclair/typebox";
+import { notFound, Refusal } from "../../domain/errors.ts";
 import { isId } from "../../domain/ids.ts";
-import { suppressedForm, suppressionReasons } from "../../domain/send/suppressed.ts";
+import { suppressionReasons } from "../../domain/send/suppressed.ts";
 import type { Deps } from "../../flows/deps.ts";
 import {
-  type AskedSuppression,
   addSuppression,
   addSuppressions,
   deleteSuppression,
@@ -12,18 +11,17 @@ import {
   pageSuppressions,
 } from "../../flows/send/manage-suppressions.ts";
 import { parseSendAddress } from "../../standards/address.ts";
-import { parseInstant, yearsOfInstants } from "../../standards/instant.ts";
 import type { Suppression as StoredSuppression } from "../../store/send/suppressions.ts";
 import { examples } from "../document/examples.ts";
 import { named } from "../document/schema.ts";
 import { alsoNamed } from "../judging/also-named.ts";
-import { emailAddress } from "../routes/email-address.ts";
 import { ownedInbox } from "../routes/inboxes.ts";
 import { api } from "../shell/app.ts";
 import { whetherThere } from "../shell/described-operation.ts";
 import { idPath, instant, nextCursor, nothing, nullable, oneOf, pageQuery, text } from "../shell/models.ts";
 import { operation } from "../shell/operation.ts";
 import { cursorParameter, cursorPlace, parameter } from "../shell/parameters.ts";
+import { asked, faultsOfNew, newSuppression, wireAddress } from "./new-suppression.ts";
 
 const Suppression = named(
   "Suppression",
@@ -81,77 +79,6 @@ const AddedOrThere = named(
     description: "The one that is there already, or of a list how many are new",
   }),
 );
-
-const instantRule = `must be an RFC 3339 date-time of ${yearsOfInstants}`;
-
-/** So many one request may bring. */
-const mostAtOnce = 1000;
-
-const instantText = (more: { description?: string } = {}) =>
-  text({ max: 40, examples: [examples.suppressedUntil], error: instantRule, ...more });
-
-const wanted = (mailDomain: string) => ({
-  inboxId: alsoNamed(
-    "inbox_id",
-    Type.Optional(
-      nullable(text({ examples: [examples.inboxId] }), {
-        description: "The one inbox that shall not write to it. Null: none of the account shall",
-        error: "must be a string",
-      }),
-    ),
-  ),
-  detail: Type.Optional(
-    nullable(text({ max: 500, examples: ["asked us by phone"] }), {
-      description: "For you",
-      error: "must be a string of at most 500 characters",
-    }),
-  ),
-  expiresAt: alsoNamed(
-    "expires_at",
-    Type.Optional(
-      nullable(instantText(), { description: "Until when; null or left out: it has no end", error: instantRule }),
-    ),
-  ),
-  address: Type.Optional(
-    emailAddress(mailDomain, { description: "One bare address: no domains, no patterns", examples: [examples.sender] }),
-  ),
-});
-
-function newSuppression(mailDomain: string) {
-  const { address, ...others } = wanted(mailDomain);
-  return named(
-    "NewSuppression",
-    Type.Object(
-      {
-        address,
-        ...others,
-        data: Type.Optional(
-          Type.Array(
-            Type.Object(
-              {
-                address: emailAddress(mailDomain, { description: "One bare address", examples: [examples.sender] }),
-                ...others,
-                reason: Type.Optional(oneOf(suppressionReasons, { description: "`manual` where left out" })),
-                createdAt: alsoNamed(
-                  "created_at",
-                  Type.Optional(instantText({ description: "Since when; left out: now" })),
-                ),
-              },
-              { description: "One of many" },
-            ),
-            { minItems: 1, maxItems: mostAtOnce, description: "Many at once, in place of the other fields" },
-          ),
-        ),
-      },
-      {
-        description: "One address, or in `data` up to 1,000",
-        examples: [{ address: examples.sender, detail: "asked us by phone" }],
-      },
-    ),
-  );
-}
-
-type NewSuppression = Static<ReturnType<typeof newSuppression>>;
 
 const Query = Type.Object({
   address: Type.Optional(
@@ -212,7 +139,7 @@ function collection(deps: Deps) {
         description:
           "Nothing is sent to the address from now on, by the account or by one inbox: sends to it are refused, and what waits for it fails. One that is there already stays as it is (200). `data` takes up to 1,000, all or nothing, each with a `reason`, to move in from elsewhere. The address counts as it is: with its `+tag` and its dots.",
         body: newSuppression(deps.mailDomain),
-        alsoWrong: faultsOf(deps),
+        alsoWrong: faultsOfNew(deps),
         answers: {
           201: Suppression,
           200: AddedOrThere,
@@ -258,53 +185,6 @@ function suppression(deps: Deps) {
 async function owned(deps: Deps, accountId: string, id: string): Promise<StoredSuppression> {
   if (!isId("sup", id)) throw notFound("suppression");
   return ownedSuppression(deps, accountId, id);
-}
-
-/** Faults that lie between the fields of a body, or between them and the clock. */
-function faultsOf({ now }: Deps) {
-  return (fields: Readonly<Record<string, unknown>>): Fault[] => {
-    const { data, ...one } = fields;
-    if (data === undefined) {
-      const missing = one.address === undefined ? [{ pointer: "#/address", detail: 'is required without "data"' }] : [];
-      return [...missing, ...instantFaults(one, "#", now())];
-    }
-    const beside = Object.keys(one).map((name) => ({ pointer: `#/${name}`, detail: 'must not stand beside "data"' }));
-    const items = Array.isArray(data) ? data : [];
-    return [...beside, ...items.flatMap((item, place) => instantFaults(item ?? {}, `#/data/${place}`, now()))];
-  };
-}
-
-function instantFaults({ createdAt, expiresAt }: Record<string, unknown>, at: string, now: Date): Fault[] {
-  const faults: Fault[] = [];
-  const isInstant = (value: unknown) => typeof value !== "string" || parseInstant(value) !== undefined;
-  if (!isInstant(createdAt)) faults.push({ pointer: `${at}/createdAt`, detail: instantRule });
-  if (!isInstant(expiresAt)) faults.push({ pointer: `${at}/expiresAt`, detail: instantRule });
-  const end = typeof expiresAt === "string" ? parseInstant(expiresAt) : undefined;
-  if (end !== undefined && end <= now) faults.push({ pointer: `${at}/expiresAt`, detail: "must be in the future" });
-  return faults;
-}
-
-type OneOfMany = NonNullable<NewSuppression["data"]>[number];
-
-function asked({
-  address,
-  inboxId,
-  reason = "manual",
-  detail,
-  createdAt,
-  expiresAt,
-}: Partial<OneOfMany>): AskedSuppression {
-  const instantOf = (given: string | null | undefined) => (given ? parseInstant(given) : undefined);
-  return {
-    ...{ address: wireAddress(address ?? ""), inboxId: inboxId ?? undefined, reason, detail: detail ?? undefined },
-    ...{ createdAt: instantOf(createdAt), expiresAt: instantOf(expiresAt) },
-  };
-}
-
-/** As suppressions are kept. The schema has seen that it is an address. */
-function wireAddress(address: string): string {
-  const domain = address.slice(address.lastIndexOf("@") + 1);
-  return suppressedForm(parseSendAddress(address, domain) ?? address);
 }
 
 function toSuppression({ accountId: _whose, inboxId, createdAt, expiresAt, ...others }: StoredSuppression) {
