@@ -25,13 +25,14 @@ describe.skipIf(chromiumPath === undefined)("While mail comes in", () => {
     const { page } = await signedIn(browser, world, `inboxes/${inbox.id}`);
     await page.locator(".connection.is-stream").waitFor();
     await page.locator("[data-thread]").waitFor();
+    await page.clock.install();
     const held = await holdAnswers(page, "/threads");
     await arriveInTurn(inbox, ["One"]);
     await held.isAnswered();
     await arriveInTurn(inbox, ["Two"]);
     await page.locator(".fresh-pill", { hasText: "2 new" }).waitFor();
-    // For so long as the page calms down before it asks.
-    await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 150)));
+    // The page has calmed down, and would ask.
+    await page.clock.fastForward(1_000);
     await held.release();
     await page.locator("[data-thread]", { hasText: "Two" }).waitFor();
     expect(await page.locator(".thread-subject").allTextContents()).toEqual(["Two", "One", "Zero"]);
@@ -64,7 +65,6 @@ describe.skipIf(chromiumPath === undefined)("While mail comes in", () => {
     const steady = (async () => {
       for (let index = 0; !end.signal.aborted; index += 1) {
         await arrive(world, inbox, { subject: `Steady ${index}` });
-        await Bun.sleep(100);
       }
     })();
     await page.locator(".event-rows", { hasText: "Steady 5" }).waitFor();

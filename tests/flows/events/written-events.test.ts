@@ -1,8 +1,9 @@
 import { expect, test } from "bun:test";
 import { writtenEvent, writtenMemories } from "../../../src/flows/events/written-events.ts";
 
+const budget = { accountBytes: 10_000, processBytes: 20_000, freshMs: 60_000 };
+
 test("The first of what was written together is at hand, however large they all are", async () => {
-  const budget = { accountBytes: 10_000, processBytes: 20_000, freshMs: 60_000 };
   const memory = writtenMemories(
     async (ids) => ids.map((id) => writtenEvent({ event: "x".repeat(2_000), event_id: id })),
     budget,
@@ -20,7 +21,6 @@ test("The first of what was written together is at hand, however large they all 
 });
 
 test("Who waits for an event is given it, though others have meanwhile had it forgotten", async () => {
-  const budget = { accountBytes: 10_000, processBytes: 20_000, freshMs: 60_000 };
   let writes = 0;
   const memory = writtenMemories(
     async (ids) => {
@@ -38,7 +38,6 @@ test("Who waits for an event is given it, though others have meanwhile had it fo
 });
 
 test("What is written behind the end of an account's memory takes nothing from the others", async () => {
-  const budget = { accountBytes: 10_000, processBytes: 20_000, freshMs: 60_000 };
   const newMemory = writtenMemories(
     async (ids) => ids.map((id) => writtenEvent({ event: "x".repeat(2_000), event_id: id })),
     budget,
