@@ -10,6 +10,7 @@ import keyNames from "../../drizzle/0007_key_names.sql" with { type: "text" };
 import eventsAndEndpoints from "../../drizzle/0008_events_and_endpoints.sql" with { type: "text" };
 import recipientsAndReports from "../../drizzle/0009_recipients_reports.sql" with { type: "text" };
 import outboxErrors from "../../drizzle/0010_outbox_errors.sql" with { type: "text" };
+import usedTokens from "../../drizzle/0011_used_tokens.sql" with { type: "text" };
 import journal from "../../drizzle/meta/_journal.json" with { type: "json" };
 import { type Database, type Db, query, transaction } from "../database/db.ts";
 import { lockNumber } from "./locks.ts";
@@ -33,6 +34,7 @@ const texts: Readonly<Record<string, string>> = {
   "0008_events_and_endpoints": eventsAndEndpoints,
   "0009_recipients_reports": recipientsAndReports,
   "0010_outbox_errors": outboxErrors,
+  "0011_used_tokens": usedTokens,
 };
 
 export const migrations: readonly Migration[] = journal.entries.map(({ tag }) => {

@@ -485,6 +485,19 @@ export const recentRequests = pgTable(
   (table) => [primaryKey({ columns: [table.accountId, table.action] })],
 );
 
+/** Tokens that count once, kept for as long as each would be valid: of links to sign in by, and of a relay's notices. */
+export const usedTokens = pgTable(
+  "used_tokens",
+  {
+    /** Begins with what the token is for, as in `sign_in:…`. */
+    token: text().primaryKey(),
+    /** Tells a repeated request from another one that brings the same token: a digest, or empty where no repeat counts. */
+    usedFor: text().notNull(),
+    validUntil: instant().notNull(),
+  },
+  (table) => [index("used_tokens_valid_until").on(table.validUntil)],
+);
+
 export const coldSends = pgTable(
   "cold_sends",
   {

@@ -16,6 +16,7 @@ import {
   removeKeysUsedBefore,
   removeMessages,
   removeOldRequests,
+  removeUsedTokens,
 } from "../store/upkeep/pruning.ts";
 
 export interface PruneDeps extends Deps {
@@ -30,7 +31,8 @@ const stepUploads = 20;
 const mostSteps = 100;
 /** What was under way when an inbox was deleted has ended after this. */
 const settleMs = 60_000;
-const dayMs = 86_400_000;
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
 
 /**
  * Removes what nobody can ask for any more, in small steps, so that no lock is held for long and the log of changes grows
@@ -44,6 +46,8 @@ export async function prune(deps: PruneDeps, isStopping: () => boolean = () => f
     // A day longer than they count, lest a clock that is ahead for a moment takes what counts today.
     (tx) => removeColdSendsBefore(tx, utcDay(new Date(now.getTime() - dayMs)), stepRows),
     (tx) => removeOldRequests(tx, stepRows),
+    // An hour longer, so that a clock that is ahead for a moment lets no token count twice.
+    (tx) => removeUsedTokens(tx, new Date(now.getTime() - hourMs), stepRows),
     (tx) => releaseUploads(tx, now, stepUploads),
     (tx) => removeUploadsBefore(tx, expiryOfKeys(now), stepRows),
     (tx) => removeExpiredSuppressions(tx, now, stepRows),

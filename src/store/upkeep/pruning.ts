@@ -43,6 +43,12 @@ export function removeColdSendsBefore(tx: Db, day: string, limit: number): Promi
   );
 }
 
+/** Tokens that are not valid any more, used or not. */
+export function removeUsedTokens(tx: Db, now: Date, limit: number): Promise<number> {
+  const old = sql`select token from used_tokens where valid_until <= ${now} order by valid_until limit ${limit}`;
+  return count(tx, sql`delete from used_tokens where token = any(array(${old})) returning 1`);
+}
+
 /** What was counted of requests a day ago and more: no window is as long. By the clock that counted them. */
 export function removeOldRequests(tx: Db, limit: number): Promise<number> {
   const isOld = sql`asked_at[cardinality(asked_at)] < now() - interval '1 day'`;

@@ -1,0 +1,38 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { insertUsedToken } from "../../../src/store/account/used-tokens.ts";
+import { migrate } from "../../../src/store/migrate.ts";
+import { removeUsedTokens } from "../../../src/store/upkeep/pruning.ts";
+import { type EngineUnderTest, enginesHere, openEngine } from "../../support/engines.ts";
+
+for (const engine of enginesHere()) {
+  describe(`A token that counts once, with the ${engine} database`, () => {
+    let under: EngineUnderTest;
+    beforeAll(async () => {
+      under = await openEngine(engine);
+      await migrate(under.db);
+    });
+    afterAll(() => under?.remove());
+
+    test("was used by one of ten requests at once, and the others see what for", async () => {
+      const validUntil = new Date("2026-03-21T10:05:00Z");
+      const uses = await Promise.all(
+        Array.from({ length: 10 }, (_, index) =>
+          insertUsedToken(under.db.api, { token: "sign_in:a", usedFor: `request ${index}`, validUntil }),
+        ),
+      );
+      expect(uses.filter((use) => use === undefined)).toHaveLength(1);
+      const first = `request ${uses.indexOf(undefined)}`;
+      expect(new Set(uses)).toEqual(new Set([undefined, first]));
+    });
+
+    test("is forgotten once it is not valid any more", async () => {
+      const use = (token: string, validUntil: string) =>
+        insertUsedToken(under.db.api, { token, usedFor: "", validUntil: new Date(validUntil) });
+      await use("sign_in:over", "2026-03-21T11:00:00Z");
+      await use("sign_in:valid", "2026-03-21T11:00:01Z");
+      await removeUsedTokens(under.db.api, new Date("2026-03-21T11:00:00Z"), 100);
+      expect(await use("sign_in:over", "2026-03-21T11:00:00Z")).toBeUndefined();
+      expect(await use("sign_in:valid", "2026-03-21T11:00:01Z")).toBe("");
+    });
+  });
+}
