@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { dsn, feedback } from "../mail/report/fixtures.ts";
+import { dsn, feedback, plain, returnedMail } from "../mail/report/fixtures.ts";
 import { enginesHere } from "../support/engines.ts";
 import { eventsOf, report, returnPathOf, signingKey, suppressed } from "../support/reported.ts";
 import { scriptedSmtp } from "../support/scripted-smtp.ts";
@@ -45,7 +45,7 @@ const states = (message: { recipients: { delivery: { state: string } | null }[] 
 describe.each(enginesHere())("What comes back about a mail to several (%s)", (engine) => {
   const world = oneWorldOn(engine, { env });
 
-  test("of two of whom one bounces each shows his own, the message the worst, and one is suppressed", async () => {
+  test("of two of whom one bounces each shows his own, the message the worst, and nobody is suppressed", async () => {
     const mail = await sentToThree(world());
     expect(await mail.tell(dsn({ fields: `${delivered(mail.ann)}\n\n${bounced(mail.bob)}` }))).toStartWith("250");
 
@@ -62,8 +62,8 @@ describe.each(enginesHere())("What comes back about a mail to several (%s)", (en
       ["bounced", mail.bob],
     ]);
     expect(await mail.told("message.delivered")).toMatchObject([{ report: { recipient: mail.ann } }]);
-    expect(await mail.told("message.bounced")).toMatchObject([{ report: { recipient: mail.bob, suppressed: true } }]);
-    expect(await mail.suppressed()).toEqual([mail.bob]);
+    expect(await mail.told("message.bounced")).toMatchObject([{ report: { recipient: mail.bob, suppressed: false } }]);
+    expect(await mail.suppressed()).toEqual([]);
   });
 
   test("of two whom one report names each has his own, with the same raw bytes", async () => {
@@ -78,14 +78,12 @@ describe.each(enginesHere())("What comes back about a mail to several (%s)", (en
     );
     expect(raws[0]).toContain(mail.eve);
     expect(raws[1]).toBe(raws[0]);
-    expect((await mail.suppressed()).toSorted()).toEqual([mail.bob, mail.eve]);
   });
 
   test("by the original recipient where the final one is behind an alias", async () => {
     const mail = await sentToThree(world());
     await mail.tell(dsn({ fields: `Original-Recipient: rfc822; ${mail.eve}\n${bounced("inner@backend.example")}` }));
     expect(states(await mail.message())).toEqual([null, null, "bounced"]);
-    expect(await mail.suppressed()).toEqual([mail.eve]);
   });
 
   test("that names none of ours it stands at the message, and nobody is suppressed", async () => {
@@ -108,7 +106,66 @@ describe.each(enginesHere())("What comes back about a mail to several (%s)", (en
     await mail.tell(feedback(`Feedback-Type: abuse\nOriginal-Rcpt-To: <${mail.ann}>`));
     expect(states(await mail.message())).toEqual(["complained", null, null]);
     expect(await mail.told("message.complained")).toHaveLength(2);
-    expect(await mail.suppressed()).toEqual([mail.ann]);
+    expect(await mail.suppressed()).toEqual([]);
+  });
+
+  /** What one recipient, who sees the return path, can say about another one. */
+  const attacks: [string, (mail: Awaited<ReturnType<typeof sentToThree>>) => Promise<unknown>][] = [
+    [
+      "a bounce that names the other as its original recipient",
+      ({ eve, tell }) => tell(dsn({ fields: `Original-Recipient: rfc822; ${eve}\n${bounced("me@v.example")}` })),
+    ],
+    ["a bounce that names the other as its final recipient", ({ eve, tell }) => tell(dsn({ fields: bounced(eve) }))],
+    [
+      "a bounce in words alone",
+      ({ ann, tell }) => tell(plain(`<${ann}>: 550 5.1.1 User unknown\n\n${returnedMail}\n`)),
+    ],
+    [
+      "a complaint at the return path",
+      ({ ann, tell }) => tell(feedback(`Feedback-Type: abuse\nOriginal-Rcpt-To: ${ann}`)),
+    ],
+    [
+      "a complaint at the inbox that names the return path",
+      ({ ann, inbox, returnPath }) =>
+        report(
+          world(),
+          feedback(`Feedback-Type: abuse\nOriginal-Rcpt-To: ${ann}\nOriginal-Mail-From: <${returnPath}>`),
+          inbox.address,
+          "abuse@v.example",
+        ),
+    ],
+    [
+      "a wish to be left alone at the return path",
+      ({ ann, tell }) => tell(feedback(`Feedback-Type: opt-out\nOriginal-Rcpt-To: ${ann}`)),
+    ],
+    [
+      "a wish to be left alone at the inbox that names the return path",
+      ({ ann, inbox, returnPath }) =>
+        report(
+          world(),
+          feedback(`Feedback-Type: opt-out\nOriginal-Rcpt-To: ${ann}\nOriginal-Mail-From: <${returnPath}>`),
+          inbox.address,
+          "abuse@v.example",
+        ),
+    ],
+    [
+      "a bounce at the inbox that names the Message-ID",
+      ({ id, ann, inbox }) =>
+        report(
+          world(),
+          dsn({ fields: bounced(ann), returned: `Message-ID: <${id}@inbox.localhost>\nFrom: a@b.example\nTo: ${ann}` }),
+          inbox.address,
+        ),
+    ],
+  ];
+
+  test.each(attacks)("one recipient can't have another one suppressed by %s", async (_, attack) => {
+    const mail = await sentToThree(world());
+    expect(await attack(mail)).toStartWith("250");
+    expect(await mail.suppressed()).toEqual([]);
+    expect(await mail.told("suppression.added")).toEqual([]);
+    const { body } = await send(world(), mail.inbox.id, { to: mail.ann, cc: [mail.eve] }, { waits: true });
+    expect(body.status).toBe("sent");
   });
 
   test("ten reports of each at once are one report and one event of each", async () => {

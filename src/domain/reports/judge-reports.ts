@@ -2,7 +2,13 @@ import { cleanLine } from "../../standards/smtp-reply.ts";
 import type { AddedSuppression, ReportData } from "../events/event-data.ts";
 import { isHarder } from "./delivery.ts";
 import type { ReportKind } from "./report.ts";
-import { automaticSuppression, maySuppress, type ReportPolicy, reasonToSuppress } from "./report-policy.ts";
+import {
+  automaticSuppression,
+  maySuppress,
+  provesRecipient,
+  type ReportPolicy,
+  reasonToSuppress,
+} from "./report-policy.ts";
 import type { ArrivedReport, KeptReport, KnownMessage, ReportIds } from "./reported-message.ts";
 import { type JudgedReports, type MessageState, rowsOfReports, stateOf } from "./reported-rows.ts";
 import { isPastReporting } from "./return-path.ts";
@@ -36,8 +42,8 @@ function take(state: MessageState, arrived: ArrivedReport, policy: ReportPolicy)
     const key = `${kind} ${one.recipient}`;
     const before = state.reports.get(key);
     const candidate = reportOf(state.message, arrived, { ...one, kind, id: ids.report });
-    if (before !== undefined && !takesOver(candidate, before)) return [];
-    const reason = reasonToSuppress(candidate, policy);
+    if (before !== undefined && !takesOver(state.message, candidate, before)) return [];
+    const reason = reasonToSuppress(state.message, candidate, policy);
     const report = {
       ...candidate,
       id: before?.id ?? candidate.id,
@@ -57,17 +63,18 @@ function take(state: MessageState, arrived: ArrivedReport, policy: ReportPolicy)
 }
 
 /**
- * A stronger proof or, by one as strong, a harder type: what was forged or came early never stands in the way of the truth. A
- * delay may be told again.
+ * Whether a report replaces the earlier one of its kind: by a stronger proof or, with an equal one, by a harder type or as a newer
+ * delay. A forged report never stands in the way of the true one.
  */
-function takesOver(report: KeptReport, before: KeptReport): boolean {
-  const stronger = strengthOf(report) - strengthOf(before);
+function takesOver(message: KnownMessage, report: KeptReport, before: KeptReport): boolean {
+  const stronger = strengthOf(message, report) - strengthOf(message, before);
   if (stronger !== 0) return stronger > 0;
   return report.kind === "delayed" || isHarder(report.type ?? undefined, before.type ?? undefined);
 }
 
-function strengthOf({ proof }: KeptReport): number {
-  return proof === "message_id" ? 0 : 1;
+function strengthOf(message: KnownMessage, { proof }: KeptReport): number {
+  if (proof === "message_id") return 0;
+  return provesRecipient(message, proof) ? 2 : 1;
 }
 
 function reportOf(
@@ -97,7 +104,7 @@ function line(text: string | undefined, length: number): string | null {
 function optOut(state: MessageState, arrived: ArrivedReport, policy: ReportPolicy): KeptReport[] {
   for (const { recipient, told, index } of toldOfRecipients(state.message, arrived.recipients)) {
     const ids = arrived.ids[index];
-    if (ids === undefined || !maySuppress(recipient, arrived.proof, policy)) continue;
+    if (ids === undefined || !maySuppress(state.message, { recipient, proof: arrived.proof }, policy)) continue;
     const detail = line(told.diagnostic, 500);
     const asked = { id: ids.suppression, recipient, reason: "unsubscribe" as const, detail, at: arrived.receivedAt };
     suppress(state, automaticSuppression(state.message, asked, policy), ids);

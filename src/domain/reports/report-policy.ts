@@ -3,6 +3,7 @@ import type { AddedSuppression } from "../events/event-data.ts";
 import { endOfBounceSuppression, suppressedForm } from "../send/suppressed.ts";
 import type { KeptReport, KnownMessage, ReportProof } from "./reported-message.ts";
 import { simulatedFateOf, simulatedSuppressionMs } from "./simulated.ts";
+import { hasSeveralRecipients } from "./told-recipients.ts";
 
 /** What the operator has chosen about what comes back. */
 export interface ReportPolicy {
@@ -29,21 +30,37 @@ export interface AutomaticSuppression {
   expiresAt: Date | null;
 }
 
-/** Why a report has its recipient suppressed; undefined where it does not. Nobody is without a recipient whom we wrote to. */
+/** Why a report suppresses its recipient; undefined where it does not. */
 export function reasonToSuppress(
+  message: KnownMessage,
   { kind, type, proof, recipient }: Pick<KeptReport, "kind" | "type" | "proof" | "recipient">,
   policy: ReportPolicy,
 ): AutomaticReason | undefined {
-  if (!maySuppress(recipient, proof, policy)) return undefined;
+  if (!maySuppress(message, { recipient, proof }, policy)) return undefined;
   if (kind === "complained") return "complaint";
   return kind === "bounced" && type === "hard" ? "bounce" : undefined;
 }
 
-/** Mail to our own domain never does: the inbox may be made the next minute. */
-export function maySuppress(recipient: string, proof: ReportProof, policy: ReportPolicy): boolean {
+/**
+ * Whether a proof suffices to suppress a recipient. An address of our own domain never is suppressed: its inbox may be made the
+ * next minute.
+ */
+export function maySuppress(
+  message: KnownMessage,
+  { recipient, proof }: { recipient: string; proof: ReportProof },
+  policy: ReportPolicy,
+): boolean {
   const { domain } = splitAddress(recipient) ?? {};
   if (domain === undefined || domain.toLowerCase() === policy.mailDomain.toLowerCase()) return false;
-  return proof !== "message_id" || policy.messageIdSuppresses;
+  return provesRecipient(message, proof) && (proof !== "message_id" || policy.messageIdSuppresses);
+}
+
+/**
+ * Whether a proof shows who speaks. Each of several recipients finds the return path and the Message-ID in the mail, and could use
+ * them to report about the others. The relay signs what it says.
+ */
+export function provesRecipient(message: KnownMessage, proof: ReportProof): boolean {
+  return proof === "relay" || !hasSeveralRecipients(message);
 }
 
 /** Bounces and complaints hold for the account, a wish to be left alone for the inbox. */

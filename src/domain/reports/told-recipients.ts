@@ -30,6 +30,11 @@ export function toldOfRecipients(message: KnownMessage, recipients: readonly Rec
   return worst === undefined ? [] : [{ ...worst, recipient: only ?? "" }];
 }
 
+/** Whether a message went to more than one address; two spellings of one address count once. */
+export function hasSeveralRecipients(message: Pick<KnownMessage, "toAddr" | "recipients">): boolean {
+  return new Set(addressesOf(message).map((address) => address.toLowerCase())).size > 1;
+}
+
 export function addressesOf({ toAddr, recipients }: Pick<KnownMessage, "toAddr" | "recipients">): string[] {
   return recipients.length === 0 ? [toAddr] : recipients.map(({ address }) => address);
 }

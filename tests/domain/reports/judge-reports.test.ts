@@ -72,13 +72,12 @@ describe("whom a report is about", () => {
       reports: ["joe@example.com bounced hard return_path", "jane@example.com delivered null return_path"],
       recipients: ["0 delivered null", "1 bounced hard"],
       states: ["bounced hard"],
-      suppressed: ["joe@example.com bounce"],
     });
   });
 
   test("also where the server handed the address on as it stood on the wire", () => {
     const block = told("x@example.net", { originalRecipient: "ann+2Bnews@example.com" });
-    expect(judged(toThree, arrived([block])).suppressed).toEqual(["ann+news@example.com bounce"]);
+    expect(judged(toThree, arrived([block])).recipients).toEqual(["2 bounced hard"]);
   });
 
   test("of several where it names none of them: the message, by the worst, and nobody is suppressed", () => {
@@ -97,13 +96,49 @@ describe("whom a report is about", () => {
     const blocks = [told("joe@example.com", { type: "unknown" }), told("joe@example.com")];
     expect(judged(toThree, arrived(blocks))).toMatchObject({
       reports: ["joe@example.com bounced hard return_path"],
-      events: ["suppression.added", "message.bounced"],
+      events: ["message.bounced"],
     });
   });
 
   test("where nothing is known of anybody there is no report, and nothing is kept", () => {
     const { reports, events, keptSources } = judged(toOne, arrived([told(undefined, { kind: undefined })]));
     expect([reports, events, [...keptSources]]).toEqual([[], [], []]);
+  });
+});
+
+describe("of a message to several", () => {
+  const complaint = told("joe@example.com", { kind: "complained", type: undefined });
+
+  test.each([
+    ["a bounce", told("joe@example.com"), {}],
+    ["a complaint", complaint, { source: "arf" }],
+    ["a wish to be left alone", complaint, { source: "arf", isOptOut: true }],
+    ["a bounce proven by a Message-ID", told("joe@example.com"), { proof: "message_id" }],
+  ] as const)("%s at the shared return path suppresses nobody, the relay's notice does", (_, block, more) => {
+    const lenient = { ...policy, messageIdSuppresses: true };
+    const ofPath = judgeReports([arrived([block], more)], [toThree], lenient);
+    expect(ofPath.suppressions).toEqual([]);
+    expect(ofPath.events.map(({ type }) => type)).not.toContain("suppression.added");
+    const ofRelay = judgeReports([arrived([block], { ...more, proof: "relay" })], [toThree], policy);
+    expect(ofRelay.suppressions.map(({ address }) => address)).toEqual(["joe@example.com"]);
+  });
+
+  test("the relay's notice takes over what a co-recipient said, also where that was worse, and never the other way", () => {
+    const forged = arrived([told("joe@example.com")]);
+    const notice = (type: "hard" | "soft") => arrived([told("joe@example.com", { type })], { proof: "relay" });
+    expect(judged(toThree, forged, notice("soft"))).toMatchObject({ states: ["bounced soft"], suppressed: [] });
+    expect(judged(toThree, notice("soft"), forged)).toMatchObject({ states: ["bounced soft"], suppressed: [] });
+    expect(judged(toThree, forged, notice("hard"))).toMatchObject({
+      reports: ["joe@example.com bounced hard relay"],
+      suppressed: ["joe@example.com bounce"],
+    });
+  });
+
+  test("that is one address in two spellings its path proves all", () => {
+    const recipients = ["jane@example.com", "JANE@example.com"].map((address, position) => ({ address, position }));
+    expect(judged({ ...toOne, recipients }, arrived([told("jane@example.com")])).suppressed).toEqual([
+      "jane@example.com bounce",
+    ]);
   });
 });
 
