@@ -90,7 +90,7 @@ describe.each(enginesHere())("a reply (%s)", (engine) => {
     const raw = `From: "<b>Eve</b>" <eve@example.com>\r\nMessage-ID: <html@example.com>\r\nSubject: Hi\r\n${html.join("\r\n")}\r\n`;
     expect(await world().deliver(raw, inbox.address)).toStartWith("250");
     const { threadId } = await lastMessage();
-    await send(world(), inbox.id, { threadId, body: "<p>Hello</p>" });
+    await send(world(), inbox.id, { to: "eve@example.com", threadId, body: "<p>Hello</p>" });
     const { bodyHtml, bodyText } = await lastMessage();
     expect(bodyHtml).toStartWith("<p>Hello</p>");
     expect(bodyHtml).toMatch(/<blockquote[^>]*>\s*<p>Hi <b>Ada<\/b><\/p>/);
@@ -98,7 +98,7 @@ describe.each(enginesHere())("a reply (%s)", (engine) => {
     expect(bodyText).toStartWith("Hello\n\nOn Sat, 21 Mar 2026");
     expect(bodyText).toContain("\n> Hi Ada");
 
-    await send(world(), inbox.id, { threadId, body: "plain", bodyHtml: "<p>not plain</p>" });
+    await send(world(), inbox.id, { to: "eve@example.com", threadId, body: "plain", bodyHtml: "<p>not plain</p>" });
     const both = await lastMessage();
     expect(both.bodyText).toStartWith("plain\n\nOn ");
     expect(both.bodyHtml).toStartWith("<p>not plain</p>\n<div><br>On ");
@@ -191,6 +191,102 @@ describe.each(enginesHere())("a reply (%s)", (engine) => {
       const { inReplyTo, referenceIds, bodyText } = await lastMessage();
       expect([inReplyTo, referenceIds]).toEqual(["eve@two.example", ["jane@two.example", "eve@two.example"]]);
       expect(bodyText).toEndWith("> Only for you");
+    });
+  });
+
+  describe("shows its readers nothing of what somebody else wrote meanwhile", () => {
+    const secret = /eve@|Eve|Only for you/;
+
+    /** Jane's mail, and Eve's into the same thread, which our caller has not seen. */
+    async function mailOfTwo(): Promise<string> {
+      inbox = await startInbox();
+      const threadId = await receive("jane@meanwhile.example", "The code is 1234", { subject: "Plans" });
+      await eveWrites("eve@meanwhile.example");
+      return threadId;
+    }
+
+    function eveWrites(messageId: string): Promise<string> {
+      const from = "Eve <eve@two.example>";
+      return receive(messageId, "Only for you", { from, inReplyTo: "jane@meanwhile.example" });
+    }
+
+    const forms: [string, object][] = [
+      ["plain", { body: "Thanks" }],
+      ["HTML", { body: "<p>Thanks</p>" }],
+      ["Markdown", { body: "**Thanks**", bodyFormat: "markdown" }],
+      ["two forms", { body: "Thanks", bodyHtml: "<p>Thanks</p>" }],
+    ];
+    test.each(forms)("in %s", async (_, form) => {
+      const threadId = await mailOfTwo();
+      const { status } = await send(world(), inbox.id, { threadId, ...form });
+      expect(status).toBe(200);
+      const { bodyText, bodyHtml, inReplyTo } = await lastMessage();
+      expect(inReplyTo).toBe("eve@meanwhile.example");
+      expect(bodyText).toEndWith("Jane Doe <jane@example.com> wrote:\n> The code is 1234");
+      if (bodyHtml !== null) expect(bodyHtml).toContain("The code is 1234");
+      expect(`${bodyText}${bodyHtml}`).not.toMatch(secret);
+    });
+
+    test("to somebody new, whoever has a blind copy, or with a copy to ourselves", async () => {
+      const threadId = await mailOfTwo();
+      const others = [
+        { to: "joe@example.com" },
+        { to: "moe@example.com", bcc: ["eve@two.example", "jane@example.com"] },
+        { to: "poe@example.com", cc: [inbox.address] },
+      ];
+      for (const to of others) {
+        expect((await send(world(), inbox.id, { threadId, body: "<p>Hi</p>", ...to })).status).toBe(200);
+        const { bodyText, bodyHtml, inReplyTo } = await lastMessage();
+        expect([bodyText, bodyHtml, inReplyTo]).toEqual(["Hi", "<p>Hi</p>", expect.any(String)]);
+        await eveWrites(`eve-${others.indexOf(to)}@meanwhile.example`);
+      }
+    });
+
+    test("nor of what we wrote to somebody else; whoever had a blind copy of it is quoted that", async () => {
+      const threadId = await mailOfTwo();
+      const toEve = { to: "eve@two.example", bcc: "di@example.com", body: "Dear Eve" };
+      expect((await send(world(), inbox.id, { threadId, includeQuote: false, ...toEve })).status).toBe(200);
+      await send(world(), inbox.id, { threadId });
+      expect((await lastMessage()).bodyText).toEndWith("> The code is 1234");
+      await send(world(), inbox.id, { threadId, to: "di@example.com", body: "And you?" });
+      expect((await lastMessage()).bodyText).toEndWith(`${inbox.address} wrote:\n> Dear Eve`);
+    });
+
+    test("with several readers, where one of them took part", async () => {
+      const threadId = await mailOfTwo();
+      await send(world(), inbox.id, { threadId, to: ["joe@example.com", "jane@example.com"] });
+      expect((await lastMessage()).bodyText).toEndWith("> The code is 1234");
+      await eveWrites("eve-again@meanwhile.example");
+      await send(world(), inbox.id, { threadId, to: "jane@example.com", cc: "eve@two.example" });
+      expect((await lastMessage()).bodyText).toEndWith("> Only for you");
+    });
+
+    test("also of many replies at once, while Eve writes", async () => {
+      const threadId = await mailOfTwo();
+      const writing = Array.from({ length: 10 }, (_, index) => eveWrites(`eve-${index}@meanwhile.example`));
+      const replying = Array.from({ length: 20 }, (_, index) =>
+        send(world(), inbox.id, { threadId, to: index % 2 === 0 ? "jane@example.com" : "eve@two.example" }),
+      );
+      for (const { status } of await Promise.all(replying)) expect(status).toBe(200);
+      await Promise.all(writing);
+      const toJane = await query<{ bodyText: string }>(
+        world().service.deps.db.api,
+        sql`select body_text as "bodyText" from messages where thread_id = ${threadId} and to_addr = 'jane@example.com'`,
+      );
+      expect(toJane).toHaveLength(10);
+      for (const { bodyText } of toJane) {
+        expect(bodyText).not.toMatch(secret);
+        expect(bodyText).toEndWith("> The code is 1234");
+      }
+    });
+
+    test("but all of what its caller named, or has seen", async () => {
+      const threadId = await mailOfTwo();
+      const { id: eves } = await lastMessage();
+      await send(world(), inbox.id, { threadId, readUpToMessageId: eves });
+      expect((await lastMessage()).bodyText).toEndWith("> Only for you");
+      await send(world(), inbox.id, { replyToMessageId: eves });
+      expect((await lastMessage()).bodyText).toEndWith("> Only for you");
     });
   });
 

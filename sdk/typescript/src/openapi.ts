@@ -3116,7 +3116,7 @@ export interface components {
              * @example thr_01km7xnw70ejr8hy7ppemk390m
              */
             threadId?: string;
-            /** @description With `threadId`: append a quoted copy of the message that is answered (unless given: true) */
+            /** @description With `threadId`: append a quoted copy of the message that is answered. Where nobody in `to` or `cc` wrote or got the last message, the last one that somebody there did is quoted, or none (unless given: true) */
             includeQuote?: boolean;
             /**
              * @description Where answers go. On the free plan one of your own inboxes

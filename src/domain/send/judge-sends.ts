@@ -18,6 +18,7 @@ import { type Sender, type SendFacts, usageOf } from "./send-facts.ts";
 import {
   knownRecipient,
   noteAccepted,
+  quotedMessage,
   recipientOfSend,
   repliedThread,
   type SendingState,
@@ -103,7 +104,9 @@ function accept(state: SendingState, send: Send, standing: Standing, judging: Ju
   const replied = thread && repliedThread(state, request, thread);
   const ownAddresses = [`${standing.sender.username}@${mailDomain}`];
   const recipients = recipientsOfSend(request, replied?.replied, { mailDomain, recipientsMax, ownAddresses });
-  const content = mailContent(send, replied, judging);
+  const quoted =
+    thread && quotedMessage(state, request, thread, { replied: replied?.replied, recipients, ownAddresses });
+  const content = mailContent(send, replied && { ...replied, quoted }, judging);
   refuseTooLarge(send, { at, from, recipients, content }, judging.mailLimit);
   const known = state.suppressed.get(send.key.label) ?? [];
   const out = suppressedRecipients(

@@ -5,13 +5,17 @@ import type { Send } from "./send.ts";
 import type { AskedReply, RepliedMessage } from "./send-facts.ts";
 
 /** The message that is answered: the last, or the last seen, that did not fail. */
-export type Replied = Omit<RepliedMessage, keyof AskedReply>;
+export interface Replied extends Omit<RepliedMessage, keyof AskedReply> {
+  bcc?: readonly string[] | null;
+}
 
 export interface RepliedThread extends Pick<ThreadState, "subject"> {
   /** The ancestors, oldest first: the first one and the last ones. */
   messageIds: readonly { rfcMessageId: string; wireName: string | null }[];
   /** Undefined where all have failed. */
   replied: Replied | undefined;
+  /** An earlier message where no recipient has a part in the answered one; undefined where none may be quoted. */
+  quoted: Replied | undefined;
 }
 
 export interface Content {
@@ -37,16 +41,16 @@ export function replyContent(
   const subject = request.subject ?? replySubject(thread?.subject ?? "");
   const ancestors = (thread?.messageIds ?? []).flatMap(namesOf);
   const references = replyReferences(isRenamed ? [...ancestors, rfcMessageId] : ancestors);
-  const replied = thread?.replied;
-  if (replied === undefined || !request.includeQuote) {
-    return { subject, bodyText: text, bodyHtml: html, inReplyTo: replied && nameOnTheWire(replied), references };
+  const inReplyTo = thread?.replied && nameOnTheWire(thread.replied);
+  if (thread?.quoted === undefined || !request.includeQuote) {
+    return { subject, bodyText: text, bodyHtml: html, inReplyTo, references };
   }
-  const quoted = quotedMessage(replied);
+  const quoted = quotedMessage(thread.quoted);
   return {
     subject,
     bodyText: withTextQuote(text, quoted),
     bodyHtml: html === undefined ? undefined : withHtmlQuote(html, quoted),
-    inReplyTo: nameOnTheWire(replied),
+    inReplyTo,
     references,
   };
 }

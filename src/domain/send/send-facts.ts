@@ -20,6 +20,8 @@ export interface SendFacts {
   recipients?: readonly RecipientOfInbox[];
   /** Messages that are answered by their ids. */
   answered?: readonly AnsweredById[];
+  /** Earlier messages that replies quote because no recipient has a part in the last one. */
+  quotable?: readonly AnsweredById[];
   /** Of the sources that sends name, those whose bytes have gone. */
   lostSources?: ReadonlySet<string>;
 }
@@ -93,10 +95,24 @@ export interface AddressedMessage {
   sourceId: string | null;
 }
 
+/** The addresses of a message: everybody here has a part in it. */
+export interface MessageParties extends Pick<AddressedMessage, "toAddr" | "toAddrs" | "cc" | "replyTo"> {
+  fromAddr: string;
+  /** Outbound only, and where it was read. */
+  bcc?: readonly string[] | null;
+}
+
+/** The addresses of a message in a thread that is replied to. */
+export interface PartiesInThread extends MessageParties {
+  id: string;
+  threadId: string;
+}
+
 /** A message that is answered because a caller named it, whatever has come since. */
 export interface AnsweredById extends Omit<RepliedMessage, "upToMessageId"> {
   id: string;
   inboxId: string;
+  bcc?: readonly string[] | null;
 }
 
 export interface ThreadMessageId extends AskedReply {

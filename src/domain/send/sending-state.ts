@@ -3,6 +3,8 @@ import { notFound } from "../errors.ts";
 import { expiryOfKeys, type KeyUse } from "../idempotency.ts";
 import type { AcceptedSend } from "./accepted-sends.ts";
 import { mostRecentMessages, type RecentMessage } from "./loop.ts";
+import { lastShared, quotesLast } from "./quotable.ts";
+import type { Recipient as RecipientEntry } from "./recipients/entries.ts";
 import type { Replied, RepliedThread } from "./reply-content.ts";
 import type { Send, SendRequest, SentMessage } from "./send.ts";
 import {
@@ -36,6 +38,8 @@ export interface SendingState {
   recentMessages: Map<string, readonly RecentMessage[]>;
   /** By what is answered. */
   replied: Map<string, Replied>;
+  /** By thread, the newest first: the last message, and earlier ones that some reply may quote instead. */
+  quotable: Map<string, readonly Replied[]>;
   threadMessageIds: Map<string, readonly Omit<ThreadMessageId, keyof AskedReply>[]>;
   places: ReadonlyMap<string, Place>;
   owners: readonly Owner[];
@@ -53,6 +57,7 @@ export function sendingState(sends: readonly Send[], facts: SendFacts, at: Date)
     threads: new Map(facts.threads.map((thread) => [thread.id, thread])),
     recentMessages: new Map(facts.threads.map(({ id, recent }) => [id, recent])),
     replied: new Map(facts.replied.map((message) => [nameOfReply(message), message])),
+    quotable: quotableOf(facts),
     threadMessageIds: Map.groupBy(facts.threadMessageIds, nameOfReply),
     places: new Map(facts.places.map((place) => [place.id, place])),
     owners: facts.owners,
@@ -94,8 +99,18 @@ export function threadIdOf({ answered }: SendingState, request: SendRequest): st
   return message.threadId;
 }
 
+function quotableOf({ replied, quotable = [] }: SendFacts): Map<string, Replied[]> {
+  const newestFirst = quotable.toSorted((one, other) => other.seq - one.seq);
+  const last = replied.filter(({ upToMessageId }) => upToMessageId === null);
+  return Map.groupBy([...last, ...newestFirst], ({ threadId }) => threadId);
+}
+
 /** Who says what he has seen answers that, whatever has come since, also in this batch. */
-export function repliedThread(state: SendingState, request: SendRequest, thread: ThreadState): RepliedThread {
+export function repliedThread(
+  state: SendingState,
+  request: SendRequest,
+  thread: ThreadState,
+): Omit<RepliedThread, "quoted"> {
   const byId = state.answered.get(request.replyToMessageId ?? "");
   const upToMessageId = byId === undefined ? (request.readUpToMessageId ?? null) : null;
   const name = nameOfReply({ threadId: thread.id, upToMessageId });
@@ -109,6 +124,23 @@ export function repliedThread(state: SendingState, request: SendRequest, thread:
     messageIds: request.readUpToMessageId === undefined ? messageIds : messageIds.filter(isAncestor),
     replied,
   };
+}
+
+/** The message that a reply quotes: the one that it answers, where the caller said which, or a reader of the reply has a part in it. */
+export function quotedMessage(
+  state: SendingState,
+  request: SendRequest,
+  thread: ThreadState,
+  { replied, recipients, ownAddresses }: Quoting,
+): Replied | undefined {
+  if (!quotesLast(request)) return replied;
+  return lastShared(state.quotable.get(thread.id) ?? [], recipients, ownAddresses);
+}
+
+interface Quoting {
+  replied: Replied | undefined;
+  recipients: readonly RecipientEntry[];
+  ownAddresses: readonly string[];
 }
 
 /** What an accepted send has used up, and what the next one answers. */
@@ -132,10 +164,19 @@ export function noteAccepted(state: SendingState, { key }: Send, accepted: Accep
     ...(state.threadMessageIds.get(wholeThread) ?? []),
     { ...message, wireName: null },
   ]);
-  state.replied.set(wholeThread, {
+  const bcc = accepted.recipients.flatMap(({ type, address }) => (type === "bcc" ? [address] : []));
+  const replied: Replied = {
     ...{ ...message, ...addressed, direction: "outbound", fromName: message.more?.fromName ?? null, wireName: null },
-    ...{ bodyHtml: message.bodyHtml ?? null, replyTo: message.replyTo ?? null, envelopeFrom: null, sourceId: null },
-  });
+    ...{
+      bodyHtml: message.bodyHtml ?? null,
+      replyTo: message.replyTo ?? null,
+      envelopeFrom: null,
+      sourceId: null,
+      bcc,
+    },
+  };
+  state.replied.set(wholeThread, replied);
+  state.quotable.set(thread.id, [replied, ...(state.quotable.get(thread.id) ?? [])]);
 }
 
 export function sentMessage({ message, recipients }: Pick<AcceptedSend, "message" | "recipients">): SentMessage {

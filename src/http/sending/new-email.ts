@@ -82,7 +82,8 @@ function coreFields(mailDomain: string) {
     includeQuote: Type.Optional(
       Type.Boolean({
         default: true,
-        description: "With `threadId`: append a quoted copy of the message that is answered",
+        description:
+          "With `threadId`: append a quoted copy of the message that is answered. Where nobody in `to` or `cc` wrote or got the last message, the last one that somebody there did is quoted, or none",
       }),
     ),
     replyTo: Type.Optional(

@@ -7,6 +7,7 @@ import type {
   AnsweredById,
   AskedReply,
   Owner,
+  PartiesInThread,
   Place,
   RecipientOfInbox,
   RepliedMessage,
@@ -166,6 +167,29 @@ export async function listAnsweredMessages(db: Db, ids: readonly string[]): Prom
         from messages m where m.id = any(${arrayOf("text", ids)})`,
   );
 }
+
+/**
+ * The addresses of the last messages of threads that did not fail, the newest first. Who had a blind copy stands in the rows
+ * of recipients alone.
+ */
+export async function listPartiesInThreads(db: Db, threadIds: readonly string[]): Promise<PartiesInThread[]> {
+  return query<PartiesInThread>(
+    db,
+    sql`select ${partiesInThread}, case when m.recipient_count > 1 then (select array_agg(r.address) from recipients r
+            where r.message_id = m.id and r.type = 'bcc') end as bcc
+        from unnest(${arrayOf("text", threadIds)}) as asked (thread_id)
+        cross join lateral (select * from messages where thread_id = asked.thread_id and status <> 'failed'
+          order by seq desc limit ${mostPartiesRead}::int) m
+        order by m.thread_id, m.seq desc`,
+  );
+}
+
+/** A reply to somebody who has no part in this many last messages quotes none. */
+const mostPartiesRead = 1000;
+
+const partiesInThread = selected(messages, "m", [
+  ...(["id", "threadId", "fromAddr", "toAddr", "toAddrs", "cc", "replyTo"] as const),
+]);
 
 const answeredById = selected(messages, "m", ["id", "inboxId", "threadId"]);
 

@@ -25,6 +25,7 @@ const thread: RepliedThread = {
   subject: "Lunch",
   messageIds: [named("1@example.com"), named("2@example.com")],
   replied,
+  quoted: replied,
 };
 
 interface Asked extends Partial<Pick<SendRequest, "subject" | "includeQuote">> {
@@ -96,8 +97,20 @@ describe("what a mail says", () => {
       },
     ],
     [
+      "where no reader has a part in the last message it is answered, and an earlier one is quoted",
+      { ...thread, replied: { ...replied, rfcMessageId: "3@example.com", bodyText: "Only for you" } },
+      {},
+      { ...ofThread, inReplyTo: "3@example.com", bodyText: quotedText, bodyHtml: undefined },
+    ],
+    [
+      "where none may be quoted there is no quote",
+      { ...thread, quoted: undefined },
+      { html: "<b>Gladly</b>" },
+      { ...ofThread, bodyText: "Gladly", bodyHtml: "<b>Gladly</b>" },
+    ],
+    [
       "where all have failed nothing is quoted",
-      { ...thread, replied: undefined, messageIds: [named("failed@mail.test")] },
+      { ...thread, replied: undefined, quoted: undefined, messageIds: [named("failed@mail.test")] },
       { html: "<b>Gladly</b>" },
       {
         ...{ subject: "Re: Lunch", inReplyTo: undefined, references: ["failed@mail.test"] },
@@ -119,7 +132,7 @@ describe("the HTML of a quote is made of", () => {
     ["nobody where it has no sender", { fromAddr: "", fromName: "Jane" }, { from: undefined }],
   ];
   test.each(rows)("%s", (_, facts, quote) => {
-    const { quotes } = content({ ...thread, replied: { ...replied, ...facts } }, { html: "<b>Gladly</b>" });
+    const { quotes } = content({ ...thread, quoted: { ...replied, ...facts } }, { html: "<b>Gladly</b>" });
     expect(quotes).toHaveLength(1);
     expect(quotes[0]).toMatchObject(quote);
   });

@@ -1,6 +1,7 @@
-import { parseSendAddress, splitAddress } from "../../../standards/address.ts";
+import { parseSendAddress } from "../../../standards/address.ts";
 import { Refusal } from "../../errors.ts";
 import { differentRecipients, type Recipient, type RecipientType, tooManyRecipients } from "./entries.ts";
+import { isOwnAddress } from "./own-address.ts";
 
 /** The message that is answered, as far as it says to whom an answer goes. Addresses are as its sender wrote them. */
 export interface AnsweredMessage {
@@ -64,14 +65,7 @@ function recipientsOf(addresses: readonly string[], type: RecipientType, { mailD
 }
 
 function withoutOwn(recipients: readonly Recipient[], { ownAddresses }: Replying): Recipient[] {
-  const own = new Set(ownAddresses.map(untagged));
-  return recipients.filter(({ address }) => !own.has(untagged(address)));
-}
-
-/** An address as its inbox has it: in lower case, without what stands behind a `+`. */
-function untagged(address: string): string {
-  const { local = "", domain = "" } = splitAddress(address.toLowerCase()) ?? {};
-  return `${local.split("+", 1)[0]}@${domain}`;
+  return recipients.filter(({ address }) => !isOwnAddress(address, ownAddresses));
 }
 
 function noRecipient(): Refusal {

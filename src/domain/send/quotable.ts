@@ -1,0 +1,36 @@
+import { parseSendAddress } from "../../standards/address.ts";
+import type { Recipient } from "./recipients/entries.ts";
+import { isOwnAddress } from "./recipients/own-address.ts";
+import type { SendRequest } from "./send.ts";
+import type { MessageParties } from "./send-facts.ts";
+
+/**
+ * The newest message that a recipient of the reply wrote or got (contract §5.5): whoever reads the reply must not see what
+ * somebody else wrote meanwhile. `messages` are in order, the newest first. Blind copies do not count, since the others read
+ * the quote too; our own address does not count, since it got everything. A mail to ourselves alone quotes the newest.
+ */
+export function lastShared<Message extends MessageParties>(
+  messages: readonly Message[],
+  recipients: readonly Pick<Recipient, "address" | "type">[],
+  ownAddresses: readonly string[],
+): Message | undefined {
+  const readers = recipients
+    .filter(({ type, address }) => type !== "bcc" && !isOwnAddress(address, ownAddresses))
+    .map(({ address }) => address.toLowerCase());
+  if (readers.length === 0) return messages[0];
+  return messages.find((message) => partiesOf(message).some((party) => readers.includes(party)));
+}
+
+/** Whether a request leaves it to us which message of its thread is quoted. */
+export function quotesLast({ threadId, includeQuote, readUpToMessageId, replyToMessageId }: SendRequest): boolean {
+  return threadId !== undefined && includeQuote && readUpToMessageId === undefined && replyToMessageId === undefined;
+}
+
+function partiesOf({ fromAddr, replyTo, toAddr, toAddrs, cc, bcc }: MessageParties): string[] {
+  return [fromAddr, replyTo ?? "", toAddr, ...(toAddrs ?? []), ...cc, ...(bcc ?? [])].map(wireForm);
+}
+
+/** An address of a stranger's mail in the form that recipients have. */
+function wireForm(address: string): string {
+  return (parseSendAddress(address) ?? address).toLowerCase();
+}
