@@ -75,7 +75,7 @@ export function accountCommands(program: Command): void {
 export function consoleCommand(program: Command): void {
   reporting(
     ofAccount(program.command("console")).description(
-      "print a link that signs a browser in at the console; it is good for 5 minutes",
+      "print a link that signs a browser in at the console, once and within 5 minutes",
     ),
     async ({ account }: OfAccount) =>
       (await admin({ operation: "console link", arguments: { account } })) as SignInLink,

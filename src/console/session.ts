@@ -19,7 +19,7 @@ export function may(right: Right): boolean {
   return rights[account.value?.key.access ?? ""]?.includes(right) ?? false;
 }
 
-/** What `inboxd console` wrote behind the address. No server has seen it, and it does not stay in the history. */
+/** The token that `inboxd console` wrote behind the address. No server has seen it, and it does not stay in the history. */
 export function takeLinkToken(): string | undefined {
   const token = new URLSearchParams(location.hash.slice(1)).get("t");
   if (token === null) return undefined;
@@ -37,18 +37,46 @@ export async function findAccount(): Promise<void> {
   }
 }
 
-/** Trades a key, or the token of a link, for the cookie of a session; answers what is wrong with it, if anything is. */
+/** Trades an API key for the cookie of a session; answers what is wrong with it, if anything is. */
 export async function signIn(key: string): Promise<string | undefined> {
-  const response = await fetch(new URL("console/session", service), {
+  const response = await askForSession({ key });
+  if (response.status === 401) return "This key is not known. It may have been revoked.";
+  return faultOf(response);
+}
+
+/** The token of a link, and the two accounts between which the person at the browser has to choose. */
+export interface OpenLink {
+  token: string;
+  account: string;
+  current: string;
+}
+
+/**
+ * Trades the token of a link for the cookie of a session. Where the browser has a session already, the service wants `confirm`: the
+ * answer then is the question to ask. Else it is what is wrong with the link, if anything is.
+ */
+export async function signInByLink(token: string, confirm = false): Promise<OpenLink | string | undefined> {
+  const response = await askForSession({ link: token, confirm });
+  if (response.status === 409) {
+    const { account, current } = (await response.json()) as Omit<OpenLink, "token">;
+    return { token, account, current };
+  }
+  if (response.status === 401) {
+    return "This link is not valid any more: each signs in once, within five minutes. Make a new one, or enter an API key.";
+  }
+  return faultOf(response);
+}
+
+function askForSession(body: object): Promise<Response> {
+  return fetch(new URL("console/session", service), {
     method: "POST",
     headers: { "content-type": "application/json" },
-    body: JSON.stringify({ key }),
+    body: JSON.stringify(body),
   });
-  if (!response.ok) {
-    return response.status === 401
-      ? "This key is not known. It may have been revoked, or the link may be older than five minutes."
-      : `The service answered ${response.status}. Try again in a moment.`;
-  }
+}
+
+async function faultOf(response: Response): Promise<string | undefined> {
+  if (!response.ok) return `The service answered ${response.status}. Try again in a moment.`;
   await findAccount();
   return account.value === undefined || isSignedOut.value ? withoutCookie() : undefined;
 }

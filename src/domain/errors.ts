@@ -35,6 +35,7 @@ export const statusOf = {
   method_not_allowed: 405,
   payload_too_large: 413,
   unsupported_media_type: 415,
+  already_signed_in: 409,
   address_taken: 409,
   address_reserved: 409,
   idempotency_in_progress: 409,

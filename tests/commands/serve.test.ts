@@ -50,7 +50,7 @@ test("a link signs a browser in: that of a first start, and each that the comman
     const answer = await fetch(`${origin}/console/session`, {
       method: "POST",
       headers: { origin, "sec-fetch-site": "same-origin", "content-type": "application/json" },
-      body: JSON.stringify({ key: link.split("#t=")[1] }),
+      body: JSON.stringify({ link: link.split("#t=")[1] }),
     });
     expect(answer.status).toBe(204);
   }

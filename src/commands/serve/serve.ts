@@ -74,7 +74,7 @@ function banner(config: Config, { apiUrl, smtp, metricsUrl, engine, firstStart, 
   }
   if (signIn !== undefined) {
     lines.push(
-      "  The console, in a browser; the link signs in for 5 minutes, and inboxd console makes another:",
+      "  The console, in a browser; the link signs in once, within 5 minutes, and inboxd console makes another:",
       `    ${signIn.url}`,
       "",
     );

@@ -1,18 +1,31 @@
 import { useEffect, useState } from "preact/hooks";
+import { go, href, place } from "../address.ts";
 import { isSignedOut, wordsOf } from "../api.ts";
 import { listen } from "../live.ts";
 import { Fault } from "../parts/fault.tsx";
-import { account, findAccount, may, signIn, takeLinkToken } from "../session.ts";
+import { account, findAccount, may, type OpenLink, signInByLink, takeLinkToken } from "../session.ts";
+import { OtherAccount } from "../sign-in/other-account.tsx";
 import { SignIn } from "../sign-in/sign-in.tsx";
 import { Coming } from "./coming.tsx";
 import { Frame } from "./frame.tsx";
+import { tell } from "./notice.tsx";
 
-/** Who is here decides what is shown: nobody, one whose session is over, or one whose console it is. */
+/** Shows the frame to the holder of a session, and the form for signing in to everybody else. */
 export function Console() {
   const [start, setStart] = useState<Start>({ isOver: false });
-  useEffect(() => void begin().then(setStart), []);
+  const beginAnew = () => void begin().then(setStart);
+  useEffect(() => {
+    // A link that is opened in this very tab loads no page.
+    const onHash = () => location.hash.startsWith("#t=") && beginAnew();
+    beginAnew();
+    addEventListener("hashchange", onHash);
+    return () => removeEventListener("hashchange", onHash);
+  }, []);
   const owner = account.value;
   const isIn = owner !== undefined && !isSignedOut.value;
+  useEffect(() => {
+    if (isIn && place.value.path === "login") go(href(""), true);
+  }, [isIn]);
   useEffect(() => {
     if (!isIn || !may("read")) return undefined;
     const end = new AbortController();
@@ -22,6 +35,7 @@ export function Console() {
 
   if (!start.isOver) return <Coming />;
   if (start.error !== undefined) return <Fault error={start.error} again={() => location.reload()} />;
+  if (start.link !== undefined) return <OtherAccount link={start.link} onKeep={beginAnew} />;
   if (isIn) return <Frame />;
   return <SignIn why={start.why ?? (owner !== undefined ? sessionOver : undefined)} />;
 }
@@ -29,6 +43,8 @@ export function Console() {
 interface Start {
   isOver: boolean;
   why?: string | undefined;
+  /** A link for which a session would have to go. */
+  link?: OpenLink;
   error?: unknown;
 }
 
@@ -38,11 +54,13 @@ const sessionOver = "Your session has ended, or its key was revoked. What you ha
 async function begin(): Promise<Start> {
   const token = takeLinkToken();
   try {
-    const fault = token === undefined ? await findAccount() : await signIn(token);
-    return { isOver: true, why: fault === undefined ? undefined : linkOver };
+    const link = token === undefined ? undefined : await signInByLink(token);
+    if (typeof link === "object") return { isOver: true, link };
+    // A link that is over ends no session.
+    if (account.value === undefined) await findAccount();
+    if (link !== undefined && account.value !== undefined) tell(link, "bad");
+    return { isOver: true, why: link };
   } catch (error) {
     return { isOver: true, error: new Error(wordsOf(error)) };
   }
 }
-
-const linkOver = "This link is not valid any more: each holds for five minutes. Make a new one, or enter an API key.";

@@ -16,6 +16,7 @@ import { EndpointPage } from "../webhooks/endpoint-page.tsx";
 /** The screen of an address. A key that sends and does not read is shown what it can send from. */
 export function Screen() {
   const [kind = "", id] = place.value.path.split("/");
+  // The address of the form is left as soon as somebody is in.
   const isFirst = kind === "" || kind === "login";
   if ((kind === "inboxes" && id === undefined) || (isFirst && !may("read"))) return <InboxList />;
   if (kind === "compose") return <Compose />;

@@ -33,12 +33,14 @@ export function claimsText({ keyId, access, inboxId, expiresAt }: TokenClaims): 
 }
 
 /**
- * What the console's own doors take and no other: the link to sign in by, and the session that it is traded for. Such a token names no
- * access, so whoever reads tokens for another use, an older process too, finds none in it.
+ * The claims of the two tokens that only the console's doors take: that of a link to sign in by, and the session that it is traded for.
+ * They name no access, so a reader of other tokens finds none in them.
  */
 export interface ConsoleClaims {
   keyId: string;
   purpose: ConsolePurpose;
+  /** Tells the tokens of one key and second apart, since a link counts once. */
+  id: string;
   expiresAt: Date;
 }
 
@@ -46,14 +48,15 @@ export type ConsolePurpose = "sign_in" | "console";
 
 export const consoleSeconds: Readonly<Record<ConsolePurpose, number>> = { sign_in: 300, console: 43_200 };
 
-export function consoleClaimsText({ keyId, purpose, expiresAt }: ConsoleClaims): string {
-  return written({ v: 1, key: keyId, purpose, exp: seconds(expiresAt) });
+export function consoleClaimsText({ keyId, purpose, id, expiresAt }: ConsoleClaims): string {
+  return written({ v: 1, key: keyId, purpose, id, exp: seconds(expiresAt) });
 }
 
 /** Undefined for claims of another purpose, or of none. */
 export function parseConsoleClaims(text: string, purpose: ConsolePurpose): ConsoleClaims | undefined {
   const claims = knownClaims(text);
-  return claims?.purpose === purpose ? { keyId: claims.key, purpose, expiresAt: claims.expiresAt } : undefined;
+  if (claims?.purpose !== purpose || typeof claims.id !== "string") return undefined;
+  return { keyId: claims.key, purpose, id: claims.id, expiresAt: claims.expiresAt };
 }
 
 /** What a token says, and what proves it. */

@@ -1,4 +1,10 @@
-import { type ConsolePurpose, longestInAddressMs, partsOfToken, type TokenClaims } from "../../domain/access/token.ts";
+import {
+  type ConsoleClaims,
+  type ConsolePurpose,
+  longestInAddressMs,
+  partsOfToken,
+  type TokenClaims,
+} from "../../domain/access/token.ts";
 import type { Plan } from "../../domain/limits.ts";
 import { boundedMemory, passingMemory } from "../../primitives/memory.ts";
 import { sha256Hex } from "../../standards/digest.ts";
@@ -16,13 +22,18 @@ export interface KeyHolder {
   session?: { expiresAt: Date };
 }
 
+/** What tells a link to sign in by from all others, and until when it is valid. */
+export type SignInToken = Pick<ConsoleClaims, "id" | "expiresAt">;
+
 export interface Authenticator {
   /** By an API key, or a token that was made by one. */
   authenticate: (credential: string) => Promise<KeyHolder | undefined>;
   /** By what may stand in an address: a token that ends within the hour, and never a key, since addresses are kept and shown everywhere. */
   authenticateAddress: (token: string) => Promise<KeyHolder | undefined>;
-  /** By what a browser signs in with: a key, or the token of a link that was made to sign in by. */
-  authenticateSignIn: (credential: string) => Promise<KeyHolder | undefined>;
+  /** By an API key and nothing else. */
+  authenticateKey: (key: string) => Promise<KeyHolder | undefined>;
+  /** By the token of a link to sign in by and nothing else; `link` says which link it is. */
+  authenticateLink: (token: string) => Promise<(KeyHolder & { link: SignInToken }) | undefined>;
   /** By the token that a browser's session is, and nothing else. */
   authenticateSession: (token: string) => Promise<KeyHolder | undefined>;
   /** Forgets what is known of a key that was made or revoked, here or (by a notification) elsewhere. */
@@ -41,50 +52,11 @@ const mostRemembered = 10_000;
 
 export function authenticator(deps: Deps, tokens?: Pick<AccessTokens, "read" | "readForConsole">): Authenticator {
   const remembered = passingMemory<string, KeyHolder>(mostRemembered);
-  /** By the ids of keys: these never change, whatever becomes of a key. */
-  const hashes = boundedMemory<string, string>(mostRemembered);
   /** Hashes of what is nobody's key. Apart from the others, since any stranger can fill it. */
   const unknown = passingMemory<string, true>(mostRemembered);
   const lastUsed = new Map<string, Date>();
   let hears = false;
   let forgotten = 0;
-
-  async function authenticate(credential: string): Promise<KeyHolder | undefined> {
-    const parts = tokens === undefined ? undefined : partsOfToken(credential);
-    const token = parts && (await tokens?.read(parts, deps.now()));
-    // What is no token of ours may still be a key: operators choose their own words for API_KEY.
-    if (token === undefined) return holderOf(sha256Hex(credential));
-    const holder = await holderOfId(token.keyId);
-    return holder && { ...holder, token };
-  }
-
-  async function authenticateSignIn(credential: string): Promise<KeyHolder | undefined> {
-    return (await holderFor("sign_in", credential)) ?? holderOf(sha256Hex(credential));
-  }
-
-  async function holderFor(purpose: ConsolePurpose, credential: string): Promise<KeyHolder | undefined> {
-    const parts = partsOfToken(credential);
-    const claims = parts && (await tokens?.readForConsole(parts, purpose, deps.now()));
-    const holder = claims && (await holderOfId(claims.keyId));
-    return holder && { ...holder, session: { expiresAt: claims.expiresAt } };
-  }
-
-  async function holderOfId(keyId: string): Promise<KeyHolder | undefined> {
-    const hash = await hashOf(keyId);
-    return hash === undefined ? undefined : holderOf(hash);
-  }
-
-  async function authenticateAddress(credential: string): Promise<KeyHolder | undefined> {
-    const holder = await authenticate(credential);
-    const endsAt = holder?.token?.expiresAt.getTime();
-    return endsAt !== undefined && endsAt - deps.now().getTime() <= longestInAddressMs ? holder : undefined;
-  }
-
-  async function hashOf(keyId: string): Promise<string | undefined> {
-    const known = hashes.get(keyId) ?? (await findKeyHash(deps.db.api, keyId));
-    if (known !== undefined) hashes.set(keyId, known);
-    return known;
-  }
 
   async function holderOf(hash: string): Promise<KeyHolder | undefined> {
     const now = deps.now();
@@ -111,10 +83,8 @@ export function authenticator(deps: Deps, tokens?: Pick<AccessTokens, "read" | "
   }
 
   return {
-    authenticate,
-    authenticateAddress,
-    authenticateSignIn,
-    authenticateSession: (token) => holderFor("console", token),
+    ...byTokens(deps, tokens, holderOf),
+    authenticateKey: (key) => holderOf(sha256Hex(key)),
     forget(hash) {
       forgotten += 1;
       remembered.delete(hash);
@@ -134,4 +104,60 @@ export function authenticator(deps: Deps, tokens?: Pick<AccessTokens, "read" | "
       await markKeysUsed(deps.db.work, used);
     },
   };
+}
+
+/** The ways in that take tokens; `holderOf` finds who holds the key of a hash. */
+function byTokens(
+  deps: Deps,
+  tokens: Pick<AccessTokens, "read" | "readForConsole"> | undefined,
+  holderOf: (hash: string) => Promise<KeyHolder | undefined>,
+): Pick<Authenticator, "authenticate" | "authenticateAddress" | "authenticateLink" | "authenticateSession"> {
+  /** By the ids of keys: the hash of a key never changes. */
+  const hashes = boundedMemory<string, string>(mostRemembered);
+
+  async function authenticate(credential: string): Promise<KeyHolder | undefined> {
+    const parts = tokens === undefined ? undefined : partsOfToken(credential);
+    const token = parts && (await tokens?.read(parts, deps.now()));
+    // What is no token of ours may still be a key: operators choose their own words for API_KEY.
+    if (token === undefined) return holderOf(sha256Hex(credential));
+    const holder = await holderOfId(token.keyId);
+    return holder && { ...holder, token };
+  }
+
+  /** The claims of a token of the console, with the holder of the key that made it. */
+  async function consoleToken(purpose: ConsolePurpose, token: string) {
+    const parts = partsOfToken(token);
+    const claims = parts && (await tokens?.readForConsole(parts, purpose, deps.now()));
+    const holder = claims && (await holderOfId(claims.keyId));
+    return holder && { holder, claims };
+  }
+
+  async function authenticateLink(token: string) {
+    const found = await consoleToken("sign_in", token);
+    return found && { ...found.holder, link: found.claims };
+  }
+
+  async function authenticateSession(token: string): Promise<KeyHolder | undefined> {
+    const found = await consoleToken("console", token);
+    return found && { ...found.holder, session: found.claims };
+  }
+
+  async function holderOfId(keyId: string): Promise<KeyHolder | undefined> {
+    const hash = await hashOf(keyId);
+    return hash === undefined ? undefined : holderOf(hash);
+  }
+
+  async function authenticateAddress(credential: string): Promise<KeyHolder | undefined> {
+    const holder = await authenticate(credential);
+    const endsAt = holder?.token?.expiresAt.getTime();
+    return endsAt !== undefined && endsAt - deps.now().getTime() <= longestInAddressMs ? holder : undefined;
+  }
+
+  async function hashOf(keyId: string): Promise<string | undefined> {
+    const known = hashes.get(keyId) ?? (await findKeyHash(deps.db.api, keyId));
+    if (known !== undefined) hashes.set(keyId, known);
+    return known;
+  }
+
+  return { authenticate, authenticateAddress, authenticateLink, authenticateSession };
 }

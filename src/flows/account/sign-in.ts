@@ -1,11 +1,16 @@
 import { consoleSeconds, tokenEnd } from "../../domain/access/token.ts";
 import { Refusal } from "../../domain/errors.ts";
-import { findNewestLivingKey } from "../../store/account/accounts.ts";
+import { findAccountById, findNewestLivingKey } from "../../store/account/accounts.ts";
+import { insertUsedToken } from "../../store/account/used-tokens.ts";
 import type { Deps } from "../deps.ts";
 import type { AccessTokens } from "./access-tokens.ts";
+import type { KeyHolder, SignInToken } from "./authenticate.ts";
 
-export interface SignInDeps extends Deps {
+export interface SessionDeps extends Pick<Deps, "db" | "now" | "randomBytes"> {
   tokens: Pick<AccessTokens, "writeForConsole">;
+}
+
+export interface SignInDeps extends SessionDeps {
   baseUrl: () => string;
 }
 
@@ -14,11 +19,10 @@ export interface SignInLink {
   expiresAt: Date;
 }
 
-/** An address that signs a browser in as the holder of a key. Its token stands behind `#`, which no browser ever sends. */
-export async function signInLink({ tokens, baseUrl, now }: SignInDeps, keyId: string): Promise<SignInLink> {
-  const expiresAt = tokenEnd(now(), consoleSeconds.sign_in);
-  const token = await tokens.writeForConsole({ keyId, purpose: "sign_in", expiresAt });
-  return { url: `${baseUrl()}/console/#t=${token}`, expiresAt };
+/** An address that signs a browser in as the holder of a key, once. Its token stands behind `#`, which no browser sends to a server. */
+export async function signInLink(deps: SignInDeps, keyId: string): Promise<SignInLink> {
+  const { token, expiresAt } = await consoleToken(deps, "sign_in", keyId);
+  return { url: `${deps.baseUrl()}/console/#t=${token}`, expiresAt };
 }
 
 /** The same as the newest key of an account. */
@@ -31,4 +35,42 @@ export async function signInLinkOfAccount(deps: SignInDeps, account: { id: strin
     );
   }
   return signInLink(deps, keyId);
+}
+
+/** The token of a new session of a key, as its browser's cookie carries it. */
+export async function newSession(deps: SessionDeps, keyId: string): Promise<string> {
+  return (await consoleToken(deps, "console", keyId)).token;
+}
+
+export interface LinkUse {
+  /** Whose link it is. */
+  holder: KeyHolder & { link: SignInToken };
+  /** Whose session the browser has already. */
+  current: KeyHolder | undefined;
+  /** Whether the person at the browser has agreed to leave that session. */
+  isConfirmed: boolean;
+}
+
+/**
+ * Uses up a link to sign in by. One click on somebody's link must not exchange the account that a person works in, so a browser with a
+ * session has to confirm first, and the link stays unused until then. Answers whether this was the link's first use.
+ */
+export async function useSignInLink(
+  { db }: Pick<Deps, "db">,
+  { holder, current, isConfirmed }: LinkUse,
+): Promise<boolean> {
+  if (current !== undefined && !isConfirmed) {
+    const [account, other] = await Promise.all([holder, current].map(({ id }) => findAccountById(db.api, id)));
+    throw new Refusal("already_signed_in", "Cannot sign in: this browser is signed in already, and has to confirm", {
+      extra: { account: account?.name ?? null, current: other?.name ?? null },
+    });
+  }
+  const { id, expiresAt } = holder.link;
+  return (await insertUsedToken(db.api, { token: `sign_in:${id}`, usedFor: "", validUntil: expiresAt })) === undefined;
+}
+
+async function consoleToken({ tokens, now, randomBytes }: SessionDeps, purpose: "sign_in" | "console", keyId: string) {
+  const expiresAt = tokenEnd(now(), consoleSeconds[purpose]);
+  const id = randomBytes(12).toHex();
+  return { token: await tokens.writeForConsole({ keyId, purpose, id, expiresAt }), expiresAt };
 }

@@ -1,48 +1,71 @@
-import { Type } from "@sinclair/typebox";
+import { type Static, Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import { consoleSeconds, tokenEnd } from "../../domain/access/token.ts";
-import type { AccessTokens } from "../../flows/account/access-tokens.ts";
+import { consoleSeconds } from "../../domain/access/token.ts";
+import type { Fault } from "../../domain/errors.ts";
 import type { Authenticator } from "../../flows/account/authenticate.ts";
-import { bodyJudge } from "../judging/faults.ts";
-import { accountOf } from "../shell/auth.ts";
+import { newSession, type SessionDeps, useSignInLink } from "../../flows/account/sign-in.ts";
+import { bodyJudge, readAsTheyAre } from "../judging/faults.ts";
+import { accountOf, unauthorized } from "../shell/auth.ts";
 import { parseJson, readBody } from "../shell/body.ts";
 import { unavailable } from "../shell/errors.ts";
 import { text } from "../shell/models.ts";
 import type { SessionDoor } from "./session.ts";
 
-export interface ConsoleSessionDeps {
+export interface ConsoleSessionDeps extends SessionDeps {
   session: SessionDoor;
-  keys: Pick<Authenticator, "authenticateSignIn">;
-  tokens: Pick<AccessTokens, "writeForConsole">;
+  keys: Pick<Authenticator, "authenticateKey" | "authenticateLink">;
   isDraining(): boolean;
-  now(): Date;
 }
 
 const NewSession = Type.Object(
-  { key: text({ min: 1, max: 512, description: "An API key, or the token of a link to sign in by" }) },
+  {
+    key: Type.Optional(text({ min: 1, max: 512, description: "An API key, from the form" })),
+    link: Type.Optional(text({ min: 1, max: 512, description: "The token of a link to sign in by" })),
+    confirm: Type.Optional(Type.Boolean({ description: "With `link`: takes the place of the session that there is" })),
+  },
   { description: "Who signs in" },
 );
 
-const needed = "a valid API key is needed, or a link to sign in by that is not older than five minutes";
+function faultsBetween(fields: Readonly<Record<string, unknown>>): readonly Fault[] {
+  if ((fields.key === undefined) !== (fields.link === undefined)) {
+    const isStray = fields.key !== undefined && fields.confirm !== undefined;
+    return isStray ? [{ pointer: "#/confirm", detail: "goes with a link alone" }] : [];
+  }
+  return [{ pointer: "#/key", detail: "is needed, or a link in its place, and not both" }];
+}
+
+const keyNeeded = "a valid API key is needed";
+const linkNeeded = "the link is no link to sign in by, has been used, or is older than five minutes";
 
 const limits = { maxBytes: 4096, timeoutMs: 10_000 };
 
 /**
- * A browser gets its session here for a key, or for the token of a link. Nothing is stored: the session is a token of that key, so any
- * process takes it, and it is gone with the key. Mounted open, and no part of the API: programs have the key itself.
+ * Gives a browser its session, for a key or for a link. No session is stored: it is a token of that key, so any process takes it,
+ * and it ends with the key. The routes are mounted open and are no part of the API, since programs have the key itself.
  */
 export function consoleSession(deps: ConsoleSessionDeps) {
-  const judge = bodyJudge(NewSession, "sign in");
+  const judge = bodyJudge(NewSession, "sign in", readAsTheyAre<Static<typeof NewSession>>(faultsBetween));
+
+  async function keyOfLink(request: Request, token: string, isConfirmed: boolean): Promise<string> {
+    const holder = await deps.keys.authenticateLink(token);
+    if (holder === undefined) throw unauthorized(linkNeeded);
+    const current = await deps.session.authenticateSession(request);
+    if (!(await useSignInLink(deps, { holder, current, isConfirmed }))) throw unauthorized(linkNeeded);
+    return holder.keyId;
+  }
+
   return new Elysia({ prefix: "/console/session" })
     .post(
       "",
       async ({ request, set }) => {
         if (deps.isDraining()) throw unavailable("the service is shutting down", { connection: "close" });
         deps.session.refuseForeign(request);
-        const { key } = judge(parseJson(await readBody(request, limits)) ?? null);
-        const { keyId } = await accountOf(key, deps.keys.authenticateSignIn, needed);
-        const expiresAt = tokenEnd(deps.now(), consoleSeconds.console);
-        const token = await deps.tokens.writeForConsole({ keyId, purpose: "console", expiresAt });
+        const { key = "", link, confirm = false } = judge(parseJson(await readBody(request, limits)) ?? null);
+        const keyId =
+          link === undefined
+            ? (await accountOf(key, deps.keys.authenticateKey, keyNeeded)).keyId
+            : await keyOfLink(request, link, confirm);
+        const token = await newSession(deps, keyId);
         Object.assign(set.headers, { "set-cookie": deps.session.cookie(token, consoleSeconds.console), ...unkept });
         set.status = 204;
       },

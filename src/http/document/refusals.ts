@@ -172,6 +172,7 @@ const meanings: Record<Reason, string> = {
   method_not_allowed: "the path does not take this method",
   payload_too_large: "the body is too large",
   unsupported_media_type: "the body is not application/json",
+  already_signed_in: "the browser has a session already",
   address_taken: "the address is taken",
   address_reserved: "the address is reserved",
   idempotency_in_progress: "the first request with this key still runs",

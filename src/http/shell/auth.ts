@@ -75,7 +75,7 @@ const bearer = /^bearer +([\x21-\x7e]{1,512}) *$/i;
 const keyNeeded = "a valid API key is needed as Bearer token";
 const tokenNeeded = "an address may carry no key, and only a valid token that ends within the hour";
 
-function unauthorized(needed: string): Refusal {
+export function unauthorized(needed: string): Refusal {
   return new Refusal("unauthorized", `Cannot authenticate: ${needed}`, {
     headers: { "www-authenticate": "Bearer" },
   });

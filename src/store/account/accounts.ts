@@ -24,6 +24,11 @@ export async function findAccountByName(db: Db, name: string): Promise<Account |
   return account;
 }
 
+export async function findAccountById(db: Db, id: string): Promise<Account | undefined> {
+  const [account] = await query<Account>(db, sql`select ${accountFields} from accounts a where a.id = ${id}`);
+  return account;
+}
+
 export async function listAccounts(db: Db): Promise<(Account & { inboxCount: number })[]> {
   return query(db, sql`select ${accountFields}, a.inbox_count as "inboxCount" from accounts a order by a.id`);
 }

@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { accessTokens } from "../../../src/flows/account/access-tokens.ts";
 import { createAccount, createKey, revokeKey } from "../../../src/flows/account/manage-accounts.ts";
+import { signInLinkOfAccount } from "../../../src/flows/account/sign-in.ts";
+import { signingKeyOf } from "../../../src/flows/account/signing-key.ts";
 import { findFirstAccount } from "../../../src/store/account/accounts.ts";
 import { untilAnswered } from "../../support/until.ts";
 import { startWorld, type World } from "../../support/world.ts";
@@ -17,6 +20,17 @@ const ofOurPage = () => ({ "sec-fetch-site": "same-origin", origin });
 
 async function signIn(key: string, headers: Record<string, string> = ofOurPage(), on = world) {
   return on.fetch("/console/session", { method: "POST", body: { key }, apiKey: null, headers });
+}
+
+const signInByLink = (link: string, given: object = {}, headers: Record<string, string> = ofOurPage(), on = world) =>
+  on.fetch("/console/session", { method: "POST", body: { link, ...given }, apiKey: null, headers });
+
+/** A fresh link of an account, as `inboxd console` prints it; gives its token. */
+async function linkOf(account: { id: string; name: string }, on = world): Promise<string> {
+  const { deps } = on.service;
+  const tokens = await accessTokens(await signingKeyOf(deps, undefined));
+  const { url } = await signInLinkOfAccount({ ...deps, tokens, baseUrl: () => "" }, account);
+  return url.replace("/console/#t=", "");
 }
 
 async function cookieOf(key = world.apiKey): Promise<string> {
@@ -158,15 +172,57 @@ describe("Signing in", () => {
     }
   });
 
-  test("takes a key or a link's token, and no other token, so that none makes itself last longer", async () => {
+  test("takes a key from the form and a sign-in token from a link, and nothing else from either", async () => {
     const read = (await world.api("/v1/tokens", { method: "POST" })).body.token as string;
     const session = (await cookieOf()).replace("inboxd=", "");
-    for (const key of ["wrong", read, session, "\u{1f511}"]) {
+    const account = await findFirstAccount(world.service.deps.db.api);
+    const link = await linkOf(account ?? { id: "", name: "" });
+    for (const key of ["wrong", read, session, link, "\u{1f511}"]) {
       const answer = await signIn(key);
       expect([answer.status, answer.headers.get("set-cookie")]).toEqual([401, null]);
     }
-    for (const body of [undefined, {}, { key: 7 }, { key: "" }, { key: "a", more: 1 }])
+    for (const token of ["wrong", world.apiKey, read, session, `${link}x`]) {
+      for (const given of [{}, { confirm: true }]) {
+        const answer = await signInByLink(token, given);
+        expect([answer.status, answer.headers.get("set-cookie")]).toEqual([401, null]);
+      }
+    }
+    for (const body of [
+      ...[undefined, {}, { key: 7 }, { key: "" }, { key: "a", more: 1 }, { key: "a", link }, { link: "" }],
+      ...[{ key: "a", confirm: true }, { link, confirm: "yes" }, { confirm: true }],
+    ])
       expect((await asked("/console/session", ofOurPage(), "POST", body)).status).toBe(400);
+    expect((await signInByLink(link)).status).toBe(204);
+  });
+
+  test("by a link works once, also where it is tried many times at once", async () => {
+    const account = await findFirstAccount(world.service.deps.db.api);
+    const token = await linkOf(account ?? { id: "", name: "" });
+    const statuses = await Promise.all(Array.from({ length: 10 }, async () => (await signInByLink(token)).status));
+    expect(statuses.toSorted()).toEqual([204, ...Array.from({ length: 9 }, () => 401)]);
+    // Two links of one second differ.
+    const both = await Promise.all([1, 2].map(() => linkOf(account ?? { id: "", name: "" })));
+    expect(await Promise.all(both.map(async (each) => (await signInByLink(each)).status))).toEqual([204, 204]);
+  });
+
+  test("by a link takes the place of a session only once that is confirmed, and is not used up before", async () => {
+    const { account } = await createAccount(world.service.deps, { name: "stranger", plan: "free" });
+    const token = await linkOf(account);
+    const headers = { ...ofOurPage(), cookie: await cookieOf() };
+    for (const given of [{}, { confirm: false }]) {
+      const asks = await signInByLink(token, given, headers);
+      expect([asks.status, asks.headers.get("set-cookie")]).toEqual([409, null]);
+      expect(await asks.json()).toMatchObject({ code: "already_signed_in", account: "stranger", current: "default" });
+    }
+    // A page of another site can confirm nothing.
+    const foreign = { ...headers, "sec-fetch-site": "same-site", origin: "http://evil.example" };
+    expect((await signInByLink(token, { confirm: true }, foreign)).status).toBe(403);
+    const answer = await signInByLink(token, { confirm: true }, headers);
+    expect(answer.status).toBe(204);
+    const cookie = (answer.headers.get("set-cookie") ?? "").split(";", 1)[0] ?? "";
+    const { body } = await asked("/v1/account", { cookie, "sec-fetch-site": "same-origin" });
+    expect(body.name).toBe("stranger");
+    expect((await signInByLink(token, { confirm: true }, headers)).status).toBe(401);
   });
 
   test("by the link of a first start works for five minutes", async () => {
@@ -176,15 +232,17 @@ describe("Signing in", () => {
     expect(expiresAt.toISOString()).toBe("2026-03-21T10:10:00.000Z");
     const [, token = ""] = url.split("#t=");
     const headers = { "sec-fetch-site": "same-origin", origin: fresh.service.apiUrl.origin };
-    const answer = await signIn(token, headers, fresh);
+    const answer = await signInByLink(token, {}, headers, fresh);
     expect(answer.status).toBe(204);
     const cookie = (answer.headers.get("set-cookie") ?? "").split(";", 1)[0] ?? "";
     const { body } = await fresh.api("/v1/account", {
       ...{ apiKey: null, headers: { cookie, "sec-fetch-site": "same-origin" } },
     });
     expect(body.key.name).toBe("first start");
+    const account = await findFirstAccount(fresh.service.deps.db.api);
+    const unused = await linkOf(account ?? { id: "", name: "" }, fresh);
     fresh.clock.pass(300_000);
-    expect((await signIn(token, headers, fresh)).status).toBe(401);
+    expect((await signInByLink(unused, {}, headers, fresh)).status).toBe(401);
     await fresh.restart();
     expect(fresh.service.signIn).toBeUndefined();
   }, 60_000);
