@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connectPostgres } from "../src/database/postgres.ts";
 import { enginesHere } from "./support/engines.ts";
+import { openStream, type StreamClient } from "./support/event-stream.ts";
 import { type Fleet, startFleet } from "./support/fleet.ts";
 import { runInboxd } from "./support/inboxd.ts";
 import { mailOf } from "./support/mail.ts";
@@ -121,15 +122,52 @@ describe.each(sizes)("%i processes on one Postgres behind a balancer are as one"
       // What the receiver sees first is another matter: it reads from many connections.
       const claimed = (await claims.list()).filter(({ eventId }) => placeOf.has(eventId));
       expect(claimed).toHaveLength(60);
-      // A statement may take its rows in any order, and has taken them all before the next one begins.
-      const statements = [...Map.groupBy(claimed, ({ transaction }) => transaction).values()];
-      const places = statements.flatMap((rows) =>
-        rows.map(({ eventId }) => placeOf.get(eventId) ?? 0).sort((left, right) => left - right),
-      );
-      expect(places).toEqual(times(60, (place) => place));
+      expect(inClaimedOrder(claimed, placeOf)).toEqual(times(60, (place) => place));
       const runs = claimed.filter(({ transaction }, index) => transaction !== claimed[index - 1]?.transaction);
-      expect(runs).toHaveLength(statements.length);
+      expect(runs).toHaveLength(new Set(claimed.map(({ transaction }) => transaction)).size);
     }
+  }, 90_000);
+
+  test("the log, streams and deliveries tell the mail of each inbox in the order of its numbers, also while rows are held", async () => {
+    await using claims = await recordedClaims(fleet.env.DATABASE_URL ?? "");
+    const inboxes = await Promise.all(times(12, () => fleet.inbox()));
+    const addresses = inboxes.map(({ address }) => address);
+    const [follower] = fleet.processes;
+    const stream = await openStream(`${follower?.api}/v1/events/stream`, {
+      authorization: `Bearer ${fleet.apiKey}`,
+    });
+    await stream.frame(({ event }) => event === "ready");
+    const mails = times(480, (index) => ({
+      raw: mailOf({ messageId: `held-${index}@x.example`, subject: `Mail ${index}` }),
+      to: addresses.filter((_, at) => at === index % 12 || at === (index * 5 + 3) % 12),
+    }));
+    {
+      await using _ = holdingRows(
+        fleet.env.DATABASE_URL ?? "",
+        inboxes.map(({ id }) => id),
+      );
+      const waiting = mails.values();
+      const senders = times(80, async () => {
+        for (const { raw, to } of waiting) expect(await fleet.deliver(raw, to)).toStartWith("250 ");
+      });
+      await Promise.all(senders);
+    }
+
+    const toldByStream = Map.groupBy(await untilStreamed(stream, mails.flatMap(({ to }) => to).length), inboxOf);
+    const inversions = { log: 0, stream: 0, deliveries: 0 };
+    for (const { id, address } of inboxes) {
+      const count = mails.filter(({ to }) => to.includes(address)).length;
+      const events = await eventsOf(id, count);
+      const messages = (await fleet.api(`/v1/inboxes/${id}/messages?limit=100`)).body.data;
+      const numbers = new Map(messages.map((message: { id: string }, at: number) => [message.id, count - at]));
+      const numberOf = new Map(events.map((event) => [event.event_id, Number(numbers.get(event.message.id))]));
+      inversions.log += inversionsOf(events.map((event) => Number(numbers.get(event.message.id))));
+      inversions.stream += inversionsOf(
+        (toldByStream.get(id) ?? []).map((event) => Number(numbers.get(event.message.id))),
+      );
+      inversions.deliveries += inversionsOf(inClaimedOrder(await claims.list(), numberOf));
+    }
+    expect(inversions).toEqual({ log: 0, stream: 0, deliveries: 0 });
   }, 90_000);
 
   test("a thread that is marked as read while mail arrives stays unread", async () => {
@@ -242,9 +280,62 @@ interface Notice {
   message: { id: string; subject: string };
 }
 
+interface RecordedClaim {
+  eventId: string;
+  transaction: string;
+}
+
 interface RecordedClaims extends AsyncDisposable {
   /** First attempts, in the order in which they were claimed. */
-  list(): Promise<{ eventId: string; transaction: string }[]>;
+  list(): Promise<RecordedClaim[]>;
+}
+
+/**
+ * The numbers of claimed events, in the order of the statements that claimed them. A statement may take its rows in any order, and
+ * has taken them all before the next one begins.
+ */
+function inClaimedOrder(claims: readonly RecordedClaim[], numberOf: ReadonlyMap<string, number>): number[] {
+  const statements = [...Map.groupBy(claims, ({ transaction }) => transaction).values()];
+  return statements.flatMap((rows) =>
+    rows.flatMap(({ eventId }) => numberOf.get(eventId) ?? []).sort((left, right) => left - right),
+  );
+}
+
+/** How many of these numbers are smaller than the one before them. */
+function inversionsOf(numbers: readonly number[]): number {
+  return numbers.filter((number, at) => number < (numbers[at - 1] ?? 0)).length;
+}
+
+/** Locks one of these inboxes after the other, each for a moment, as another process does. */
+function holdingRows(url: string, inboxIds: readonly string[]): AsyncDisposable {
+  const patient = { connectMs: 5_000, deadlineMs: 0, statementMs: 0, lockMs: 0, idleInTransactionMs: 0 };
+  const database = connectPostgres({ url, ...patient });
+  let isOver = false;
+  const holding = (async () => {
+    for (let round = 0; !isOver; round += 1) {
+      const id = inboxIds[round % inboxIds.length];
+      await database.script(
+        `begin; select from inboxes where id = '${id}' for update; select pg_sleep(${0.02 * (round % 8)}); commit`,
+      );
+    }
+  })();
+  return {
+    async [Symbol.asyncDispose]() {
+      isOver = true;
+      await holding;
+      await database.close();
+    },
+  };
+}
+
+async function untilStreamed(stream: StreamClient, count: number): Promise<Notice[]> {
+  await stream.untilTold(count);
+  stream.close();
+  return stream.frames.flatMap(({ event, data }) => (event === "message.received" ? [JSON.parse(data ?? "")] : []));
+}
+
+function inboxOf({ inbox_id }: Notice): string {
+  return inbox_id;
 }
 
 /** Has the database itself write down who takes what from the line, and when. */
@@ -263,7 +354,7 @@ async function recordedClaims(url: string): Promise<RecordedClaims> {
   return {
     async list() {
       const text = 'select event_id as "eventId", transaction from test_claims order by place';
-      return (await database.run(text, [])) as { eventId: string; transaction: string }[];
+      return (await database.run(text, [])) as RecordedClaim[];
     },
     async [Symbol.asyncDispose]() {
       await database.script("drop table test_claims; drop function test_claimed() cascade");

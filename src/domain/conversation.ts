@@ -1,3 +1,5 @@
+import { idBeside } from "./ids.ts";
+
 /**
  * How one message changes what an inbox and a thread know of themselves. What is decided from a read of the inbox is
  * written only while the inbox is as it was read.
@@ -107,12 +109,21 @@ export function recordMessage<Inbox extends InboxState>(
 }
 
 /**
- * The order of numbers, of (instant, id) and of arrival are one order: a message whose own instant would put it before
- * the last one (another process was quicker, or a clock is late) is dated just after it.
+ * The order of numbers is also that of (instant, id) and that of the events' ids. A message that would stand before the last
+ * one by its own instant (another process was quicker, or a clock is late) is dated one millisecond after it.
  */
-function instantAfter(inbox: InboxState, message: MessageFacts): Date {
+function instantAfter(inbox: InboxState, { id, at }: MessageFacts): Date {
   const { lastMessageAt, lastMessageId } = inbox;
-  if (lastMessageAt === null || lastMessageId === null || message.at > lastMessageAt) return message.at;
-  const sameInstant = message.at.getTime() === lastMessageAt.getTime();
-  return sameInstant && message.id > lastMessageId ? message.at : new Date(lastMessageAt.getTime() + 1);
+  if (lastMessageAt === null || lastMessageId === null || at > lastMessageAt) return at;
+  const sameInstant = at.getTime() === lastMessageAt.getTime();
+  const isBehind = sameInstant && id > lastMessageId && arrivalEventId(id, at) > arrivalEventId(lastMessageId, at);
+  return isBehind ? at : new Date(lastMessageAt.getTime() + 1);
+}
+
+/**
+ * The id of the event that tells of a message's arrival. It is made when the message is numbered, from what makes the order of
+ * numbers: events of one position in the log, and deliveries of one instant, are told in the order of their ids.
+ */
+export function arrivalEventId(messageId: string, createdAt: Date): string {
+  return idBeside(messageId, "evt", createdAt);
 }

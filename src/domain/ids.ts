@@ -44,7 +44,7 @@ export function idMaker(randomBytes: (length: number) => Uint8Array): NewId {
 
   function draw(ms: number): void {
     lastMs = ms;
-    time = base32(Math.floor(ms / 2 ** 25), 5) + base32(ms % 2 ** 25, 5);
+    time = timeOf(ms);
     const bytes = randomBytes(10);
     const view = new DataView(bytes.buffer, bytes.byteOffset, 10);
     high = view.getUint16(0) & 0x7ff;
@@ -78,6 +78,16 @@ export function idMaker(randomBytes: (length: number) => Uint8Array): NewId {
 }
 
 const mask30 = 0x3fff_ffff;
+
+/** The ten characters of an id that tell its instant. */
+function timeOf(ms: number): string {
+  return base32(Math.floor(ms / 2 ** 25), 5) + base32(ms % 2 ** 25, 5);
+}
+
+/** An id of another kind and instant, with the bits that this one has behind its instant. */
+export function idBeside(id: string, kind: IdKind, at: Date): string {
+  return `${kind}_${timeOf(at.getTime())}${id.slice(14)}`;
+}
 
 /** The last `5 * length` bits of a number, six characters at most. */
 export function base32(value: number, length: number): string {

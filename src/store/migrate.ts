@@ -11,6 +11,7 @@ import eventsAndEndpoints from "../../drizzle/0008_events_and_endpoints.sql" wit
 import recipientsAndReports from "../../drizzle/0009_recipients_reports.sql" with { type: "text" };
 import outboxErrors from "../../drizzle/0010_outbox_errors.sql" with { type: "text" };
 import usedTokens from "../../drizzle/0011_used_tokens.sql" with { type: "text" };
+import eventPositions from "../../drizzle/0012_event_positions.sql" with { type: "text" };
 import journal from "../../drizzle/meta/_journal.json" with { type: "json" };
 import { type Database, type Db, query, transaction } from "../database/db.ts";
 import { lockNumber } from "./locks.ts";
@@ -35,6 +36,7 @@ const texts: Readonly<Record<string, string>> = {
   "0009_recipients_reports": recipientsAndReports,
   "0010_outbox_errors": outboxErrors,
   "0011_used_tokens": usedTokens,
+  "0012_event_positions": eventPositions,
 };
 
 export const migrations: readonly Migration[] = journal.entries.map(({ tag }) => {

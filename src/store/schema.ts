@@ -544,9 +544,9 @@ export const events = pgTable(
     /** What it tells that can't be read from other rows later, since they change or go. */
     data: jsonb().$type<EventData>(),
     /**
-     * The transaction that wrote the row. A reader that takes only rows of transactions older than any that still
-     * runs, in the order of this column, can't miss one that commits late. In a cluster that the database was moved to it
-     * is shifted (event-log.ts).
+     * The position in the log: the transaction that wrote the row, or the last one that had ended by then if that is later. A
+     * reader that takes only rows before the oldest transaction that still runs, in the order of this column, can't miss one
+     * that commits late. In a cluster that the database was moved to it is shifted (event-log.ts).
      */
     writtenBy: transactionId().notNull().default(sql`event_log_place()`),
   },

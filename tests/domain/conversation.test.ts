@@ -1,5 +1,13 @@
 import { describe, expect, test } from "bun:test";
-import { type InboxState, type MessageFacts, recordMessage, type ThreadState } from "../../src/domain/conversation.ts";
+import fc from "fast-check";
+import {
+  arrivalEventId,
+  type InboxState,
+  type MessageFacts,
+  recordMessage,
+  type ThreadState,
+} from "../../src/domain/conversation.ts";
+import { idMaker } from "../../src/domain/ids.ts";
 
 const at = (time: string) => new Date(`2026-03-21T${time}Z`);
 
@@ -160,15 +168,52 @@ test("messages are numbered without gaps, in their inbox and in their direction"
 });
 
 describe("the order of numbers is the order of (instant, id)", () => {
+  const last = "msg_01km7xn6j07n0000000000000k";
   const rows: [string, string, string, string][] = [
-    ["a later instant is kept", "m2", "10:05:00.001", "10:05:00.001"],
-    ["so is the same instant with a later id", "m2", "10:05:00.000", "10:05:00.000"],
-    ["the same instant with an earlier id moves on", "m0", "10:05:00.000", "10:05:00.001"],
-    ["an earlier instant moves behind the last", "m2", "10:04:00.000", "10:05:00.001"],
+    ["a later instant is kept", "msg_01km7xn6j17n0000000000000a", "10:05:00.001", "10:05:00.001"],
+    ["so is the same instant with a later id", "msg_01km7xn6j07n0000000000000m", "10:05:00.000", "10:05:00.000"],
+    ["the same instant with an earlier id moves on", "msg_01km7xn6j07n0000000000000j", "10:05:00.000", "10:05:00.001"],
+    [
+      "so does the same instant with an id that is later by its own instant alone",
+      ...(["msg_01km7xn6j57n0000000000000a", "10:05:00.000", "10:05:00.001"] as const),
+    ],
+    ["an earlier instant moves behind the last", "msg_01km7xn6j57n0000000000000m", "10:04:00.000", "10:05:00.001"],
   ];
   test.each(rows)("%s", (_, id, instant, createdAt) => {
-    const { recorded, inbox } = recordAll([message("m1")], [message(id, { at: at(instant) })]);
+    const { recorded, inbox } = recordAll([message(last)], [message(id, { at: at(instant) })]);
     expect(recorded[1]?.createdAt).toEqual(at(createdAt));
     expect(inbox.lastMessageAt).toEqual(at(createdAt));
+  });
+
+  test("and that of the events' ids, whichever process made the ids and whatever its clock said", () => {
+    const process = fc.record({ aheadMs: fc.integer({ min: -3, max: 3 }), seed: fc.uint8Array({ minLength: 10 }) });
+    const mails = fc.array(fc.record({ by: fc.nat(2), laterMs: fc.nat(2), isOvertaken: fc.boolean() }), {
+      maxLength: 40,
+    });
+    fc.assert(
+      fc.property(fc.tuple(process, process, process), mails, (processes, mails) => {
+        const makers = processes.map(({ seed }) => idMaker((length) => seed.slice(0, length)));
+        let ms = at("10:05:00.000").getTime();
+        const arrived = mails.map(({ by, laterMs, isOvertaken }) => {
+          ms += laterMs;
+          const instant = new Date(ms + (processes[by]?.aheadMs ?? 0));
+          const id = makers[by]?.("msg", instant) ?? "";
+          return { id, instant, isOvertaken };
+        });
+        // Some are numbered behind others that arrived after them.
+        const numbered = [
+          ...arrived.filter((mail) => !mail.isOvertaken),
+          ...arrived.filter((mail) => mail.isOvertaken),
+        ];
+        const { recorded } = recordAll(
+          ...numbered.map(({ id, instant }): [MessageFacts] => [message(id, { at: instant })]),
+        );
+        const ids = recorded.map(({ inbox: { lastMessageId }, createdAt }) =>
+          arrivalEventId(lastMessageId ?? "", createdAt),
+        );
+        expect(new Set(ids).size).toBe(ids.length);
+        expect(ids.toSorted()).toEqual(ids);
+      }),
+    );
   });
 });

@@ -11,6 +11,8 @@ export interface Fleet extends AsyncDisposable {
   readonly processes: readonly RunningInboxd[];
   readonly http: Balancer;
   readonly smtp: Balancer;
+  /** Of the first account. */
+  readonly apiKey: string;
   /** What another process on the same database needs of an environment. */
   readonly env: Record<string, string>;
   /** One request to whichever process has its turn, or to the one that is given. */
@@ -65,6 +67,7 @@ export async function startFleet(count: number, settings: Record<string, string>
     processes,
     http,
     smtp,
+    apiKey,
     env,
     async api(path, { method = "GET", headers = {}, body, apiKey: key = apiKey, process } = {}) {
       const response = await fetch(new URL(path, process?.api ?? `http://127.0.0.1:${http.port}`), {

@@ -1,7 +1,7 @@
-/** Where a reader of the log stands: behind the event of this id, written by this transaction. */
+/** Where a reader of the log stands: behind the event of this id and position. */
 export interface LogPlace {
   id: string;
-  /** A transaction's number, in decimal. */
+  /** The event's position: a transaction's number, in decimal. */
   writtenBy: string;
 }
 

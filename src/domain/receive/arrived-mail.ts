@@ -28,5 +28,4 @@ export interface ArrivedCopy {
   toAddr: string;
   messageId: string;
   newThreadId: string;
-  eventId: string;
 }

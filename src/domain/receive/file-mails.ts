@@ -1,4 +1,4 @@
-import { type MessageFacts, type Recorded, recordMessage, type ThreadState } from "../conversation.ts";
+import { arrivalEventId, type MessageFacts, type Recorded, recordMessage, type ThreadState } from "../conversation.ts";
 import type { Mailbox } from "../message.ts";
 import { previewOf } from "../preview.ts";
 import { namedParent, resolveThread } from "../threading.ts";
@@ -149,7 +149,7 @@ function inboundMessage(
   const { mail } = arrival;
   return {
     id: copy.messageId,
-    eventId: copy.eventId,
+    eventId: arrivalEventId(copy.messageId, createdAt),
     accountId: inbox.accountId,
     inboxId: copy.inboxId,
     threadId: thread.id,

@@ -36,7 +36,6 @@ export async function arrivalOf(deps: Deps, { envelope, raw, mail, promise }: Re
     ...recipient,
     messageId: deps.newId("msg", receivedAt),
     newThreadId: deps.newId("thr", receivedAt),
-    eventId: deps.newId("evt", receivedAt),
   }));
   const ancestorHashes = namedAncestors(mail).map(shortDigest);
   const attachments = [];

@@ -2,8 +2,8 @@ import { sql } from "drizzle-orm";
 import { type Database, type Db, query, transaction } from "../../database/db.ts";
 
 /**
- * An event's position in the log is the id of the transaction that wrote it, plus a shift that is 0 until the database
- * moves. Ids are the cluster's: in one that a dump was restored into, they begin again at small ones. Old events would seem to
+ * An event's position in the log is the id of the transaction that wrote it, or of the last one that had ended by then if that
+ * is later (`event_log_place()` in `drizzle/`), plus a shift that is 0 until the database moves. Ids are the cluster's: in one that a dump was restored into, they begin again at small ones. Old events would seem to
  * be written by transactions that are yet to come, hence be hidden, and new ones would stand before them. So where an
  * event that can be seen lies past all transactions that ever ended, the shift becomes the last position there is: old
  * positions stay as they are, for readers who stand at one, and all that is written from now on comes behind them.

@@ -51,9 +51,9 @@ export async function findEventPosition(db: Db, accountId: string, id: string): 
 }
 
 /**
- * The log in the order in which it was written. Transactions commit in another order than they begin, so an event may
- * appear before one that was written earlier, and a reader who has gone past would never see the latter. Hence nothing is
- * shown that was written at or after the oldest transaction still running: what is before that is complete.
+ * The log in the order of its positions. Transactions commit in another order than they begin, so an event may appear before
+ * one of an earlier position, and a reader who has gone past would never see the latter. Hence nothing is shown at or after
+ * the position of the oldest transaction that still runs: what is before that is complete.
  */
 export async function listEvents(db: Db, page: EventPage): Promise<ListedEvents> {
   const { lookAt, limit } = page;

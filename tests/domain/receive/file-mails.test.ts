@@ -53,7 +53,6 @@ function mail(name: string, { id = name, answers = [], content = name, from, to 
         toAddr: `${inboxId}@mail.test`,
         messageId: own,
         newThreadId: `thread of ${own}`,
-        eventId: `event of ${own}`,
       };
     }),
     receivedAt: at,
