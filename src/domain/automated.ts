@@ -1,3 +1,4 @@
+import { splitAddress } from "../standards/address.ts";
 import { isAutoReplySubject } from "./receive/auto-reply-subjects.ts";
 
 /** What a mail is that no person wrote, by the first kind that fits. */
@@ -64,7 +65,8 @@ interface Rule {
 /** Undefined where nothing tells of a robot. `reversePath` is that of the SMTP transaction, "" for none. */
 export function automatedOf(mail: Signed, reversePath: string): Automated | undefined {
   const facts = { ...mail, isFromNobody: reversePath === "" };
-  if (!facts.isFromNobody && mail.inReplyTo.length === 0 && Object.keys(mail.signs).length === 0) return undefined;
+  const mayTell = facts.isFromNobody || mail.inReplyTo.length > 0 || Object.keys(mail.signs).length > 0;
+  if (!mayTell && !isFromNoReply(facts)) return undefined;
   const told = rules.filter(({ holds }) => holds(facts));
   return told[0] && { kind: told[0].kind, reasons: [...new Set(told.map(({ reason }) => reason))].sort() };
 }
@@ -78,6 +80,22 @@ function hasToldSubject(facts: Facts): boolean {
 function isFromMailServer({ isFromNobody, from }: Facts): boolean {
   return isFromNobody && /^(?:mailer-daemon|postmaster)(?:@|$)/i.test(from?.address ?? "");
 }
+
+/** Whether the address of the sender says that nobody reads answers to it. */
+function isFromNoReply({ from }: Facts): boolean {
+  const { local = "" } = splitAddress(from?.address ?? "") ?? {};
+  return noReply.test(local);
+}
+
+/** A word of a local part or of its tag: `acme-noreply`, `no_reply+7`, `do.not.reply`, `ne-pas-repondre`. */
+const noReply = new RegExp(
+  `(?:^|[^a-z])(?:${[
+    "(?:no|never|dont|do[-_.]?not)[-_.]{0,2}(?:reply|replies|respond|response|answer)",
+    ...["ne[-_.]?pas[-_.]?repondre", "nicht[-_.]?antworten", "keine[-_.]?antwort", "no[-_.]?responder?"],
+    ...["nao[-_.]?responda", "non[-_.]?rispondere"],
+  ].join("|")})(?![a-z])`,
+  "i",
+);
 
 const says = (name: SignName, ...values: string[]) => ({
   reason: name,
@@ -111,7 +129,19 @@ const signRules: readonly Rule[] = [
   { kind: "notification", ...saysOtherThan("auto-submitted", "no") },
   { kind: "notification", ...saysOtherThan("x-auto-response-suppress", "none") },
   { kind: "notification", reason: "null-reverse-path", holds: ({ isFromNobody }) => isFromNobody },
+  { kind: "notification", reason: "no-reply", holds: isFromNoReply },
 ];
+
+/**
+ * Whether signs of a robot say that it answers by itself. A list is people's, whatever other fields of lists it has, but any
+ * further sign counts. An address that takes no answers says nothing of why a mail was written.
+ */
+export function mayBeEcho({ kind, reasons }: Automated): boolean {
+  if (kind === "list") return reasons.some((reason) => !signsOfLists.includes(reason) && reason !== "no-reply");
+  return reasons.length !== 1 || reasons[0] !== "no-reply";
+}
+
+const signsOfLists = ["list-id", "list-unsubscribe", "precedence"];
 
 const firstOfList = signRules.findIndex(({ kind }) => kind === "list");
 const rules: readonly Rule[] = signRules.toSpliced(firstOfList, 0, {

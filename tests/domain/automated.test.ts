@@ -45,6 +45,38 @@ describe("what tells of a robot", () => {
     expect(signed({ [name]: value })).toBeUndefined();
   });
 
+  const senders: [string, boolean][] = [
+    ...[
+      "no-reply@x.example",
+      "noreply@x.example",
+      "No_Reply@x.example",
+      "no.reply@x.example",
+      "do-not-reply@x.example",
+    ],
+    ...["donotreply@x.example", "do_not_reply@x.example", "noreply2@x.example", "acme-noreply@x.example"],
+    ...[
+      "no-reply-aws@x.example",
+      "acme+noreply@x.example",
+      "noreply+7f3a@x.example",
+      "noreply-dmarc-support@x.example",
+    ],
+    ...["ne-pas-repondre@x.example", "nicht-antworten@x.example", "noresponder@x.example", "never-reply@x.example"],
+  ].map((address) => [address, true]);
+  const persons: [string, boolean][] = [
+    ...[
+      "reply@x.example",
+      "reply+7f3a@x.example",
+      "norah-reply@x.example",
+      "casino-reply@x.example",
+      "jane@noreply.example",
+    ],
+    ...["noreplyson@x.example", "techno.reply@x.example", "noreply", ""],
+  ].map((address) => [address, false]);
+  test.each([...senders, ...persons])("an address takes no answers: %s, %p", (address, isTold) => {
+    const told = isTold ? { kind: "notification" as const, reasons: ["no-reply"] } : undefined;
+    expect(automatedOf({ ...plain, from: { address } }, "jane@example.com")).toEqual(told);
+  });
+
   test("a subject needs an answer or another sign beside it", () => {
     const subject = "Automatic reply: Hello";
     expect(signed({}, { subject })).toBeUndefined();

@@ -4,11 +4,13 @@ import { sql } from "drizzle-orm";
 import { query } from "../../src/database/db.ts";
 import { enginesHere } from "../support/engines.ts";
 import { mailOf } from "../support/mail.ts";
+import { scriptedSmtp } from "../support/scripted-smtp.ts";
 import { type SendOptions, send, tally } from "../support/sends.ts";
 import { untilAnswered } from "../support/until.ts";
 import type { Answer, World, WorldInbox } from "../support/world.ts";
 import { worldsOn } from "../support/world-on.ts";
 
+const unlimited = { SENDS_PER_MINUTE: "0", SENDS_PER_DAY: "0", COLD_RECIPIENT_DAILY: "0" };
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
@@ -78,6 +80,104 @@ for (const engine of enginesHere()) {
       ).toBe("true");
       world.clock.pass(24 * hourMs);
       expect((await robot.reply()).status).toBe(200);
+    });
+
+    /** What a program answers each of our mails with: its address, its reverse path, and further fields. */
+    type Answerer = (count: number) => { from: string; reversePath: string; headers?: string[] };
+
+    /** How often an agent that answers everything writes to a program that does so too, both over SMTP. */
+    async function roundsWith(answerer: Answerer): Promise<{ sent: number; code: string }> {
+      await using other = await disposable(scriptedSmtp());
+      await using world = await start({ env: { ...unlimited, OUTBOUND: `smtp://127.0.0.1:${other.port}?tls=off` } });
+      const { id, address } = await world.inbox();
+      const { body: first } = await send(world, id, { to: answerer(0).from }, { waits: true });
+      for (let count = 1; count <= 20; count += 1) {
+        const ours = other.mails.at(-1)?.raw.toString() ?? "";
+        const { from, reversePath, headers = [] } = answerer(count);
+        const inReplyTo = /^Message-ID: <(.*)>/m.exec(ours)?.[1] ?? "";
+        const mail = { from, to: address, subject: "Ticket", messageId: `${count}@robot.example`, inReplyTo, headers };
+        expect(await world.deliver(mailOf(mail), address, reversePath)).toStartWith("250");
+        const { threadId } = first;
+        const reply = await send(world, id, { to: from, threadId, subject: undefined }, { waits: true });
+        if (reply.status !== 200) return { sent: other.mails.length, code: reply.body.code };
+      }
+      return { sent: other.mails.length, code: "goes on" };
+    }
+
+    const robot = "robot@example.com";
+    const autoReplied = ["Auto-Submitted: auto-replied"];
+    const programs: [string, Answerer, string][] = [
+      [
+        "Precedence: bulk beside no reverse path",
+        () => ({ from: robot, reversePath: "", headers: ["Precedence: bulk"] }),
+        "stops",
+      ],
+      [
+        "Precedence: junk beside no reverse path",
+        () => ({ from: robot, reversePath: "", headers: ["Precedence: junk"] }),
+        "stops",
+      ],
+      ["Precedence: bulk alone", () => ({ from: robot, reversePath: robot, headers: ["Precedence: bulk"] }), "stops"],
+      [
+        "the fields of a list beside Auto-Submitted",
+        () => ({
+          from: robot,
+          reversePath: robot,
+          headers: ["List-Id: <a.example>", "Auto-Submitted: auto-generated"],
+        }),
+        "stops",
+      ],
+      [
+        "another tag each time",
+        (count) => ({ from: `ticket+${count}@example.com`, reversePath: robot, headers: autoReplied }),
+        "stops",
+      ],
+      [
+        "another number each time",
+        (count) => ({ from: `ticket-${count}.a${count * 7}@example.com`, reversePath: "", headers: [] }),
+        "stops",
+      ],
+      [
+        "the fields of a list alone, which goes on",
+        () => ({ from: robot, reversePath: robot, headers: ["List-Id: <a.example>"] }),
+        "goes on",
+      ],
+      [
+        "an address that takes no answers, goes on",
+        () => ({ from: "no-reply@example.com", reversePath: robot }),
+        "goes on",
+      ],
+    ];
+    test.each(programs)("a program that answers with %s", async (_, answerer, outcome) => {
+      const { sent, code } = await roundsWith(answerer);
+      expect([sent, code]).toEqual(outcome === "stops" ? [3, "loop_detected"] : [21, "goes on"]);
+    });
+
+    test.each([
+      ["to ourselves", "own address"],
+      ["to somebody who sends them back", "robot@example.com"],
+    ])("our own mails %s stop after three", async (_, to) => {
+      await using other = await disposable(scriptedSmtp());
+      await using world = await start({ env: { ...unlimited, OUTBOUND: `smtp://127.0.0.1:${other.port}?tls=off` } });
+      const { id, address } = await world.inbox();
+      const inbound = async () => (await world.api(`/v1/inboxes/${id}/messages?direction=inbound`)).body;
+      const { body: first } = await send(world, id, { to: to === "own address" ? address : to }, { waits: true });
+      let sentBack = 0;
+      let code = "goes on";
+      for (let count = 1; count <= 20 && code === "goes on"; count += 1) {
+        for (const { raw } of other.mails.slice(sentBack)) {
+          expect(await world.deliver(raw, address, "robot@example.com")).toStartWith("250");
+          sentBack += 1;
+        }
+        const { data } = await untilAnswered(async () => {
+          const page = await inbound();
+          return page.total === count ? page : undefined;
+        });
+        const reply = { to: data[0].fromAddr, threadId: first.threadId, subject: undefined };
+        const { status, body } = await send(world, id, reply, { waits: true });
+        if (status !== 200) code = body.code;
+      }
+      expect([(await inbound()).total, code]).toEqual([to === "own address" ? 3 : 4, "loop_detected"]);
     });
 
     test("a mail of a person between them begins the count anew", async () => {
@@ -188,4 +288,9 @@ for (const engine of enginesHere()) {
       expect(await (await world.fetch(`/v1/messages/${plain.messageId}/raw`)).text()).not.toContain("Auto");
     });
   });
+}
+
+async function disposable<T extends { close(): Promise<void> }>(made: Promise<T>): Promise<T & AsyncDisposable> {
+  const thing = await made;
+  return Object.assign(thing, { [Symbol.asyncDispose]: () => thing.close() });
 }

@@ -1317,7 +1317,7 @@ export interface components {
              * @enum {string}
              */
             kind: "delivery_report" | "disposition_report" | "complaint_report" | "auto_reply" | "list" | "bulk" | "notification";
-            /** @description What told: fields of the head, `report-type`, `from`, `subject`, `null-reverse-path` */
+            /** @description What told: fields of the head, `report-type`, `from`, `subject`, `null-reverse-path`, `no-reply` */
             reasons: string[];
         };
         /** @description Who asks: a key, or what was made by it */

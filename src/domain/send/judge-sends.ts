@@ -121,7 +121,7 @@ function accept(state: SendingState, send: Send, standing: Standing, judging: Ju
   refuseOverLimit({ ...standing.usage, coldToday }, limits, at, several);
   if (thread !== undefined && request.ignoreLoop !== true) {
     const recent = state.recentMessages.get(thread.id) ?? [];
-    for (const { address } of reached) refuseLoop({ to: address, recent }, limits.loopEchoes, at);
+    for (const { address } of reached) refuseLoop({ to: address, recent, ownAddresses }, limits.loopEchoes, at);
   }
 
   const recorded = recordMessage(standing.sender, thread, send.newThreadId, {

@@ -1,5 +1,6 @@
-import type { Automated, AutomatedKind } from "../automated.ts";
+import { type Automated, mayBeEcho } from "../automated.ts";
 import { overLimit } from "../limits.ts";
+import { isOwnAddress, untagged } from "./recipients/own-address.ts";
 
 /** A message of the thread that is answered, as far as it tells of a loop. */
 export interface RecentMessage {
@@ -11,6 +12,7 @@ export interface RecentMessage {
   cc?: readonly string[];
   createdAt: Date;
   automated: Automated | null;
+  messageIdHash: string;
 }
 
 /** So many of a thread are looked at. */
@@ -20,47 +22,72 @@ export const mostRecentMessages = 50;
 const promptMs = 5 * 60_000;
 const countedMs = 24 * 3_600_000;
 
-const echoing: readonly AutomatedKind[] = ["auto_reply", "delivery_report", "notification"];
-
 export interface LoopFacts {
   /** To whom the send is. */
   to: string;
   /** Of its thread, the newest first. */
   recent: readonly RecentMessage[];
+  ownAddresses: readonly string[];
 }
 
 /**
- * Refuses to answer a program that has answered our last mails: an echo is a mail of a robot that came promptly behind a mail of ours
- * to it. A mail of its that shows no sign of a robot begins the count anew.
+ * Refuses to answer a program that has answered our last mails. An echo is a mail that came promptly behind a mail of ours to its
+ * sender, and that shows a robot or is our own mail come back. A mail from there that is no echo begins the count anew.
  */
-export function refuseLoop({ to, recent }: LoopFacts, limit: number, at: Date): void {
+export function refuseLoop({ to, recent, ownAddresses }: LoopFacts, limit: number, at: Date): void {
   const last = recent.find(({ direction }) => direction === "inbound");
-  const partner = to.toLowerCase();
-  if (limit === 0 || last?.fromAddr.toLowerCase() !== partner || !isEcho(last, recent)) return;
+  const partner = senderForm(to);
+  if (limit === 0 || last === undefined || senderForm(last.fromAddr) !== partner) return;
   const after = new Date(at.getTime() - countedMs);
-  const echoes = sinceLastOfPerson(partner, recent).filter(
-    (message) => message.createdAt > after && isEcho(message, recent),
-  );
+  const echoes = lastEchoes(partner, recent, ownAddresses).filter(({ createdAt }) => createdAt > after);
   if (echoes.length < limit) return;
   const oldestMs = echoes.at(-1)?.createdAt.getTime() ?? at.getTime();
   const what = "prompt automatic answers of this recipient in this thread";
   throw overLimit("loop_detected", what, limit, echoes.length, new Date(oldestMs + countedMs), at);
 }
 
-function sinceLastOfPerson(partner: string, recent: readonly RecentMessage[]): readonly RecentMessage[] {
-  const his = recent.filter(({ direction, fromAddr }) => direction === "inbound" && fromAddr.toLowerCase() === partner);
-  const ofPerson = his.findIndex(({ automated }) => automated === null);
-  return ofPerson < 0 ? his : his.slice(0, ofPerson);
+/** All echoes of a sender since its last mail that was none, the newest first. */
+function lastEchoes(
+  partner: string,
+  recent: readonly RecentMessage[],
+  ownAddresses: readonly string[],
+): readonly RecentMessage[] {
+  const echoes: RecentMessage[] = [];
+  let ours: readonly RecentMessage[] | undefined;
+  for (const message of recent) {
+    if (message.direction === "outbound" || senderForm(message.fromAddr) !== partner) continue;
+    const isRobots = message.automated !== null && mayBeEcho(message.automated);
+    if (!isRobots && !isOwnMail(message, recent, ownAddresses)) break;
+    // Most replies are to people, and need to know nothing of whom ours went to.
+    ours ??= recent.filter((each) => each.direction === "outbound" && wentTo(each, partner));
+    if (!isPrompt(message, recent, ours)) break;
+    echoes.push(message);
+  }
+  return echoes;
 }
 
-function isEcho(message: RecentMessage, recent: readonly RecentMessage[]): boolean {
-  if (message.automated === null || !echoing.includes(message.automated.kind)) return false;
-  const sender = message.fromAddr.toLowerCase();
-  const before = recent.slice(recent.indexOf(message) + 1);
-  const ours = before.find((each) => each.direction === "outbound" && wentTo(each, sender));
-  return ours !== undefined && message.createdAt.getTime() - ours.createdAt.getTime() <= promptMs;
+/** Whether the last of our mails before this one was sent a short time before it. */
+function isPrompt(message: RecentMessage, recent: readonly RecentMessage[], ours: readonly RecentMessage[]): boolean {
+  const place = recent.indexOf(message);
+  const answered = ours.find((each) => recent.indexOf(each) > place);
+  return answered !== undefined && message.createdAt.getTime() - answered.createdAt.getTime() <= promptMs;
 }
 
-function wentTo({ toAddr, toAddrs, cc }: RecentMessage, address: string): boolean {
-  return [toAddr, ...(toAddrs ?? []), ...(cc ?? [])].some((each) => each.toLowerCase() === address);
+/** Whether a mail that came in is one of ours: it bears our address, or the Message-ID of a mail that we sent. */
+function isOwnMail(
+  { fromAddr, messageIdHash }: RecentMessage,
+  recent: readonly RecentMessage[],
+  ownAddresses: readonly string[],
+): boolean {
+  if (isOwnAddress(fromAddr, ownAddresses)) return true;
+  return recent.some((each) => each.direction === "outbound" && each.messageIdHash === messageIdHash);
+}
+
+function wentTo({ toAddr, toAddrs, cc }: RecentMessage, sender: string): boolean {
+  return [toAddr, ...(toAddrs ?? []), ...(cc ?? [])].some((each) => senderForm(each) === sender);
+}
+
+/** A sender as loops know it: programs answer as `ticket+7@` or `ticket-8@`, with another number each time. */
+function senderForm(address: string): string {
+  return untagged(address).replace(/^[^@]+/, (local) => local.replace(/[0-9]/g, ""));
 }

@@ -47,7 +47,7 @@ export const Automated = named(
         examples: ["notification"],
       }),
       reasons: Type.Array(Type.String({ examples: ["auto-submitted"] }), {
-        description: "What told: fields of the head, `report-type`, `from`, `subject`, `null-reverse-path`",
+        description: "What told: fields of the head, `report-type`, `from`, `subject`, `null-reverse-path`, `no-reply`",
       }),
     },
     { description: "What tells that no person wrote a mail" },

@@ -275,6 +275,7 @@ export async function listThreadsOfSends(
 
 const recentMessage = asJson(messages, "m", [
   ...(["direction", "fromAddr", "toAddr", "toAddrs", "cc", "createdAt", "automated"] as const),
+  "messageIdHash" as const,
 ]);
 
 /** JSON has no instants. */

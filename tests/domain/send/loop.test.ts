@@ -6,24 +6,54 @@ import { type RecentMessage, refuseLoop } from "../../../src/domain/send/loop.ts
 const at = new Date("2026-03-21T10:05:00.000Z");
 const minutesAgo = (minutes: number) => new Date(at.getTime() - minutes * 60_000);
 
-const ours = (minutes: number, toAddr = "robot@example.com"): RecentMessage => ({
-  ...{ direction: "outbound", fromAddr: "ada@mail.test", toAddr, createdAt: minutesAgo(minutes), automated: null },
+let messages = 0;
+
+function newMessage() {
+  messages += 1;
+  return { messageIdHash: `hash ${messages}`, automated: null };
+}
+
+const ours = (minutes: number, toAddr = "robot@example.com", more: Partial<RecentMessage> = {}): RecentMessage => ({
+  ...{ direction: "outbound", fromAddr: "ada@mail.test", toAddr, createdAt: minutesAgo(minutes) },
+  ...newMessage(),
+  ...more,
 });
-const theirs = (minutes: number, kind: AutomatedKind | null, fromAddr = "robot@example.com"): RecentMessage => ({
+const theirs = (
+  minutes: number,
+  kind: AutomatedKind | null,
+  fromAddr = "robot@example.com",
+  reasons: string[] = [],
+): RecentMessage => ({
   ...{ direction: "inbound", fromAddr, toAddr: "ada@mail.test", createdAt: minutesAgo(minutes) },
-  automated: kind === null ? null : { kind, reasons: [] },
+  ...newMessage(),
+  automated: kind === null ? null : { kind, reasons },
 });
 
 /** A mail of ours and its prompt answer, so many minutes ago. */
-const round = (minutes: number, kind: AutomatedKind | null = "auto_reply") => [
-  theirs(minutes - 1, kind),
+const round = (minutes: number, kind: AutomatedKind | null = "auto_reply", reasons: string[] = []) => [
+  theirs(minutes - 1, kind, undefined, reasons),
   ours(minutes),
 ];
+/** The same with an address of the robot's for each mail. */
+const roundAt = (minutes: number, address: string) => [
+  theirs(minutes - 1, "auto_reply", address),
+  ours(minutes, address),
+];
+const threeAt = (...addresses: string[]) => addresses.flatMap((address, index) => roundAt(10 * (index + 1), address));
+
+/** A mail of ours to another inbox of ours, or to somebody who sends it back. */
+function returned(minutes: number, to: string, from: string, isSame: boolean): RecentMessage[] {
+  const sent = ours(minutes, to);
+  const back = theirs(minutes - 1, null, from);
+  return [{ ...back, ...(isSame && { messageIdHash: sent.messageIdHash }) }, sent];
+}
+const threeReturned = (to: string, from: string, isSame: boolean) =>
+  [10, 20, 30].flatMap((minutes) => returned(minutes, to, from, isSame));
 
 /** What the refusal tells, or that there is none. */
 function judged(recent: readonly RecentMessage[], { to = "robot@example.com", limit = 3 } = {}): string {
   try {
-    refuseLoop({ to, recent }, limit, at);
+    refuseLoop({ to, recent, ownAddresses: ["ada@mail.test"] }, limit, at);
     return "goes";
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
@@ -71,10 +101,74 @@ describe("a send to a robot that answers each mail", () => {
       untilTomorrow(29),
     ],
     [
-      "does not count lists and receipts",
-      [...round(10), ...round(15, "list"), ...round(18, "disposition_report"), ...round(20)],
+      "counts mail to many, receipts and complaints",
+      [
+        ...round(10, "bulk", ["null-reverse-path", "precedence"]),
+        ...round(20, "disposition_report"),
+        ...round(30, "complaint_report"),
+      ],
+      undefined,
+      untilTomorrow(29),
+    ],
+    [
+      "does not count lists",
+      [10, 20, 30].flatMap((minutes) => round(minutes, "list", ["list-id", "precedence"])),
       undefined,
       "goes",
+    ],
+    [
+      "counts a list's mail with a further sign",
+      [10, 20, 30].flatMap((minutes) => round(minutes, "list", ["auto-submitted", "list-id"])),
+      undefined,
+      untilTomorrow(29),
+    ],
+    [
+      "goes where an address alone says that nobody reads",
+      [10, 20, 30].flatMap((minutes) => round(minutes, "notification", ["no-reply"])),
+      undefined,
+      "goes",
+    ],
+    [
+      "counts anew behind a mail that came late",
+      [...round(10), theirs(11, "notification"), ours(17), ...three],
+      undefined,
+      "goes",
+    ],
+    [
+      "knows a robot by any tag",
+      threeAt("robot+3@example.com", "robot+2@example.com", "robot@example.com"),
+      undefined,
+      untilTomorrow(29),
+    ],
+    [
+      "knows a robot by any number",
+      threeAt("robot-3@example.com", "robot-20@example.com", "robot-1@example.com"),
+      { to: "robot-4@example.com" },
+      untilTomorrow(29),
+    ],
+    [
+      "knows robots of two names apart",
+      threeAt("robot@example.com", "joe@example.com", "robot@example.com"),
+      undefined,
+      "goes",
+    ],
+    [
+      "counts a mail to ourselves that comes back",
+      threeReturned("ada@mail.test", "ada@mail.test", true),
+      { to: "ada@mail.test" },
+      untilTomorrow(29),
+    ],
+    [
+      "counts a mail that comes back under our address",
+      threeReturned("ada+x@mail.test", "Ada+x@mail.test", false),
+      { to: "ada@mail.test" },
+      untilTomorrow(29),
+    ],
+    [
+      "counts a mail that comes back under another address",
+      threeReturned("robot@example.com", "robot@example.com", true),
+      undefined,
+      untilTomorrow(29),
     ],
     [
       "nor what answers nothing of ours to it",

@@ -85,9 +85,9 @@ export const oddPeople = rowsOf(null, [
   ],
   [
     "has a name like a robot",
-    "an address is no sign",
-    "noreply@example.com",
-    ["From: Norah Reply <noreply@example.com>", "Subject: Lunch?"],
+    "it has not got the words of one",
+    "norah-reply@example.com",
+    ["From: Norah Reply <norah-reply@example.com>", "Subject: Lunch?"],
   ],
   [
     "wants a receipt",
