@@ -10,8 +10,8 @@ export interface Refused {
 }
 
 /**
- * The type of a bounce: by the most specific enhanced code, then by the reply code, then by words. Nothing is hard that could be
- * about ourselves: who is taken for gone is not written to any more.
+ * The type of a bounce: by words that leave no doubt, then by the most specific enhanced code, the reply code, and all other words.
+ * Nothing that could be about ourselves is hard, since a hard bounce suppresses its recipient.
  */
 export function bounceTypeOf({ enhancedCodes, code, said }: Refused): BounceType {
   const enhancedCode = mostSpecific(enhancedCodes);
@@ -41,19 +41,23 @@ function specificity(code: string): number {
 
 function typeOfCode(code: string, words: ReadonlySet<PhraseKind>): BounceType | undefined {
   if (code.startsWith("4.")) return specificity(code) === 0 ? undefined : "soft";
+  if (isOnlyUnavailable(words)) return "unknown";
+  const clear = clearTypeOf(words);
+  if (clear !== undefined) return clear;
   if (hardCodes.has(code)) return aboutOther(words) ?? "hard";
   if (code === "5.2.2" || code === "5.4.7") return "soft";
+  // No route: only words tell a domain that does not exist from one that was not found today.
+  if (code === "5.4.4") return aboutOther(words) ?? (saysGone(words) && !words.has("later") ? "hard" : "soft");
   // "Too many hops": a loop, which is about nobody.
   if (code === "5.4.6") return "unknown";
   if (blockCodes.has(code) || code.startsWith("5.7.") || code.startsWith("5.6.")) return "block";
   // What Exchange says of addresses that its directory does not have.
   if (code === "5.4.1" && words.has("edge") && !words.has("relaying")) return "hard";
-  if (code === "5.5.0" && words.has("unavailable")) return aboutOther(words) ?? "hard";
   return undefined;
 }
 
-/** RFC 3463: bad mailbox, bad system, bad syntax, moved; null MX (RFC 7505); no route. */
-const hardCodes: ReadonlySet<string> = new Set(["5.1.1", "5.1.2", "5.1.3", "5.1.6", "5.1.10", "5.4.4"]);
+/** RFC 3463: bad mailbox, bad system, bad syntax, moved; null MX (RFC 7505). */
+const hardCodes: ReadonlySet<string> = new Set(["5.1.1", "5.1.2", "5.1.3", "5.1.6", "5.1.10"]);
 
 /** Too big, and what is about the sender's address. */
 const blockCodes: ReadonlySet<string> = new Set(["5.3.4", "5.1.7", "5.1.8"]);
@@ -63,11 +67,31 @@ function typeOfWords(words: ReadonlySet<PhraseKind>): BounceType {
   if (other !== undefined) return other;
   // A server that will try again has not made up its mind.
   if (words.has("later")) return "soft";
-  return words.has("gone") ? "hard" : "unknown";
+  return saysGone(words) ? "hard" : "unknown";
 }
 
-/** That they speak of a full mailbox, of a name server that gave no answer to go by, or of the sender and what he sent. */
+/** The type by words that beat any code: no such user, or a full mailbox, and no word beside them about anything else. */
+function clearTypeOf(words: ReadonlySet<PhraseKind>): BounceType | undefined {
+  if (words.has("later") || words.has("unresolved") || isAboutUs(words)) return undefined;
+  if (words.has("full")) return "soft";
+  return words.has("noUser") ? "hard" : undefined;
+}
+
+/** Outlook.com says "mailbox unavailable" of missing users, others of full or closed mailboxes and of reputations. */
+function isOnlyUnavailable(words: ReadonlySet<PhraseKind>): boolean {
+  return words.has("unavailable") && !words.has("later") && !saysGone(words) && aboutOther(words) === undefined;
+}
+
+function saysGone(words: ReadonlySet<PhraseKind>): boolean {
+  return words.has("noUser") || words.has("gone");
+}
+
+/** A full mailbox, a failed look-up of a name, or a word about the sender and what was sent. */
 function aboutOther(words: ReadonlySet<PhraseKind>): BounceType | undefined {
   if (words.has("full") || words.has("unresolved")) return "soft";
-  return words.has("refused") || words.has("sender") || words.has("relaying") ? "block" : undefined;
+  return isAboutUs(words) ? "block" : undefined;
+}
+
+function isAboutUs(words: ReadonlySet<PhraseKind>): boolean {
+  return words.has("refused") || words.has("sender") || words.has("relaying");
 }

@@ -3,27 +3,48 @@
  * Behind a gap (` … `) the rest comes within some words. In small letters; accents don't count.
  */
 export const phraseTable = {
-  /** There is no such recipient, or no such host to ask for him. */
+  /** There is no such recipient, in words that leave no doubt whatever code stands beside them. */
+  noUser: `
+    user unknown, unknown user, unknown recipient, recipient unknown, unknown mailbox, mailbox unknown, unknown email user, user is unknown, recipient is unknown
+    no such user, no such mailbox, no such recipient, no such account, no such local user, no such email, no such e-mail, no such mail user, no such mail address, there is no such user
+    no user by that name, no user with that name, no account by that name, no mailbox here by that name, no mailbox by that name
+    mailbox not found, mailbox does not exist, mailbox doesn't exist
+    user not found, user does not exist, user doesn't exist
+    recipient not found, recipient does not exist
+    account does not exist, account doesn't exist, account that you tried to reach does not exist
+    recipnotfound, exrecipnotfound, recipientnotfound
+    unbekannter empfänger, empfänger unbekannt, benutzer unbekannt, unbekannter benutzer
+    utilisateur inconnu, destinataire inconnu, usuario desconocido, utente sconosciuto, onbekende gebruiker, usuário desconhecido
+    пользователь не найден, такого пользователя нет, нет такого пользователя, nie ma takiego konta, nie ma takiego użytkownika
+    用户不存在, 收件人不存在, 邮箱不存在, 使用者不存在, 帳號不存在
+  `,
+  /** There is no such recipient, in other words, or no such domain. */
   gone: `
-    rcpt … does not exist, bad_recipient, name or service not known, malformed name server reply, invalid final delivery userid, wrong or no longer valid, not a valid, user unknown, unknown user, unknown recipient, recipient unknown, unknown address, address unknown, unknown mailbox
-    mailbox unknown, unknown local, unknown account, unknown e-mail address, unknown email address, unknown or illegal
+    user … is unknown, recipient … is unknown
+    mailbox … not found, mailbox … does not exist, mailbox … doesn't exist
+    user … not found, user … does not exist, user … doesn't exist
+    recipient … not found, recipient … does not exist, recipient … doesn't exist
+    account … does not exist, account … doesn't exist
+    empfänger … existiert nicht, postfach … existiert nicht, benutzer … existiert nicht
+    usuario … no existe, utente … non esiste
+    rcpt … does not exist, bad_recipient, name or service not known, malformed name server reply, invalid final delivery userid, wrong or no longer valid, not a valid, unknown address, address unknown
+    unknown local, unknown account, unknown e-mail address, unknown email address, unknown or illegal
     unknown or invalid address, unknown to address, unknown addressee, addressee unknown, unknown destination, unknown rcpt
-    unknown email user, unknown virtual, unknown name, unknown person, account unknown, is unknown at host, user is unknown
-    user … is unknown, recipient … is unknown, mailbox … is unknown, address … is unknown, user … unknown on this
-    no such user, no such mailbox, no such recipient, no such address, no such account, no such person, no such local user
-    no such email, no such e-mail, no such alias, no such name, no such customer, no such virtual, no such subscriber
-    no such mail address, no such mail user, no such member, no such addressee, no such destination, no such login
-    no user by that name, no user with that name, there is no user, there is no such, no account by that name, there is no account
-    no mailbox here, no mailbox by that name, no mailbox found, no mailbox for, no mailbox with, no local mailbox, no mail box available for this user
+    unknown virtual, unknown name, unknown person, account unknown, is unknown at host
+    mailbox … is unknown, address … is unknown, user … unknown on this
+    no such address, no such person
+    no such alias, no such name, no such customer, no such virtual, no such subscriber
+    no such member, no such addressee, no such destination, no such login
+    there is no user, there is no such, there is no account
+    no mailbox here, no mailbox found, no mailbox for, no mailbox with, no local mailbox, no mail box available for this user
     no recipient, no one by that name, no one at this address, no valid recipient, no such id, no such a user
-    mailbox not found, mailbox … not found, mailbox does not exist, mailbox doesn't exist, mailbox not exist
-    mailbox … does not exist, mailbox … doesn't exist, mailbox … not exist, mailbox no longer exist, mailbox is not valid
-    user not found, user … not found, user not exist, user … does not exist, user … doesn't exist, user … not exist
-    user does not exist, user doesn't exist, user is not found, user not known, user not local, user … not known, users not found
-    recipient not found, recipient … not found, recipient does not exist, recipient … does not exist, recipient … doesn't exist
-    recipient … not exist, recipient not known, recipient not exist, recipient no longer, recipient is unknown, recipient … could not be found
-    account not found, account … not found, account does not exist, account … does not exist, account doesn't exist
-    account … doesn't exist, account … not exist, account that you tried to reach does not exist, account has been deleted, account was deleted
+    mailbox not exist
+    mailbox … not exist, mailbox no longer exist, mailbox is not valid
+    user not exist, user … not exist
+    user is not found, user not known, user not local, user … not known, users not found
+    recipient … not exist, recipient not known, recipient not exist, recipient no longer, recipient … could not be found
+    account not found, account … not found
+    account … not exist, account has been deleted, account was deleted
     address not found, address … not found, address does not exist, address … does not exist, address … doesn't exist
     address … not exist, address … could not be found, address … couldn't be found, address … wasn't found, address is not valid
     address … no longer exist, address no longer exist, address is no longer valid, address no longer valid
@@ -40,7 +61,7 @@ export const phraseTable = {
     non-existent account, nonexistent account, non existent, non-existent email, nonexistent email, to nonexistent
     bad destination mailbox, bad destination email, bad mailbox, bad recipient, bad address, illegal user, illegal alias, illegal recipient
     recipient name is not recognized, recipient not recognized, name is not recognized, name not recognized, address not recognized
-    unrecognized recipient, recipnotfound, exrecipnotfound, recipientnotfound, unresolvable address, undeliverable address, undeliverable recipient
+    unrecognized recipient, unresolvable address, undeliverable address, undeliverable recipient
     e-mail address you entered couldn't be found, address you entered couldn't be found, the email account does not exist
     the e-mail account does not exist, does not exist on this server, does not exist here, does not exist at this, does not exist in our
     does not exist in this, not exist in, not found in directory, not found in the directory, not found in our, name not found in, no matches to nameserver
@@ -55,36 +76,36 @@ export const phraseTable = {
     has no mx, no mail server found, no mail exchanger, no mail hosts for domain, no mailserver found, cannot find your mail server
     nullmx, null mx, does not accept mail (null, domain does not accept mail, domain does not receive, cannot route to
     unrouteable address, unroutable address, unrouteable mail domain, unroutable mail domain, unrouteable domain
-    all host address lookups failed, non-existent hosts, no route to domain, dns domain … does not exist, dns server returned answer with no data
+    all host address lookups failed permanently, non-existent hosts, no route to domain, dns domain … does not exist, dns server returned answer with no data
     mx or srv record indicated no, name service error … not found
-    unbekannter empfänger, empfänger unbekannt, benutzer unbekannt, unbekannter benutzer, unbekannte adresse, adresse unbekannt
-    empfänger … existiert nicht, adresse … existiert nicht, postfach … existiert nicht, konto … existiert nicht, mailbox … existiert nicht
-    benutzer … existiert nicht, empfängeradresse … existiert nicht, mailadresse … existiert nicht, domain … existiert nicht
+    unbekannte adresse, adresse unbekannt
+    adresse … existiert nicht, konto … existiert nicht, mailbox … existiert nicht
+    empfängeradresse … existiert nicht, mailadresse … existiert nicht, domain … existiert nicht
     adresse … nicht gefunden, empfänger … nicht gefunden, empfängeradresse … nicht gefunden, mailadresse … nicht gefunden, postfach … nicht gefunden
     kein solcher benutzer, kein solches postfach, kein benutzer, nicht bekannt, adresse … nicht bekannt, ungültige empfänger, unbekannte empfänger
-    utilisateur inconnu, destinataire inconnu, adresse inconnue, boîte inconnue, compte inconnu, boîte aux lettres inconnue
+    adresse inconnue, boîte inconnue, compte inconnu, boîte aux lettres inconnue
     adresse inexistante, boîte inexistante, utilisateur inexistant, destinataire inexistant, compte inexistant, domaine inconnu
     adresse … n'existe p, compte … n'existe p, boîte … n'existe p, utilisateur … n'existe p, destinataire … n'existe p, domaine … n'existe p
     adresse … introuvable, destinataire … introuvable, adresse … n'a pas été trouvée, adresse invalide, destinataire invalide
-    usuario desconocido, destinatario desconocido, dirección desconocida, usuario inexistente, buzón inexistente, cuenta inexistente
-    dirección inexistente, usuario … no existe, buzón … no existe, cuenta … no existe, dirección … no existe, destinatario … no existe
+    destinatario desconocido, dirección desconocida, usuario inexistente, buzón inexistente, cuenta inexistente
+    dirección inexistente, buzón … no existe, cuenta … no existe, dirección … no existe, destinatario … no existe
     dominio … no existe, no existe el usuario, no existe la cuenta, no existe el buzón, no existe la dirección, no se encontró la dirección, no se ha encontrado la dirección
     dirección … no se encontró, dirección … no se pudo encontrar, dirección … no se ha encontrado, usuario no encontrado, buzón no encontrado
-    utente sconosciuto, destinatario sconosciuto, utente inesistente, casella inesistente, indirizzo inesistente, destinatario inesistente
-    utente … non esiste, casella … non esiste, indirizzo … non esiste, account … non esiste, destinatario … non esiste, dominio … non esiste
+    destinatario sconosciuto, utente inesistente, casella inesistente, indirizzo inesistente, destinatario inesistente
+    casella … non esiste, indirizzo … non esiste, account … non esiste, destinatario … non esiste, dominio … non esiste
     indirizzo … non trovato, indirizzo … non è stato trovato, utente non trovato, impossibile trovare l'indirizzo
-    onbekende gebruiker, gebruiker onbekend, onbekende ontvanger, ontvanger onbekend, onbekend adres, adres onbekend
+    gebruiker onbekend, onbekende ontvanger, ontvanger onbekend, onbekend adres, adres onbekend
     adres … bestaat niet, mailbox … bestaat niet, gebruiker … bestaat niet, postvak … bestaat niet, adres … niet gevonden, ontvanger … niet gevonden
-    usuário desconhecido, utilizador desconhecido, destinatário desconhecido, caixa postal inexistente, conta inexistente
+    utilizador desconhecido, destinatário desconhecido, caixa postal inexistente, conta inexistente
     endereço inexistente, utilizador inexistente, destinatário inexistente, conta … não existe, endereço … não existe, usuário … não existe
     utilizador … não existe, destinatário … não existe, caixa … não existe, endereço … não encontrado, endereço … não foi encontrado
     usuário não encontrado, não foi possível encontrar o endereço, domínio … não existe
-    пользователь … не найден, пользователь … не существует, нет такого пользователя, такого пользователя нет, пользователь неизвестен
+    пользователь … не найден, пользователь … не существует, пользователь неизвестен
     неизвестный пользователь, неизвестный получатель, ящик … не существует, ящик … не найден, адрес … не существует, адрес … не найден
     адресат … не найден, получатель … не найден, получатель … не существует, аккаунт … не существует, учетная запись … не существует
     несуществующ, нет такого адреса, такой ящик не, нет такого ящика, почта … не существует, домен … не существует
     nieznany użytkownik, użytkownik nieznany, nieznany odbiorca, nieznany adres, adresat nieznany, nieznany adresat
-    nie ma takiego użytkownika, nie ma takiego konta, nie ma takiej skrzynki, nie ma takiego adresu, brak takiego użytkownika
+    nie ma takiej skrzynki, nie ma takiego adresu, brak takiego użytkownika
     brak takiego konta, konto … nie istnieje, adres … nie istnieje, skrzynka … nie istnieje, użytkownik … nie istnieje, odbiorca … nie istnieje
     nieistniejąc, konto nie istnieje, adres nie istnieje, nie znaleziono adresu, nie znaleziono użytkownika, nie ma u nas
     neznámý uživatel, uživatel … neexistuje, adresa … neexistuje, schránka … neexistuje, používateľ … neexistuje, okänd användare, okänd mottagare
@@ -92,12 +113,12 @@ export const phraseTable = {
     tuntematon käyttäjä, tuntematon vastaanottaja, osoitetta … ei ole, kullanıcı bulunamadı, bilinmeyen kullanıcı, adresi bulunamadı
     ismeretlen felhasználó, ismeretlen címzett, utilizator necunoscut, adresa … nu există, άγνωστος χρήστης, άγνωστος παραλήπτης
     存在しません, 見つかりません, 見つかりませんでした, ディレクトリのリストにありません, ディレクトリにありません, 宛先不明, あて先不明, ユーザー不明, ユーザ不明, 該当するユーザ, 存在しないアドレス, 存在しないユーザ
-    用户不存在, 收件人不存在, 邮箱不存在, 帐号不存在, 账号不存在, 帐户不存在, 账户不存在, 地址不存在, 没有该用户, 没有此用户, 找不到收件人, 无此用户, 無此帳號, 無此使用者
-    查無此人, 使用者不存在, 帳號不存在, 信箱不存在, 域名不存在, 존재하지 않는, 존재하지 않습니다, 사용자를 찾을 수 없, 없는 사용자, 수신자를 찾을 수 없
+    帐号不存在, 账号不存在, 帐户不存在, 账户不存在, 地址不存在, 没有该用户, 没有此用户, 找不到收件人, 无此用户, 無此帳號, 無此使用者
+    查無此人, 信箱不存在, 域名不存在, 존재하지 않는, 존재하지 않습니다, 사용자를 찾을 수 없, 없는 사용자, 수신자를 찾을 수 없
   `,
-  /** Of 5.5.0 alone: what Outlook.com says of addresses that it does not have; others say it of anything. */
+  /** Said of missing users, of full mailboxes and of reputations. */
   unavailable: `
-    requested action not taken: mailbox unavailable
+    mailbox unavailable
   `,
   /** Of 5.4.1 alone: what Exchange Online says at its edge of an address that the directory behind does not have. */
   edge: `
@@ -111,6 +132,7 @@ export const phraseTable = {
     mailbox … exceed, mailbox would exceed, account … exceed, maximum storage, too much mail, too many messages in, too many messages on this
     mailbox limit, maximum mailbox, disk full, disk is full, not enough space, not enough disk, no space left, insufficient disk, insufficient space
     insufficient system storage, insufficient storage, out of disk, out of space, not have enough, mailbox for … full, would be over, mailbox has reached
+    mail box space, space not enough, hat zuviele mails, hat zu viele mails, zu viele nachrichten im
     exceeded … space, exceed … limit of mailbox, recipient overquota, message count limit, user has exhausted allowed storage, full mailbox, cannot hold any
     postfach ist voll, postfach … voll, postfach voll, mailbox voll, speicherplatz, kontingent, speicher voll, überfüllt, speicherlimit, überschritten
     boîte pleine, boîte … pleine, boîte est pleine, boîte aux lettres pleine, espace insuffisant, espace de stockage, pleine
@@ -121,7 +143,8 @@ export const phraseTable = {
   `,
   /** Nobody could tell where its domain takes mail. */
   unresolved: `
-    unexpected name server reply, malformed name server reply, bad name server reply, malformed dns reply, malformed dns response
+    host not found … try again, name server timeout, name server failure, server failure, servfail, temporary failure in name resolution, temporary name resolution
+    temporary dns, dns lookup failure, dns failure, lookup did not complete, lookup timed out, cname lookup failed temporarily, unexpected name server reply, malformed name server reply, bad name server reply, malformed dns reply, malformed dns response
   `,
   /** Not now: the server will try again, or tried until its time was over. */
   later: `

@@ -33,11 +33,14 @@ export function phrasesIn({ words, wordsAlone }: SaidText): ReadonlySet<PhraseKi
   const found = new Set<PhraseKind>();
   for (const { kind, parts } of phrases) {
     if (found.has(kind)) continue;
-    const text = kind === "gone" || kind === "edge" ? words : wordsAlone;
+    const text = ofRecipients.has(kind) ? words : wordsAlone;
     if (stands(text, parts)) found.add(kind);
   }
   return found;
 }
+
+/** Kinds whose phrases may begin or end with the name of a host. */
+const ofRecipients: ReadonlySet<PhraseKind> = new Set(["noUser", "gone", "edge"]);
 
 const mostText = 64 * 1024;
 

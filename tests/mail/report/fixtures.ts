@@ -232,7 +232,7 @@ export const reports: readonly Row[] = [
   [
     "Outlook.com, no mailbox",
     refused("smtp; 550 5.5.0 Requested action not taken: mailbox unavailable (S2017062302)", "5.5.0"),
-    "bounced hard",
+    "bounced unknown",
   ],
   ["a bare 550", refused("smtp; 550 Requested action not taken: mailbox unavailable"), "bounced unknown"],
   [
@@ -293,7 +293,22 @@ export const reports: readonly Row[] = [
   ],
   ["Exchange, Portuguese", exchange("", "O endereço de email inserido não foi encontrado."), "bounced hard"],
   ["Exchange, Japanese", exchange("", "入力したメール アドレスは見つかりませんでした。"), "bounced hard"],
-  ["Yandex", refused("smtp; 550 5.7.1 No such user!", "5.7.1"), "bounced block"],
+  ["Yandex", refused("smtp; 550 5.7.1 No such user!", "5.7.1"), "bounced hard"],
+  [
+    "Postfix, a name server that gave no answer",
+    refused(
+      "X-Postfix; Host or domain name not found. Name service error for\n    name=example.com type=MX: Host not found, try again",
+      "4.4.3",
+    ),
+    "bounced soft",
+  ],
+  [
+    "Postfix, a name server that gave no answer, in words alone",
+    plain(
+      `I'm sorry to have to inform you that your message could not\nbe delivered to one or more recipients.\n\n<jane@example.com>: Host or domain name not found. Name service error for\n    name=example.com type=MX: Host not found, try again\n\n${returnedMail}\n`,
+    ),
+    "bounced soft",
+  ],
   [
     "Mail.ru, Russian",
     plain("Ваше письмо не может быть доставлено:\n\njane@example.com\n  Такого пользователя нет\n"),
