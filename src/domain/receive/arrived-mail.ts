@@ -26,6 +26,8 @@ export interface ArrivedMail {
 export interface ArrivedCopy {
   inboxId: string;
   toAddr: string;
+  /** Hash of the Message-ID whose thread the mail joins if its own fields name none that is here. */
+  answeredHash?: string;
   messageId: string;
   newThreadId: string;
 }

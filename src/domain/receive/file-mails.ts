@@ -64,8 +64,9 @@ export function fileMail(state: FilingState, arrival: ArrivedMail): FiledMail {
 
 function fileCopy(state: FilingState, arrival: ArrivedMail, copy: ArrivedCopy, inbox: ReadInbox): FiledCopy {
   const { messageIdHash, ancestorHashes } = arrival;
-  const resolved = resolveThread(messageIdHash, ancestorHashes, threadsOfInbox(state, inbox.id));
-  const joined = state.threads.get(resolved.threadId ?? "");
+  const known = threadsOfInbox(state, inbox.id);
+  const resolved = resolveThread(messageIdHash, ancestorHashes, known);
+  const joined = state.threads.get(resolved.threadId ?? known.of(copy.answeredHash ?? "") ?? "");
   const recorded = recordMessage(inbox, joined, copy.newThreadId, factsOfCopy(arrival, copy));
   const { thread } = recorded;
   noteFiled(state, recorded.inbox, thread, messageIdHash);

@@ -20,6 +20,8 @@ export interface FoundRecipient {
   /** The address as the sender wrote it. */
   toAddr: string;
   inboxId: string;
+  /** Hash of the Message-ID of the message that a return path names; only for a mail that came to one. */
+  answeredHash?: string;
 }
 
 /** A return path (domain/reports/return-path.ts), and the message of ours whose it is. Whether that still lives, nobody has asked. */

@@ -42,8 +42,9 @@ function take(state: MessageState, arrived: ArrivedReport, policy: ReportPolicy)
     const key = `${kind} ${one.recipient}`;
     const before = state.reports.get(key);
     const candidate = reportOf(state.message, arrived, { ...one, kind, id: ids.report });
-    if (before !== undefined && !takesOver(state.message, candidate, before)) return [];
-    const reason = reasonToSuppress(state.message, candidate, policy);
+    const reason = one.told.isHearsay ? undefined : reasonToSuppress(state.message, candidate, policy);
+    const isFirstToSuppress = reason !== undefined && before?.suppressed === false;
+    if (before !== undefined && !takesOver(state.message, candidate, before, isFirstToSuppress)) return [];
     const report = {
       ...candidate,
       id: before?.id ?? candidate.id,
@@ -63,13 +64,13 @@ function take(state: MessageState, arrived: ArrivedReport, policy: ReportPolicy)
 }
 
 /**
- * Whether a report replaces the earlier one of its kind: by a stronger proof or, with an equal one, by a harder type or as a newer
- * delay. A forged report never stands in the way of the true one.
+ * Whether a report replaces the earlier one of its kind: by a stronger proof or, with an equal one, by a harder type, as the first
+ * one that suppresses, or as a newer delay. A forged report never stands in the way of the true one.
  */
-function takesOver(message: KnownMessage, report: KeptReport, before: KeptReport): boolean {
+function takesOver(message: KnownMessage, report: KeptReport, before: KeptReport, isFirstToSuppress: boolean): boolean {
   const stronger = strengthOf(message, report) - strengthOf(message, before);
   if (stronger !== 0) return stronger > 0;
-  return report.kind === "delayed" || isHarder(report.type ?? undefined, before.type ?? undefined);
+  return isFirstToSuppress || report.kind === "delayed" || isHarder(report.type ?? undefined, before.type ?? undefined);
 }
 
 function strengthOf(message: KnownMessage, { proof }: KeptReport): number {

@@ -20,6 +20,8 @@ export interface RecipientTold {
   /** One clean line. */
   diagnostic: string | undefined;
   remoteMta: string | undefined;
+  /** The type rests on words alone, and no mail server said them: then it suppresses nobody. */
+  isHearsay?: true;
 }
 
 /** What a mail reports about another, as it says. Whether it may be believed is another question. */

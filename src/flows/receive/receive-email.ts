@@ -127,7 +127,7 @@ async function storeUnheld(deps: Deps, memory: InboxMemory, arrivals: readonly A
 
 /** Mails that name no others, taken for new. Undefined, and nothing is written, where one is not or an inbox has changed. */
 async function fileFromMemory(db: Db, memory: InboxMemory, arrivals: readonly Arrival[]): Promise<Filed | undefined> {
-  if (arrivals.some(({ ancestorHashes }) => ancestorHashes.length > 0)) return undefined;
+  if (arrivals.some(namesOthers)) return undefined;
   const ids = idsOf(arrivals);
   const inboxes = memory.recall(ids);
   if (inboxes === undefined) return undefined;
@@ -135,6 +135,10 @@ async function fileFromMemory(db: Db, memory: InboxMemory, arrivals: readonly Ar
   const written = await write(db, filing, { isGuess: true });
   if (written === undefined) memory.mistrust(ids);
   return written;
+}
+
+function namesOthers({ ancestorHashes, deliveries }: Arrival): boolean {
+  return ancestorHashes.length > 0 || deliveries.some(({ answeredHash }) => answeredHash !== undefined);
 }
 
 /**
@@ -195,8 +199,11 @@ function askedOf(arrivals: readonly Arrival[]): AskedOfMails {
     contentHash === undefined ? [] : deliveries.map(({ inboxId }) => ({ inboxId, messageIdHash, contentHash })),
   );
   const named = arrivals.flatMap(({ deliveries, messageIdHash, ancestorHashes }) => {
-    const hashes = [...new Set([messageIdHash, ...ancestorHashes])];
-    return deliveries.flatMap(({ inboxId }) => hashes.map((hash) => ({ inboxId, messageIdHash: hash })));
+    const hashes = new Set([messageIdHash, ...ancestorHashes]);
+    return deliveries.flatMap(({ inboxId, answeredHash }) => {
+      const asked = answeredHash === undefined ? hashes : new Set([...hashes, answeredHash]);
+      return Array.from(asked, (hash) => ({ inboxId, messageIdHash: hash }));
+    });
   });
   return { inboxIds: idsOf(arrivals), copies, named, notBefore: duplicatesSince(arrivals) };
 }

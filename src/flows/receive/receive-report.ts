@@ -37,9 +37,11 @@ export interface ReportReception {
   takeBeside(received: ReceivedMail): Promise<void>;
 }
 
-/** The inbox that a mail to a return path is for, if it is no report, and the message. */
+/** The inbox that a mail to a return path is for, if it is no report, and the message that the path names. */
 export interface ReturnedTo extends FoundRecipient {
   messageId: string;
+  answeredHash: string;
+  sentTo: readonly string[];
 }
 
 export function reportReception(deps: ReportingDeps): ReportReception {
@@ -56,10 +58,11 @@ export function reportReception(deps: ReportingDeps): ReportReception {
     async placeOf({ messageId }) {
       const place = await findReturnPlace(deps.db.mail, messageId);
       if (place === undefined || isPastReporting(place.createdAt, deps.now())) return undefined;
-      return { messageId, inboxId: place.inboxId, toAddr: `${place.username}@${deps.mailDomain}` };
+      const { inboxId, sentTo, messageIdHash: answeredHash } = place;
+      return { messageId, inboxId, sentTo, answeredHash, toAddr: `${place.username}@${deps.mailDomain}` };
     },
-    async takeReturned({ envelope, raw, mail }, { messageId, inboxId }) {
-      const report = readReport(mail, { atReturnPath: true, reversePath: envelope.from });
+    async takeReturned({ envelope, raw, mail }, { messageId, inboxId, sentTo }) {
+      const report = readReport(mail, { sentTo, reversePath: envelope.from });
       if (report === undefined) return false;
       await applyReports([told(report, raw, { messageId, ofInboxes: [inboxId], proof: "return_path" })]);
       return true;
@@ -97,7 +100,7 @@ export function withReports(
 }
 
 function besides({ envelope }: ReceivedMail) {
-  return { atReturnPath: false, reversePath: envelope.from };
+  return { sentTo: undefined, reversePath: envelope.from };
 }
 
 type Shown = Pick<ReportedMessage, "messageId" | "ofInboxes" | "proof">;

@@ -8,7 +8,7 @@ import {
 } from "../../domain/receive/inbound-mail.ts";
 import type { QueueEntry } from "../../mail/read/process-pool.ts";
 import type { ReceivedMail } from "./arrival.ts";
-import type { ReportReception } from "./receive-report.ts";
+import type { ReportReception, ReturnedTo } from "./receive-report.ts";
 
 /** Whom a mail is for: inboxes, return paths, or both. */
 export type Addressee = FoundRecipient | FoundReturnPath;
@@ -51,7 +51,7 @@ export async function acceptReturned(
   const isReport = place !== undefined && (await reports.takeReturned({ ...inbound, mail }, place));
   if (place === undefined) refused();
   else returned?.(isReport ? "report" : "mail");
-  const own = place === undefined || isReport ? [] : [{ toAddr: place.toAddr, inboxId: place.inboxId }];
+  const own = place === undefined || isReport ? [] : [ownCopy(place)];
   const recipients = [...others, ...own];
   return recipients.length === 0 ? "stored" : store({ raw, envelope: { ...envelope, recipients }, mail });
 
@@ -59,4 +59,9 @@ export async function acceptReturned(
     returned?.("refused");
     return "gone";
   }
+}
+
+/** An answer to the return path, filed as if it had been sent to the inbox. */
+function ownCopy({ toAddr, inboxId, answeredHash }: ReturnedTo): FoundRecipient {
+  return { toAddr, inboxId, answeredHash };
 }

@@ -4,8 +4,12 @@ import { cleanLine } from "../../standards/smtp-reply.ts";
 import { addressIn, type Fields, fieldGroups, withoutType } from "./fields.ts";
 import { idsOfHead, returnedHead } from "./returned-mail.ts";
 
-/** A complaint, or a wish to be left alone (RFC 5965). */
+/** A complaint, or a wish to be left alone: in the form of RFC 5965, or in Microsoft's own. */
 export function readComplaint(mail: ParsedMail): MailReport | undefined {
+  return readFeedback(mail) ?? readMicrosoftComplaint(mail);
+}
+
+function readFeedback(mail: ParsedMail): MailReport | undefined {
   const part = mail.attachments.find(({ contentType }) => contentType === "message/feedback-report");
   if (part === undefined) return undefined;
   const fields: Fields = new Map(fieldGroups(part.bytes).flatMap((group) => [...group]));
@@ -14,21 +18,16 @@ export function readComplaint(mail: ParsedMail): MailReport | undefined {
   const isOptOut = feedback === "opt-out" || feedback === "opt-out-list";
   // What says that it was no spam, and authentication failures (RFC 6591), are told and change nothing.
   const kind = complaints.has(feedback) ? "complained" : undefined;
-  const recipient: RecipientTold = {
-    kind,
-    type: undefined,
-    originalRecipient: addressIn(fields.get("original-rcpt-to")),
-    finalRecipient: addressIn(fields.get("removal-recipient")),
-    code: undefined,
-    enhancedCode: undefined,
-    diagnostic: cleanLine(`feedback-type: ${feedback}`, 1000),
-    remoteMta: undefined,
-  };
   const head = returnedHead(mail);
   return {
-    source: "arf",
-    recipients: [recipient],
-    messageIds: idsOfHead(head),
+    ...complaintAbout(head),
+    recipients: [
+      {
+        ...told(kind, cleanLine(`feedback-type: ${feedback}`, 1000)),
+        originalRecipient: addressIn(fields.get("original-rcpt-to")),
+        finalRecipient: addressIn(fields.get("removal-recipient")),
+      },
+    ],
     envelopeId: fields.get("original-envelope-id"),
     reportingMta: withoutType(fields.get("reporting-mta")),
     originalSender: addressIn(fields.get("original-mail-from")) ?? addressIn(head?.get("return-path")),
@@ -37,3 +36,33 @@ export function readComplaint(mail: ParsedMail): MailReport | undefined {
 }
 
 const complaints: ReadonlySet<string> = new Set(["abuse", "fraud", "virus", "other"]);
+
+/** Whether a mail is nothing but another mail, as Microsoft's complaints and mails forwarded whole are. */
+export function isAttachedMail({ attachments: [first, second] }: Pick<ParsedMail, "attachments">): boolean {
+  return second === undefined && first?.contentType === "message/rfc822";
+}
+
+/** Hotmail and Outlook.com attach the mail, with the recipient in a field of its head. */
+function readMicrosoftComplaint(mail: ParsedMail): MailReport | undefined {
+  const head = isAttachedMail(mail) ? returnedHead(mail) : undefined;
+  const recipient = addressIn(head?.get("x-hmxmroriginalrecipient"));
+  if (recipient === undefined) return undefined;
+  return {
+    ...complaintAbout(head),
+    recipients: [{ ...told("complained", "complaint"), originalRecipient: recipient }],
+  };
+}
+
+function complaintAbout(head: Fields | undefined): MailReport {
+  return {
+    ...{ source: "arf", recipients: [], messageIds: idsOfHead(head), envelopeId: undefined, reportingMta: undefined },
+    ...{ originalSender: addressIn(head?.get("return-path")), isOptOut: false },
+  };
+}
+
+function told(kind: RecipientTold["kind"], diagnostic: string): RecipientTold {
+  return {
+    ...{ kind, diagnostic, type: undefined, originalRecipient: undefined, finalRecipient: undefined },
+    ...{ code: undefined, enhancedCode: undefined, remoteMta: undefined },
+  };
+}

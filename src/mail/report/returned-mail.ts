@@ -38,7 +38,7 @@ function isHead(fields: Fields): boolean {
 const listed = ["to", "subject", "date"];
 
 /** A head that came over the wire, and is not put together for people. */
-function isOfTransport(fields: Fields | undefined): fields is Fields {
+export function isOfTransport(fields: Fields | undefined): fields is Fields {
   return fields !== undefined && (fields.has("message-id") || fields.has("received"));
 }
 

@@ -1,10 +1,10 @@
 import type { ParsedMail } from "../../domain/message.ts";
 import { bounceTypeOf, mostSpecific } from "../../domain/reports/bounce-type.ts";
-import { phrasesIn, saidText } from "../../domain/reports/phrases.ts";
+import { type PhraseKind, phrasesIn, saidText } from "../../domain/reports/phrases.ts";
 import type { MailReport, RecipientTold } from "../../domain/reports/report.ts";
 import { cleanLine } from "../../standards/smtp-reply.ts";
 import { codesIn } from "./codes.ts";
-import { dividedText, idsOfHead, returnedHead } from "./returned-mail.ts";
+import { dividedText, idsOfHead, isOfTransport, returnedHead } from "./returned-mail.ts";
 import { addressesAtEnds, paragraphsOf } from "./told-addresses.ts";
 
 /** What the text of a report says to people, before the mail that it returns. */
@@ -13,22 +13,34 @@ export interface Words {
   report: MailReport;
   /** An SMTP code or an enhanced one stands in it. */
   hasCode: boolean;
+  hasEnhancedCode: boolean;
   hasReturned: boolean;
+  /** The same, and not as people quote a mail in an answer: as a part of its own, or with a field that servers write. */
+  isReturnedByServer: boolean;
   /** It says that the mail is late and not lost. */
   isDelay: boolean;
   /** What is said of one recipient; of all where nothing else is, and he is `alone`. */
   saidOf(address: string | undefined, alone: boolean): string;
-  phrases: ReadonlySet<string>;
+  /** Whether one of these addresses stands in it, or in the field that lists failed recipients. */
+  names(addresses: readonly string[]): boolean;
+  phrases: ReadonlySet<PhraseKind>;
 }
 
 const mostText = 64 * 1024;
 const mostRecipients = 100;
 const mostOfOne = 1024;
 
-/** Whether these words can only be those of a server about a mail. */
+/** Whether a server can have said these words about a mail. */
 export function isToldOfMail({ hasCode, phrases }: Words): boolean {
   return hasCode || phrases.size > 0;
 }
+
+/** Whether the words say that a mail did not arrive. Words about spam or policy alone stand below many ordinary mails. */
+export function saysFailure({ phrases }: Words): boolean {
+  return failures.some((kind) => phrases.has(kind));
+}
+
+const failures = ["noUser", "gone", "unavailable", "edge", "full", "unresolved", "relaying", "failed"] as const;
 
 export function readWords(mail: ParsedMail): Words {
   const divided = dividedText(mail.bodyText.slice(0, mostText), tells);
@@ -80,12 +92,28 @@ export function readWords(mail: ParsedMail): Words {
       isOptOut: false,
     },
     hasCode: codes.code !== undefined || codes.enhancedCodes.length > 0,
+    hasEnhancedCode: codes.enhancedCodes.length > 0,
     hasReturned: (returned ?? divided.quoted) !== undefined,
+    isReturnedByServer: returned !== undefined || isOfTransport(divided.quoted),
     isDelay,
     saidOf,
+    names: (all) =>
+      all.some((address) => namesAddress(divided.said, address) || namesAddress(named.join(" "), address)),
     phrases,
   };
 }
+
+/** The address is no part of a longer one. */
+function namesAddress(text: string, address: string): boolean {
+  const [within, wanted] = [text.toLowerCase(), address.toLowerCase()];
+  for (let at = within.indexOf(wanted); at >= 0; at = within.indexOf(wanted, at + 1)) {
+    const [before, after] = [within.charAt(at - 1), within.slice(at + wanted.length, at + wanted.length + 2)];
+    if (!ofAddress.test(before) && !/^(?:[a-z0-9-]|\.[a-z0-9])/.test(after)) return true;
+  }
+  return false;
+}
+
+const ofAddress = /[a-z0-9._+-]/;
 
 function tells(text: string): boolean {
   const { code, enhancedCodes } = codesIn(text);

@@ -104,19 +104,24 @@ function reportsWritten(rows: readonly KeptReport[]): SQL {
     from ${recordSet(reports, rows, reportFields)} on conflict (id) do update set ${replaced(reports, reportChanges)}`;
 }
 
-/** Where a return path leads: the inbox of its message. */
+/** Where a return path leads: its message, and the inbox that sent it. */
 export interface ReturnPlace {
   inboxId: string;
   username: string;
   createdAt: Date;
+  messageIdHash: string;
+  /** Addresses of all recipients. */
+  sentTo: string[];
 }
 
 /** Undefined where the message is not ours, or its inbox is gone. */
 export async function findReturnPlace(db: Db, messageId: string): Promise<ReturnPlace | undefined> {
   const [place] = await query<ReturnPlace>(
     db,
-    sql`select m.inbox_id as "inboxId", i.username, m.created_at as "createdAt" from messages m
-        join inboxes i on i.id = m.inbox_id and i.deleted_at is null
+    sql`select m.inbox_id as "inboxId", i.username, m.created_at as "createdAt", m.message_id_hash as "messageIdHash",
+          coalesce((select json_agg(r.address order by r.position) from recipients r where r.message_id = m.id),
+            json_build_array(m.to_addr)) as "sentTo"
+        from messages m join inboxes i on i.id = m.inbox_id and i.deleted_at is null
         where m.id = ${messageId} and m.direction = 'outbound'`,
   );
   return place;

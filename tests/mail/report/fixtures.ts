@@ -310,6 +310,14 @@ export const reports: readonly Row[] = [
     "bounced soft",
   ],
   [
+    "Exim, a warning",
+    plain(
+      "This message was created automatically by mail delivery software.\nA message that you sent has not yet been delivered to one or more of its\nrecipients after more than 72 hours on the queue on reporter.example.\n\nThe message identifier is:     1kAbCd-0001Xy-Zz\nThe subject of the message is: Hello\n\nThe address to which the message has not yet been delivered is:\n\n  jane@example.com\n\nNo action is required on your part. Delivery attempts will continue for\nsome time, and this warning may be repeated at intervals if the message\nremains undelivered. Eventually the mail delivery software will give up,\nand when that happens, the message will be returned to you.\n",
+      { more: "Auto-Submitted: auto-replied\n" },
+    ).replace("failure notice", "Warning: message 1kAbCd-0001Xy-Zz delayed 72 hours"),
+    "delayed -",
+  ],
+  [
     "Mail.ru, Russian",
     plain("Ваше письмо не может быть доставлено:\n\njane@example.com\n  Такого пользователя нет\n"),
     "bounced hard",

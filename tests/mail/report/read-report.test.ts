@@ -4,7 +4,8 @@ import { type Arrived, readReport } from "../../../src/mail/report/read-report.t
 import { dsn, feedback, noReports, plain, reports, returnedMail } from "./fixtures.ts";
 import { oddForms } from "./odd-forms.ts";
 
-const fromNobody: Arrived = { atReturnPath: true, reversePath: "" };
+const sentTo = ["jane@example.com", "jane@yahoo.com"];
+const fromNobody: Arrived = { sentTo, reversePath: "" };
 
 async function read(mail: string, arrived = fromNobody) {
   const raw = Buffer.from(mail.replaceAll("\n", "\r\n"));
@@ -126,19 +127,19 @@ describe("no report", () => {
 
   test("is what a person wrote who answers a return path", async () => {
     const mail = plain("550 5.1.1 User unknown", { from: "Jane <jane@example.com>" });
-    expect(await read(mail, { atReturnPath: true, reversePath: "jane@example.com" })).toBeUndefined();
+    expect(await read(mail, { sentTo, reversePath: "jane@example.com" })).toBeUndefined();
   });
 
   test("is a delivery status that a person attached to a mail to an inbox", async () => {
     const mail = dsn({ fields: "Final-Recipient: rfc822; jane@example.com\nAction: failed\nStatus: 5.1.1" });
     const attached = mail.replace("multipart/report; report-type=delivery-status", "multipart/mixed");
-    expect(await read(attached, { atReturnPath: false, reversePath: "jane@example.com" })).toBeUndefined();
-    expect(await read(attached, { atReturnPath: false, reversePath: "" })).toBeDefined();
+    expect(await read(attached, { sentTo: undefined, reversePath: "jane@example.com" })).toBeUndefined();
+    expect(await read(attached, { sentTo: undefined, reversePath: "" })).toBeDefined();
   });
 
   test("is a bounce in words alone at an inbox", async () => {
     const mail = plain(`550 5.1.1 User unknown\n\n${returnedMail}`);
-    expect(await read(mail, { atReturnPath: false, reversePath: "" })).toBeUndefined();
+    expect(await read(mail, { sentTo: undefined, reversePath: "" })).toBeUndefined();
     expect(await read(mail)).toBeDefined();
   });
 });
