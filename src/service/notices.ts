@@ -23,7 +23,7 @@ export async function openNotices(
   const paths = returnPaths(await returnPathKey(signingKey), config.mailDomain);
   const source = config.relayNotices;
   return {
-    relay: source && { provider: source.provider, prove: noticeProof(source, { now: deps.now, fetchFromSns }) },
+    relay: source && { provider: source.provider, prove: noticeProof(source, { ...deps, fetchFromSns }) },
     takeNotices: noticeTaker({ ...deps, returnPaths: paths, applyReports, observe: watch.notices }),
     observe: watch.notices,
   };

@@ -9,7 +9,7 @@ export interface MailgunSignature {
   signature: string;
 }
 
-/** HMAC-SHA-256 over timestamp and token. The rest of the notice is not signed, so the key's secrecy is all there is. */
+/** HMAC-SHA-256 over timestamp and token. The rest of the notice is not signed: whoever takes it must see to it that a token counts once. */
 export function isMailgunSignature(key: string, { timestamp, token, signature }: MailgunSignature): boolean {
   if (!/^\d{1,15}$/.test(timestamp) || !/^[\x21-\x7e]{10,200}$/.test(token)) return false;
   return isSameSecret(

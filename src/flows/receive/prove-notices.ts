@@ -1,7 +1,16 @@
 import type { NoticeSource } from "../../domain/reports/notice-source.ts";
 import { at } from "../../mail/notices/json.ts";
-import { isBasic, isMailgunSignature, isSameSecret, isSendgridSignature } from "../../standards/notice-signature.ts";
+import { sha256Hex } from "../../standards/digest.ts";
+import {
+  isBasic,
+  isMailgunSignature,
+  isSameSecret,
+  isSendgridSignature,
+  type MailgunSignature,
+} from "../../standards/notice-signature.ts";
 import { isStandardSignature } from "../../standards/signature.ts";
+import { insertUsedToken, removeUsedToken } from "../../store/account/used-tokens.ts";
+import type { Deps } from "../deps.ts";
 import { forgedNotice, type SnsDeps, snsProof } from "./sns-proof.ts";
 
 /** A request as it came. */
@@ -18,31 +27,38 @@ export interface NoticesBody {
   value: () => unknown;
 }
 
-/** What the relay that we know says, whole; refuses what is not its word. Undefined where there is nothing in it to read. */
-export type ProveNotices = (given: GivenNotices) => Promise<unknown>;
+/**
+ * Has what the relay says taken, and answers what came of it; refuses what is not the relay's word. There may be nothing to read
+ * in it (undefined).
+ */
+export type ProveNotices = <Taken>(given: GivenNotices, take: Take<Taken>) => Promise<Taken>;
 
-export function noticeProof(source: NoticeSource, sns: SnsDeps): ProveNotices {
+type Take<Taken> = (proven: unknown) => Promise<Taken>;
+
+export interface ProofDeps extends SnsDeps, Pick<Deps, "db"> {}
+
+export function noticeProof(source: NoticeSource, deps: ProofDeps): ProveNotices {
   switch (source.provider) {
     case "ses": {
-      const published = snsProof(sns, source.topics);
-      return async ({ body }) => publishedValue(await published((await body()).value()));
+      const published = snsProof(deps, source.topics);
+      return async ({ body }, take) => take(publishedValue(await published((await body()).value())));
     }
     case "mailgun":
-      return async ({ body }) => provenByMailgun((await body()).value(), source.signingKey);
+      return (given, take) => takenFromMailgun(deps, source.signingKey, given, take);
     case "sendgrid":
-      return (given) => provenBySendgrid(given, source.publicKey);
+      return async (given, take) => take(await provenBySendgrid(given, source.publicKey));
     case "resend":
-      return (given) => provenByResend(given, source.secret);
+      return async (given, take) => take(await provenByResend(given, source.secret));
     case "postmark":
-      return async ({ header, body }) => {
+      return async ({ header, body }, take) => {
         refuseUnless(isBasic(header("authorization"), source.user, source.password), "Basic");
-        return (await body()).value();
+        return take((await body()).value());
       };
     case "generic":
-      return async ({ header, body }) => {
+      return async ({ header, body }, take) => {
         const [, token = ""] = /^bearer +([\x21-\x7e]{1,512}) *$/i.exec(header("authorization")) ?? [];
         refuseUnless(isSameSecret(token, source.token), "Bearer");
-        return (await body()).value();
+        return take((await body()).value());
       };
   }
 }
@@ -85,12 +101,47 @@ function publishedValue(published: string | undefined): unknown {
   }
 }
 
-function provenByMailgun(value: unknown, key: string): unknown {
+/** How old, or how far ahead of our clock, a signature of Mailgun may be. */
+const longestSignedMs = 3_600_000;
+
+/**
+ * Mailgun signs a time and a random token, and no word of the body. So a token counts for one body, and for an hour. It is written
+ * down first, so that of two bodies at once one is refused, and given back where the notice is to be sent again.
+ */
+async function takenFromMailgun<Taken>(
+  { db, now }: ProofDeps,
+  key: string,
+  { body }: GivenNotices,
+  take: Take<Taken>,
+): Promise<Taken> {
+  const { bytes, value } = await body();
+  const notice = value();
+  const signed = mailgunSignatureOf(notice);
+  refuseUnless(isMailgunSignature(key, signed));
+  const signedMs = Number(signed.timestamp) * 1000;
+  if (Math.abs(now().getTime() - signedMs) > longestSignedMs) throw forgedNotice("the time of the signature is over an hour away");
+  const use = {
+    token: `mailgun:${signed.token}`,
+    usedFor: sha256Hex(bytes),
+    validUntil: new Date(signedMs + longestSignedMs),
+  };
+  const earlier = await insertUsedToken(db.api, use);
+  if (earlier !== undefined && earlier !== use.usedFor) throw forgedNotice("its token has signed another notice");
+  try {
+    const taken = await take(notice);
+    // The same notice may have come twice at once, and the other one have given the token back.
+    if (earlier !== undefined) await insertUsedToken(db.api, use);
+    return taken;
+  } catch (error) {
+    if (earlier === undefined) await removeUsedToken(db.api, use);
+    throw error;
+  }
+}
+
+function mailgunSignatureOf(value: unknown): MailgunSignature {
   const text = (name: string) => {
     const found = at(value, "signature", name);
     return typeof found === "string" || typeof found === "number" ? String(found) : "";
   };
-  const signed = { timestamp: text("timestamp"), token: text("token"), signature: text("signature") };
-  refuseUnless(isMailgunSignature(key, signed));
-  return value;
+  return { timestamp: text("timestamp"), token: text("token"), signature: text("signature") };
 }

@@ -93,8 +93,9 @@ export function relayNotices(deps: RelayNoticesDeps) {
       if (deps.isDraining()) throw unavailable("the service is shutting down", { connection: "close" });
       try {
         const header = (name: string) => request.headers.get(name) ?? "";
-        const proven = await relay.prove({ header, body: () => bodyOf(request) });
-        return await deps.takeNotices(noticesIn(relay.provider, proven));
+        return await relay.prove({ header, body: () => bodyOf(request) }, (proven) =>
+          deps.takeNotices(noticesIn(relay.provider, proven)),
+        );
       } catch (error) {
         if (error instanceof Refusal && error.reason === "unauthorized") deps.observe("refused", 1);
         throw error;

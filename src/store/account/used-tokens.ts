@@ -20,3 +20,8 @@ export async function insertUsedToken(db: Db, { token, usedFor, validUntil }: Us
   );
   return use === undefined || use.isFirst ? undefined : use.usedFor;
 }
+
+/** Gives a token back that was used for this alone. */
+export async function removeUsedToken(db: Db, { token, usedFor }: Pick<UsedToken, "token" | "usedFor">): Promise<void> {
+  await query(db, sql`delete from used_tokens where token = ${token} and used_for = ${usedFor}`);
+}

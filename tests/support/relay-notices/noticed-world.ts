@@ -85,7 +85,7 @@ async function sesApp(world: World): Promise<AnyElysia> {
   const reportPolicy = { mailDomain, bounceSuppressionDays: 90, messageIdSuppresses: false };
   const route = relayNotices({
     isDraining: () => false,
-    relay: { provider: "ses", prove: noticeProof(source, { now: deps.now, fetchFromSns: async () => certificatePem }) },
+    relay: { provider: "ses", prove: noticeProof(source, { ...deps, fetchFromSns: async () => certificatePem }) },
     takeNotices: noticeTaker({
       ...{ ...deps, returnPaths: returnPaths(await returnPathKey(signingKey), mailDomain), observe: () => undefined },
       applyReports: reportApplier({ ...deps, reportPolicy }),

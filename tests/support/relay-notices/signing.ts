@@ -1,5 +1,6 @@
 import { createHmac, createPrivateKey, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { type SnsMessage, snsSignedText } from "../../../src/standards/sns.ts";
+import { settable } from "../clock.ts";
 import {
   genericBounce,
   mailgunFailure,
@@ -87,9 +88,15 @@ export function signedBySns(message: Omit<SnsMessage, "Signature">, key: KeyObje
   };
 }
 
-export function signedByMailgun(body: object): Signed {
-  const timestamp = "1529006854";
-  const random = "a8ce0edb2dd8301dee6c2405235584e45aa91d1e9f979f3de0";
+/** Signed when the clock of a new world stands still, unless told otherwise. */
+export function signedByMailgun(
+  body: object,
+  {
+    at = settable().now(),
+    random = "a8ce0edb2dd8301dee6c2405235584e45aa91d1e9f979f3de0",
+  }: { at?: Date; random?: string } = {},
+): Signed {
+  const timestamp = String(Math.floor(at.getTime() / 1000));
   const signature = createHmac("sha256", mailgunKey)
     .update(timestamp + random)
     .digest("hex");
