@@ -46,7 +46,8 @@ const pruneMs = 60_000;
 
 export async function startWorkers(deps: WorkerDeps): Promise<Workers> {
   const [claimer = 0] = new Int32Array(Uint8Array.from(deps.randomBytes(4)).buffer);
-  const context = { db: deps.db.work, now: deps.now, random: deps.random, log: deps.log, claimer };
+  const isAlone = deps.db.engine === "embedded";
+  const context = { db: deps.db.work, now: deps.now, random: deps.random, log: deps.log, claimer, isAlone };
   const { observe = {} } = deps;
   const relay: OutboxWorker = outboxWorker(context, {
     ...relayEmailJob(deps, (lanes) => relay.recover(lanes)),

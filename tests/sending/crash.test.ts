@@ -4,6 +4,7 @@ import type { RunningInboxd } from "../support/inboxd.ts";
 import { kill, livesOn, newInboxOf } from "../support/lives.ts";
 import type { ReceivedMail, Script } from "../support/scripted-smtp.ts";
 import { tally } from "../support/tally.ts";
+import { untilAnswered } from "../support/until.ts";
 import type { World } from "../support/world.ts";
 
 const rounds = Number(process.env.KILL_ROUNDS ?? (process.env.TEST_DATABASE_URL ? 8 : 4));
@@ -51,6 +52,30 @@ describe.each(enginesHere())("kill -9 in a send (%s)", (engine) => {
     }
     expect(life.mails()).toHaveLength(40);
   }, 60_000);
+
+  test.skipIf(engine === "postgres")(
+    "the next process on the directory knows at once that nobody has mail in hand",
+    async () => {
+      await using life = await lives();
+      const silent = await life.relay({ answer: (command) => (command === "." ? "silence" : undefined) });
+      const first = await life.start(silent);
+      const inboxId = await newInboxOf(first);
+      await ask(first, inboxId, "in-hand", true).answered;
+      await silent.seen(".");
+      // Behind the first, since mail of one inbox to one domain goes one by one.
+      await ask(first, inboxId, "behind-it", true).answered;
+      await kill(first);
+
+      const relay = await life.relay();
+      const startedMs = performance.now();
+      await life.start(relay);
+      await untilAnswered(async () => (relay.mails.length === 2 ? true : undefined));
+      expect(relay.mails.map(({ raw }) => subjectOf(raw))).toEqual(["About in-hand", "About behind-it"]);
+      // Far less than the minute of a lease.
+      expect(performance.now() - startedMs).toBeLessThan(20_000);
+    },
+    90_000,
+  );
 
   const points: [what: string, script: Script, seen: string, times: number][] = [
     ["after the claim, before the relay says a word", { greeting: "silence" }, "", 1],
@@ -211,6 +236,10 @@ function bodyOf(key: string) {
 
 function expectOnce(mails: readonly ReceivedMail[], messageId: string): void {
   expect(mails.filter(({ raw }) => idOf(raw) === `${messageId}@inbox.localhost`)).toHaveLength(1);
+}
+
+function subjectOf(raw: Uint8Array): string {
+  return /^Subject: (.*)$/im.exec(Buffer.from(raw).toString("latin1"))?.[1]?.trim() ?? "";
 }
 
 function idOf(raw: Uint8Array): string {

@@ -27,6 +27,8 @@ export interface Promotion {
   inHand: readonly string[];
   leaseMs: number;
   limit: number;
+  /** The number of this process, where no other is alive on the database: what others have claimed is due whatever its lease says. */
+  onlyClaimer?: number | undefined;
 }
 
 /**
@@ -34,12 +36,14 @@ export interface Promotion {
  * nobody will hear any more is written into the log, so that the log has no gap, or where there is none into the row; a mail may have
  * been sent by it. Answers how many there were.
  */
-export async function markDueReady(db: Db, { kind, now, inHand, leaseMs, limit }: Promotion): Promise<number> {
+export async function markDueReady(db: Db, promotion: Promotion): Promise<number> {
+  const { kind, now, inHand, leaseMs, limit, onlyClaimer } = promotion;
+  const isOrphan = onlyClaimer === undefined ? sql`` : sql`or state = 'running' and claimed_by <> ${onlyClaimer}`;
   const [row] = await query<{ count: number }>(
     db,
     sql`with due as materialized (
           select subject_id, attempt, state, due_at from outbox
-          where kind = ${kind.name} and state <> 'ready' and due_at <= ${now}
+          where kind = ${kind.name} and state <> 'ready' and (due_at <= ${now} ${isOrphan})
           and not exists (select from json_array_elements_text(${JSON.stringify(inHand)}::json) held where held = subject_id)
           order by due_at limit ${limit} for update skip locked
         ),

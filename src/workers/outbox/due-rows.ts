@@ -18,8 +18,12 @@ export interface DueRows {
 
 const rowsPerStep = 500;
 
-export function dueRows({ db, now }: Pick<OutboxDeps, "db" | "now">, kind: Kind, leaseMs: number): DueRows {
+type DueRowsDeps = Pick<OutboxDeps, "db" | "now" | "claimer" | "isAlone">;
+
+export function dueRows({ db, now, claimer, isAlone }: DueRowsDeps, kind: Kind, leaseMs: number): DueRows {
   let nextDueAtMs = 0;
+  /** Until the rows of dead processes have been found: no further process dies beside one that is alone. */
+  let onlyClaimer = isAlone ? claimer : undefined;
   let recovering: readonly string[] = [];
 
   return {
@@ -32,8 +36,9 @@ export function dueRows({ db, now }: Pick<OutboxDeps, "db" | "now">, kind: Kind,
       nextDueAtMs = 0;
     },
     async readyDue(inHand) {
-      const readied = await markDueReady(db, { kind, now: now(), inHand, leaseMs, limit: rowsPerStep });
+      const readied = await markDueReady(db, { kind, now: now(), inHand, leaseMs, limit: rowsPerStep, onlyClaimer });
       const isAll = readied < rowsPerStep;
+      if (isAll) onlyClaimer = undefined;
       if (isAll) nextDueAtMs = (await findNextDueAt(db, kind.name))?.getTime() ?? Number.POSITIVE_INFINITY;
       return { readied, isAll };
     },

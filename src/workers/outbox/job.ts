@@ -41,4 +41,6 @@ export interface OutboxDeps {
   log: Logger;
   /** A number that no other process on this database has. */
   claimer: number;
+  /** Whether no other process can work on this database. */
+  isAlone: boolean;
 }

@@ -335,6 +335,23 @@ for (const engine of enginesHere()) {
         ]);
       });
 
+      test("of a dead process falls due at once where only one can be alive, and what waits or is claimed here does not", async () => {
+        const [orphan = "", own = "", waiting = ""] = await line("A1 B1 C1");
+        await claim({ lanes: [known("A", 1)], claimer: 2 });
+        await claim({ lanes: [known("B", 1), known("C", 1)], claimer: 1 });
+        await settle.webhook(waiting, 1, after(2 * leaseMs));
+        const promotion = { kind: kinds.webhook, now: after(1), inHand: [own], leaseMs, limit: 10 };
+        expect(await markDueReady(under.db.work, promotion)).toBe(0);
+        expect(await markDueReady(under.db.work, { ...promotion, onlyClaimer: 1 })).toBe(1);
+        expect((await states()).map(({ id, state }) => [id, state])).toEqual([
+          [orphan, "ready"],
+          [own, "running"],
+          [waiting, "waiting"],
+        ]);
+        const log = await query(under.db.work, sql`select attempted_at from deliveries where event_id = ${orphan}`);
+        expect(log).toEqual([{ attempted_at: start }]);
+      });
+
       test("that is still in hand here is not taken away by a clock that jumps", async () => {
         const [id = ""] = await line("A1");
         await claim();

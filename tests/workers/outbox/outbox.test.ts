@@ -48,7 +48,8 @@ describe.each(enginesHere())("Work of an outbox (%s)", (engine) => {
       settle: async (settlements) => (await settleDeliveries(db, settlements)).inForce,
       ...own,
     };
-    return outboxWorker({ db, now: () => at, random: Math.random, log: pino({ level: "silent" }), claimer: 1 }, job);
+    const log = pino({ level: "silent" });
+    return outboxWorker({ db, now: () => at, random: Math.random, log, claimer: 1, isAlone: false }, job);
   }
 
   test("that was claimed and found no slot holds back what came after it in its inbox, which did", async () => {
