@@ -119,7 +119,8 @@ async function takenFromMailgun<Taken>(
   const signed = mailgunSignatureOf(notice);
   refuseUnless(isMailgunSignature(key, signed));
   const signedMs = Number(signed.timestamp) * 1000;
-  if (Math.abs(now().getTime() - signedMs) > longestSignedMs) throw forgedNotice("the time of the signature is over an hour away");
+  if (Math.abs(now().getTime() - signedMs) > longestSignedMs)
+    throw forgedNotice("the time of the signature is over an hour away");
   const use = {
     token: `mailgun:${signed.token}`,
     usedFor: sha256Hex(bytes),
