@@ -124,7 +124,9 @@ async function framed({ pages, sandbox }: { pages: string[]; sandbox: string | u
       faults.push(`${frame.src} went elsewhere`);
       continue;
     }
-    for (const element of inside.querySelectorAll("*")) {
+    const mail = inside.getElementById("mail")?.shadowRoot;
+    if (mail == null) faults.push(`${frame.src} shows no mail`);
+    for (const element of [...inside.querySelectorAll("*"), ...(mail?.querySelectorAll("*") ?? [])]) {
       const acts = [...element.attributes].filter(
         ({ name, value }) => name.startsWith("on") || /^\s*(javascript|vbscript):/i.test(value),
       );

@@ -161,7 +161,7 @@ export interface paths {
         };
         /**
          * Show message
-         * @description The message as a page that is safe to show in a frame: its HTML, or its text with links, without script, frame, form, meta, base, object and whatever else acts; `cid:` pictures by signed addresses. Other hosts' pictures are left out unless `images=remote`, since each tells its host who reads. A link whose words name another host shows where it leads. At most 2 MiB: what is longer is cut, and says so. Its policy lets nothing run and nothing be fetched; a frame for it is sandboxed with `allow-popups allow-popups-to-escape-sandbox allow-same-origin`, and never with `allow-scripts`.
+         * @description The message as a page that is safe to show in a frame: its HTML, or its text with links, without script, frame, form, meta, base, object and whatever else acts; `cid:` pictures by signed addresses. Other hosts' pictures are left out unless `images=remote`, since each tells its host who reads. Links whose words name another host are listed above the mail with where they lead. Lengths that follow the height of the window are taken from one of 800 pixels. At most 2 MiB: what is longer is cut, and says so. Its policy lets nothing run and nothing be fetched; a frame for it is sandboxed with `allow-popups allow-popups-to-escape-sandbox allow-same-origin`, and never with `allow-scripts`.
          */
         get: operations["showMessage"];
         put?: never;

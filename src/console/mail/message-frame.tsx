@@ -4,6 +4,8 @@ import type { Schemas } from "../api.ts";
 
 /** Until it is known how high it is, it takes about as much as a short mail. */
 const firstHeight = 120;
+/** A mail that is higher scrolls within its frame. */
+const mostHeight = 20_000;
 
 /**
  * A stranger's mail in a frame of its own, at its height. It runs nothing, fetches nothing but its own pictures, and can lead nowhere but
@@ -21,8 +23,16 @@ export function MessageFrame({ message }: { message: Schemas["ListedMessage"] })
   function loaded() {
     const inside = frame.current?.contentDocument;
     if (!inside?.body) return;
-    setPictures(inside.querySelectorAll("img[data-remote]").length);
-    const measure = () => setHeight(Math.ceil(inside.documentElement.getBoundingClientRect().height) + 2);
+    const mail = inside.getElementById("mail")?.shadowRoot;
+    setPictures(mail?.querySelectorAll("img[data-remote]").length ?? 0);
+    let [highest, measuredWidth] = [0, 0];
+    const measure = () => {
+      const { width, height } = inside.documentElement.getBoundingClientRect();
+      // A mail whose styles ask for the height of its window could make it shrink and grow in turns.
+      highest = width === measuredWidth ? Math.max(highest, height) : height;
+      measuredWidth = width;
+      setHeight(Math.min(Math.ceil(highest) + 2, mostHeight));
+    };
     measure();
     observer.current?.disconnect();
     observer.current = new ResizeObserver(measure);

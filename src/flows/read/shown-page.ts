@@ -1,7 +1,9 @@
 import { bareUrls } from "../../extract/links/bare-urls.ts";
 import { isMisleading } from "../../extract/links/misleading.ts";
 import { escapeHtml } from "../../mail/html/html.ts";
-import { mostShownBytes, shownHtml } from "../../mail/html/shown-html.ts";
+import { type MisleadingLink, mostShownBytes, shownHtml } from "../../mail/html/shown-html.ts";
+import { withoutInvisible } from "../../standards/invisible.ts";
+import { oneLine, truncateCodePoints } from "../../standards/text.ts";
 import type { StoredMessage } from "../../store/mail/message-pages.ts";
 import { type AttachmentLinks, linkedAttachments } from "./attachment-links.ts";
 
@@ -11,7 +13,10 @@ export interface ShownPage {
   now: Date;
 }
 
-/** What a message says as a page that a browser may show beside anything: its HTML made harmless, else its text. */
+/**
+ * A message as a page that a browser may show beside anything: its HTML made harmless, else its text. The mail stands in a shadow tree,
+ * so its styles reach nothing outside, and in a box that nothing of it leaves: the list of misleading links above it can't be covered.
+ */
 export async function shownPage(
   links: Pick<AttachmentLinks, "attachmentUrl">,
   { message, remotePictures, now }: ShownPage,
@@ -20,13 +25,32 @@ export async function shownPage(
   const files = source.includes("cid:") || /cid/i.test(source) ? message.attachments : [];
   const linked = await linkedAttachments(links, message.id, files ?? [], now);
   const addresses = new Map(linked.map(({ contentId, url }) => [contentId, fromThePage(url)]));
-  const body = shownHtml(source, {
+  const { html, misleading } = shownHtml(source, {
     remotePictures,
     isMisleading,
     partAddress: (contentId) => addresses.get(contentId),
   });
-  return `<!doctype html><html><head><title></title><style>${pageStyle}</style></head><body>${body}</body></html>`;
+  const mail = `<template shadowrootmode="open"><style>${mailStyle}</style><div data-mail>${html}</div></template>`;
+  return `<!doctype html><html><head><title></title><style>${pageStyle}</style></head><body>${warning(misleading)}<div id="box"><div id="mail">${mail}</div></div></body></html>`;
 }
+
+/** Says where links lead whose words say something else. */
+function warning(misleading: readonly MisleadingLink[]): string {
+  if (misleading.length === 0) return "";
+  const links = misleading.map(
+    ({ words, url }) =>
+      `<li>“${escapeHtml(shortened(oneLine(withoutInvisible(words)), longestWords))}” leads to <b>${escapeHtml(shortened(url.href, longestTarget))}</b></li>`,
+  );
+  return `<div id="links"><p>Links in this mail that are not what they seem:</p><ul>${links.join("")}</ul></div>`;
+}
+
+function shortened(text: string, length: number): string {
+  const short = truncateCodePoints(text, length);
+  return short === text ? text : `${short}…`;
+}
+
+const longestWords = 80;
+const longestTarget = 200;
 
 /** The page is at `/v1/messages/{id}/html`: so it finds its pictures under any host and prefix by which it was found itself. */
 function fromThePage(url: string): string {
@@ -47,4 +71,6 @@ function htmlOfText(whole: string): string {
 }
 
 const pageStyle =
-  "body{margin:12px;font:15px/1.5 system-ui,sans-serif;color:#1a1c1f;background:#fff;overflow-wrap:anywhere}img{max-width:100%}blockquote{margin:0 0 0 .8ex;padding-left:1ex;border-left:1px solid #ccc}";
+  "body{margin:0;font:15px/1.5 system-ui,sans-serif;color:#1a1c1f;background:#fff;overflow-wrap:anywhere}#box{contain:content;overflow:auto}#links{margin:12px;padding:8px 12px;border:1px solid #a40000;color:#a40000}#links p,#links ul{margin:0}#links p{font-weight:600}#links ul{padding-left:1.2em}";
+const mailStyle =
+  "[data-mail]{display:flow-root;padding:12px}img{max-width:100%}blockquote{margin:0 0 0 .8ex;padding-left:1ex;border-left:1px solid #ccc}";

@@ -14,6 +14,17 @@ export interface ShownHtmlOptions {
   isMisleading(words: string, url: URL): boolean;
 }
 
+export interface ShownHtml {
+  html: string;
+  /** The links that are not what they seem, with the words that they have; at most 20. */
+  misleading: readonly MisleadingLink[];
+}
+
+export interface MisleadingLink {
+  words: string;
+  url: URL;
+}
+
 export const mostShownBytes = 2 << 20;
 
 /**
@@ -21,17 +32,20 @@ export const mostShownBytes = 2 << 20;
  * is known to be harmless. In one linear scan, like all that reads mail here. What is not on the list is not there: no script, frame,
  * form, meta, base or object, no attribute that acts. A browser's policy stands behind this as a second wall, never in place of it.
  */
-export function shownHtml(html: string, options: ShownHtmlOptions): string {
+export function shownHtml(html: string, options: ShownHtmlOptions): ShownHtml {
   const out = boundedOutput();
   const open: string[] = [];
-  let link: { url: URL; words: string } | undefined;
+  const misleading = new Map<string, MisleadingLink>();
+  let link: OpenLink | undefined;
 
   const closeTo = (depth: number) => {
     while (open.length > depth) {
       const name = open.pop();
       out.close(`</${name}>`);
       if (name !== "a" || link === undefined) continue;
-      if (options.isMisleading(link.words, link.url)) out.write(targetShown(link.url));
+      const words = misleadingWords(link, options);
+      if (words !== undefined && misleading.size < mostMisleading)
+        misleading.set(`${words} ${link.url.href}`, { words, url: link.url });
       link = undefined;
     }
   };
@@ -46,15 +60,13 @@ export function shownHtml(html: string, options: ShownHtmlOptions): string {
     if (!out.write(`<${name}${attributesOf(tag, options)}${target === undefined ? "" : linkAttributes(target)}>`))
       return;
     open.push(name);
-    if (target !== undefined) link = { url: target, words: "" };
+    if (target !== undefined) link = { url: target, words: [], alternatives: [] };
   };
   scanHtml(html.slice(0, mostShownBytes), {
     keeps: (attribute) => read.has(attribute),
     onText: (start, end) => {
       const written = html.slice(start, Math.min(end, mostShownBytes));
-      if (link !== undefined && link.words.length < longestWords) {
-        link.words += decodedText(written.slice(0, longestWords));
-      }
+      link?.words.push(decodedText(written));
       out.writeText(written.replaceAll("<", "&lt;").replaceAll(">", "&gt;"));
     },
     onTag: (tag) => {
@@ -65,15 +77,52 @@ export function shownHtml(html: string, options: ShownHtmlOptions): string {
       } else if (tag.name === "style") {
         out.write(styleElement(html.slice(tag.end, tag.elementEnd), options));
       } else if (shown.has(tag.name)) {
-        if (tag.name === "img") out.write(pictureOf(tag, options));
-        else if (emptyElements.has(tag.name)) out.write(`<${tag.name}${attributesOf(tag, options)}>`);
+        if (tag.name === "img") {
+          link?.alternatives.push(decodedAttribute(tag.attributes.get("alt") ?? ""));
+          out.write(pictureOf(tag, options));
+        } else if (emptyElements.has(tag.name)) out.write(`<${tag.name}${attributesOf(tag, options)}>`);
         else opened(tag);
       }
     },
   });
   closeTo(0);
-  return html.length > mostShownBytes || out.isCut() ? `${out.text()}${cutNote}` : out.text();
+  const isCut = html.length > mostShownBytes || out.isCut();
+  return { html: isCut ? `${out.text()}${cutNote}` : out.text(), misleading: [...misleading.values()] };
 }
+
+interface OpenLink {
+  url: URL;
+  /** In the pieces that tags divide them into. */
+  words: string[];
+  /** The words in the place of its pictures. */
+  alternatives: string[];
+}
+
+/**
+ * The words that make a link look like one to somewhere else. All of them are looked at together, and each piece of text and each
+ * picture's words by itself, since other words around them may be hidden.
+ */
+function misleadingWords(
+  { url, words, alternatives }: OpenLink,
+  { isMisleading }: ShownHtmlOptions,
+): string | undefined {
+  for (const some of new Set([words.join(""), ...endsOf(words), ...endsOf(alternatives)])) {
+    const parts = some.length > longestWords ? [some.slice(0, longestWords), some.slice(-longestWords)] : [some];
+    const misleading = parts.find((part) => overrides.test(part) || isMisleading(part, url));
+    if (misleading !== undefined) return misleading.trim();
+  }
+  return undefined;
+}
+
+/** No real link has more pieces: these bound the time that one link takes. */
+function endsOf(pieces: readonly string[]): readonly string[] {
+  return pieces.length > 2 * mostPieces ? [...pieces.slice(0, mostPieces), ...pieces.slice(-mostPieces)] : pieces;
+}
+
+const mostPieces = 500;
+
+/** Characters that turn the order of all letters behind them: no language needs them. */
+const overrides = /[\u202d\u202e]/;
 
 /** Pieces up to a size. End tags always fit, since room is kept for them; once a piece did not fit, none does. */
 function boundedOutput() {
@@ -101,8 +150,8 @@ function boundedOutput() {
   };
 }
 
-/** End tags of the deepest nesting, the note behind the last link and that of the cut, and the page around. */
-const roomToClose = 16_384;
+/** End tags of the deepest nesting, the note of the cut, the list of misleading links, and the page around. */
+const roomToClose = 65_536;
 
 const cutNote =
   '<hr><p style="font-style:italic !important">The rest of this message is not shown: it is too long.</p>';
@@ -110,12 +159,13 @@ const cutNote =
 /** No real mail nests deeper; beyond it tags are dropped and their words stay. */
 const maxDepth = 200;
 
-/** As much of a link's words as are looked at for another host. */
+/** As many of a link's first and last characters as are looked at for another host. */
 const longestWords = 2_000;
+const mostMisleading = 20;
 
 const shown: ReadonlySet<string> = new Set([
   ...shownElements,
-  ..."body article section header footer main nav aside address figure figcaption col colgroup wbr ruby rt rp bdi bdo var dfn time".split(
+  ..."body article section header footer main nav aside address figure figcaption col colgroup wbr ruby rt rp bdi var dfn time".split(
     " ",
   ),
 ]);
@@ -183,13 +233,3 @@ const linked: ReadonlySet<string> = new Set(["http:", "https:", "mailto:", "tel:
 function linkAttributes(target: URL): string {
   return ` href="${escapeHtml(target.href)}" target="_blank" rel="noopener noreferrer"`;
 }
-
-/** Said in a way that no style of the mail can hide. */
-function targetShown(url: URL): string {
-  const target = url.href.length > longestTarget ? `${url.href.slice(0, longestTarget)}…` : url.href;
-  return ` <span style="${targetStyle}">[${escapeHtml(target)}]</span>`;
-}
-
-const longestTarget = 200;
-const targetStyle =
-  "all:initial !important;display:inline !important;font:bold 13px sans-serif !important;color:#a40000 !important;background:#fff !important;overflow-wrap:anywhere !important";

@@ -39,6 +39,13 @@ async function pageOf(html: string, query = ""): Promise<string> {
   return (await world.fetch(`${await pathOf(html)}${query}`)).text();
 }
 
+/** The lines of the list above the mail. */
+function listed(page: string): string[] {
+  return [...page.matchAll(/<li>(.*?)<\/li>/g)]
+    .slice(0, 50)
+    .flatMap(([, line = ""]) => (page.includes('id="links"') ? line.replaceAll(/<\/?b>/g, "") : []));
+}
+
 const hostile: readonly string[] = [
   `<script>alert(1)</script><script src="${evil}/s.js"></script>`,
   `<img src=x onerror="alert(1)"><body onload=alert(1)>`,
@@ -119,14 +126,50 @@ describe("A message as a page", () => {
     expect(await (await world.fetch(`${path}?images=remote`)).text()).toContain(`src="${evil}/remote"`);
   });
 
-  test("opens links apart, and says where one leads whose words name another host", async () => {
+  test("opens links apart, and lists above the mail where those lead whose words name another host", async () => {
     const page = await pageOf(
       `<a href="https://evil.example/x">www.bank.example</a> <a href="https://bank.example/y">www.bank.example</a>`,
     );
     expect(page).toContain('href="https://evil.example/x" target="_blank" rel="noopener noreferrer"');
-    expect(page).toMatch(/<\/a> <span style="[^"]+">\[https:\/\/evil\.example\/x\]<\/span>/);
-    expect(page).not.toContain("[https://bank.example/y]");
+    expect(listed(page)).toEqual(["“www.bank.example” leads to https://evil.example/x"]);
+    expect(page.indexOf('id="links"')).toBeLessThan(page.indexOf("<template"));
   });
+
+  const hidden = "a".repeat(2_000);
+  const deceiving: readonly [how: string, words: string][] = [
+    ["hidden letters before them", `<span style="display:none">${hidden}</span>www.bank.example`],
+    ["hidden letters around them", `<i class=h>${hidden}</i>www.bank.example<i class=h>${hidden}</i>`],
+    ["letters without width before them", `${"\u200b".repeat(2_000)}www.bank.example`],
+    ["letters without width around them", `${"&#8203;".repeat(1_000)}www.bank.example${"&#8203;".repeat(3_000)}`],
+    ["a long text before an address", `${"word ".repeat(1_000)}https://www.bank.example/login`],
+    ["the words of a picture", `<img src="https://x.example/p.png" alt="www.bank.example">`],
+    ["the words of a picture beside others", `Log in: <img alt="https://www.bank.example/"> now`],
+    ["letters in reverse order", "\u202e/moc.knab"],
+    ["letters in reverse order, as an entity", "&#x202E;/moc.knab"],
+    ["elements within them", "www.ba<b>nk.exa</b>mple"],
+  ];
+  test.each(deceiving)("lists a link that deceives by %s", async (_, words) => {
+    const [first = "", ...more] = listed(await pageOf(`<a href="https://evil.example/x">${words}</a>`));
+    expect([first.endsWith(" leads to https://evil.example/x"), more]).toEqual([true, []]);
+  });
+
+  test("lists no link that says where it leads, or nothing of it", async () => {
+    const page = await pageOf(
+      `<a href="https://bank.example/y"><img alt="Bank"> www.<b>bank</b>.example</a><a href="https://bank.example/"></a>` +
+        `<a href="https://t.example/">our <b>site</b>, see report.pdf</a><a name=x>www.bank.example</a>`,
+    );
+    expect(listed(page)).toEqual([]);
+  });
+
+  test("lists at most twenty of ten thousand such links, and stays within its size", async () => {
+    const link = (index: number) =>
+      `<a href="https://evil.example/${"&amp;x".repeat(60)}${index}">www.bank.example</a>`;
+    await takeIn(world.service.deps, ada, [{ bodyHtml: Array.from({ length: 10_000 }, (_, at) => link(at)).join("") }]);
+    const { body } = await world.api(`/v1/inboxes/${ada.id}/messages?limit=1`);
+    const page = await (await world.fetch(`/v1/messages/${body.data[0].id}/html`)).text();
+    expect(listed(page)).toHaveLength(20);
+    expect(Buffer.byteLength(page)).toBeLessThanOrEqual(2 << 20);
+  }, 60_000);
 
   test("is its text, with links, where the mail has no HTML", async () => {
     const raw = "From: a@example.com\r\nSubject: t\r\n\r\nSee <b> https://example.com/a?b=1&c=2.\r\n";
@@ -152,6 +195,73 @@ describe.skipIf(chromiumPath === undefined)("In a real browser a hostile message
     browser = await startBrowser();
   }, 120_000);
   afterAll(() => browser?.[Symbol.asyncDispose]());
+
+  /** Styles that hide what stands above the mail, move it away, or cover it. */
+  const covering: readonly string[] = [
+    "<style>*,html,body,div,p,ul,li,#links,#links *{display:none!important;visibility:hidden!important;opacity:0!important}</style>",
+    "<style>html,body,:root{display:none!important} :root>*{font-size:0!important;color:#fff!important}</style>",
+    "<style>:host{position:fixed!important;inset:0!important;z-index:2147483647!important;background:#fff!important}</style>",
+    "<style>@scope (:host){:scope{position:fixed!important;inset:0!important}} :scope{margin-top:-900px!important}</style>",
+    "<style>body{margin-top:-900px!important;position:absolute;top:-500px}</style>",
+    `<div style="position:fixed;inset:0;z-index:2147483647;background:#fff">Nothing to see</div>`,
+    `<div style="position:absolute;top:-900px;left:-900px;width:3000px;height:3000px;background:#fff">Nothing</div>`,
+    `<div style="margin-top:-900px;height:2000px;background:#fff;box-shadow:0 0 0 900px #fff;outline:900px solid #fff">x</div>`,
+    `<style>body{overflow:hidden;height:1px;transform:translateY(-900px) scale(9)} a{overflow:hidden}</style>`,
+  ];
+
+  test("can neither hide nor cover the list of links that are not what they seem", async () => {
+    const { page } = await browser.open(new URL("/favicon.svg", world.service.apiUrl), { width: 600, height: 500 });
+    await page.setExtraHTTPHeaders({ authorization: `Bearer ${world.apiKey}` });
+    const link = `<a href="https://evil.example/x">www.bank.example</a>`;
+    for (const style of covering) {
+      await page.goto(new URL(await pathOf(`${style}${link}`), world.service.apiUrl).href);
+      const seen = await page.evaluate(() => {
+        const target = document.querySelector("#links b");
+        const { left, top, width, height } = target?.getBoundingClientRect() ?? new DOMRect();
+        const there = document.elementFromPoint(left + width / 2, top + height / 2);
+        const { opacity, visibility, color, fontSize } = getComputedStyle(target ?? document.body);
+        return [
+          there === target && width > 0,
+          opacity,
+          visibility,
+          color,
+          fontSize,
+          document.documentElement.scrollTop,
+        ];
+      });
+      expect([style, ...seen]).toEqual([style, true, "1", "visible", "rgb(164, 0, 0)", "15px", 0]);
+    }
+  }, 120_000);
+
+  test("writes no words by its styles", async () => {
+    const { page } = await browser.open(new URL("/favicon.svg", world.service.apiUrl));
+    await page.setExtraHTTPHeaders({ authorization: `Bearer ${world.apiKey}` });
+    const shows = "www.bank.example";
+    const styles = [
+      `a::before{content:"${shows}"} a::after{c\\6fntent:"${shows}"} a::first-line{color:red}`,
+      `:root{--words:"${shows}"} a::before{content:var(--words)} a{display:list-item;list-style:var(--words) inside}`,
+      `a{display:list-item;list-style:"${shows}" inside} @counter-style x{system:cyclic;symbols:"${shows}"} a{list-style-type:x}`,
+      `q{quotes:"${shows}" "x"}`,
+    ];
+    for (const style of styles) {
+      const html = (css: string) => `<style>${css}</style><a href="https://evil.example/x">k<q>l</q></a>`;
+      const widths: number[] = [];
+      for (const css of [style.replaceAll(shows, ""), style]) {
+        await page.goto(new URL(await pathOf(html(css)), world.service.apiUrl).href);
+        widths.push(
+          await page.evaluate(() => {
+            const link = document.querySelector("#mail")?.shadowRoot?.querySelector("a");
+            if (link) link.style.display = "inline-block";
+            return link?.getBoundingClientRect().width ?? -1;
+          }),
+        );
+      }
+      expect([style, widths[0]]).toEqual([style, widths[1]]);
+      expect(widths[1]).toBeGreaterThan(5);
+    }
+    await page.goto(new URL(await pathOf(`<bdo dir=rtl>elpmaxe</bdo>`), world.service.apiUrl).href);
+    expect(await page.evaluate(() => document.querySelector("#mail")?.shadowRoot?.querySelector("bdo"))).toBeNull();
+  }, 120_000);
 
   test("asks nobody, says nothing and goes nowhere", async () => {
     const { page } = await browser.open(new URL("/favicon.svg", world.service.apiUrl));

@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Page } from "playwright-core";
+import { type Browser, chromiumPath, startBrowser } from "../support/browser.ts";
+import { startWorld, type World, type WorldInbox } from "../support/world.ts";
+import { arrive, signedIn } from "./support.ts";
+
+describe.skipIf(chromiumPath === undefined)("The frame of a mail", () => {
+  let browser: Browser;
+  let world: World;
+  let ada: WorldInbox;
+  beforeAll(async () => {
+    [browser, world] = await Promise.all([startBrowser(), startWorld({ database: "embedded" })]);
+    ada = await world.inbox("ada");
+  }, 60_000);
+  afterAll(async () => {
+    await browser?.[Symbol.asyncDispose]();
+    await world?.[Symbol.asyncDispose]();
+  });
+
+  async function shown(html: string): Promise<Page> {
+    const threadId = await arrive(world, ada, { subject: "Look", html: `${html}<p id=end>the end</p>` });
+    const { page } = await signedIn(browser, world, `threads/${threadId}`);
+    await page.frameLocator(".paper iframe").getByText("the end").waitFor({ state: "attached" });
+    return page;
+  }
+
+  /** The heights that the frame has, one for each of 60 frames that the browser paints. */
+  function heightsIn(page: Page): Promise<number[]> {
+    return page.evaluate(async () => {
+      const heights: number[] = [];
+      for (let count = 0; count < 60; count += 1) {
+        await new Promise((resolve) => requestAnimationFrame(resolve));
+        heights.push(document.querySelector(".paper iframe")?.getBoundingClientRect().height ?? 0);
+      }
+      return heights;
+    });
+  }
+
+  const growing: readonly [how: string, html: string][] = [
+    ["the height of the window", "<style>body{min-height:110vh}</style>"],
+    ["the height of the window, in the whole document", "<style>html{height:110dvh} :root{min-height:110vmax}</style>"],
+    [
+      "the height of the window, in an element",
+      `<div style="height:calc(100vh + 1px)">x</div><table height="110%"></table>`,
+    ],
+    ["the height of its document", "<style>html,body{height:110%;min-height:110%}</style>"],
+    ["the height of a container", "<style>div{height:110cqh;padding-bottom:10cqmax}</style><div>x</div>"],
+  ];
+  test.each(growing)(
+    "does not grow with %s",
+    async (_, html) => {
+      const page = await shown(html);
+      const heights = await heightsIn(page);
+      expect(heights.at(-1)).toBeLessThan(1_200);
+      expect(heights.at(-1)).toBe(heights[30]);
+    },
+    60_000,
+  );
+
+  test("does not shrink and grow in turns with what a mail makes of its window's height", async () => {
+    const page = await shown(
+      "<style>p{height:900px} @media (min-height:500px){p{height:10px}} @media (min-height:700px){p{height:20px}}</style>",
+    );
+    const heights = await heightsIn(page);
+    expect(new Set(heights.slice(30)).size).toBe(1);
+  }, 60_000);
+
+  test("is at most 20,000 pixels high, and what is further down is scrolled to within it", async () => {
+    const page = await shown(`<div style="height:50000px">high</div>`);
+    await page.waitForFunction(
+      () => document.querySelector(".paper iframe")?.getBoundingClientRect().height === 20_000,
+    );
+    const end = page.frameLocator(".paper iframe").locator("#end");
+    await end.scrollIntoViewIfNeeded();
+    await page.waitForFunction(() => {
+      const inside = document.querySelector<HTMLIFrameElement>(".paper iframe")?.contentWindow;
+      return (inside?.scrollY ?? 0) > 25_000;
+    });
+  }, 60_000);
+
+  test("is as high as its mail, and counts the remote pictures in it", async () => {
+    const page = await shown(`<img src="https://a.example/1.png"><img src="https://a.example/2.png">`);
+    await page.getByRole("button", { name: "Show remote images (2)" }).waitFor();
+    const [height = 0] = (await heightsIn(page)).slice(-1);
+    expect(height).toBeLessThan(200);
+  }, 60_000);
+});
