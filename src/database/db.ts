@@ -10,12 +10,13 @@ import type { PoolUsage } from "./pooled-connections.ts";
 import { refuseSharedSessions, withPoolerCure } from "./pooler.ts";
 import { openPostgresPool, type PostgresOptions, sessionSettings } from "./postgres.ts";
 import { type Db, query } from "./session.ts";
-import { DatabaseUnavailable } from "./unavailable.ts";
+import { DatabaseSlow } from "./unavailable.ts";
 
 export { DataDirectoryInUse } from "./directory-lock.ts";
 export { type Db, query, statement, transaction } from "./session.ts";
 export {
   askedTooMuch,
+  DatabaseSlow,
   DatabaseUnavailable,
   diskFull,
   isLockTimeout,
@@ -42,6 +43,8 @@ export interface Database {
   promptly(work: (own: Db) => Promise<unknown>): Promise<void>;
   /** Work without time-outs, on a connection of its own: migrations. */
   maintain<T>(work: (own: Db) => Promise<T>): Promise<T>;
+  /** When a commit last reached the disk, by `performance.now()`. Undefined where it is not known: a server does not tell. */
+  committedMs(): number | undefined;
   /** Of each pool by its name; the embedded database has one for all. */
   usage(): Readonly<Record<string, PoolUsage>>;
   close(): Promise<void>;
@@ -121,6 +124,7 @@ async function openPostgresDatabase(url: string, options: DatabaseOptions): Prom
       const own = openPostgresPool({ url, size: 1, ...unhurried });
       return work(own).finally(own.close);
     },
+    committedMs: () => undefined,
     usage: () => ({ api: pools.api.usage(), mail: pools.mail.usage(), work: pools.work.usage() }),
     async close() {
       await close();
@@ -131,7 +135,12 @@ async function openPostgresDatabase(url: string, options: DatabaseOptions): Prom
 async function openEmbeddedDatabase(options: DatabaseOptions): Promise<Database> {
   const timeouts = { ...usualTimeouts, ...options.timeouts };
   const lock = await takeDirectory(options.dataDir);
-  const onFlush = careFor(() => pool);
+  const care = careFor(() => pool);
+  let committedMs: number | undefined;
+  function onFlush(): void {
+    committedMs = performance.now();
+    care();
+  }
   const embedded = await openEmbedded(options.dataDir, { onFlush }).catch((error) => {
     lock.release();
     throw error;
@@ -154,6 +163,7 @@ async function openEmbeddedDatabase(options: DatabaseOptions): Promise<Database>
     },
     promptly: (work) => promptly(timeouts.promptlyMs, work(pool)),
     maintain: (work) => work(pool),
+    committedMs: () => committedMs,
     usage: () => ({ all: pool.usage() }),
     async close() {
       await pool.close();
@@ -208,6 +218,6 @@ const oldestVersion = 15;
 
 async function promptly(ms: number, work: Promise<unknown>): Promise<void> {
   await within(ms, work, () => {
-    throw new DatabaseUnavailable(`no answer in ${ms} ms`);
+    throw new DatabaseSlow(`no answer in ${ms} ms`);
   });
 }

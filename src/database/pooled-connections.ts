@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { waitingLine } from "../primitives/waiting-line.ts";
 import type { Connection } from "./runner.ts";
-import { DatabaseUnavailable } from "./unavailable.ts";
+import { DatabaseSlow, DatabaseUnavailable } from "./unavailable.ts";
 
 export interface PoolOptions {
   size: number;
@@ -51,7 +51,7 @@ export function pooledConnections(options: PoolOptions): PooledConnections {
   const shared = new Set<Pooled>();
   const line = waitingLine<Pooled, { alone: boolean }>({
     waitMs: acquireMs,
-    late: () => new DatabaseUnavailable(`no connection became free in ${acquireMs} ms`),
+    late: () => new DatabaseSlow(`no connection became free in ${acquireMs} ms`),
   });
   let taken = 0;
   let made = 0;

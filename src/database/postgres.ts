@@ -2,7 +2,7 @@ import postgres from "postgres";
 import { within } from "../primitives/within.ts";
 import { openPool, type Pool } from "./pool.ts";
 import type { Connection } from "./runner.ts";
-import { DatabaseUnavailable } from "./unavailable.ts";
+import { DatabaseSlow } from "./unavailable.ts";
 import { readers, type WireValue } from "./wire.ts";
 
 export interface PostgresOptions {
@@ -76,7 +76,7 @@ export function connectPostgres(options: PostgresOptions, { onClose, onNotify }:
     if (options.deadlineMs === 0) return pending;
     const answer = await within(options.deadlineMs, pending, () => {
       connection.sever();
-      throw new DatabaseUnavailable(`no answer in ${options.deadlineMs} ms`);
+      throw new DatabaseSlow(`no answer in ${options.deadlineMs} ms`);
     });
     hasAnswered = true;
     return answer;

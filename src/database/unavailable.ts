@@ -13,6 +13,9 @@ export class DatabaseUnavailable extends Error {
   }
 }
 
+/** The database has not answered in time. It may be busy, locked or frozen, or cut off without a word. */
+export class DatabaseSlow extends DatabaseUnavailable {}
+
 /** SQLSTATEs of which more is said than that the database is away. */
 export const diskFull = "53100";
 export const readOnly = "25006";

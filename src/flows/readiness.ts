@@ -1,31 +1,62 @@
-import { type Database, DatabaseUnavailable, diskFull, readOnly, StatementFailed } from "../database/db.ts";
+import {
+  type Database,
+  DatabaseSlow,
+  DatabaseUnavailable,
+  diskFull,
+  readOnly,
+  StatementFailed,
+} from "../database/db.ts";
+import { within } from "../primitives/within.ts";
 import { tryToWrite } from "../store/upkeep/readiness.ts";
 import { remembered } from "./remembered.ts";
 
 /** Whether the service can do its work; the reason is shown to whoever asks, so it names no address and no secret. */
 export type Readiness = { ready: true } | { ready: false; reason: string };
 
-/** However many ask, and however often: the database has to write once in so long. */
+/** The database is looked at once in this time at most, however many ask. */
 const lookedEveryMs = 1_000;
+/** After this time another's commit stands for the write of our own. */
+const patienceMs = 200;
 
-/** Whether what comes could be stored, which a database that only answers may not do. */
+/**
+ * Whether mail could be stored now; a database may answer and refuse to write. A commit of anybody within the last second is proof
+ * enough: a write of our own may wait behind hundreds of others, while all of them succeed. It is tried all the same, and its
+ * refusal counts until one succeeds, because a full disk still takes small commits.
+ */
 export function readiness(db: Database): () => Promise<Readiness> {
-  return remembered(async () => {
+  let isRefused = false;
+
+  async function look(): Promise<Readiness> {
     try {
       await db.promptly(tryToWrite);
+      isRefused = false;
       return { ready: true };
     } catch (error) {
-      return { ready: false, reason: reasonOf(error) };
+      const isSlow = error instanceof DatabaseSlow;
+      if (!isSlow) isRefused = true;
+      return isSlow && hasCommitted() ? { ready: true } : { ready: false, reason: reasonOf(error) };
     }
+  }
+
+  function hasCommitted(): boolean {
+    return !isRefused && performance.now() - (db.committedMs() ?? Number.NEGATIVE_INFINITY) < lookedEveryMs;
+  }
+
+  return remembered(async () => {
+    const looked = look();
+    return within(patienceMs, looked, () => (hasCommitted() ? { ready: true } : looked));
   }, lookedEveryMs);
 }
 
 function reasonOf(error: unknown): string {
+  if (error instanceof DatabaseSlow) return tooSlow;
   if (!(error instanceof DatabaseUnavailable || error instanceof StatementFailed)) return "the database can't be used";
   const { sqlState } = error;
   if (sqlState === undefined) return "the database is away";
   return reasons.find(([states]) => states.test(sqlState))?.[1] ?? "the database refuses to write";
 }
+
+const tooSlow = "the database does not answer in time";
 
 /** By SQLSTATE (PostgreSQL, appendix A). */
 const reasons: readonly [states: RegExp, reason: string][] = [
@@ -34,6 +65,6 @@ const reasons: readonly [states: RegExp, reason: string][] = [
   [/^(28...|3D000|42501)$/, "the database does not let us in"],
   [/^53300$/, "the database has no connection left for us"],
   [/^(57P..|08...)$/, "the database is away"],
-  [/^(57014|55P03)$/, "the database does not answer in time"],
+  [/^(57014|55P03)$/, tooSlow],
   [/^(42P01|3F000)$/, "the database is not migrated"],
 ];

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
-import { type Database, openDatabase, query } from "../../src/database/db.ts";
+import { type Database, openDatabase, query, transaction } from "../../src/database/db.ts";
 import { readiness } from "../../src/flows/readiness.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { tryToWrite } from "../../src/store/upkeep/readiness.ts";
 import { type EngineUnderTest, enginesHere, openEngine } from "../support/engines.ts";
+import { untilAnswered } from "../support/until.ts";
 
 for (const engine of enginesHere()) {
   describe(`Readiness (${engine})`, () => {
@@ -47,6 +48,57 @@ for (const engine of enginesHere()) {
       expect(after?.row).toBe(before?.row ?? "");
       expect(after?.log).not.toBe(before?.log ?? "");
     });
+
+    test("says of a database that is locked that it does not answer in time", async () => {
+      const slow = await openEngine(engine, { timeouts: { promptlyMs: 100 } });
+      try {
+        await migrate(slow.db);
+        const isReady = readiness(slow.db);
+        const holding = Promise.withResolvers<void>();
+        const held = Promise.withResolvers<void>();
+        const holder = transaction(slow.db.work, async (tx) => {
+          await query(tx, sql`lock table schema_steps in access exclusive mode`);
+          held.resolve();
+          await holding.promise;
+        });
+        await held.promise;
+        const late = { ready: false, reason: "the database does not answer in time" };
+        // The commits of its migration are a second old by then.
+        expect(await untilAnswered(async () => ((await isReady()).ready ? undefined : isReady()))).toEqual(late);
+        holding.resolve();
+        await holder;
+        await untilAnswered(async () => ((await isReady()).ready ? true : undefined));
+      } finally {
+        await slow.remove();
+      }
+    }, 20_000);
+
+    test.if(engine === "embedded")(
+      "is not doubted while others commit, however long its own write waits behind them",
+      async () => {
+        const busy = await openEngine(engine, { timeouts: { promptlyMs: 100 } });
+        try {
+          await migrate(busy.db);
+          const isReady = readiness(busy.db);
+          let isOver = false;
+          const callers = Array.from({ length: 100 }, async () => {
+            while (!isOver) await query(busy.db.api, sql`update schema_steps set done_at = now()`);
+          });
+          const seen = new Set<string>();
+          for (let look = 0; look < 6; look++) {
+            seen.add(JSON.stringify(await isReady()));
+            // One answer holds for a second.
+            await Bun.sleep(500);
+          }
+          isOver = true;
+          await Promise.all(callers);
+          expect([...seen]).toEqual(['{"ready":true}']);
+        } finally {
+          await busy.remove();
+        }
+      },
+      30_000,
+    );
 
     // Last, since each of them leaves the database unfit.
     test.if(engine === "postgres")("is refused by a server that is read-only, as a standby is", async () => {

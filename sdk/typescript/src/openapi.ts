@@ -873,7 +873,7 @@ export interface paths {
         };
         /**
          * Check readiness
-         * @description Ready when the database is migrated and can be written to, and the listeners are up. The database is tried at most once a second, however often this is asked. 503 tells the reason in `detail`. Send no traffic until it is ready.
+         * @description Ready when the database is migrated and can be written to, and the listeners are up. The database is tried at most once a second, however often this is asked; on the embedded database a commit within the last second is enough. 503 tells the reason in `detail`. Send no traffic until it is ready.
          */
         get: operations["checkReadiness"];
         put?: never;

@@ -1,6 +1,6 @@
 import { NotFoundError, ValidationError } from "elysia";
 import type { Logger } from "pino";
-import { DatabaseUnavailable } from "../../database/db.ts";
+import { DatabaseSlow, DatabaseUnavailable } from "../../database/db.ts";
 import { type Fault, notFound, Refusal, statusOf } from "../../domain/errors.ts";
 import { acceptedQuality } from "../../standards/accept.ts";
 import { loggable, loggablePath } from "./loggable.ts";
@@ -79,8 +79,10 @@ export function refusalOf({ error, ...failed }: Failure, log: Logger): Refusal {
   if (error instanceof NotFoundError) return notFound("route");
   const request = { ...failed, path: loggablePath(failed.path) };
   if (isUnavailable(error)) {
-    log.warn({ error: loggable(error), ...request }, "request refused: the database is away");
-    return unavailable("the database is away");
+    const isSlow = error instanceof DatabaseSlow || (error instanceof Error && error.cause instanceof DatabaseSlow);
+    const why = isSlow ? "the database does not answer in time" : "the database is away";
+    log.warn({ error: loggable(error), ...request }, `request refused: ${why}`);
+    return unavailable(why);
   }
   log.error(
     { ...(error instanceof ValidationError ? brokenSchema(error) : { error: loggable(error) }), ...request },

@@ -31,7 +31,7 @@ export function rowsInHand<Item extends ClaimedItem, Settlement extends SettledC
     } catch (err) {
       const about = { err, kind, subject_id: item.subjectId, attempt: item.attempt };
       // What it needed could not be read: the next one reads it.
-      if (err instanceof DatabaseUnavailable) log.warn(about, "attempt put off: the database is away");
+      if (err instanceof DatabaseUnavailable) log.warn(about, "attempt put off: what it needs could not be read");
       else log.error(about, "attempt failed: unexpected error");
       return { settlement: job.failed(item), leaving: "unknown" };
     }
