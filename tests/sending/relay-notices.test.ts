@@ -89,6 +89,24 @@ describe("the door of notices", () => {
     expect((await post({ headers: auth, body: `[${body}]` })).body).toEqual({ accepted: 1, ignored: 0 });
   }, 60_000);
 
+  test("passes over notices of a kind that it does not know, and takes the others of the list", async () => {
+    await using world = await worldOf("generic");
+    const post = await noticeDoor(world, "generic");
+    const named = await sent(world, await world.inbox());
+    const known = JSON.parse(signedExamples.generic(named).body);
+    const opened = { kind: "opened", message: 7, url: "https://example.com" };
+    expect((await post(signedByToken([opened, known, { kind: "clicked" }]))).body).toEqual({ accepted: 1, ignored: 2 });
+    expect(await deliveryOf(world, named)).toMatchObject({ state: "bounced" });
+    expect((await post(signedByToken(opened))).body).toEqual({ accepted: 0, ignored: 1 });
+    const metrics = await (await world.fetch("/metrics", { apiKey: "token-of-metrics-in-tests" })).text();
+    expect(metrics).toContain('inboxd_relay_notices_total{outcome="ignored"} 3');
+    const wrong = await post(signedByToken([opened, { ...known, code: "550" }]));
+    expect([wrong.status, wrong.body.errors]).toMatchObject([400, [{ pointer: "#/1/code" }]]);
+    for (const notKind of [{}, { kind: 7 }, { kind: "" }, null]) {
+      expect((await post(signedByToken(notKind as object))).status).toBe(400);
+    }
+  }, 60_000);
+
   test("takes no forged signature of whatever shape", async () => {
     await using world = await worldOf("mailgun");
     const post = await noticeDoor(world, "mailgun");

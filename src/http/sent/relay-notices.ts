@@ -7,6 +7,7 @@ import { bounceTypes, reportKinds } from "../../domain/reports/report.ts";
 import type { NoticesBody, ProveNotices } from "../../flows/receive/prove-notices.ts";
 import type { NoticeObserver, TakeNotices } from "../../flows/receive/take-notices.ts";
 import { genericNotice } from "../../mail/notices/generic.ts";
+import { textAt } from "../../mail/notices/json.ts";
 import { type ReadNotices, readNotices } from "../../mail/notices/read-notices.ts";
 import { parseInstant, yearsOfInstants } from "../../standards/instant.ts";
 import { examples } from "../document/examples.ts";
@@ -29,7 +30,9 @@ const kinds = [...reportKinds, "unsubscribed"] as const satisfies readonly Notic
 
 const GenericNotice = Type.Object(
   {
-    kind: oneOf(kinds, { description: "What became of the mail" }),
+    kind: oneOf(kinds, {
+      description: "What became of the mail; a notice of another kind is passed over, and counted as ignored",
+    }),
     type: Type.Optional(
       oneOf(bounceTypes, {
         description:
@@ -141,8 +144,18 @@ async function bodyOf(request: Request): Promise<NoticesBody> {
 
 function noticesIn(provider: NoticeSource["provider"], proven: unknown): ReadNotices {
   if (provider !== "generic") return readNotices(provider, proven);
-  const given = Array.isArray(proven) ? judgeAll(proven) : [judgeOne(proven)];
-  return { events: given.map((one) => ({ notices: [genericNotice(one)], raw: JSON.stringify(one) })), others: 0 };
+  const given = Array.isArray(proven) ? judgeAll(proven) : isOfOtherKind(proven) ? [undefined] : [judgeOne(proven)];
+  const notices = given.flatMap((one) => one ?? []);
+  return {
+    events: notices.map((one) => ({ notices: [genericNotice(one)], raw: JSON.stringify(one) })),
+    others: given.length - notices.length,
+  };
+}
+
+/** A notice of opens, clicks and whatever else a relay tells. */
+function isOfOtherKind(notice: unknown): boolean {
+  const kind = textAt(notice, "kind");
+  return kind !== undefined && !kinds.some((known) => known === kind);
 }
 
 const doing = "take notices";
@@ -150,12 +163,15 @@ const readOne = readAsTheyAre<Static<typeof GenericNotice>>((fields) => faultsOf
 const judgeOne = bodyJudge(GenericNotice, doing, readOne);
 const judgeList = bodyJudge(GenericNotices, doing);
 
+/** Undefined for a notice of another kind. Such a notice keeps its place, since faults name places. */
 function judgeAll(list: readonly unknown[]) {
-  const judged = judgeList(list);
+  const judged = judgeList(list.map((one) => (isOfOtherKind(one) ? passedOver : one)));
   const faults = judged.flatMap((fields, place) => faultsOf(fields, `/${place}`));
-  if (faults.length === 0) return judged;
+  if (faults.length === 0) return judged.map((one, place) => (isOfOtherKind(list[place]) ? undefined : one));
   throw new Refusal("validation_error", "Cannot take notices: a notice names no message, or no instant", { faults });
 }
+
+const passedOver = { kind: "delivered", return_path: "-" };
 
 const names = ["return_path", "rfc_message_id", "provider_message_id"] as const;
 
