@@ -193,7 +193,7 @@ async function appOf(
         eventStream({ ...deps, streaming, open: streams, ...long }),
         socketRoute(),
         account({ ...deps, outbound: config.outbound.kind }),
-        ...suppressions(deps),
+        ...suppressions({ ...deps, bounceSuppressionDays: config.bounceSuppressionDays }),
         tokens({ ...deps, tokens: accessTokens }),
         webhook(receivers),
         ...webhookEndpoints({

@@ -711,7 +711,7 @@ export interface paths {
         put?: never;
         /**
          * Add suppressions
-         * @description Nothing is sent to the address from now on, by the account or by one inbox: sends to it are refused, and what waits for it fails. One that is there already stays as it is (200). `data` takes up to 1,000, all or nothing, each with a `reason`, to move in from elsewhere. The address counts as it is: with its `+tag` and its dots.
+         * @description Nothing is sent to the address from now on, by the account or by one inbox: sends to it are refused, and what waits for it fails. One that is there already stays as it is (200). `data` takes up to 1,000, all or nothing, each with a `reason`, to move in from elsewhere; a bounce that is over by now is not added. The address counts as it is: with its `+tag` and its dots.
          */
         post: operations["addSuppressions"];
         delete?: never;
@@ -3250,7 +3250,7 @@ export interface components {
          */
         NewSuppression: {
             /**
-             * @description One bare address: no domains, no patterns
+             * @description One bare address, without `*` and `%`: no domains, no patterns
              * @example jane@example.com
              */
             address?: string;
@@ -3258,7 +3258,7 @@ export interface components {
             inboxId?: string | null;
             /** @description For you */
             detail?: string | null;
-            /** @description Until when; null or left out: it has no end. Also taken as `expires_at` */
+            /** @description Until when; null: it has no end. Left out, a `bounce` ends `BOUNCE_SUPPRESSION_DAYS` after its `createdAt`, and the others have no end. Also taken as `expires_at` */
             expiresAt?: string | null;
             /** @description Many at once, in place of the other fields */
             data?: {
@@ -3271,7 +3271,7 @@ export interface components {
                 inboxId?: string | null;
                 /** @description For you */
                 detail?: string | null;
-                /** @description Until when; null or left out: it has no end. Also taken as `expires_at` */
+                /** @description Until when; null: it has no end. Left out, a `bounce` ends `BOUNCE_SUPPRESSION_DAYS` after its `createdAt`, and the others have no end. Also taken as `expires_at` */
                 expiresAt?: string | null;
                 /**
                  * @description `manual` where left out
@@ -3658,7 +3658,7 @@ export interface components {
          */
         RelayNotice: {
             /**
-             * @description What became of the mail
+             * @description What became of the mail; a notice of another kind is passed over, and counted as ignored
              * @enum {string}
              */
             kind: "delayed" | "delivered" | "bounced" | "complained" | "unsubscribed";

@@ -1,4 +1,4 @@
-import { type SuppressionReason, suppressionReasons } from "../../domain/send/suppressed.ts";
+import { isPattern, type SuppressionReason, suppressionReasons } from "../../domain/send/suppressed.ts";
 import { parseSendAddress } from "../../standards/address.ts";
 import { parseInstant } from "../../standards/instant.ts";
 import { recordsOf } from "./csv.ts";
@@ -10,7 +10,8 @@ export interface ListEntry {
   reason: SuppressionReason;
   detail?: string;
   createdAt?: string;
-  expiresAt?: string;
+  /** Null: never. */
+  expiresAt?: string | null;
 }
 
 /** A line that is no entry, and why. */
@@ -46,7 +47,7 @@ export function isLeftOut(entry: ListEntry | LeftOut): entry is LeftOut {
 }
 
 type Field = "address" | "inboxId" | "reason" | "detail" | "createdAt" | "expiresAt";
-type Fields = Partial<Record<Field, string>>;
+type Fields = Partial<Record<Field, string>> & { isForEver?: boolean };
 
 /** As our own lines, SES, SendGrid, Mailgun and Postmark call them. */
 const columnNames: Readonly<Record<Field, readonly string[]>> = {
@@ -90,9 +91,8 @@ function jsonFields(text: string): Fields | undefined {
     const value: unknown = JSON.parse(text);
     if (typeof value !== "object" || value === null) return undefined;
     const known = Object.keys(columnNames);
-    return Object.fromEntries(
-      Object.entries(value).filter(([name, field]) => known.includes(name) && typeof field === "string"),
-    );
+    const texts = Object.entries(value).filter(([name, field]) => known.includes(name) && typeof field === "string");
+    return { ...Object.fromEntries(texts), isForEver: "expiresAt" in value && value.expiresAt === null };
   } catch {
     return undefined;
   }
@@ -103,6 +103,7 @@ function entryOf(line: number, fields: Fields | undefined, { reason, now }: Read
   const given = fields.address ?? "";
   const address = parseSendAddress(given, given.slice(given.lastIndexOf("@") + 1));
   if (address === undefined) return { line, why: "it has no email address" };
+  if (isPattern(address)) return { line, why: "its address is a pattern" };
   const expiresAt = instantOf(fields.expiresAt);
   if (expiresAt !== undefined && expiresAt <= now) return { line, why: "it is over" };
   const known = knownReason(fields.reason);
@@ -115,6 +116,7 @@ function entryOf(line: number, fields: Fields | undefined, { reason, now }: Read
     ...(detail !== undefined && { detail: shortened(detail) }),
     ...(createdAt !== undefined && { createdAt: createdAt.toISOString() }),
     ...(expiresAt !== undefined && { expiresAt: expiresAt.toISOString() }),
+    ...(fields.isForEver && { expiresAt: null }),
   };
 }
 

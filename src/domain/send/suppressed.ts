@@ -21,6 +21,11 @@ export function suppressedForm(address: string): string {
   return address.toLowerCase();
 }
 
+/** Whether an address that somebody wants to suppress is meant for several: a mailbox of such a name is rare, a pattern is not. */
+export function isPattern(address: string): boolean {
+  return /[*%]/.test(address);
+}
+
 /**
  * Who of these is out, by his address as it was given. Where all are, the send is refused; else it goes to the others, and who is
  * out is a failed recipient of it.

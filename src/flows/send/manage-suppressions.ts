@@ -1,7 +1,12 @@
 import { type Db, transaction } from "../../database/db.ts";
 import { cursorAtPlace } from "../../domain/cursor.ts";
 import { notFound, Refusal } from "../../domain/errors.ts";
-import { mostSuppressions, type SuppressionReason, suppressedForm } from "../../domain/send/suppressed.ts";
+import {
+  endOfBounceSuppression,
+  mostSuppressions,
+  type SuppressionReason,
+  suppressedForm,
+} from "../../domain/send/suppressed.ts";
 import { lockAccount } from "../../store/account/accounts.ts";
 import { listOwnInboxIds } from "../../store/account/inboxes.ts";
 import {
@@ -26,13 +31,18 @@ export interface AskedSuppression {
   detail: string | undefined;
   /** Undefined: now. */
   createdAt: Date | undefined;
-  /** Undefined: it has no end. */
-  expiresAt: Date | undefined;
+  /** Null: never. Undefined: a bounce ends as our own do, and the others never. */
+  expiresAt: Date | null | undefined;
+}
+
+export interface SuppressingDeps extends Deps {
+  /** 0: for ever. */
+  bounceSuppressionDays: number;
 }
 
 /** One more, or the one that is there. */
 export async function addSuppression(
-  deps: Deps,
+  deps: SuppressingDeps,
   accountId: string,
   asked: AskedSuppression,
 ): Promise<{ suppression: Suppression; isNew: boolean }> {
@@ -46,9 +56,9 @@ export async function addSuppression(
   return { suppression, isNew };
 }
 
-/** Many at once, all or nothing; of those that are doubled the first stands. */
+/** Many at once, all or nothing. The first of each double stands, and a bounce that is over by now is not added. */
 export async function addSuppressions(
-  deps: Deps,
+  deps: SuppressingDeps,
   accountId: string,
   asked: readonly AskedSuppression[],
 ): Promise<{ created: number; existing: number }> {
@@ -57,7 +67,7 @@ export async function addSuppressions(
   for (const one of asked) {
     const row = rowOf(deps, accountId, one, at);
     const name = `${row.address} ${row.inboxId}`;
-    if (!rows.has(name)) rows.set(name, row);
+    if (!rows.has(name) && (row.expiresAt === null || row.expiresAt > at)) rows.set(name, row);
   }
   const each = [...rows.values()];
   const created = await transaction(deps.db.api, (tx) => insertWithinLimit(tx, accountId, each, at));
@@ -92,9 +102,11 @@ function limitReached(): Refusal {
   );
 }
 
-function rowOf(deps: Deps, accountId: string, asked: AskedSuppression, at: Date): Suppression {
-  const { address, inboxId = "", reason, detail = null, createdAt = at, expiresAt = null } = asked;
+function rowOf(deps: SuppressingDeps, accountId: string, asked: AskedSuppression, at: Date): Suppression {
+  const { address, inboxId = "", reason, detail = null, createdAt = at } = asked;
   const id = deps.newId("sup", at);
+  const usualEnd = reason === "bounce" ? endOfBounceSuppression(createdAt, deps.bounceSuppressionDays) : null;
+  const expiresAt = asked.expiresAt === undefined ? usualEnd : asked.expiresAt;
   const made = { address: suppressedForm(address), inboxId, reason, detail, messageId: null, createdAt, expiresAt };
   return { id, accountId, ...made };
 }

@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Fault } from "../../domain/errors.ts";
-import { suppressedForm, suppressionReasons } from "../../domain/send/suppressed.ts";
+import { isPattern, suppressedForm, suppressionReasons } from "../../domain/send/suppressed.ts";
 import type { Deps } from "../../flows/deps.ts";
 import type { AskedSuppression } from "../../flows/send/manage-suppressions.ts";
 import { parseSendAddress } from "../../standards/address.ts";
@@ -38,11 +38,18 @@ const wanted = (mailDomain: string) => ({
   expiresAt: alsoNamed(
     "expires_at",
     Type.Optional(
-      nullable(instantText(), { description: "Until when; null or left out: it has no end", error: instantRule }),
+      nullable(instantText(), {
+        description:
+          "Until when; null: it has no end. Left out, a `bounce` ends `BOUNCE_SUPPRESSION_DAYS` after its `createdAt`, and the others have no end",
+        error: instantRule,
+      }),
     ),
   ),
   address: Type.Optional(
-    emailAddress(mailDomain, { description: "One bare address: no domains, no patterns", examples: [examples.sender] }),
+    emailAddress(mailDomain, {
+      description: "One bare address, without `*` and `%`: no domains, no patterns",
+      examples: [examples.sender],
+    }),
   ),
 });
 
@@ -89,16 +96,19 @@ export function faultsOfNew({ now }: Deps) {
     const { data, ...one } = fields;
     if (data === undefined) {
       const missing = one.address === undefined ? [{ pointer: "#/address", detail: 'is required without "data"' }] : [];
-      return [...missing, ...instantFaults(one, "#", now())];
+      return [...missing, ...fieldFaults(one, "#", now())];
     }
     const beside = Object.keys(one).map((name) => ({ pointer: `#/${name}`, detail: 'must not stand beside "data"' }));
     const items = Array.isArray(data) ? data : [];
-    return [...beside, ...items.flatMap((item, place) => instantFaults(item ?? {}, `#/data/${place}`, now()))];
+    return [...beside, ...items.flatMap((item, place) => fieldFaults(item ?? {}, `#/data/${place}`, now()))];
   };
 }
 
-function instantFaults({ createdAt, expiresAt }: Record<string, unknown>, at: string, now: Date): Fault[] {
+function fieldFaults({ address, createdAt, expiresAt }: Record<string, unknown>, at: string, now: Date): Fault[] {
   const faults: Fault[] = [];
+  if (typeof address === "string" && isPattern(address)) {
+    faults.push({ pointer: `${at}/address`, detail: "must be one email address without * and %" });
+  }
   const isInstant = (value: unknown) => typeof value !== "string" || parseInstant(value) !== undefined;
   if (!isInstant(createdAt)) faults.push({ pointer: `${at}/createdAt`, detail: instantRule });
   if (!isInstant(expiresAt)) faults.push({ pointer: `${at}/expiresAt`, detail: instantRule });
@@ -117,10 +127,10 @@ export function asked({
   createdAt,
   expiresAt,
 }: Partial<OneOfMany>): AskedSuppression {
-  const instantOf = (given: string | null | undefined) => (given ? parseInstant(given) : undefined);
+  const instantOf = (given: string | undefined) => (given ? parseInstant(given) : undefined);
   return {
     ...{ address: wireAddress(address ?? ""), inboxId: inboxId ?? undefined, reason, detail: detail ?? undefined },
-    ...{ createdAt: instantOf(createdAt), expiresAt: instantOf(expiresAt) },
+    ...{ createdAt: instantOf(createdAt), expiresAt: expiresAt === null ? null : instantOf(expiresAt) },
   };
 }
 

@@ -9,6 +9,7 @@ import {
   deleteSuppression,
   ownedSuppression,
   pageSuppressions,
+  type SuppressingDeps,
 } from "../../flows/send/manage-suppressions.ts";
 import { parseSendAddress } from "../../standards/address.ts";
 import type { Suppression as StoredSuppression } from "../../store/send/suppressions.ts";
@@ -100,11 +101,11 @@ const Query = Type.Object({
 const path = idPath("suppression");
 
 /** Addresses that nothing is sent to. */
-export function suppressions(deps: Deps) {
+export function suppressions(deps: SuppressingDeps) {
   return [collection(deps), suppression(deps)];
 }
 
-function collection(deps: Deps) {
+function collection(deps: SuppressingDeps) {
   return api("/v1/suppressions", "Suppressions")
     .get(
       "",
@@ -137,7 +138,7 @@ function collection(deps: Deps) {
       operation({
         summary: "Add suppressions",
         description:
-          "Nothing is sent to the address from now on, by the account or by one inbox: sends to it are refused, and what waits for it fails. One that is there already stays as it is (200). `data` takes up to 1,000, all or nothing, each with a `reason`, to move in from elsewhere. The address counts as it is: with its `+tag` and its dots.",
+          "Nothing is sent to the address from now on, by the account or by one inbox: sends to it are refused, and what waits for it fails. One that is there already stays as it is (200). `data` takes up to 1,000, all or nothing, each with a `reason`, to move in from elsewhere; a bounce that is over by now is not added. The address counts as it is: with its `+tag` and its dots.",
         body: newSuppression(deps.mailDomain),
         alsoWrong: faultsOfNew(deps),
         answers: {

@@ -17,7 +17,12 @@ describe("a list of suppressions is read", () => {
     [
       "as our own lines",
       '{"address":"jane@example.com","inboxId":null,"reason":"complaint","detail":"x","createdAt":"2026-01-01T00:00:00.000Z","expiresAt":null}\n',
-      [{ address: "jane@example.com", reason: "complaint", detail: "x", createdAt: "2026-01-01T00:00:00.000Z" }],
+      [
+        {
+          ...{ address: "jane@example.com", reason: "complaint", detail: "x" },
+          ...{ createdAt: "2026-01-01T00:00:00.000Z", expiresAt: null },
+        },
+      ],
     ],
     [
       "as SES writes it",
@@ -65,6 +70,22 @@ describe("a list of suppressions is read", () => {
         { line: 2, why: "it has no email address" },
         { address: "Jane@example.com", reason: "manual" },
         { line: 5, why: "it has no email address" },
+      ],
+    ],
+    [
+      "with the null that says that a bounce has no end",
+      '{"address":"jane@example.com","reason":"bounce","expiresAt":null}\n{"address":"bob@example.com","reason":"bounce"}\n',
+      [
+        { address: "jane@example.com", reason: "bounce", expiresAt: null },
+        { address: "bob@example.com", reason: "bounce" },
+      ],
+    ],
+    [
+      "past patterns",
+      "email\n*@example.com\njane%@example.com\n",
+      [
+        { line: 2, why: "its address is a pattern" },
+        { line: 3, why: "its address is a pattern" },
       ],
     ],
     [

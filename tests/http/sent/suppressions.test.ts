@@ -89,6 +89,13 @@ describe.each(enginesHere())("the suppressions of an account (%s)", (engine) => 
     ["a year that no instant has", { address: "a@example.com", expiresAt: "2200-01-01T00:00:00Z" }, "#/expiresAt"],
     ["a reason outside a list", { address: "a@example.com", reason: "bounce" }, "#/reason"],
     ["a list beside a field", { address: "a@example.com", data: [{ address: "b@example.com" }] }, "#/address"],
+    ["a pattern with *", { address: "*@example.com" }, "#/address"],
+    ["a pattern with %", { address: "jane%@example.com" }, "#/address"],
+    [
+      "a pattern in a list",
+      { data: [{ address: "b@example.com" }, { address: "b*@example.com" }] },
+      "#/data/1/address",
+    ],
     ["one wrong address of a list", { data: [{ address: "b@example.com" }, { address: "b" }] }, "#/data/1/address"],
     ["an empty list", { data: [] }, "#/data"],
   ];
@@ -143,6 +150,30 @@ describe.each(enginesHere())("the suppressions of an account (%s)", (engine) => 
     const again = await add({ address: to });
     expect(again.status).toBe(201);
     expect(again.body.id).not.toBe(first.id);
+  });
+
+  test("that are bounces from elsewhere end like our own, counted from when they were made", async () => {
+    const apiKey = await newAccount(world());
+    const dayMs = 86_400_000;
+    const daysFromNow = (days: number) => new Date(world().clock.now().getTime() + days * dayMs).toISOString();
+    const data = [
+      { address: "new@example.com", reason: "bounce" },
+      { address: "old@example.com", reason: "bounce", createdAt: daysFromNow(-80) },
+      { address: "over@example.com", reason: "bounce", createdAt: daysFromNow(-90) },
+      { address: "told@example.com", reason: "bounce", createdAt: daysFromNow(-80), expiresAt: daysFromNow(1) },
+      { address: "ever@example.com", reason: "bounce", expiresAt: null },
+      { address: "spam@example.com", reason: "complaint", createdAt: daysFromNow(-200) },
+      { address: "manual@example.com", createdAt: daysFromNow(-200) },
+    ];
+    expect((await add({ data }, apiKey)).body).toEqual({ created: 6, existing: 0 });
+    const shown = (await list("", apiKey)).body.data.map(
+      ({ address, expiresAt }: { address: string; expiresAt: string | null }) => [address, expiresAt],
+    );
+    expect(Object.fromEntries(shown)).toEqual({
+      ...{ "new@example.com": daysFromNow(90), "old@example.com": daysFromNow(10), "told@example.com": daysFromNow(1) },
+      ...{ "ever@example.com": null, "spam@example.com": null, "manual@example.com": null },
+    });
+    expect((await add({ data }, apiKey)).body).toEqual({ created: 0, existing: 6 });
   });
 
   test("leave the table when they are over, and with their inbox", async () => {
