@@ -34,7 +34,24 @@ test("a first start says what a newcomer needs", () => {
   expect(inboxd.printed()).toMatch(/Outbound {3}nowhere: sandbox mode/);
   expect(inboxd.printed()).toMatch(server ? /Database {3}Postgres/ : /Database {3}embedded Postgres in \.\/data/);
   expect(firstKey).toMatch(/^ibx_[0-9A-Za-z]{43}$/);
-  expect(inboxd.webhookSecret).toMatch(/^whsec_/);
+  // The first address brings it.
+  expect(inboxd.webhookSecret).toBeUndefined();
+});
+
+test("a webhook's secret is shown once: at a first start with an address, else with the first address", async () => {
+  const put = (on: RunningInboxd, url: string) => on.request("PUT", "/v1/webhook", { url });
+  const first = await (await put(inboxd, "http://127.0.0.1:65000/one")).json();
+  expect(first).toMatchObject({ secret: expect.stringMatching(/^whsec_/) });
+  expect(await (await put(inboxd, "http://127.0.0.1:65000/two")).json()).not.toHaveProperty("secret");
+
+  const alone = { cwd: mkdtempSync(join(tmpdir(), "ibx-serve-")), env: { WEBHOOK_URL: "http://127.0.0.1:65000/hook" } };
+  const addressed = await startInboxd(alone);
+  expect(addressed.webhookSecret).toMatch(/^whsec_/);
+  const answer = await (await put(addressed, "http://127.0.0.1:65000/two")).json();
+  expect(answer).toMatchObject({ secretLast4: addressed.webhookSecret?.slice(-4) });
+  expect(answer).not.toHaveProperty("secret");
+  await addressed.stop();
+  rmSync(alone.cwd, { recursive: true });
 });
 
 test("a link signs a browser in: that of a first start, and each that the command prints", async () => {

@@ -70,7 +70,7 @@ function banner(config: Config, { apiUrl, smtp, metricsUrl, engine, firstStart, 
   if (firstStart.apiKey !== undefined) lines.push(`  API key          ${firstStart.apiKey}`);
   if (firstStart.webhookSecret !== undefined) lines.push(`  Webhook secret   ${firstStart.webhookSecret}`);
   if (firstStart.apiKey !== undefined || firstStart.webhookSecret !== undefined) {
-    lines.push("  Keep them: they are shown this once.", "");
+    lines.push("  Keep what is above: it is shown this once.", "");
   }
   if (signIn !== undefined) {
     lines.push(

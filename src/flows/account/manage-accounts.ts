@@ -114,7 +114,9 @@ export async function seedFirstAccount(deps: Deps, seeds: Seeds): Promise<FirstS
 
     const secret = seeds.webhookSecret ?? newWebhookSecret(deps.randomBytes);
     const webhook = { accountId: account.id, url: seeds.webhookUrl ?? null, secret, createdAt };
-    const madeWebhook = (found === undefined || seeds.webhookUrl !== undefined) && (await insertWebhook(tx, webhook));
+    // A secret that is drawn before there is an address would be shown twice: here, and with the first address.
+    const isGiven = seeds.webhookUrl !== undefined || (found === undefined && seeds.webhookSecret !== undefined);
+    const madeWebhook = isGiven && (await insertWebhook(tx, webhook));
     if (!madeWebhook && seeds.webhookUrl !== undefined) await markFirstWebhookUrl(tx, account.id, seeds.webhookUrl);
 
     const isOursToMake = seeds.apiKey === undefined && found === undefined;

@@ -1,30 +1,46 @@
-import type { ReferenceOperation, Schema } from "./reference.ts";
+import type { Parameter, ReferenceOperation, Schema } from "./reference.ts";
 
 /** A body that can be sent as it stands once the page has put in what the account has: `{address}` and the like. */
 export interface TryBody {
   label: string;
-  body: unknown;
+  text: string;
 }
 
 /**
  * Small and honest: no field that isn't needed, no id of nobody. `{fresh}` is drawn anew for each request; `{address}` is an
  * inbox of this server, so that the first send needs no other mail server; the others are of the mail that came in last.
  */
-const ownBodies: Readonly<Record<string, readonly TryBody[]>> = {
+const ownBodies: Readonly<Record<string, readonly { label: string; body: object }[]>> = {
   createInbox: [{ label: "Named", body: { username: "ada-{fresh}", externalId: "user-7" } }],
   sendEmail: [
     { label: "New email", body: { to: "{address}", subject: "Hello", body: "Does it work? It does." } },
     { label: "Reply", body: { threadId: "{thread}", to: "{correspondent}", body: "Thank you, it came." } },
   ],
   markThread: [{ label: "Read", body: { is_read: true, up_to_message_id: "{message}" } }],
+  addSuppressions: [
+    { label: "One address", body: { address: "gone-{fresh}@example.com", detail: "asked us by phone" } },
+  ],
   setWebhook: [{ label: "On this machine", body: { url: "http://127.0.0.1:8080/hook" } }],
 };
 
-/** Of an operation that has none here: the fields that it requires, from their examples. */
+/** The bodies to try an operation with: its own ones, else the fields that it requires, from their examples. */
 export function tryBodies({ operationId, requestBody }: ReferenceOperation): readonly TryBody[] {
-  const schema = Object.values(requestBody?.content ?? {})[0]?.schema;
-  if (schema === undefined) return [];
-  return ownBodies[operationId] ?? [{ label: "Example", body: requiredOf(schema) }];
+  const [type, content] = Object.entries(requestBody?.content ?? {})[0] ?? [];
+  if (content?.schema === undefined) return [];
+  if (type !== "application/json") return [{ label: "Text", text: "Hello, this is a file." }];
+  const bodies = ownBodies[operationId] ?? [{ label: "Example", body: requiredOf(content.schema) }];
+  return bodies.map(({ label, body }) => ({ label, text: JSON.stringify(body, null, 2) }));
+}
+
+/** The `Content-Type` of these bodies. */
+export function tryType({ requestBody }: ReferenceOperation): string {
+  const [type] = Object.keys(requestBody?.content ?? {});
+  return type === "*/*" ? "text/plain" : "application/json";
+}
+
+/** The value to try a required parameter of the query with; others are left out. */
+export function tryQuery({ name, schema }: Parameter): string {
+  return name === "filename" ? "hello.txt" : String(schema?.examples?.[0] ?? "");
 }
 
 function requiredOf({ properties = {}, required = [] }: Schema): Record<string, unknown> {

@@ -1,20 +1,21 @@
 import { html } from "./html.ts";
 import type { Parameter, ReferenceOperation } from "./reference.ts";
-import { type TryBody, tryBodies } from "./try-bodies.ts";
+import { type TryBody, tryBodies, tryQuery, tryType } from "./try-bodies.ts";
 
 /** What is sent, as a form that the page's script makes work (browser/try.ts), and the code that does the same. */
 export function tryForm(operation: ReferenceOperation) {
   const { operationId, method, path, parameters = [] } = operation;
   const of = (place: string) => parameters.filter((parameter) => parameter.in === place);
   const headers = Object.groupBy(of("header"), ({ required }) => (required ? "needed" : "others"));
-  const query = of("query");
+  const query = Object.groupBy(of("query"), ({ required }) => (required ? "needed" : "others"));
   const bodies = tryBodies(operation);
-  return html`<form class="try" data-method="${method}" data-path="${path}"${asksForKey(operation) && html` data-needs-key`}${goesOn(operation) && html` data-goes-on`} aria-label="Try: ${operation.summary}">
+  return html`<form class="try" data-method="${method}" data-path="${path}" data-type="${tryType(operation)}"${asksForKey(operation) && html` data-needs-key`}${goesOn(operation) && html` data-goes-on`} aria-label="Try: ${operation.summary}">
 <div class="inputs">
 ${of("path").map((parameter) => textInput(operationId, parameter, wantedFor(path, parameter.name)))}
 ${(headers.needed ?? []).map((parameter) => textInput(operationId, parameter))}
+${(query.needed ?? []).map((parameter) => queryInput(operationId, parameter))}
 ${bodies.length > 0 && bodyInput(operationId, bodies)}
-${query.length > 0 && html`<details><summary>Query</summary>${query.map((parameter) => queryInput(operationId, parameter))}</details>`}
+${query.others && html`<details><summary>Query</summary>${query.others.map((parameter) => queryInput(operationId, parameter))}</details>`}
 ${headers.others && html`<details><summary>Headers</summary>${headers.others.map((parameter) => textInput(operationId, parameter))}</details>`}
 </div>
 <div class="sample">
@@ -47,7 +48,7 @@ const languages = [
 
 function bodyInput(operationId: string, bodies: readonly TryBody[]) {
   const id = `${operationId}-body`;
-  const texts = bodies.map(({ body }) => JSON.stringify(body, null, 2));
+  const texts = bodies.map(({ text }) => text);
   return html`<div class="input"><div class="row"><label for="${id}">Body</label>${
     bodies.length > 1 &&
     html`<select aria-label="Example of the body">${bodies.map(
@@ -73,7 +74,9 @@ function queryInput(operationId: string, parameter: Parameter) {
   if (values === undefined) {
     const placeholder = schema.default === undefined ? "" : String(schema.default);
     return html`<div class="input"><label for="${id}">${name}</label>
-<input id="${id}" name="query:${name}" autocomplete="off" spellcheck="false" placeholder="${placeholder}" title="${description ?? name}"></div>`;
+<input id="${id}" name="query:${name}" autocomplete="off" spellcheck="false"${
+      parameter.required === true && html` required value="${tryQuery(parameter)}"`
+    } placeholder="${placeholder}" title="${description ?? name}"></div>`;
   }
   return html`<div class="input"><label for="${id}">${name}</label>
 <select id="${id}" name="query:${name}" title="${description ?? name}"><option value=""></option>${values.map(

@@ -47,6 +47,18 @@ describe.skipIf(chromiumPath === undefined)("In a browser the page", () => {
     );
   });
 
+  test("adds a suppression, uploads a file and makes webhooks at the first click, as filled in", async () => {
+    await using world = await startWorld();
+    const { page, faults } = await browser.open(docs(world));
+    await giveKey(page, world.apiKey);
+    expect(await tried(page, "addSuppressions", 201)).toMatchObject({ reason: "manual", inboxId: null });
+    expect(await tried(page, "addSuppressions", 201)).toMatchObject({ reason: "manual" });
+    expect((await world.api("/v1/suppressions")).body.data).toHaveLength(2);
+    const upload = await tried(page, "uploadFile", 201);
+    expect(upload).toMatchObject({ filename: "hello.txt", contentType: "text/plain", sizeBytes: 22 });
+    expect(faults).toEqual([]);
+  });
+
   test("shows how a stream begins, which has no end", async () => {
     await using world = await startWorld();
     const { page, faults } = await browser.open(docs(world));

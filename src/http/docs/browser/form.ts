@@ -1,11 +1,12 @@
 import type { Known } from "./known.ts";
-import type { Draft } from "./samples.ts";
+import { type Draft, isJson } from "./samples.ts";
 
 type Input = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
 
 /** A form of the page as a request: what it wants, what it says. */
 export function requestForm(form: HTMLFormElement, base: URL) {
-  const { method = "GET", path = "", needsKey } = form.dataset;
+  const { method = "GET", path = "", type = "", needsKey } = form.dataset;
+  const faultOf = (text: string) => (isJson(type) ? jsonFault(text) : undefined);
   const body = form.querySelector<HTMLTextAreaElement>("textarea");
   const inputs = Array.from(form.querySelectorAll<Input>("[name]")).filter((input) => input !== body);
   const own = new Set<Element>();
@@ -40,10 +41,10 @@ export function requestForm(form: HTMLFormElement, base: URL) {
     fault(): string | undefined {
       const empty = inputs.find(({ required, value }) => required && value === "");
       if (empty) return `${empty.name.split(":")[1]} is missing`;
-      const wrong = bodyFault(body?.value ?? "");
+      const wrong = faultOf(body?.value ?? "");
       return wrong === undefined ? undefined : `The body is not JSON: ${wrong}`;
     },
-    bodyFault: () => bodyFault(body?.value ?? ""),
+    bodyFault: () => faultOf(body?.value ?? ""),
     draft(): Draft {
       const given = inputs.map(({ name, value }) => [...name.split(":"), value.trim()] as [string, string, string]);
       const of = (place: string) => given.filter(([where, , value]) => where === place && value !== "");
@@ -59,7 +60,7 @@ export function requestForm(form: HTMLFormElement, base: URL) {
         needsKey: needsKey !== undefined,
         goesOn: "goesOn" in form.dataset,
         headers: [
-          ...(text === undefined ? [] : [["Content-Type", "application/json"] as const]),
+          ...(text === undefined ? [] : [["Content-Type", type] as const]),
           ...of("header").map(([, name, value]) => [name, value] as const),
         ],
         body: text,
@@ -69,7 +70,7 @@ export function requestForm(form: HTMLFormElement, base: URL) {
   };
 }
 
-function bodyFault(text: string): string | undefined {
+function jsonFault(text: string): string | undefined {
   if (text.trim() === "") return undefined;
   try {
     JSON.parse(text);

@@ -7,8 +7,16 @@ export interface Draft {
   goesOn?: boolean;
   /** Without `Authorization`. */
   headers: readonly (readonly [name: string, value: string])[];
-  /** JSON as it was typed. */
+  /** As it was typed: JSON where the `Content-Type` among the headers says so. */
   body: string | undefined;
+}
+
+export function isJson(type: string): boolean {
+  return type === "application/json";
+}
+
+function hasJson({ headers }: Draft): boolean {
+  return headers.some(([name, value]) => name === "Content-Type" && isJson(value));
 }
 
 export type Language = "curl" | "typescript" | "python";
@@ -32,7 +40,8 @@ function shellQuoted(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-function typescript({ method, url, needsKey, goesOn = false, headers, body }: Draft): string {
+function typescript(draft: Draft): string {
+  const { method, url, needsKey, goesOn = false, headers, body } = draft;
   const fields = [
     ...(needsKey ? ['    Authorization: "Bearer " + process.env.INBOXD_API_KEY,'] : []),
     ...headers.map(([name, value]) => `    ${JSON.stringify(name)}: ${JSON.stringify(value)},`),
@@ -40,7 +49,9 @@ function typescript({ method, url, needsKey, goesOn = false, headers, body }: Dr
   const options = [
     ...(method === "GET" ? [] : [`  method: ${JSON.stringify(method)},`]),
     ...(fields.length === 0 ? [] : ["  headers: {", ...fields, "  },"]),
-    ...(body === undefined ? [] : [`  body: JSON.stringify(${indented(body)}),`]),
+    ...(body === undefined
+      ? []
+      : [`  body: ${hasJson(draft) ? `JSON.stringify(${indented(body)})` : JSON.stringify(body)},`]),
   ];
   const call = options.length === 0 ? "" : `, {\n${options.join("\n")}\n}`;
   const printing = goesOn
@@ -53,13 +64,16 @@ function indented(text: string): string {
   return text.trim().replaceAll("\n", "\n  ");
 }
 
-function python({ method, url, needsKey, goesOn = false, headers, body }: Draft): string {
+function python(draft: Draft): string {
+  const { method, url, needsKey, goesOn = false, headers, body } = draft;
+  const data =
+    body === undefined ? undefined : hasJson(draft) ? `json.dumps(${pythonText(body)})` : JSON.stringify(body);
   const fields = [
     ...(needsKey ? [`        "Authorization": f"Bearer {os.environ['INBOXD_API_KEY']}",`] : []),
     ...headers.map(([name, value]) => `        ${JSON.stringify(name)}: ${JSON.stringify(value)},`),
   ];
   return [
-    ...(body === undefined ? [] : ["import json"]),
+    ...(data?.startsWith("json.") ? ["import json"] : []),
     ...(needsKey ? ["import os"] : []),
     "import urllib.request",
     "",
@@ -67,7 +81,7 @@ function python({ method, url, needsKey, goesOn = false, headers, body }: Draft)
     `    ${JSON.stringify(url)},`,
     `    method=${JSON.stringify(method)},`,
     ...(fields.length === 0 ? [] : ["    headers={", ...fields, "    },"]),
-    ...(body === undefined ? [] : [`    data=json.dumps(${pythonText(body)}).encode(),`]),
+    ...(data === undefined ? [] : [`    data=${data}.encode(),`]),
     ")",
     "with urllib.request.urlopen(request) as response:",
     ...(goesOn

@@ -26,7 +26,7 @@ describe.each(Object.keys(runners) as Language[])("The code in %s", (language) =
   const isHere = Bun.which(command("")[0] ?? "") !== null;
 
   test.skipIf(!isHere)("runs as it stands and sends what the form says", async () => {
-    const came: object[] = [];
+    const came: Record<"method" | "path" | "key" | "idempotency" | "body", string | null>[] = [];
     const server = Bun.serve({
       port: 0,
       async fetch(request) {
@@ -34,7 +34,7 @@ describe.each(Object.keys(runners) as Language[])("The code in %s", (language) =
         const text = await request.text();
         came.push({
           ...{ method, path: new URL(request.url).pathname, key: headers.get("authorization") },
-          ...{ idempotency: headers.get("idempotency-key"), body: text === "" ? null : JSON.parse(text) },
+          ...{ idempotency: headers.get("idempotency-key"), body: text === "" ? null : text },
         });
         return new Response("It came.");
       },
@@ -45,6 +45,7 @@ describe.each(Object.keys(runners) as Language[])("The code in %s", (language) =
       const drafts = [
         { ...post, url },
         { method: "GET", url, needsKey: false, headers: [], body: undefined },
+        { ...post, url, headers: [["Content-Type", "text/plain"]] as const, body: '"Hello", it\'s a file' },
       ];
       const drafted = { method: "DELETE", url, needsKey: true, headers: [], body: undefined };
       for (const draft of [...drafts, drafted]) {
@@ -58,10 +59,14 @@ describe.each(Object.keys(runners) as Language[])("The code in %s", (language) =
         expect([faults, said]).toEqual(["", expect.stringContaining("It came.")]);
       }
       const path = "/v1/inboxes/inb_1/send";
-      const [key, body] = ["Bearer ibx_secret", JSON.parse(post.body ?? "")];
-      expect(came).toEqual([
-        { method: "POST", path, key, idempotency: "it's mine", body },
+      const key = "Bearer ibx_secret";
+      const [json, ...others] = came;
+      expect({ ...json, body: JSON.parse(json?.body ?? "") }).toEqual({
+        ...{ method: "POST", path, key, idempotency: "it's mine", body: JSON.parse(post.body ?? "") },
+      });
+      expect(others).toEqual([
         { method: "GET", path, key: null, idempotency: null, body: null },
+        { method: "POST", path, key, idempotency: null, body: '"Hello", it\'s a file' },
         { method: "DELETE", path, key, idempotency: null, body: null },
       ]);
     } finally {
