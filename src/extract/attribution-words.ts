@@ -33,7 +33,7 @@ export const attributionWords: Readonly<Record<string, AttributionWords>> = {
   ),
   es: words("el|en fecha|con fecha|a", "escribió|escribio|ha escrito|escribe|escribiste", "escribió el|escribió"),
   et: words("kuupäev|kuupäeval", "kirjutas", "kirjutas"),
-  eu: words("", "idatzi du|idatzi zuen|(e)k idatzi du"),
+  eu: words("", "idatzi du|idatzi zuen|(e)k idatzi du", "hau idatzi du|idatzi du|idatzi zuen"),
   fa: words("در|در تاریخ|به تاریخ", "نوشت|نوشته|نوشته است"),
   fi: words("", "kirjoitti|kirjoitti seuraavasti", "kirjoitti"),
   fr: words("le|en date du|à|selon", "a écrit|a ecrit|écrit|écrivait|à écrit", "a écrit le|a écrit"),

@@ -2,74 +2,167 @@ import { type AttributionWords, attributionWords } from "./attribution-words.ts"
 import type { TextLine } from "./reply-lines.ts";
 import { withoutMarkup } from "./reply-lines.ts";
 
-/** Where the line above a quote begins and ends ("On Tuesday … Jane wrote:"), as indexes of lines. */
+/** The line above a quote ("On Tuesday … Jane wrote:"), as indexes of lines. */
 export interface Attribution {
   from: number;
-  /** Behind its last line. */
+  /** The index behind its last line. */
   to: number;
-  /** True where lines with `>` follow, else the quote is all that is behind. */
+  /** True where lines with `>` follow. Otherwise everything below is the quote. */
   hasMarkedQuote: boolean;
-  strength: number;
 }
 
-/** How sure its beginning is: a name may be the end of a sentence, "on" is hardly that. */
-const strengths = { byName: 1, byDate: 2, byOpener: 3 };
+/** How surely an attribution begins with these words, by what else it tells. A name may be the end of a sentence, "on" hardly is. */
+const strengths = {
+  opener: { day: 3, time: 2 },
+  dateWithAddress: { day: 3, time: 2 },
+  nameWithAddress: { day: 3, time: 2 },
+  nameThatWroteOn: { day: 3, time: 1 },
+  date: { day: 2, time: 2 },
+  other: { day: 1, time: 1 },
+  undated: 1,
+} as const;
+const strongest = 3;
 
-/**
- * The attribution that begins at this line, in any language of the table. It has a date in it, and an address or a time, or is
- * followed by a `>`: "On Monday he wrote:" is something that people write too.
- */
-export function attributionAt(lines: readonly TextLine[], from: number): Attribution | undefined {
-  const most = Math.min(lines.length, from + mostLines);
-  let length = 0;
-  for (let at = from; at < most; at += 1) {
-    const line = lines[at];
-    if (line === undefined || line.isBlank) return undefined;
-    if (line.isQuoted && !(at > from && endsAddress(lines[at - 1]?.words ?? "", line.words))) return undefined;
-    length += line.words.length + 1;
-    if (length > mostCharacters) return undefined;
-    if (!mayEnd(line.words)) continue;
-    const hasMarkedQuote = quoteFollows(lines, at + 1);
-    if (!hasMarkedQuote && !hasDigit(lines, from, at + 1)) continue;
-    const joined = joinedWords(lines, from, at + 1);
-    const strength = strengthOf(joined, hasMarkedQuote);
-    if (strength === 0) continue;
-    // The last words of an answer may stand right above it, and are none of it.
-    const later = at > from ? attributionAt(lines, from + 1) : undefined;
-    return later !== undefined && later.strength >= strength
-      ? undefined
-      : { from, to: at + 1, hasMarkedQuote, strength };
-  }
-  return undefined;
+export interface Attributions {
+  /**
+   * The attribution that begins at this line, in any language of the table. It has a date in it, and an address or a time, or a `>`
+   * follows it: people write "On Monday he wrote:" too. The sender's own lines may stand right above it, so of the three lines that it
+   * may begin with the surest counts, and the last of equally sure ones.
+   */
+  at(from: number): Attribution | undefined;
+  /** The line from which the lines before `to` are most surely an attribution; undefined where none is. */
+  startAbove(to: number, hasMarkedQuote: boolean): number | undefined;
 }
 
-/** Of the words of an attribution, in lower case and on one line; 0 where they are none. */
-export function strengthOf(written: string, hasMarkedQuote: boolean): number {
-  if (!mayEnd(written)) return 0;
+/** Finds the attributions among these lines. Each is asked for from several lines, and judged once. */
+export function attributionsIn(lines: readonly TextLine[]): Attributions {
+  const known = new Map<number, number>();
+  const strengthBetween = (start: number, to: number, hasMarkedQuote: boolean) => {
+    const key = start * mostLines + to - start - 1;
+    const strength = known.get(key) ?? strengthOf(lines.slice(start, to), hasMarkedQuote);
+    known.set(key, strength);
+    return strength;
+  };
+  const surestStart = (from: number, to: number, hasMarkedQuote: boolean) => {
+    let [surest, most]: [number | undefined, number] = [undefined, 0];
+    for (let start = to - 1; start >= from && most < strongest; start -= 1) {
+      if (!mayBegin(lines, start, to)) continue;
+      const strength = strengthBetween(start, to, hasMarkedQuote);
+      if (strength > most) [surest, most] = [start, strength];
+    }
+    return surest;
+  };
+  return {
+    at(from) {
+      const end = Math.min(lines.length, from + mostLines);
+      let length = 0;
+      for (let at = from; at < end; at += 1) {
+        const line = lines[at];
+        if (line === undefined || line.isBlank) return undefined;
+        if (line.isQuoted && !(at > from && endsAddress(lines[at - 1]?.words ?? "", line.words))) return undefined;
+        length += line.words.length + 1;
+        if (length > mostCharacters) return undefined;
+        if (!mayEnd(line.words)) continue;
+        const hasMarkedQuote = quoteFollows(lines, at + 1);
+        if (!hasMarkedQuote && !hasDigit(lines, from, at + 1)) continue;
+        const start = surestStart(from, at + 1, hasMarkedQuote);
+        if (start !== undefined) return start === from ? { from, to: at + 1, hasMarkedQuote } : undefined;
+      }
+      return undefined;
+    },
+    startAbove: (to, hasMarkedQuote) => surestStart(Math.max(0, to - mostLines), to, hasMarkedQuote),
+  };
+}
+
+/** How sure it is that an attribution begins with the first of these lines and ends with the last; 0 where it does not. */
+function strengthOf(lines: readonly TextLine[], hasMarkedQuote: boolean): number {
+  const written = lines.length === 1 ? (lines[0]?.words ?? "") : lines.map(({ words }) => words).join(" ");
+  const isSigned = endsWithSign(written);
   const words = withoutMarkup(withoutColon(written));
   if (words.length < 4 || words.length > mostCharacters) return 0;
-  const isDated = digit.test(words);
-  if (!hasMarkedQuote && !(isDated && (words.includes("@") || time.test(words)))) return 0;
-  // A date, an address and then a quote say enough in any language, and nothing but this line depends on it.
-  const isPlain = hasMarkedQuote && address.test(words) && (time.test(words) || year.test(words));
-  const writing = languagesThatWrote(words);
-  if (writing.length === 0 && isPlain) return strengths.byName;
+  const told = withoutAddresses(words);
+  const isDated = digit.test(told);
+  if (!hasMarkedQuote && !(isDated && (told.includes("@") || time.test(told)))) return 0;
+  if (beginsWithinAddress(words)) return 0;
+  const ended = languagesEndingIn(words);
+  // Without a colon the words have to begin like an attribution, and to end like one right behind an address.
+  if (!isSigned && !ended.some((language) => opens(language, words) && endsAfterAddress(language, words))) return 0;
+  const writing = languagesThatWrote(words, ended);
   const isAddressLast = endsWithAddress.test(words);
-  if (writing.length === 0 && !isAddressLast && !words.startsWith("quoting ") && !words.startsWith("zitat ")) return 0;
   const hasAddress = isAddressLast || address.test(words);
-  if (!isDated) return hasMarkedQuote && namesWriter(words, hasAddress) ? strengths.byName : 0;
-  const hasTime = time.test(words);
+  const hasTime = time.test(told);
+  // A date, an address and then a quote say enough in any language, and nothing but this line depends on it.
+  const isPlain = hasMarkedQuote && hasAddress && (hasTime || year.test(told));
+  const isQuoting = words.startsWith("quoting ") || words.startsWith("zitat ");
+  if (writing.length === 0 && !isPlain && !isAddressLast && !isQuoting) return 0;
+  if (!isDated) return hasMarkedQuote && namesWriter(words, hasAddress) ? strengths.undated : 0;
   // "On Tuesday at 14:05 he wrote:" tells a time and no day.
-  const hasDay = year.test(words) || shortDate.test(words) || (hasTime && digit.test(words.replace(time, "")));
-  if (!hasMarkedQuote && !(hasAddress && (hasDay || hasTime)) && !(hasTime && hasDay)) return 0;
-  const hasDate = hasTime || hasDay;
-  const beginsWithDate = dateFirst.test(words);
-  if (beginsWithDate && isAddressLast && hasDate) return strengths.byOpener;
-  if (writing.length === 0) return 0;
-  if (writing.some((language) => opens(language, words))) return strengths.byOpener;
-  if (beginsWithDate) return strengths.byDate;
-  return (hasAddress || hasMarkedQuote) && hasDate ? strengths.byName : 0;
+  const hasDay = year.test(told) || shortDate.test(told) || (hasTime && digit.test(told.replace(time, "")));
+  if (!hasDay && !hasTime) return 0;
+  const beginning = beginningOf(lines, { words, told, hasAddress, writing });
+  if (beginning === undefined) return 0;
+  if (!isSigned && !(beginning === "opener" && hasDay && hasTime)) return 0;
+  // Without a word for writing only a date and an address are an attribution, or anything above a marked quote.
+  if (writing.length === 0 && !isPlain && beginning !== "dateWithAddress") return 0;
+  // A name alone may be a sentence where no marks follow.
+  if (!hasMarkedQuote && !hasAddress && !(hasTime && hasDay && beginning !== "other")) return 0;
+  return strengths[beginning][hasDay ? "day" : "time"];
 }
+
+interface Told {
+  words: string;
+  /** The words with `@` in the place of each address. */
+  told: string;
+  hasAddress: boolean;
+  writing: readonly AttributionWords[];
+}
+
+type Beginning = Exclude<keyof typeof strengths, "undated">;
+
+/** What the attribution begins with. The first of several lines has to begin so by itself. */
+function beginningOf(lines: readonly TextLine[], { words, told, hasAddress, writing }: Told): Beginning | undefined {
+  const [line, next] = lines;
+  const first = withoutMarkup(line?.words ?? "");
+  const isLast = next === undefined;
+  if (isLast || goesOn(first, next.words)) {
+    const isBegun = isLast || digit.test(first) || first.split(" ").length <= mostBeforeDate;
+    if (isBegun && writing.some((language) => opens(language, words))) return "opener";
+    if (hasAddress && dateFirst.test(first) && isWholeDate(told)) return "dateWithAddress";
+  }
+  const behind = isLast || /[@<]/.test(first) ? wordsBehindWriter(words) : undefined;
+  const isWritten = (language: AttributionWords) => behind !== undefined && beginsWithVerb(language, behind);
+  if (behind !== undefined && (dateFirst.test(behind) || writing.some(isWritten))) return "nameWithAddress";
+  if (!isLast && !goesOn(first, next.words)) return undefined;
+  if (dateFirst.test(first)) return "date";
+  if (digit.test(first) && writing.some((language) => isNameThatWroteOn(language, told))) return "nameThatWroteOn";
+  return isLast || isFolded(first, next.words) ? "other" : undefined;
+}
+
+/** Without a sign at the end of its first line the lines need not be joined. */
+function mayBegin(lines: readonly TextLine[], start: number, to: number): boolean {
+  const [line, next] = [lines[start], lines[start + 1]];
+  if (line === undefined || line.isQuoted) return false;
+  if (start + 1 === to) return true;
+  // A colon within an attribution stands in brackets: "(időpont:".
+  if (endsWithSign(line.words) && !line.words.includes("(")) return false;
+  return /[@<]/.test(line.words) || goesOn(line.words, next?.words ?? "");
+}
+
+/** True where an attribution may go on in the next line. A sentence of the sender's that stands above one mostly does none of this. */
+function goesOn(first: string, next: string): boolean {
+  if (/[!?。！？]$|\p{L}{5}\.$/u.test(first)) return false;
+  if (/[,<(]$/.test(first) || /^[<([]|^\S+$/.test(next)) return true;
+  return isFolded(first, next) || (digit.test(first) && (time.test(first) || isWholeDate(first)));
+}
+
+/** Programs fold a line before a word that has no room in it. */
+function isFolded(first: string, next: string): boolean {
+  const space = next.indexOf(" ");
+  return first.length + (space < 0 ? next.length : space) >= narrowestFold;
+}
+
+const narrowestFold = 56;
+const mostBeforeDate = 3;
 
 const mostLines = 3;
 const mostCharacters = 300;
@@ -86,20 +179,18 @@ const shortDate = /\p{Nd}{1,2}[./-]\p{Nd}{1,2}[./-]\p{Nd}{2}/u;
 /** At most two words before the first digit: a day of the week, "the", "on". */
 const dateFirst = /^["'(]?(?:[\p{L}\p{M}.,’'-]{1,16} ){0,2}[\p{L}\p{M}.,’'-]{0,16}\p{Nd}/u;
 
-function joinedWords(lines: readonly TextLine[], from: number, to: number): string {
-  let joined = lines[from]?.words ?? "";
-  for (let at = from + 1; at < to; at += 1) joined += ` ${lines[at]?.words ?? ""}`;
-  return joined;
-}
-
 /** Without one lines above no quote are no attribution, and need not be joined. */
 function hasDigit(lines: readonly TextLine[], from: number, to: number): boolean {
   for (let at = from; at < to; at += 1) if (digit.test(lines[at]?.words ?? "")) return true;
   return false;
 }
 
-/** Cheap, since it is asked of every line: most have neither sign at their end. */
+/** Whether an attribution may end here. It is asked of every line, and most have neither sign at their end. */
 function mayEnd(words: string): boolean {
+  return endsWithSign(words) || lastWords.has(words.slice(words.lastIndexOf(" ") + 1));
+}
+
+function endsWithSign(words: string): boolean {
   const last = words.charCodeAt(words.length - 1);
   if (last === colon) return true;
   return (last === hyphen && words.endsWith("--")) || (last === star && words.endsWith(":*"));
@@ -130,12 +221,78 @@ function quoteFollows(lines: readonly TextLine[], from: number): boolean {
   return false;
 }
 
+/** `@` in the place of each address, whose digits tell no date. */
+function withoutAddresses(words: string): string {
+  let told = "";
+  let done = 0;
+  for (let at = words.indexOf("@"); at >= 0; at = words.indexOf("@", done)) {
+    let start = at;
+    while (start > done && !aroundAddress.includes(words[start - 1] ?? "")) start -= 1;
+    let end = at + 1;
+    while (end < words.length && !aroundAddress.includes(words[end] ?? "")) end += 1;
+    told += `${words.slice(done, start)}@`;
+    done = end;
+  }
+  return told + words.slice(done);
+}
+
+const aroundAddress = " \t@<>()[]";
+
+/** The rest of an address that began in the line before: `jane@example.com> wrote`. */
+function beginsWithinAddress(words: string): boolean {
+  const address = words.indexOf("@");
+  const closed = address < 0 ? -1 : words.search(/[>)\]]/);
+  return closed > address && !/[<([]/.test(words.slice(0, closed));
+}
+
+/** True for a date with more than its year or its day near the beginning. A date that was folded may begin with either. */
+function isWholeDate(told: string): boolean {
+  const found = told.slice(0, longestDate).match(numbersOrTimes) ?? [];
+  return found.filter((number) => !/[:٫h+-]/.test(number)).length > 1;
+}
+
+const longestDate = 40;
+
+/** Numbers, and `14:05:07` and `+0100`, which are of no date. */
+const numbersOrTimes = /[+-]\p{Nd}{4}|\p{Nd}{1,2}[:٫h]\p{Nd}{2}(?:[:٫]\p{Nd}{2})?|\p{Nd}{1,4}/gu;
+
+/** What stands behind `Jane Doe <jane@example.com>,` at the beginning; undefined where nothing like that stands there. */
+function wordsBehindWriter(words: string): string | undefined {
+  const writer = nameAndAddress.exec(words);
+  return writer === null ? undefined : words.slice(writer[0].length);
+}
+
+const nameAndAddress =
+  /^(?:[^\s@<>()[\]:;!?]{1,40} ){0,5}[<([]{1,2} ?[^\s@<>()[\]]{1,64}@[^\s@<>()[\]]{1,255}[>)\]]{1,2},? /u;
+
+/** `Jane Doe wrote on Thu, 20 June 2024 at 14:49`. "She wrote on …" is a sentence. */
+function isNameThatWroteOn({ verbs }: AttributionWords, told: string): boolean {
+  return verbs.some((verb) => {
+    const at = told.indexOf(` ${verb} `);
+    if (at < 0) return false;
+    const name = told.slice(0, at).split(" ");
+    const date = told.slice(at + verb.length + 2);
+    if (name.length > mostNames || notNames.has(name[0] ?? "") || /[\p{Nd}!?;:]/u.test(told.slice(0, at))) return false;
+    return dateFirst.test(date) && date.split(" ").length <= mostWordsOfDate;
+  });
+}
+
+const mostNames = 4;
+const mostWordsOfDate = 9;
+
+/** What a sentence begins with whose writer has no name. */
+const notNames: ReadonlySet<string> = new Set(
+  "i we you he she they it who the a my our your his her their er sie es ich wir ihr man wer der die das ein eine mein unser je tu il elle on nous vous ils elles le la mon notre yo él ella ellos el un una mi nuestro eu ele ela eles o os meu nosso io lui lei loro lo mio nostro ik hij zij ze wij het de mijn onze jag han hon vi de min vår jeg hun hän minä он она они я мы вона він вони".split(
+    " ",
+  ),
+);
+
 /** "Jane Doe wrote" or "Quoting jane@example.com" above a `>`, as programs write it that tell no date. */
 function namesWriter(words: string, hasAddress: boolean): boolean {
   const count = words.split(" ").length;
   if (!hasAddress && count > 4) return false;
-  if (hasAddress && words.startsWith("quoting ")) return true;
-  if (hasAddress && words.startsWith("zitat von ")) return true;
+  if (hasAddress && (words.startsWith("quoting ") || words.startsWith("zitat von "))) return true;
+  if (closers.has(words)) return false;
   return languages.some(
     (language) => endsWith(language, words) && (hasAddress || !opens(language, words)) && count > 1,
   );
@@ -153,16 +310,18 @@ function isLetter(point: number | undefined, opener: string): boolean {
 
 const letter = /\p{L}/u;
 
-/** The languages whose word for writing stands where it should. Asked of many lines, so the ends are looked up by their last letter. */
-function languagesThatWrote(words: string): AttributionWords[] {
-  const atEnd = closersByLetter.get(words.at(-1) ?? "") ?? [];
-  const ended = atEnd.filter(
-    ({ word }) => words.endsWith(word) && isBoundary(words, words.length - word.length - 1, word),
-  );
-  if (ended.length > 0 && ended.some(({ language }) => opens(language, words)))
-    return ended.map(({ language }) => language);
+/** The languages whose word for writing stands last. Many lines are looked at, so words are found by their last letter. */
+function languagesEndingIn(words: string): AttributionWords[] {
+  return (closersByLetter.get(words.at(-1) ?? "") ?? [])
+    .filter(({ word }) => words.endsWith(word) && isBoundary(words, words.length - word.length - 1, word))
+    .map(({ language }) => language);
+}
+
+/** And those whose word may have a name or a date behind it. */
+function languagesThatWrote(words: string, ended: AttributionWords[]): AttributionWords[] {
+  if (ended.some((language) => opens(language, words))) return ended;
   const within = verbs.filter(({ word }) => words.includes(word) && hasWord(words, word));
-  return [...ended, ...within].map(({ language }) => language);
+  return [...ended, ...within.map(({ language }) => language)];
 }
 
 const closersByLetter = Map.groupBy(
@@ -170,11 +329,32 @@ const closersByLetter = Map.groupBy(
   ({ word }) => word.at(-1),
 );
 
+const closers: ReadonlySet<string> = new Set(languages.flatMap((language) => language.closers));
+
+/** The last words of the closers. */
+const lastWords: ReadonlySet<string> = new Set([...closers].map((closer) => closer.slice(closer.lastIndexOf(" ") + 1)));
+
 const verbs = languages.flatMap((language) => language.verbs.map((word) => ({ language, word })));
 
-function endsWith({ closers }: AttributionWords, words: string): boolean {
-  return closers.some(
+function endsWith(language: AttributionWords, words: string): boolean {
+  return language.closers.some(
     (closer) => words.endsWith(closer) && isBoundary(words, words.length - closer.length - 1, closer),
+  );
+}
+
+/** `<jane@example.com> wrote`, which needs no colon behind it. */
+function endsAfterAddress(language: AttributionWords, words: string): boolean {
+  return language.closers.some(
+    (closer) => words.endsWith(` ${closer}`) && addressLast.test(words.slice(0, -closer.length - 1)),
+  );
+}
+
+const addressLast = /@[^\s@]{1,253}$/;
+
+/** True where a verb or a closer of the language stands first. */
+function beginsWithVerb(language: AttributionWords, words: string): boolean {
+  return [...language.verbs, ...language.closers].some(
+    (verb) => words.startsWith(verb) && !isLetter(words.codePointAt(verb.length), verb),
   );
 }
 

@@ -85,12 +85,13 @@ export function isDeviceLine(line: string): boolean {
   const count = bare.split(" ").length;
   const isBegun = (beginnings.get(bare[0]) ?? []).some((words) => bare.startsWith(words));
   const isEnded = count <= mostWords + 1 && (endings.get(bare.at(-1)) ?? []).some((words) => bare.endsWith(words));
-  return (
-    (isBegun || isEnded) &&
-    (devices.test(bare) ||
-      (own.test(bare) && count <= mostWords) ||
-      (count === 3 && /^sent (?:from|via|with) [^ .]+$/.test(bare)))
-  );
+  if (!isBegun && !isEnded) return false;
+  // "Sent from my desk, which is easier than my phone" names a device in another clause.
+  const clauses = bare.split(/[,;:!?.] /);
+  const clause = (isBegun ? clauses[0] : clauses.at(-1)) ?? "";
+  if (devices.test(clause)) return true;
+  const isShort = own.test(bare) && count <= mostWords && clauses.length === 1;
+  return isShort || (count === 3 && /^sent (?:from|via|with) [^ .]+$/.test(bare));
 }
 
 const maxLength = 150;

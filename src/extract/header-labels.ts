@@ -35,7 +35,7 @@ export const headerLabels: Readonly<Record<string, Readonly<Record<HeaderKind, r
   fi: labels("lähettäjä", "lähetetty", "päiväys|pvm|päivämäärä", "vastaanottaja|saaja", "kopio", "aihe"),
   fr: labels(
     "de|expéditeur",
-    "envoyé|envoyé le|envoyée|envoyé à",
+    "envoyé|envoyé le|envoyée|envoyé à|message du",
     "date",
     "à|a|pour|destinataire",
     "copie|copie à",

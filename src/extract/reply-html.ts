@@ -1,7 +1,7 @@
 import type { HtmlElement } from "../mail/html/html-element.ts";
 import { type HtmlWalk, linesOf } from "../mail/html/html-walk.ts";
 import { endOfBody } from "../mail/html/quote-html.ts";
-import { attributionAt, strengthOf } from "./attribution.ts";
+import { type Attribution, attributionsIn } from "./attribution.ts";
 import { headerBlocksIn } from "./header-block.ts";
 import { firstLineFrom, type HtmlLine, htmlLines } from "./html-lines.ts";
 import { type QuoteMark, quoteMarkOf } from "./quote-elements.ts";
@@ -115,18 +115,14 @@ function cutsOfContainer(walk: HtmlWalk, lines: readonly HtmlLine[], index: numb
 
 /** The lines that stand right above a blockquote, if they are its attribution. No line is asked for two of them. */
 function attributionsAbove(lines: readonly HtmlLine[]): (quote: HtmlElement) => Cut[] {
+  const attributions = attributionsIn(lines);
   let asked = 0;
   return (quote) => {
     const end = quote.name === "blockquote" ? firstLineFrom(lines, quote.start) : asked;
     if (end === asked) return [];
     asked = end;
-    for (const count of [1, 2, 3]) {
-      const above = lines.slice(Math.max(0, end - count), end);
-      if (above.length < count) return [];
-      if (strengthOf(above.map(({ words }) => words).join(" "), true) === 0) continue;
-      return above.map((line) => elementOfLine(lines, line));
-    }
-    return [];
+    const from = attributions.startAbove(end, true);
+    return from === undefined ? [] : lines.slice(from, end).map((line) => elementOfLine(lines, line));
   };
 }
 
@@ -148,18 +144,19 @@ type Place = Pick<HtmlElement, "start" | "parent">;
 /** Where a quote without marks begins: a rule with "Original message", a copied head, an attribution above no blockquote. */
 function restByWords(lines: readonly HtmlLine[]): Place | undefined {
   const beginsHead = headerBlocksIn(lines);
+  const attributions = attributionsIn(lines);
   for (const [index, line] of lines.entries()) {
     if (beginsForward(line.words)) return undefined;
-    const begins = beginsOriginal(line.words) || beginsHead(index) || beginsByAttribution(lines, index);
+    const begins =
+      beginsOriginal(line.words) || beginsHead(index) || beginsByAttribution(lines, attributions.at(index));
     if (begins) return outermostFrom(lines, index - dividersAbove(lines, index));
   }
   return undefined;
 }
 
-function beginsByAttribution(lines: readonly HtmlLine[], index: number): boolean {
-  const attribution = attributionAt(lines, index);
+function beginsByAttribution(lines: readonly HtmlLine[], attribution: Attribution | undefined): boolean {
   if (attribution === undefined || attribution.hasMarkedQuote) return false;
-  return ![index, attribution.to].some((at) => isIndented(lines[at]?.parent));
+  return ![attribution.from, attribution.to].some((at) => isIndented(lines[at]?.parent));
 }
 
 function isIndented(element: HtmlElement | undefined): boolean {

@@ -3,8 +3,9 @@ import { isDivider, type TextLine, withoutMarkup } from "./reply-lines.ts";
 import { forwardBeginnings, ruleWords } from "./rule-words.ts";
 
 /** True for a line that begins a forwarded mail: `---------- Forwarded message ---------`, `Begin forwarded message:`, and translations. */
-export function beginsForward(words: string): boolean {
-  if (words.length > longestMark) return false;
+export function beginsForward(line: string): boolean {
+  const words = markOf(line);
+  if (words === undefined) return false;
   if (words.endsWith(":") && forwardBeginnings.has(withoutMarkup(words.slice(0, -1)))) return true;
   const told = ruledWords(words);
   return (
@@ -13,12 +14,20 @@ export function beginsForward(words: string): boolean {
 }
 
 /** True for a line that begins a quoted mail: `-----Original Message-----`, and translations. */
-export function beginsOriginal(words: string): boolean {
-  if (words.length > longestMark) return false;
-  const told = ruledWords(words);
+export function beginsOriginal(line: string): boolean {
+  const words = markOf(line);
+  const told = words === undefined ? undefined : ruledWords(words);
   if (told === undefined) return false;
   if (told.endsWith(" wrote:")) return true;
   return languages.some(({ original, message }) => hasOne(told, original) && hasOne(told, message));
+}
+
+/** The words that may be a mark: a short line, or the rule before the head that some programs write on the same line. */
+function markOf(line: string): string | undefined {
+  if (line.length <= longestMark && !line.includes(":")) return line;
+  const rule = ruleBeforeHead.exec(line)?.[0];
+  if (rule !== undefined && isHeaderLine(line.slice(rule.length).trim())) return rule;
+  return line.length <= longestMark ? line : undefined;
 }
 
 /** True for a line of a help desk, below which nothing is read. */
@@ -46,6 +55,9 @@ export function beginsListFooter(lines: readonly TextLine[], from: number, end: 
 const languages = Object.values(ruleWords);
 
 const longestMark = 100;
+
+/** `-------- Original message --------`, with a head behind it. */
+const ruleBeforeHead = /^-{5,20}[^-]{1,60}-{5,20}/;
 const mostFooterLines = 10;
 
 /** `Jane Doe---03/03/2026 02:05:07 PM---Hi Bob`, which Notes writes above a copied head. */

@@ -1,5 +1,5 @@
 import { truncateUtf8 } from "../standards/text.ts";
-import { attributionAt } from "./attribution.ts";
+import { attributionsIn } from "./attribution.ts";
 import { isDeviceLine } from "./device-lines.ts";
 import { headerBlocksIn } from "./header-block.ts";
 import { type TextLine, textLines, withoutMarkup } from "./reply-lines.ts";
@@ -53,6 +53,7 @@ interface Part {
 function quotesOfReply(lines: readonly TextLine[]): Found {
   const quoted: boolean[] = lines.map(() => false);
   const beginsHead = headerBlocksIn(lines);
+  const attributions = attributionsIn(lines);
   for (let at = 0; at < lines.length; at += 1) {
     const line = lines[at];
     if (line === undefined || line.isBlank) continue;
@@ -62,7 +63,7 @@ function quotesOfReply(lines: readonly TextLine[]): Found {
       continue;
     }
     if (beginsForward(line.words)) return { quoted, forwardAt: at };
-    const attribution = attributionAt(lines, at);
+    const attribution = attributions.at(at);
     if (attribution?.hasMarkedQuote === true) {
       quoted.fill(true, at - dividersAbove(lines, at), attribution.to);
       at = attribution.to - 1;

@@ -36,6 +36,13 @@ describe("eight times as much of it takes not much more than eight times as long
     "https://e.com/a) ",
     "](https://e.com/",
     "> ",
+    "On Nov 21, 2014,\nat 10:18,\nJohn Doe <john@doe.example> wrote:\n",
+    "3 Mar 2026 14:05 jane@example.com wrote\n",
+    "a@b",
+    "a@b:\n",
+    "Jane (a@b), x\n1:\n",
+    "----- x -----From:\n",
+    "Sent from my, ",
   ])("text of nothing but %j", (piece) => isLinear((length) => ({ bodyText: filled(piece, length) }), 64 * 1024));
 
   test.each([

@@ -28,6 +28,21 @@ const texts: readonly [why: string, text: string][] = [
   ["heads of two languages", text("De: a@b\nData: b\nA: 1\nKopie: x\nBetreff: x\n")],
   ["footers of lists", text(`${"_".repeat(30)}\nmailing list\n`)],
   ["lines of devices", text("> a\nSent from my iPhone\n")],
+  ["clauses of a device's line", text(`Sent from ${"my, ".repeat(30)}\n`)],
+  ["attributions over three lines", text("On Nov 21, 2014,\nat 10:18,\nJohn Doe <john@doe.example> wrote:\n")],
+  [
+    "own lines above what is no attribution",
+    text("On 3 Mar 2026 at 14:05\nOn 4 Mar 2026 at 14:05\njane@example.com wrotx:\n"),
+  ],
+  ["ends without colon", text("3 Mar 2026 14:05 jane@example.com wrote\n")],
+  ["names and addresses", text(`${"Jane ".repeat(5)}(jane@example.com), x\n1:\n`)],
+  ["one long name", text(`${"Jane ".repeat(55)}<a@b> 14:05:\n`)],
+  ["addresses in a row", text(`${"a@b".repeat(90)} 14:05:\n`)],
+  ["brackets in a row", text(`${"<".repeat(200)}@ 14:05:\n`)],
+  ["names that wrote", text(`${"Ada schrieb am ".repeat(15)}14:05:\n`)],
+  ["numbers in a row", text(`${"1 ".repeat(120)}a@b:\n`)],
+  ["rules before heads", text(`${"-".repeat(20)}${"x".repeat(60)}${"-".repeat(20)}From:\n`)],
+  ["dashes", text(`${"-".repeat(19)}x`)],
 ];
 
 const pages: readonly [why: string, html: string][] = [
