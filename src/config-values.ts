@@ -92,6 +92,15 @@ export function parseNaming(text: string): Parsed<NamingSetting> {
   return typeof domain === "string" ? "must be auto, kept, or @ and a domain" : { value: { domain: domain.value } };
 }
 
+/** Where a listener listens. Names are looser than those on the internet: those of containers may have an underscore. */
+export function parseListenHost(text: string): Parsed<string> {
+  const [address = ""] = text.split("%", 1);
+  const isName = /^[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*$/i.test(text) && !/(?:^|\.)\d+$/.test(text);
+  return isIpAddress(address) || isName
+    ? { value: text }
+    : "must be an IP address of this machine, 0.0.0.0 for all of them, or its name";
+}
+
 export function parseAddresses(text: string): Parsed<string[]> {
   const addresses = text.split(",").map((part) => part.trim().toLowerCase());
   return addresses.every(isIpAddress) ? { value: addresses } : "must be IP addresses with commas between them";

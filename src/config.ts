@@ -7,6 +7,7 @@ import {
   parseDomain,
   parsedNoticeSource,
   parsedOutbound,
+  parseListenHost,
   parseNamedOrigins,
   parseNameServers,
   parseNaming,
@@ -128,7 +129,7 @@ export function readConfig(env: Environment, isTerminal = false): Config {
   const reading = readers(env, faults);
   const { text, secret, integer, choice, checked } = reading;
 
-  const host = text("HOST") ?? "127.0.0.1";
+  const host = checked("HOST", text("HOST"), parseListenHost) ?? "127.0.0.1";
   const mailDomain = checked("MAIL_DOMAIN", text("MAIL_DOMAIN") ?? "inbox.localhost", parseDomain) ?? "inbox.localhost";
   const outbound: Outbound = checked("OUTBOUND", secret("OUTBOUND"), parsedOutbound) ?? { kind: "sandbox" };
   const allowPrivateWebhooks =
@@ -143,7 +144,7 @@ export function readConfig(env: Environment, isTerminal = false): Config {
     port: integer("PORT", 3000, 0, 65_535),
     baseUrl: checked("BASE_URL", text("BASE_URL"), parseBaseUrl),
     mailDomain,
-    smtpHost: text("SMTP_HOST") ?? "127.0.0.1",
+    smtpHost: checked("SMTP_HOST", text("SMTP_HOST"), parseListenHost) ?? "127.0.0.1",
     smtpPort: integer("SMTP_PORT", 2525, 0, 65_535),
     smtpHostname: checked("SMTP_HOSTNAME", text("SMTP_HOSTNAME") ?? mailDomain, parseDomain) ?? mailDomain,
     smtpTls: together(

@@ -22,7 +22,12 @@ test("nothing needs to be set", () => {
   expect(allowPrivateWebhooks).toBe(true);
 });
 
+const noListenHost = "must be an IP address of this machine, 0.0.0.0 for all of them, or its name";
 const wrong: readonly [name: string, value: string, end: string][] = [
+  ["HOST", "not an address", noListenHost],
+  ["HOST", "300.1.1.1", noListenHost],
+  ["HOST", "http://127.0.0.1", noListenHost],
+  ["SMTP_HOST", "127.0.0.1:25", noListenHost],
   ["DATABASE_URL", "mysql://db.example/inboxd", "must be a URL that begins with postgres://"],
   ["PORT", "http", "must be a whole number from 0 to 65535"],
   ["PORT", "65536", "must be a whole number from 0 to 65535"],
@@ -158,6 +163,7 @@ const readings: readonly [what: string, env: Environment, shown: Record<string, 
     { DNS_SERVERS: "192.0.2.1:53, [2001:DB8::1]:5353" },
     { DNS_SERVERS: "192.0.2.1,[2001:db8::1]:5353" },
   ],
+  ["an address to listen at", { HOST: "::1", SMTP_HOST: "my_mail" }, { HOST: "::1", SMTP_HOST: "my_mail" }],
   ["balancers", { TRUSTED_PROXIES: "10.0.0.7, 2001:DB8::7" }, { TRUSTED_PROXIES: "10.0.0.7,2001:db8::7" }],
   ["the name in the greeting", { MAIL_DOMAIN: "Bücher.example" }, { SMTP_HOSTNAME: "xn--bcher-kva.example" }],
   [

@@ -20,6 +20,7 @@ export {
   DatabaseUnavailable,
   diskFull,
   isLockTimeout,
+  missingFile,
   readOnly,
   StatementFailed,
   violates,

@@ -44,9 +44,12 @@ export function lockDirectory(dataDir: string): DirectoryLock {
     file.run("begin exclusive");
   } catch (error) {
     file.close();
-    if (error instanceof Error && "code" in error && error.code === "SQLITE_BUSY")
-      throw new DataDirectoryInUse(dataDir);
-    throw error;
+    if (!(error instanceof Error && "code" in error)) throw error;
+    if (error.code === "SQLITE_BUSY") throw new DataDirectoryInUse(dataDir);
+    if (error.code !== "SQLITE_NOTADB") throw error;
+    throw new Error(
+      `Cannot use DATA_DIR ${dataDir}: its file "${lockName}" holds something else than a lock; delete that file while no inboxd uses the directory`,
+    );
   }
   return { release: () => file.close() };
 }

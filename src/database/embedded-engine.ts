@@ -1,4 +1,5 @@
-import { closeSync, fdatasyncSync, fsyncSync, openSync } from "node:fs";
+import { accessSync, closeSync, constants, fdatasyncSync, fsyncSync, openSync, readdirSync } from "node:fs";
+import { join } from "node:path";
 import { PGlite } from "@electric-sql/pglite";
 import { NodeFS } from "@electric-sql/pglite/nodefs";
 import fileSystem from "../../node_modules/@electric-sql/pglite/dist/pglite.data" with { type: "file" };
@@ -28,12 +29,34 @@ function meansFullDisk(words: string): boolean {
 }
 
 /** What is wrong with its directory, and what its owner can do about it. */
-export function cureOf(words: string): string {
+export function cureOf(words: string, directory: string): string {
   if (meansFullDisk(words)) return `its disk is full (${words}); make room, then start again`;
-  if (/Permission denied|Operation not permitted/i.test(words)) {
-    return `it can't be read and written (${words}); let the user that runs inboxd own it`;
+  const closed = closedTo(directory);
+  if (closed !== undefined || /Permission denied|Operation not permitted/i.test(words)) {
+    const why = closed === undefined ? words : `no access to ${closed}`;
+    return `this user can't read and write it (${why}); let the user that runs inboxd own it. Its data may be whole: put no backup over it`;
   }
   return `it is damaged, or another program's (${words}); put a backup in its place, or set DATA_DIR to an empty directory`;
+}
+
+/** A file or directory in it, or itself, that this process may not read and write; the engine's own words often hide that. */
+function closedTo(directory: string): string | undefined {
+  let looked = directory;
+  try {
+    accessSync(looked, constants.R_OK | constants.W_OK);
+    for (const entry of readdirSync(directory, { withFileTypes: true, recursive: true })) {
+      looked = join(entry.parentPath, entry.name);
+      accessSync(looked, constants.R_OK | constants.W_OK);
+    }
+    return undefined;
+  } catch (error) {
+    if (!isSystemError(error) || !/^(EACCES|EPERM|EROFS)$/.test(error.code)) return undefined;
+    return error.path ?? looked;
+  }
+}
+
+function isSystemError(error: unknown): error is Error & { code: string; path?: string } {
+  return error instanceof Error && "code" in error && typeof error.code === "string";
 }
 
 /** Starts an engine on its directory; throws EngineNotStarted, and keeps nothing, where that does not do. */

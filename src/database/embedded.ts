@@ -35,7 +35,9 @@ export async function openEmbedded(
   const letOthersRun = pausesForOthers();
   const engine = restartingEngine(start, pauseMs);
   await engine.forNext().catch((error: unknown) => {
-    throw error instanceof EngineNotStarted ? new Error(`Cannot open ${directory}: ${cureOf(error.words)}`) : error;
+    throw error instanceof EngineNotStarted
+      ? new Error(`Cannot open ${directory}: ${cureOf(error.words, directory)}`)
+      : error;
   });
 
   async function start(): Promise<Engine> {

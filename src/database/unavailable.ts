@@ -19,6 +19,7 @@ export class DatabaseSlow extends DatabaseUnavailable {}
 /** SQLSTATEs of which more is said than that the database is away. */
 export const diskFull = "53100";
 export const readOnly = "25006";
+export const missingFile = "58P01";
 
 /**
  * A statement that the database refused. It carries none of what the engines hang on their errors (parameters, the
@@ -66,6 +67,12 @@ export function asStoreError(thrown: unknown): unknown {
   // Only what the server itself says has a severity. EPIPE looks like a SQLSTATE, too.
   const sqlState = severityOf(thrown) === undefined ? undefined : code;
   if (sqlState === undefined) return meansLostConnection(code) ? new DatabaseUnavailable(message) : thrown;
+  if (sqlState === missingFile) {
+    return new DatabaseUnavailable(
+      `a file of it is gone (${message}); put a backup of the database in its place`,
+      sqlState,
+    );
+  }
   if (meansAway(sqlState)) return new DatabaseUnavailable(message, sqlState);
   // Class 22, data exceptions, quotes the value in the message itself.
   const shown = sqlState.startsWith("22") ? "a value does not fit its type" : message;

@@ -3,6 +3,7 @@ import {
   DatabaseSlow,
   DatabaseUnavailable,
   diskFull,
+  missingFile,
   readOnly,
   StatementFailed,
 } from "../database/db.ts";
@@ -61,6 +62,7 @@ const tooSlow = "the database does not answer in time";
 /** By SQLSTATE (PostgreSQL, appendix A). */
 const reasons: readonly [states: RegExp, reason: string][] = [
   [new RegExp(`^${diskFull}$`), "the disk of the database is full"],
+  [new RegExp(`^${missingFile}$`), "a file of the database is gone"],
   [new RegExp(`^${readOnly}$`), "the database is read-only: a standby, or set so"],
   [/^(28...|3D000|42501)$/, "the database does not let us in"],
   [/^53300$/, "the database has no connection left for us"],

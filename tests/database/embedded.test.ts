@@ -1,6 +1,16 @@
 import { heapStats } from "bun:jsc";
 import { afterEach, describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { sql } from "drizzle-orm";
@@ -148,6 +158,52 @@ describe("A data directory that can't be used", () => {
     expect(said).toEndWith("put a backup in its place, or set DATA_DIR to an empty directory");
   });
 
+  const closed: readonly [what: string, close: (directory: string) => void][] = [
+    ["its database", (directory) => chownAll(join(directory, "pg"))],
+    [
+      "its database, which it can read",
+      (directory) => [chownAll(join(directory, "pg")), openAll(join(directory, "pg"))],
+    ],
+    ["its log", (directory) => chownAll(join(directory, "pg", "pg_wal"))],
+    ["a file", (directory) => chownAll(join(directory, "pg", "global", "pg_control"))],
+  ];
+  test.skipIf(!actsAsAnother()).each(closed)("of another user is not called damaged: %s", async (_what, close) => {
+    const directory = await usedDirectory();
+    chownAll(directory, 65_534);
+    close(directory);
+    const said = await saidAs(65_534, directory);
+    expect(said).toStartWith(`Error: Cannot open ${join(directory, "pg")}: this user can't read and write it`);
+    expect(said).toEndWith("Its data may be whole: put no backup over it");
+  });
+
+  test("says that a file of its tables is gone, and what to do", async () => {
+    const directory = await usedDirectory();
+    const db = await openDatabase({ dataDir: directory });
+    await query(db.api, sql`create table kept (id int)`);
+    const [{ path } = { path: "" }] = await query<{ path: string }>(
+      db.api,
+      sql`select pg_relation_filepath('kept') as path`,
+    );
+    await db.close();
+    rmSync(join(directory, "pg", path));
+    const harmed = await openDatabase({ dataDir: directory });
+    try {
+      const error = await failureOf(query(harmed.api, sql`select from kept`));
+      expect(error).toBeInstanceOf(DatabaseUnavailable);
+      expect(String(error)).toMatch(/: a file of it is gone \(.*\); put a backup of the database in its place$/);
+    } finally {
+      await harmed.close();
+    }
+  });
+
+  test("says that its lock is none", async () => {
+    const directory = await usedDirectory();
+    writeFileSync(join(directory, "lock"), "junk");
+    expect(String(await failureOf(openDatabase({ dataDir: directory })))).toBe(
+      `Error: Cannot use DATA_DIR ${directory}: its file "lock" holds something else than a lock; delete that file while no inboxd uses the directory`,
+    );
+  });
+
   test("is refused when its database is gone, and nothing is made in its place", async () => {
     const directory = await usedDirectory();
     rmSync(join(directory, "pg"), { recursive: true });
@@ -196,6 +252,38 @@ describe("A data directory that can't be used", () => {
     await (await openDatabase({ dataDir: directory })).close();
     expect(readdirSync(directory).toSorted()).toEqual(["lock", "pg"]);
   });
+
+  function chownAll(path: string, user = 0): void {
+    for (const name of [path, ...inside(path)]) chownSync(name, user, user);
+  }
+
+  function openAll(path: string): void {
+    for (const name of [path, ...inside(path)]) chmodSync(name, statSync(name).mode | 0o055);
+  }
+
+  function inside(path: string): string[] {
+    if (!statSync(path).isDirectory()) return [];
+    return readdirSync(path, { recursive: true, encoding: "utf8" }).map((name) => join(path, name));
+  }
+
+  /** Root may read and write whatever it finds, so it opens the directory as somebody else, who must be able to read this project. */
+  function actsAsAnother(): boolean {
+    if (process.getuid?.() !== 0 || Bun.which("setpriv") === null) return false;
+    return Bun.spawnSync([...identity(65_534), "test", "-r", import.meta.path]).success;
+  }
+
+  function identity(user: number): string[] {
+    return ["setpriv", `--reuid=${user}`, `--regid=${user}`, "--clear-groups"];
+  }
+
+  /** What another user is told who opens the directory. */
+  async function saidAs(user: number, directory: string): Promise<string> {
+    const task = join(import.meta.dir, "../support/embedded-process.ts");
+    const child = Bun.spawn([...identity(user), process.execPath, task, "say", directory], {
+      env: { HOME: directory, PATH: process.env.PATH },
+    });
+    return (await new Response(child.stdout).text()).trim();
+  }
 
   async function usedDirectory(): Promise<string> {
     const directory = newDirectory();

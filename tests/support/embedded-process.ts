@@ -1,4 +1,4 @@
-/** Another process on a data directory: `bun embedded-process.ts write|open|hold|name DIRECTORY [FIRST_ID]`. */
+/** Another process on a data directory: `bun embedded-process.ts write|open|hold|say|name DIRECTORY [FIRST_ID]`. */
 import { mkdirSync, renameSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
 import { sql } from "drizzle-orm";
@@ -8,6 +8,7 @@ const [task = "", dataDir = "", firstId = "0"] = process.argv.slice(2);
 
 if (task === "write") await write(await openDatabase({ dataDir }));
 else if (task === "name") nameThePlace();
+else if (task === "say") await openDatabase({ dataDir }).catch((error) => console.log(String(error)));
 else await tryToOpen();
 
 async function write(db: Database): Promise<never> {
