@@ -65,7 +65,7 @@ function wayOut(config: Config, { now, random }: Pick<TimeAndChance, "now" | "ra
 }
 
 /** No records where there are none; rejects where nobody could say, and only there. */
-function mailResolver({ ask }: DnsClient): MailResolver {
+export function mailResolver({ ask }: Pick<DnsClient, "ask">): MailResolver {
   async function recordsOf<Type extends RecordType>(name: string, type: Type): Promise<RecordValues[Type][]> {
     const answer = await ask(name, type);
     if (answer.kind === "unknown") throw new Error(answer.reason);

@@ -12,6 +12,7 @@ import recipientsAndReports from "../../drizzle/0009_recipients_reports.sql" wit
 import outboxErrors from "../../drizzle/0010_outbox_errors.sql" with { type: "text" };
 import usedTokens from "../../drizzle/0011_used_tokens.sql" with { type: "text" };
 import eventPositions from "../../drizzle/0012_event_positions.sql" with { type: "text" };
+import accountsInLine from "../../drizzle/0013_accounts_in_line.sql" with { type: "text" };
 import journal from "../../drizzle/meta/_journal.json" with { type: "json" };
 import { type Database, type Db, query, transaction } from "../database/db.ts";
 import { lockNumber } from "./locks.ts";
@@ -37,6 +38,7 @@ const texts: Readonly<Record<string, string>> = {
   "0010_outbox_errors": outboxErrors,
   "0011_used_tokens": usedTokens,
   "0012_event_positions": eventPositions,
+  "0013_accounts_in_line": accountsInLine,
 };
 
 export const migrations: readonly Migration[] = journal.entries.map(({ tag }) => {

@@ -621,7 +621,7 @@ export const outbox = pgTable(
   },
   (table) => [
     index("outbox_line")
-      .on(table.kind, table.lane, table.inboxId, table.createdAt, table.subjectId)
+      .on(table.kind, table.lane, table.accountId, table.inboxId, table.createdAt, table.subjectId)
       .where(sql`${table.state} = 'ready'`),
     index("outbox_due").on(table.kind, table.dueAt).where(sql`${table.state} <> 'ready'`),
     index("outbox_waiting").on(table.kind, table.lane, table.createdAt).where(sql`${table.state} = 'waiting'`),

@@ -1,25 +1,30 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { query } from "../../src/database/db.ts";
+import { dnsClient } from "../../src/dns/client.ts";
 import { directRelay } from "../../src/relay/direct.ts";
-import type { MailResolver } from "../../src/relay/mx.ts";
+import { mailResolver } from "../../src/service/sending.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { type EngineUnderTest, enginesHere, openEngine } from "../support/engines.ts";
 import { outboxWorld } from "../support/outbox-world.ts";
-import { type ScriptedSmtp, scriptedSmtp } from "../support/scripted-smtp.ts";
+import { type DnsReply, scriptedDns } from "../support/scripted-dns.ts";
+import { type Script, type ScriptedSmtp, scriptedSmtp } from "../support/scripted-smtp.ts";
 import { until } from "../support/until.ts";
 import { watchesClock } from "../support/watches-clock.ts";
 
-/** What is for a tarpit leads to 127.0.0.2, which greets nobody, and all else to 127.0.0.3. */
-const resolver: MailResolver = {
-  resolveMx: async () => [],
-  resolve4: async (name) => [name.startsWith("tarpit") ? "127.0.0.2" : "127.0.0.3"],
-  resolve6: async () => [],
-};
+/** Each tarpit has an address of its own in 127.0.0.0/8, all other names lead to ::1. */
+function recordsOf(name: string, type: string): DnsReply {
+  const [, number] = /^tarpit-(\d+)\.example$/.exec(name) ?? [];
+  if (number !== undefined && type === "A")
+    return { answers: [{ name, type, ttl: 60, data: addressOf(Number(number)) }] };
+  if (number === undefined && type === "AAAA") return { answers: [{ name, type, ttl: 60, data: "::1" }] };
+  return {};
+}
+const addressOf = (number: number) => `127.2.${Math.floor(number / 250)}.${1 + (number % 250)}`;
 
 describe.each(enginesHere())("straight to mail servers that hold everybody up (%s)", (engine) => {
   let under: EngineUnderTest;
-  const open: { close(): Promise<unknown> }[] = [];
+  const open: { close(): unknown }[] = [];
   beforeAll(async () => {
     under = await openEngine(engine);
     await migrate(under.db);
@@ -30,14 +35,18 @@ describe.each(enginesHere())("straight to mail servers that hold everybody up (%
     await query(under.db.api, sql`truncate outbox`);
   });
 
-  async function begin() {
-    const tarpit = await scriptedSmtp({ greeting: "silence" }, "127.0.0.2");
-    const good = await scriptedSmtp({}, "127.0.0.3", tarpit.port);
+  async function begin(script: Script = { greeting: "silence" }) {
+    const nameServer = await scriptedDns(({ name, type }) => recordsOf(name, type));
+    const randomBytes = (length: number) => crypto.getRandomValues(new Uint8Array(length));
+    const dns = dnsClient({ now: () => new Date(), randomBytes, servers: [nameServer] });
+    const tarpit = await scriptedSmtp(script, "0.0.0.0");
+    const good = await scriptedSmtp({}, "::1", tarpit.port);
+    const resolver = mailResolver(dns);
     const relay = directRelay({
       ...{ hostname: "inbox.test", resolver, random: () => 0, port: tarpit.port, allowPrivate: true },
     });
     const world = await outboxWorld(under.db, { deps: { relay } });
-    open.push(tarpit, good, relay, { close: () => world.stop(0) });
+    open.push(nameServer, tarpit, good, relay, dns, { close: () => world.stop(0) });
     const [ours, theirs] = [await world.newInbox(), await world.newInbox()];
     return { tarpit, good, world, ours, theirs };
   }
@@ -59,6 +68,40 @@ describe.each(enginesHere())("straight to mail servers that hold everybody up (%
     expect(performance.now() - startMs).toBeLessThan(1_500);
     expect(tarpit.connections()).toBe(50);
   });
+
+  test.each([2, 5])(
+    "350 mails of %d accounts hold up no mail of another",
+    {
+      ...watchesClock,
+      timeout: 60_000,
+    },
+    async (attackers) => {
+      const { tarpit, good, world, theirs } = await begin({
+        answer: (line) => (line === "." ? "silence" : undefined),
+      });
+      const inboxes = await Promise.all(Array.from({ length: attackers }, () => world.newInbox()));
+      const mails = Array.from({ length: 350 }, (_, number) => number);
+      await Promise.all(
+        inboxes.map(async (inbox, place) => {
+          for (const number of mails)
+            if (number % attackers === place) await world.send(inbox, `jane@tarpit-${number}.example`);
+        }),
+      );
+      await world.start();
+      // They have all that two accounts can have: the common slots of both pools.
+      await until(() => tarpit.mails.length >= 200);
+
+      const waitsMs: number[] = [];
+      for (let count = 1; count <= 40; count += 1) {
+        const startMs = performance.now();
+        await world.send(theirs, `joe-${count}@good-${count}.example`);
+        await arrived(good, count);
+        waitsMs.push(performance.now() - startMs);
+      }
+      expect(Math.max(...waitsMs)).toBeLessThan(3_000);
+      expect(tarpit.open()).toBeGreaterThanOrEqual(200);
+    },
+  );
 
   test("nor for longer than a moment of that account itself", async () => {
     const { tarpit, good, world, ours } = await begin();

@@ -1,5 +1,4 @@
 import { type SQL, sql } from "drizzle-orm";
-import { arrayOf } from "../../database/db.ts";
 import { lockNumber } from "../locks.ts";
 import type { Claim } from "./claims.ts";
 import { inboxOrders } from "./inbox-order.ts";
@@ -8,7 +7,7 @@ import type { Kind } from "./kinds.ts";
 /** Lanes that one claim walks along, and newest rows that it looks at: those that are in line are few or all. */
 const sweepLanes = 64;
 const newestRows = 256;
-/** How many inboxes that can't have their turn one claim passes by, beside those that can. */
+/** How many inboxes that must wait one claim passes by in a lane, in addition to those that it offers. */
 const mostPassedBy = 256;
 
 /**
@@ -16,8 +15,11 @@ const mostPassedBy = 256;
  * index, never counted off, so the cost is that of the rows taken, however many wait:
  *
  * - Lanes come from the caller (`known`), from the newest rows, and from a walk along the index that jumps from lane to lane.
- * - In a lane the inboxes take turns, so that one with thousands of rows leaves slots to the others, and half of
- *   them go to the inboxes of the newest rows: after a long outage new mail doesn't wait for all of the old.
+ * - In a lane the accounts take turns, and within an account its inboxes, so that neither an account with hundreds of inboxes
+ *   nor an inbox with thousands of rows takes the slots of others. Half of the slots go to the inboxes of the newest rows: after
+ *   a long outage new mail doesn't wait for all of the old.
+ * - Where more rows are on offer than the claim may take, those of the accounts with the fewest rows under way come first,
+ *   whatever lanes they are in.
  * - Of an inbox the oldest rows are taken, so its rows start in the order of arrival. While a process is about to start
  *   some, no other takes later ones: it would be a race on the way to the receiver. What is slow to be answered, or whose
  *   process has died, holds nothing back for longer than that takes (inbox-order.ts).
@@ -37,88 +39,184 @@ export function claimStatement(claim: Claim, claimedRows: SQL): SQL {
     from (select) one left join (${claimedRows}) found on true`;
 }
 
-/** `own_lanes`: the lanes that this claim has for itself, and how many rows of each may start. */
-function lanesAskedFor({ kind, lanes, ...claim }: Claim, ready: SQL): SQL {
+/** `own_lanes`: the lanes that this claim has for itself, and how many rows of each may start. `shares`: what accounts may start. */
+function lanesAskedFor({ kind, lanes, accounts, ...claim }: Claim, ready: SQL): SQL {
   const strangers = sql`${claim.strangers ? 1 : 0}::int`;
   return sql`known as materialized (
-      select row.lane, row.slots, row."lastInboxId" as last_inbox
-      from json_to_recordset(${JSON.stringify(lanes)}::json) as row (lane text, slots int, "lastInboxId" text)
+      select row.lane, row.slots, row.pace, row."lastAccountId" as last_account, row."lastInboxes" as last_inboxes
+      from json_to_recordset(${JSON.stringify(lanes)}::json)
+        as row (lane text, slots int, pace text, "lastAccountId" text, "lastInboxes" json)
+    ),
+    shares as materialized (
+      select row."accountId" collate "C" as account_id, row.pace, row."inHand" as in_hand, row.slots as share
+      from json_to_recordset(${JSON.stringify(accounts)}::json)
+        as row ("accountId" text, pace text, "inHand" int, slots int)
     ),
     swept (lane, step) as (${claim.sweepAfter === undefined ? noLanes : sweep(ready, claim.sweepAfter)}),
     newest as materialized (${claim.newest ? newestInboxes(kind) : noInboxes}),
     candidates as materialized (
-      select lane, slots, last_inbox,
+      select lane, slots, pace, last_account, last_inboxes,
         pg_try_advisory_xact_lock(hashtextextended(${kind.name}::text || lane, ${lockNumber("claiming")})) as ours
       from (
-        select lane, coalesce(known.slots, ${strangers}) as slots, coalesce(known.last_inbox, '') collate "C" as last_inbox
+        select lane, coalesce(known.slots, ${strangers}) as slots, coalesce(pace, 'brisk') as pace,
+          coalesce(last_account, '') collate "C" as last_account, last_inboxes
         from (select lane from swept where lane is not null union select lane from newest union select lane from known) candidate
         left join known using (lane)
         where coalesce(known.slots, ${strangers}) > 0 offset 0
       ) candidate
     ),
-    own_lanes as materialized (select lane, slots, last_inbox from candidates where ours)`;
+    own_lanes as materialized (select lane, slots, pace, last_account, last_inboxes from candidates where ours)`;
 }
 
-/** `inboxes_offered`: those that may have their turn in each lane, by rank. */
+/**
+ * `inboxes_offered`: those whose turn it may be in each lane, by rank.
+ *
+ * `accounts_in_turn` walks from account to account, behind the last one and then from the beginning, and finds of each one inbox
+ * that need not wait. `inboxes_in_turn` goes on from there along the inboxes of each account: by as many as fill the slots where each
+ * other account has one.
+ */
 function inboxesOnOffer(claim: Claim, ready: SQL): SQL {
-  const { kind, claimer, fullAccounts = [] } = claim;
-  const held = inboxOrders[kind.inboxOrder].heldBy(kind, claimer);
-  const blocked = fullAccounts.length === 0 ? held : sql`${held} union all ${inboxOfOne(fullAccounts)}`;
-  return sql`turns (lane, slots, inbox_id, blocked, until_inbox, leg, step, jump) as (
-      select lane, slots, first.inbox_id, first.blocked, leg.until_inbox, leg.number, (not first.blocked)::int, 1
+  const { kind, claimer, claimNumber } = claim;
+  const blocked = sql`exists (${inboxOrders[kind.inboxOrder].heldBy(kind, claimer)}) as blocked`;
+  // A text without the look-up where nobody is full, rather than a look-up that finds nothing.
+  const isFull = claim.accounts.some(({ slots }) => slots <= 0)
+    ? (account: SQL, lane: SQL) =>
+        sql`exists (select from shares where shares.account_id = ${account} and shares.pace = ${lane}.pace and share <= 0)`
+    : () => no;
+  const own = sql.raw("own_lanes");
+  const walk = sql.raw("walk");
+  /** The next account behind `from`, and behind the end the first one, up to the account whose turn was last. */
+  const nextAccount = (lane: SQL, from: SQL, isFirstLeg: SQL) =>
+    kind.hasOwnLanes
+      ? accountBetween(ready, lane, sql.raw("0"), sql.raw("''"), sql.raw("'~'"))
+      : sql`
+          ${accountBetween(ready, lane, sql`case when ${isFirstLeg} then 0 else 1 end`, from, sql`case when ${isFirstLeg} then '~' else ${lane}.last_account end`)}
+          union all
+          ${accountBetween(ready, lane, sql.raw("1"), sql.raw("''"), sql`case when ${isFirstLeg} then ${lane}.last_account else '' end`)}
+          limit 1`;
+  /** The account that was found, with the inbox behind its last one, and behind the end the first one. None is looked up of an account that is full. */
+  const entering = (lane: SQL, account: SQL) => sql`
+        select found.*, entry.inbox_id, entry.leg
+        from (select a.account_id, a.account_leg, coalesce(${lane}.last_inboxes ->> a.account_id, '') collate "C" as last_inbox,
+            ${isFull(sql.raw("a.account_id"), lane)} as is_full from (${account}) a offset 0) found
+        cross join lateral (
+          ${inboxBetween(ready, lane, sql.raw("found.account_id"), sql.raw("0"), sql.raw("found.last_inbox"), sql.raw("'~'"), sql.raw("not is_full"))}
+          union all
+          ${inboxBetween(ready, lane, sql.raw("found.account_id"), sql.raw("1"), sql.raw("''"), sql.raw("found.last_inbox"), sql.raw("not is_full"))}
+          union all
+          select ''::text collate "C", ''::text collate "C", 1 where is_full
+          limit 1
+        ) entry`;
+  const further = (where: SQL) => sql`
+          ${inboxBetween(ready, walk, sql.raw("walk.account_id"), sql.raw("walk.leg"), sql.raw("walk.inbox_id"), sql.raw("case walk.leg when 0 then '~' else walk.last_inbox end"), where)}
+          union all
+          ${inboxBetween(ready, walk, sql.raw("walk.account_id"), sql.raw("1"), sql.raw("''"), sql.raw("walk.last_inbox"), sql`${where} and walk.leg = 0`)}
+          limit 1`;
+  const nextAfterwards = kind.hasOwnLanes
+    ? sql.empty()
+    : sql`union all
+            (${entering(walk, nextAccount(walk, sql.raw("walk.account_id"), sql.raw("walk.account_leg = 0")))})`;
+  return sql`accounts_in_turn (lane, slots, pace, last_account, last_inboxes, account_id, account_leg, last_inbox, is_full,
+        inbox_id, leg, blocked, step, jump) as (
+      select o.lane, slots, pace, last_account, last_inboxes, o.account_id, o.account_leg, o.last_inbox, o.is_full,
+        o.inbox_id, o.leg, o.blocked, (not o.blocked and not o.is_full)::int, 1
       from own_lanes
-      cross join lateral (values (0, last_inbox, '~'), (1, '', last_inbox)) as leg (number, from_inbox, until_inbox)
-      cross join lateral (select o.inbox_id, exists (${blocked}) as blocked from (
-        select o.inbox_id, o.lane from outbox o where ${ready} and o.lane = own_lanes.lane
-        and o.inbox_id > leg.from_inbox collate "C" and o.inbox_id <= leg.until_inbox collate "C" order by o.inbox_id limit 1) o) first
+      cross join lateral (
+        select o.*, ${blocked} from (
+          select own_lanes.lane, entered.* from (${entering(own, nextAccount(own, sql.raw("own_lanes.last_account"), sql.raw("true")))}) entered
+        ) o
+      ) o
       union all
-      select turns.lane, slots, next.inbox_id, next.blocked, until_inbox, leg, step + (not next.blocked)::int, jump + 1
-      from turns
-      cross join lateral (select o.inbox_id, exists (${blocked}) as blocked from (
-        select o.inbox_id, o.lane from outbox o where ${ready} and o.lane = turns.lane
-        and o.inbox_id > turns.inbox_id and o.inbox_id <= turns.until_inbox collate "C" order by o.inbox_id limit 1) o) next
+      select walk.lane, slots, pace, last_account, last_inboxes, o.account_id, o.account_leg, o.last_inbox, o.is_full,
+        o.inbox_id, o.leg, o.blocked, step + (not o.blocked and not o.is_full)::int, jump + 1
+      from accounts_in_turn walk
+      cross join lateral (
+        select o.*, ${blocked} from (
+          select walk.lane, next.* from (
+            (select walk.account_id, walk.account_leg, walk.last_inbox, false as is_full, inbox_id, leg
+              from (${further(sql.raw("walk.blocked and not walk.is_full"))}) further)
+            ${nextAfterwards}
+            limit 1
+          ) next
+        ) o
+      ) o
       where step < slots and jump < slots + ${mostPassedBy}::int
     ),
+    inboxes_in_turn (lane, most, account_id, account_rank, last_inbox, inbox_id, leg, blocked, nth, jump) as (
+      (select lane, slots - count(*) over (partition by lane) + 1, account_id, step, last_inbox, inbox_id, leg, false, 1, 1
+        from accounts_in_turn where not blocked and not is_full)
+      union all
+      select walk.lane, most, account_id, account_rank, last_inbox, o.inbox_id, o.leg, o.blocked, nth + (not o.blocked)::int, jump + 1
+      from inboxes_in_turn walk
+      cross join lateral (select o.*, ${blocked} from (${further(sql.raw("true"))}) o) o
+      where nth < most and jump < most + ${mostPassedBy}::int
+    ),
     fresh as materialized (
-      select o.lane, o.inbox_id, latest, exists (${blocked}) as blocked from newest o join own_lanes using (lane)
+      select o.lane, o.account_id, o.inbox_id, latest, ${isFull(sql.raw("o.account_id"), own)} as is_full, ${blocked},
+        row_number() over (partition by o.lane, o.account_id order by latest desc) as nth
+      from newest o join own_lanes using (lane)
     ),
     offers as (
-      select lane, inbox_id, true as in_turn,
-        2 * row_number() over (partition by lane order by leg, step) + ${claim.claimNumber % 2}::int as position
-      from turns where not blocked
+      select lane, account_id, inbox_id, row_number() over in_lane as turn, 2 * row_number() over in_lane + ${claimNumber % 2}::int as position
+      from inboxes_in_turn where not blocked window in_lane as (partition by lane order by nth, account_rank)
       union all
-      select lane, inbox_id, false, 2 * row_number() over (partition by lane order by latest desc) + ${(claim.claimNumber + 1) % 2}::int
-      from fresh where not blocked
+      select lane, account_id, inbox_id, null,
+        2 * row_number() over (partition by lane order by nth, latest desc) + ${(claimNumber + 1) % 2}::int
+      from fresh where not blocked and not is_full
     ),
     inboxes_offered as (
-      select lane, inbox_id, min(position) as position, bool_or(in_turn) as in_turn,
+      select lane, account_id, inbox_id, min(position) as position, max(turn) as turn,
         row_number() over (partition by lane order by min(position)) as rank, count(*) over (partition by lane) as inboxes
-      from offers group by lane, inbox_id
+      from offers group by lane, account_id, inbox_id
     )`;
+}
+
+/** The first account of a lane within bounds. */
+function accountBetween(ready: SQL, lane: SQL, leg: SQL, from: SQL, until: SQL): SQL {
+  return sql`(select o.account_id, ${leg} as account_leg from outbox o where ${ready} and o.lane = ${lane}.lane
+            and o.account_id > ${from} collate "C" and o.account_id <= (${until}) collate "C" order by o.account_id limit 1)`;
+}
+
+/** The first inbox of an account within bounds. */
+function inboxBetween(ready: SQL, lane: SQL, account: SQL, leg: SQL, from: SQL, until: SQL, where: SQL): SQL {
+  return sql`(select o.inbox_id, o.lane, ${leg} as leg from outbox o where ${where} and ${ready} and o.lane = ${lane}.lane
+            and o.account_id = ${account} and o.inbox_id > ${from} collate "C" and o.inbox_id <= (${until}) collate "C"
+            order by o.inbox_id limit 1)`;
 }
 
 /**
  * `claimed`: the rows that are this process's now. They are chosen first and locked then, in a CTE: the planner may otherwise run
  * a LIMITed subquery anew and take more than it chose.
  */
-function rowsTaken(claim: Claim, ready: SQL): SQL {
-  const { rowsOfInbox, hasMore } = inboxOrders[claim.kind.inboxOrder];
+function rowsTaken({ kind, othersSlots, claimNumber, limit, ...claim }: Claim, ready: SQL): SQL {
+  const { rowsOfInbox, hasMore } = inboxOrders[kind.inboxOrder];
   return sql`offered as (
-      select item.subject_id, lane, inbox_id, slots, in_turn, rank, item.nth,
+      select item.subject_id, lane, account_id, inbox_id, slots, pace, turn, rank, item.nth,
         row_number() over (partition by lane order by item.nth, rank) as position
       from inboxes_offered join own_lanes using (lane)
       cross join lateral (
         select o.subject_id, row_number() over (order by o.created_at, o.subject_id) as nth from (
           select o.subject_id, o.created_at from outbox o
-          where ${ready} and o.lane = inboxes_offered.lane and o.inbox_id = inboxes_offered.inbox_id
+          where ${ready} and o.lane = inboxes_offered.lane and o.account_id = inboxes_offered.account_id
+          and o.inbox_id = inboxes_offered.inbox_id
           order by o.created_at, o.subject_id limit ${rowsOfInbox}
         ) o
       ) item
       where rank <= slots
     ),
+    shared as (
+      select offered.*, lot, coalesce(in_hand, 0) as in_hand,
+        coalesce(share, case pace when 'brisk' then ${othersSlots.brisk}::int when 'slow' then ${othersSlots.slow}::int
+          else ${othersSlots.doubtful}::int end) as share,
+        row_number() over (partition by account_id, pace order by position, lot, rank) as nth_of_account
+      from offered
+      cross join lateral (select hashtextextended(lane, ${claimNumber}) as lot) lots
+      left join shares using (account_id, pace)
+      where position <= slots
+    ),
     chosen as materialized (
-      select subject_id, lane, inbox_id, nth, in_turn from offered where position <= slots
-      order by position, hashtextextended(lane, ${claim.claimNumber}), rank limit ${claim.limit}
+      select subject_id, lane, inbox_id, nth, turn from shared where nth_of_account <= share
+      order by in_hand + nth_of_account, position, lot, rank limit ${limit}
     ),
     locked as materialized (
       select o.subject_id from outbox o where o.subject_id = any(array(select subject_id from chosen))
@@ -137,7 +235,7 @@ function rowsTaken(claim: Claim, ready: SQL): SQL {
       returning subject_id, account_id, inbox_id, lane, attempt, forgiven_attempts, created_at, event_id, endpoint_id,
           ${hasMore(ready)} as has_more
     ),
-    claimed as (select taken.*, chosen.in_turn from taken join chosen using (subject_id))`;
+    claimed as (select taken.*, chosen.turn from taken join chosen using (subject_id))`;
 }
 
 /** Jumps from lane to lane along the index. */
@@ -152,22 +250,18 @@ function sweep(ready: SQL, after: string): SQL {
 /** Ids are made in the order of time, so that the newest rows stand at the end of the primary key. */
 function newestInboxes({ name, idPrefix }: Kind): SQL {
   return sql`
-      select lane, inbox_id, max(subject_id) as latest
-      from (select o.subject_id, o.lane, o.inbox_id, o.state, o.kind from outbox o
+      select lane, account_id, inbox_id, max(subject_id) as latest
+      from (select o.subject_id, o.lane, o.account_id, o.inbox_id, o.state, o.kind from outbox o
         where o.subject_id > ${idPrefix} collate "C" and o.subject_id < ${`${idPrefix}~`} collate "C"
         order by o.subject_id desc limit ${newestRows}) o
-      where state = 'ready' and kind = ${name} group by lane, inbox_id`;
+      where state = 'ready' and kind = ${name} group by lane, account_id, inbox_id`;
 }
 
-function inboxOfOne(accountIds: readonly string[]): SQL {
-  const accounts = arrayOf("text", accountIds);
-  // What belongs to no inbox stands in line under its account's id.
-  return sql`select 1 from inboxes i where i.id = o.inbox_id and i.account_id = any(${accounts})
-    union all select 1 where o.inbox_id = any(${accounts})`;
-}
-
+const no = sql.raw("false");
 // Texts without what isn't asked for, rather than parameters that switch it off: a plan that is kept knows nothing of parameters.
 const noLanes = sql.raw(
   `select ''::text collate "C", 1 where false union all select lane, step from swept where false`,
 );
-const noInboxes = sql.raw(`select ''::text as lane, ''::text as inbox_id, ''::text as latest where false`);
+const noInboxes = sql.raw(
+  `select ''::text as lane, ''::text as account_id, ''::text as inbox_id, ''::text as latest where false`,
+);

@@ -16,8 +16,10 @@ export interface Claim {
   lanes: readonly KnownLane[];
   /** Whether a lane that it doesn't know gets a row. */
   strangers: boolean;
-  /** Accounts whose rows are passed by. */
-  fullAccounts?: readonly string[];
+  /** The accounts with many rows under way here. */
+  accounts: readonly KnownAccount[];
+  /** How many rows each other account may start now. */
+  othersSlots: Readonly<Record<Pace, number>>;
   /** Whether the newest rows get their share. */
   newest: boolean;
   /** Also walks along the lanes that it does not know, behind this one; undefined: it doesn't. */
@@ -29,8 +31,24 @@ export interface Claim {
 export interface KnownLane {
   lane: string;
   slots: number;
-  /** The inbox that had its turn last; `""` for none. */
-  lastInboxId: string;
+  pace: Pace;
+  /** The account whose turn was last; `""` for none. */
+  lastAccountId: string;
+  /** The inbox whose turn was last, by account. */
+  lastInboxes: Readonly<Record<string, string>>;
+}
+
+/** How soon rows of a lane are expected to end: most are `brisk`; `doubtful` ones failed the last time. Slots differ by it. */
+export type Pace = "brisk" | "slow" | "doubtful";
+
+/** The rows of an account under way at one pace, and how many more may start. */
+export interface KnownAccount {
+  accountId: string;
+  pace: Pace;
+  /** Accounts with fewer come first. */
+  inHand: number;
+  /** 0: the claim passes by its rows. */
+  slots: number;
 }
 
 /** A row is in a claim's answer even if nothing was claimed: it tells how far the sweep has come. */
@@ -50,8 +68,8 @@ export interface ClaimedItem {
   attempt: number;
   forgivenAttempts: number;
   createdAt: Date;
-  /** Taken because its inbox had its turn, not because it is among the newest. */
-  inTurn: boolean;
+  /** Its number among the rows of its lane that were taken in turn; null for a row taken because it is among the newest. */
+  turn: number | null;
   /** Its inbox has more mail for that lane, which waits until this one is settled. */
   hasMore: boolean;
 }
@@ -68,7 +86,7 @@ export interface Claimed<Item extends ClaimedItem> {
 /** Each row of `claimed`, as a `ClaimedItem`. */
 export const claimedFields = sql`${selected(outbox, "claimed", [
   ...(["subjectId", "accountId", "inboxId", "lane", "attempt", "forgivenAttempts", "createdAt"] as const),
-])}, claimed.in_turn as "inTurn", claimed.has_more as "hasMore"`;
+])}, claimed.turn, claimed.has_more as "hasMore"`;
 
 export function claimedOf<Item extends ClaimedItem>(rows: readonly (Item & ClaimedRow)[]): Claimed<Item> {
   const items = rows.filter(({ subjectId }) => subjectId !== null);

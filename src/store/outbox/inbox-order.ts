@@ -24,10 +24,8 @@ export const inboxOrders: Readonly<Record<InboxOrder, OrderInSql>> = {
   settled: {
     heldBy: runningOfInbox,
     rowsOfInbox: sql.raw("1"),
-    hasMore: (
-      ready,
-    ) => sql`exists (select from outbox o where ${ready} and o.lane = outbox.lane and o.inbox_id = outbox.inbox_id
-          and o.subject_id <> outbox.subject_id)`,
+    hasMore: (ready) => sql`exists (select from outbox o where ${ready} and o.lane = outbox.lane
+          and o.account_id = outbox.account_id and o.inbox_id = outbox.inbox_id and o.subject_id <> outbox.subject_id)`,
     behindAnother: no,
   },
   begun: {

@@ -1,6 +1,8 @@
 import { hostOf, portOf } from "../../domain/events/webhook-url.ts";
+import type { Pace } from "../../store/outbox/claims.ts";
 import type { WebhookReply } from "../../webhook/client.ts";
-import { type Pace, slotPools } from "./slot-pools.ts";
+import type { PoolSize } from "./shared-pool.ts";
+import { type AccountShares, slotPools } from "./slot-pools.ts";
 
 /**
  * Who may be delivered to now. Slots are few and hanging receivers hold theirs for fifteen seconds, so slots are given
@@ -10,8 +12,8 @@ import { type Pace, slotPools } from "./slot-pools.ts";
  * - There are two pools (slot-pools.ts). Who was slow or silent the last time starts in the waiting pool.
  * - Who has not answered yet, or not the last time, gets one delivery at a time; who has, gets `each`.
  * - A destination (scheme, host and port) that took no connection is down: one attempt at a time, whoever's endpoint it is.
- * - However many endpoints an account has, it has its share of either pool, and the others the rest. The endpoints that are
- *   quick share its slots evenly, so that claims bring no more than can start.
+ * - However many endpoints an account has, it has its share of either pool, and the last slots of each are kept for accounts
+ *   that have few (shared-pool.ts). The endpoints of an account that are quick share its slots evenly.
  */
 export interface Destinations {
   /** A slot for one delivery, or `undefined`: not now. */
@@ -20,8 +22,10 @@ export interface Destinations {
   slotsAt(where: Where, nowMs: number): number;
   /** How many deliveries to strangers it would give a slot to, whosever they are. */
   freeSlots(nowMs: number): number;
-  /** The accounts that have their share of the brisk pool. */
-  fullAccounts(nowMs: number): readonly string[];
+  paceAt(where: Where): Pace;
+  shares(nowMs: number): AccountShares;
+  /** Whether claims may pass by deliveries of this account, or of others, until it gives a slot back. */
+  isHeldBack(accountId: string, nowMs: number): boolean;
   /** In how many milliseconds a slot in the brisk pool comes free by itself; 0 when there is one, `undefined` when that can't be told. */
   slotInMs(nowMs: number): number | undefined;
   inHand(): number;
@@ -47,16 +51,11 @@ export interface Slot {
 export type Leaving = "answered" | "silent" | "unreached" | "unknown";
 
 export interface DestinationLimits {
-  /** Slots in the brisk pool. */
-  total?: number;
+  brisk?: PoolSize;
   /** Slots of one endpoint at one destination. */
   each?: number;
-  /** Slots of one account in the brisk pool, and in the waiting pool. */
-  ofAccount?: number;
-  ofAccountWaiting?: number;
   slowAfterMs?: number;
-  /** Slots in the waiting pool: mere sockets, which cost little. */
-  waiting?: number;
+  waiting?: PoolSize;
   /** How many receivers are remembered. */
   remembered?: number;
 }
@@ -81,13 +80,19 @@ interface Delivery {
   isQuick: boolean;
 }
 
+const defaultBrisk: PoolSize = { common: 250, ofAccount: 63, kept: 50 };
+/** Mere sockets, which cost little. */
+const defaultWaiting: PoolSize = { common: 1000, ofAccount: 200, kept: 200 };
+
 export function destinations(limits: DestinationLimits = {}): Destinations {
-  const { total = 250, each = 20, slowAfterMs = 250, waiting = 1000, remembered = 20_000 } = limits;
-  const { ofAccount = Math.max(each, Math.ceil(total / 4)), ofAccountWaiting = Math.ceil(waiting / 5) } = limits;
+  const { brisk = defaultBrisk, each = 20, slowAfterMs = 250, waiting = defaultWaiting, remembered = 20_000 } = limits;
+  const { ofAccount = brisk.common } = brisk;
   const known = new Map<string, Destination>();
   const receivers = new Map<string, Receiver>();
   const pools = slotPools<Delivery>({
-    ...{ brisk: total, waiting, slowAfterMs, ofAccount, ofAccountWaiting },
+    brisk,
+    waiting,
+    slowAfterMs,
     turnedSlow(delivery) {
       delivery.receiver.slow = true;
       noLongerQuick(delivery);
@@ -159,11 +164,20 @@ export function destinations(limits: DestinationLimits = {}): Destinations {
     },
     freeSlots(nowMs) {
       pools.moveTheSlow(nowMs);
-      return Math.max(0, pools.left("brisk"));
+      return pools.left("brisk");
     },
-    fullAccounts(nowMs) {
+    paceAt({ destination: address, lane }) {
+      const destination = known.get(address);
+      const receiver = receivers.get(`${lane} ${address}`);
+      return destination === undefined || receiver === undefined ? "brisk" : paceOf(destination, receiver);
+    },
+    shares(nowMs) {
       pools.moveTheSlow(nowMs);
-      return pools.fullAccounts();
+      return pools.shares();
+    },
+    isHeldBack(accountId, nowMs) {
+      pools.moveTheSlow(nowMs);
+      return pools.isHeldBack(accountId);
     },
     slotInMs(nowMs) {
       pools.moveTheSlow(nowMs);

@@ -1,11 +1,17 @@
 import type { ClaimedItem, KnownLane } from "../../store/outbox/claims.ts";
+import type { Lanes } from "./lanes.ts";
 
 interface KnownLaneState {
   inHand: number;
-  lastInboxId: string;
+  /** The account whose turn was last, and of each account the inbox. */
+  lastAccountId: string;
+  lastInboxes: Map<string, string>;
   /** It had as many rows as it had slots for, so there may be more. */
   mayHaveMore: boolean;
 }
+
+/** The accounts of a lane whose last inboxes are remembered. An account that is forgotten begins with its first inbox again. */
+const mostAccounts = 1000;
 
 /** The lanes that something is known of: those with rows in hand, and those with more in line than they had slots for. */
 export function knownLanes() {
@@ -13,13 +19,13 @@ export function knownLanes() {
 
   return {
     /** A lane gets no more than its share of the claim, the first picks of all coming first. */
-    list(slotsOf: (lane: string) => number | undefined, limit: number): KnownLane[] {
+    list(lanes: Pick<Lanes<never>, "slots" | "pace">, limit: number): KnownLane[] {
       const share = Math.max(1, Math.ceil((2 * limit) / Math.max(1, states.size)));
-      return [...states].map(([lane, { lastInboxId }]) => ({
-        lane,
-        lastInboxId,
-        slots: Math.min(share, slotsOf(lane) ?? 1),
-      }));
+      return [...states].map(([lane, state]) => {
+        const slots = Math.min(share, lanes.slots(lane) ?? 1);
+        const { lastAccountId } = state;
+        return { lane, slots, pace: lanes.pace?.(lane) ?? "brisk", lastAccountId, lastInboxes: cursors(state, slots) };
+      });
     },
     note(known: readonly KnownLane[], items: readonly ClaimedItem[], wasLimited: boolean): void {
       const taken = Map.groupBy(items, ({ lane }) => lane);
@@ -28,9 +34,9 @@ export function knownLanes() {
         if (state !== undefined && slots > 0) state.mayHaveMore = wasLimited || (taken.get(lane)?.length ?? 0) >= slots;
       }
       for (const [lane, rows] of taken) {
-        const state = states.get(lane) ?? { inHand: 0, lastInboxId: "", mayHaveMore: true };
+        const state = states.get(lane) ?? unknownLane();
         state.inHand += rows.length;
-        state.lastInboxId = rows.findLast(({ inTurn }) => inTurn)?.inboxId ?? state.lastInboxId;
+        rememberTurns(state, rows);
         states.set(lane, state);
       }
       for (const { lane } of known) forgetIfIdle(lane);
@@ -42,7 +48,7 @@ export function knownLanes() {
     },
     /** Also a lane that is forgotten since it had nothing that could start. */
     expectMore(lane: string): void {
-      const state = states.get(lane) ?? { inHand: 0, lastInboxId: "", mayHaveMore: true };
+      const state = states.get(lane) ?? unknownLane();
       state.mayHaveMore = true;
       states.set(lane, state);
     },
@@ -53,4 +59,31 @@ export function knownLanes() {
     const state = states.get(lane);
     if (state !== undefined && state.inHand <= 0 && !state.mayHaveMore) states.delete(lane);
   }
+}
+
+function unknownLane(): KnownLaneState {
+  return { inHand: 0, lastAccountId: "", lastInboxes: new Map(), mayHaveMore: true };
+}
+
+function rememberTurns(state: KnownLaneState, rows: readonly ClaimedItem[]): void {
+  const inTurn = rows.filter(({ turn }) => turn !== null).toSorted((one, other) => (one.turn ?? 0) - (other.turn ?? 0));
+  for (const { accountId, inboxId } of inTurn) {
+    state.lastAccountId = accountId;
+    state.lastInboxes.set(accountId, inboxId);
+  }
+  for (const accountId of state.lastInboxes.keys()) {
+    if (state.lastInboxes.size <= mostAccounts) break;
+    state.lastInboxes.delete(accountId);
+  }
+}
+
+/** The last inboxes of the accounts that a claim of so many rows may come to: those behind the last one, in their order. */
+function cursors({ lastAccountId, lastInboxes }: KnownLaneState, slots: number): Record<string, string> {
+  if (slots <= 0) return {};
+  const enough = 2 * slots + 8;
+  if (lastInboxes.size <= enough) return Object.fromEntries(lastInboxes);
+  const accounts = [...lastInboxes].sort(([one], [other]) => (one < other ? -1 : 1));
+  const behind = accounts.findIndex(([accountId]) => accountId > lastAccountId);
+  const from = Math.max(0, behind);
+  return Object.fromEntries([...accounts.slice(from), ...accounts.slice(0, from)].slice(0, enough));
 }

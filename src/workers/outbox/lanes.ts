@@ -1,4 +1,6 @@
+import type { Pace } from "../../store/outbox/claims.ts";
 import type { Leaving } from "./destinations.ts";
+import type { AccountShares } from "./slot-pools.ts";
 
 /** Which lanes may have how much started now. Bookkeeping of one kind of work: no clock, no socket, no database. */
 export interface Lanes<Item> {
@@ -8,8 +10,12 @@ export interface Lanes<Item> {
   strangers(): boolean;
   /** How many rows of a lane may start now; undefined for a lane that nothing is known of. */
   slots(lane: string): number | undefined;
-  /** The accounts that have their share of the slots: nothing of theirs may start. None where left out. */
-  fullAccounts?(): readonly string[];
+  /** How soon rows of a lane are expected to end; `brisk` where left out. */
+  pace?(lane: string): Pace;
+  /** What each account may start. Where left out, accounts have no shares. */
+  shares?(): AccountShares;
+  /** Whether claims may pass by rows of this account, or of others, until it gives a slot back. */
+  isHeldBack?(accountId: string): boolean;
   /** Takes a slot, if there is one. */
   enter(item: Item): Leave | undefined;
   /** In how many milliseconds to look again, where a slot comes free by itself. */
@@ -20,8 +26,8 @@ export interface Lanes<Item> {
 
 export interface FreedSlot {
   lane: string;
-  /** Its account had its share of the slots until then. */
-  wasFull: boolean;
+  /** Claims may have passed by rows until then, because accounts had their share of the slots. */
+  wasHeldBack: boolean;
 }
 
 /** Gives the slot back, once. */

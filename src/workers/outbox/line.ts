@@ -1,4 +1,4 @@
-import type { Claim, Claimed, ClaimedItem } from "../../store/outbox/claims.ts";
+import type { Claim, Claimed, ClaimedItem, Pace } from "../../store/outbox/claims.ts";
 import type { Kind } from "../../store/outbox/kinds.ts";
 import { knownLanes } from "./known-lanes.ts";
 import type { FreedSlot, Lanes, Leave } from "./lanes.ts";
@@ -6,7 +6,7 @@ import type { FreedSlot, Lanes, Leave } from "./lanes.ts";
 /** What a claim asks for. */
 export type Question = Pick<
   Claim,
-  "limit" | "lanes" | "strangers" | "fullAccounts" | "newest" | "sweepAfter" | "claimNumber"
+  "limit" | "lanes" | "strangers" | "accounts" | "othersSlots" | "newest" | "sweepAfter" | "claimNumber"
 >;
 
 /** What this process knows of the line of one kind, and so what it asks for next. No clock, no database. */
@@ -45,14 +45,13 @@ export function lineOf<Item extends ClaimedItem>(kind: Kind, lanes: Lanes<Item>)
   let newestLeft = false;
   let sweepAfter: string | undefined;
 
-  const fullAccounts = () => lanes.fullAccounts?.() ?? [];
   const sweep = () => {
     sweepAfter ??= "";
   };
-  const hearOfSlot = ({ lane, wasFull }: FreedSlot) => {
-    // Sweeps have passed by the lanes in which there is nothing but rows of an account that had its share.
-    if (wasFull) sweep();
-    return isFull || wasFull || known.mayHaveMore(lane);
+  const hearOfSlot = ({ lane, wasHeldBack }: FreedSlot) => {
+    // Sweeps have passed by the lanes in which there is nothing but rows of accounts that had their share.
+    if (wasHeldBack) sweep();
+    return isFull || wasHeldBack || known.mayHaveMore(lane);
   };
 
   return {
@@ -71,8 +70,8 @@ export function lineOf<Item extends ClaimedItem>(kind: Kind, lanes: Lanes<Item>)
       // Looking for them costs; while a claim follows on the other they are looked for often enough now and then.
       const newest = isNudged || newestLeft || claimNumber % newestEvery === 0;
       isNudged = false;
-      const asked = known.list(lanes.slots, limit);
-      const whose = { lanes: asked, strangers: lanes.strangers(), fullAccounts: fullAccounts() };
+      const shares = lanes.shares?.() ?? { accounts: [], othersSlots: { brisk: limit, slow: limit, doubtful: limit } };
+      const whose = { lanes: known.list(lanes, limit), strangers: lanes.strangers(), ...shares };
       return { limit, ...whose, newest, sweepAfter, claimNumber };
     },
     hear(question, { items, contended, sweptTo }) {
@@ -80,14 +79,14 @@ export function lineOf<Item extends ClaimedItem>(kind: Kind, lanes: Lanes<Item>)
       if (question.newest) newestLeft = isFull && isOneOfEach(items) && items.some(isStrangeTo(question));
       // A sweep goes on from where it was when the limit or another process has left lanes out.
       if (!contended && !isFull && sweepAfter === question.sweepAfter) sweepAfter = sweptTo;
-      known.note(question.lanes, items, isFull || contended);
+      known.note(question.lanes, items, isFull || contended || isCutByShares(question, items));
     },
     turnAway: ({ lane }) => known.left(lane),
     leave({ accountId, lane }, leave) {
-      const wasFull = fullAccounts().includes(accountId);
+      const wasHeldBack = lanes.isHeldBack?.(accountId) ?? false;
       leave();
       known.left(lane);
-      return hearOfSlot({ lane, wasFull });
+      return hearOfSlot({ lane, wasHeldBack });
     },
     hearOfSlot,
     isFollowed({ lane, hasMore }, nudgesBefore) {
@@ -106,6 +105,18 @@ function isOneOfEach(items: readonly ClaimedItem[]): boolean {
 function isStrangeTo({ lanes }: Question): (item: ClaimedItem) => boolean {
   const known = new Set(lanes.map(({ lane }) => lane));
   return ({ lane }) => !known.has(lane);
+}
+
+/** Whether an account got all that it may start, so that lanes may have more of its rows than were taken. */
+function isCutByShares({ lanes, accounts, othersSlots }: Question, items: readonly ClaimedItem[]): boolean {
+  const paces = new Map(lanes.map(({ lane, pace }) => [lane, pace]));
+  const keyOf = (accountId: string, pace: Pace) => `${pace} ${accountId}`;
+  const shares = new Map(accounts.map(({ accountId, pace, slots }) => [keyOf(accountId, pace), slots]));
+  const taken = Map.groupBy(items, ({ accountId, lane }) => keyOf(accountId, paces.get(lane) ?? "brisk"));
+  return [...taken].some(([key, { length }]) => {
+    const share = shares.get(key) ?? othersSlots[key.slice(0, key.indexOf(" ")) as Pace];
+    return length >= share;
+  });
 }
 
 /** Those of the claimed rows that find a slot. */

@@ -1,17 +1,18 @@
+import type { Pace } from "../../store/outbox/claims.ts";
 import type { Leaving } from "./destinations.ts";
 import type { Lanes } from "./lanes.ts";
-import { type Pace, slotPools } from "./slot-pools.ts";
+import type { PoolSize } from "./shared-pool.ts";
+import { slotPools } from "./slot-pools.ts";
 
 export interface RelayLanesOptions {
   /** Whom a lane burdens: lanes with the same destination share a cap and a fate. */
   destinationOf: (lane: string) => string;
   /** Told when a destination that was down answers again, with the lanes that failed there. */
   onRecovery: (lanes: string[]) => void;
-  /** Mails in hand that may still turn out quick, in all and of one account. */
-  brisk?: number;
-  ofAccount?: number;
+  /** Mails in hand that may still turn out quick. */
+  brisk?: PoolSize;
   /** Mails in hand that have not: an attempt at a host that drips lasts for minutes. */
-  waiting?: number;
+  waiting?: PoolSize;
   /** Mails in hand at one destination. */
   each?: number;
   slowAfterMs?: number;
@@ -40,17 +41,22 @@ interface Attempt {
 
 const mostRemembered = 10_000;
 
+/** Two accounts fill the common slots of both pools; five leave more than half of the kept ones to others. */
+const defaultBrisk: PoolSize = { common: 80, ofAccount: 50, kept: 40 };
+const defaultWaiting: PoolSize = { common: 120, ofAccount: 80, kept: 60 };
+
 /**
- * Slots for mail on its way out, in two pools (slot-pools.ts): so many in all, so many at one destination, one at a destination
- * that is down. Destinations that are slow or down have the waiting pool to themselves, and no account has all of the brisk
- * one: whoever sends to a hundred tarpits holds up himself at most.
+ * Slots for mail on its way out, in two pools that accounts share (slot-pools.ts): so many in all, so many at one destination, one
+ * at a destination that is down. Destinations that are slow or down have the waiting pool to themselves.
  */
 export function relayLanes(options: RelayLanesOptions): Lanes<RelayRow> {
   const { destinationOf, onRecovery, each = 20, slowAfterMs = 2000 } = options;
-  const { brisk = 80, ofAccount = 50, waiting = 120, nowMs = performance.now.bind(performance) } = options;
+  const { brisk = defaultBrisk, waiting = defaultWaiting, nowMs = performance.now.bind(performance) } = options;
   const destinations = new Map<string, Destination>();
   const pools = slotPools<Attempt>({
-    ...{ brisk, waiting, slowAfterMs, ofAccount },
+    brisk,
+    waiting,
+    slowAfterMs,
     turnedSlow: ({ destination }) => {
       destination.slow = true;
     },
@@ -79,18 +85,16 @@ export function relayLanes(options: RelayLanesOptions): Lanes<RelayRow> {
   }
 
   return {
-    free() {
-      // With no slot left for strangers those who wait anyway may still get one: the slots of their lanes say so.
-      const slots = slotsOfStrangers() || Math.max(0, pools.left("brisk"), pools.left("slow"));
-      // What is claimed for nothing has to be given back: all of it may be one account's.
-      return Math.min(slots, pools.leastShareLeft());
-    },
+    // With no slot left for strangers those who wait anyway may still get one: the slots of their lanes say so.
+    free: () => slotsOfStrangers() || Math.max(pools.left("brisk"), pools.left("slow")),
     strangers: () => slotsOfStrangers() > 0,
     slots: (lane) => slotsAt(destinations.get(destinationOf(lane))),
-    fullAccounts() {
+    pace: (lane) => paceOf(destinations.get(destinationOf(lane))),
+    shares() {
       pools.moveTheSlow(nowMs());
-      return pools.fullAccounts();
+      return pools.shares();
     },
+    isHeldBack: pools.isHeldBack,
     enter({ lane, accountId }) {
       const name = destinationOf(lane);
       const destination = destinations.get(name) ?? { inHand: 0, width: each, slow: false, failedLanes: new Set() };

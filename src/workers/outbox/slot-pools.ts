@@ -1,123 +1,99 @@
+import type { KnownAccount, Pace } from "../../store/outbox/claims.ts";
+import { type PoolSize, type SharedPool, sharedPool } from "./shared-pool.ts";
+
 /**
- * Slots in two pools, so that who is quick never waits for who isn't. Bookkeeping only: no clock, no socket.
+ * Slots in two pools, so that work that is quick never waits for work that isn't. Bookkeeping only: no clock, no socket.
  *
- * - Everyone starts in the *brisk* pool and, if he stays longer than `slowAfterMs`, moves on to the *waiting* pool. Who was
+ * - Everything starts in the *brisk* pool and, if it stays longer than `slowAfterMs`, moves on to the *waiting* pool. What was
  *   slow the last time, or is doubtful, starts in the waiting pool. So the brisk pool empties within `slowAfterMs` even
- *   while a thousand hang, for as long as the waiting pool has slots.
- * - The last quarter of the waiting pool is for those that do answer, if slowly.
- * - An account has no more than `ofAccount` slots in the brisk pool, and `ofAccountWaiting` in the other.
+ *   while a thousand attempts hang, as long as the waiting pool has slots.
+ * - The last quarter of the waiting pool is for receivers that do answer, if slowly.
+ * - Accounts share each pool, and the last slots of each are kept for accounts that have few (shared-pool.ts).
  */
 export interface SlotPools<Stay> {
   /** To be called before anything is asked. */
   moveTheSlow(nowMs: number): void;
-  /** How many slots are left for who starts at this pace, of this account or in all. */
+  /** How many slots are left at this pace, of this account or in all. */
   left(pace: Pace, accountId?: string): number;
   /** False: there is no slot now. */
   enter(pace: Pace, stay: Stay): boolean;
   leave(stay: Stay): void;
-  /** The accounts that have their share of the brisk pool. */
-  fullAccounts(): string[];
-  /** How many may enter the brisk pool without one of the other accounts getting more than its share, whosever they are. */
-  leastShareLeft(): number;
+  shares(): AccountShares;
+  /** Whether claims may pass by brisk rows of this account, or of others, until it gives a slot back. */
+  isHeldBack(accountId: string): boolean;
   /** In how many milliseconds a slot in the brisk pool comes free by itself; 0 when there is one, `undefined` when that can't be told. */
   briskInMs(nowMs: number): number | undefined;
   size(): number;
 }
 
-export type Pace = "brisk" | "slow" | "doubtful";
+/** What the accounts with many slots may start now, and what each other account may. */
+export interface AccountShares {
+  accounts: readonly KnownAccount[];
+  othersSlots: Readonly<Record<Pace, number>>;
+}
 
 export interface SlotPoolsOptions<Stay> {
-  /** Slots in the brisk pool. */
-  brisk: number;
-  /** Slots in the waiting pool: mere sockets, which cost little. */
-  waiting: number;
+  brisk: PoolSize;
+  /** Mere sockets, which cost little. */
+  waiting: PoolSize;
   slowAfterMs: number;
-  ofAccount?: number;
-  ofAccountWaiting?: number;
-  /** Told of each that has stayed longer than the quick do. */
+  /** Called for each stay that lasts longer than quick ones do. */
   turnedSlow: (stay: Stay) => void;
 }
 
 export function slotPools<Stay extends { accountId: string; enteredMs: number }>(
   options: SlotPoolsOptions<Stay>,
 ): SlotPools<Stay> {
-  const { brisk, waiting, slowAfterMs, ofAccount = brisk, ofAccountWaiting = waiting, turnedSlow } = options;
-  /** In order of entry: the first is the oldest. */
-  const briskPool = new Set<Stay>();
-  const waitingPool = new Set<Stay>();
-  const briskOf = new Map<string, number>();
-  /** Kept, since it is asked at every slot that comes free. */
-  const full = new Set<string>();
-  const waitingOf = new Map<string, number>();
-
-  function left(pace: Pace, accountId?: string): number {
-    const all = pace === "brisk" ? brisk : pace === "doubtful" ? Math.floor(waiting * 0.75) : waiting;
-    const inAll = all - (pace === "brisk" ? briskPool : waitingPool).size;
-    if (accountId === undefined) return inAll;
-    const own = pace === "brisk" ? ofAccount - held(briskOf, accountId) : ofAccountWaiting - held(waitingOf, accountId);
-    return Math.min(inAll, own);
-  }
-
-  function enterBrisk(stay: Stay): void {
-    briskPool.add(stay);
-    count(briskOf, stay.accountId, 1);
-    if (held(briskOf, stay.accountId) >= ofAccount) full.add(stay.accountId);
-  }
-
-  function leaveBrisk(stay: Stay): void {
-    if (!briskPool.delete(stay)) return;
-    count(briskOf, stay.accountId, -1);
-    full.delete(stay.accountId);
-  }
-
-  function enterWaiting(stay: Stay): void {
-    waitingPool.add(stay);
-    count(waitingOf, stay.accountId, 1);
-  }
+  const { slowAfterMs, turnedSlow } = options;
+  const brisk = sharedPool<Stay>(options.brisk);
+  const waiting = sharedPool<Stay>(options.waiting);
+  const reservedOf: Record<Pace, number> = { brisk: 0, slow: 0, doubtful: Math.ceil(options.waiting.common / 4) };
+  const poolOf = (pace: Pace): SharedPool<Stay> => (pace === "brisk" ? brisk : waiting);
+  const left = (pace: Pace, accountId?: string) => poolOf(pace).left(reservedOf[pace], accountId);
 
   return {
     moveTheSlow(nowMs) {
-      for (const stay of briskPool) {
+      for (const stay of brisk.stays()) {
         if (nowMs - stay.enteredMs < slowAfterMs) return;
         turnedSlow(stay);
-        if (waitingPool.size >= waiting) return;
         if (left("slow", stay.accountId) <= 0) continue;
-        leaveBrisk(stay);
-        enterWaiting(stay);
+        brisk.leave(stay);
+        waiting.enter(stay);
       }
     },
     left,
     enter(pace, stay) {
       if (left(pace, stay.accountId) <= 0) return false;
-      if (pace === "brisk") enterBrisk(stay);
-      else enterWaiting(stay);
+      poolOf(pace).enter(stay);
       return true;
     },
     leave(stay) {
-      leaveBrisk(stay);
-      if (waitingPool.delete(stay)) count(waitingOf, stay.accountId, -1);
+      brisk.leave(stay);
+      waiting.leave(stay);
     },
-    fullAccounts: () => [...full],
-    leastShareLeft() {
-      const shares = [...briskOf.values()].map((own) => ofAccount - own);
-      return Math.min(ofAccount, ...shares.filter((share) => share > 0));
-    },
+    shares: () => ({
+      accounts: paces.flatMap((pace) =>
+        poolOf(pace)
+          .busyAccounts(reservedOf[pace])
+          .map((account) => ({ ...account, pace })),
+      ),
+      othersSlots: {
+        brisk: left("brisk", nobody),
+        slow: left("slow", nobody),
+        doubtful: left("doubtful", nobody),
+      },
+    }),
+    isHeldBack: (accountId) => brisk.isScarce() || left("brisk", accountId) <= 0,
     briskInMs(nowMs) {
-      if (briskPool.size < brisk) return 0;
-      for (const { accountId, enteredMs } of briskPool)
+      if (!brisk.isScarce()) return 0;
+      for (const { accountId, enteredMs } of brisk.stays())
         if (left("slow", accountId) > 0) return Math.max(0, enteredMs + slowAfterMs - nowMs);
       return undefined;
     },
-    size: () => briskPool.size + waitingPool.size,
+    size: () => brisk.size() + waiting.size(),
   };
 }
 
-function held(own: ReadonlyMap<string, number>, accountId: string): number {
-  return own.get(accountId) ?? 0;
-}
-
-function count(own: Map<string, number>, accountId: string, change: number): void {
-  const counted = held(own, accountId) + change;
-  if (counted > 0) own.set(accountId, counted);
-  else own.delete(accountId);
-}
+const paces: readonly Pace[] = ["brisk", "slow", "doubtful"];
+/** An account without slots. */
+const nobody = "";

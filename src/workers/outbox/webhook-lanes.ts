@@ -17,7 +17,6 @@ export function webhookLanes(
 ): Lanes<WebhookRow> {
   const whereOf = boundedMemory<string, Where>(mostRemembered);
   const listeners: ((slot: FreedSlot) => void)[] = [];
-  const fullAccounts = () => receivers.fullAccounts(nowMs());
 
   return {
     // With no slot left for strangers those who wait anyway may still get one: the slots of their lanes say so.
@@ -27,7 +26,12 @@ export function webhookLanes(
       const where = whereOf.get(lane);
       return where && receivers.slotsAt(where, nowMs());
     },
-    fullAccounts,
+    pace(lane) {
+      const where = whereOf.get(lane);
+      return where === undefined ? "brisk" : receivers.paceAt(where);
+    },
+    shares: () => receivers.shares(nowMs()),
+    isHeldBack: (accountId) => receivers.isHeldBack(accountId, nowMs()),
     enter({ lane, accountId, url }) {
       // There is nowhere to go, which takes no slot.
       if (url === null) return () => undefined;
@@ -36,9 +40,9 @@ export function webhookLanes(
       const slot = receivers.tryEnter(where, nowMs());
       if (slot === undefined) return undefined;
       return (how) => {
-        const wasFull = fullAccounts().includes(accountId);
+        const wasHeldBack = receivers.isHeldBack(accountId, nowMs());
         slot.leave(how, nowMs());
-        for (const tell of listeners) tell({ lane, wasFull });
+        for (const tell of listeners) tell({ lane, wasHeldBack });
       };
     },
     slotInMs: () => receivers.slotInMs(nowMs()),

@@ -3,7 +3,7 @@ import { sql } from "drizzle-orm";
 import { openDatabase, query } from "../../../src/database/db.ts";
 import { findActivity } from "../../../src/store/mail/search.ts";
 import { migrate } from "../../../src/store/migrate.ts";
-import type { Claim } from "../../../src/store/outbox/claims.ts";
+import type { Claim, Pace } from "../../../src/store/outbox/claims.ts";
 import { settleDeliveries } from "../../../src/store/outbox/delivery-settlements.ts";
 import type { NewOutboxItem } from "../../../src/store/outbox/items.ts";
 import { kinds } from "../../../src/store/outbox/kinds.ts";
@@ -21,6 +21,7 @@ import { type EngineUnderTest, enginesHere, openEngine } from "../../support/eng
 const start = new Date("2026-03-21T10:05:00.000Z");
 const after = (ms: number) => new Date(start.getTime() + ms);
 const leaseMs = 30_000;
+const noShares = { accounts: [], othersSlots: { brisk: 100, slow: 100, doubtful: 100 } };
 
 for (const engine of enginesHere()) {
   describe(`The line of the outbox, with the ${engine} database`, () => {
@@ -35,15 +36,18 @@ for (const engine of enginesHere()) {
     });
     afterAll(() => under?.remove());
 
-    /** Rows one millisecond apart: `"A1 A1 B2"` are two of lane A, inbox 1, and one of lane B, inbox 2. */
+    /**
+     * Rows one millisecond apart: `"A1 A1 B2 A3:x"` are two of lane A, inbox 1, one of lane B, inbox 2, and one of lane A, inbox 3 of
+     * account x. The account is the lane's where there is no other.
+     */
     async function line(names: string, kind: NewOutboxItem["kind"] = "webhook"): Promise<string[]> {
       const items = names.split(" ").map((name) => {
         rows += 1;
         return {
           subjectId: `${kinds[kind].idPrefix}${String(rows).padStart(8, "0")}`,
           kind,
-          accountId: name.slice(0, 1),
-          inboxId: name.slice(1),
+          accountId: name.split(":")[1] ?? name.slice(0, 1),
+          inboxId: name.slice(1).split(":")[0] ?? "",
           lane: name.slice(0, 1),
           dueAt: start,
           createdAt: after(rows),
@@ -63,6 +67,7 @@ for (const engine of enginesHere()) {
         leasedUntil: after(leaseMs),
         lanes: [],
         strangers: true,
+        ...noShares,
         newest: true,
         sweepAfter: "",
         claimNumber,
@@ -70,7 +75,14 @@ for (const engine of enginesHere()) {
       return (await claimReady(db, { ...usual, ...own })).items;
     }
 
-    const known = (lane: string, slots: number, lastInboxId = "") => ({ lane, slots, lastInboxId });
+    /** A lane whose rows are of the account with its name. */
+    const known = (lane: string, slots: number, lastInboxId = "", pace: Pace = "brisk") => ({
+      lane,
+      slots,
+      pace,
+      lastAccountId: lane,
+      lastInboxes: { [lane]: lastInboxId },
+    });
     const placesOf = (items: { lane: string; inboxId: string }[]) => items.map(({ lane, inboxId }) => lane + inboxId);
     const idsOf = (items: { subjectId: string }[]) => items.map(({ subjectId }) => subjectId);
     const states = () =>
@@ -102,17 +114,70 @@ for (const engine of enginesHere()) {
     });
 
     test("passes by the accounts that have their share, whether their rows are old or new, and gives the others theirs", async () => {
-      await query(
-        under.db.work,
-        sql`insert into inboxes (id, account_id, username, created_at) values ('1', 'full', 'a', now()), ('2', 'other', 'b', now())`,
-      );
-      await line("A1 A2 B1 C1 C2", "relay");
+      await line("A1:full A2:other B1:full C1:full C2:other", "relay");
       const lanes = [known("A", 5), known("B", 5)];
-      const passingBy = await claim({ kind: kinds.relay, lanes, fullAccounts: ["full"] });
+      const accounts = [{ accountId: "full", pace: "brisk" as const, inHand: 9, slots: 0 }];
+      const passingBy = await claim({ kind: kinds.relay, lanes, accounts });
       expect(placesOf(passingBy).sort()).toEqual(["A2", "C2"]);
-      expect(await claim({ kind: kinds.relay, lanes, newest: false, fullAccounts: ["full"] })).toEqual([]);
+      expect(await claim({ kind: kinds.relay, lanes, newest: false, accounts })).toEqual([]);
       expect(placesOf(await claim({ kind: kinds.relay, lanes })).sort()).toEqual(["A1", "B1", "C1"]);
-      await query(under.db.work, sql`delete from inboxes where id in ('1', '2')`);
+    });
+
+    test("gives an account no more than its share of the lanes of one pace, and others theirs", async () => {
+      await line("A1:x A2:x A3:x A4:x A5:y A6:y A7:y B1:x B2:x B3:y", "relay");
+      const lanes = [known("A", 20), known("B", 20, "", "slow")];
+      const accounts = [
+        { accountId: "x", pace: "brisk" as const, inHand: 5, slots: 3 },
+        { accountId: "x", pace: "slow" as const, inHand: 9, slots: 1 },
+      ];
+      const othersSlots = { brisk: 2, slow: 100, doubtful: 100 };
+      const items = await claim({ kind: kinds.relay, lanes, accounts, othersSlots });
+      const taken = items.map(({ lane, accountId }) => lane + accountId).sort();
+      expect(taken).toEqual(["Ax", "Ax", "Ax", "Ay", "Ay", "Bx", "By"]);
+    });
+
+    test("lets the accounts of a lane take turns, and the inboxes of each", async () => {
+      const busy = Array.from({ length: 100 }, (_, number) => `A${String(number).padStart(3, "0")}:busy`);
+      await line([...busy, ...busy, "Azzz:quiet", "Azzz:quiet", "A1:another", "A1:another"].join(" "), "parse");
+      const taken: string[] = [];
+      let last = { ...known("A", 1), lastAccountId: "busy", lastInboxes: {} };
+      for (let count = 0; count < 8; count += 1) {
+        const [item] = await claim({ kind: kinds.parse, lanes: [last], newest: false });
+        if (item === undefined) throw new Error("Not claimed");
+        taken.push(`${item.accountId} ${item.inboxId}`);
+        const lastInboxes = { ...last.lastInboxes, [item.accountId]: item.inboxId };
+        last = { ...last, lastAccountId: item.accountId, lastInboxes };
+      }
+      expect(taken).toEqual([
+        ...["quiet zzz", "another 1", "busy 000"],
+        ...["quiet zzz", "another 1", "busy 001"],
+        ...["busy 002", "busy 003"],
+      ]);
+    });
+
+    test("passes by an account of which each inbox must wait, and takes the next one's", async () => {
+      await line("A1:x A1:x A2:x A2:x A3:y A3:y", "relay");
+      const lane = { ...known("A", 1), lastAccountId: "", lastInboxes: {} };
+      const next = async () => placesOf(await claim({ kind: kinds.relay, lanes: [lane], newest: false }));
+      expect([await next(), await next(), await next(), await next()]).toEqual([["A1"], ["A2"], ["A3"], []]);
+    });
+
+    test("fills the slots of a lane, however unevenly its accounts have rows", async () => {
+      await line(`A1:x A2:y ${Array.from({ length: 30 }, (_, number) => `A${100 + number}:z`).join(" ")}`, "relay");
+      const items = await claim({ kind: kinds.relay, lanes: [known("A", 20)], newest: false });
+      expect(Map.groupBy(items, ({ accountId }) => accountId).get("z")).toHaveLength(18);
+    });
+
+    test("takes rows of the account with the fewest under way first, whatever lanes they are in", async () => {
+      const busy = Array.from({ length: 50 }, (_, number) => String.fromCodePoint(0x100 + number));
+      await line(`${busy.map((lane) => `${lane}1:busy`).join(" ")} A1:quiet A2:quiet B1:another`, "relay");
+      const accounts = [{ accountId: "busy", pace: "brisk" as const, inHand: 1, slots: 50 }];
+      const claimOf = async (limit: number) => {
+        const items = await claim({ kind: kinds.relay, limit, lanes: [known("A", 5)], accounts });
+        return items.map(({ accountId }) => accountId).sort();
+      };
+      expect(await claimOf(2)).toEqual(["another", "quiet"]);
+      expect(await claimOf(3)).toEqual(["busy", "busy", "quiet"]);
     });
 
     test("gives no more than asked for, and each lane its first before any its second", async () => {
@@ -127,7 +192,7 @@ for (const engine of enginesHere()) {
       let last = "";
       for (let count = 0; count < 8; count += 1) {
         const items = await claim({ lanes: [known("A", 1, last)] });
-        last = items.findLast(({ inTurn }) => inTurn)?.inboxId ?? last;
+        last = items.findLast(({ turn }) => turn !== null)?.inboxId ?? last;
         taken.push(...placesOf(items));
       }
       expect(new Set(taken)).toEqual(new Set(["A1", "A2", "A3", "A4"]));
@@ -161,6 +226,7 @@ for (const engine of enginesHere()) {
           leasedUntil: after(leaseMs),
           lanes: blocked,
           strangers: true,
+          ...noShares,
           newest: true,
           sweepAfter,
           claimNumber: 1,
@@ -207,7 +273,14 @@ for (const engine of enginesHere()) {
       expect(idsOf(await claim())).toEqual(ids);
       const [later = "", elsewhere = ""] = await line("A1 A2");
       const lanes = [known("A", 9)];
-      const asked = { kind: kinds.webhook, limit: 9, leasedUntil: after(leaseMs), strangers: true, newest: true };
+      const asked = {
+        kind: kinds.webhook,
+        limit: 9,
+        leasedUntil: after(leaseMs),
+        strangers: true,
+        ...noShares,
+        newest: true,
+      };
       const other = await claimReady(under.db.work, {
         ...asked,
         claimer: 2,

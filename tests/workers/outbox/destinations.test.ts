@@ -26,7 +26,7 @@ function enterAll(receivers: Destinations, destination: string, nowMs: number, a
 
 describe("one receiver gets", () => {
   test("one delivery at a time until it has answered, then as many as each may have", () => {
-    const receivers = destinations({ total: 100, each: 20 });
+    const receivers = destinations({ brisk: { common: 100 }, each: 20 });
     const [first] = enterAll(receivers, "a", 0);
     expect(receivers.inHand()).toBe(1);
     first?.leave("answered", 5);
@@ -44,7 +44,7 @@ describe("one receiver gets", () => {
   });
 
   test("no more than the slots there are", () => {
-    const receivers = destinations({ total: 5, each: 20 });
+    const receivers = destinations({ brisk: { common: 5 }, each: 20 });
     acquaint(receivers, "a");
     const entered = enterAll(receivers, "a", 0);
     expect(entered).toHaveLength(5);
@@ -57,7 +57,7 @@ describe("one receiver gets", () => {
   });
 
   test("its own slots, whatever another account has on the same host", () => {
-    const receivers = destinations({ total: 100, each: 20 });
+    const receivers = destinations({ brisk: { common: 100 }, each: 20 });
     acquaint(receivers, "a", "acc_1");
     acquaint(receivers, "a", "acc_2");
     expect(enterAll(receivers, "a", 0, "acc_1")).toHaveLength(20);
@@ -76,7 +76,7 @@ describe("one account's endpoints", () => {
   }
 
   test("don't know of each other on the same host: one that hangs leaves the next its slots", () => {
-    const receivers = destinations({ total: 100, each: 20 });
+    const receivers = destinations({ brisk: { common: 100 }, each: 20 });
     for (const number of [1, 2]) receivers.tryEnter(endpoint(number), 0)?.leave("answered", 0);
     receivers.tryEnter(endpoint(1), 0)?.leave("silent", 15_000);
     expect(enterAt(receivers, endpoint(1), 15_000)).toHaveLength(1);
@@ -84,13 +84,15 @@ describe("one account's endpoints", () => {
   });
 
   test("share its slots evenly where all are quick, and leave the others the rest", () => {
-    const receivers = destinations({ total: 100, each: 20, ofAccount: 30 });
+    const receivers = destinations({ brisk: { common: 100, ofAccount: 30 }, each: 20 });
     const endpoints = Array.from({ length: 10 }, (_, number) => endpoint(number));
     for (const where of endpoints) receivers.tryEnter(where, 0)?.leave("answered", 0);
     expect(enterAt(receivers, endpoint(0))).toHaveLength(20);
     // What came first keeps what it has, and gets no more of it than its share.
     expect(enterAt(receivers, endpoint(1))).toHaveLength(10);
-    expect([receivers.fullAccounts(0), receivers.slotsAt(endpoint(2), 0)]).toEqual([["acc_1"], 0]);
+    const { accounts } = receivers.shares(0);
+    expect(accounts).toContainEqual({ accountId: "acc_1", pace: "brisk", inHand: 30, slots: 0 });
+    expect(receivers.slotsAt(endpoint(2), 0)).toBe(0);
     expect(receivers.tryEnter(endpoint(2), 0)).toBeUndefined();
     expect(receivers.freeSlots(0)).toBe(70);
     acquaint(receivers, "b", "acc_2");
@@ -98,7 +100,7 @@ describe("one account's endpoints", () => {
   });
 
   test("get three each of thirty where ten have something to do", () => {
-    const receivers = destinations({ total: 100, each: 20, ofAccount: 30 });
+    const receivers = destinations({ brisk: { common: 100, ofAccount: 30 }, each: 20 });
     const endpoints = Array.from({ length: 10 }, (_, number) => endpoint(number));
     for (const where of endpoints) receivers.tryEnter(where, 0)?.leave("answered", 0);
     for (const where of endpoints) receivers.tryEnter(where, 0);
@@ -106,7 +108,11 @@ describe("one account's endpoints", () => {
   });
 
   test("that hang take their share of the waiting pool, and none of the quick ones' beside them", () => {
-    const receivers = destinations({ total: 100, each: 20, ofAccount: 30, waiting: 200, ofAccountWaiting: 40 });
+    const receivers = destinations({
+      brisk: { common: 100, ofAccount: 30 },
+      waiting: { common: 200, ofAccount: 40 },
+      each: 20,
+    });
     acquaint(receivers, "a");
     for (let number = 0; number < 60; number += 1) receivers.tryEnter(endpoint(number), number * 250);
     // Forty have moved on; those that can't stay where they are, and the account has the rest of its share.
@@ -141,7 +147,7 @@ describe("a destination that takes no connection", () => {
 
 describe("a receiver that answers never waits for those that don't", () => {
   test("1,000 strangers that hang leave the brisk pool within a second", () => {
-    const receivers = destinations({ total: 250, waiting: 1000, slowAfterMs: 250 });
+    const receivers = destinations({ brisk: { common: 250 }, waiting: { common: 1000 }, slowAfterMs: 250 });
     acquaint(receivers, "good");
     const strangers = Array.from({ length: 1000 }, (_, index) => `hanging-${index}`);
     for (let nowMs = 0; nowMs < 1000; nowMs += 250) {
@@ -156,7 +162,7 @@ describe("a receiver that answers never waits for those that don't", () => {
   });
 
   test("1,000 known to be silent or down take no slot in the brisk pool, however often they come", () => {
-    const receivers = destinations({ total: 10, each: 10, waiting: 100 });
+    const receivers = destinations({ brisk: { common: 10 }, each: 10, waiting: { common: 100 } });
     const dead = Array.from({ length: 1000 }, (_, index) => `dead-${index}`);
     for (const [index, name] of dead.entries()) {
       receivers.tryEnter(at(name, name), 0)?.leave(index % 2 === 0 ? "silent" : "unreached", 1);
@@ -169,15 +175,35 @@ describe("a receiver that answers never waits for those that don't", () => {
   });
 
   test("those that answer slowly wait in the other pool too, and may have each their share", () => {
-    const receivers = destinations({ total: 10, each: 20, waiting: 100, slowAfterMs: 250 });
+    const receivers = destinations({
+      brisk: { common: 10, ofAccount: 20 },
+      each: 20,
+      waiting: { common: 100 },
+      slowAfterMs: 250,
+    });
     receivers.tryEnter(at("slow"), 0)?.leave("answered", 300);
     expect(enterAll(receivers, "slow", 300)).toHaveLength(20);
     acquaint(receivers, "quick", "acc_1", 300);
     expect(enterAll(receivers, "quick", 300)).toHaveLength(10);
   });
 
+  test.each([2, 10])("%d accounts whose endpoints hang leave slots of both pools to a further one", (attackers) => {
+    const receivers = destinations();
+    for (let nowMs = 0; nowMs < 15_000; nowMs += 250) {
+      for (let number = 0; number < attackers; number += 1) {
+        const account = `acc_${number}`;
+        for (let count = 0; count < 20; count += 1) {
+          receivers.tryEnter(at(`hanging-${nowMs}-${count}`, account, `whk_${nowMs}_${count}`), nowMs);
+        }
+      }
+    }
+    acquaint(receivers, "good", "acc_good", 15_000);
+    expect(receivers.freeSlots(15_000)).toBeGreaterThan(0);
+    expect(enterAll(receivers, "good", 15_000, "acc_good").length).toBeGreaterThanOrEqual(5);
+  });
+
   test("a full waiting pool keeps the slow where they are, and says that it can't tell when there is a slot", () => {
-    const receivers = destinations({ total: 2, waiting: 1, slowAfterMs: 250 });
+    const receivers = destinations({ brisk: { common: 2 }, waiting: { common: 1 }, slowAfterMs: 250 });
     for (const name of ["a", "b"]) receivers.tryEnter(at(name), 0);
     expect(receivers.tryEnter(at("c"), 250)).toBeDefined();
     expect(receivers.tryEnter(at("d"), 500)).toBeUndefined();

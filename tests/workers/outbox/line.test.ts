@@ -15,7 +15,7 @@ const spacious: Lanes<ClaimedItem> = {
 /** `"A1"` is a row of lane A, inbox 1; its account is the lane's. */
 function row(name: string, own: Partial<ClaimedItem> = {}): ClaimedItem {
   const [lane = "", inboxId = ""] = name;
-  const counted = { attempt: 1, forgivenAttempts: 0, inTurn: true, hasMore: false };
+  const counted = { attempt: 1, forgivenAttempts: 0, turn: 1, hasMore: false };
   return { subjectId: name, accountId: lane, inboxId, lane, createdAt: new Date(0), ...counted, ...own };
 }
 
@@ -103,11 +103,11 @@ describe("The line, as a process knows it", () => {
     const { line, claim } = lineWith({ free: () => 10 });
     claim("A1 A2 B1");
     expect(claim("")?.lanes).toEqual([
-      { lane: "A", slots: 5, lastInboxId: "2" },
-      { lane: "B", slots: 5, lastInboxId: "1" },
+      { lane: "A", slots: 5, pace: "brisk", lastAccountId: "A", lastInboxes: { A: "2" } },
+      { lane: "B", slots: 5, pace: "brisk", lastAccountId: "B", lastInboxes: { B: "1" } },
     ]);
     for (const name of ["A1", "A2"]) line.leave(row(name), () => undefined);
-    expect(claim("")?.lanes).toEqual([{ lane: "B", slots: 5, lastInboxId: "1" }]);
+    expect(claim("")?.lanes.map(({ lane }) => lane)).toEqual(["B"]);
     line.turnAway(row("B1"));
     expect(claim("")?.lanes).toEqual([]);
   });
@@ -118,10 +118,10 @@ describe("The line, as a process knows it", () => {
       claim(names);
       return [line.hearOfSlot(slot), line.isSweeping()];
     };
-    expect(waits(10, "A1", { lane: "B", wasFull: false })).toEqual([false, false]);
-    expect(waits(0, "", { lane: "B", wasFull: false })).toEqual([true, false]);
-    expect(waits(1, "A1", { lane: "B", wasFull: false })).toEqual([true, false]);
-    expect(waits(10, "A1", { lane: "B", wasFull: true })).toEqual([true, true]);
+    expect(waits(10, "A1", { lane: "B", wasHeldBack: false })).toEqual([false, false]);
+    expect(waits(0, "", { lane: "B", wasHeldBack: false })).toEqual([true, false]);
+    expect(waits(1, "A1", { lane: "B", wasHeldBack: false })).toEqual([true, false]);
+    expect(waits(10, "A1", { lane: "B", wasHeldBack: true })).toEqual([true, true]);
   });
 
   test("has nobody waiting for a slot, unless the claim was full, the lane had more, or the account its share", () => {
@@ -145,22 +145,38 @@ describe("The line, as a process knows it", () => {
   });
 
   test("is swept when a slot of an account comes free that had its share: claims have passed by its rows", () => {
-    let fullAccounts = ["A"];
-    const { line, claim } = lineWith({ fullAccounts: () => fullAccounts });
-    expect(claim("A1")?.fullAccounts).toEqual(["A"]);
+    const accounts = [{ accountId: "A", pace: "brisk" as const, inHand: 9, slots: 0 }];
+    const shares = { accounts, othersSlots: { brisk: 5, slow: 5, doubtful: 5 } };
+    const { line, claim } = lineWith({ shares: () => shares, isHeldBack: (accountId) => accountId === "A" });
+    expect(claim("A1 B1")).toMatchObject(shares);
     claim("");
-    const isWaitedFor = line.leave(row("A1"), () => {
-      fullAccounts = [];
-    });
-    expect(isWaitedFor).toBe(true);
-    expect(line.isSweeping()).toBe(true);
+    expect([line.leave(row("B1"), () => undefined), line.isSweeping()]).toEqual([false, false]);
+    expect([line.leave(row("A1"), () => undefined), line.isSweeping()]).toEqual([true, true]);
+  });
+
+  test("may have more in a lane of which an account took all that it may start", () => {
+    const othersSlots = { brisk: 2, slow: 2, doubtful: 2 };
+    const mayHaveMore = (names: string) => {
+      const { line, claim } = lineWith({ shares: () => ({ accounts: [], othersSlots }) });
+      for (const each of ["A1", names]) claim(each);
+      return line.leave(row("A1"), () => undefined);
+    };
+    expect([mayHaveMore("A1"), mayHaveMore("A1 A2")]).toEqual([false, true]);
+  });
+
+  test("remembers whose turn was last in a lane: the account, and the inbox of each", () => {
+    const { line, claim } = lineWith();
+    const items = [row("A1", { accountId: "x", turn: 2 }), row("A2", { accountId: "y", turn: 1 })];
+    const question = line.ask();
+    if (question !== undefined) line.hear(question, answered("", { items }));
+    expect(claim("")?.lanes).toMatchObject([{ lastAccountId: "x", lastInboxes: { x: "1", y: "2" } }]);
   });
 
   test("may have more behind mail that is settled: where there was some, and where some came meanwhile", () => {
     const { line, claim } = lineWith({}, kinds.relay);
     expect(line.isFollowed(row("A1"), line.nudges())).toBe(false);
     expect(line.isFollowed(row("A1", { hasMore: true }), line.nudges())).toBe(true);
-    expect(claim("")?.lanes).toEqual([{ lane: "A", slots: 5, lastInboxId: "" }]);
+    expect(claim("")?.lanes).toEqual([{ lane: "A", slots: 5, pace: "brisk", lastAccountId: "", lastInboxes: {} }]);
     const nudgesBefore = line.nudges();
     line.nudge();
     expect(line.isFollowed(row("A1"), nudgesBefore)).toBe(true);

@@ -42,7 +42,11 @@ describe.each(enginesHere())("Work of an outbox (%s)", (engine) => {
       kind: kinds.webhook,
       leaseMs: 30_000,
       lanes: spacious,
-      claim: (claim) => claimReady(db, { ...claim, lanes: [{ lane: "A", slots: 3, lastInboxId: "" }] }),
+      claim: (claim) =>
+        claimReady(db, {
+          ...claim,
+          lanes: [{ lane: "A", slots: 3, pace: "brisk", lastAccountId: "", lastInboxes: {} }],
+        }),
       attempt: async (item) => ({ settlement: { ...keyOf(item), ...done }, leaving: "answered" }),
       failed: (item) => ({ ...keyOf(item), ...done }),
       settle: async (settlements) => (await settleDeliveries(db, settlements)).inForce,

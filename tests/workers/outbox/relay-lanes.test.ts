@@ -25,51 +25,88 @@ function slotsOf(options: Partial<RelayLanesOptions> = {}) {
 
 const tarpit = (index: number) => `tarpit-${index}.example`;
 
+/** Accounts with slots left where no more may start. */
+const fullAt = (lanes: ReturnType<typeof slotsOf>["lanes"]) =>
+  lanes.shares?.().accounts.flatMap(({ accountId, pace, slots }) => (slots === 0 ? `${accountId} ${pace}` : [])) ?? [];
+
 describe("mail to hosts that don't answer", () => {
   test("takes no more than its account's share of the slots of the quick", () => {
-    const { lanes, enter } = slotsOf({ brisk: 80, ofAccount: 50 });
+    const { lanes, enter } = slotsOf({ brisk: { common: 80, ofAccount: 50 } });
     expect(enter(100, "acc_1", tarpit)).toHaveLength(50);
-    expect(lanes.fullAccounts?.()).toEqual(["acc_1"]);
+    expect(fullAt(lanes)).toEqual(["acc_1 brisk"]);
     expect(lanes.enter({ lane: "good.example", accountId: "acc_1" })).toBeUndefined();
     expect(enter(100, "acc_2", (index) => `good-${index}.example`)).toHaveLength(30);
   });
 
   test("moves on after two seconds, and from then on starts apart", () => {
-    const { lanes, enter, pass } = slotsOf({ brisk: 10, ofAccount: 10, waiting: 100 });
+    const { lanes, enter, pass } = slotsOf({ brisk: { common: 10 }, waiting: { common: 100 } });
     const hanging = enter(10, "acc_1", tarpit);
     expect([lanes.strangers(), lanes.slotInMs()]).toEqual([false, 2000]);
     pass(1999);
     expect([lanes.strangers(), lanes.slotInMs()]).toEqual([false, 1]);
     pass(1);
-    expect([lanes.strangers(), lanes.free(), lanes.fullAccounts?.()]).toEqual([true, 10, []]);
+    expect([lanes.strangers(), lanes.free(), fullAt(lanes)]).toEqual([true, 10, []]);
 
     pass(300_000);
     for (const leave of hanging) leave("unreached");
+    expect([lanes.pace?.(tarpit(0)), lanes.pace?.("good.example")]).toEqual(["doubtful", "brisk"]);
     expect(enter(10, "acc_1", tarpit)).toHaveLength(10);
     expect(lanes.free()).toBe(10);
   });
 
   test("leaves a quarter of the waiting pool to those that answer, if slowly", () => {
-    const { lanes, enter, pass } = slotsOf({ brisk: 100, ofAccount: 100, waiting: 40 });
+    const { lanes, enter, pass } = slotsOf({ brisk: { common: 100 }, waiting: { common: 40 } });
     const slow = lanes.enter({ lane: "slow.example", accountId: "acc_1" });
     for (const leave of enter(50, "acc_1", tarpit)) leave("unreached");
     pass(5000);
     slow?.("answered");
     expect(enter(50, "acc_1", tarpit)).toHaveLength(30);
-    expect(lanes.slots("slow.example")).toBe(10);
+    expect([lanes.slots("slow.example"), lanes.pace?.("slow.example")]).toEqual([10, "slow"]);
     expect(lanes.slots("tarpit-49.example")).toBe(0);
+  });
+
+  test.each([2, 5])("of %d accounts leaves slots of both pools to a further one", (attackers) => {
+    const { lanes, enter, pass } = slotsOf();
+    for (let second = 0; second < 60; second += 1) {
+      for (let number = 0; number < attackers; number += 1) {
+        enter(20, `acc_${number}`, (index) => `tarpit-${number}-${second}-${index}.example`);
+      }
+      pass(1000);
+    }
+    expect(lanes.free()).toBeGreaterThan(0);
+    const good = (index: number) => `good-${index}.example`;
+    for (const leave of enter(4, "acc_good", good)) leave("answered");
+    expect(enter(4, "acc_good", good)).toHaveLength(4);
+    // Those that turn out slow move on, and the next ones have their slots.
+    pass(2000);
+    expect(enter(4, "acc_good", (index) => `better-${index}.example`)).toHaveLength(4);
+  });
+
+  test("of two accounts holds back none of their own mail for longer than its attempts last", () => {
+    const { enter, pass } = slotsOf();
+    const hanging = ["acc_1", "acc_2"].flatMap((accountId) => {
+      const first = enter(200, accountId, tarpit);
+      pass(2000);
+      return [...first, ...enter(200, accountId, tarpit)];
+    });
+    expect(enter(1, "acc_1", () => "good.example")).toHaveLength(0);
+    for (const leave of hanging) leave("unreached");
+    expect(enter(1, "acc_1", () => "good.example")).toHaveLength(1);
   });
 });
 
 describe("a claim asks for no more than", () => {
-  test("any one account may still start, so that nothing has to be given back", () => {
-    const { lanes, enter } = slotsOf({ brisk: 80, ofAccount: 50, each: 80 });
-    expect(lanes.free()).toBe(50);
+  test("each account may still start, so that nothing has to be given back", () => {
+    const { lanes, enter } = slotsOf({ brisk: { common: 80, ofAccount: 50, kept: 20 }, each: 80 });
+    expect([lanes.free(), lanes.shares?.().othersSlots.brisk]).toEqual([80, 50]);
     enter(40, "acc_1", tarpit);
-    expect(lanes.free()).toBe(10);
-    enter(10, "acc_1", (index) => `more-${index}.example`);
-    // The account has its share: claims pass it by, and the rest is for the others.
-    expect(lanes.free()).toBe(30);
+    const share = { accountId: "acc_1", pace: "brisk" as const };
+    expect(lanes.shares?.().accounts).toEqual([{ ...share, inHand: 40, slots: 10 }]);
+    expect([lanes.free(), lanes.shares?.().othersSlots.brisk]).toEqual([40, 40]);
+    enter(40, "acc_2", tarpit);
+    // The slots that are kept go to accounts with few alone.
+    expect(fullAt(lanes)).toEqual(["acc_1 brisk", "acc_2 brisk"]);
+    expect([lanes.free(), lanes.shares?.().othersSlots.brisk]).toEqual([10, 2]);
   });
 
   test("the one relay takes, where there is one", () => {

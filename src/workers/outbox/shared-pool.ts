@@ -1,0 +1,85 @@
+/**
+ * Slots that accounts share, so that no few of them can hold all. Bookkeeping only.
+ *
+ * | free slots | an account may have in all |
+ * |---|---|
+ * | more than `kept` | `ofAccount` |
+ * | more than half of `kept` | a tenth of `kept` |
+ * | at least one | 1 |
+ *
+ * A few accounts fill the common slots at most; from there on slots go to those that have hardly any. The steps are wide, so that
+ * what an account may have does not change with every slot.
+ */
+export interface SharedPool<Stay> {
+  /** How many slots may be taken at this step: of this account, or in all. `reserved` slots count as taken. */
+  left(reserved: number, accountId?: string): number;
+  enter(stay: Stay): void;
+  leave(stay: Stay): void;
+  /** In order of entry: the first is the oldest. */
+  stays(): Iterable<Stay>;
+  /** Accounts that have as many slots as the last step but one allows, or more: others may be taken to have none. */
+  busyAccounts(reserved: number): { accountId: string; inHand: number; slots: number }[];
+  /** Only kept slots are left, or none. */
+  isScarce(): boolean;
+  size(): number;
+}
+
+/** The slots of one pool. */
+export interface PoolSize {
+  /** Slots for all. */
+  common: number;
+  /** The most of them that one account gets. */
+  ofAccount?: number;
+  /** Further slots, for accounts that have few. */
+  kept?: number;
+}
+
+export function sharedPool<Stay extends { accountId: string }>({
+  common,
+  ofAccount = common,
+  kept = 0,
+}: PoolSize): SharedPool<Stay> {
+  const stays = new Set<Stay>();
+  const inHandOf = new Map<string, number>();
+  const few = Math.ceil(kept / 10);
+
+  /** What an account may have now, and how many slots are left until that changes. */
+  function step(reserved: number): { most: number; slots: number } {
+    const free = common + kept - stays.size - reserved;
+    const last = Math.floor(kept / 2);
+    if (free > kept) return { most: ofAccount, slots: free - kept };
+    if (free > last) return { most: few, slots: free - last };
+    return { most: free > 0 ? 1 : 0, slots: Math.max(0, free) };
+  }
+
+  function count(accountId: string, change: number): void {
+    const inHand = (inHandOf.get(accountId) ?? 0) + change;
+    if (inHand > 0) inHandOf.set(accountId, inHand);
+    else inHandOf.delete(accountId);
+  }
+
+  return {
+    left(reserved, accountId) {
+      const { most, slots } = step(reserved);
+      if (accountId === undefined) return slots;
+      return Math.max(0, Math.min(slots, most - (inHandOf.get(accountId) ?? 0)));
+    },
+    enter(stay) {
+      stays.add(stay);
+      count(stay.accountId, 1);
+    },
+    leave(stay) {
+      if (stays.delete(stay)) count(stay.accountId, -1);
+    },
+    stays: () => stays,
+    busyAccounts(reserved) {
+      const { most, slots } = step(reserved);
+      const busyFrom = Math.max(1, Math.min(few, most));
+      return [...inHandOf]
+        .filter(([, inHand]) => inHand >= busyFrom)
+        .map(([accountId, inHand]) => ({ accountId, inHand, slots: Math.max(0, Math.min(slots, most - inHand)) }));
+    },
+    isScarce: () => common - stays.size <= 0,
+    size: () => stays.size,
+  };
+}

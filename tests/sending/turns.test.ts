@@ -1,0 +1,66 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { sql } from "drizzle-orm";
+import { query } from "../../src/database/db.ts";
+import { smtpRelay } from "../../src/relay/relay.ts";
+import { migrate } from "../../src/store/migrate.ts";
+import { type EngineUnderTest, enginesHere, openEngine } from "../support/engines.ts";
+import { outboxWorld } from "../support/outbox-world.ts";
+import { scriptedSmtp } from "../support/scripted-smtp.ts";
+import { until } from "../support/until.ts";
+import { watchesClock } from "../support/watches-clock.ts";
+
+describe.each(enginesHere())("mail by one relay (%s)", (engine) => {
+  let under: EngineUnderTest;
+  const open: { close(): unknown }[] = [];
+  beforeAll(async () => {
+    under = await openEngine(engine);
+    await migrate(under.db);
+  });
+  afterAll(() => under.remove());
+  afterEach(async () => {
+    for (const thing of open.splice(0).reverse()) await thing.close();
+    await query(under.db.api, sql`truncate outbox`);
+  });
+
+  test.each([
+    ["to one domain", () => "busy.example"],
+    ["to two hundred domains", (number: number) => `busy-${number % 200}.example`],
+  ])(
+    "of an account with thousands in a hundred inboxes, %s, holds up none of another",
+    {
+      ...watchesClock,
+      timeout: 120_000,
+    },
+    async (_where, domainOf) => {
+      const server = await scriptedSmtp({
+        answer: (line) => (line === "." ? { packets: Array(4).fill("250-Wait\r\n").concat("250 Ok\r\n") } : undefined),
+      });
+      const outbound = { kind: "smtp", host: "127.0.0.1", port: server.port, tls: "off", login: undefined } as const;
+      const relay = smtpRelay(outbound, { hostname: "inbox.test" });
+      const world = await outboxWorld(under.db, { deps: { relay } });
+      open.push(server, relay, { close: () => world.stop(0) });
+      const quiet = await world.newInbox();
+      const first = await world.newInbox();
+      const others = await Promise.all(Array.from({ length: 99 }, () => world.newInbox(first.accountId)));
+      await Promise.all(
+        [first, ...others].map(async (inbox, place) => {
+          for (let count = 0; count < 30; count += 1) await world.send(inbox, `jane@${domainOf(count * 100 + place)}`);
+        }),
+      );
+      await world.start();
+      await until(() => server.mails.length > 100);
+
+      const waitsMs: number[] = [];
+      for (let count = 1; count <= 20; count += 1) {
+        const to = `joe-${count}@${domainOf(count)}`;
+        const startMs = performance.now();
+        await world.send(quiet, to);
+        await until(() => server.mails.some((mail) => mail.to === to));
+        waitsMs.push(performance.now() - startMs);
+      }
+      // It was busy until the end.
+      expect(server.mails.length).toBeLessThan(3_000);
+      expect(Math.max(...waitsMs)).toBeLessThan(1_000);
+    },
+  );
+});
