@@ -164,7 +164,7 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
       await Promise.all([smtp.stop(config.shutdownTimeoutMs), api.stop(config.shutdownTimeoutMs)]);
       // Last, since a send in flight waits for its first attempt.
       await workers.stop(Math.max(0, endMs - performance.now()));
-      await keys.flush().catch((err: unknown) => log.warn({ err }, "last use of keys not written"));
+      await keys.close().catch((err: unknown) => log.warn({ err }, "last use of keys not written"));
       await opened.closeAll();
     },
   };

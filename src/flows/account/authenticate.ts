@@ -7,6 +7,7 @@ import {
 } from "../../domain/access/token.ts";
 import type { Plan } from "../../domain/limits.ts";
 import { boundedMemory, passingMemory } from "../../primitives/memory.ts";
+import { paced } from "../../primitives/paced.ts";
 import { sha256Hex } from "../../standards/digest.ts";
 import { findAccountOfKey, findKeyHash, markKeysUsed } from "../../store/account/accounts.ts";
 import type { Deps } from "../deps.ts";
@@ -40,8 +41,8 @@ export interface Authenticator {
   forget: (hash: string) => void;
   /** While changes elsewhere can't be heard, nothing is remembered. */
   setHearing: (hears: boolean) => void;
-  /** Writes down when keys were last used: one statement for all, not one for each request. */
-  flush: () => Promise<void>;
+  /** Writes down the last uses of keys that are not written yet, and writes no more by itself. */
+  close: () => Promise<void>;
 }
 
 /** Bounds how long a revoked key could go on if its notification were lost. */
@@ -50,11 +51,19 @@ const rememberedMs = 30_000;
 const unknownMs = 5_000;
 const mostRemembered = 10_000;
 
-export function authenticator(deps: Deps, tokens?: Pick<AccessTokens, "read" | "readForConsole">): Authenticator {
+export function authenticator(
+  deps: Deps,
+  tokens?: Pick<AccessTokens, "read" | "readForConsole">,
+  usesWrittenEveryMs = 60_000,
+): Authenticator {
   const remembered = passingMemory<string, KeyHolder>(mostRemembered);
   /** Hashes of what is nobody's key. Apart from the others, since any stranger can fill it. */
   const unknown = passingMemory<string, true>(mostRemembered);
   const lastUsed = new Map<string, Date>();
+  // One statement for all keys, and none for each request.
+  const writing = paced(usesWrittenEveryMs, () => {
+    writeUses().catch((err: unknown) => deps.log.warn({ err }, "last use of keys not written"));
+  });
   let hears = false;
   let forgotten = 0;
 
@@ -63,8 +72,21 @@ export function authenticator(deps: Deps, tokens?: Pick<AccessTokens, "read" | "
     const nowMs = now.getTime();
     if (unknown.get(hash, nowMs)) return undefined;
     const holder = remembered.get(hash, nowMs) ?? (await find(hash, nowMs));
-    if (holder !== undefined) lastUsed.set(holder.keyId, now);
+    if (holder !== undefined) {
+      lastUsed.set(holder.keyId, now);
+      writing.ask();
+    }
     return holder;
+  }
+
+  async function writeUses(): Promise<void> {
+    if (lastUsed.size === 0) return;
+    const used = Array.from(lastUsed, ([id, lastUsedAt]) => ({ id, lastUsedAt }));
+    lastUsed.clear();
+    await markKeysUsed(deps.db.work, used).catch((error: unknown) => {
+      for (const { id, lastUsedAt } of used) if (!lastUsed.has(id)) lastUsed.set(id, lastUsedAt);
+      throw error;
+    });
   }
 
   async function find(hash: string, nowMs: number) {
@@ -97,11 +119,9 @@ export function authenticator(deps: Deps, tokens?: Pick<AccessTokens, "read" | "
       remembered.clear();
       unknown.clear();
     },
-    async flush() {
-      if (lastUsed.size === 0) return;
-      const used = Array.from(lastUsed, ([id, lastUsedAt]) => ({ id, lastUsedAt }));
-      lastUsed.clear();
-      await markKeysUsed(deps.db.work, used);
+    async close() {
+      writing.stop();
+      await writeUses();
     },
   };
 }

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { authenticator } from "../../../src/flows/account/authenticate.ts";
 import { createAccount, createKey } from "../../../src/flows/account/manage-accounts.ts";
 import { sha256Hex } from "../../../src/standards/digest.ts";
-import { insertApiKey, markKeyRevoked } from "../../../src/store/account/accounts.ts";
+import { insertApiKey, listApiKeys, markKeyRevoked } from "../../../src/store/account/accounts.ts";
+import { untilAnswered } from "../../support/until.ts";
 import { startWorld, type World } from "../../support/world.ts";
 
 let world: World;
@@ -52,4 +53,26 @@ test("what is nobody's key is looked up once in five seconds, and opens at once 
     ({ status } = await world.api("/v1/inboxes", { apiKey: told }));
   }
   expect(status).toBe(200);
+});
+
+test("the use of a key can be read while the service runs: the first at once, later ones when the time for it comes", async () => {
+  const { deps } = world.service;
+  const { account } = await createAccount(deps, { name: "used", plan: "developer" });
+  const [first, second] = await Promise.all([1, 2].map(() => createKey(deps, deps.db.api, { accountId: account.id })));
+  if (first === undefined || second === undefined) throw new Error("No key was made");
+  const keys = authenticator(deps, undefined, 50);
+  const uses = async () => {
+    const listed = await listApiKeys(deps.db.api, account.id);
+    return [first, second].map(({ id }) => listed.find((key) => key.id === id)?.lastUsedAt?.getTime());
+  };
+
+  const firstUsedAt = deps.now().getTime();
+  await keys.authenticate(first.key);
+  await untilAnswered(async () => ((await uses())[0] === firstUsedAt ? true : undefined));
+  world.clock.pass(1_000);
+  const usedAt = deps.now().getTime();
+  await keys.authenticate(first.key);
+  await keys.authenticate(second.key);
+  await untilAnswered(async () => ((await uses()).every((at) => at === usedAt) ? true : undefined));
+  await keys.close();
 });
