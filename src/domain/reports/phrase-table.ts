@@ -112,6 +112,10 @@ export const phraseTable = {
     adressen … finns inte, ukjent bruker, ukjent mottaker, ukendt bruger, ukendt modtager, adressen … findes ikke, adressen … finnes ikke
     tuntematon käyttäjä, tuntematon vastaanottaja, osoitetta … ei ole, kullanıcı bulunamadı, bilinmeyen kullanıcı, adresi bulunamadı
     ismeretlen felhasználó, ismeretlen címzett, utilizator necunoscut, adresa … nu există, άγνωστος χρήστης, άγνωστος παραλήπτης
+    konto … nicht vorhanden, postfach … nicht vorhanden, empfänger … nicht vorhanden, benutzer … nicht vorhanden, adresse … nicht vorhanden
+    mailbox existiert … nicht, postfach existiert … nicht, benutzer existiert … nicht, empfänger existiert … nicht, cuenta … no encontrada, casella … inesistente, gebruiker … niet gevonden
+    brugeren findes ikke, modtageren findes ikke, bruger … findes ikke, modtager … findes ikke, brukeren finnes ikke, mottakeren finnes ikke, användaren finns inte, mottagaren finns inte
+    címzett … nem létezik, felhasználó … nem létezik, postafiók … nem létezik, utilizatorul nu există, destinatarul nu există, adresa nu există, domena nie istnieje, domena … nie istnieje
     存在しません, 見つかりません, 見つかりませんでした, ディレクトリのリストにありません, ディレクトリにありません, 宛先不明, あて先不明, ユーザー不明, ユーザ不明, 該当するユーザ, 存在しないアドレス, 存在しないユーザ
     帐号不存在, 账号不存在, 帐户不存在, 账户不存在, 地址不存在, 没有该用户, 没有此用户, 找不到收件人, 无此用户, 無此帳號, 無此使用者
     查無此人, 信箱不存在, 域名不存在, 존재하지 않는, 존재하지 않습니다, 사용자를 찾을 수 없, 없는 사용자, 수신자를 찾을 수 없
@@ -138,13 +142,14 @@ export const phraseTable = {
     boîte pleine, boîte … pleine, boîte est pleine, boîte aux lettres pleine, espace insuffisant, espace de stockage, pleine
     buzón lleno, buzón … lleno, cuota, casilla llena, está llen, espacio insuficiente, sin espacio, casella piena, casella … piena, spazio esaurito, è piena
     mailbox is vol, postvak … vol, postbus … vol, opslaglimiet, caixa cheia, caixa … cheia, está cheia, cheia, armazenamento
+    empfängerpostfach … voll, gebruiker is vol, caixa … lotada, postboks … full, postkasse … full, postkasse … fuld, brevlåda … full, kutusu dolu, kutusu … dolu, kotası … doldu, used up … space, allotted space, no room left
     переполнен, переполнена, превышен, нет места, недостаточно места, przepełnion, przekroczon, pełna, brak miejsca, schránka … plná, plná, postlåda full
     容量, いっぱい, 超過して, 邮箱已满, 已满, 空间不足, 信箱已滿, 已滿, 超出, 용량, 가득
   `,
   /** Nobody could tell where its domain takes mail. */
   unresolved: `
     host not found … try again, name server timeout, name server failure, server failure, servfail, temporary failure in name resolution, temporary name resolution
-    temporary dns, dns lookup failure, dns failure, lookup did not complete, lookup timed out, cname lookup failed temporarily, unexpected name server reply, malformed name server reply, bad name server reply, malformed dns reply, malformed dns response
+    temporary dns, dns lookup failure, dns failure, lookup did not complete, lookup timed out, dns problem, dns timeout, name servers … time out, name servers … timed out, cname lookup failed temporarily, unexpected name server reply, malformed name server reply, bad name server reply, malformed dns reply, malformed dns response
   `,
   /** Not now: the server will try again, or tried until its time was over. */
   later: `
@@ -165,11 +170,11 @@ export const phraseTable = {
     listed in … sbl, listed in … xbl, listed in … cbl, listed in … pbl, listed on, rbl, dnsbl, surbl, uribl, spamhaus, spamcop, senderbase, reputation, abuse, abusive, virus, infected, malware, worm, phish, suspicious, malicious, banned, harmful
     content reject, content filter, content denied, content … not allowed, message content, message rejected, message was rejected due, message refused, mail refused, rejected by … filter, filtered by
     policy, policies, prohibit, forbidden, not permitted, not allowed to send, not authorized, not authorised, unauthorized, not authenticated, unauthenticated, authenticat, spf, dkim, dmarc, dns record of
-    reverse dns, rdns, ptr record, no ptr, helo, ehlo, forged, spoof, too many, rate limit, rate-limit, ratelimit, throttl, sending limit, volume of, excessive, exceeded the max, connections from, message limit, limit on
+    reverse dns, rdns, ptr record, no ptr, helo, ehlo, forged, spoof, too many, rate limit, rate-limit, ratelimit, throttl, sending limit, sending quota, you have exceeded, volume of, excessive, exceeded the max, connections from, message limit, limit on
     access denied, access from, ip address, your ip, your host, your server, your network, your domain, client host, sending host, sending server, sending mta, attachment … not allowed, attachment … block, attachment … reject, attachment … forbidden, attachment type, contained … attachment, contained attachment, blocked attachment, banned attachment, attachments are not, executable, subject line
-    message too large, message too big, message is too large, message is too big, too large, too big, message size, message exceeds, larger than, size limit for, exceeds size, exceeds maximum, exceeds fixed, message length, message file too big, mail size, size limit exceeded
+    message too large, message too big, message is too large, message is too big, too large, too big, message size, message exceeds, larger than, size limit for, exceeds size, exceeds maximum, exceeds fixed, message length, message file too big, bigger than, files of type … not allowed, file type … not allowed, mail size, size limit exceeded
     only accept, accepts mail only, network not allowed, host not allowed, recipient preferences, recipient's preferences, preferences of the, not whitelisted, whitelist, allowlist, challenge, unable to verify your, verify that you, tls, encrypt, must issue a starttls, security polic, security reason, security check, security filter, security setting, violat, complian, complaint, administratively, administrative prohibition, denied by, local policy
-    spamverdacht, richtlinie, gesperrt, blockiert, abgewiesen wegen, zu groß, indésirable, politique, trop volumineu, bloqué, no deseado, bloquead, política, demasiado grande, indesiderat, criteri, troppo grande, geblokkeerd, te groot, ongewenst, muito grande, indesejad
+    spamverdacht, richtlinie, gesperrt, blockiert, abgewiesen wegen, zu groß, größer als, indésirable, politique, trop volumineu, bloqué, no deseado, bloquead, política, demasiado grande, indesiderat, criteri, troppo grande, geblokkeerd, te groot, ongewenst, muito grande, indesejad
     спам, заблокирован, отклонено, слишком больш, политик, niechcian, zablokowan, zbyt duż, polityk, 迷惑メール, 拒否, 制限, ブロック, ウイルス, 垃圾邮件, 垃圾郵件, 拒绝, 拒絕, 黑名单, 黑名單, 过大, 病毒, 스팸, 차단
   `,
   /** Of the sender's address. */
@@ -191,6 +196,7 @@ export const phraseTable = {
     did not reach, not reach the following, delivery error, delivery attempt, following recipient, following address, has been rejected, failure notice, returning message to sender, returned to sender, failed addresses, failed recipient
     unzustellbar, nicht zugestellt, konnte nicht, zustellung … fehlgeschlagen, n'a pas pu être, n'a pas été remis, non remis, échec de la remise, non distribu, no se pudo entregar, no se ha podido entregar, no pudo ser entregado, no se entregó, error al entregar
     impossibile recapitare, non è stato possibile, mancato recapito, non recapitat, onbestelbaar, niet worden bezorgd, niet afgeleverd, não pôde ser, não foi possível, não foi entregue, falha na entrega, не доставлен, не может быть доставлено, не удалось доставить, невозможно доставить, недоставлен
+    kunne ikke afleveres, kunne ikke leveres, kunde inte levereras, kon niet worden afgeleverd, kon niet afgeleverd worden, aflevering mislukt, nelze doručit, nebylo doručeno, nem kézbesíthető, ei voitu toimittaa, teslim edilemedi, nu a putut fi livrat
     nie mogła zostać, nie można dostarczyć, niedostarczon, nie dostarczono, niemożliw, 配信できません, 配信不能, 送信できません, 届けられません, お届けできません, 配達できません, エラーのため, 退信, 无法送达, 無法投遞, 投递失败, 系统退信, 未送达, 전송 실패, 배달되지
   `,
 } as const satisfies Record<string, string>;

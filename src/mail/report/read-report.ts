@@ -44,8 +44,8 @@ function readFreeForm(mail: ParsedMail, { sentTo, reversePath }: Arrived): MailR
 
 /** How many of three signs a mail from nobody has: our mail is returned, one of its recipients is named, a server's code is told. */
 function signsOfReport(words: Words, isNamed: boolean): number {
-  // "550 Main Street" is no code of a server.
-  const hasCode = words.hasEnhancedCode || (words.hasCode && saysFailure(words));
+  // "550 Main Street" and "version 5.1.1" are no codes of a server.
+  const hasCode = words.hasBothCodes || (words.hasCode && saysFailure(words));
   return [words.isReturnedByServer, isNamed, hasCode].filter((holds) => holds).length;
 }
 

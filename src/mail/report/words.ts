@@ -13,7 +13,8 @@ export interface Words {
   report: MailReport;
   /** An SMTP code or an enhanced one stands in it. */
   hasCode: boolean;
-  hasEnhancedCode: boolean;
+  /** Both kinds stand in it, as in `550 5.1.1`. */
+  hasBothCodes: boolean;
   hasReturned: boolean;
   /** The same, and not as people quote a mail in an answer: as a part of its own, or with a field that servers write. */
   isReturnedByServer: boolean;
@@ -92,7 +93,7 @@ export function readWords(mail: ParsedMail): Words {
       isOptOut: false,
     },
     hasCode: codes.code !== undefined || codes.enhancedCodes.length > 0,
-    hasEnhancedCode: codes.enhancedCodes.length > 0,
+    hasBothCodes: codes.code !== undefined && codes.enhancedCodes.length > 0,
     hasReturned: (returned ?? divided.quoted) !== undefined,
     isReturnedByServer: returned !== undefined || isOfTransport(divided.quoted),
     isDelay,
@@ -139,7 +140,7 @@ const details =
 
 /** The mail is late. */
 const delayed =
-  /\b(?:delay(?:ed)?\b|will (?:be )?(?:retr|keep trying|continue)|no action is required|you do not need to resend|do not need to resend|not required to (?:do|resend)|still (?:being )?(?:trying|retried|attempting)|warning: (?:could not send|message|mail)|this is a warning message only|has not yet been delivered|not yet been delivered|delivery attempts will continue|deferred)|verzögert|verzögerung|retardé|retrasad|ritardat|задержан|opóźnion|遅延/i;
+  /\b(?:delay(?:ed)?\b|will (?:be )?(?:retr|keep trying|continue)|no action is required|you do not need to resend|do not need to resend|not required to (?:do|resend)|still (?:being )?(?:trying|retried|attempting)|warning: (?:could not send|message|mail)|this is a warning message only|has not yet been delivered|not yet been delivered|delivery attempts will continue|deferred)|verzögert|verzögerung|retardé|retrasad|ritardat|задержан|opóźnion|odložen|zpožděn|vertraagd|vertraging|forsinket|försenad|遅延/i;
 
 /** And these say that it is lost, whatever else stands there. */
 const lost =

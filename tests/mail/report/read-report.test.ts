@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { parseMail } from "../../../src/mail/read/parse.ts";
 import { type Arrived, readReport } from "../../../src/mail/report/read-report.ts";
 import { dsn, feedback, noReports, plain, reports, returnedMail } from "./fixtures.ts";
+import { confusing, inWordsAlone, moreServers } from "./more-servers.ts";
 import { oddForms } from "./odd-forms.ts";
 
 const sentTo = ["jane@example.com", "jane@yahoo.com"];
@@ -16,6 +17,12 @@ describe("what a report says of a recipient", () => {
   test.each([...reports, ...oddForms])("%s", async (_, mail, told) => {
     const report = await read(mail);
     const said = report?.recipients.map(({ kind, type }) => `${kind} ${type ?? "-"}`);
+    expect(said).toEqual([told]);
+  });
+
+  test.each([...moreServers, ...inWordsAlone, ...confusing])("%s, written down later", async (_, mail, told) => {
+    const report = await read(mail);
+    const said = report?.recipients.map(({ kind, type }) => `${kind} ${type ?? "-"}`) ?? ["no report"];
     expect(said).toEqual([told]);
   });
 
