@@ -1,33 +1,76 @@
-/** Work that holds the whole process up while it lasts: done piece by piece, and after so much of it others are served first. */
+/**
+ * Work that holds the whole process up while it lasts. It is done piece by piece: after `longestMs` of it others are served first, and
+ * of those whose work waits the one goes next who has had the least time.
+ */
 export interface Turns {
-  take<Result>(work: () => Result): Promise<Result>;
+  /** Does the work for each item, in order. */
+  takeEach<Item, Result>(whose: string, items: readonly Item[], work: (item: Item) => Result): Promise<Result[]>;
+}
+
+interface Line {
+  /** Lists of work, in turns. Each does one piece and answers whether there is more. */
+  jobs: (() => boolean)[];
+  spentMs: number;
 }
 
 export function turns(longestMs: number): Turns {
+  const lines = new Map<string, Line>();
   let spentMs = 0;
-  let othersServed: Promise<void> | undefined;
+  let isComing = false;
 
-  function serveOthers(): Promise<void> {
-    othersServed ??= new Promise((resolve) =>
-      setImmediate(() => {
-        othersServed = undefined;
-        spentMs = 0;
-        resolve();
-      }),
-    );
-    return othersServed;
+  function goOn(): void {
+    while (lines.size > 0 && spentMs < longestMs) doPiece();
+    if (lines.size === 0 || isComing) return;
+    isComing = true;
+    setImmediate(() => {
+      isComing = false;
+      spentMs = 0;
+      goOn();
+    });
+  }
+
+  function doPiece(): void {
+    const [whose, line] = leastServed();
+    const job = line.jobs.shift();
+    const beganMs = performance.now();
+    if (job?.()) line.jobs.push(job);
+    const tookMs = performance.now() - beganMs;
+    spentMs += tookMs;
+    line.spentMs += tookMs;
+    if (line.jobs.length === 0) lines.delete(whose);
+  }
+
+  function leastServed(): [string, Line] {
+    const [first, ...others] = lines;
+    if (first === undefined) throw new Error("Cannot take a turn: no work waits");
+    return others.reduce((least, other) => (other[1].spentMs < least[1].spentMs ? other : least), first);
   }
 
   return {
-    async take(work) {
-      // Of those who waited together the first may have spent it all again.
-      while (spentMs >= longestMs) await serveOthers();
-      const beganMs = performance.now();
-      try {
-        return work();
-      } finally {
-        spentMs += performance.now() - beganMs;
-      }
-    },
+    takeEach: (whose, items, work) =>
+      new Promise((resolve, reject) => {
+        const results: ReturnType<typeof work>[] = [];
+        const job = () => {
+          const next = items[results.length];
+          try {
+            if (results.length < items.length) results.push(work(next as (typeof items)[number]));
+          } catch (error) {
+            reject(error);
+            return false;
+          }
+          if (results.length < items.length) return true;
+          resolve(results);
+          return false;
+        };
+        // Whoever comes anew has no time to catch up on.
+        const line = lines.get(whose) ?? {
+          jobs: [],
+          spentMs: Math.min(...Array.from(lines.values(), (each) => each.spentMs)),
+        };
+        if (!Number.isFinite(line.spentMs)) line.spentMs = 0;
+        line.jobs.push(job);
+        lines.set(whose, line);
+        if (!isComing) goOn();
+      }),
   };
 }

@@ -87,7 +87,7 @@ export async function openApi(opening: Opening, parts: ApiParts): Promise<OpenAp
   const numbers = parts.numbers && { ...parts.numbers, token: config.metricsToken };
   const waits = mailWaits({
     ...{ ...deps, listeners: parts.listeners },
-    extract: (message) => extractedOf(deps, message),
+    extract: (accountId, message) => extractedOf(deps, accountId, message),
   });
   const long: LongAnswers = {
     waitForMail: watch.wait(waits.wait, deps.now),

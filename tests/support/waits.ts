@@ -41,7 +41,7 @@ export function waitsOn(
     log,
     news,
     listeners: open,
-    extract: extract ?? (async (message) => plainExtract(message)),
+    extract: extract ?? (async (_account, message) => plainExtract(message)),
   });
   return {
     count: () => open.count("wait"),

@@ -14,6 +14,7 @@ export interface TellDeps extends ExtractingDeps {
 /** An event with all that is to be told of it; `bodyText` is null where there is no message. */
 export type WholeEvent = ToldEventRow & {
   id: string;
+  accountId: string;
   attachments: readonly ListedAttachment[];
   /** Read where something is asked for beside the event itself. */
   included: IncludedRow | undefined;
@@ -42,21 +43,22 @@ export async function tellEvent(
     bodyText,
     createdAt: event.receivedAt ?? event.occurredAt,
   };
-  const included = event.included === undefined ? {} : await includedOf(deps, event.included, message, include);
+  const included = await includedOf(deps, event, message, include);
   return toldEvent({ ...facts, message }, { attachments, included });
 }
 
 async function includedOf(
   deps: ExtractingDeps,
-  row: IncludedRow,
+  { accountId, included: row }: Pick<WholeEvent, "accountId" | "included">,
   { toAddr, subject, bodyText }: { toAddr: string; subject: string; bodyText: string },
   include: readonly IncludeWord[],
 ): Promise<IncludedOfMessage> {
+  if (row === undefined) return {};
   const { bodyHtml, fromName, replyTo, automated, toAddrs, direction } = row;
   return {
     ...(include.includes("html") && { html: { bodyHtml, fromName, replyTo } }),
     ...(include.includes("extracted") && {
-      extracted: await extractedOf(deps, { ...row, subject, bodyText }),
+      extracted: await extractedOf(deps, accountId, { ...row, subject, bodyText }),
     }),
     ...(include.includes("automated") && { automated: { automated } }),
     ...(include.includes("recipients") && {

@@ -6,27 +6,33 @@ export interface ExtractingDeps {
   log: Logger;
 }
 
-/** What each of these messages says to who has to act on it, in their order. */
-export async function extracted(
-  deps: ExtractingDeps,
-  messages: readonly (ExtractedFrom & { id: string })[],
+export type ExtractedMessage = ExtractedFrom & { id: string };
+
+/** Codes, links and new text of each of these messages of an account, in their order. */
+export function extracted(
+  { log }: ExtractingDeps,
+  accountId: string,
+  messages: readonly ExtractedMessage[],
 ): Promise<Extraction[]> {
-  const extractions: Extraction[] = [];
-  for (const message of messages) extractions.push(await extractedOf(deps, message));
-  return extractions;
-}
-
-/** A page of the worst mail there is takes seconds, whoever asks for it. */
-const inTurns = turns(10);
-
-/** Nobody waits for a rule that a strange mail breaks: the message is shown, and the log says why it has nothing more. */
-export function extractedOf({ log }: ExtractingDeps, message: ExtractedFrom & { id: string }): Promise<Extraction> {
-  return inTurns.take(() => {
+  return inTurns.takeEach(accountId, messages, (message) => {
     try {
       return extractionOf(message);
     } catch (err) {
+      // A rule that a strange mail breaks keeps nobody from the message.
       log.error({ err, message_id: message.id }, "message not extracted from: it is shown without codes and links");
       return nothingExtracted(message);
     }
   });
+}
+
+/** A page of the worst mail takes seconds. Accounts share the time, so that one account's pages hold up no other's. */
+const inTurns = turns(10);
+
+export async function extractedOf(
+  deps: ExtractingDeps,
+  accountId: string,
+  message: ExtractedMessage,
+): Promise<Extraction> {
+  const [extraction = nothingExtracted(message)] = await extracted(deps, accountId, [message]);
+  return extraction;
 }

@@ -9,7 +9,7 @@ export interface Extracted {
 
 export interface OpenerDeps {
   db: Db;
-  extract: (message: StoredMessage) => Promise<Extracted>;
+  extract: (accountId: string, message: StoredMessage) => Promise<Extracted>;
 }
 
 /** A message with its bodies, and what they say once somebody asks. */
@@ -31,7 +31,7 @@ export function messageOpener({ db, extract }: OpenerDeps): MessageOpener {
     return {
       message,
       extracted() {
-        extracted ??= extract(message);
+        extracted ??= extract(accountId, message);
         return extracted;
       },
     };

@@ -13,7 +13,7 @@ export function cancel(deps: ReadingDeps) {
     "/:id/cancel",
     async ({ account, params }) => {
       await cancelMail(deps, account.id, params.id);
-      const shown = await toMessage(deps, await ownedMessage(deps, account.id, params.id));
+      const shown = await toMessage(deps, account.id, await ownedMessage(deps, account.id, params.id));
       if (shown === undefined) throw notFound("message");
       return shown;
     },

@@ -177,10 +177,10 @@ export interface ShowingDeps extends ExtractingDeps {
 }
 
 /** A message by itself. */
-export async function toMessage(deps: ShowingDeps, message: ShownMessage) {
+export async function toMessage(deps: ShowingDeps, accountId: string, message: ShownMessage) {
   const [[shown], [extraction]] = await Promise.all([
-    toListedMessages(deps, [message], []),
-    extracted(deps, [message]),
+    toListedMessages(deps, accountId, { messages: [message], include: [] }),
+    extracted(deps, accountId, [message]),
   ]);
   return shown && extraction && { ...shown, ...extraction };
 }
@@ -188,8 +188,8 @@ export async function toMessage(deps: ShowingDeps, message: ShownMessage) {
 /** Messages as a list shows them, with fresh addresses for their attachments and what else is asked for. */
 export async function toListedMessages(
   deps: ShowingDeps,
-  messages: readonly ShownMessage[],
-  include: readonly string[],
+  accountId: string,
+  { messages, include }: { messages: readonly ShownMessage[]; include: readonly string[] },
 ) {
   const now = deps.now();
   const linked = await Promise.all(
@@ -200,7 +200,9 @@ export async function toListedMessages(
     ),
   );
   const linkedOf = new Map(linked);
-  const extractions = include.includes("extracted" satisfies MessageInclude) ? await extracted(deps, messages) : [];
+  const extractions = include.includes("extracted" satisfies MessageInclude)
+    ? await extracted(deps, accountId, messages)
+    : [];
   return messages.map((message, index) => ({
     ...shown(message, linkedOf.get(message.id) ?? []),
     ...extractions[index],

@@ -87,7 +87,7 @@ export function messages(deps: MessagesDeps) {
       "/messages/:id",
       async ({ account, params }) => {
         const message = await ownedMessage(deps, account.id, params.id);
-        const shown = await toMessage(deps, message);
+        const shown = await toMessage(deps, account.id, message);
         if (shown === undefined) throw notFound("message");
         return shown;
       },
@@ -131,7 +131,10 @@ export function messages(deps: MessagesDeps) {
         const asked = { ...filtersOf(query), accountId: account.id, inboxId: params.id, after };
         const page = await askedPage(deps, asked, termsOf(query));
         return {
-          data: await toListedMessages(deps, page.messages, includedWords(query.include)),
+          data: await toListedMessages(deps, account.id, {
+            messages: page.messages,
+            include: includedWords(query.include),
+          }),
           total: page.total,
           nextCursor: page.next === undefined ? null : cursorAt(page.next, question),
         };

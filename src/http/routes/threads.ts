@@ -96,11 +96,12 @@ export function threads(deps: ReadingDeps) {
     }))
     .get(
       "/messages",
-      async ({ thread, query: { limit, offset, include } }) => {
+      async ({ account, thread, query: { limit, offset, include } }) => {
         const { id, subject, isRead, messageCount } = thread;
         const { api: db } = deps.db;
         const found = await listThreadMessages(db, { threadId: id, total: messageCount, limit, offset });
-        const data = await toListedMessages(deps, await listedPage(db, found), includedWords(include));
+        const messages = await listedPage(db, found);
+        const data = await toListedMessages(deps, account.id, { messages, include: includedWords(include) });
         return { threadId: id, subject, isRead, data, total: messageCount };
       },
       operation({

@@ -90,7 +90,7 @@ export function waiting(deps: WaitingDeps) {
         timeoutMs: query.timeout * 1000,
       });
       if (result.end === "stopping") set.headers.connection = "close";
-      const message = result.end === "found" ? ((await toMessage(deps, result.message)) ?? null) : null;
+      const message = result.end === "found" ? ((await toMessage(deps, account.id, result.message)) ?? null) : null;
       return { message, cursor: cursorOfPlace(params.id, result.place) };
     },
     operation({

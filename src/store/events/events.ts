@@ -8,7 +8,7 @@ import { isOfMessage, type Nullable, type ToldEventRow, toldFields, toldJoins } 
 type EventRow = typeof events.$inferSelect;
 
 /** As the log finds it: a text comes with it where it is short, else its size alone, in octets. */
-export type ListedEvent = ToldEventRow & { id: string };
+export type ListedEvent = ToldEventRow & { id: string; accountId: string };
 
 /** A position in the log. */
 export type EventPosition = Pick<EventRow, "id" | "writtenBy">;
@@ -63,7 +63,7 @@ export async function listEvents(db: Db, page: EventPage): Promise<ListedEvents>
         from (select) one
         left join (${lookAt === undefined ? sql`select null as id, 0 as number` : lastLookedAt(page)}) looked on true
         left join (
-          select e.id, e.written_by, ${toldFields} from (
+          select e.id, e.account_id as "accountId", e.written_by, ${toldFields} from (
             select e.* from (${inOrder(page)}) e where ${isWanted(page)} and ${isShown}
             order by e.written_by, e.id limit ${limit}
           ) e ${toldJoins} where m.id is not null or not ${isOfMessage}
@@ -79,7 +79,7 @@ export async function listEvents(db: Db, page: EventPage): Promise<ListedEvents>
 export function listEventsByIds(db: Db, ids: readonly string[]): Promise<ListedEvent[]> {
   return query<ListedEvent>(
     db,
-    sql`select e.id, ${toldFields} from events e ${toldJoins}
+    sql`select e.id, e.account_id as "accountId", ${toldFields} from events e ${toldJoins}
         where e.id = any(${arrayOf("text", ids)}) and ${isShown} and (m.id is not null or not ${isOfMessage})
         order by e.written_by, e.id`,
   );

@@ -14,7 +14,7 @@ test("a message that cannot be looked through is shown with nothing extracted, a
       throw new Error("strange mail");
     },
   };
-  const extractions = await extracted({ log }, [
+  const extractions = await extracted({ log }, "acc_1", [
     broken,
     { ...message, id: "msg_2", subject: "x", bodyText: "https://e.com/" },
   ]);

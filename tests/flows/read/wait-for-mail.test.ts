@@ -138,7 +138,7 @@ describe.each(enginesHere())("Waiting for mail (%s)", (engine) => {
       (text) => isRead(text) && reads.push(text),
       (text) => isRead(text) && answered.push(text),
     );
-    const extract = async ({ id }: { id: string }) => {
+    const extract = async (_account: string, { id }: { id: string }) => {
       looked.push(id);
       return { codes: [{}], links: [] };
     };
@@ -164,7 +164,7 @@ describe.each(enginesHere())("Waiting for mail (%s)", (engine) => {
     const isOver = Promise.withResolvers<void>();
     const looked: string[] = [];
     const waits = waitsOn(world, {
-      async extract({ subject }) {
+      async extract(_account, { subject }) {
         looked.push(subject);
         if (looked.length === 2 && timeoutMs !== 20) leaving.abort();
         if (looked.length === 2) await isOver.promise;
