@@ -1,7 +1,7 @@
 import type { FoldedText } from "../folded-text.ts";
 import { type FoundWord, wordFinder } from "../word-finder.ts";
 import type { Candidate } from "./code-candidates.ts";
-import { possessives, smallWords, useWords } from "./code-small-words.ts";
+import { channelWords, isWords, possessives, smallWords, thingsWithCodes, useWords } from "./code-small-words.ts";
 import { codeWords } from "./code-words.ts";
 
 /** A place where a text speaks of a code to type. */
@@ -51,7 +51,10 @@ export function cuesIn(
   let heads = 0;
   const cues = found.flatMap((word, at) => {
     const cue = isHead(word) && ++heads <= mostHeads ? cueOf(words, found, at, isAboutMatter) : undefined;
-    return cue === undefined || !(cue.sure || (!isSaving() && isItself(shape, words, word, isAbout))) ? [] : [cue];
+    return cue === undefined ||
+      !(cue.sure || (!isSaving() && isItself(shape, words, word, { isAbout, numbers: candidates?.length ?? 1 })))
+      ? []
+      : [cue];
   });
   const names = found.filter(({ kind }) => kind === "number" || kind === "owner");
   return { cues, names: withoutParts(names, cues), purposes, isAbout: isAboutMatter };
@@ -139,7 +142,10 @@ function cueOf(words: string, found: readonly Word[], at: number, isAbout: CodeC
     .map(({ word }) => word);
   if (
     purposes.length === 0 &&
-    around.some(({ word, gap }) => word.kind === "number" && word.start < head.start && gap <= 1)
+    around.some(
+      ({ word, gap }) =>
+        word.kind === "number" && word.start < head.start && gap <= 1 && !isChannel(words, word, found[at - 2]),
+    )
   ) {
     return undefined;
   }
@@ -153,6 +159,12 @@ function cueOf(words: string, found: readonly Word[], at: number, isAbout: CodeC
     sure: purposes.length > 0,
     plural,
   };
+}
+
+/** "Your WhatsApp code" tells by what a code comes, "your customer ID code" whose number it is. */
+function isChannel(words: string, { start, end }: Word, before: Word | undefined): boolean {
+  if (!channelWords.has(words.slice(start, end))) return false;
+  return before === undefined || before.kind !== "number" || start - before.end > 1;
 }
 
 /** "Enter the key 390184 to confirm": its purpose stands behind the number. */
@@ -197,34 +209,101 @@ function gapBetween(words: string, start: number, end: number): number | undefin
 
 const farthestQualifier = 40;
 
+/** A bare "code" with what stands before it in its sentence. */
+interface BareCode {
+  /** The words before it in small letters. */
+  before: readonly string[];
+  /** Whether each of them begins with a capital. */
+  capitals: readonly boolean[];
+  last: string;
+  sentence: string;
+  /** True for a part of a word with others: `acme-code`. */
+  isJoined: boolean;
+  isPlural: boolean;
+  /** True where a number follows at once: `code: 482913`, `code is 482913`, and the mail has hardly another. */
+  isGiven: boolean;
+  /** Whether the mail says elsewhere that it is about signing in or confirming. */
+  isAbout: boolean;
+}
+
 /**
- * Whether a bare "code" is meant: the first of its sentence, or behind "your", "this", "enter". Another word before it may be a name
- * (`Acme code`) as well as another thing (`Location code`): then the mail has to say elsewhere what it is about.
+ * Whether a bare "code" is one to type: the first row that fits decides. A word before it may be a name (`Acme code`) as well as another
+ * thing (`Location code`), so a name alone counts where the number follows at once, and a thing never does.
  */
-function isItself(shape: string, words: string, { start, end }: Word, isAbout: boolean): boolean {
+const bareCodes: readonly (readonly [example: string, fits: (code: BareCode) => boolean, isMeant: boolean])[] = [
+  ["learn to code", ({ last }) => notBeforeCode.has(last), false],
+  ["Code: 482913", ({ before }) => before.length === 0, true],
+  ["the ICD code, a list that others keep", isInitials, false],
+  ["enter the code", ({ last }) => isSmall(last), true],
+  ["your Acme-code", ({ before, isJoined }) => isJoined && possessives.has(before.at(-2) ?? ""), true],
+  ["Acme codes, where codes to sign in are meant", ({ isAbout, isPlural }) => isAbout && isPlural, false],
+  ["Acme code, where a code to sign in is meant", ({ isAbout }) => isAbout, true],
+  ["your Acme Cloud code", (code) => isNamed(code, wordsBehindSmall(code)), true],
+  ["Acme codes: 482913", ({ isPlural }) => isPlural, false],
+  ["Location code: 482913", ({ last }) => thingsWithCodes.has(last), false],
+  ["Klantcode: 482913", ({ isJoined, sentence }) => isJoined && !sentence.endsWith("-"), false],
+  ["Acme code: 482913", (code) => code.isGiven && isNamed(code, code.before.length), true],
+  ["your Acme launch code is 482913", (code) => code.isGiven && isThingOfName(code, wordsBehindSmall(code)), true],
+];
+
+function isItself(
+  shape: string,
+  words: string,
+  { start, end }: Word,
+  mail: Pick<BareCode, "isAbout"> & { numbers: number },
+): boolean {
   const from = Math.max(0, start - farthestQualifier);
   const sentence =
     words
       .slice(from, start)
       .split(/[.!?:;,。！？：；，、(){}[\]【】「」"\n\t]/)
       .at(-1) ?? "";
-  const before = sentence.match(/[\p{L}\p{M}]+/gu) ?? [];
-  const last = before.at(-1);
-  if (last !== undefined && notBeforeCode.has(last)) return false;
-  if (last === undefined) return true;
-  const name = shape.slice(start - sentence.length, start).match(/[\p{L}\p{M}]+/gu) ?? [];
-  // "ICD code": a list that others keep.
-  if (
-    /(?<!\d )\b[A-Z]{2,4} ?$/.test(shape.slice(start - sentence.length, start)) &&
-    last !== "sms" &&
-    !before.some((word) => possessives.has(word))
-  )
-    return false;
-  const isCompound = /[\p{L}-]$/u.test(sentence);
-  if (isSmall(last) || (isCompound && possessives.has(before.at(-2) ?? ""))) return true;
-  if (isAbout) return !/codes$/.test(words.slice(start, end));
-  const names = name.toReversed().findIndex((word, at) => at > 0 && isSmall(before.at(-1 - at) ?? "") && word !== "");
-  return names > 0 && name.slice(-names).every((word) => word[0] !== word[0]?.toLowerCase());
+  const written = shape.slice(start - sentence.length, start);
+  const before = sentence.match(wordPattern) ?? [];
+  const code: BareCode = {
+    before,
+    capitals: (written.match(wordPattern) ?? []).map((word) => word[0] !== word[0]?.toLowerCase()),
+    last: before.at(-1) ?? "",
+    sentence: written,
+    isJoined: /[\p{L}-]$/u.test(sentence),
+    isPlural: words.endsWith("codes", end),
+    isGiven: mail.numbers <= mostNumbers && isGivenAtOnce(words, end),
+    isAbout: mail.isAbout,
+  };
+  return bareCodes.find(([, fits]) => fits(code))?.[2] ?? false;
+}
+
+const wordPattern = /[\p{L}\p{M}]+/gu;
+
+function isInitials({ sentence, before, last }: BareCode): boolean {
+  if (channelWords.has(last) || before.some((word) => possessives.has(word))) return false;
+  return /(?<!\d )\b[A-Z]{2,4} ?$/.test(sentence);
+}
+
+/** How many words stand between the last "your" or other small word and "code"; 0 where there is no such word. */
+function wordsBehindSmall({ before }: BareCode): number {
+  const small = before.findLastIndex((word, at) => at < before.length - 1 && isSmall(word));
+  return small < 0 ? 0 : before.length - 1 - small;
+}
+
+/** True where this many last words all begin with a capital. */
+function isNamed({ capitals }: BareCode, count: number): boolean {
+  return count > 0 && capitals.slice(-count).every((isCapital) => isCapital);
+}
+
+/** True where of this many last words all but the last begin with a capital. */
+function isThingOfName({ capitals }: BareCode, count: number): boolean {
+  return count > 1 && capitals.slice(-count, -1).every((isCapital) => isCapital);
+}
+
+/** A list of numbers has codes of other kinds. */
+const mostNumbers = 2;
+
+/** Four to eight digits, at most an "is" and a colon before them. A year is none. */
+function isGivenAtOnce(words: string, end: number): boolean {
+  const [, word = "", digits] =
+    /^ ?([\p{L}]{1,8})? ?[:：]? ?["“«]?(\d{4,8})(?![\d\p{L}])/u.exec(words.slice(end, end + 24)) ?? [];
+  return digits !== undefined && (word === "" || isWords.has(word));
 }
 
 /** Where something is to be saved and nothing to be confirmed, "your code" is for that. */

@@ -2,7 +2,15 @@ import type { FoldedText } from "../folded-text.ts";
 import { isAlphabetic, isUnspaced } from "../word-finder.ts";
 import type { Candidate } from "./code-candidates.ts";
 import { type CodeCues, type Cue, otherMatters } from "./code-cues.ts";
-import { behindWords, isWords, politeWords, possessives, smallWords, useWords } from "./code-small-words.ts";
+import {
+  behindWords,
+  channelWords,
+  isWords,
+  politeWords,
+  possessives,
+  smallWords,
+  useWords,
+} from "./code-small-words.ts";
 
 /** How close to a cue a candidate is; the lowest is the best. Undefined where it does not count. */
 export type Rank = 1 | 2 | 3;
@@ -237,7 +245,8 @@ function isLink(between: string, said: readonly string[]): boolean {
   let names = 0;
   let foreign = 0;
   for (const [at, word] of said.entries()) {
-    if ([smallWords, isWords, possessives, behindWords, useWords].some((some) => some.has(word))) continue;
+    if ([smallWords, isWords, possessives, behindWords, useWords, channelWords].some((some) => some.has(word)))
+      continue;
     const name = written[at] ?? word;
     if (!isAlphabetic(name, 0)) foreign += name.length;
     else if (name[0] !== name[0]?.toLowerCase()) names++;
@@ -248,8 +257,21 @@ function isLink(between: string, said: readonly string[]): boolean {
 
 /** `SPRING20` and `Windows11` are made by people, for a discount or a product; a code is drawn by lot. */
 function isSlogan(written: string): boolean {
-  return /^(?:[A-Z]{3,}|[A-Za-z][a-z]{2,}[A-Z]{0,3})\d{1,4}$/.test(written);
+  const letters = /^([A-Z]{3,}|[A-Za-z][a-z]{2,}[A-Z]{0,3})\d{1,4}$/.exec(written)?.[1];
+  return letters !== undefined && isSpeakable(letters);
 }
+
+/** Letters that may be a word: with a vowel, and with no more consonants before the first than words begin with. */
+function isSpeakable(letters: string): boolean {
+  const consonants = /^([^aeiouy]{0,10})[aeiouy]/i.exec(letters)?.[1]?.toLowerCase();
+  return consonants !== undefined && (consonants.length < 2 || beginnings.has(consonants));
+}
+
+const beginnings: ReadonlySet<string> = new Set(
+  "bl br ch chr cl cr dr dw fl fr gl gn gr kl kn kr ll ph pf pl pr ps rh sc sch schl schm schn schw scr sh shr sk sl sm sn sp spl spr sq st str sv sw th thr tr ts tw vl vr wh wr zw".split(
+    " ",
+  ),
+);
 
 /** Words of buttons and greetings that stand in capitals on lines of their own. */
 const ordinaryWords = new Set(

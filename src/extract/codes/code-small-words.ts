@@ -59,3 +59,18 @@ export const politeWords = setOf(`
   please the this bitte sie dazu hier s'il vous plait svp por favor per favore per cortesia alstublieft hierbij proszę prosím prosim lütfen пожалуйста будь ласка παρακαλώ kérjük vă rugăm
   vänligen venligst vennligst silakan harap vui lòng
 `);
+
+/** By what a code comes, or is told whose it is: "your WhatsApp code", "Venmo phone verification code". */
+export const channelWords = setOf(`
+  sms whatsapp telegram phone mobile email mail text telephone telefon handy telefono téléphone telefoon telemóvel celular id ids visa mastercard amex
+`);
+
+/** What has codes that nobody types: "Location code". */
+export const thingsWithCodes = setOf(`
+  location bank precinct project cost charge rate dept division unit region agency activity occupation industry commodity tariff customs grade subject module program programme
+  major campus fund ledger asset equipment serial warranty purchase sales sale route depot trip tour zone district state county city town village plant style size fabric design
+  work pay job task time absence leave payroll machine engine paint parts spare fault trouble diagnosis patient ward clinic drug procedure school university college teacher student
+  charity church group company business entity vendor seller agent broker dealer owner operator carrier terminal port hub bin shelf rack aisle lane seat meter tag asset template
+  budget object function programme activity nature reference matter bill invoice order delivery shipping service tax vat country language currency time date season
+  ship vessel aircraft flight fare cabin class meal ticket event venue hall stand booth session room table menu recipe wine color colour
+`);

@@ -1,6 +1,6 @@
 import { foldText } from "../folded-text.ts";
 import { wordFinder } from "../word-finder.ts";
-import { type LinkWordKind, linkWords } from "./link-words.ts";
+import { type LinkWordKind, linkWords, signUpWords, splitVerbs, wordsBehindSplit } from "./link-words.ts";
 
 export const linkKinds = ["verify", "sign_in", "reset_password", "unsubscribe"] as const;
 
@@ -18,7 +18,8 @@ function kindOfWords(text: string): LinkKind | undefined {
   if (text === "") return undefined;
   const { words } = foldText(text);
   const found = find(words);
-  const has = (kind: LinkWordKind) => found.some((one) => one.kind === kind);
+  const split = splitKindOf(words);
+  const has = (kind: LinkWordKind) => kind === split || found.some((one) => one.kind === kind);
   if (has("unsubscribe")) return "unsubscribe";
   if (has("reset") || (has("renew") && has("password"))) return "reset_password";
   if (has("verify") || (has("confirm") && has("account"))) return "verify";
@@ -28,6 +29,31 @@ function kindOfWords(text: string): LinkKind | undefined {
   if (isAlone && !/[\p{L}\p{N}]/u.test(words.slice(0, first.start))) return "verify";
   return has("sign_in") ? "sign_in" : undefined;
 }
+
+/** The kind of a verb whose parts stand apart. */
+function splitKindOf(words: string): LinkWordKind | undefined {
+  if (!splitVerb.test(words)) return undefined;
+  const clauses = words.split(/[.,;:!?]/).map((clause) => clause.match(/[\p{L}\p{M}]+/gu) ?? []);
+  for (const clause of clauses) {
+    for (const { kind, verbs, reader, ends } of splitVerbs) {
+      const verb = clause.findIndex((word) => verbs.includes(word));
+      if (verb < 0) continue;
+      const end = clause.findIndex((word, at) => at > verb + 1 && ends.includes(word));
+      const next = clause[end + 1];
+      if (end < 0 || end - verb > mostBetween || !(next === undefined || wordsBehindSplit.has(next))) continue;
+      const between = clause.slice(verb + 1, end);
+      if (reader.length > 0 && !between.some((word) => reader.includes(word))) continue;
+      if (kind === "sign_in" && [...between, next ?? ""].some((word) => signUpWords.has(word))) continue;
+      return kind;
+    }
+  }
+  return undefined;
+}
+
+const mostBetween = 8;
+
+/** Most links have none of these verbs. */
+const splitVerb = /\b(?:meld|log|trag|schrijf|bestell|schalt)/;
 
 /** Of longer ones a segment is the title of an article. */
 const mostWordsOfSegment = 4;

@@ -121,7 +121,7 @@ const account = `
 `;
 
 const sign_in = `
-  sign in, sign-in, signin, log in, log-in, login, log me in, sign me in, magic link, magic-link, log on, sign on
+  sign in, sign-in, signin, log in, log-in, login, log me in, sign me in, log back in, sign back in, magic link, magic-link, log on, sign on
   anmelden., einloggen, anmeldelink, anmelde-link
   se connecter, connectez-vous, connexion, me connecter
   iniciar sesion, inicia sesion, inicie sesion, acceder., ingresar, entrar., iniciar sessão, inicie sessão, aceder., fazer login
@@ -145,3 +145,33 @@ export const linkWords: Readonly<Record<LinkWordKind, string>> = {
   account,
   sign_in,
 };
+
+/**
+ * Verbs whose second part stands behind other words: "Melden Sie sich bei Acme an". Between the two parts stands a word for the reader;
+ * where the tables say so, the verb needs none.
+ */
+export const splitVerbs: readonly {
+  kind: LinkWordKind;
+  verbs: readonly string[];
+  reader: readonly string[];
+  ends: readonly string[];
+}[] = [
+  split("sign_in", "melde melden meld", "sich dich euch je u uw jezelf uzelf mich", "an aan"),
+  split("sign_in", "logge loggen logg log logga", "sich dich euch je u jezelf uzelf dig deg mich", "ein in ind inn"),
+  split("unsubscribe", "melde melden meld", "sich dich euch je u uw jezelf uzelf mich dig deg", "ab af fra av"),
+  split("unsubscribe", "trage tragen trag schrijf", "sich dich euch je u jezelf uzelf mich", "aus uit"),
+  split("unsubscribe", "bestelle bestellen bestell", "", "ab"),
+  split("confirm", "schalte schalten", "", "frei"),
+];
+
+/** What a list or an event is called after "for": whoever signs up for it does not sign in. */
+export const signUpWords: ReadonlySet<string> = new Set("fur fuer zu zum zur voor for til till".split(" "));
+
+/** What may follow the second part of such a verb. */
+export const wordsBehindSplit: ReadonlySet<string> = new Set(
+  "und oder um bei en of om bij op og och med pa hos i in from von vom van voor".split(" "),
+);
+
+function split(kind: LinkWordKind, verbs: string, reader: string, ends: string) {
+  return { kind, verbs: verbs.split(" "), reader: reader === "" ? [] : reader.split(" "), ends: ends.split(" ") };
+}

@@ -123,7 +123,7 @@ describe("what a link is for is told by its words", () => {
       "English",
       {
         verify: ["Verify email", "Confirm your email address", "Activate account", "Confirm"],
-        sign_in: ["Sign in to Acme", "Log in", "Your magic link"],
+        sign_in: ["Sign in to Acme", "Log in", "Your magic link", "Log back in to Acme"],
         reset_password: ["Reset password", "Choose a new password"],
         unsubscribe: ["Unsubscribe", "Opt out of these emails"],
       },
@@ -132,9 +132,9 @@ describe("what a link is for is told by its words", () => {
       "German",
       {
         verify: ["E-Mail-Adresse bestätigen", "Konto aktivieren", "Jetzt verifizieren"],
-        sign_in: ["Jetzt anmelden", "Einloggen"],
+        sign_in: ["Jetzt anmelden", "Einloggen", "Melden Sie sich bei Acme an", "Logge dich ein, um fortzufahren"],
         reset_password: ["Passwort zurücksetzen", "Neues Kennwort festlegen"],
-        unsubscribe: ["Newsletter abbestellen", "Abmelden"],
+        unsubscribe: ["Newsletter abbestellen", "Abmelden", "Melden Sie sich vom Newsletter ab", "Tragen Sie sich aus"],
       },
     ],
     [
@@ -177,7 +177,7 @@ describe("what a link is for is told by its words", () => {
       "Dutch",
       {
         verify: ["Bevestig je e-mailadres"],
-        sign_in: ["Inloggen"],
+        sign_in: ["Inloggen", "Meld u aan bij Acme", "Log je in"],
         reset_password: ["Wachtwoord opnieuw instellen", "Wachtwoord herstellen"],
         unsubscribe: ["Afmelden", "Uitschrijven"],
       },
@@ -222,7 +222,7 @@ describe("what a link is for is told by its words", () => {
       "Danish",
       {
         verify: ["Bekræft din e-mail"],
-        sign_in: ["Log ind"],
+        sign_in: ["Log ind", "Log dig ind på Acme"],
         reset_password: ["Nulstil adgangskode"],
         unsubscribe: ["Frameld", "Afmeld nyhedsbrev"],
       },
@@ -231,7 +231,7 @@ describe("what a link is for is told by its words", () => {
       "Norwegian",
       {
         verify: ["Bekreft e-post"],
-        sign_in: ["Logg inn"],
+        sign_in: ["Logg inn", "Logg deg inn"],
         reset_password: ["Tilbakestill passord"],
         unsubscribe: ["Meld deg av"],
       },
@@ -369,6 +369,11 @@ describe("what a link is for is told by its words", () => {
     "查看订单",
     "注文を見る",
     "Complete your purchase",
+    "Melden Sie sich für unser Webinar an",
+    "Meld je aan voor de nieuwsbrief",
+    "Melden Sie Fehler an uns",
+    "Bestellen Sie jetzt ab 20 Euro",
+    "Log your hours in Acme",
   ])("and nothing is guessed of %s", (text) => {
     expect(linksIn(`<a href="https://e.com/x">${text}</a>`)[0]?.kind).toBeNull();
   });
