@@ -1,6 +1,6 @@
 import { addressParser } from "postal-mime";
 import { endOfComment, endOfQuoted, unquoted } from "./structured.ts";
-import { trimBlanks } from "./white-space.ts";
+import { isBlank, trimBlanks } from "./white-space.ts";
 
 export interface Named {
   /** Empty where there is none. */
@@ -15,7 +15,8 @@ export interface Named {
  * for none.
  */
 export function mailboxesIn(field: string): Named[] {
-  return entriesOf(field).flatMap(mailboxesOf);
+  const library = { callsLeft: mostLibraryCalls };
+  return entriesOf(field).flatMap((entry) => mailboxesOf(entry, library));
 }
 
 /** One of a list. */
@@ -27,15 +28,27 @@ interface Entry {
   bracketed: string | undefined;
 }
 
-function mailboxesOf({ words, comment, bracketed }: Entry): Named[] {
-  if (bracketed) return [{ address: bracketed, name: nameOf(words, comment, bracketed) }];
+/** Entries that need the library and are behind this many have no name, or are left out: it takes microseconds for each. */
+const mostLibraryCalls = 2000;
+
+interface Library {
+  callsLeft: number;
+}
+
+function mailboxesOf({ words, comment, bracketed }: Entry, library: Library): Named[] {
+  if (bracketed) return [{ address: bracketed, name: nameOf(words, comment, bracketed, library) }];
   const address = bareAddress(words);
   if (address?.includes("@") || (address !== undefined && bracketed === undefined)) {
-    return [{ address, name: nameOf("", comment, address) }];
+    return [{ address, name: nameOf("", comment, address, library) }];
   }
-  return namedBy(words).flatMap((found) =>
+  // An address may also stand within an encoded word.
+  if (!addressWithin.test(words) && !words.includes("=?")) {
+    const half = words.includes("@") ? cleanAddress(words) : "";
+    return half === "" ? [] : [{ address: half, name: nameOf("", comment, half, library) }];
+  }
+  return namedBy(words, library).flatMap((found) =>
     found.address.includes("@")
-      ? [{ address: cleanAddress(found.address), name: found.name || nameOf("", comment, found.address) }]
+      ? [{ address: cleanAddress(found.address), name: found.name || nameOf("", comment, found.address, library) }]
       : [],
   );
 }
@@ -43,6 +56,7 @@ function mailboxesOf({ words, comment, bracketed }: Entry): Named[] {
 /** The whole of the words as an address: with a host, or as the host itself writes it (`root`, `MAILER-DAEMON`). */
 function bareAddress(words: string): string | undefined {
   if (localName.test(words)) return words.includes("=?") ? undefined : words;
+  if (!words.includes("@")) return undefined;
   if (quotedLocal.test(words)) return cleanAddress(words);
   const squeezed = words
     .split(/([@.])/)
@@ -55,31 +69,67 @@ const localName = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]+$/;
 const withHost = /^[^\s"@]+@[^\s"@]+$/;
 const quotedLocal = /^"(?:[^"\\]|\\.)*"@[^\s"@]+$/;
 
+const addressWithin = /[^\s@]@+[^\s@]/;
+
 /** A comment is the name where there is no other. An address is no name. */
-function nameOf(words: string, comment: string, address: string): string {
+function nameOf(words: string, comment: string, address: string, library: Library): string {
   if (words === "" && comment === "") return "";
   const phrase = words === "" ? `"${comment.replace(/["\\]/g, "\\$&")}"` : words;
-  const name = namedBy(`${phrase} <a@b>`)[0]?.name ?? "";
+  const [, quoted] = plainQuoted.exec(phrase) ?? [];
+  const plain = quoted ?? (plainWords.test(phrase) ? phrase : undefined);
+  const name = plain?.trim() ?? namedBy(phrase, library, " <a@b>")[0]?.name ?? "";
   return name === address ? "" : name;
 }
 
-function namedBy(text: string): Named[] {
-  return addressParser(text, { flatten: true }).map(({ address = "", name }) => ({ address, name }));
+/** A phrase that is a name as it stands, without escapes, encoded words and characters that part entries. */
+const plainWords = /^[^"\\()<>,;:=\0-\x1f]+$/;
+const plainQuoted = /^"([^"\\=\0-\x1f]+)"$/;
+
+/** The library reads what follows a colon again, up to fifty times: more than a few are no groups. */
+function namedBy(text: string, library: Library, behind = ""): Named[] {
+  if (library.callsLeft === 0) return [];
+  library.callsLeft -= 1;
+  const short = text.length > mostNamedBy ? text.slice(0, mostNamedBy) : text;
+  const isGroup = short.split(":", mostColons + 2).length <= mostColons + 1;
+  const entry = `${isGroup ? short : short.replaceAll(":", " ")}${behind}`;
+  return addressParser(entry, { flatten: true }).map(({ address = "", name }) => ({ address, name }));
 }
 
-/** One walk over the field. A quote, comment or bracket that never closes is passed over, and so are those behind it. */
+const mostColons = 3;
+/** Far more than a name and an address may have. */
+const mostNamedBy = 16 * 1024;
+
+/**
+ * One walk over the field, in time that grows with its length alone. A quote, comment or bracket that never closes is passed over,
+ * and so are those behind it.
+ */
 function entriesOf(field: string): Entry[] {
   const entries: Entry[] = [];
   const lastBracket = field.lastIndexOf(">");
-  let entry: Entry = { words: "", comment: "", bracketed: undefined };
+  let entry = newEntry();
   let quotesClose = true;
   let commentsClose = true;
 
   function finish(): void {
-    entry.words = trimBlanks(entry.words);
-    entry.comment = trimBlanks(entry.comment);
-    if (entry.words !== "" || entry.bracketed !== undefined) entries.push(entry);
-    entry = { words: "", comment: "", bracketed: undefined };
+    const { pieces, around, comments, bracketed } = entry;
+    // A field may be all commas.
+    if (pieces.length + around.length + comments.length === 0 && bracketed === undefined) return;
+    const words = wordsOf(entry);
+    if (words !== "" || bracketed !== undefined) {
+      entries.push({ words, comment: trimBlanks(comments.join(" ")), bracketed });
+    }
+    entry = newEntry();
+  }
+
+  /** How long the run is that begins here. */
+  function lengthAt(run: RegExp, at: number): number {
+    run.lastIndex = at;
+    return run.exec(field)?.[0].length ?? 0;
+  }
+
+  function takeWords(words: string): void {
+    entry.pieces.push(words);
+    entry.hasAt ||= words.includes("@");
   }
 
   /** Behind the quoted string that begins here, or behind its quote alone. */
@@ -111,30 +161,68 @@ function entriesOf(field: string): Entry[] {
     let next = at + 1;
     if (character === '"') {
       next = behindQuoted(at);
-      if (next > at + 1) entry.words += field.slice(at, next);
+      if (next > at + 1) takeWords(field.slice(at, next));
     } else if (character === "(") {
       next = behindComment(at);
-      if (next > at + 1) entry.comment += ` ${field.slice(at + 1, next - 1).replace(/\\(.)/gs, "$1")}`;
+      if (next > at + 1) entry.comments.push(field.slice(at + 1, next - 1).replace(/\\(.)/gs, "$1"));
     } else if (character === "<") {
       const end = endOfBracketed(next);
       entry.bracketed ||= cleanAddress(field.slice(next, end));
       next = field[end] === ">" ? end + 1 : end;
-      entry.words = `${trimBlanks(entry.words)} `;
+      entry.around.push(withoutLastBlanks(entry.pieces.join("")));
+      entry.pieces = [];
     } else if (character === ">") {
       // The second of `<<a@b>>`.
     } else if (character === "," || character === ";") {
       finish();
-    } else if (character === ":" && !entry.words.includes("@")) {
+      next += lengthAt(separators, next);
+    } else if (character === ":" && !entry.hasAt) {
       // What stood before it names a group.
-      entry.words = "";
+      entry.pieces = [];
+      entry.around = [];
+      next += lengthAt(colons, next);
     } else {
-      entry.words += character;
+      next += lengthAt(ordinary, next);
+      takeWords(field.slice(at, next));
     }
     at = next;
   }
   finish();
   return entries;
 }
+
+/** One of a list that is being read. */
+interface OpenEntry {
+  /** Its words so far, behind the last bracket. */
+  pieces: string[];
+  /** Those before each bracket. */
+  around: string[];
+  comments: string[];
+  bracketed: string | undefined;
+  /** Whether its words hold an @, so that a colon behind it names no group. */
+  hasAt: boolean;
+}
+
+function newEntry(): OpenEntry {
+  return { pieces: [], around: [], comments: [], bracketed: undefined, hasAt: false };
+}
+
+/** Words around brackets have one space between them. */
+function wordsOf({ pieces, around }: OpenEntry): string {
+  const words = around.filter((each) => each !== "");
+  return trimBlanks([...words, pieces.join("")].join(" "));
+}
+
+function withoutLastBlanks(text: string): string {
+  let end = text.length;
+  while (end > 0 && isBlank(text.charCodeAt(end - 1))) end--;
+  return text.slice(0, end);
+}
+
+/** All up to the next character that may mean something. */
+const ordinary = /[^"(<>,;:]*/y;
+const separators = /[,; \t]*/y;
+const colons = /[: \t]*/y;
 
 /** An address without what may stand in it: source route (RFC 5322 §4.4), comments, white space, quotes around what needs none. */
 function cleanAddress(written: string): string {
