@@ -168,6 +168,28 @@ describe.each(enginesHere())("What comes back about a mail to several (%s)", (en
     expect(body.status).toBe("sent");
   });
 
+  test("a stranger who had a customer answered by Cc can't have that customer suppressed", async () => {
+    const [stranger, customer] = [`stranger@mail-${++mails}.example`, `customer@mail-${mails}.example`];
+    const inbox = await world().inbox();
+    const question = `From: ${stranger}\r\nTo: ${inbox.address}\r\nCc: ${customer}\r\nMessage-ID: <q${mails}@v.example>\r\n\r\nHi\r\n`;
+    expect(await world().deliver(question, inbox.address, stranger)).toStartWith("250");
+    const { body: page } = await world().api(`/v1/inboxes/${inbox.id}/messages`);
+    const answer = { to: undefined, subject: undefined, replyToMessageId: page.data[0].id, replyAll: true };
+    const { body } = await send(world(), inbox.id, answer, { waits: true });
+    expect(body.status).toBe("sent");
+    const returnPath = await returnPathOf(body.messageId);
+    for (const mail of [
+      dsn({ fields: bounced(customer) }),
+      feedback(`Feedback-Type: abuse\nOriginal-Rcpt-To: ${customer}`),
+      feedback(`Feedback-Type: opt-out\nOriginal-Rcpt-To: ${customer}`),
+    ]) {
+      expect(await report(world(), mail, returnPath)).toStartWith("250");
+    }
+    const { body: message } = await world().api(`/v1/messages/${body.messageId}`);
+    expect(message.recipients).toMatchObject([{ address: stranger }, { address: customer, delivery: { type: null } }]);
+    expect((await suppressed(world())).map(({ address }) => address)).not.toContain(customer);
+  });
+
   test("ten reports of each at once are one report and one event of each", async () => {
     const mail = await sentToThree(world());
     const all = [mail.ann, mail.bob, mail.eve];
