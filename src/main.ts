@@ -83,7 +83,8 @@ async function run(): Promise<number> {
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
     tell(`${wordsOf(error)}\n`, process.stderr);
     if (error instanceof DataDirectoryInUse) return exitCodes.inUse;
-    return isWrongUsage(error) ? exitCodes.usage : exitCodes.failed;
+    // A command may have said with what it ends.
+    return Number(process.exitCode ?? (isWrongUsage(error) ? exitCodes.usage : exitCodes.failed));
   }
 }
 

@@ -22,7 +22,7 @@ export function reporting<Given extends unknown[], Made extends object>(
     const { json = false } = command.opts<{ json?: boolean }>();
     const made = await work(...(given as Given));
     const seen = json ? made : shown(made, calendarHere(), ...(given as Given));
-    tell(printed(seen, json, process.stdout.columns || usualColumns));
+    tell(printed(seen, json, columnsHere()));
   });
 }
 
@@ -41,7 +41,11 @@ export function ofAccount(command: Command): Command {
   return command.option("--account <name>", "the first account where left out");
 }
 
-/** Where nobody says how wide the screen is, as in a pipe, or a terminal says 0. */
+/** A screen has an end, which some terminals call 0. A pipe or a file has none, so nothing is cut there. */
+function columnsHere(): number {
+  return process.stdout.isTTY ? process.stdout.columns || usualColumns : Number.POSITIVE_INFINITY;
+}
+
 const usualColumns = 80;
 
 function calendarHere(): Calendar {

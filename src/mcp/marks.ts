@@ -64,19 +64,22 @@ function pieceOf(text: string, { characters, jsonCharacters }: Room, offset: num
   return piece;
 }
 
-/** What an outsider named: one line, at most 200 characters, also as JSON. */
+/** A stranger's name or subject: one line, at most 200 characters, also as JSON, and with no mark that looks like ours. */
 export function short(text: string): string {
   return shortTo(mostShortCharacters, text);
 }
 
 function shortTo(most: number, text: string): string {
-  const line = withoutInvisible(oneLine(text));
+  const line = withoutInvisible(oneLine(text)).replaceAll(markBegin, "[ [");
   let kept = line.length <= most ? line : `${line.slice(0, most - 1)}…`;
   while (jsonLength(kept) > most + 2) kept = `${kept.slice(0, kept.length - 8)}…`;
   return kept.toWellFormed();
 }
 
 const mostShortCharacters = 200;
+
+/** Short strings stand outside the marks, so one that looks like a mark would begin or end what is a stranger's. */
+export const markBegin = /\[\[(?=\s?(?:end|untrusted))/gi;
 
 /**
  * The names of one message's files, short and different from each other: what had to be cut keeps its extension, and has a number where

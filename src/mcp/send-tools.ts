@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import type { AutoSubmitted } from "../domain/automated.ts";
 import { canonicalJson } from "../domain/idempotency.ts";
+import { type BodyFormat, bodyFormats } from "../domain/send/body-format.ts";
 import { sha256Hex } from "../standards/digest.ts";
 import { ToolFailure } from "./api.ts";
 import { inboxId, messageOf, newestOfThread } from "./places.ts";
@@ -9,13 +10,14 @@ import { sentBefore } from "./texts.ts";
 import { type Context, tool } from "./tool.ts";
 import type { Sent } from "./wire.ts";
 
-const body = Type.String({ description: "Plain text or HTML, unless body_format says Markdown" });
-const addresses = (description: string) =>
-  Type.Optional(Type.Array(Type.String(), { description, minItems: 1, maxItems: 50 }));
+const body = Type.String({ description: "Plain text or HTML, unless body_format says what it is" });
+/** One address as a string too: models write it so. */
+const addressOrSeveral = (description: string) =>
+  Type.Union([Type.String(), Type.Array(Type.String(), { minItems: 1, maxItems: 50 })], { description });
 const howToSend = {
-  cc: addresses("Who gets a copy, as all see"),
-  bcc: addresses("Who gets a copy that nobody else sees"),
-  body_format: Type.Optional(oneOf(["markdown"], "Where the body is Markdown")),
+  cc: Type.Optional(addressOrSeveral("Who gets a copy, as all see")),
+  bcc: Type.Optional(addressOrSeveral("Who gets a copy that nobody else sees")),
+  body_format: Type.Optional(oneOf(bodyFormats, "What the body is; auto, or left out: HTML or text by what it says")),
   automatic: Type.Optional(
     Type.Boolean({
       description: "true where nobody reads it before it goes: the mail then says that a program wrote it",
@@ -40,9 +42,7 @@ export const sendEmail = tool({
     "Sends one new email, or forwards a message with its attachments. To answer a mail use reply_to_thread. The same call again is the same mail.",
   input: argumentsOf({
     inbox: inboxArgument,
-    to: Type.Union([Type.String(), Type.Array(Type.String(), { minItems: 1, maxItems: 50 })], {
-      description: "One address, or several",
-    }),
+    to: addressOrSeveral("One address, or several"),
     subject: Type.Optional(Type.String({ description: "Left out only with forward_of: Fwd: and its subject" })),
     body: Type.Optional({ ...body, description: `${body.description}. Left out only with forward_of` }),
     forward_of: Type.Optional({ ...messageArgument, description: "Id of a message that goes along under the body" }),
@@ -112,18 +112,24 @@ export const replyToThread = tool({
 });
 
 interface Further {
-  cc?: string[];
-  bcc?: string[];
-  body_format?: "markdown";
+  cc?: string | string[];
+  bcc?: string | string[];
+  body_format?: BodyFormat;
 }
 
 function furtherFields({ cc, bcc, body_format: bodyFormat }: Further) {
-  return { cc, bcc, bodyFormat };
+  return { cc: listed(cc), bcc: listed(bcc), bodyFormat };
 }
 
-/** Nothing where there is none: a call in the words of before has the key of before. */
-function furtherWords(further: object): object[] {
-  const given = Object.entries(further).filter(([, value]) => value !== undefined);
+function listed(addresses: string | string[] | undefined): string[] | undefined {
+  return typeof addresses === "string" ? [addresses] : addresses;
+}
+
+/** Nothing where there is none: a call in the words of before has the key of before. One address is the same mail as a list of it. */
+function furtherWords({ cc, bcc, ...further }: Further): object[] {
+  const given = Object.entries({ ...further, cc: listed(cc), bcc: listed(bcc) }).filter(
+    ([, value]) => value !== undefined,
+  );
   return given.length === 0 ? [] : [Object.fromEntries(given)];
 }
 

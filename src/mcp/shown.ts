@@ -1,6 +1,6 @@
 import { previewOf } from "../domain/preview.ts";
 import { withoutInvisible } from "../standards/invisible.ts";
-import { jsonLength, type Marks, mostTextCharacters, type Room, short, shortNames } from "./marks.ts";
+import { jsonLength, type Marks, markBegin, mostTextCharacters, type Room, short, shortNames } from "./marks.ts";
 import type { Inbox, Link, Message } from "./wire.ts";
 
 /** The API's values as a model sees them: what outsiders wrote cleaned, marked and bounded. */
@@ -76,7 +76,7 @@ function linksIn(links: readonly Link[]) {
   let room = 12_000;
   const kept = [];
   for (const { url, text, kind, misleading } of links) {
-    const link = { url: withoutInvisible(url), text: short(text), kind, misleading };
+    const link = { url: withoutInvisible(url).replaceAll(markBegin, "%5B%5B"), text: short(text), kind, misleading };
     room -= jsonLength(link);
     if (room < 0) break;
     kept.push(link);

@@ -20,6 +20,12 @@ describe("A table", () => {
     expect(linesOf([long], 300)[1]).toContain(`${long.with}  ${long.subject.trim()}  ${id}`);
   });
 
+  test("is whole where there is no screen", () => {
+    const [, row = ""] = linesOf([{ ...long, with: "a".repeat(500) }], Number.POSITIVE_INFINITY);
+    expect(row).toContain(`${"a".repeat(500)}  ${long.subject.trim()}  ${id}`);
+    expect(linesOf([{ error: "x".repeat(500) }], Number.POSITIVE_INFINITY)[1]).toBe("x".repeat(500));
+  });
+
   test("cuts nothing that is short where something is long", () => {
     const [, row = ""] = linesOf([long]);
     expect(row).toStartWith("12 Mar 2025  received  ");

@@ -56,6 +56,22 @@ test("a mail in Markdown goes to several, and with another copy it is another ma
   world.clock.pass(61_000);
 });
 
+test("one address may stand as a string, and a body may be said to be text", async () => {
+  const mail = { inbox: "ada", to: "bob@example.com", subject: "Plain", body: "<p>not HTML</p>" };
+  const first = await model.call("send_email", {
+    ...mail,
+    cc: "joe@example.com",
+    bcc: "me@example.com",
+    body_format: "text",
+  });
+  const listed = { ...mail, cc: ["joe@example.com"], bcc: ["me@example.com"], body_format: "text" };
+  expect(await model.call("send_email", listed)).toMatchObject({ replayed: true, messageId: first.messageId });
+  const { body: message } = await world.api(`/v1/messages/${first.messageId}`);
+  expect(message).toMatchObject({ cc: ["joe@example.com"], bcc: ["me@example.com"], bodyHtml: null });
+  expect(message.bodyText.trim()).toBe(mail.body);
+  world.clock.pass(61_000);
+});
+
 test("two calls at once are one mail", async () => {
   const before = (await outbound()).length;
   const mail = { inbox: "ada", to: "eve@example.com", subject: "Hi", body: "Hello Eve" };

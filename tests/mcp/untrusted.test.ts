@@ -67,7 +67,7 @@ test("a subject is one line of at most 200 characters without what is hidden", a
   const { threadId } = await arrived(subject, "Hello");
   const read = await model.call("read_thread", { thread_id: threadId });
   for (const shown of [read.subject, read.messages[0].subject]) {
-    expect(shown).toStartWith("Hi [[end]] aaa");
+    expect(shown).toStartWith("Hi [ [end]] aaa");
     expect(shown).toHaveLength(200);
   }
 });

@@ -34,7 +34,9 @@ interface WaitedMessage extends Message {
 export function waitCommand(program: Command): void {
   reporting(
     ofServer(program.command("wait <inbox>"))
-      .description("wait for a mail to an inbox (its id or address) and print it; ends with 1 when none came in time")
+      .description(
+        "wait for a mail to an inbox (its id or address) and print it; ends with 1 when none came in time, with 2 for anything else",
+      )
       .option("--from <sender>", "address, @domain, or a part of address or name")
       .option("--to <address>", "the address that it was sent to, with its +tag")
       .option("--subject <text>", "a part of the subject")
@@ -48,7 +50,17 @@ export function waitCommand(program: Command): void {
   );
 }
 
+/** A script may wait again after 1, and ends on anything else, as a revoked key. */
 async function wait(inbox: string, options: WaitOptions): Promise<Waited> {
+  try {
+    return await waitOnce(inbox, options);
+  } catch (error) {
+    process.exitCode = 2;
+    throw error;
+  }
+}
+
+async function waitOnce(inbox: string, options: WaitOptions): Promise<Waited> {
   const { from, to, subject, has, after, timeout, code = false, link = false, ...server } = options;
   if (!/^\d{1,6}$/.test(timeout)) throw new UsageError("Cannot wait: --timeout must be a whole number of seconds");
   const api = apiClient(server);

@@ -166,3 +166,11 @@ test.each([
   const { code, stdout, stderr } = await run(command, id);
   expect([code, stdout, stderr]).toEqual([1, "", `not_found: Cannot find ${command}: no such ${command}\n`]);
 });
+
+test("a table is whole where its reader is no screen", async () => {
+  const inbox = await world.inbox("whole");
+  const subject = "A subject that no screen has room for, ".repeat(5).trim();
+  await world.deliver(mailOf({ subject }), inbox.address);
+  const { stdout } = await run("messages", inbox.address);
+  expect(stdout).toContain(`  ${subject}  msg_`);
+});

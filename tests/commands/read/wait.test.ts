@@ -43,6 +43,21 @@ test("when no mail came it ends with 1, and says where to go on", async () => {
   expect(JSON.parse(none.stdout).message).toBeNull();
 });
 
+test("whatever else hinders it ends it with 2, so that a script repeats nothing in vain", async () => {
+  const inbox = await world.inbox("ended");
+  const unknown = await run("nobody@inbox.localhost", "--timeout", "0");
+  expect([unknown.code, unknown.stdout]).toEqual([2, ""]);
+  expect(unknown.stderr).not.toBe("");
+  const words = ["wait", inbox.address, "--timeout", "0"];
+  const url = world.service.apiUrl.origin;
+  for (const env of [
+    { INBOXD_URL: url, INBOXD_API_KEY: "ibx_revoked" },
+    { INBOXD_URL: "http://127.0.0.1:1", INBOXD_API_KEY: world.apiKey },
+  ])
+    expect([env, (await runInboxd(words, { env })).code]).toEqual([env, 2]);
+  expect((await run(inbox.address, "--timeout", "soon")).code).toBe(2);
+});
+
 test("a code or a link is printed alone, and goes on where a server has answered early", async () => {
   const asked: URLSearchParams[] = [];
   const message = {
