@@ -3,17 +3,21 @@
  * it ends with, by language; what is between is the name of a device or a program.
  */
 const forms: readonly (readonly [language: string, beginnings: string, endings: string])[] = [
-  ["ar", "أُرسلت من|أرسلت من|مرسل من|تم الإرسال من|أرسل من|مُرسل من|أُرسل من", ""],
-  ["bg", "изпратено от|изпратено с", ""],
-  ["ca", "enviat des de|enviat des del|enviat amb", ""],
-  ["cs", "odesláno z|odesláno ze|odesláno pomocí|odesláno přes", ""],
-  ["da", "sendt fra|sendt via|sendt med", ""],
+  ["ar", "أُرسلت من|أرسلت من|مرسل من|تم الإرسال من|أرسل من|مُرسل من|أُرسل من|الحصول على outlook", ""],
+  ["bg", "изпратено от|изпратено с|изтегляне на outlook за|вземете outlook за", ""],
+  ["ca", "enviat des de|enviat des del|enviat amb|obteniu outlook per|obtén l'outlook per", ""],
+  [
+    "cs",
+    "odesláno z|odesláno ze|odesláno pomocí|odesláno přes|získat outlook pro|získejte outlook pro|stáhnout outlook pro",
+    "",
+  ],
+  ["da", "sendt fra|sendt via|sendt med|hent outlook til|hent outlook for", ""],
   [
     "de",
-    "von meinem|von meiner|gesendet von|gesendet mit|gesendet vom|gesendet über|diese nachricht wurde von meinem",
+    "von meinem|von meiner|gesendet von|gesendet mit|gesendet vom|gesendet über|diese nachricht wurde von meinem|holen sie sich outlook für|outlook für",
     "gesendet|gesendet.|verschickt|beziehen|herunterladen",
   ],
-  ["el", "στάλθηκε από|εστάλη από|αποστολή από", ""],
+  ["el", "στάλθηκε από|εστάλη από|αποστολή από|αποκτήστε το outlook για|λήψη του outlook για", ""],
   [
     "en",
     "sent from|sent via|sent using|sent with|get outlook for|get bluemail for|sent by my|sent on the go from|composed on",
@@ -21,11 +25,11 @@ const forms: readonly (readonly [language: string, beginnings: string, endings: 
   ],
   [
     "es",
-    "enviado desde|enviado con|enviado mediante|enviado por mi|enviada desde|obtener outlook para|enviado vía",
+    "enviado desde|enviado con|enviado mediante|enviado por mi|enviada desde|obtener outlook para|enviado vía|descargar outlook para|descarga outlook para",
     "",
   ],
   ["et", "saadetud minu", ""],
-  ["fi", "lähetetty", "lähetetty"],
+  ["fi", "lähetetty|hanki outlook", "lähetetty"],
   [
     "fr",
     "envoyé de|envoyé depuis|envoyé à partir de|envoyé avec|envoyé par|obtenir outlook pour|télécharger outlook pour|provenance :|envoyée de|envoyé via",
@@ -33,31 +37,51 @@ const forms: readonly (readonly [language: string, beginnings: string, endings: 
   ],
   ["he", "נשלח מה|נשלח מ|נשלח באמצעות|הורד את outlook עבור", ""],
   ["hi", "मेरे", "से भेजा गया|से भेजा"],
-  ["hr", "poslano s|poslano iz|poslano sa|poslato sa|poslato iz|послато са", ""],
-  ["hu", "elküldve|küldve", "küldve|elküldve|lett küldve"],
-  ["id", "dikirim dari|dikirim menggunakan|terkirim dari", ""],
+  [
+    "hr",
+    "poslano s|poslano iz|poslano sa|poslato sa|poslato iz|послато са|nabavite outlook za|preuzmite outlook za",
+    "",
+  ],
+  ["hu", "elküldve|küldve|az outlook beszerzése|outlook beszerzése", "küldve|elküldve|lett küldve"],
+  ["id", "dikirim dari|dikirim menggunakan|terkirim dari|dapatkan outlook untuk|unduh outlook untuk", ""],
   ["it", "inviato da|inviato dal|inviato con|inviato tramite|inviata da|scarica outlook per|ottieni outlook per", ""],
   ["ja", "", "から送信|から送信されました|より送信"],
   ["ko", "", "에서 보냄|에서 전송|에서 보냈습니다|에서 보낸 메일|에서 발송"],
   ["lt", "išsiųsta iš", ""],
   ["lv", "nosūtīts no|sūtīts no", ""],
-  ["nb", "sendt fra|sendt med", ""],
-  ["nl", "verstuurd vanaf|verzonden vanaf|verzonden met|verstuurd met|verstuurd via|verzonden via|outlook voor", ""],
+  ["nb", "sendt fra|sendt med|last ned outlook for|skaff deg outlook for|hent outlook for", ""],
+  [
+    "nl",
+    "verstuurd vanaf|verzonden vanaf|verzonden met|verstuurd met|verstuurd via|verzonden via|outlook voor|download outlook voor|haal outlook voor",
+    "",
+  ],
   ["pl", "wysłane z|wysłano z|wysłane przez|wysłane za pomocą|wysłano za pomocą|pobierz program outlook dla", ""],
   [
     "pt",
     "enviado do|enviado pelo|enviado a partir do|enviado de|enviado via|enviado através do|enviado com|enviada do|obter o outlook para|obtenha o outlook para",
     "",
   ],
-  ["ro", "trimis de pe|trimis din|trimis de la|trimis cu|expediat de pe", ""],
-  ["ru", "отправлено с|отправлено из|отправлено со|отправлено через|послано с|скачать outlook для", ""],
-  ["sk", "odoslané z|odoslané zo|odoslané pomocou", ""],
-  ["sl", "poslano iz|poslano z|poslano s", ""],
+  [
+    "ro",
+    "trimis de pe|trimis din|trimis de la|trimis cu|expediat de pe|obțineți outlook pentru|descărcați outlook pentru",
+    "",
+  ],
+  [
+    "ru",
+    "отправлено с|отправлено из|отправлено со|отправлено через|послано с|скачать outlook для|получить outlook для|загрузить outlook для",
+    "",
+  ],
+  ["sk", "odoslané z|odoslané zo|odoslané pomocou|získať outlook pre|stiahnuť outlook pre", ""],
+  ["sl", "poslano iz|poslano z|poslano s|pridobite outlook za|prenesite outlook za", ""],
   ["sv", "skickat från|skickades från|skickat med|skickat via|hämta outlook för", ""],
-  ["th", "ส่งจาก", ""],
+  ["th", "ส่งจาก|ดาวน์โหลด outlook|รับ outlook", ""],
   ["tr", "", "gönderildi|ile gönderildi|gönderilmiştir"],
-  ["uk", "надіслано з|надіслано із|відправлено з|надіслано за допомогою|відправлено з", ""],
-  ["vi", "đã gửi từ|được gửi từ|gửi từ", ""],
+  [
+    "uk",
+    "надіслано з|надіслано із|відправлено з|надіслано за допомогою|відправлено з|отримати outlook для|завантажити outlook для",
+    "",
+  ],
+  ["vi", "đã gửi từ|được gửi từ|gửi từ|tải outlook cho|tải xuống outlook cho|lấy outlook cho", ""],
   [
     "zh",
     "发自|發自|从我的|從我的|来自我的|發送自|发送自|傳送自|获取 outlook for|取得 outlook for|使用",
@@ -83,18 +107,25 @@ export function isDeviceLine(line: string): boolean {
   if (line.length < 4 || line.length > maxLength) return false;
   const bare = line.replaceAll(links, "").trim();
   const count = bare.split(" ").length;
-  const isBegun = (beginnings.get(bare[0]) ?? []).some((words) => bare.startsWith(words));
+  const begun = (beginnings.get(bare[0]) ?? []).find((words) => bare.startsWith(words));
   const isEnded = count <= mostWords + 1 && (endings.get(bare.at(-1)) ?? []).some((words) => bare.endsWith(words));
-  if (!isBegun && !isEnded) return false;
+  if (begun?.includes("outlook")) return offer.test(bare) && count <= mostWords;
+  if (begun === undefined && offer.test(bare) && offerEnd.test(bare)) return count <= mostWords;
+  if (begun === undefined && !isEnded) return false;
   // "Sent from my desk, which is easier than my phone" names a device in another clause.
   const clauses = bare.split(/[,;:!?.] /);
-  const clause = (isBegun ? clauses[0] : clauses.at(-1)) ?? "";
+  const clause = (begun !== undefined ? clauses[0] : clauses.at(-1)) ?? "";
   if (devices.test(clause)) return true;
   const isShort = own.test(bare) && count <= mostWords && clauses.length === 1;
   return isShort || (count === 3 && /^sent (?:from|via|with) [^ .]+$/.test(bare));
 }
 
 const maxLength = 150;
+
+/** "Get Outlook for iOS": where it is on offer the system stands beside it. */
+const offer = /outlook.{0,40}(?:ios|android|mac|windows)|(?:ios|android|mac|windows).{0,40}outlook/;
+const offerEnd =
+  /(?:を入手|をダウンロード|다운로드|받기|가져오기|edinin|alın|indirin|beziehen|herunterladen|holen|beszerzése|下载|下載)\.?$/;
 
 /** "Sent from my toaster" is one, "Sent from my warehouse this morning, as I promised you" is not. */
 const mostWords = 6;

@@ -1,7 +1,15 @@
 import type { FoldedText } from "../folded-text.ts";
 import { type FoundWord, wordFinder } from "../word-finder.ts";
 import type { Candidate } from "./code-candidates.ts";
-import { channelWords, isWords, possessives, smallWords, thingsWithCodes, useWords } from "./code-small-words.ts";
+import {
+  channelWords,
+  isWords,
+  lockWords,
+  possessives,
+  smallWords,
+  thingsWithCodes,
+  useWords,
+} from "./code-small-words.ts";
 import { codeWords } from "./code-words.ts";
 
 /** A place where a text speaks of a code to type. */
@@ -219,7 +227,8 @@ interface BareCode {
   sentence: string;
   /** True for a part of a word with others: `acme-code`. */
   isJoined: boolean;
-  isPlural: boolean;
+  /** The word itself: `code`, `codes`, `kodu`. */
+  word: string;
   /** True where a number follows at once: `code: 482913`, `code is 482913`, and the mail has hardly another. */
   isGiven: boolean;
   /** Whether the mail says elsewhere that it is about signing in or confirming. */
@@ -236,12 +245,12 @@ const bareCodes: readonly (readonly [example: string, fits: (code: BareCode) => 
   ["the ICD code, a list that others keep", isInitials, false],
   ["enter the code", ({ last }) => isSmall(last), true],
   ["your Acme-code", ({ before, isJoined }) => isJoined && possessives.has(before.at(-2) ?? ""), true],
-  ["Acme codes, where codes to sign in are meant", ({ isAbout, isPlural }) => isAbout && isPlural, false],
+  ["the door code", ({ last }) => lockWords.has(last), true],
+  ["Location code", isThing, false],
+  ["Acme codes, where codes to sign in are meant", ({ isAbout, word }) => isAbout && word.endsWith("codes"), false],
   ["Acme code, where a code to sign in is meant", ({ isAbout }) => isAbout, true],
   ["your Acme Cloud code", (code) => isNamed(code, wordsBehindSmall(code)), true],
-  ["Acme codes: 482913", ({ isPlural }) => isPlural, false],
-  ["Location code: 482913", ({ last }) => thingsWithCodes.has(last), false],
-  ["Klantcode: 482913", ({ isJoined, sentence }) => isJoined && !sentence.endsWith("-"), false],
+  ["Acme codes: 482913, Şube kodu: 4829, Klantcode: 482913", (code) => !isEnglish(code), false],
   ["Acme code: 482913", (code) => code.isGiven && isNamed(code, code.before.length), true],
   ["your Acme launch code is 482913", (code) => code.isGiven && isThingOfName(code, wordsBehindSmall(code)), true],
 ];
@@ -266,7 +275,7 @@ function isItself(
     last: before.at(-1) ?? "",
     sentence: written,
     isJoined: /[\p{L}-]$/u.test(sentence),
-    isPlural: words.endsWith("codes", end),
+    word: words.slice(start, end),
     isGiven: mail.numbers <= mostNumbers && isGivenAtOnce(words, end),
     isAbout: mail.isAbout,
   };
@@ -278,6 +287,17 @@ const wordPattern = /[\p{L}\p{M}]+/gu;
 function isInitials({ sentence, before, last }: BareCode): boolean {
   if (channelWords.has(last) || before.some((word) => possessives.has(word))) return false;
   return /(?<!\d )\b[A-Z]{2,4} ?$/.test(sentence);
+}
+
+/** "Your Acme Bank code" has a thing in its name. */
+function isThing({ before, capitals, last }: BareCode): boolean {
+  const isPartOfName = capitals.at(-1) === true && capitals.at(-2) === true && !isSmall(before.at(-2) ?? "");
+  return thingsWithCodes.has(last) && !isPartOfName;
+}
+
+/** In other languages the name of a sender stands elsewhere, and only theirs are on the list of things. */
+function isEnglish({ word, isJoined, sentence }: BareCode): boolean {
+  return word === "code" && (!isJoined || sentence.endsWith("-"));
 }
 
 /** How many words stand between the last "your" or other small word and "code"; 0 where there is no such word. */

@@ -41,6 +41,7 @@ export function rankOf(
   if (candidate.form === "capitals") {
     if (isOrdinary(text.words.slice(start, end)) || cues.some((cue) => cue.start < end && cue.end > start))
       return undefined;
+    if (linked && isDrawn(text.shape.slice(start, end))) return 1;
     if (linked && /[:：] ?["'“«「]?$/.test(text.shape.slice(Math.max(0, start - 4), start))) return 1;
     return alone && (near.length > 0 || inSubject.some(({ sure }) => sure)) ? 2 : undefined;
   }
@@ -259,6 +260,12 @@ function isLink(between: string, said: readonly string[]): boolean {
 function isSlogan(written: string): boolean {
   const letters = /^([A-Z]{3,}|[A-Za-z][a-z]{2,}[A-Z]{0,3})\d{1,4}$/.exec(written)?.[1];
   return letters !== undefined && isSpeakable(letters);
+}
+
+/** `HXKW-PLMT`: groups of capitals that nobody can say. */
+function isDrawn(written: string): boolean {
+  const groups = written.split("-");
+  return groups.length > 1 && !groups.every(isSpeakable);
 }
 
 /** Letters that may be a word: with a vowel, and with no more consonants before the first than words begin with. */

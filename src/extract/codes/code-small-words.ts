@@ -72,5 +72,9 @@ export const thingsWithCodes = setOf(`
   work pay job task time absence leave payroll machine engine paint parts spare fault trouble diagnosis patient ward clinic drug procedure school university college teacher student
   charity church group company business entity vendor seller agent broker dealer owner operator carrier terminal port hub bin shelf rack aisle lane seat meter tag asset template
   budget object function programme activity nature reference matter bill invoice order delivery shipping service tax vat country language currency time date season
+  vereins projekt kostenstellen filial standort mandanten kunden
   ship vessel aircraft flight fare cabin class meal ticket event venue hall stand booth session room table menu recipe wine color colour
 `);
+
+/** What opens by a code: "the door code is 4821". */
+export const lockWords = setOf("door lock lockbox locker keypad garage alarm safe entry");

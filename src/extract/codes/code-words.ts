@@ -18,7 +18,7 @@ const code = `
 /** A code where its purpose is said too; by itself a password, a number, or another language's word. */
 const needy = `
   cod., -codes, mã, mot de passe, contraseña, clave, senha, palavra-passe, wachtwoord, parola, şifre, -lösenord, adgangskode,
-  -passord, salasana, hasło, heslo, jelszó, lozinka, geslo, mật khẩu, sandi, kata laluan, nambari, pass code, cijfercode, digits, -ziffer, chiffres, dígitos, cifre., cijfers, cyfr, číslic, číslice, rakam, -siffr, siffer., -ciffer, -cifre, numeroa., számjegy, cifre, chữ số, angka, tarakimu
+  -passord, salasana, hasło, heslo, jelszó, lozinka, geslo, mật khẩu, sandi, kata laluan, nambari, pass code, key., cijfercode, digits, -ziffer, chiffres, dígitos, cifre., cijfers, cyfr, číslic, číslice, rakam, -siffr, siffer., -ciffer, -cifre, numeroa., számjegy, cifre, chữ số, angka, tarakimu
   парол, цифр, ψηφί, κλειδί, -أرقام, -ارقام, -ספרות, अंक, -كلمة المرور, -كلمة السر, -סיסמ, पासवर्ड, পাসওয়ার্ড, கடவுச்சொல், รหัสผ่าน, ตัวเลข, -رقم
   密码, 密碼, 数字, 數字, 桁, パスワード, 番号, 숫자, 비밀번호, 번호
 `;
