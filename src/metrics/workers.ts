@@ -8,7 +8,7 @@ import type { SuppressedSends } from "./suppressed-sends.ts";
 export function workerObserver(metrics: Registry, suppressed: SuppressedSends): WorkerObserver {
   const relays = metrics.counter(
     "inboxd_relay_attempts_total",
-    "Attempts to send a mail, once written down: sent, put_off (another will follow), failed (for good), dropped (its message is gone)",
+    "Attempts to send a mail, once written down: sent, put_off (another will follow), failed (for good), dropped (its message is gone), host_busy (not tried: its mail host has all connections that it gets)",
     ["outcome"],
   );
   const recipients = metrics.counter(
@@ -35,6 +35,7 @@ export function workerObserver(metrics: Registry, suppressed: SuppressedSends): 
   const relaysBy = {
     sent: relays({ outcome: "sent" }),
     put_off: relays({ outcome: "put_off" }),
+    host_busy: relays({ outcome: "host_busy" }),
     failed: relays({ outcome: "failed" }),
     dropped: relays({ outcome: "dropped" }),
   };
@@ -62,12 +63,14 @@ export function workerObserver(metrics: Registry, suppressed: SuppressedSends): 
   };
 }
 
-function outcomeOfRelay({ status, dueAt }: RelaySettlement) {
+function outcomeOfRelay({ status, dueAt, isUntried }: RelaySettlement) {
+  if (isUntried) return "host_busy";
   return status ?? (dueAt === null ? "dropped" : "put_off");
 }
 
 /** Of an attempt for several: what is best of it. */
-function outcomeOfAll({ outcomes, dueAt }: DestinationSettlement) {
+function outcomeOfAll({ outcomes, dueAt, isUntried }: DestinationSettlement) {
+  if (isUntried) return "host_busy";
   if (outcomes.some(({ status }) => status === "sent")) return "sent";
   if (dueAt !== null) return "put_off";
   return outcomes.length === 0 ? "dropped" : "failed";

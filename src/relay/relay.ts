@@ -4,16 +4,33 @@ import { relayPool } from "./relay-pool.ts";
 import type { RelayedMail } from "./relayed-mail.ts";
 import { minBytesPerMs, openSession, type SmtpTimings, smtpTimings } from "./smtp-session.ts";
 
-/** A way out for mail. `send` never rejects for what a network can do: that is an outcome. */
+/** A way out for mail. What a network can do to `send` is an outcome. */
 export interface Relay {
-  /** What came of it for each recipient, in the mail's order. */
+  /**
+   * What came of it for each recipient, in the mail's order. Rejects with HostBusy where nothing was tried, since the mail host has all
+   * connections that it gets.
+   */
   send(mail: RelayedMail, signal?: AbortSignal): Promise<RelayOutcome[]>;
   /** Lets the mails in hand end, then hangs up. */
   close(): Promise<void>;
   /** One line for the operator, without secrets. */
   describe(): string;
+  /** Throws HostBusy where `send` most likely would, as the last mail for that domain shows. */
+  checkRoom?(to: string, accountId: string): void;
   /** Whom a mail to this address burdens: mails with the same destination share a cap. */
   destinationOf(to: string): string;
+}
+
+/** A mail was not tried: its mail host has all connections that it gets. */
+export class HostBusy extends Error {
+  /** When to try again. */
+  readonly againInMs: number;
+
+  constructor(againInMs: number) {
+    super("Cannot relay yet: all connections to the mail host are in use");
+    this.name = "HostBusy";
+    this.againInMs = againInMs;
+  }
 }
 
 /** Longer than an honest server takes beside the content, and as long as we hold a place for one that isn't. */

@@ -4,6 +4,7 @@ import { type Failure, failureLine, type RelayOutcome } from "../domain/outcome.
 import { destinationOfSubject, domainOf } from "../domain/send/recipients/destinations.ts";
 import { type SuppressionReason, suppressedFailure, suppressedForm } from "../domain/send/suppressed.ts";
 import { outgoingMail } from "../flows/send/outgoing-mail.ts";
+import { HostBusy } from "../relay/relay.ts";
 import { listOutgoingAttachments, type MailedAttachment } from "../store/mail/attachments.ts";
 import type { Claim, Claimed, ClaimedItem } from "../store/outbox/claims.ts";
 import { kinds } from "../store/outbox/kinds.ts";
@@ -30,6 +31,8 @@ import {
   relayed,
   relayLeaseMs,
   tellSuppressed,
+  unlessBusy,
+  untried,
 } from "./relay-email.ts";
 
 /** A claimed destination; its message is undefined when it is gone. */
@@ -62,7 +65,10 @@ export function relayDestinationJob(
     if (message === undefined || waiting.length === 0) {
       return { settlement: nothingToDo(deps, item), leaving: "unknown" };
     }
-    const outcomes = await offer({ message, attachments }, waiting, signal);
+    const outcomes = await unlessBusy(() => offer(item, { message, attachments }, waiting, signal));
+    if (outcomes instanceof HostBusy) {
+      return { settlement: { ...nothingToDo(deps, item), ...untried(deps, outcomes) }, leaving: "unknown" };
+    }
     const settled = settlementOf(item, message, outcomes, signal.aborted);
     const settlement = { ...settled, outcomes: [...settled.outcomes, ...heldBack(message, waiting)] };
     tell(deps, item, outcomes, settlement);
@@ -71,6 +77,7 @@ export function relayDestinationJob(
 
   /** What comes of it for each who waits. */
   async function offer(
+    { accountId }: DestinationItem,
     { message, attachments }: { message: RelayedToSeveral; attachments: readonly MailedAttachment[] },
     waiting: readonly RelayedRecipient[],
     signal: AbortSignal,
@@ -82,7 +89,9 @@ export function relayDestinationJob(
     const addressesOf = (recipients: readonly RelayedRecipient[]) => recipients.map(({ address }) => address);
     const taken = here.length === 0 ? [] : await deliverHere(deps, mail, addressesOf(here));
     const sent =
-      outside.length === 0 ? [] : await relayed(deps, { id: message.id, mail }, addressesOf(outside), signal);
+      outside.length === 0
+        ? []
+        : await relayed(deps, { id: message.id, accountId, mail }, addressesOf(outside), signal);
     const outcomes = [...taken, ...sent];
     return new Map([...here, ...outside].flatMap((recipient, place) => pairOf(recipient, outcomes[place])));
   }
@@ -256,6 +265,7 @@ function nothingToDo({ now, newId }: RelayEmailDeps, item: DestinationItem): Con
     ...events,
     dueAt: null,
     outcomes: [],
+    isUntried: false,
     isUnsure: false,
     lastError: null,
   };

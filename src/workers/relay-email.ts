@@ -14,7 +14,7 @@ import { outgoingMail } from "../flows/send/outgoing-mail.ts";
 import { type ReadyMailDeps, readyMail } from "../flows/send/ready-mail.ts";
 import type { DkimSigner } from "../mail/write/dkim.ts";
 import { needsSmtpUtf8 } from "../mail/write/header.ts";
-import type { Relay } from "../relay/relay.ts";
+import { HostBusy, type Relay } from "../relay/relay.ts";
 import type { ReportWish } from "../relay/relayed-mail.ts";
 import { splitAddress } from "../standards/address.ts";
 import type { ClaimedItem } from "../store/outbox/claims.ts";
@@ -82,9 +82,16 @@ export function relayEmailJob(
     if (message?.status !== "pending") return { settlement: nothingToDo(deps, item), leaving: "unknown" };
     if (message.suppressedBy !== null) return { settlement: heldBack(item, message.suppressedBy), leaving: "unknown" };
     const mail = outgoingMail(message, []);
-    const [outcome] = isOwn(splitAddress(message.toAddr)?.domain ?? "")
-      ? await deliverHere(deps, mail, [message.toAddr])
-      : await relayed(deps, { id: message.id, mail }, [message.toAddr], signal);
+    const { accountId } = item;
+    const offer = () =>
+      isOwn(splitAddress(message.toAddr)?.domain ?? "")
+        ? deliverHere(deps, mail, [message.toAddr])
+        : relayed(deps, { id: message.id, accountId, mail }, [message.toAddr], signal);
+    const outcomes = await unlessBusy(offer);
+    if (outcomes instanceof HostBusy) {
+      return { settlement: { ...nothingToDo(deps, item), ...untried(deps, outcomes) }, leaving: "unknown" };
+    }
+    const [outcome] = outcomes;
     if (outcome === undefined) throw new Error("a mail without recipients");
     const settlement = settlementOf(item, message, outcome, signal.aborted);
     tell(deps, item, outcome, settlement);
@@ -162,14 +169,16 @@ export function relayEmailJob(
 /** What came of it for each recipient, in their order. */
 export async function relayed(
   deps: RelayEmailDeps,
-  { id, mail }: { id: string; mail: OutgoingMail },
+  { id, accountId, mail }: { id: string; accountId: string; mail: OutgoingMail },
   to: readonly string[],
   signal: AbortSignal,
 ): Promise<RelayOutcome[]> {
+  for (const address of to) deps.relay.checkRoom?.(address, accountId);
   const told = { ...mail, relayHeaders: deps.relayHeaders?.(id) };
   const body = await readyMail(deps, deps.db.work, told, deps.signMail);
   try {
     const envelope = {
+      accountId,
       envelopeFrom: await deps.envelopeFrom(id, mail.from.address),
       recipients: to.map((address) => ({ address, orcpt: address })),
       dsn: reportWish(id, deps.askDelivered),
@@ -178,6 +187,21 @@ export async function relayed(
   } finally {
     await body.close();
   }
+}
+
+/** What `offer` answers, or why nothing was tried. */
+export async function unlessBusy<Answer>(offer: () => Promise<Answer>): Promise<Answer | HostBusy> {
+  try {
+    return await offer();
+  } catch (error) {
+    if (error instanceof HostBusy) return error;
+    throw error;
+  }
+}
+
+/** How a mail is put off that was not tried. Nobody waits for its host in the process, where it would take a slot. */
+export function untried({ now }: Pick<Deps, "now">, { againInMs, message }: HostBusy) {
+  return { isUntried: true, dueAt: new Date(now().getTime() + againInMs), lastError: message };
 }
 
 /** What a server that can report shall report, and under which name (RFC 3461). */
@@ -272,6 +296,7 @@ function nothingToDo({ now, newId }: Deps, item: RelayItem): ConcerningSettlemen
     status: null,
     providerMessageId: null,
     failure: null,
+    isUntried: false,
     isUnsure: false,
     lastError: null,
   };

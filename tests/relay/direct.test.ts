@@ -2,9 +2,10 @@ import { afterEach, describe, expect, test } from "bun:test";
 import type { RelayOutcome } from "../../src/domain/outcome.ts";
 import { type DirectOptions, directRelay } from "../../src/relay/direct.ts";
 import type { MailResolver } from "../../src/relay/mx.ts";
-import { withinTime } from "../../src/relay/relay.ts";
+import { HostBusy, withinTime } from "../../src/relay/relay.ts";
 import { mailTo, only } from "../support/relayed-mail.ts";
 import { type Script, type ScriptedSmtp, scriptedSmtp } from "../support/scripted-smtp.ts";
+import { until } from "../support/until.ts";
 import { watchesClock } from "../support/watches-clock.ts";
 
 const open: { close(): Promise<void> }[] = [];
@@ -246,6 +247,61 @@ test("of hundreds of mail hosts no more than six are looked up", async () => {
   const { send, resolver } = await internet({}, { mx: { "example.com": hosts } });
   expect(inShort(await send())).toBe("retry - 4.4.3");
   expect(resolver.asked).toHaveLength(1 + 2 * 6);
+});
+
+describe("two hundred domains that lead to one host", () => {
+  const domains = Array.from({ length: 200 }, (_, number) => `domain-${number}.example`);
+  const zones: Zones = {
+    mx: Object.fromEntries(
+      domains.map((domain) => [
+        domain,
+        [
+          [10, "mx.example"],
+          [20, "backup.example"],
+        ],
+      ]),
+    ),
+    a: { "mx.example": ["127.0.0.2"], "backup.example": ["127.0.0.3"] },
+  };
+  const mailOf = (domain: string, accountId: string) => ({
+    ...mailTo(`jane@${domain}`, "Subject: Hi\r\n\r\nHi\r\n"),
+    accountId,
+  });
+
+  test("get it no more than twenty connections, and what finds none free is not tried", async () => {
+    const { servers, relay } = await internet({ "127.0.0.2": when(".", "silence"), "127.0.0.3": {} }, zones);
+    const calledOff = new AbortController();
+    const refusals: unknown[] = [];
+    const sent = domains.map((domain, number) =>
+      relay.send(mailOf(domain, `acc_${number % 2}`), calledOff.signal).catch((error) => refusals.push(error)),
+    );
+    await until(() => refusals.length === 184);
+    await servers["127.0.0.2"]?.openIs(16);
+    expect(refusals.every((each) => each instanceof HostBusy && each.againInMs >= 1000)).toBe(true);
+    expect(servers["127.0.0.2"]?.connections()).toBe(16);
+    // The next host may be a worse one.
+    expect(servers["127.0.0.3"]?.connections()).toBe(0);
+    const [last = ""] = domains.slice(-1);
+    expect(() => relay.checkRoom?.(`jane@${last}`, "acc_0")).toThrow(HostBusy);
+    expect(relay.checkRoom?.(`jane@${last}`, "acc_3")).toBeUndefined();
+    calledOff.abort();
+    await Promise.all(sent);
+    expect(inShort(only(await relay.send(mailOf(last, "acc_0"), AbortSignal.timeout(300))))).toBe("retry - -");
+  });
+
+  test("of which one mail has several, put off those recipients alone whose host is busy", async () => {
+    const { servers, relay } = await internet(
+      { "127.0.0.2": when(".", "silence"), "127.0.0.3": {} },
+      { a: { "busy.example": ["127.0.0.2"], "free.example": ["127.0.0.3"] } },
+    );
+    const calledOff = new AbortController();
+    const hanging = Array.from({ length: 16 }, () => relay.send(mailOf("busy.example", "acc_0"), calledOff.signal));
+    await servers["127.0.0.2"]?.openIs(16);
+    const mail = { ...mailTo(["a@busy.example", "b@free.example"], "\r\n"), accountId: "acc_0" };
+    expect((await relay.send(mail)).map(inShort)).toEqual(["retry - 4.4.3", "sent"]);
+    calledOff.abort();
+    await Promise.all(hanging);
+  });
 });
 
 describe("an attempt is over when its time is", () => {

@@ -9,11 +9,13 @@ import { type EngineUnderTest, enginesHere, openEngine } from "../support/engine
 import { outboxWorld } from "../support/outbox-world.ts";
 import { type DnsReply, scriptedDns } from "../support/scripted-dns.ts";
 import { type Script, type ScriptedSmtp, scriptedSmtp } from "../support/scripted-smtp.ts";
-import { until } from "../support/until.ts";
+import { until, untilAnswered } from "../support/until.ts";
 import { watchesClock } from "../support/watches-clock.ts";
 
-/** Each tarpit has an address of its own in 127.0.0.0/8, all other names lead to ::1. */
+/** Each tarpit has an address of its own in 127.0.0.0/8, those of one host share one, and all other names lead to ::1. */
 function recordsOf(name: string, type: string): DnsReply {
+  if (name.startsWith("same-host"))
+    return type === "A" ? { answers: [{ name, type, ttl: 60, data: "127.3.0.1" }] } : {};
   const [, number] = /^tarpit-(\d+)\.example$/.exec(name) ?? [];
   if (number !== undefined && type === "A")
     return { answers: [{ name, type, ttl: 60, data: addressOf(Number(number)) }] };
@@ -102,6 +104,46 @@ describe.each(enginesHere())("straight to mail servers that hold everybody up (%
       expect(tarpit.open()).toBeGreaterThanOrEqual(200);
     },
   );
+
+  test("two hundred domains that lead to one host get few connections, and what waits for it counts as no attempt", {
+    ...watchesClock,
+    timeout: 60_000,
+  }, async () => {
+    let isSilent = true;
+    const { tarpit, good, world, ours, theirs } = await begin({
+      answer: (line) => (line === "." && isSilent ? "silence" : undefined),
+    });
+    for (let index = 0; index < 200; index += 1) await world.send(ours, `jane@same-host-${index}.example`);
+    await world.start();
+    const waiting = async () => {
+      const rows = await query<{ state: string; attempt: number; count: number }>(
+        under.db.api,
+        sql`select state, attempt, count(*)::int as count from outbox group by state, attempt order by state, attempt`,
+      );
+      return rows.map(({ state, attempt, count }) => `${count} ${state} after ${attempt}`);
+    };
+    const isSettled = async () => (await waiting()).join() === "16 running after 1,184 waiting after 0";
+    await untilAnswered(async () => (await isSettled()) || undefined);
+    expect(tarpit.connections()).toBe(16);
+
+    // What is due again is looked at, and waits on; mail of another finds a slot, and a connection there.
+    world.clock.pass(60_000);
+    const startMs = performance.now();
+    await world.send(theirs, "joe@good.example");
+    await world.send(theirs, "joe@same-host-7.example");
+    await arrived(good, 1);
+    await arrived(tarpit, 17);
+    expect(performance.now() - startMs).toBeLessThan(3_000);
+    expect(tarpit.open()).toBe(17);
+
+    isSilent = false;
+    tarpit.cut();
+    await untilAnswered(async () => {
+      world.clock.pass(10_000);
+      return (await waiting()).length === 0 || undefined;
+    });
+    expect(new Set(tarpit.mails.map(({ to }) => to)).size).toBe(201);
+  });
 
   test("nor for longer than a moment of that account itself", async () => {
     const { tarpit, good, world, ours } = await begin();

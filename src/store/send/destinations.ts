@@ -64,6 +64,8 @@ export interface DestinationSettlement {
   dueAt: Date | null;
   /** Of those for whom it is decided. */
   outcomes: readonly SettledRecipient[];
+  /** The mail host was busy: this counts as no attempt. */
+  isUntried: boolean;
   /** The content had gone out and no answer came: the mail may have been sent by this attempt. */
   isUnsure: boolean;
   /** Why it is put off: what was said of the first of those who wait. Null where it is not. */
@@ -134,7 +136,8 @@ export async function settleDestinations(
     tx,
     sql`with settled as materialized (
           select * from json_to_recordset(${JSON.stringify(settlements)}::json) as settled ("subjectId" text, "messageId" text,
-            attempt int, at timestamptz, "sentEventId" text, "failedEventId" text, "dueAt" timestamptz, outcomes json, "isUnsure" boolean, "lastError" text)
+            attempt int, at timestamptz, "sentEventId" text, "failedEventId" text, "dueAt" timestamptz, outcomes json,
+            "isUntried" boolean, "isUnsure" boolean, "lastError" text)
         ),
         done as (
           delete from outbox o using settled
@@ -142,7 +145,8 @@ export async function settleDestinations(
           returning o.subject_id, o.account_id
         ),
         put_off as (
-          update outbox o set state = 'waiting', due_at = "dueAt", unsure = unsure or "isUnsure", last_error = "lastError" from settled
+          update outbox o set state = 'waiting', due_at = "dueAt", attempt = o.attempt - "isUntried"::int, unsure = unsure or "isUnsure",
+            last_error = "lastError" from settled
           where o.subject_id = settled."subjectId" and o.attempt = settled.attempt and o.state = 'running' and "dueAt" is not null
           returning o.subject_id, o.account_id
         ),

@@ -58,6 +58,8 @@ export interface RelaySettlement extends Suppressing, Named {
   status: "sent" | "failed" | null;
   providerMessageId: string | null;
   failure: StoredFailure | null;
+  /** The mail host was busy: this counts as no attempt. */
+  isUntried: boolean;
   /** The content had gone out and no answer came: the mail may have been sent by this attempt. */
   isUnsure: boolean;
   /** Why it is put off; null where it is not. */
@@ -77,8 +79,8 @@ export async function settleRelays(
     db,
     sql`with settled as materialized (
           select * from json_to_recordset(${JSON.stringify(settlements)}::json) as settled ("subjectId" text, attempt int,
-            at timestamptz, "eventId" text, "dueAt" timestamptz, status text, "providerMessageId" text, failure jsonb, "isUnsure" boolean,
-            names jsonb, suppression jsonb, "lastError" text)
+            at timestamptz, "eventId" text, "dueAt" timestamptz, status text, "providerMessageId" text, failure jsonb,
+            "isUntried" boolean, "isUnsure" boolean, names jsonb, suppression jsonb, "lastError" text)
         ),
         done as (
           delete from outbox o using settled
@@ -86,7 +88,8 @@ export async function settleRelays(
           returning o.subject_id, o.account_id
         ),
         put_off as (
-          update outbox o set state = 'waiting', due_at = "dueAt", unsure = unsure or "isUnsure", last_error = "lastError" from settled
+          update outbox o set state = 'waiting', due_at = "dueAt", attempt = o.attempt - "isUntried"::int, unsure = unsure or "isUnsure",
+            last_error = "lastError" from settled
           where o.subject_id = settled."subjectId" and o.attempt = settled.attempt and o.state = 'running' and "dueAt" is not null
           returning o.subject_id
         ),

@@ -1,7 +1,7 @@
 import { hostOf, portOf } from "../../domain/events/webhook-url.ts";
+import type { PoolSize } from "../../primitives/shared-pool.ts";
 import type { Pace } from "../../store/outbox/claims.ts";
 import type { WebhookReply } from "../../webhook/client.ts";
-import type { PoolSize } from "./shared-pool.ts";
 import { type AccountShares, slotPools } from "./slot-pools.ts";
 
 /**

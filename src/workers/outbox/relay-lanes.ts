@@ -1,7 +1,7 @@
+import type { PoolSize } from "../../primitives/shared-pool.ts";
 import type { Pace } from "../../store/outbox/claims.ts";
 import type { Leaving } from "./destinations.ts";
 import type { Lanes } from "./lanes.ts";
-import type { PoolSize } from "./shared-pool.ts";
 import { slotPools } from "./slot-pools.ts";
 
 export interface RelayLanesOptions {

@@ -1,5 +1,5 @@
+import { type PoolSize, type SharedPool, sharedPool } from "../../primitives/shared-pool.ts";
 import type { KnownAccount, Pace } from "../../store/outbox/claims.ts";
-import { type PoolSize, type SharedPool, sharedPool } from "./shared-pool.ts";
 
 /**
  * Slots in two pools, so that work that is quick never waits for work that isn't. Bookkeeping only: no clock, no socket.

@@ -261,6 +261,7 @@ for (const engine of enginesHere()) {
         status: null,
         providerMessageId: null,
         failure: null,
+        isUntried: false,
         isUnsure: false,
         lastError: null,
       };
@@ -366,6 +367,7 @@ for (const engine of enginesHere()) {
             status: null,
             providerMessageId: null,
             failure: null,
+            isUntried: false,
             isUnsure: false,
             lastError: null,
           };
