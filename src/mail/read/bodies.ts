@@ -5,7 +5,7 @@ import { charsetOfHtml, decodeText } from "./charset.ts";
 import { unflowed } from "./flowed.ts";
 import type { Part } from "./part.ts";
 import { parameterOf } from "./structured.ts";
-import { decodeTransfer } from "./transfer-encoding.ts";
+import { decodeTransfer, isBase64 } from "./transfer-encoding.ts";
 import { endBeforeBreak } from "./white-space.ts";
 
 export interface Bodies {
@@ -82,7 +82,7 @@ function readBody(raw: Buffer, part: Part): { text: string; whole: boolean } {
 
 function decodedBody(raw: Buffer, part: Part): Buffer {
   const written = raw.subarray(part.bodyStart, endOfText(raw, part));
-  if (part.encoding === "none") return written;
+  if (part.encoding === "none" || (part.encoding === "base64" && !isBase64(written))) return written;
   const { buffer, byteOffset, byteLength } = decodeTransfer(written, part.encoding);
   return Buffer.from(buffer, byteOffset, byteLength);
 }

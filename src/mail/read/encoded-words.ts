@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { decodeText } from "./charset.ts";
+import { decodeText, isMostlyUtf8 } from "./charset.ts";
 import { decodeTransfer } from "./transfer-encoding.ts";
 
 /**
@@ -53,7 +53,7 @@ function piecesOf(field: string, rawCharset: string | undefined): Piece[] {
   const pieces: Piece[] = [];
   const literals = field.replace(encodedWord, "");
   // Bytes that are all UTF-8 are meant so, whatever charset the mail names elsewhere.
-  const literalCharset = isUtf8(Buffer.from(literals, "latin1")) ? undefined : rawCharset;
+  const literalCharset = charsetOfLiterals(Buffer.from(literals, "latin1"), rawCharset);
   let run: Word[] = [];
   let end = 0;
 
@@ -77,6 +77,11 @@ function piecesOf(field: string, rawCharset: string | undefined): Piece[] {
   }
   takeLiteral(field.slice(end));
   return pieces;
+}
+
+function charsetOfLiterals(literals: Buffer, rawCharset: string | undefined): string | undefined {
+  if (isUtf8(literals)) return undefined;
+  return isMostlyUtf8(literals) ? "utf-8" : rawCharset;
 }
 
 /** RFC 2231 §5: a language may follow the charset. */

@@ -11,13 +11,21 @@ export function startOfFields(raw: Buffer): number {
   return next > 0 && isField(raw, next) ? next : start;
 }
 
-/** A name of visible ASCII and a colon (RFC 5322 §2.2). An address of the web at the start of a line is none. */
+/**
+ * A name of visible ASCII and a colon (RFC 5322 §2.2). An address of the web at the start of a line is none. A colon that lost its
+ * name is a field that nobody reads, unless it is the last line: the fields behind it are still fields.
+ */
 export function isField(raw: Buffer, start: number): boolean {
   let at = start;
   while (isNameByte(raw[at])) at++;
-  if (at === start) return false;
+  if (at === start) return raw[at] === colon && isBeforeLine(raw, at);
   while (isBlank(raw[at])) at++;
   return raw[at] === colon && !(raw[at + 1] === slash && raw[at + 2] === slash);
+}
+
+function isBeforeLine(raw: Buffer, at: number): boolean {
+  const lineFeed = raw.indexOf(lf, at);
+  return lineFeed >= 0 && lineFeed + 1 < raw.length;
 }
 
 function isNameByte(byte: number | undefined): boolean {

@@ -7,6 +7,31 @@ export const escapedCharsets: ReadonlyMap<string, (bytes: Buffer) => string> = n
   ["iso-2022-kr", decodeIso2022Kr],
 ]);
 
+/** UTF-32, of which the runtime knows nothing. Without a mark and a label of its order the zeros of common letters tell. */
+export const wideCharsets: ReadonlyMap<string, (bytes: Buffer) => string> = new Map([
+  ["utf-32", (bytes: Buffer) => decodeUtf32(bytes, bytes[0] !== 0)],
+  ["utf-32le", (bytes: Buffer) => decodeUtf32(bytes, true)],
+  ["utf-32be", (bytes: Buffer) => decodeUtf32(bytes, false)],
+]);
+
+function decodeUtf32(bytes: Buffer, isLittleEndian: boolean): string {
+  const units = new Uint16Array(bytes.length >> 1);
+  let length = 0;
+  for (let at = 0; at + 4 <= bytes.length; at += 4) {
+    const point = isLittleEndian ? bytes.readUInt32LE(at) : bytes.readUInt32BE(at);
+    const isMark = at === 0 && point === 0xfeff;
+    if (isMark) continue;
+    const isLetter = point < 0xd800 || (point > 0xdfff && point <= 0x10ffff);
+    if (isLetter && point > 0xffff) {
+      units[length++] = 0xd800 + ((point - 0x10000) >> 10);
+      units[length++] = 0xdc00 + ((point - 0x10000) & 0x3ff);
+    } else {
+      units[length++] = isLetter ? point : 0xfffd;
+    }
+  }
+  return Buffer.from(units.buffer, 0, 2 * length).toString("utf16le");
+}
+
 /** Of each code page the letters from 0x80 on. */
 const codePages: ReadonlyMap<string, string> = new Map([
   [

@@ -126,13 +126,24 @@ const fileTypes: ReadonlySet<string> = new Set(
  */
 function typeOf(part: Part, fields: ContentFields, parent: OpenMultipart | undefined): StructuredValue {
   if (fields.type === undefined) return parent?.subtype === "digest" ? message : text;
-  const type = parseStructured(fields.type);
+  const type = inOrder(parseStructured(fields.type));
   if (mediaType.test(type.value)) return type;
   const [, value, rest] = /^([\w.+-]+\/[\w.+-]+)[\s,]+([^\s,].*)$/s.exec(fields.type) ?? [];
   if (value !== undefined) return parseStructured(`${value}; ${rest}`);
   const isFile = part.disposition.value === "attachment" || (type.value !== "text" && isNamed({ ...part, type }));
   return isFile ? type : text;
 }
+
+/** Some mailers write the halves of the two common types the other way round. */
+function inOrder(type: StructuredValue): StructuredValue {
+  const value = swappedTypes.get(type.value);
+  return value === undefined ? type : { ...type, value };
+}
+
+const swappedTypes: ReadonlyMap<string, string> = new Map([
+  ["plain/text", "text/plain"],
+  ["html/text", "text/html"],
+]);
 
 const mediaType = /^[^\s/,]+\/[^\s/,]+$/;
 const text = parseStructured("text/plain");

@@ -1,3 +1,5 @@
+import { isUtf8 } from "node:buffer";
+
 export type TransferEncoding = "base64" | "quoted-printable" | "uuencode" | "none";
 
 /** The bytes that a part stands for. Nothing is refused: what is no code in an encoding is passed over or kept as it stands. */
@@ -43,6 +45,27 @@ function decodeBase64(body: Buffer): Uint8Array {
   }
   return exactly(decoded, endRun(decoded, length, bits, digits));
 }
+
+/**
+ * Whether a text that is given out as base64 can be: words have a space or a sign every few letters, and base64 has none but line
+ * breaks. A single word without padding can be neither told nor meant, unless what it decodes to is text.
+ */
+export function isBase64(body: Buffer): boolean {
+  const paddingAt = body.indexOf("=");
+  const seen = body.subarray(0, Math.min(paddingAt < 0 ? body.length : paddingAt, mostLookedAt));
+  let digits = 0;
+  let others = 0;
+  for (let at = 0; at < seen.length; at++) {
+    const byte = seen[at] ?? 0;
+    if (base64Digits[byte] !== noise) digits += 1;
+    else if (byte !== lf && byte !== cr) others += 1;
+  }
+  if (others > 0.05 * (digits + others)) return false;
+  const isCut = paddingAt < 0 && seen.length === body.length && digits % 4 !== 0;
+  return !isCut || isUtf8(decodeBase64(body));
+}
+
+const mostLookedAt = 1024;
 
 function isWhite(byte: number | undefined): boolean {
   return byte === lf || byte === cr || byte === 0x20 || byte === 0x09;

@@ -85,7 +85,9 @@ describe("headers end where no field can be", () => {
     ["at a line that is none", "From: a@x\nSubject: s\nHi\n", { text: "Hi" }],
     ["at a line whose colon stands behind a space", "From: a@x\nHi there: you\n", { text: "Hi there: you" }],
     ["at an address of the web", "From: a@x\nhttps://x.example/\n", { text: "https://x.example/" }],
-    ["at a line that begins with a colon", "From: a@x\n: hi\n", { text: ": hi" }],
+    ["at a last line that begins with a colon", "From: a@x\n: hi\n", { text: ": hi" }],
+    ["not at a colon without a name", "From: a@x\n: lost\n:\nSubject: s\n\nHi\n", { text: "Hi" }],
+    ["not at a colon before the empty line", "From: a@x\n: lost\n\nHi\n", { text: "Hi" }],
     ["at a line of letters beyond ASCII", "From: a@x\n\xc3\xbc: hi\n", { text: "ü: hi" }],
     ["at a line of one space", "From: a@x\nSubject: s\n \nHi\n", { text: "Hi" }],
     ["at a line of a tab, before an indented text", "From: a@x\n\t\n  Hi\n\nyou\n", { text: "  Hi\n\nyou" }],
@@ -142,6 +144,11 @@ describe("headers end where no field can be", () => {
   ])("and begin behind %s", async (_what, mail) => {
     expect(await readMail(mail)).toMatchObject({ subject: "s", bodyText: "Hi" });
   });
+});
+
+test("a field behind a colon without a name counts", async () => {
+  const { subject, from } = await readMail("From: a@x.example\n: lost\nSubject: s\n\nHi\n");
+  expect([subject, from?.address]).toEqual(["s", "a@x.example"]);
 });
 
 describe("delimiters", () => {
@@ -218,6 +225,12 @@ describe("delimiters", () => {
 
 describe("what a part is", () => {
   test.each<Row>([
+    [
+      "text, by a type of two halves the other way round",
+      "Content-Type: plain/text; charset=utf-8\n\nHi\n",
+      { text: "Hi" },
+    ],
+    ["HTML, by such a type", "Content-Type: html/text\n\n<p>Hi</p>\n", { text: "Hi", html: "<p>Hi</p>" }],
     [
       "text of a kind that nobody knows is text",
       `${mixed}--q\nContent-Type: text/x-note\n\nhi\n--q--\n`,

@@ -46,6 +46,24 @@ describe("a body's charset", () => {
     ["utf-16, in ASCII", typed("utf-16", "Hi"), "Hi"],
     ["iso-8859-1, behind a mark of UTF-8", typed("iso-8859-1", `\xef\xbb\xbf${inUtf8("©")}`), "©"],
     ["utf-8, behind a mark of UTF-16", typed("utf-8", "\xff\xfeH\0i\0"), "Hi"],
+    [
+      "none, in UTF-8 with one bad byte",
+      `\n${inUtf8("Grüße für Käthe, schöne")}\xff\n`,
+      "Grüße für Käthe, schöne\ufffd",
+    ],
+    ["none, in UTF-8 that is cut", `\n${inUtf8("報告書 報告書 報告")}\xe6\x9b\n`, "報告書 報告書 報告\ufffd"],
+    [
+      "iso-8859-1, in UTF-8 with one bad byte",
+      typed("iso-8859-1", `${inUtf8("Привет, Ада")}\xff`),
+      "Привет, Ада\ufffd",
+    ],
+    ["none, where a fifth is no UTF-8", `\n${inUtf8("Grüße")}\xff\n`, "GrÃ¼ÃŸeÿ"],
+    ["utf-32, with a mark", typed("utf-32", "\xff\xfe\0\0H\0\0\0\0\xf6\x01\0"), "H😀"],
+    ["none, in UTF-32 from a Windows", "\n\xff\xfe\0\0H\0\0\0i\0\0\0", "Hi"],
+    ["none, in UTF-32", "\n\0\0\xfe\xff\0\0\0H\0\x01\xf6\x00", "H😀"],
+    ["utf-32le", typed("UTF-32LE", "H\0\0\0\0\xf6\x01\0"), "H😀"],
+    ["utf-32be, with half a pair and no letter", typed("utf-32be", "\0\0\xd8\0\0\x11\0\0\0\0\0H"), "\ufffd\ufffdH"],
+    ["utf-32 without a mark", typed("utf-32", "\0\0\0H\0\0\0i"), "Hi"],
     ["in quotes", typed('"koi8-r"', "\xf0\xd2\xc9"), "При"],
     ["in base64", `Content-Type: text/plain; charset=koi8-r\nContent-Transfer-Encoding: base64\n\n8NLJ\n`, "При"],
   ])("%s", async (_what, mail, text) => expect(await textOf(mail)).toBe(text));
@@ -96,6 +114,46 @@ describe("fields", () => {
     ["spaces within a word", "Subject: =?utf-8?Q?a b?=\n\nhi\n", "a b"],
     ["a word that never ends", "Subject: =?utf-8?Q?a\n\nhi\n", "=?utf-8?Q?a"],
   ])("Subject: %s", async (_what, mail, subject) => expect((await readMail(mail)).subject).toBe(subject));
+});
+
+describe("a sender's name, where one byte in ten or less is no UTF-8, is UTF-8", () => {
+  test.each([
+    [
+      "raw",
+      `From: ${inUtf8("Käthe Müßiggänger-Grünbär")}\xff <a@x.example>\n\nhi\n`,
+      "Käthe Müßiggänger-Grünbär\ufffd",
+    ],
+    [
+      "beside the charset of a part",
+      `From: ${inUtf8("Käthe Müßiggänger-Grünbär")}\xff <a@x.example>\nContent-Type: text/plain; charset=gb2312\n\nhi\n`,
+      "Käthe Müßiggänger-Grünbär\ufffd",
+    ],
+    ["in an encoded word", "From: =?utf-8?Q?K=C3=A4the_=FF?= <a@x.example>\n\nhi\n", "Käthe \ufffd"],
+  ])("%s", async (_what, mail, name) => expect((await readMail(mail)).from?.name).toBe(name));
+
+  test("and so is a subject", async () => {
+    const { subject } = await readMail(`Subject: ${inUtf8("Über die schönen Grüße für Käthe")}\xe4\n\nhi\n`);
+    expect(subject).toBe("Über die schönen Grüße für Käthe\ufffd");
+  });
+});
+
+describe("a text that is given out as base64", () => {
+  const base64 = (body: string) =>
+    `Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: base64\n\n${body}\n`;
+  test.each([
+    ["and is words", "Hello Ada, this is no base64.\n\nBye", "Hello Ada, this is no base64.\n\nBye"],
+    ["and is one word", "Thanks", "Thanks"],
+    ["and is letters beyond ASCII", inUtf8("报告。"), "报告。"],
+    ["and is base64", "SGVsbG8gQWRh", "Hello Ada"],
+    ["and is base64 without padding", "SGVsbG8", "Hello"],
+    [
+      "and is base64 with spaces at its folds",
+      "SGVsbG8gQWRhLCBIZWxsbyBBZGEsIEhlbGxv \n IEFkYQ==",
+      "Hello Ada, Hello Ada, Hello Ada",
+    ],
+    ["and is base64 above a list's words", "SGVsbG8=\n-- \nYou are on a list, and here is its address", "Hello"],
+    ["and is nothing", "", ""],
+  ])("%s", async (_what, body, text) => expect(await textOf(base64(body))).toBe(text));
 });
 
 describe("lines", () => {
