@@ -97,6 +97,14 @@ describe("a form", () => {
     await nothingKept();
   });
 
+  test("that says it is compressed is refused, as JSON is, before a byte of it is read", async () => {
+    const request = begin(["Content-Encoding: gzip", "Content-Length: 100000"]);
+    const answer = await request.answer();
+    request.leave();
+    expect(answer).toStartWith("HTTP/1.1 415");
+    expect(answer).toContain("unsupported_media_type");
+  });
+
   test("that is refused, or replayed, leaves nothing", async () => {
     const key = newKey();
     const message = { to: "jane@example.com", subject: "Hello", body: "x" };

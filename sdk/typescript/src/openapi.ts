@@ -323,7 +323,7 @@ export interface paths {
         put?: never;
         /**
          * Upload file
-         * @description Takes the body as a file, to be attached to any number of mails by its id: it is stored once. It can be named for `UPLOAD_TTL_HOURS`.
+         * @description Takes the body as a file, to be attached to any number of mails by its id: it is stored once. It can be named for `UPLOAD_TTL_HOURS`. Without `Content-Type`, or with that of a form of old, which curl sends by itself, the name tells the type; a body of `multipart/form-data` is refused.
          */
         post: operations["uploadFile"];
         delete?: never;
@@ -4643,7 +4643,7 @@ export interface operations {
                     "application/json": components["schemas"]["InboxPage"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
@@ -4671,6 +4671,18 @@ export interface operations {
             };
             /** @description `payload_too_large`: the body is too large */
             413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
                     "X-Request-Id"?: string;
@@ -4933,7 +4945,7 @@ export interface operations {
                     "application/json": components["schemas"]["Inbox"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
@@ -4973,6 +4985,18 @@ export interface operations {
             };
             /** @description `payload_too_large`: the body is too large */
             413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
                     "X-Request-Id"?: string;
@@ -5035,7 +5059,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `invalid_query`: query parameters are wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
@@ -5087,6 +5111,18 @@ export interface operations {
             };
             /** @description `payload_too_large`: the body is too large */
             413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
                     "X-Request-Id"?: string;
@@ -5437,7 +5473,7 @@ export interface operations {
                     "application/json": components["schemas"]["Message"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
@@ -5503,6 +5539,18 @@ export interface operations {
             };
             /** @description `payload_too_large`: the body is too large */
             413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
                     "X-Request-Id"?: string;
@@ -5672,7 +5720,7 @@ export interface operations {
                     "application/json": components["schemas"]["MessagePage"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
@@ -5712,6 +5760,18 @@ export interface operations {
             };
             /** @description `payload_too_large`: the body is too large */
             413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
                     "X-Request-Id"?: string;
@@ -5870,7 +5930,7 @@ export interface operations {
                     "application/json": components["schemas"]["WaitAnswer"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
@@ -5910,6 +5970,18 @@ export interface operations {
             };
             /** @description `payload_too_large`: the body is too large */
             413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
                     "X-Request-Id"?: string;
@@ -6060,7 +6132,7 @@ export interface operations {
                     "application/json": components["schemas"]["Message"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
@@ -6100,6 +6172,18 @@ export interface operations {
             };
             /** @description `payload_too_large`: the body is too large */
             413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
                     "X-Request-Id"?: string;
@@ -6168,7 +6252,7 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
@@ -6208,6 +6292,18 @@ export interface operations {
             };
             /** @description `payload_too_large`: the body is too large */
             413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
                     "X-Request-Id"?: string;
@@ -6277,7 +6373,7 @@ export interface operations {
                     "message/rfc822": string;
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
@@ -6317,6 +6413,18 @@ export interface operations {
             };
             /** @description `payload_too_large`: the body is too large */
             413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
                     "X-Request-Id"?: string;
@@ -6404,7 +6512,7 @@ export interface operations {
                     "application/json": components["schemas"]["ReportList"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
@@ -6444,6 +6552,18 @@ export interface operations {
             };
             /** @description `payload_too_large`: the body is too large */
             413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
                     "X-Request-Id"?: string;
@@ -6526,7 +6646,7 @@ export interface operations {
                     "application/json": components["schemas"]["RawNotice"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
@@ -6566,6 +6686,18 @@ export interface operations {
             };
             /** @description `payload_too_large`: the body is too large */
             413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
                     "X-Request-Id"?: string;
@@ -6660,7 +6792,7 @@ export interface operations {
                     "application/json": components["schemas"]["ThreadPage"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
@@ -6700,6 +6832,18 @@ export interface operations {
             };
             /** @description `payload_too_large`: the body is too large */
             413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
                     "X-Request-Id"?: string;
@@ -7008,7 +7152,7 @@ export interface operations {
                     "application/json": components["schemas"]["ThreadMessages"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
@@ -7048,6 +7192,18 @@ export interface operations {
             };
             /** @description `payload_too_large`: the body is too large */
             413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
                     "X-Request-Id"?: string;
@@ -7356,6 +7512,18 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `upload_limit`: the account's uploads have no room for it */
             429: {
                 headers: {
@@ -7435,7 +7603,7 @@ export interface operations {
                     "application/json": components["schemas"]["Upload"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
@@ -7487,6 +7655,18 @@ export interface operations {
             };
             /** @description `payload_too_large`: the body is too large */
             413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
                     "X-Request-Id"?: string;
@@ -7549,7 +7729,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `invalid_query`: query parameters are wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
@@ -7601,6 +7781,18 @@ export interface operations {
             };
             /** @description `payload_too_large`: the body is too large */
             413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
                     "X-Request-Id"?: string;
@@ -7667,7 +7859,7 @@ export interface operations {
                     "application/json": components["schemas"]["Webhook"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
@@ -7707,6 +7899,18 @@ export interface operations {
             };
             /** @description `payload_too_large`: the body is too large */
             413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
                     "X-Request-Id"?: string;
@@ -7903,7 +8107,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `invalid_query`: query parameters are wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
@@ -7943,6 +8147,18 @@ export interface operations {
             };
             /** @description `payload_too_large`: the body is too large */
             413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
                     "X-Request-Id"?: string;
@@ -8133,7 +8349,7 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookTestResult"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `no_webhook_url`: no webhook URL is set */
+            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known; `no_webhook_url`: no webhook URL is set */
             400: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
@@ -8173,6 +8389,18 @@ export interface operations {
             };
             /** @description `payload_too_large`: the body is too large */
             413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
                     "X-Request-Id"?: string;
@@ -8271,7 +8499,7 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookEndpointList"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
@@ -8311,6 +8539,18 @@ export interface operations {
             };
             /** @description `payload_too_large`: the body is too large */
             413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
                     "X-Request-Id"?: string;
@@ -8599,7 +8839,7 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookEndpoint"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
@@ -8651,6 +8891,18 @@ export interface operations {
             };
             /** @description `payload_too_large`: the body is too large */
             413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
                     "X-Request-Id"?: string;
@@ -8713,7 +8965,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `invalid_query`: query parameters are wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
@@ -8765,6 +9017,18 @@ export interface operations {
             };
             /** @description `payload_too_large`: the body is too large */
             413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
                     "X-Request-Id"?: string;
@@ -9037,7 +9301,7 @@ export interface operations {
                     "application/json": components["schemas"]["EndpointDeliveryPage"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
@@ -9089,6 +9353,18 @@ export interface operations {
             };
             /** @description `payload_too_large`: the body is too large */
             413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
                     "X-Request-Id"?: string;
@@ -9447,7 +9723,7 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookTestResult"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known; `no_webhook_url`: no webhook URL is set */
+            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known; `no_webhook_url`: no webhook URL is set */
             400: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
@@ -9499,6 +9775,18 @@ export interface operations {
             };
             /** @description `payload_too_large`: the body is too large */
             413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
                     "X-Request-Id"?: string;
@@ -9650,7 +9938,7 @@ export interface operations {
                     "application/json": components["schemas"]["EventPage"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
@@ -9690,6 +9978,18 @@ export interface operations {
             };
             /** @description `payload_too_large`: the body is too large */
             413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
                     "X-Request-Id"?: string;
@@ -9774,7 +10074,7 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
@@ -9814,6 +10114,18 @@ export interface operations {
             };
             /** @description `payload_too_large`: the body is too large */
             413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
                     "X-Request-Id"?: string;
@@ -9913,7 +10225,7 @@ export interface operations {
                     "application/json": components["schemas"]["DeliveryPage"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
@@ -9953,6 +10265,18 @@ export interface operations {
             };
             /** @description `payload_too_large`: the body is too large */
             413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
                     "X-Request-Id"?: string;
@@ -10201,7 +10525,7 @@ export interface operations {
                     "application/json": components["schemas"]["OutboxPage"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
@@ -10253,6 +10577,18 @@ export interface operations {
             };
             /** @description `payload_too_large`: the body is too large */
             413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
                     "X-Request-Id"?: string;
@@ -10315,7 +10651,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `invalid_query`: query parameters are wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
@@ -10381,6 +10717,18 @@ export interface operations {
             };
             /** @description `payload_too_large`: the body is too large */
             413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
                     "X-Request-Id"?: string;
@@ -10462,7 +10810,7 @@ export interface operations {
                     "application/json": components["schemas"]["OutboxItem"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
@@ -10528,6 +10876,18 @@ export interface operations {
             };
             /** @description `payload_too_large`: the body is too large */
             413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
                     "X-Request-Id"?: string;
@@ -10614,7 +10974,7 @@ export interface operations {
                     "application/json": components["schemas"]["SuppressionPage"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
@@ -10666,6 +11026,18 @@ export interface operations {
             };
             /** @description `payload_too_large`: the body is too large */
             413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
                     "X-Request-Id"?: string;
@@ -10923,7 +11295,7 @@ export interface operations {
                     "application/json": components["schemas"]["Suppression"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
@@ -10975,6 +11347,18 @@ export interface operations {
             };
             /** @description `payload_too_large`: the body is too large */
             413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
                     "X-Request-Id"?: string;
@@ -11037,7 +11421,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `invalid_query`: query parameters are wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
@@ -11089,6 +11473,18 @@ export interface operations {
             };
             /** @description `payload_too_large`: the body is too large */
             413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
                     "X-Request-Id"?: string;
@@ -11178,7 +11574,7 @@ export interface operations {
                     "application/json": components["schemas"]["Account"];
                 };
             };
-            /** @description `invalid_query`: query parameters are wrong or not known */
+            /** @description `invalid_query`: query parameters are wrong or not known; `invalid_json`: the body is not JSON in UTF-8, or is missing; `validation_error`: fields of the body are missing, wrong or not known */
             400: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
@@ -11206,6 +11602,18 @@ export interface operations {
             };
             /** @description `payload_too_large`: the body is too large */
             413: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type`: the body is not application/json */
+            415: {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
                     "X-Request-Id"?: string;

@@ -2,7 +2,7 @@ import type { TObject, TSchema } from "@sinclair/typebox";
 import { readByToken } from "../../domain/access/token-reach.ts";
 import { notFound, type Reason, Refusal, type RefusalDetails, type Resource, statusOf } from "../../domain/errors.ts";
 import { mostSuppressions } from "../../domain/send/suppressed.ts";
-import type { Operation } from "../shell/described-operation.ts";
+import { type Operation, takesNoBody } from "../shell/described-operation.ts";
 import { problemOf } from "../shell/errors.ts";
 import { Problem } from "../shell/models.ts";
 import { examples } from "./examples.ts";
@@ -25,7 +25,9 @@ function reasonsOf(of: AnyOperation, { method, path }: OperationPlace): Readonly
     ...(isBeyondTokens ? (["forbidden"] as const) : []),
     ...(of.path ? (["not_found"] as const) : []),
     ...(of.query ? (["invalid_query"] as const) : []),
-    ...(of.body ? (["invalid_json", "validation_error", "unsupported_media_type"] as const) : []),
+    ...(of.body || (takesNoBody(of) && method !== "get")
+      ? (["invalid_json", "validation_error", "unsupported_media_type"] as const)
+      : []),
     ...(of.idempotencyKey === "required" ? (["missing_idempotency_key"] as const) : []),
     ...(of.idempotencyKey
       ? (["invalid_idempotency_key", "idempotency_in_progress", "idempotency_key_reused"] as const)
@@ -95,7 +97,9 @@ function exampleDetails(code: Reason, of: AnyOperation): RefusalDetails {
     case "invalid_json":
       return { faults: [{ pointer: "#", detail: "must be one JSON value in UTF-8" }] };
     case "validation_error":
-      return { faults: [{ pointer: `#/${firstField(of.body)}`, detail: "is not of the right form" }] };
+      return of.body === undefined && of.otherBodies === undefined
+        ? { faults: [{ pointer: "#/forever", detail: "is not known here" }] }
+        : { faults: [{ pointer: `#/${firstField(of.body)}`, detail: "is not of the right form" }] };
     case "invalid_query":
       return { faults: [{ parameter: firstField(of.query) || "page", detail: "is not of the right form" }] };
     case "feature_requires_paid_plan":

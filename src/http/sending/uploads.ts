@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { notFound } from "../../domain/errors.ts";
+import { notFound, Refusal } from "../../domain/errors.ts";
 import { isId } from "../../domain/ids.ts";
 import { takeUpload } from "../../flows/send/take-upload.ts";
 import type { UploadDeps } from "../../flows/send/write-files.ts";
@@ -9,6 +9,7 @@ import { expireUpload, findUpload, type Upload } from "../../store/mail/uploads.
 import { examples } from "../document/examples.ts";
 import { named } from "../document/schema.ts";
 import { api } from "../shell/app.ts";
+import { isForm } from "../shell/body.ts";
 import { whetherThere } from "../shell/described-operation.ts";
 import { instant, nothing } from "../shell/models.ts";
 import { operation } from "../shell/operation.ts";
@@ -56,8 +57,7 @@ export function uploads(deps: UploadDeps) {
     .post(
       "",
       async ({ account, query, request, set }) => {
-        const contentType =
-          mediaTypeOfField(request.headers.get("content-type") ?? "") ?? mediaTypeOfName(query.filename);
+        const contentType = typeOf(request, query.filename);
         const [filename = ""] = storedNames([{ filename: query.filename, contentType }]);
         const upload = await takeUpload(deps, account.id, {
           filename,
@@ -72,7 +72,7 @@ export function uploads(deps: UploadDeps) {
       operation({
         summary: "Upload file",
         description:
-          "Takes the body as a file, to be attached to any number of mails by its id: it is stored once. It can be named for `UPLOAD_TTL_HOURS`.",
+          "Takes the body as a file, to be attached to any number of mails by its id: it is stored once. It can be named for `UPLOAD_TTL_HOURS`. Without `Content-Type`, or with that of a form of old, which curl sends by itself, the name tells the type; a body of `multipart/form-data` is refused.",
         query: Type.Object({
           filename: parameter((text) => text !== "" && text.length <= longestName, {
             error: `must have 1 to ${longestName} characters`,
@@ -83,7 +83,7 @@ export function uploads(deps: UploadDeps) {
         otherBodies: { "*/*": { schema: { description: "The bytes of the file" }, example: "%PDF-1.7" } },
         answers: { 201: ShownUpload },
         answerHeaders: { 201: { Location: "Path of the upload" } },
-        refuses: ["validation_error", "upload_limit"],
+        refuses: ["validation_error", "unsupported_media_type", "upload_limit"],
       }),
     )
     .get(
@@ -118,6 +118,18 @@ export function uploads(deps: UploadDeps) {
     if (upload === undefined) throw notFound("upload");
     return upload;
   }
+}
+
+/** The type that a file is said to be of. curl calls every body a form of old, which nobody means: then the name tells. */
+function typeOf(request: Request, filename: string): string {
+  if (isForm(request)) {
+    throw new Refusal(
+      "unsupported_media_type",
+      `Cannot upload file: the body must be the file itself and no form, as by curl --data-binary @FILE ".../v1/uploads?filename=NAME"`,
+    );
+  }
+  const said = mediaTypeOfField(request.headers.get("content-type") ?? "");
+  return said === undefined || said === "application/x-www-form-urlencoded" ? mediaTypeOfName(filename) : said;
 }
 
 function toUpload({

@@ -26,10 +26,22 @@ export async function readBody(request: Request, limits: BodyLimits): Promise<Ui
 
 /** The same whatever type it is said to be of: some call JSON plain text. */
 export async function readBodyOfAnyType(request: Request, limits: BodyLimits): Promise<Uint8Array> {
-  const encoding = request.headers.get("content-encoding") ?? "identity";
-  if (encoding.toLowerCase() !== "identity") throw notJson();
+  refuseEncoded(request);
   refuseDeclaredTooLarge(request, limits);
   return readBytes(request, limits);
+}
+
+/** Refuses a body that says it is compressed: nobody here would decompress it. */
+export function refuseEncoded(request: Request): void {
+  const encoding = request.headers.get("content-encoding");
+  if (encoding === null || encoding.toLowerCase() === "identity") return;
+  throw new Refusal("unsupported_media_type", "Cannot read body: it must come without a Content-Encoding");
+}
+
+/** Whether a request brings a body where none is asked for. A GET may have one that means nothing (RFC 9110 §9.3.1). */
+export function bringsBody({ method, headers }: Request): boolean {
+  if (method === "GET" || method === "HEAD") return false;
+  return headers.has("transfer-encoding") || Number(headers.get("content-length") ?? 0) > 0;
 }
 
 /** The value of a JSON body, `undefined` where there is none. */

@@ -51,6 +51,16 @@ export interface Operation<
   refuses?: readonly Reason[];
 }
 
+/** Whether an operation under a key has no use for a body. */
+export function takesNoBody({
+  open,
+  body,
+  ownBody,
+  otherBodies,
+}: Pick<Operation<TSchema, TObject, Record<number, TSchema>>, "open" | "body" | "ownBody" | "otherBodies">): boolean {
+  return !open && body === undefined && ownBody === undefined && otherBodies === undefined;
+}
+
 /**
  * For an operation whose handler looks its resource up: that there is none comes before what else is wrong with the request
  * (contract §2.2).

@@ -4,8 +4,8 @@ import { missingIdempotencyKey } from "../../domain/idempotency.ts";
 import { operationId } from "../document/operation-object.ts";
 import type { AnyOperation } from "../document/refusals.ts";
 import { bodyJudge, queryJudge, readAsTheyAre } from "../judging/faults.ts";
-import { type BodyLimits, invalidJson, isForm, parseJson, readBody } from "./body.ts";
-import type { Operation, Refused } from "./described-operation.ts";
+import { type BodyLimits, bringsBody, invalidJson, isForm, parseJson, readBody, refuseEncoded } from "./body.ts";
+import { type Operation, type Refused, takesNoBody } from "./described-operation.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { longAnswer } from "./long-answer.ts";
 
@@ -41,7 +41,8 @@ function takes(of: AnyOperation): ((context: Taken) => void | Promise<void>)[] {
   const steps: ((context: Taken) => void | Promise<void>)[] = [];
   if (body !== undefined) {
     steps.push(async (context) => {
-      if (!(readForm && isForm(context.request))) context.body = await readBody(context.request, context.bodyLimits);
+      if (readForm && isForm(context.request)) refuseEncoded(context.request);
+      else context.body = await readBody(context.request, context.bodyLimits);
     });
   }
   if (idempotencyKey !== undefined) {
@@ -75,6 +76,14 @@ function takes(of: AnyOperation): ((context: Taken) => void | Promise<void>)[] {
     };
     // A form is read while it is judged; all else has been read.
     steps.push((context) => (context.body instanceof Uint8Array ? takeJson(context, context.body) : takeForm(context)));
+  }
+  if (takesNoBody(of)) {
+    const judge = bodyJudge(Type.Object({}), doing);
+    const judgeNothing = async ({ request, bodyLimits }: Taken) => {
+      judge(parseJson(await readBody(request, bodyLimits)) ?? {});
+    };
+    // A field that is dropped while the answer says that all is done would be worse than a refusal.
+    steps.push((context) => (bringsBody(context.request) ? judgeNothing(context) : undefined));
   }
   if (whenRefused === undefined) return steps;
   return steps.map((step) => async (context: Taken) => {

@@ -1,12 +1,13 @@
 import { Refusal } from "../../domain/errors.ts";
 import { within } from "../../primitives/within.ts";
-import { isForm, isSend, refuseDeclaredTooLarge, tooLarge } from "./body.ts";
+import { isForm, isSend, refuseDeclaredTooLarge, refuseEncoded, tooLarge } from "./body.ts";
 
 /**
  * The bytes of a body of any kind, as they come. Nothing is read before somebody asks for it, and then no more than he takes: the
  * connection waits meanwhile. What ends early, takes too long or is too large throws, and closes the connection.
  */
 export async function* streamedBody(request: Request, maxBytes: number): AsyncGenerator<Uint8Array> {
+  refuseEncoded(request);
   refuseDeclaredTooLarge(request, { maxBytes });
   if (request.body === null) return;
   const reader = request.body.getReader();

@@ -64,6 +64,46 @@ describe("an upload", () => {
     await world.api(`/v1/uploads/${body.id}`, { method: "DELETE" });
   });
 
+  test("that curl calls a form of old has the type of its extension, and any other type is kept", async () => {
+    for (const [said, kept] of [
+      ["application/x-www-form-urlencoded", "application/pdf"],
+      ["application/x-www-form-urlencoded; charset=utf-8", "application/pdf"],
+      ["text/csv; charset=utf-8", "text/csv"],
+      ["nonsense", "application/pdf"],
+    ]) {
+      const { status, body } = await upload(world, "%PDF-1.7", { contentType: said ?? "" });
+      expect([said, status, body.contentType]).toEqual([said, 201, kept]);
+      await world.api(`/v1/uploads/${body.id}`, { method: "DELETE" });
+    }
+  });
+
+  test.skipIf(Bun.which("curl") === null)("comes by curl as people write it, without a type", async () => {
+    const url = new URL("/v1/uploads?filename=note.txt", world.service.apiUrl).href;
+    const key = ["-H", `Authorization: Bearer ${world.apiKey}`, "--noproxy", "*"];
+    for (const how of [
+      ["--data-binary", "@-"],
+      ["-X", "POST", "-T", "-"],
+    ]) {
+      const curl = Bun.spawn(["curl", "-s", ...key, ...how, url], { stdin: new Blob(["Hello\n"]), stdout: "pipe" });
+      const body = JSON.parse(await new Response(curl.stdout).text());
+      expect([how, body.contentType, body.sizeBytes]).toEqual([how, "text/plain", 6]);
+      await world.api(`/v1/uploads/${body.id}`, { method: "DELETE" });
+    }
+  });
+
+  test("in a form is refused with the line to use, and one that is compressed is refused too", async () => {
+    const form = new FormData();
+    form.append("file", new Blob(["Hello"]), "note.txt");
+    const url = new URL("/v1/uploads?filename=note.txt", world.service.apiUrl);
+    const authorization = `Bearer ${world.apiKey}`;
+    const ofForm = await fetch(url, { method: "POST", headers: { authorization }, body: form });
+    expect(ofForm.status).toBe(415);
+    expect(((await ofForm.json()) as { detail: string }).detail).toContain("curl --data-binary @FILE");
+    const headers = { authorization, "content-encoding": "gzip" };
+    expect((await fetch(url, { method: "POST", headers, body: Bun.gzipSync("Hello") })).status).toBe(415);
+    expect(await countRows(db(), "source_chunks")).toBe(0);
+  });
+
   test("goes when its time is over, its row a day later", async () => {
     const { body } = await upload(world, randomFile(10));
     world.clock.pass(24 * hourMs);

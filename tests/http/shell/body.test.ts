@@ -35,6 +35,18 @@ test.each([
   expect([answer.status, (await answer.json()).code]).toEqual([400, "invalid_json"]);
 });
 
+test("A body that is nothing, or an object of nothing, is taken where none is asked for, in chunks too", async () => {
+  const json = { "content-type": "application/json" };
+  const remove = (headers: Record<string, string>, body?: BodyInit) =>
+    door.ask("DELETE", "/v1/boxes/1", { headers, ...(body !== undefined && { body }) });
+  const inChunks = (text: string) => new Response(text).body?.pipeThrough(new TransformStream()) as unknown as BodyInit;
+  for (const body of [undefined, "", "{}", " {} "])
+    expect([body, (await remove(json, body)).status]).toEqual([body, 204]);
+  expect((await remove({})).status).toBe(204);
+  expect((await remove(json, inChunks("{}"))).status).toBe(204);
+  expect((await remove(json, inChunks('{"permanent":true}'))).status).toBe(400);
+});
+
 describe("A body that is nested", () => {
   const brackets = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
   const objects = (depth: number) => `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;

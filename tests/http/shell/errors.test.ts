@@ -119,6 +119,25 @@ const failures: Row[] = [
     title: "Unsupported Media Type",
   },
   {
+    when: "a body has fields where none is taken",
+    ask: ["DELETE", "/v1/boxes/1", json, '{"permanent":true}'],
+    answers: [400, "validation_error"],
+    title: "Bad Request",
+    detail: 'Cannot delete box: "permanent" is not known here',
+  },
+  {
+    when: "a body is no JSON where none is taken",
+    ask: ["DELETE", "/v1/boxes/1", { "content-type": "text/plain" }, "now"],
+    answers: [415, "unsupported_media_type"],
+    title: "Unsupported Media Type",
+  },
+  {
+    when: "the resource is unknown, though a body comes where none is taken",
+    ask: ["DELETE", "/v1/boxes/2", json, '{"permanent":true}'],
+    answers: [404, "not_found"],
+    title: "Not Found",
+  },
+  {
     when: "the body has no kind",
     ask: ["POST", "/v1/boxes", { "content-type": "" }, '{"size":1}'],
     answers: [415, "unsupported_media_type"],
