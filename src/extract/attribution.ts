@@ -46,7 +46,7 @@ export function attributionsIn(lines: readonly TextLine[]): Attributions {
   const surestStart = (from: number, to: number, hasMarkedQuote: boolean) => {
     let [surest, most]: [number | undefined, number] = [undefined, 0];
     for (let start = to - 1; start >= from && most < strongest; start -= 1) {
-      if (!mayBegin(lines, start, to)) continue;
+      if (!mayBegin(lines, start, to) || (most === strengths.undated && !isDate(lines, start))) continue;
       const strength = strengthBetween(start, to, hasMarkedQuote);
       if (strength > most) [surest, most] = [start, strength];
     }
@@ -137,6 +137,19 @@ function beginningOf(lines: readonly TextLine[], { words, told, hasAddress, writ
   if (digit.test(first) && writing.some((language) => isNameThatWroteOn(language, told))) return "nameThatWroteOn";
   return isLast || isFolded(first, next.words) ? "other" : undefined;
 }
+
+/** A line of a date and nothing else, or with a name that goes on below. Above "Jane wrote:" any other line is the sender's own. */
+function isDate(lines: readonly TextLine[], at: number): boolean {
+  const [words, next] = [lines[at]?.words ?? "", lines[at + 1]?.words ?? ""];
+  if (!isWholeDate(words)) return false;
+  if (words.endsWith(",") || timeLast.test(words)) return true;
+  return time.test(words) && (/^[<([]/.test(next) || (isFolded(words, next) && words.length <= widestFold));
+}
+
+/** A time at the end, or a comma and the beginning of a name behind it. */
+const timeLast =
+  /\p{Nd}[:٫h.]\p{Nd}{2}(?: ?[^\s\p{Nd},]{1,6}| ?(?:gmt|utc)?[+-]\p{Nd}{1,2}:?(?:\p{Nd}{2})?)?(?:,(?: [^\s,]{1,30}){0,4})?$/u;
+const widestFold = 80;
 
 /** Without a sign at the end of its first line the lines need not be joined. */
 function mayBegin(lines: readonly TextLine[], start: number, to: number): boolean {

@@ -111,4 +111,22 @@ export const ownLines: readonly (readonly string[])[] = [
   ["On Friday we meet at 15:30", "In 2025 we paid 300", "At noon, then", "Am 3. Juni komme ich", "El 4 de mayo vengo"],
   ["Le 5 mai je suis là", "Em 2024 foi assim", "Op 6 juni kom ik", "Den 7. maj", "3 of them, please"],
   ["Ask Carol <carol@example.org> about it", "call me tomorrow", "Does 12:30 work for you?", "yes", "no"],
+  [
+    "See you on 3 March 2025 at 14:05",
+    "On 3 March 2025 I paid 40 EUR",
+    "Am 3. März 2025 um 14:05 komme ich",
+    "2 kg at 14:05 on 3 March 2026 please",
+    "Mail bob@example.org on 3 March 2026 at 10:00",
+  ],
+];
+
+/** Attributions without a date, which only a marked quote makes one. */
+export const undatedAttributions: readonly string[] = [
+  "Jane Doe <jane@example.com> wrote:",
+  "Jane wrote:",
+  "jane@example.com wrote:",
+  "On Monday, Jane Doe <jane@example.com> wrote:",
+  "Quoting Jane Doe <jane@example.com>:",
+  "Ada Bot <ada@mail.test> schrieb:",
+  "Ada Bot a écrit :",
 ];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { newTextOf } from "../../src/extract/reply-text.ts";
-import { attributionLines, ownLines } from "./attribution-lines.ts";
+import { attributionLines, ownLines, undatedAttributions } from "./attribution-lines.ts";
 
 const languages = Object.entries(attributionLines);
 
@@ -41,6 +41,12 @@ describe("lines of the sender right above an attribution stay, and the quote goe
         }
       }
     }
+    expect(wrong).toEqual([]);
+  });
+
+  test.each(undatedAttributions)("%s", (attribution) => {
+    const texts = [1, 2, 3, 5].flatMap(ownTexts).map((own) => own.join("\n"));
+    const wrong = texts.filter((own) => newTextOf(`${own}\n${attribution}\n> quoted`, { isReply: true }) !== own);
     expect(wrong).toEqual([]);
   });
 
