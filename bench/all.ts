@@ -8,6 +8,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { isRunEnding, leaveNothing } from "../scripts/leave-nothing.ts";
 import { describeMachine, describeState, flushMs } from "./support/machine.ts";
 import { performancePage, readSection, row, writeSection } from "./support/page.ts";
 import { type Line, shownPeers, shownTarget, shownValue } from "./support/report.ts";
@@ -118,15 +119,10 @@ const page = values.page ?? (values.quick ? undefined : performancePage);
 const rounds = process.env.ROUNDS ?? (values.quick ? "1" : "5");
 const state = describeState();
 const machine = describeMachine();
+leaveNothing();
 const directory = mkdtempSync(join(tmpdir(), "ibx-bench-all-"));
 const tables = new Map<string, string>();
 let running: Bun.Subprocess | undefined;
-for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  process.on(signal, () => {
-    endGroup();
-    process.exit(1);
-  });
-}
 
 let failed = 0;
 for (const benchmark of benchmarks.filter(({ name }) => isAsked(name))) {
@@ -196,6 +192,8 @@ async function run(
   }
   const code = await child.exited;
   clearTimeout(timer);
+  // The benchmark has not failed, and no other begins.
+  if (isRunEnding()) await new Promise(() => undefined);
   running = undefined;
   if (code === 0) return undefined;
   failed += 1;

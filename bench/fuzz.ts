@@ -4,9 +4,11 @@
  * as documented.
  */
 import { parseArgs } from "node:util";
+import { leaveNothing } from "../scripts/leave-nothing.ts";
 import { fuzz } from "../tests/support/fuzz/run.ts";
 import { startPostgres } from "../tests/support/postgres.ts";
 
+leaveNothing();
 const { values } = parseArgs({
   options: {
     requests: { type: "string", default: "30000" },

@@ -4,12 +4,14 @@
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { leaveNothing } from "../scripts/leave-nothing.ts";
 import { startPostgres } from "../tests/support/postgres.ts";
 import { newOperations, type Operation } from "./soak/operations.ts";
 import { slopePerHour } from "./soak/slope.ts";
 import { percentile } from "./support/load.ts";
 import { startServiceProcess } from "./support/service.ts";
 
+leaveNothing();
 const { values } = parseArgs({
   options: {
     minutes: { type: "string", default: "30" },

@@ -5,11 +5,13 @@
  */
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { leaveNothing } from "../scripts/leave-nothing.ts";
 import type { ServiceFault } from "./torture/faults.ts";
 import { serviceEntry } from "./torture/fleet.ts";
 import type { Ledger } from "./torture/ledger.ts";
 import { longestSettleMs, torture } from "./torture/run.ts";
 
+leaveNothing();
 const { values } = parseArgs({
   options: {
     minutes: { type: "string", default: "1" },

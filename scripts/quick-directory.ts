@@ -1,16 +1,12 @@
-import { chmodSync, mkdtempSync, readFileSync, statfsSync } from "node:fs";
+import { readFileSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
 
 /**
- * A new directory for what need not outlive a run: in memory, where this machine has the room for it. Each database of a test is
+ * Where to put what need not outlive a run: in memory, where this machine has the room for it. Each database of a test is
  * hundreds of files that reach the disk before it is used. What tests kill are processes, and files survive those in memory too.
  */
-export function quickDirectory(prefix: string): string {
-  const directory = mkdtempSync(join(hasRoomInMemory() ? shared : tmpdir(), prefix));
-  // A Postgres server in it is somebody else, who has to get through.
-  chmodSync(directory, 0o711);
-  return directory;
+export function quickPlace(): string {
+  return hasRoomInMemory() ? shared : tmpdir();
 }
 
 const shared = "/dev/shm";

@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { leaveNothing } from "../../scripts/leave-nothing.ts";
 import { type PostgresServer, startPostgres } from "../../tests/support/postgres.ts";
 
 /** The database of a benchmark: a Postgres of its own, or the embedded one where DATABASE says so. */
@@ -23,6 +24,7 @@ export const engine = process.env.DATABASE === "embedded" ? "embedded" : "postgr
 export const onEngine = engine === "embedded" ? ", embedded" : "";
 
 export async function startDatabase(settings: readonly string[] = []): Promise<BenchDatabase> {
+  leaveNothing();
   const server = engine === "postgres" ? await startFlushingPostgres(settings) : undefined;
   await server?.ask("create database bench");
   const url = server?.url("bench");

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { leaveNothing } from "../../scripts/leave-nothing.ts";
 
 /** The service as its own process, so that a benchmark's load does not share its event loop. */
 export interface ServiceProcess extends AsyncDisposable {
@@ -19,6 +20,7 @@ export async function startServiceProcess(
   environment: Record<string, string | undefined>,
   { bunArguments = [] }: { bunArguments?: readonly string[] } = {},
 ): Promise<ServiceProcess> {
+  leaveNothing();
   const dataDir = mkdtempSync(join(tmpdir(), "ibx-bench-"));
   const program = join(import.meta.dir, "../../src/main.ts");
   const child = Bun.spawn([process.execPath, ...bunArguments, program, "serve"], {

@@ -106,7 +106,7 @@ export async function startPostgres(settings: readonly string[] = [], parent = t
     freeze: () => signalAll("SIGSTOP"),
     thaw: () => signalAll("SIGCONT"),
     async remove() {
-      if (server.exitCode === null) {
+      if (server.exitCode === null && server.signalCode === null) {
         signalAll("SIGCONT");
         await running.stop();
       }
