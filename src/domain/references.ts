@@ -1,10 +1,32 @@
 /**
- * The References of a reply: the Message-IDs of its thread, oldest first, each once (contract §5.5). Of a long thread the
- * first, by which other programs know the conversation, and the last ones, the nearer ancestors.
+ * The References of a reply (contract §5.5): what came before, oldest first, and the answered message at the end, under which mail
+ * programs file the reply (RFC 5322 §3.6.4). Each id stands there once. Of a long list the first stays, by which other programs
+ * know the conversation, and the last ones, the nearer ancestors.
  */
-export function replyReferences(threadIds: readonly string[]): string[] {
-  const ids = [...new Set(threadIds)];
-  return ids.length <= maxReferences ? ids : [...ids.slice(0, 1), ...ids.slice(1 - maxReferences)];
+export function replyReferences(before: readonly string[], answered: readonly string[]): string[] {
+  const last = new Set(answered);
+  const ids = [...new Set(before.filter((id) => !last.has(id))), ...last];
+  return firstAndLast(ids, maxReferences);
 }
 
 const maxReferences = 100;
+
+/** What a mail that begins a thread here names: the beginning of the conversation, which was elsewhere. */
+export function foreignAncestors({
+  inReplyTo,
+  references,
+}: {
+  inReplyTo: readonly string[];
+  references: readonly string[];
+}): string[] | undefined {
+  const named = [...new Set([...references, ...inReplyTo])].filter((id) => id.length <= mostIdCharacters);
+  return named.length === 0 ? undefined : firstAndLast(named, mostForeign);
+}
+
+const mostForeign = 50;
+/** One that is longer fits into no field of ours (RFC 5322 §2.1.1). */
+export const mostIdCharacters = 998;
+
+function firstAndLast(ids: readonly string[], most: number): string[] {
+  return ids.length <= most ? [...ids] : [...ids.slice(0, 1), ...ids.slice(1 - most)];
+}

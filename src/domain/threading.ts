@@ -1,3 +1,5 @@
+import { mostIdCharacters } from "./references.ts";
+
 /** What a mail says of its conversation; ids are canonical (message-id.ts). */
 export interface ThreadingHeaders {
   inReplyTo: readonly string[];
@@ -21,8 +23,6 @@ export function namedParent({ inReplyTo, references }: ThreadingHeaders): string
   const parent = inReplyTo[0] ?? references.at(-1);
   return parent !== undefined && parent.length <= mostIdCharacters ? parent : undefined;
 }
-
-const mostIdCharacters = 998;
 
 /** Branches of a conversation that have no near mail in common still have its root. */
 function nearestAndRoot(ids: readonly string[], most: number): string[] {

@@ -223,7 +223,7 @@ export const messages = pgTable(
     sizeBytes: integer(),
     /** What the mail answers: what In-Reply-To of ours says, and what another's names as its parent. */
     inReplyTo: text(),
-    /** Outbound only: what References of the mail say. */
+    /** What References of a mail of ours say; what another's names that began its thread. */
     referenceIds: text().array(),
     providerMessageId: text(),
     failure: jsonb().$type<StoredFailure>(),

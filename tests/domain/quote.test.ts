@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { attributionLine, type QuotedMessage, replySubject, withTextQuote } from "../../src/domain/quote.ts";
-import { replyReferences } from "../../src/domain/references.ts";
+import { foreignAncestors, replyReferences } from "../../src/domain/references.ts";
 import { cpuMs } from "../support/cpu.ts";
 
 const previous: QuotedMessage = {
@@ -121,15 +121,28 @@ describe("the References of a reply", () => {
   const ids = (from: number, to: number) =>
     Array.from({ length: to - from + 1 }, (_, index) => `${from + index}@e.com`);
 
-  const rows: readonly [says: string, thread: string[], references: string[]][] = [
+  const rows: readonly [says: string, thread: string[], references: string[], answered?: string[]][] = [
     ["are none of an empty thread", [], []],
     ["are the thread, oldest first", ids(1, 3), ids(1, 3)],
     ["hold no double", ["a", "b", "a", "c", "b"], ["a", "b", "c"]],
     ["are all of a hundred", ids(1, 100), ids(1, 100)],
     ["are the first and the last 99 of more", ids(1, 101), [...ids(1, 1), ...ids(3, 101)]],
     ["count each id once before they are cut", [...ids(1, 100), ...ids(1, 100)], ids(1, 100)],
+    ["end with the answered message", ids(1, 5), [...ids(1, 1), ...ids(3, 5), "2@e.com"], ["2@e.com"]],
+    ["end with all names of it", ["a", "b", "b-wire", "c"], ["a", "c", "b", "b-wire"], ["b", "b-wire"]],
+    ["keep both ends of more than a hundred", ids(1, 200), [...ids(1, 1), ...ids(103, 200), "2@e.com"], ["2@e.com"]],
   ];
-  test.each(rows)("%s", (_says, thread, references) => {
-    expect(replyReferences(thread)).toEqual(references);
+  test.each(rows)("%s", (_says, thread, references, answered = []) => {
+    expect(replyReferences(thread, answered)).toEqual(references);
+  });
+
+  test("begin with what the first mail of the thread names, at both ends where that is much", () => {
+    expect(foreignAncestors({ inReplyTo: [], references: [] })).toBeUndefined();
+    expect(foreignAncestors({ inReplyTo: ["b"], references: ["a", "b"] })).toEqual(["a", "b"]);
+    expect(foreignAncestors({ inReplyTo: ["b"], references: [] })).toEqual(["b"]);
+    expect(foreignAncestors({ inReplyTo: ["x".repeat(999)], references: ids(1, 60) })).toEqual([
+      ...ids(1, 1),
+      ...ids(12, 60),
+    ]);
   });
 });

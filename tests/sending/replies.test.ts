@@ -129,7 +129,7 @@ describe.each(enginesHere())("a reply (%s)", (engine) => {
     await send(world(), inbox.id, { threadId });
     const { inReplyTo, referenceIds } = await lastMessage();
     expect(inReplyTo).toBe("failed@example.com");
-    expect(referenceIds).toEqual(["failed@example.com", `${body.messageId}@inbox.localhost`]);
+    expect(referenceIds).toEqual([`${body.messageId}@inbox.localhost`, "failed@example.com"]);
   });
 
   describe("that says what its caller has seen", () => {
@@ -312,6 +312,41 @@ describe.each(enginesHere())("a reply (%s)", (engine) => {
     expect(inReplyTo).toBe(ids[101] ?? "");
     expect(referenceIds).toEqual([...ids.slice(0, 1), ...ids.slice(3, 102)]);
   }, 20_000);
+
+  test("names first what the first mail of the thread named, and last what it answers", async () => {
+    inbox = await startInbox();
+    const references = ["root@else.example", "middle@else.example"];
+    const threadId = await receive("first@chain.example", "Hello", { references, inReplyTo: "middle@else.example" });
+    const { id: first } = await lastMessage();
+    await receive("second@chain.example", "And more", { references: ["other@else.example", "first@chain.example"] });
+    await send(world(), inbox.id, { threadId, replyToMessageId: first });
+    expect(await lastMessage()).toMatchObject({
+      inReplyTo: "first@chain.example",
+      referenceIds: [...references, "second@chain.example", "first@chain.example"],
+    });
+    const own = (await lastMessage()).rfcMessageId;
+    await send(world(), inbox.id, { threadId });
+    expect((await lastMessage()).referenceIds).toEqual([
+      ...references,
+      ...["first@chain.example", "second@chain.example", own],
+    ]);
+  });
+
+  test("goes to all addresses of Reply-To, where its caller names none", async () => {
+    inbox = await startInbox();
+    const replyTo = 'Reply-To: "Doe, Jane" <jane@example.com>, desk@example.com, nobody';
+    const threadId = await receive("several@example.com", "Hello", { headers: [replyTo] });
+    const { id } = await lastMessage();
+    for (const reply of [{ threadId }, { replyToMessageId: id }, { threadId, replyAll: true }]) {
+      const { status } = await send(world(), inbox.id, { ...reply, to: undefined, readUpToMessageId: id });
+      expect(status).toBe(200);
+      const { body } = await world().api(`/v1/messages/${(await lastMessage()).id}`);
+      const to = body.recipients.map(({ address }: { address: string }) => address);
+      expect(to).toEqual(["jane@example.com", "desk@example.com"]);
+    }
+    const { body } = await world().api(`/v1/messages/${id}`);
+    expect(body.replyTo).toBe("jane@example.com");
+  });
 
   test("replies at once line up: each answers the one before and names all before it", async () => {
     inbox = await startInbox();

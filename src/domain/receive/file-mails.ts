@@ -1,6 +1,7 @@
 import { arrivalEventId, type MessageFacts, type Recorded, recordMessage, type ThreadState } from "../conversation.ts";
 import type { Mailbox } from "../message.ts";
 import { previewOf } from "../preview.ts";
+import { foreignAncestors } from "../references.ts";
 import { namedParent, resolveThread } from "../threading.ts";
 import type { ArrivedCopy, ArrivedMail } from "./arrived-mail.ts";
 import type { Answered, AwaitedParent, FiledAttachment, FiledMails, InboundMessage } from "./filed-mails.ts";
@@ -72,7 +73,10 @@ function fileCopy(state: FilingState, arrival: ArrivedMail, copy: ArrivedCopy, i
   noteFiled(state, recorded.inbox, thread, messageIdHash);
   const missing = resolved.missing.map((hash) => ({ inboxId: inbox.id, messageIdHash: hash, threadId: thread.id }));
   return {
-    message: inboundMessage(arrival, copy, recorded),
+    message: {
+      ...inboundMessage(arrival, copy, recorded),
+      referenceIds: joined === undefined ? foreignAncestors(arrival.mail) : undefined,
+    },
     thread,
     awaitedParents: missing.filter((parent) => awaits(state, parent, thread.id)),
     answered: answeredBy(state, arrival, inbox.id),
@@ -146,7 +150,7 @@ function inboundMessage(
   arrival: ArrivedMail,
   copy: ArrivedCopy,
   { inbox, thread, seq, directionSeq, createdAt }: Recorded<ReadInbox>,
-): Omit<InboundMessage, "body"> {
+): Omit<InboundMessage, "body" | "referenceIds"> {
   const { mail } = arrival;
   return {
     id: copy.messageId,

@@ -32,6 +32,8 @@ export interface InboundMessage {
   sourceId: string;
   sizeBytes: number;
   inReplyTo: string | undefined;
+  /** The ids that a mail names which begins a thread; undefined for other mail. */
+  referenceIds: readonly string[] | undefined;
   automated: Automated | undefined;
 }
 

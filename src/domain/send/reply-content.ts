@@ -11,7 +11,7 @@ export interface Replied extends Omit<RepliedMessage, keyof AskedReply> {
 
 export interface RepliedThread extends Pick<ThreadState, "subject"> {
   /** The ancestors, oldest first: the first one and the last ones. */
-  messageIds: readonly { rfcMessageId: string; wireName: string | null }[];
+  messageIds: readonly (Names & { ancestors?: readonly string[] | null })[];
   /** Undefined where all have failed. */
   replied: Replied | undefined;
   /** An earlier message where no recipient has a part in the answered one; undefined where none may be quoted. */
@@ -39,8 +39,10 @@ export function replyContent(
   { withHtmlQuote, isRenamed }: { withHtmlQuote: WithHtmlQuote; isRenamed: boolean },
 ): Content {
   const subject = request.subject ?? replySubject(thread?.subject ?? "");
-  const ancestors = (thread?.messageIds ?? []).flatMap(namesOf);
-  const references = replyReferences(isRenamed ? [...ancestors, rfcMessageId] : ancestors);
+  const messageIds = thread?.messageIds ?? [];
+  const before = messageIds.flatMap((names) => [...(names.ancestors ?? []), ...namesOf(names)]);
+  const answered = thread?.replied === undefined ? [] : namesOf(thread.replied);
+  const references = replyReferences(before, isRenamed ? [...answered, rfcMessageId] : answered);
   const inReplyTo = thread?.replied && nameOnTheWire(thread.replied);
   if (thread?.quoted === undefined || !request.includeQuote) {
     return { subject, bodyText: text, bodyHtml: html, inReplyTo, references };
@@ -55,8 +57,13 @@ export function replyContent(
   };
 }
 
+interface Names {
+  rfcMessageId: string;
+  wireName: string | null;
+}
+
 /** Where no relay is known to rename, nobody asks for other names, and there are none. */
-function namesOf({ rfcMessageId, wireName }: { rfcMessageId: string; wireName: string | null }): string[] {
+function namesOf({ rfcMessageId, wireName }: Names): string[] {
   return wireName === null ? [rfcMessageId] : [rfcMessageId, wireName];
 }
 

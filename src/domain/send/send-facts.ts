@@ -91,6 +91,8 @@ export interface AddressedMessage {
   toAddrs: readonly string[] | null;
   cc: readonly string[];
   replyTo: string | null;
+  /** All addresses of its Reply-To, where they were read. */
+  replyTos?: readonly string[];
   envelopeFrom: string | null;
   sourceId: string | null;
 }
@@ -119,6 +121,8 @@ export interface ThreadMessageId extends AskedReply {
   seq: number;
   rfcMessageId: string;
   wireName: string | null;
+  /** What the first mail of the thread names, which is not here. */
+  ancestors?: readonly string[] | null;
 }
 
 /** Where a message stands in its thread. */

@@ -115,9 +115,12 @@ export function repliedThread(
   const upToMessageId = byId === undefined ? (request.readUpToMessageId ?? null) : null;
   const name = nameOfReply({ threadId: thread.id, upToMessageId });
   const messageIds = state.threadMessageIds.get(name) ?? [];
-  if (byId !== undefined) return { subject: thread.subject, messageIds, replied: byId };
+  if (byId !== undefined) {
+    const wireName = messageIds.find(({ rfcMessageId }) => rfcMessageId === byId.rfcMessageId)?.wireName ?? null;
+    return { subject: thread.subject, messageIds, replied: { ...byId, wireName } };
+  }
   const replied = state.replied.get(name);
-  // Programs file a reply under the last of its References (RFC 5322 §3.6.4).
+  // What the caller has not seen is not named either.
   const isAncestor = ({ seq }: { seq: number }) => replied === undefined || seq <= replied.seq;
   return {
     subject: thread.subject,

@@ -33,7 +33,7 @@ import {
 } from "../../store/send/send-facts.ts";
 import { listSuppressed } from "../../store/send/suppressions.ts";
 import type { Deps } from "../deps.ts";
-import { originalTo } from "./original-to.ts";
+import { originalAddresses } from "./original-addresses.ts";
 import { sendFacts } from "./send-usage.ts";
 
 /**
@@ -77,7 +77,7 @@ export async function factsOfSends(db: Db, deps: Deps, sends: readonly Send[], a
   const known = { facts, replays, threads, replied, quotable, threadMessageIds, places, owners, lostSources };
   const apart = requests.filter(isApart);
   if (apart.length === 0) return { ...known, answered: named };
-  const read = { replied: await withOriginalTo(replied), answered: await withOriginalTo(named) };
+  const read = { replied: await withOriginal(replied), answered: await withOriginal(named) };
   return { ...known, ...read, facts: await withSuppressed(read), recipients: await recipientsOf(read) };
 
   /**
@@ -165,11 +165,14 @@ export async function factsOfSends(db: Db, deps: Deps, sends: readonly Send[], a
     }
   }
 
-  /** Of older mail that came in, and of mail that names one alone, the source says whom it was for. */
-  function withOriginalTo<Message extends AddressedMessage>(messages: readonly Message[]): Promise<Message[]> {
-    const answersAll = requests.some(({ replyAll }) => replyAll === true);
+  /** With the addresses that only the source of a message says, where replies go to them. */
+  function withOriginal<Message extends AddressedMessage>(messages: readonly Message[]): Promise<Message[]> {
+    const wanted = {
+      to: requests.some(({ replyAll }) => replyAll === true),
+      replyTo: requests.some(isAddressedByReply),
+    };
     return Promise.all(
-      messages.map(async (message) => (answersAll ? { ...message, ...(await originalTo(db, message)) } : message)),
+      messages.map(async (message) => ({ ...message, ...(await originalAddresses(db, message, wanted)) })),
     );
   }
 }

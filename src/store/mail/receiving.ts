@@ -195,7 +195,7 @@ export interface MailsWriting {
 }
 
 const { direction, status, bodyText, bodyHtml, ...others } = getTableColumns(messages);
-const { referenceIds, providerMessageId, failure, autoSubmitted, recipientCount, ...rest } = others;
+const { providerMessageId, failure, autoSubmitted, recipientCount, ...rest } = others;
 const { metadata, headers, forwardOf, delivery, ...ofInbound } = rest;
 const inboundFields = Object.keys(ofInbound) as (keyof typeof ofInbound)[];
 const inboundMessages = recordsWith({

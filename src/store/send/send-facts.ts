@@ -230,17 +230,20 @@ export async function listThreadMessageIds(
   if (asked.length === 0) return [];
   return query<ThreadMessageId>(
     tx,
-    sql`select ${repliedFields}, m.seq, m.rfc_message_id as "rfcMessageId",
+    sql`select ${repliedFields}, m.seq, m.rfc_message_id as "rfcMessageId", m.ancestors,
           case when ${wantsWireNames}::boolean then ${wireName} end as "wireName"
         from ${repliesOf(asked)}
         cross join lateral (
-          (select id, seq, rfc_message_id from messages where thread_id = asked.thread_id and seq <= asked.last_seq
+          (select id, seq, rfc_message_id, ${ancestors} from messages where thread_id = asked.thread_id and seq <= asked.last_seq
             order by seq limit 1)
-          union (select id, seq, rfc_message_id from messages where thread_id = asked.thread_id and seq <= asked.last_seq
+          union (select id, seq, rfc_message_id, ${ancestors} from messages where thread_id = asked.thread_id and seq <= asked.last_seq
             order by seq desc limit 100)) m
         order by asked.thread_id, m.seq`,
   );
 }
+
+/** Set where the message began the thread and named others before it. */
+const ancestors = sql.raw("case when direction = 'inbound' then reference_ids end as ancestors");
 
 const repliedFields = sql.raw('asked.thread_id as "threadId", asked.up_to as "upToMessageId"');
 

@@ -92,7 +92,7 @@ describe("what a mail says", () => {
       { ...thread, messageIds: [...thread.messageIds, named("failed@mail.test")] },
       {},
       {
-        ...{ ...ofThread, references: ["1@example.com", "2@example.com", "failed@mail.test"] },
+        ...{ ...ofThread, references: ["1@example.com", "failed@mail.test", "2@example.com"] },
         ...{ bodyText: quotedText, bodyHtml: undefined },
       },
     ],
@@ -100,7 +100,10 @@ describe("what a mail says", () => {
       "where no reader has a part in the last message it is answered, and an earlier one is quoted",
       { ...thread, replied: { ...replied, rfcMessageId: "3@example.com", bodyText: "Only for you" } },
       {},
-      { ...ofThread, inReplyTo: "3@example.com", bodyText: quotedText, bodyHtml: undefined },
+      {
+        ...{ ...ofThread, inReplyTo: "3@example.com", references: ["1@example.com", "2@example.com", "3@example.com"] },
+        ...{ bodyText: quotedText, bodyHtml: undefined },
+      },
     ],
     [
       "where none may be quoted there is no quote",

@@ -35,7 +35,7 @@ function reasonOf(ask: () => unknown): string | undefined {
 const ada = "ada@inbox.localhost";
 const bob = "bob@x.example";
 const inbound: AnsweredMessage = {
-  ...{ direction: "inbound", fromAddr: bob, replyTo: undefined, isFromNobody: false },
+  ...{ direction: "inbound", fromAddr: bob, replyTo: [], isFromNobody: false },
   ...{ to: ["Ada+tag@inbox.localhost", "cy@x.example"], cc: ["BOB@x.example", "di@x.example", ada, "no address"] },
 };
 const one: Replying = {
@@ -46,7 +46,13 @@ const all = { ...one, replyAll: true };
 describe("who is answered", () => {
   const rows: readonly [what: string, answered: AnsweredMessage, replying: Replying, who: string[] | string][] = [
     ["the sender", inbound, one, [`to ${bob}`]],
-    ["where he wants answers", { ...inbound, replyTo: "list@x.example" }, one, ["to list@x.example"]],
+    ["where he wants answers", { ...inbound, replyTo: ["list@x.example"] }, one, ["to list@x.example"]],
+    [
+      "at all addresses where he wants answers",
+      { ...inbound, replyTo: ["list@x.example", "me@x.example", "Ada@inbox.localhost", "no address"] },
+      one,
+      ["to list@x.example", "to me@x.example"],
+    ],
     ["the same as before", { ...inbound, direction: "outbound", to: ["cy@x.example"] }, one, ["to cy@x.example"]],
     ["all but ourselves", inbound, all, [`to ${bob}`, "to cy@x.example", "cc di@x.example"]],
     [

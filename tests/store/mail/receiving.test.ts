@@ -35,6 +35,7 @@ const message = {
     contentHash: undefined,
     inReplyTo: undefined,
     automated: undefined,
+    referenceIds: undefined,
   },
   ...{ envelopeFrom: "joe@example.com", fromAddr: "joe@example.com", fromName: undefined, replyTo: undefined, cc: [] },
   ...{

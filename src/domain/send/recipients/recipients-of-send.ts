@@ -22,7 +22,7 @@ export function recipientsOfSend(
     {
       direction: replied?.direction ?? "inbound",
       fromAddr: replied?.fromAddr ?? "",
-      replyTo: replied?.replyTo ?? undefined,
+      replyTo: replied?.replyTos ?? (replied?.replyTo == null ? [] : [replied.replyTo]),
       to: replied === undefined ? [] : (replied.toAddrs ?? [replied.toAddr]),
       cc: replied?.cc ?? [],
       isFromNobody: replied?.envelopeFrom === "",

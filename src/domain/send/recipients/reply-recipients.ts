@@ -8,7 +8,8 @@ export interface AnsweredMessage {
   direction: "inbound" | "outbound";
   /** Empty where its sender is not known. */
   fromAddr: string;
-  replyTo: string | undefined;
+  /** Where answers are wanted, if elsewhere than at `fromAddr`. */
+  replyTo: readonly string[];
   /** Those of its To field and of its Cc field. */
   to: readonly string[];
   cc: readonly string[];
@@ -53,7 +54,7 @@ export function replyRecipients(answered: AnsweredMessage, replying: Replying): 
 function addresseesOf({ direction, fromAddr, replyTo, to, isFromNobody }: AnsweredMessage): readonly string[] {
   if (direction === "outbound") return to;
   if (isFromNobody) return [];
-  return [replyTo ?? fromAddr].filter((address) => address !== "");
+  return (replyTo.length > 0 ? replyTo : [fromAddr]).filter((address) => address !== "");
 }
 
 /** Without names: what a stranger calls others is not ours to say. Who can't be written to is left out. */
