@@ -1,7 +1,6 @@
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import { functionsOf } from "./support/functions.ts";
 
 const root = join(import.meta.dir, "..");
 const textAt = (path: string) => readFileSync(path, "utf8");
@@ -54,31 +53,6 @@ test("a command loads what only the service needs when it runs, if it does", () 
     .filter((path) => only.some((part) => path.startsWith(part)));
   expect(needless).toEqual([]);
 });
-
-test("a folder of src has about twenty files at most", () => {
-  const folders = Map.groupBy(
-    sources.filter((path) => path.startsWith("src/")),
-    (path) => path.slice(0, path.lastIndexOf("/")),
-  );
-  const full = [...folders]
-    .filter(([, files]) => files.length > 24)
-    .map(([folder, { length }]) => `${folder}: ${length}`);
-  expect(full).toEqual([]);
-});
-
-test("a function of src and of the client has less than a hundred lines, what stands in it counted, and one of the domain less than sixty", async () => {
-  const files = sources.filter((path) => /^(?:src|sdk)\//.test(path));
-  const functions = await functionsOf(
-    join(root, "tsconfig.json"),
-    files.map((path) => join(root, path)),
-  );
-  expect(functions.length).toBeGreaterThan(2000);
-  const tooLong = functions
-    .map((found) => ({ ...found, path: relative(root, found.file) }))
-    .filter(({ path, lines }) => lines >= (path.startsWith("src/domain/") ? 60 : 100))
-    .map(({ path, head, lines }) => `${path} has ${lines} lines: ${head}`);
-  expect(tooLong).toEqual([]);
-}, 60_000);
 
 /** A file of ours with all of ours that are read before it runs; what it imports later is not among them. */
 function loadedWith(path: string, loaded = new Set<string>()): ReadonlySet<string> {
