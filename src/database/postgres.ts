@@ -76,7 +76,7 @@ export function connectPostgres(options: PostgresOptions, { onClose, onNotify }:
     if (options.deadlineMs === 0) return pending;
     const answer = await within(options.deadlineMs, pending, () => {
       connection.sever();
-      throw new DatabaseSlow(`no answer in ${options.deadlineMs} ms`);
+      throw new DatabaseSlow(`no answer in ${options.deadlineMs} ms`, undefined, true);
     });
     hasAnswered = true;
     return answer;

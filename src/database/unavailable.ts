@@ -5,11 +5,14 @@
 export class DatabaseUnavailable extends Error {
   /** The server's own word for it, where it had one. */
   readonly sqlState: string | undefined;
+  /** Whether a statement had been sent, so that it may have been carried out. */
+  readonly isUnanswered: boolean;
 
-  constructor(why: string, sqlState?: string) {
+  constructor(why: string, sqlState?: string, isUnanswered = false) {
     super(`Cannot reach the database: ${why}`);
     this.name = "DatabaseUnavailable";
     this.sqlState = sqlState;
+    this.isUnanswered = isUnanswered;
   }
 }
 
@@ -66,7 +69,10 @@ export function asStoreError(thrown: unknown): unknown {
   const { code, message } = thrown;
   // Only what the server itself says has a severity. EPIPE looks like a SQLSTATE, too.
   const sqlState = severityOf(thrown) === undefined ? undefined : code;
-  if (sqlState === undefined) return meansLostConnection(code) ? new DatabaseUnavailable(message) : thrown;
+  if (sqlState === undefined) {
+    if (!meansLostConnection(code)) return thrown;
+    return new DatabaseUnavailable(message, undefined, meansLostStatement(code));
+  }
   if (sqlState === missingFile) {
     return new DatabaseUnavailable(
       `a file of it is gone (${message}); put a backup of the database in its place`,
@@ -92,6 +98,11 @@ function meansAway(sqlState: string): boolean {
 /** The driver's words (CONNECTION_CLOSED, CONNECT_TIMEOUT …) and the socket's (ECONNREFUSED, ENOENT …). */
 function meansLostConnection(code: string): boolean {
   return /^CONNECT|^E[A-Z_]+$/.test(code);
+}
+
+/** The connection was there and went away: what had been sent on it has no answer. */
+function meansLostStatement(code: string): boolean {
+  return /^CONNECTION_|^(?:ECONNRESET|EPIPE)$/.test(code);
 }
 
 /** Whether the connection that gave this error can take another statement: only the server's own ERROR leaves it whole. */

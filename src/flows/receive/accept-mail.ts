@@ -1,3 +1,4 @@
+import { DatabaseUnavailable } from "../../database/db.ts";
 import type { ParsedMail } from "../../domain/message.ts";
 import type { Receipt } from "../../domain/receive/file-mails.ts";
 import { type InboundMail, senderInLine } from "../../domain/receive/inbound-mail.ts";
@@ -87,10 +88,24 @@ export function mailDoor(deps: AcceptDeps): MailDoor {
     async accept(inbound) {
       const { raw } = inbound;
       const take = isForInboxes(inbound) ? await takeForInboxes(inbound) : () => acceptReturned(returning, inbound);
-      return { kind: await (raw.length > largeBytes ? gated(raw.length, () => collected(take)) : take()) };
+      try {
+        return { kind: await (raw.length > largeBytes ? gated(raw.length, () => collected(take)) : take()) };
+      } catch (error) {
+        if (error instanceof DatabaseUnavailable && error.isUnanswered) tellUnknown(inbound, error);
+        throw error;
+      }
     },
     forget: (username) => void remembered.delete(username),
   };
+
+  /** The sender gets 451 and sends the mail again, which is then a copy where this one is stored after all. */
+  function tellUnknown({ envelope, raw }: InboundMail<Addressee>, err: Error): void {
+    const inboxes = envelope.recipients.flatMap((recipient) => ("inboxId" in recipient ? recipient.inboxId : []));
+    deps.log.warn(
+      { err, inboxes, size_bytes: raw.length },
+      "mail refused for now, and it may be stored all the same: the database did not answer",
+    );
+  }
 
   async function storeParsed(received: ReceivedMail): Promise<Receipt> {
     const receipt = await deps.receive(received);
