@@ -2,18 +2,24 @@ import { expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-test.skipIf(process.platform !== "linux").each(["SIGINT", "SIGTERM", "SIGHUP"] as const)(
-  "a run of the tests or a benchmark that is ended by %s leaves no process and no file behind",
-  async (signal) => {
-    const run = Bun.spawn([process.execPath, join(import.meta.dir, "support/leaving-run.ts")], {
+const runs = [
+  ["SIGINT", "willing", 3],
+  ["SIGHUP", "willing", 3],
+  ["SIGTERM", "stubborn", 4],
+] as const;
+
+test.skipIf(process.platform !== "linux").each(runs)(
+  "a run of the tests or a benchmark that is ended by %s leaves no process and no file behind: a %s one",
+  async (signal, kind, count) => {
+    const run = Bun.spawn([process.execPath, join(import.meta.dir, "support/leaving-run.ts"), kind], {
       stdout: "pipe",
       stderr: "inherit",
       // A test's own run may be ignoring signals of its terminal.
       detached: true,
     });
-    const said = await firstLines(run.stdout, 5);
-    const pids = said.slice(0, 4).map(Number);
-    const directory = said[4] ?? "";
+    const said = await firstLines(run.stdout, count + 1);
+    const directory = said.pop() ?? "";
+    const pids = said.map(Number);
     expect(pids.filter(isAlive)).toEqual(pids);
     expect(existsSync(directory)).toBe(true);
     run.kill(signal);

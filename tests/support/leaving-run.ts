@@ -1,25 +1,31 @@
-/** A run that has started processes of all kinds, and says their ids: for the test of scripts/leave-nothing.ts. */
+/**
+ * A run that has started processes of all kinds, and says their ids: for the test of scripts/leave-nothing.ts. As `stubborn` it has one
+ * more that ends by no signal but SIGKILL, and waits for what never comes, as a benchmark may whose peers have ended.
+ */
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { leaveNothing } from "../../scripts/leave-nothing.ts";
 
 leaveNothing();
+const isStubborn = process.argv[2] === "stubborn";
 const directory = mkdtempSync(join(tmpdir(), "ibx-leaving-"));
 const say = "echo $$; exec sleep 300";
 const kinds: [command: string[], options: { detached?: boolean; cwd?: string }][] = [
   [["sh", "-c", say], {}],
-  [["sh", "-c", `trap '' TERM HUP QUIT; echo $$; while :; do sleep 1; done`], {}],
   // As the shells that the guides are pasted into: interactive, and away from the terminal of the run.
   [["bash", "--norc", "-i", "-c", "echo $$; while :; do sleep 0.1; done"], { detached: true }],
   // A daemon: its parent has ended, and it is in a session of its own.
   [["sh", "-c", `setsid sh -c '${say}' & sleep 0.2`], { cwd: directory }],
 ];
+if (isStubborn) kinds.push([["sh", "-c", "trap '' TERM HUP QUIT; echo $$; while :; do sleep 1; done"], {}]);
+const ends: Promise<number>[] = [];
 for (const [command, options] of kinds) {
   const child = Bun.spawn(command, { ...options, stdin: "ignore", stdout: "pipe", stderr: "ignore" });
+  ends.push(child.exited);
   const { value } = await child.stdout.getReader().read();
   process.stdout.write(new TextDecoder().decode(value));
 }
 console.log(directory);
-// It waits for what never comes, as a benchmark may whose peers have ended.
-setInterval(() => undefined, 1_000);
+if (isStubborn) setInterval(() => undefined, 1_000);
+await Promise.all(ends);
