@@ -16,7 +16,7 @@ const kinds: [command: string[], options: { detached?: boolean; cwd?: string }][
   // As the shells that the guides are pasted into: interactive, and away from the terminal of the run.
   [["bash", "--norc", "-i", "-c", "echo $$; while :; do sleep 0.1; done"], { detached: true }],
   // A daemon: its parent has ended, and it is in a session of its own.
-  [["sh", "-c", `setsid sh -c '${say}' & sleep 0.2`], { cwd: directory }],
+  [["sh", "-c", `setsid sh -c '${say}' &`], { cwd: directory }],
 ];
 if (isStubborn) kinds.push([["sh", "-c", "trap '' TERM HUP QUIT; echo $$; while :; do sleep 1; done"], {}]);
 const ends: Promise<number>[] = [];
@@ -24,6 +24,7 @@ for (const [command, options] of kinds) {
   const child = Bun.spawn(command, { ...options, stdin: "ignore", stdout: "pipe", stderr: "ignore" });
   ends.push(child.exited);
   const { value } = await child.stdout.getReader().read();
+  if (options.cwd !== undefined) await child.exited;
   process.stdout.write(new TextDecoder().decode(value));
 }
 console.log(directory);
