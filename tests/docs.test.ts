@@ -157,6 +157,28 @@ test("an answer that is not what the page says is seen", () => {
   expect(answerFaults("2026-03-21T10:05:00.000Z", "today")).toHaveLength(1);
 });
 
+test("each rule of the contract that a comment cites is there, and each number once", () => {
+  const numbers: string[] = [];
+  let section = "";
+  for (const line of textOf("docs/contract.md").split("\n")) {
+    const [, heading] = /^#{2,3} §([\d.]+) /.exec(line) ?? [];
+    const [, item] = /^(\d+)\. /.exec(line) ?? [];
+    if (heading !== undefined) section = heading;
+    const number = heading ?? (item === undefined ? undefined : `${section}.${item}`);
+    if (number !== undefined) numbers.push(number);
+  }
+  expect(numbers.filter((number, index) => numbers.indexOf(number) !== index)).toEqual([]);
+  const files = [...new Bun.Glob("{src,sdk/typescript/src,bench,scripts}/**/*.{ts,tsx}").scanSync({ cwd: house })];
+  const wrong = files.flatMap((file) =>
+    [...textOf(file).matchAll(/contract(?:'s \()? ?((?:§\d+(?:\.\d+)?(?:, )?)+)/g)].flatMap(([, cited = ""]) =>
+      [...cited.matchAll(/§([\d.]*\d)/g)].flatMap(([, number = ""]) =>
+        numbers.includes(number) ? [] : [`${file} cites §${number}`],
+      ),
+    ),
+  );
+  expect(wrong).toEqual([]);
+});
+
 test("the table of errors has each code of the service once, with its status, when it comes, and its cure", () => {
   const rows = Array.from(
     textOf("docs/errors.md").matchAll(/^\| (\d{3}) \| `(\w+)` \| (\S.*) \| (\S.*) \|$/gm),

@@ -14,7 +14,7 @@ export interface Tool {
   call(args: unknown, context: Context): Promise<object>;
 }
 
-/** R I D W of the contract; what is left out is false. */
+/** The annotations of MCP; what is left out is false. */
 export interface Hints {
   readOnly?: true;
   idempotent?: true;

@@ -3,7 +3,7 @@ import { boundedMemory } from "../primitives/memory.ts";
 
 /**
  * What a secret proves: webhook signatures in two schemes, the signature of an attachment link, and that of an access token
- * (contract §9, §10.1, §10.2). Keys are imported once and kept as values, since an import costs
+ * (contract §9, §10.1, §10.2, §18.1). Keys are imported once and kept as values, since an import costs
  * more than a signature.
  */
 export interface WebhookSigner {
