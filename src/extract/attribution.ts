@@ -200,7 +200,8 @@ function hasDigit(lines: readonly TextLine[], from: number, to: number): boolean
 
 /** Whether an attribution may end here. It is asked of every line, and most have neither sign at their end. */
 function mayEnd(words: string): boolean {
-  return endsWithSign(words) || lastWords.has(words.slice(words.lastIndexOf(" ") + 1));
+  if (endsWithSign(words)) return true;
+  return lastPairs.has(lastPair(words)) && lastWords.has(words.slice(words.lastIndexOf(" ") + 1));
 }
 
 function endsWithSign(words: string): boolean {
@@ -346,6 +347,13 @@ const closers: ReadonlySet<string> = new Set(languages.flatMap((language) => lan
 
 /** The last words of the closers. */
 const lastWords: ReadonlySet<string> = new Set([...closers].map((closer) => closer.slice(closer.lastIndexOf(" ") + 1)));
+
+/** The last two characters of them, as a number: a look that most lines end with. */
+const lastPairs: ReadonlySet<number> = new Set([...lastWords].map(lastPair));
+
+function lastPair(words: string): number {
+  return words.length < 2 ? 0 : words.charCodeAt(words.length - 2) * 0x10000 + words.charCodeAt(words.length - 1);
+}
 
 const verbs = languages.flatMap((language) => language.verbs.map((word) => ({ language, word })));
 

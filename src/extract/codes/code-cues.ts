@@ -171,7 +171,11 @@ function cueOf(words: string, found: readonly Word[], at: number, isAbout: CodeC
 
 /** "Your WhatsApp code" tells by what a code comes, "your customer ID code" whose number it is. */
 function isChannel(words: string, { start, end }: Word, before: Word | undefined): boolean {
-  if (!channelWords.has(words.slice(start, end))) return false;
+  const word = words.slice(start, end);
+  const named = /([\p{L}\p{M}]{1,20}) $/u.exec(words.slice(Math.max(0, start - 21), start))?.[1];
+  // "Your Apple account code", and not "your account code".
+  const isOfName = word === "account" && named !== undefined && !isSmall(named) && !thingsWithCodes.has(named);
+  if (!isOfName && !channelWords.has(word)) return false;
   return before === undefined || before.kind !== "number" || start - before.end > 1;
 }
 
@@ -251,7 +255,7 @@ const bareCodes: readonly (readonly [example: string, fits: (code: BareCode) => 
   ["Acme code, where a code to sign in is meant", ({ isAbout }) => isAbout, true],
   ["your Acme Cloud code", (code) => isNamed(code, wordsBehindSmall(code)), true],
   ["Acme codes: 482913, Şube kodu: 4829, Klantcode: 482913", (code) => !isEnglish(code), false],
-  ["Acme code: 482913", (code) => code.isGiven && isNamed(code, code.before.length), true],
+  ["Acme code: 482913", (code) => code.isGiven && isSender(code), true],
   ["your Acme launch code is 482913", (code) => code.isGiven && isThingOfName(code, wordsBehindSmall(code)), true],
 ];
 
@@ -311,6 +315,11 @@ function isNamed({ capitals }: BareCode, count: number): boolean {
   return count > 0 && capitals.slice(-count).every((isCapital) => isCapital);
 }
 
+/** A name that begins the sentence and holds no thing: "Acme Cloud", and not "Bank Account". */
+function isSender(code: BareCode): boolean {
+  return isNamed(code, code.before.length) && !code.before.some((word) => thingsWithCodes.has(word));
+}
+
 /** True where of this many last words all but the last begin with a capital. */
 function isThingOfName({ capitals }: BareCode, count: number): boolean {
   return count > 1 && capitals.slice(-count, -1).every((isCapital) => isCapital);
@@ -322,7 +331,7 @@ const mostNumbers = 2;
 /** Four to eight digits, at most an "is" and a colon before them. A year is none. */
 function isGivenAtOnce(words: string, end: number): boolean {
   const [, word = "", digits] =
-    /^ ?([\p{L}]{1,8})? ?[:：]? ?["“«]?(\d{4,8})(?![\d\p{L}])/u.exec(words.slice(end, end + 24)) ?? [];
+    /^ ?([\p{L}]{1,8})? ?[:：]? ?["“«]?(\d{4,8}|\d{3}[ -]\d{3})(?![\d\p{L}])/u.exec(words.slice(end, end + 24)) ?? [];
   return digits !== undefined && (word === "" || isWords.has(word));
 }
 

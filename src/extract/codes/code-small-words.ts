@@ -72,6 +72,11 @@ export const thingsWithCodes = setOf(`
   work pay job task time absence leave payroll machine engine paint parts spare fault trouble diagnosis patient ward clinic drug procedure school university college teacher student
   charity church group company business entity vendor seller agent broker dealer owner operator carrier terminal port hub bin shelf rack aisle lane seat meter tag asset template
   budget object function programme activity nature reference matter bill invoice order delivery shipping service tax vat country language currency time date season
+  airline crew shift roster practice discipline hazard safety fire emergency debit credit pension scheme insurance premium claim election poll species breed animal crop
+  sponsor member membership clubcard loyalty upgrade swap trade exchange analysis nominal sample test exam level lesson chapter page part lot batch series edition genre
+  media film song track album artist book author library museum gallery theatre league match floor block tower parking permit licence license chassis brake tyre wheel
+  battery sensor firmware model tax benefit allowance deduction expense income payment transfer transaction wire routing clearing settlement stock share fund market
+  waste recycling water gas power energy tariff meter weather storm alert flood disease virus vaccine blood allergy diet food allergen hazard chemical substance
   vereins projekt kostenstellen filial standort mandanten kunden
   ship vessel aircraft flight fare cabin class meal ticket event venue hall stand booth session room table menu recipe wine color colour
 `);

@@ -27,7 +27,8 @@ const folder = join(import.meta.dir, "mails");
  * Each file holds mails behind `===` and why they are there: lines `name: value`, a blank line, the text, then perhaps `<<< html` and
  * HTML, or `<<< quote` and what a reply quotes, which does not belong to its new text. A line `miss: why` marks what is accepted to be wrong.
  * The mails of `written-later.txt` were written after those of `reported.txt` were mended: at the first try 29 of its 32 codes and 28 of
- * its 32 mails without one came out right.
+ * its 32 mails without one came out right. Those of `names-before-code.txt` try what "Acme code" takes for a name: 19 of its 25 codes and
+ * 17 of its first 30 mails without one came out right before the list of things was lengthened.
  */
 export async function codeMails(): Promise<CodeMail[]> {
   const files = [...new Bun.Glob("*.txt").scanSync(folder)].toSorted();
