@@ -168,7 +168,10 @@ test("each rule of the contract that a comment cites is there, and each number o
     if (number !== undefined) numbers.push(number);
   }
   expect(numbers.filter((number, index) => numbers.indexOf(number) !== index)).toEqual([]);
-  const files = [...new Bun.Glob("{src,sdk/typescript/src,bench,scripts}/**/*.{ts,tsx}").scanSync({ cwd: house })];
+  const files = ["src", "sdk/typescript/src", "bench", "scripts"].flatMap((folder) =>
+    Array.from(new Bun.Glob("**/*.{ts,tsx}").scanSync({ cwd: join(house, folder) }), (file) => `${folder}/${file}`),
+  );
+  expect(files.length).toBeGreaterThan(500);
   const wrong = files.flatMap((file) =>
     [...textOf(file).matchAll(/contract(?:'s \()? ?((?:§\d+(?:\.\d+)?(?:, )?)+)/g)].flatMap(([, cited = ""]) =>
       [...cited.matchAll(/§([\d.]*\d)/g)].flatMap(([, number = ""]) =>
