@@ -8,11 +8,11 @@ export const pageBytes = 8 << 20;
 export const shortBodyBytes = 64 << 10;
 
 /** How many of these rows, told by the octets of their bodies, are a page. The first always is. */
-export function rowsOfPage(sizes: readonly number[]): number {
+export function rowsOfPage(sizes: readonly number[], mostBytes = pageBytes): number {
   let bytes = 0;
   const end = sizes.findIndex((size, index) => {
     bytes += size;
-    return bytes > pageBytes && index > 0;
+    return bytes > mostBytes && index > 0;
   });
   return end === -1 ? sizes.length : end;
 }

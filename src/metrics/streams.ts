@@ -19,7 +19,7 @@ export function streamObserver(metrics: Registry): StreamObserver {
   )({});
   const closes = metrics.counter(
     "inboxd_stream_closes_total",
-    "Streams that are over: left (by the client), shutting_down, unauthorized (its key was revoked), slow (it took nothing for a minute), expired (its token)",
+    "Streams that are over: left (by the client), shutting_down, unauthorized (its key was revoked), slow (it took less than 64 KiB in a minute while more lay there), expired (its token)",
     ["reason"],
   );
   const closed = Object.fromEntries(reasons.map((reason) => [reason, closes({ reason })])) as Record<

@@ -1,5 +1,6 @@
 import { createKey } from "../../src/flows/account/manage-accounts.ts";
 import { eventFeeds } from "../../src/flows/events/event-feeds.ts";
+import { largeEvents } from "../../src/flows/events/large-events.ts";
 import { logTurns } from "../../src/flows/events/log-turns.ts";
 import { openStreams } from "../../src/flows/events/open-streams.ts";
 import { eventWriter } from "../../src/flows/events/written-events.ts";
@@ -36,7 +37,8 @@ export async function hurriedListeners({ service: { deps } }: World, secondMs: n
       told += 1;
     },
   };
-  const streaming = { ...deps, feeds, write, observe, turns: logTurns(1) };
+  const large = largeEvents({ mostBytes: 24 << 20, secondMs });
+  const streaming = { ...deps, feeds, write, observe, large, turns: logTurns(1) };
   const open = openStreams({
     ...{ ...deps, secondMs, listeners: listeners({ perAccount: 10, perProcess: 10 }) },
     observe: { closed: (why) => closed.push(why) },
@@ -82,6 +84,7 @@ export async function hurriedListeners({ service: { deps } }: World, secondMs: n
     answer: async (path) => app.fetch(new Request(new URL(path, url), { headers: { authorization: "Bearer any" } })),
     async [Symbol.asyncDispose]() {
       open.stop();
+      large.stop();
       feeds.stop();
       await server.stop(0);
     },

@@ -45,7 +45,7 @@ const everyMs = 1_000;
 /** A flood of commits is one statement for each of these. */
 const pauseMs = 3;
 
-const budget = { accountBytes: 8 << 20, processBytes: 64 << 20, freshMs: 60_000 };
+const budget = { accountBytes: 8 << 20, processBytes: 32 << 20, freshMs: 60_000 };
 
 export function eventFeeds(deps: FeedDeps): EventFeeds {
   const { db, news, nowMs = () => performance.now() } = deps;

@@ -5,33 +5,44 @@ import { findEventPosition } from "../../store/events/events.ts";
 import { findEndOfLog } from "../../store/events/feeds.ts";
 import type { EventFeeds } from "./event-feeds.ts";
 import { type FollowDeps, follower, type Wanted } from "./follow-events.ts";
+import type { LargeEventClient, LargeEvents } from "./large-events.ts";
 import type { WrittenEvent } from "./written-events.ts";
+
+/** This much may lie here unsent for one client, beside what the kernel has taken. */
+export const mostUnsentBytes = 64 << 10;
 
 /** Where events go out: to one client. */
 export interface Outlet {
-  /** Whether the client has taken what it was sent, but for a little. */
+  /** Whether another event may be written. Never while a part of a large one lies here. */
   hasRoom(): boolean;
   write(event: WrittenEvent): void;
+  /** Bytes that the client has taken since it connected. */
+  takenBytes(): number;
+  /** Whether each client has a copy of an event of its own, as at a socket. */
+  copies: boolean;
+  /** Ends the connection as slow, in the midst of an event. */
+  cutOff(): void;
 }
 
-/** One client that is told of events, one after the other, as fast as it takes them and no faster. */
+/** Sends one client its events, one after the other, as fast as it takes them and no faster. */
 export interface EventStream {
   readonly place: LogPlace;
   /** Goes on: there may be room again. */
   pump(): void;
   change(wanted: Wanted): void;
-  /** Holds nothing while its client takes nothing. */
-  rest(): void;
   close(): void;
 }
 
 export interface StreamingDeps extends FollowDeps {
   feeds: EventFeeds;
+  large: LargeEvents;
   observe?: { told?(): void };
 }
 
 /** The database may be back by then. */
 const retryMs = 1_000;
+/** A client without room keeps its page of the log for this long: shorter if others wait to read. Fast clients have room again in less. */
+const patienceMs = { alone: 100, beside: 5 };
 
 /** Begins behind `after`. Nothing goes out before `pump`. */
 export async function streamEvents(
@@ -43,24 +54,66 @@ export async function streamEvents(
   let isPumping = false;
   let isFetching = false;
   let retry: ReturnType<typeof setTimeout> | undefined;
+  let patience: ReturnType<typeof setTimeout> | undefined;
+  /** `waits` until there is memory for a large event, is `let` read it again, and has one lying here that is `held`. */
+  let large: "none" | "waits" | "let" | "held" = "none";
 
   const following = await deps.feeds.follow(accountId, pump);
   const reader = follower(deps, following.feed, after, wanted);
+  const client: LargeEventClient = {
+    accountId,
+    takenBytes: outlet.takenBytes,
+    cutOff: outlet.cutOff,
+    goOn() {
+      large = "let";
+      pump();
+    },
+  };
 
   function pump(): void {
-    if (isPumping || isFetching || !isOpen) return;
+    if (isPumping || isFetching || !isOpen || large === "waits") return;
     isPumping = true;
+    clearTimeout(patience);
     try {
       while (isOpen && outlet.hasRoom()) {
+        if (large === "held") letGoOfLarge();
         const next = reader.next();
         if (next instanceof Promise) fetched(next);
-        if (next === undefined || next instanceof Promise) return;
+        if (next === undefined || next instanceof Promise || !mayWrite(next)) return;
+        reader.pass();
         outlet.write(next);
         deps.observe?.told?.();
       }
+      rest();
     } finally {
       isPumping = false;
     }
+  }
+
+  function mayWrite(event: WrittenEvent): boolean {
+    if (event.sizeBytes <= mostUnsentBytes) {
+      letGoOfLarge();
+      return true;
+    }
+    if (deps.large.mayHold(client, outlet.copies ? client : event, event.sizeBytes)) {
+      large = "held";
+      return true;
+    }
+    large = "waits";
+    reader.rest();
+    return false;
+  }
+
+  function letGoOfLarge(): void {
+    if (large === "none") return;
+    large = "none";
+    deps.large.letGo(client);
+  }
+
+  /** The client has no room: what was read for it is read again when it has. */
+  function rest(): void {
+    if (!reader.holdsPage()) reader.rest();
+    else patience = setTimeout(reader.rest, deps.turns.areWanted() ? patienceMs.beside : patienceMs.alone);
   }
 
   function fetched(next: Promise<unknown>): void {
@@ -82,10 +135,11 @@ export async function streamEvents(
     },
     pump,
     change: reader.change,
-    rest: reader.rest,
     close() {
       isOpen = false;
       clearTimeout(retry);
+      clearTimeout(patience);
+      letGoOfLarge();
       reader.rest();
       following.leave();
     },

@@ -11,15 +11,19 @@ export interface Wanted extends Subscription {
   include: readonly IncludeWord[];
 }
 
-/** One reader of an account's log: it has a place and no queue, so it costs the same however far behind it is. */
+/** One reader of an account's log. It has a place and no queue, so it costs the same however far behind it is. */
 export interface Follower {
-  /** Behind the last event that was taken, or that was there and not wanted. */
+  /** Behind the last event that was passed: taken by the client, or not wanted. */
   readonly place: LogPlace;
-  /** The next event that is wanted; undefined where there is none yet; a promise where it must be fetched first: ask again then. */
+  /** The next event that is wanted, which stays the next until `pass`; undefined if the log has none; a promise if it must be read first. */
   next(): WrittenEvent | Promise<unknown> | undefined;
+  /** Goes behind the event that `next` has given. */
+  pass(): void;
+  /** Whether it holds a page of the log, which keeps another reader waiting. */
+  holdsPage(): boolean;
   /** From here on other events are wanted. */
   change(wanted: Wanted): void;
-  /** Holds nothing any more, until it is asked again: for who can't take what there is. */
+  /** Lets go of all that it holds in memory, and of a read that is under way. It goes on from its place when `next` is called. */
   rest(): void;
 }
 
@@ -28,72 +32,74 @@ export interface FollowDeps extends Pick<Deps, "db"> {
   write: WriteEvents;
 }
 
-/** As many are written by one statement. */
+/** Events that are written together, where the writer has room for them. */
 const writtenTogether = 50;
 /**
- * A page of the log is small, since what is in memory while rubbish is collected counts as old, and lies there until much of it has
- * gathered: pages of a thousand events are 50 MB in a long replay. Only where few of them are wanted a page is larger.
+ * Rows of the log in a page. Pages are small, since the collector counts what is in memory while it runs as old and frees it late:
+ * pages of a thousand rows took 50 MB in a long replay. A page is larger where few of its events are wanted.
  */
 const lookedAt = { least: 200, most: 1_000 };
+/** After this much a reader lets others read. */
+const bytesOfTurn = 512 << 10;
 
 /**
- * Reads the ring of the feed where it has all that lies behind its place, and the log itself until then. Both go by places alone, so there
- * is nothing between them and nothing twice.
+ * Reads the ring of the feed if that has all that lies behind its place, and the log itself until then. Both go by places alone, so
+ * there is nothing between them and nothing twice.
  */
 export function follower(deps: FollowDeps, feed: EventFeed, from: LogPlace, first: Wanted): Follower {
   let place = from;
   let wanted = first;
-  /** Of the next event in the ring, where it stands there. */
+  /** The number of the next event in the ring, if it stands there. */
   let number: number | undefined;
   let page: LogPage | undefined;
   let lookAt = lookedAt.least;
+  /** Since it fell behind the ring. */
+  let readBytes = 0;
+  /** Counted up by each rest: a read that began before it is dropped. */
+  let rests = 0;
   const written = writtenOf(feed);
 
   function next(): WrittenEvent | Promise<unknown> | undefined {
     for (;;) {
-      const step = page === undefined ? ofRing() : ofPage(page);
+      const step = page === undefined ? nextOfRing() : nextOfPage(page);
       if (step !== "go on") return step;
     }
   }
 
-  function ofRing(): WrittenEvent | Promise<unknown> | undefined | "go on" {
+  function nextOfRing(): WrittenEvent | Promise<unknown> | undefined | "go on" {
     const { ring } = feed;
     if (number === ring.end) return undefined;
+    readBytes = 0;
     if (number === undefined || ring.at(number) === undefined) number = ring.numberBehind(place);
     if (number === undefined) return readPage();
     const event = ring.at(number);
     if (event === undefined) return undefined;
     // Another process may have been ahead of this one.
-    if (comparePlaces(event, place) > 0) {
-      if (!wants(wanted, event)) {
-        pass(event);
-        return "go on";
-      }
-      const found = written.find(event.id, number, wanted);
-      if (found instanceof Promise) return found;
-      pass(event);
-      if (found !== "gone") return found;
+    if (comparePlaces(event, place) <= 0) {
+      number += 1;
       return "go on";
     }
-    number += 1;
+    const found = wants(wanted, event) ? written.find(event.id, number, wanted) : "gone";
+    if (found !== "gone") return found;
+    passInRing(number, event);
     return "go on";
   }
 
-  function pass({ id, writtenBy }: LogPlace): void {
+  function passInRing(at: number, { id, writtenBy }: LogPlace): void {
     place = { id, writtenBy };
     written.letGo();
-    if (number !== undefined) number += 1;
+    number = at + 1;
   }
 
   async function readPage(): Promise<void> {
-    const asked = wanted;
-    const from = place;
-    const giveBack = await deps.turns.take();
+    const begun = rests;
+    const giveBack = await deps.turns.take(readBytes);
     try {
-      const { events, end } = await readLog(deps.db.api, feed, from, lookAt);
-      if (asked !== wanted || from !== place) return giveBack();
-      const found = events.filter((event) => wants(asked, event));
-      page = { events: found, end, taken: 0, written: [], giveBack };
+      const read = begun === rests ? await readLog(deps.db.api, feed, place, lookAt) : undefined;
+      if (read === undefined || begun !== rests) return giveBack();
+      const { events, end } = read;
+      const found = events.filter((event) => wants(wanted, event));
+      page = { events: found, end, passed: 0, written: [], writtenBytes: 0, giveBack };
       lookAt = found.length < events.length / 4 ? lookedAt.most : lookedAt.least;
     } catch (error) {
       giveBack();
@@ -101,29 +107,45 @@ export function follower(deps: FollowDeps, feed: EventFeed, from: LogPlace, firs
     }
   }
 
-  function ofPage(own: LogPage): WrittenEvent | Promise<unknown> | "go on" {
-    const event = own.events[own.taken];
-    if (event === undefined) {
-      place = own.end;
-      rest();
+  function nextOfPage(own: LogPage): WrittenEvent | Promise<unknown> | "go on" {
+    const isRead = own.passed === own.events.length;
+    if (isRead) place = own.end;
+    if (isRead || (own.written.length === 0 && own.writtenBytes >= bytesOfTurn && deps.turns.areWanted())) {
+      letGoOfPage();
       return "go on";
     }
     if (own.written.length === 0) return writePage(own);
-    const written = own.written.shift();
-    own.taken += 1;
+    const [event] = own.written;
+    if (event !== undefined) return event;
+    passInPage(own);
+    return "go on";
+  }
+
+  function passInPage(own: LogPage): void {
+    const event = own.events[own.passed];
+    if (event === undefined) return;
+    own.written.shift();
+    own.passed += 1;
     place = { id: event.id, writtenBy: event.writtenBy };
-    return written ?? "go on";
   }
 
   async function writePage(own: LogPage): Promise<void> {
-    const ids = own.events.slice(own.taken, own.taken + writtenTogether).map(({ id }) => id);
+    const ids = own.events.slice(own.passed, own.passed + writtenTogether).map(({ id }) => id);
     own.written = await deps.write(ids, wanted.include);
+    const bytes = own.written.reduce((sum, event) => sum + (event?.sizeBytes ?? 0), 0);
+    own.writtenBytes += bytes;
+    readBytes += bytes;
   }
 
-  function rest(): void {
+  function letGoOfPage(): void {
     page?.giveBack();
     page = undefined;
     number = undefined;
+  }
+
+  function rest(): void {
+    rests += 1;
+    letGoOfPage();
     written.letGo();
   }
 
@@ -132,6 +154,12 @@ export function follower(deps: FollowDeps, feed: EventFeed, from: LogPlace, firs
       return place;
     },
     next,
+    pass() {
+      if (page !== undefined) return passInPage(page);
+      const event = number === undefined ? undefined : feed.ring.at(number);
+      if (number !== undefined && event !== undefined) passInRing(number, event);
+    },
+    holdsPage: () => page !== undefined,
     change(now) {
       wanted = now;
       rest();
@@ -170,7 +198,7 @@ function unwrittenFrom({ ring, written }: EventFeed, start: number, wanted: Want
   for (let at = start; ids.length < writtenTogether; at += 1) {
     const event = ring.at(at);
     if (event === undefined) break;
-    if (wants(wanted, event) && written.find(event.id, wanted.include) === undefined) ids.push(event.id);
+    if (wants(wanted, event) && !written.has(event.id, wanted.include)) ids.push(event.id);
   }
   return ids;
 }
@@ -191,8 +219,9 @@ async function readLog(
 /** Events of the log that are wanted, of which the next few are written. */
 interface LogPage {
   events: FeedEvent[];
-  taken: number;
+  passed: number;
   written: (WrittenEvent | undefined)[];
+  writtenBytes: number;
   /** Where it has been looked up to. */
   end: LogPlace;
   giveBack(): void;

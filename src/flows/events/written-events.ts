@@ -1,16 +1,20 @@
 import { delivered } from "../../domain/events/payload.ts";
 import type { IncludeWord } from "../../domain/events/subscription.ts";
-import { rowsOfPage } from "../../domain/page-budget.ts";
+import { rowsOfPage, shortBodyBytes } from "../../domain/page-budget.ts";
 import { eventFrame } from "../../standards/server-sent-events.ts";
 import { listEventsByIds } from "../../store/events/events.ts";
+import { collectStreamed } from "../collect-garbage.ts";
 import type { Deps } from "../deps.ts";
 import { eventBytes, tellListed } from "../read/page-events.ts";
+import { sizeGate } from "../size-gate.ts";
 import type { TellDeps } from "./tell-events.ts";
 
 /** An event as a stream tells it, written once for all who listen with the same words. */
 export interface WrittenEvent {
   id: string;
   json: string;
+  /** Of the JSON in UTF-8. */
+  sizeBytes: number;
   /** The same as a frame of an event stream. */
   frame(): Uint8Array<ArrayBuffer>;
 }
@@ -21,21 +25,42 @@ export type WriteEvents = (
   include: readonly IncludeWord[],
 ) => Promise<(WrittenEvent | undefined)[]>;
 
-/** Reads events and writes them out, as many as there is room for; the first always is. */
+/** Bodies that one call writes out: a client that is slow to take them has the rest written again later. */
+const writtenBytes = 256 << 10;
+/** Bodies that a process reads at the same time, short ones with their rows and long ones by themselves. */
+const readBytes = 4 << 20;
+/** Rows of one statement: fewer while events are large, as each row brings a body of up to 64 KiB. */
+const rowsTogether = { least: 4, most: 50 };
+
+/** Reads events and writes them out, as many as 256 KiB hold; the first always is. */
 export function eventWriter(deps: TellDeps & Pick<Deps, "db" | "now">): WriteEvents {
   const db = deps.db.api;
-  return async (ids, include) => {
+  const rows = sizeGate(readBytes);
+  const bodies = sizeGate(readBytes);
+  let most = rowsTogether.most;
+
+  async function write(ids: readonly string[], include: readonly IncludeWord[]) {
     const found = new Map((await listEventsByIds(db, ids)).map((event) => [event.id, event]));
     const listed = ids.flatMap((id) => found.get(id) ?? []);
-    const fitting = listed.slice(0, rowsOfPage(listed.map((event) => eventBytes(event, include))));
-    const told = await tellListed({ ...deps, db }, fitting, include);
+    const sizes = listed.map((event) => eventBytes(event, include));
+    const fitting = listed.slice(0, rowsOfPage(sizes, writtenBytes));
+    const bytes = sizes.slice(0, fitting.length).reduce((sum, size) => sum + size, 0);
+    const told = await bodies(bytes, () => tellListed({ ...deps, db }, fitting, include));
+    collectStreamed(bytes);
     const deliveredAt = deps.now();
     const written = new Map(
       told.map((event) => [event.event_id, writtenEvent(delivered(event, { deliveredAt, attempt: 1 }))]),
     );
     const next = listed[fitting.length];
     const reached = next === undefined ? ids : ids.slice(0, ids.indexOf(next.id));
+    most =
+      next === undefined ? Math.min(most * 2, rowsTogether.most) : Math.max(reached.length * 2, rowsTogether.least);
     return reached.map((id) => written.get(id));
+  }
+
+  return (ids, include) => {
+    const first = ids.slice(0, most);
+    return rows(first.length * shortBodyBytes, () => write(first, include));
   };
 }
 
@@ -45,6 +70,7 @@ export function writtenEvent(told: { event: string; event_id: string }): Written
   return {
     id: told.event_id,
     json,
+    sizeBytes: Buffer.byteLength(json),
     frame() {
       frame ??= eventFrame({ event: told.event, id: told.event_id, data: json });
       return frame;
@@ -60,6 +86,8 @@ export type Told = WrittenEvent | "gone";
  * forgotten again before he could look.
  */
 export interface WrittenMemory {
+  /** Whether it is there, or is being written. */
+  has(id: string, include: readonly IncludeWord[]): boolean;
   /** A promise while it is being written, of undefined where that did not come to it. */
   find(id: string, include: readonly IncludeWord[]): Told | Promise<Told | undefined> | undefined;
   /** Answers the first of these. */
@@ -130,15 +158,20 @@ export function writtenMemories(write: WriteEvents, budget: WrittenBudget, nowMs
       shrink(keys[0]);
     }
 
+    /** Forgets an event whose links have become old. */
+    function findFresh(key: string): Kept | undefined {
+      const found = kept.get(key);
+      if (found === undefined || "writing" in found || nowMs() - found.atMs < budget.freshMs) return found;
+      forget(key, found);
+      return undefined;
+    }
+
     return {
+      has: (id, include) => findFresh(keyOf(id, include)) !== undefined,
       find(id, include) {
-        const key = keyOf(id, include);
-        const found = kept.get(key);
-        if (found === undefined) return undefined;
-        if ("writing" in found) return found.writing.then((written) => toldAt(written, found.at));
-        if (nowMs() - found.atMs < budget.freshMs) return found.event;
-        forget(key, found);
-        return undefined;
+        const found = findFresh(keyOf(id, include));
+        if (found === undefined || !("writing" in found)) return found?.event;
+        return found.writing.then((written) => toldAt(written, found.at));
       },
       write(ids, include) {
         const keys = ids.map((id) => keyOf(id, include));

@@ -6,6 +6,7 @@ import { composeStream, mailSize, type OpenBytes } from "../../mail/write/compos
 import { bodyHasher, type DkimSigner } from "../../mail/write/dkim.ts";
 import { bytesBody, type MailBody } from "../../relay/relayed-mail.ts";
 import { namelessFile, spoolPath } from "../../store/mail/spool.ts";
+import { collectPiledUp } from "../collect-garbage.ts";
 import { storedPieces } from "../read/stored-pieces.ts";
 import { sizeGate } from "../size-gate.ts";
 
@@ -75,7 +76,7 @@ async function inFile(
       await writing;
     }
   });
-  collectWhatPiledUp();
+  collectPiledUp();
   try {
     const signature =
       signing && hasher ? await signing.signatureField(header, hasher.digest(), mail) : new Uint8Array();
@@ -96,19 +97,6 @@ async function inFile(
 
 /** Composing is work of the one processor: more of it at once would be no sooner done, and each takes pieces of files in memory. */
 const composing = sizeGate(1);
-
-/**
- * What was read and written are no objects but bytes, of which the collector learns too late. It is not called after each mail: what it
- * gives back to the system has to be had anew, page by page.
- */
-function collectWhatPiledUp(): void {
-  if (process.memoryUsage.rss() - collectedToBytes < mostPiledUpBytes) return;
-  Bun.gc(true);
-  collectedToBytes = process.memoryUsage.rss();
-}
-
-let collectedToBytes = 0;
-const mostPiledUpBytes = 48 << 20;
 
 /** Below this a file costs more than it spares. */
 const smallBytes = 512 << 10;

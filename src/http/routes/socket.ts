@@ -7,7 +7,7 @@ import { reachedInboxes } from "../../flows/account/token-reach.ts";
 import type { Deps } from "../../flows/deps.ts";
 import { type EventStream, placeNamed, type StreamingDeps, streamEvents } from "../../flows/events/event-stream.ts";
 import type { Wanted } from "../../flows/events/follow-events.ts";
-import type { OpenStreams } from "../../flows/events/open-streams.ts";
+import type { EndReason, OpenStreams } from "../../flows/events/open-streams.ts";
 import { api } from "../shell/app.ts";
 import { type Account, socketPath } from "../shell/auth.ts";
 import { refusalOf } from "../shell/errors.ts";
@@ -31,7 +31,6 @@ const closeCodes = {
   too_much_said: 4029,
 } as const;
 
-const mostUnsentBytes = 64 << 10;
 const longestMessage = 4 << 10;
 const messagesAtOnce = { count: 30, withinMs: 10_000 };
 /** Who has not answered two pings is not there any more. */
@@ -55,11 +54,10 @@ export function socketRoute() {
 /** One client at `GET /v1/ws`, which changes what it is told as it goes (docs/streams.md). */
 export function socketSession(deps: SocketDeps, account: Account): SocketSession {
   let socket: Socket | undefined;
-  let forget: (() => void) | undefined;
+  let forget: ReturnType<OpenStreams["keep"]> | undefined;
   let unanswered = 0;
-  let lastUnsent = 0;
   const saysTooOften = paceOf(messagesAtOnce);
-  const subscribed = subscriptions(deps, account, () => socket);
+  const subscribed = subscriptions(deps, account, { socketNow: () => socket, cutOff });
   /** One message is dealt with after the other. */
   let dealing: Promise<void> = Promise.resolve();
 
@@ -69,10 +67,16 @@ export function socketSession(deps: SocketDeps, account: Account): SocketSession
     closing?.close(closeCodes[reason], reason);
   }
 
-  function leave(): void {
+  function cutOff(): void {
+    const closing = socket;
+    leave("slow");
+    closing?.cutOff();
+  }
+
+  function leave(reason?: EndReason): void {
     socket = undefined;
     subscribed.close();
-    forget?.();
+    forget?.(reason);
   }
 
   async function deal(text: string | Uint8Array): Promise<void> {
@@ -95,13 +99,8 @@ export function socketSession(deps: SocketDeps, account: Account): SocketSession
       try {
         forget = deps.open.keep("ws", {
           caller: account,
-          isStalled() {
-            const unsent = opened.unsentBytes();
-            const isStalled = unsent >= mostUnsentBytes && unsent >= lastUnsent;
-            lastUnsent = unsent;
-            return isStalled;
-          },
-          rest: subscribed.rest,
+          unsentBytes: opened.unsentBytes,
+          takenBytes: opened.takenBytes,
           beat() {
             if (unanswered >= mostPings) return opened.cutOff();
             unanswered += 1;
@@ -123,12 +122,17 @@ export function socketSession(deps: SocketDeps, account: Account): SocketSession
     ponged() {
       unanswered = 0;
     },
-    closed: leave,
+    closed: () => leave(),
   };
 }
 
+interface SubscribedSocket {
+  socketNow(): Socket | undefined;
+  cutOff(): void;
+}
+
 /** What one client has subscribed to, which adds up, and the stream that tells it. */
-function subscriptions(deps: SocketDeps, account: Account, socketNow: () => Socket | undefined) {
+function subscriptions(deps: SocketDeps, account: Account, { socketNow, cutOff }: SubscribedSocket) {
   let stream: EventStream | undefined;
   let wanted: Wanted = { types: [], inboxIds: [], automated: undefined, include: [] };
 
@@ -144,7 +148,11 @@ function subscriptions(deps: SocketDeps, account: Account, socketNow: () => Sock
   async function begin(after: string | undefined, first: Wanted): Promise<EventStream> {
     const place = await placeNamed(deps.streaming, account.id, after);
     const outlet = {
-      hasRoom: () => (socketNow()?.unsentBytes() ?? mostUnsentBytes) < mostUnsentBytes,
+      // While the client is fast the kernel takes each message whole.
+      hasRoom: () => socketNow()?.unsentBytes() === 0,
+      takenBytes: () => socketNow()?.takenBytes() ?? 0,
+      copies: true,
+      cutOff,
       write: ({ json }: { json: string }) => socketNow()?.send(json),
     };
     return streamEvents(deps.streaming, { accountId: account.id, after: place, wanted: first }, outlet);
@@ -180,7 +188,6 @@ function subscriptions(deps: SocketDeps, account: Account, socketNow: () => Sock
       stream?.pump();
     },
     pump: () => stream?.pump(),
-    rest: () => stream?.rest(),
     close: () => stream?.close(),
   };
 }

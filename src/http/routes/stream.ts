@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { type LogPlace, placeName } from "../../domain/events/log-place.ts";
+import { collectStreamed } from "../../flows/collect-garbage.ts";
 import type { Deps } from "../../flows/deps.ts";
 import { type EventStream, placeNamed, type StreamingDeps, streamEvents } from "../../flows/events/event-stream.ts";
 import type { Wanted } from "../../flows/events/follow-events.ts";
@@ -21,10 +22,12 @@ export interface EventStreamDeps extends Deps {
   endsSoon(request: Request): void;
 }
 
-/** So much may lie here for a client that is slow to take it. */
-const mostUnsentBytes = 64 << 10;
+/** What lies in the queue of a client, and the pieces of a frame that is larger. Bun takes one piece more. */
+const queueBytes = 16 << 10;
 /** How long a client waits before it comes again. */
 const retryMs = 1_000;
+/** How long a client that is sent away may take for the rest of a large event. */
+const mostEndingMs = 10_000;
 
 const headers = {
   "content-type": "text/event-stream",
@@ -94,37 +97,59 @@ interface Asked {
 
 /** The frames of one client. What it does not take is not made: the stream is asked for more when there is room. */
 function framesOf(deps: EventStreamDeps, { account, request, after, wanted }: Asked): ReadableStream<Uint8Array> {
-  const unsent = new ByteLengthQueuingStrategy({ highWaterMark: mostUnsentBytes });
+  const unsent = new ByteLengthQueuingStrategy({ highWaterMark: queueBytes });
   let stream: EventStream | undefined;
   let out: ReadableStreamDefaultController<Uint8Array> | undefined;
-  /** What is left of a frame that is larger than all that may lie here. */
+  /** The rest of a frame that is larger than what may lie here. */
   let rest: Uint8Array<ArrayBuffer> | undefined;
-  let hasTaken = false;
+  let enqueuedBytes = 0;
+  /** Why the stream ends, once the frame that has begun is out. */
+  let ending: { reason: EndReason; deadline: ReturnType<typeof setTimeout> } | undefined;
   let lastId = placeName(after);
 
+  function queuedBytes(): number {
+    return out === undefined ? 0 : queueBytes - (out.desiredSize ?? 0);
+  }
+
+  function takenBytes(): number {
+    return enqueuedBytes - queuedBytes();
+  }
+
   function hasRoom(): boolean {
-    return out !== undefined && rest === undefined && (out.desiredSize ?? 0) > 0;
+    return out !== undefined && rest === undefined && queuedBytes() < queueBytes;
   }
 
   function write(frame: Uint8Array<ArrayBuffer>): void {
-    rest = frame.length > mostUnsentBytes ? frame.subarray(mostUnsentBytes) : undefined;
-    out?.enqueue(rest === undefined ? frame : frame.subarray(0, mostUnsentBytes));
+    if (frame.length > queueBytes) {
+      rest = frame;
+      writePiece(frame);
+    } else {
+      enqueue(frame);
+    }
+  }
+
+  /** A copy, as a view of a part would keep the whole frame in memory. */
+  function writePiece(of: Uint8Array<ArrayBuffer>): void {
+    rest = of.length > queueBytes ? of.subarray(queueBytes) : undefined;
+    enqueue(of.slice(0, queueBytes));
+    collectStreamed(queueBytes);
+  }
+
+  function enqueue(bytes: Uint8Array<ArrayBuffer>): void {
+    enqueuedBytes += bytes.length;
+    out?.enqueue(bytes);
   }
 
   function taken(): void {
-    hasTaken = true;
-    if (rest !== undefined) write(rest);
-    stream?.pump();
+    if (rest !== undefined) writePiece(rest);
+    if (ending === undefined) stream?.pump();
+    else if (rest === undefined) finish(ending.reason);
   }
 
   const forget = deps.open.keep("sse", {
     caller: account,
-    isStalled() {
-      const isStalled = !hasRoom() && !hasTaken;
-      hasTaken = false;
-      return isStalled;
-    },
-    rest: () => stream?.rest(),
+    unsentBytes: () => queuedBytes() + (rest?.length ?? 0),
+    takenBytes,
     beat,
     end,
   });
@@ -138,18 +163,35 @@ function framesOf(deps: EventStreamDeps, { account, request, after, wanted }: As
   }
 
   function end(reason: EndReason): void {
-    // In the midst of a frame nothing else can be said. What is left of it lies here already.
-    if (rest !== undefined) out?.enqueue(rest);
-    out?.enqueue(eventFrame({ event: "end", data: JSON.stringify({ reason }) }));
+    if (rest === undefined) {
+      finish(reason);
+    } else {
+      // Nothing else can be said in the midst of a frame, so it goes out first.
+      ending = { reason, deadline: setTimeout(cutOff, mostEndingMs) };
+      forget();
+    }
+  }
+
+  function finish(reason: EndReason): void {
+    enqueue(eventFrame({ event: "end", data: JSON.stringify({ reason }) }));
     out?.close();
     leave();
     deps.endsSoon(request);
   }
 
-  function leave(): void {
+  /** The client drops the part of a frame that it has, and reads it again when it reconnects. */
+  function cutOff(): void {
+    out?.close();
+    leave("slow");
+    deps.endsSoon(request);
+  }
+
+  function leave(reason?: EndReason): void {
     out = undefined;
+    rest = undefined;
+    clearTimeout(ending?.deadline);
     stream?.close();
-    forget();
+    forget(reason);
   }
 
   async function begin(): Promise<void> {
@@ -157,6 +199,9 @@ function framesOf(deps: EventStreamDeps, { account, request, after, wanted }: As
       const asked = { accountId: account.id, after, wanted };
       stream = await streamEvents(deps.streaming, asked, {
         hasRoom,
+        takenBytes,
+        copies: false,
+        cutOff,
         write(event) {
           lastId = event.id;
           write(event.frame());
@@ -177,13 +222,13 @@ function framesOf(deps: EventStreamDeps, { account, request, after, wanted }: As
       start(controller) {
         out = controller;
         deps.mayTakeLong(request);
-        request.signal.addEventListener("abort", leave, { once: true });
+        request.signal.addEventListener("abort", () => leave(), { once: true });
         write(retryFrame(retryMs));
         write(eventFrame({ event: "ready", id: lastId, data: JSON.stringify({ after: lastId }) }));
         void begin();
       },
       pull: taken,
-      cancel: leave,
+      cancel: () => leave(),
     },
     unsent,
   );

@@ -7,8 +7,10 @@ import { requestId, requestIdHeader } from "./request-id.ts";
 
 /** What Bun knows of a WebSocket, as far as a session needs it. */
 export interface Socket {
-  /** Octets that the client has yet to take, beside what the kernel has. */
+  /** Bytes that lie here for the client, beside what the kernel has taken. */
   unsentBytes(): number;
+  /** Bytes of messages that the client has taken. */
+  takenBytes(): number;
   send(text: string): void;
   ping(): void;
   /** Says goodbye; who does not answer it is cut off. */
@@ -98,9 +100,14 @@ export const socketHandlers: Bun.WebSocketHandler<SocketSession> = {
 const goodbyeMs = 5_000;
 
 function asSocket(socket: Bun.ServerWebSocket<SocketSession>): Socket {
+  let sentBytes = 0;
   return {
     unsentBytes: () => socket.getBufferedAmount(),
-    send: (text) => void socket.send(text),
+    takenBytes: () => sentBytes - socket.getBufferedAmount(),
+    send(text) {
+      sentBytes += Buffer.byteLength(text);
+      socket.send(text);
+    },
     ping: () => void socket.ping(),
     close(code, reason) {
       socket.close(code, reason);

@@ -20,12 +20,19 @@ async function keeper(secondMs = 2) {
   const counted = listeners({ perAccount: 10, perProcess: 10 });
   const closed: string[] = [];
   const open = openStreams({ ...deps, listeners: counted, secondMs, observe: { closed: (why) => closed.push(why) } });
-  function listen(isStalled: () => boolean = () => false) {
+  /** A client with bytes that lie here for it, which takes as many more each second as it is asked how many. */
+  function listen({ unsentBytes = 0, takesBytes = 0 } = {}) {
+    let takenBytes = 0;
+    let looks = 0;
     const said: string[] = [];
     const stream: OpenStream = {
       caller: { id: account?.id ?? "", keyId: key.id },
-      isStalled,
-      rest: () => said.push("rest"),
+      unsentBytes: () => unsentBytes,
+      takenBytes() {
+        looks += 1;
+        takenBytes += takesBytes;
+        return takenBytes;
+      },
       beat: () => said.push("beat"),
       end(reason: EndReason) {
         said.push(reason);
@@ -33,7 +40,7 @@ async function keeper(secondMs = 2) {
       },
     };
     const forget = open.keep("sse", stream);
-    return { said, forget };
+    return { said, forget, looks: () => looks };
   }
   return { open, listen, closed, counted, key, [Symbol.dispose]: open.stop };
 }
@@ -46,24 +53,26 @@ describe("Who listens", () => {
     expect(said).toEqual(["beat", "beat", "beat"]);
   });
 
-  test("and takes nothing for a minute is sent away as slow, and not spoken to meanwhile", async () => {
+  test.each([
+    ["nothing", 0],
+    ["1,000 bytes a second", 1_000],
+  ])("and takes %s for a minute while more lies there is ended as slow, without heartbeats", async (_, takesBytes) => {
     using kept = await keeper();
-    const { said } = kept.listen(() => true);
+    const { said, looks } = kept.listen({ unsentBytes: 1, takesBytes });
     await until(() => said.includes("slow"));
-    expect(said.filter((word) => word === "rest")).toHaveLength(60);
-    expect(said).not.toContain("beat");
+    expect(looks()).toBe(60);
+    expect(said).toEqual(["slow"]);
     expect(kept.closed).toEqual(["slow"]);
     expect(kept.counted.count("sse")).toBe(0);
   });
 
-  test("and takes something now and then stays", async () => {
+  test.each([
+    ["takes 1,200 bytes a second", { unsentBytes: 1, takesBytes: 1_200 }],
+    ["has taken all that there is", { unsentBytes: 0, takesBytes: 0 }],
+  ])("and %s stays", async (_, client) => {
     using kept = await keeper();
-    let looks = 0;
-    const { said } = kept.listen(() => {
-      looks += 1;
-      return looks % 50 !== 0;
-    });
-    await until(() => looks > 200);
+    const { said, looks } = kept.listen(client);
+    await until(() => looks() > 200);
     expect(said).not.toContain("slow");
   });
 

@@ -1,0 +1,158 @@
+/** A client that is sent an event too large to lie in the memory of one client. */
+export interface LargeEventClient {
+  accountId: string;
+  /** Bytes that it has taken since it connected. */
+  takenBytes(): number;
+  /** There is room now: the client may ask again, and is let. */
+  goOn(): void;
+  /** Ends the connection as slow, without the rest of the event. */
+  cutOff(): void;
+}
+
+/**
+ * Memory for events that are larger than what may lie unsent for one client. All clients of a process share it, so a slow one keeps
+ * it only while nobody else waits: then it must take 64 KiB a second, or is cut off and reads the event again when it reconnects.
+ */
+export interface LargeEvents {
+  /** Whether the event may lie here for the client. If not, the client must let go of it and wait for `goOn`. */
+  mayHold(client: LargeEventClient, event: object, sizeBytes: number): boolean;
+  /** The client holds no large event and waits for none. */
+  letGo(client: LargeEventClient): void;
+  stop(): void;
+}
+
+export interface LargeEventLimits {
+  mostBytes: number;
+  nowMs?: () => number;
+  /** For tests, whose seconds are shorter. */
+  secondMs?: number;
+}
+
+const leastBytesASecond = 64 << 10;
+const looksASecond = 4;
+
+export function largeEvents({
+  mostBytes,
+  nowMs = () => performance.now(),
+  secondMs = 1_000,
+}: LargeEventLimits): LargeEvents {
+  /** By the event, or by the client while it has yet to read the event again. */
+  const held = new Map<object, Held>();
+  const holders = new Map<LargeEventClient, Holder>();
+  const waiting = new Map<LargeEventClient, number>();
+  const bytesOfAccount = new Map<string, number>();
+  let bytesInAll = 0;
+  let isGranting = false;
+  let looks: ReturnType<typeof setInterval> | undefined;
+
+  /** An account may hold half of what the others leave, so that there is room for one more account at any time. */
+  function fits(accountId: string, sizeBytes: number): boolean {
+    return bytesInAll === 0 || (bytesOfAccount.get(accountId) ?? 0) + sizeBytes <= mostBytes - bytesInAll;
+  }
+
+  function add(accountId: string, bytes: number): void {
+    bytesInAll += bytes;
+    const ofAccount = (bytesOfAccount.get(accountId) ?? 0) + bytes;
+    if (ofAccount === 0) bytesOfAccount.delete(accountId);
+    else bytesOfAccount.set(accountId, ofAccount);
+  }
+
+  function hold(client: LargeEventClient, what: object, sizeBytes: number): void {
+    const known = held.get(what);
+    if (known === undefined) {
+      held.set(what, { sizeBytes, clients: 1 });
+      add(client.accountId, sizeBytes);
+    } else {
+      known.clients += 1;
+    }
+    holders.set(client, { what, sinceMs: nowMs(), takenBytes: client.takenBytes() });
+  }
+
+  function release(client: LargeEventClient): void {
+    const holder = holders.get(client);
+    const known = holder && held.get(holder.what);
+    if (holder === undefined || known === undefined) return;
+    holders.delete(client);
+    known.clients -= 1;
+    if (known.clients > 0) return;
+    held.delete(holder.what);
+    add(client.accountId, -known.sizeBytes);
+    grantSoon();
+  }
+
+  function waitFor(client: LargeEventClient, sizeBytes: number): void {
+    waiting.set(client, sizeBytes);
+    looks ??= setInterval(look, secondMs / looksASecond);
+  }
+
+  function look(): void {
+    if (waiting.size === 0) {
+      clearInterval(looks);
+      looks = undefined;
+      return;
+    }
+    for (const [client, { sinceMs, takenBytes }] of [...holders]) {
+      const seconds = (nowMs() - sinceMs) / secondMs;
+      if (seconds >= 1 && client.takenBytes() - takenBytes < seconds * leastBytesASecond) client.cutOff();
+    }
+    grantSoon();
+  }
+
+  /** In a turn of its own, since each client that goes on may let go at once. */
+  function grantSoon(): void {
+    if (isGranting || waiting.size === 0) return;
+    isGranting = true;
+    queueMicrotask(() => {
+      isGranting = false;
+      for (let next = nextWaiting(); next !== undefined && fits(...next.asked); next = nextWaiting()) {
+        waiting.delete(next.client);
+        hold(next.client, next.client, next.asked[1]);
+        next.client.goOn();
+      }
+    });
+  }
+
+  /**
+   * The newest client of the account that holds least. Clients that have waited long are mostly those that were slow before, and
+   * would keep a fast one waiting behind them.
+   */
+  function nextWaiting(): { client: LargeEventClient; asked: [string, number] } | undefined {
+    let next: LargeEventClient | undefined;
+    let least = Number.POSITIVE_INFINITY;
+    for (const client of waiting.keys()) {
+      const ofAccount = bytesOfAccount.get(client.accountId) ?? 0;
+      if (ofAccount > least) continue;
+      least = ofAccount;
+      next = client;
+    }
+    return next && { client: next, asked: [next.accountId, waiting.get(next) ?? 0] };
+  }
+
+  return {
+    mayHold(client, event, sizeBytes) {
+      if (holders.has(client)) return true;
+      if (!held.has(event) && !fits(client.accountId, sizeBytes)) {
+        waitFor(client, sizeBytes);
+        return false;
+      }
+      hold(client, event, sizeBytes);
+      return true;
+    },
+    letGo(client) {
+      waiting.delete(client);
+      release(client);
+    },
+    stop: () => clearInterval(looks),
+  };
+}
+
+interface Held {
+  sizeBytes: number;
+  clients: number;
+}
+
+interface Holder {
+  what: object;
+  sinceMs: number;
+  takenBytes: number;
+}
