@@ -605,7 +605,7 @@ export interface paths {
         };
         /**
          * List deliveries
-         * @description The attempts to deliver the event, endpoint by endpoint, the first first. The last 100 attempts at each are kept.
+         * @description The attempts to deliver the event, endpoint by endpoint, the first first. The last 100 attempts at each are kept. For keys alone: a token gets 403, since the list shows what your receivers answered.
          */
         get: operations["listDeliveries"];
         put?: never;
@@ -10244,6 +10244,18 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description `Bearer` */
                     "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: a token may only read inboxes, mail and events */
+            403: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {

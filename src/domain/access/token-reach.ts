@@ -8,12 +8,13 @@ export interface NamedThing {
 
 /**
  * What a token that reads may ask for, told by the path alone, so that a path nobody thought of here is forbidden and not open.
- * `named` lies in one inbox, and the token must reach that; `all` is what shows only what the token reaches.
+ * `named` lies in one inbox, and the token must reach that; `all` is what shows only what the token reaches. The deliveries of an
+ * event are for keys alone, since they show what all webhook receivers of the account answered.
  */
 export function readByToken(method: string, path: string): NamedThing | "all" | "forbidden" {
   if (!readingMethods.has(method)) return "forbidden";
-  const [, version, collection = "", id] = path.split("/");
-  if (version !== "v1") return "forbidden";
+  const [, version, collection = "", id, part] = path.split("/");
+  if (version !== "v1" || (collection === "events" && part !== undefined)) return "forbidden";
   if (id === undefined || alwaysNarrowed.has(path)) return shownInPart.has(collection) ? "all" : "forbidden";
   const resource = namedIn.get(collection);
   return resource === undefined ? "forbidden" : { resource, id };

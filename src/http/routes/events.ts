@@ -157,7 +157,7 @@ export function events(deps: EventDeps) {
       operation({
         summary: "List deliveries",
         description:
-          "The attempts to deliver the event, endpoint by endpoint, the first first. The last 100 attempts at each are kept.",
+          "The attempts to deliver the event, endpoint by endpoint, the first first. The last 100 attempts at each are kept. For keys alone: a token gets 403, since the list shows what your receivers answered.",
         path: eventPath,
         whenRefused: isThere,
         query: Type.Object({ limit: pageQuery(100).limit, cursor: Type.Optional(cursorParameter()) }),
