@@ -1,16 +1,13 @@
 import type { Db } from "../../database/db.ts";
 import { utcDay } from "../../domain/limits.ts";
 import { sourcesNamed } from "../../domain/send/attachments.ts";
-import { lastShared, quotesLast } from "../../domain/send/quotable.ts";
 import { recipientsOfSend } from "../../domain/send/recipients/recipients-of-send.ts";
 import type { Send, SendRequest } from "../../domain/send/send.ts";
 import {
-  type AddressedMessage,
   type AnsweredById,
   type AskedReply,
   askedReply,
   isAddressedByReply,
-  type MessageParties,
   nameOfReply,
   type RecipientOfInbox,
   type RepliedMessage,
@@ -23,7 +20,6 @@ import { listLostSources } from "../../store/send/attached.ts";
 import {
   listAnsweredMessages,
   listOwners,
-  listPartiesInThreads,
   listPlaces,
   listRecipientsOfSends,
   listRepliedMessages,
@@ -33,7 +29,8 @@ import {
 } from "../../store/send/send-facts.ts";
 import { listSuppressed } from "../../store/send/suppressions.ts";
 import type { Deps } from "../deps.ts";
-import { originalAddresses } from "./original-addresses.ts";
+import { withOriginal } from "./original-addresses.ts";
+import { quotableMessages } from "./quotable-messages.ts";
 import { sendFacts } from "./send-usage.ts";
 
 /**
@@ -73,43 +70,19 @@ export async function factsOfSends(db: Db, deps: Deps, sends: readonly Send[], a
     listPlaces(db, unique(replies.flatMap(({ readUpToMessageId }) => readUpToMessageId ?? []))),
     listOwners(db, ownNamesIn(requests, deps.mailDomain)),
   ]);
-  const quotable = await quotableInstead(replied);
+  const quotable = await quotableMessages(db, requests, replied, ownAddress);
   const known = { facts, replays, threads, replied, quotable, threadMessageIds, places, owners, lostSources };
   const apart = requests.filter(isApart);
   if (apart.length === 0) return { ...known, answered: named };
-  const read = { replied: await withOriginal(replied), answered: await withOriginal(named) };
+  const read = {
+    replied: await withOriginal(db, requests, replied),
+    answered: await withOriginal(db, requests, named),
+  };
   return { ...known, ...read, facts: await withSuppressed(read), recipients: await recipientsOf(read) };
 
-  /**
-   * What replies quote instead of the last message of their thread, where none of their recipients has a part in that. Who is
-   * answered at the address that a message says always has one.
-   */
-  async function quotableInstead(last: readonly RepliedMessage[]): Promise<AnsweredById[]> {
-    const lastOf = Map.groupBy(last, nameOfReply);
-    const strangers = requests.filter((request) => {
-      const name = askedReply(request);
-      return (
-        name &&
-        quotesLast(request) &&
-        !isAddressedByReply(request) &&
-        shared(request, lastOf.get(nameOfReply(name))) === undefined
-      );
-    });
-    if (strangers.length === 0) return [];
-    const parties = await listPartiesInThreads(db, unique(strangers.map(({ threadId = "" }) => threadId)));
-    const partiesOf = Map.groupBy(parties, ({ threadId }) => threadId);
-    const chosen = strangers.flatMap((request) => shared(request, partiesOf.get(request.threadId ?? "")) ?? []);
-    const bccOf = new Map(chosen.map(({ id, bcc }) => [id, bcc]));
-    const messages = await listAnsweredMessages(db, [...bccOf.keys()]);
-    return messages.map((message) => ({ ...message, bcc: bccOf.get(message.id) ?? null }));
-  }
-
-  function shared<Message extends MessageParties>(
-    { inboxId, recipients }: SendRequest,
-    messages: readonly Message[] = [],
-  ): Message | undefined {
+  function ownAddress(inboxId: string): string {
     const { username = "" } = facts.find(({ sender }) => sender?.id === inboxId)?.sender ?? {};
-    return lastShared(messages, recipients, [`${username}@${deps.mailDomain}`]);
+    return `${username}@${deps.mailDomain}`;
   }
 
   function askedFact({ request: { account, inboxId, recipients }, key }: Send) {
@@ -163,17 +136,6 @@ export async function factsOfSends(db: Db, deps: Deps, sends: readonly Send[], a
     } catch {
       return [];
     }
-  }
-
-  /** With the addresses that only the source of a message says, where replies go to them. */
-  function withOriginal<Message extends AddressedMessage>(messages: readonly Message[]): Promise<Message[]> {
-    const wanted = {
-      to: requests.some(({ replyAll }) => replyAll === true),
-      replyTo: requests.some(isAddressedByReply),
-    };
-    return Promise.all(
-      messages.map(async (message) => ({ ...message, ...(await originalAddresses(db, message, wanted)) })),
-    );
   }
 }
 

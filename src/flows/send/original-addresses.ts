@@ -1,16 +1,29 @@
 import type { Db } from "../../database/db.ts";
-import type { AddressedMessage } from "../../domain/send/send-facts.ts";
+import type { SendRequest } from "../../domain/send/send.ts";
+import { type AddressedMessage, isAddressedByReply } from "../../domain/send/send-facts.ts";
 import { headLimits, readHead } from "../../mail/read/head.ts";
 import { findChunk } from "../../store/mail/sources.ts";
 
+/** With the addresses that only the source of a message says, where replies go to them. */
+export function withOriginal<Message extends AddressedMessage>(
+  db: Db,
+  requests: readonly SendRequest[],
+  messages: readonly Message[],
+): Promise<Message[]> {
+  const wanted = { to: requests.some(({ replyAll }) => replyAll === true), replyTo: requests.some(isAddressedByReply) };
+  return Promise.all(
+    messages.map(async (message) => ({ ...message, ...(await originalAddresses(db, message, wanted)) })),
+  );
+}
+
 /** What of the addresses of a mail that came in is wanted beside what its row says. */
-export interface WantedAddresses {
+interface WantedAddresses {
   to: boolean;
   replyTo: boolean;
 }
 
 /** The addresses of a mail that came in which its row does not say, from its raw source: its To, and all of its Reply-To. */
-export async function originalAddresses(
+async function originalAddresses(
   db: Db,
   { direction, toAddrs, replyTo, sourceId }: AddressedMessage,
   wanted: WantedAddresses,

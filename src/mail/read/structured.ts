@@ -85,6 +85,8 @@ function parseWithQuotes(text: string): StructuredValue {
   let value: string | undefined;
   let name: string | undefined;
   let token = "";
+  /** Kept beside the token: a look at its end would copy it, each time that it has grown. */
+  let endsBlank = false;
   let wasQuoted = false;
   let commentsClose = true;
 
@@ -99,7 +101,12 @@ function parseWithQuotes(text: string): StructuredValue {
 
   /** Within the word of a parameter, as in `Invoice(1).pdf`, a bracket is one more character. */
   function beginsComment(): boolean {
-    return commentsClose && (name === undefined || token === "" || isBlank(token.charCodeAt(token.length - 1)));
+    return commentsClose && (name === undefined || token === "" || endsBlank);
+  }
+
+  function take(character: string): void {
+    token += character;
+    endsBlank = isBlank(character.charCodeAt(0));
   }
 
   for (let at = 0; at < text.length; at++) {
@@ -112,19 +119,20 @@ function parseWithQuotes(text: string): StructuredValue {
       // One that never closes is none: it would take the boundary along that stands behind it.
       commentsClose = end >= 0;
       if (commentsClose) at = end - 1;
-      else token += character;
+      else take(character);
     } else if (wasQuoted) {
       // Behind its closing quote a value has ended, whatever follows.
     } else if (character === '"') {
       const end = endOfQuoted(text, at);
       token = trimBlanks(token) + unquoted(text.slice(at + 1, end));
+      endsBlank = isBlank(token.charCodeAt(token.length - 1));
       wasQuoted = true;
       at = end;
     } else if (character === "=" && value !== undefined && name === undefined) {
       name = trimBlanks(token).toLowerCase();
       token = "";
     } else {
-      token += character;
+      take(character);
     }
   }
   finish();

@@ -1,0 +1,44 @@
+import type { Db } from "../../database/db.ts";
+import { lastShared, quotesLast } from "../../domain/send/quotable.ts";
+import type { SendRequest } from "../../domain/send/send.ts";
+import {
+  type AnsweredById,
+  askedReply,
+  isAddressedByReply,
+  nameOfReply,
+  type RepliedMessage,
+} from "../../domain/send/send-facts.ts";
+import { listAnsweredMessages, listPartiesInThreads } from "../../store/send/send-facts.ts";
+
+/**
+ * The messages that replies quote instead of the last one of their thread, where none of their recipients has a part in that.
+ * Replies that go to the addresses of the last message always have one, and most others do: for them nothing is read.
+ */
+export async function quotableMessages(
+  db: Db,
+  requests: readonly SendRequest[],
+  last: readonly RepliedMessage[],
+  ownAddress: (inboxId: string) => string,
+): Promise<AnsweredById[]> {
+  const lastOf = new Map(last.map((message) => [nameOfReply(message), message]));
+  const unshared = requests.filter((request) => {
+    const name = askedReply(request);
+    if (name === undefined || !quotesLast(request) || isAddressedByReply(request)) return false;
+    const message = lastOf.get(nameOfReply(name));
+    return lastShared(message === undefined ? [] : [message], request.recipients, own(request)) === undefined;
+  });
+  if (unshared.length === 0) return [];
+  const threadIds = new Set(unshared.map(({ threadId = "" }) => threadId));
+  const partiesOf = Map.groupBy(await listPartiesInThreads(db, [...threadIds]), ({ threadId }) => threadId);
+  const chosen = unshared.flatMap((request) => {
+    const parties = partiesOf.get(request.threadId ?? "") ?? [];
+    return lastShared(parties, request.recipients, own(request)) ?? [];
+  });
+  const bccOf = new Map(chosen.map(({ id, bcc }) => [id, bcc]));
+  const messages = await listAnsweredMessages(db, [...bccOf.keys()]);
+  return messages.map((message) => ({ ...message, bcc: bccOf.get(message.id) ?? null }));
+
+  function own({ inboxId }: SendRequest): string[] {
+    return [ownAddress(inboxId)];
+  }
+}
