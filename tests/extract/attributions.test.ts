@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { extractionOf } from "../../src/extract/extract.ts";
 import { newTextOf } from "../../src/extract/reply-text.ts";
 import { attributionLines, ownLines, undatedAttributions } from "./attribution-lines.ts";
 
@@ -82,6 +83,20 @@ describe("an attribution over several lines goes whole", () => {
       }
     }
   });
+});
+
+test("a code in the lines right above an attribution is found, and the one in the quote is not", () => {
+  const bodyText =
+    "Hi,\nyour login code is 482913.\nOn Dec 15, 2024, at 3:00 PM, John Smith <john@example.com> wrote:\n> your login code is 771204";
+  const mail = { direction: "inbound", subject: "Re: Code", bodyText, bodyHtml: null, inReplyTo: null } as const;
+  expect(extractionOf(mail).codes.map(({ code }) => code)).toEqual(["482913"]);
+});
+
+test("an attribution over three lines above a blockquote goes from the HTML whole", () => {
+  const lines = ["On Nov 21, 2014,", "at 10:18,", "John Doe &lt;john@doe.example&gt; wrote:"];
+  const bodyHtml = `<div>Yes.</div>${lines.map((line) => `<div>${line}</div>`).join("")}<blockquote>Noon?</blockquote>`;
+  const mail = { direction: "inbound", subject: "Re: Noon", bodyText: "Yes.", bodyHtml, inReplyTo: null } as const;
+  expect(extractionOf(mail).extractedHtml).toBe("<div>Yes.</div>");
 });
 
 test("what only looks like an attribution is the sender's own", () => {
