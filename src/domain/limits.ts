@@ -100,16 +100,25 @@ export function refuseOverInboxLimit({ day, today }: InboxUsage, limits: Limits,
   throw overLimit("inbox_creation_limit", "inboxes a day", limits.inboxesPerDay, today, endOfUtcDay(day), now);
 }
 
-/** What an account may ask for only so often, whatever its plan: each has us call a stranger's server. */
+/** What an account may ask for only so often, whatever its plan: each has the service call a stranger's server. */
 export const requestLimits = {
-  redeliver: { perMinute: 60, doing: "redeliver event", what: "redeliveries a minute" },
-  test_webhook: { perMinute: 10, doing: "test webhook", what: "tests a minute" },
+  redeliver: { most: 60, windowMs: burstWindowMs, doing: "redeliver event", what: "redeliveries a minute" },
+  test_webhook: { most: 10, windowMs: burstWindowMs, doing: "test webhook", what: "tests a minute" },
+  recover: { most: 10, windowMs: burstWindowMs, doing: "recover events", what: "recoveries a minute" },
+  create_webhook: {
+    most: 20,
+    windowMs: 3_600_000,
+    doing: "create webhook endpoint",
+    what: "new webhook endpoints an hour",
+  },
 } as const;
 
-export function overRequestLimit(action: keyof typeof requestLimits, oldestInWindowAt: Date, now: Date): Refusal {
-  const { perMinute, doing, what } = requestLimits[action];
-  const resetsAt = new Date(oldestInWindowAt.getTime() + burstWindowMs);
-  return overLimit("rate_limit_exceeded", what, perMinute, perMinute, resetsAt, now, doing);
+export type PacedAction = keyof typeof requestLimits;
+
+export function overRequestLimit(action: PacedAction, oldestInWindowAt: Date, now: Date): Refusal {
+  const { most, windowMs, doing, what } = requestLimits[action];
+  const resetsAt = new Date(oldestInWindowAt.getTime() + windowMs);
+  return overLimit("rate_limit_exceeded", what, most, most, resetsAt, now, doing);
 }
 
 /** The `RateLimit` and `RateLimit-Policy` fields of an answer to a send; a limit that is off is not named. */

@@ -479,7 +479,7 @@ export const recentRequests = pgTable(
   "recent_requests",
   {
     accountId: id().notNull(),
-    action: text({ enum: ["redeliver", "test_webhook"] }).notNull(),
+    action: text({ enum: ["redeliver", "test_webhook", "recover", "create_webhook"] }).notNull(),
     askedAt: instant().array().notNull(),
   },
   (table) => [primaryKey({ columns: [table.accountId, table.action] })],

@@ -439,7 +439,7 @@ export interface paths {
         put?: never;
         /**
          * Create webhook endpoint
-         * @description One more place for events of the account, with a subscription, a secret and a line of its own. An account may have 20, unless the operator says otherwise. Repeated with the same `Idempotency-Key` it makes no second one, and shows no secret.
+         * @description One more place for events of the account, with a subscription, a secret and a line of its own. An account may have 20, unless the operator says otherwise, and make 20 in an hour. Repeated with the same `Idempotency-Key` it makes no second one, and shows no secret.
          */
         post: operations["createWebhookEndpoint"];
         delete?: never;
@@ -507,7 +507,7 @@ export interface paths {
         put?: never;
         /**
          * Recover webhook endpoint events
-         * @description Puts in line, in order, the events behind `after` that the endpoint wants and has never answered with 2xx; what is in line already stays as it is. One call looks at 1,000 events: while `hasMore`, go on from `last`.
+         * @description Puts in line, in order, the events behind `after` that the endpoint wants and has never answered with 2xx; what is in line already stays as it is. One call looks at 1,000 events: while `hasMore`, go on from `last`. An endpoint that has answered nothing with 2xx yet gets one event, and no other before that one has ended. An account may ask for it 10 times in 60 seconds.
          */
         post: operations["recoverWebhookEndpointEvents"];
         delete?: never;
@@ -8763,6 +8763,20 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `rate_limit_exceeded`: too many within a minute */
+            429: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds until another try makes sense */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: something went wrong on our side */
             500: {
                 headers: {
@@ -9512,6 +9526,20 @@ export interface operations {
                 headers: {
                     /** @description Id of this request, the caller's own where one was sent */
                     "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limit_exceeded`: too many within a minute */
+            429: {
+                headers: {
+                    /** @description Id of this request, the caller's own where one was sent */
+                    "X-Request-Id"?: string;
+                    /** @description Whole seconds until another try makes sense */
+                    "Retry-After"?: number;
                     [name: string]: unknown;
                 };
                 content: {

@@ -27,6 +27,7 @@ import { insertEvents } from "../../store/events/fan-out.ts";
 import type { Deps } from "../deps.ts";
 import { takeKey } from "../key-use.ts";
 import { refuseBadUrl, type WebhookSettingsDeps } from "./manage-webhook.ts";
+import { paceRequest } from "./pace-request.ts";
 
 export interface EndpointDeps extends WebhookSettingsDeps {
   webhooksPerAccount: number;
@@ -63,6 +64,7 @@ export async function createEndpoint(deps: EndpointDeps, request: NewEndpoint): 
     await lockAccount(tx, accountId);
     await refuseForeignInboxes(tx, accountId, settings.inboxIds);
     refuseOverLimit(await countEndpoints(tx, accountId), deps.webhooksPerAccount);
+    await paceRequest(tx, accountId, "create_webhook");
     const endpoint = { ...made, secret };
     await insertEndpoint(tx, endpoint);
     return { endpoint, secret };

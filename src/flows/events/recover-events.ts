@@ -6,6 +6,7 @@ import { type EventPosition, findEventPosition } from "../../store/events/events
 import { insertRecovery } from "../../store/events/redelivery.ts";
 import type { Deps } from "../deps.ts";
 import { noWebhookUrl } from "./manage-webhook.ts";
+import { paceRequest } from "./pace-request.ts";
 
 export interface RecoveryRequest {
   accountId: string;
@@ -34,6 +35,7 @@ export async function recoverEvents(deps: Deps, request: RecoveryRequest): Promi
     if (endpoint.url === null) throw noWebhookUrl("recover events");
     if (endpoint.disabledAt !== null)
       throw new Refusal("no_webhook_url", "Cannot recover events: the webhook is disabled, enable it first");
+    await paceRequest(tx, accountId, "recover");
     const to = { accountId, endpointId: endpoint.isDefault ? null : endpoint.id };
     return insertRecovery(tx, { ...to, after, limit: mostLookedAt, now: deps.now() });
   });

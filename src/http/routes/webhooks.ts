@@ -74,7 +74,7 @@ function collection(deps: WebhooksDeps) {
       operation({
         summary: "Create webhook endpoint",
         description:
-          "One more place for events of the account, with a subscription, a secret and a line of its own. An account may have 20, unless the operator says otherwise. Repeated with the same `Idempotency-Key` it makes no second one, and shows no secret.",
+          "One more place for events of the account, with a subscription, a secret and a line of its own. An account may have 20, unless the operator says otherwise, and make 20 in an hour. Repeated with the same `Idempotency-Key` it makes no second one, and shows no secret.",
         idempotencyKey: "optional",
         body: NewWebhookEndpoint,
         answers: { 201: CreatedWebhookEndpoint },
@@ -85,7 +85,7 @@ function collection(deps: WebhooksDeps) {
           },
         },
         // Of an inbox that is not the account's, and of a replay, where the endpoint that the first request made is deleted.
-        refuses: ["not_found", "invalid_webhook_url", "webhook_limit_reached"],
+        refuses: ["not_found", "invalid_webhook_url", "webhook_limit_reached", "rate_limit_exceeded"],
       }),
     );
 }
@@ -209,12 +209,12 @@ function deliveriesTo(deps: WebhooksDeps) {
       operation({
         summary: "Recover webhook endpoint events",
         description:
-          "Puts in line, in order, the events behind `after` that the endpoint wants and has never answered with 2xx; what is in line already stays as it is. One call looks at 1,000 events: while `hasMore`, go on from `last`.",
+          "Puts in line, in order, the events behind `after` that the endpoint wants and has never answered with 2xx; what is in line already stays as it is. One call looks at 1,000 events: while `hasMore`, go on from `last`. An endpoint that has answered nothing with 2xx yet gets one event, and no other before that one has ended. An account may ask for it 10 times in 60 seconds.",
         path: endpointPath,
         whenRefused,
         body: Recovery,
         answers: { 202: RecoveryResult },
-        refuses: ["no_webhook_url"],
+        refuses: ["no_webhook_url", "rate_limit_exceeded"],
       }),
     );
 }

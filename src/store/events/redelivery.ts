@@ -72,10 +72,14 @@ export interface Recovered {
   last: string | null;
 }
 
+/** How many of the account's last events tell whether an endpoint has ever answered 2xx, beside those that are looked at. */
+const lastEvents = 10_000;
+
 /**
  * Puts the events behind a place in line that the endpoint wants and has never answered with 2xx, each where it stood: in an inbox those
- * that happened first go first, before what has come since. To be called with the endpoint locked, and so only one at a time for each:
- * what this statement does not see in line has ended, and is in its log.
+ * that happened first go first, before what has come since. An endpoint that has answered no event with 2xx gets one alone,
+ * where none is in line for it, and the look ends with that one. To be called with the endpoint locked, and so only one at a time for each: what this statement does not see
+ * in line has ended, and is in its log.
  */
 export async function insertRecovery(tx: Db, { after, limit, now, ...to }: Recovery): Promise<Recovered> {
   const place = sql`${after?.writtenBy ?? "0"}::xid8, ${after?.id ?? ""}::text collate "C"`;
@@ -90,14 +94,36 @@ export async function insertRecovery(tx: Db, { after, limit, now, ...to }: Recov
           select e.*, m.automated is not null as is_automated from looked e ${toldJoins}
           where m.id is not null or not (${isOfMessage})
         ),
-        promised as (
-          ${promiseAgainInto} select ${promiseColumns}, ${now}, e.occurred_at, ${triedColumns}
-          from tellable e cross join lateral ${addressee} w cross join lateral ${tried} tried
+        known as materialized (
+          select exists (
+            select from (
+              select id from looked union all select ${after?.id ?? null}::text
+              union all (select id from events where account_id = ${to.accountId} order by written_by desc, id desc limit ${lastEvents})
+            ) e cross join lateral ${addressee} w cross join lateral ${tried} tried where tried.answered
+          ) as answers
+        ),
+        missed as materialized (
+          select e.* from tellable e cross join lateral ${addressee} w cross join lateral ${tried} tried
           where ${endpointSubscribes} and not tried.answered
           and not exists (select from outbox o where o.subject_id = ${promiseId})
+        ),
+        chosen as materialized (
+          select * from missed order by written_by, id limit case
+            when (select answers from known) then ${limit}
+            when exists (select from asked, outbox o where o.kind in ('webhook', 'endpoint') and o.lane = coalesce(asked.endpoint_id, asked.account_id)) then 0
+            else 1 end
+        ),
+        promised as (
+          ${promiseAgainInto} select ${promiseColumns}, ${now}, e.occurred_at, ${triedColumns}
+          from chosen e cross join lateral ${addressee} w cross join lateral ${tried} tried
           order by e.written_by, e.id on conflict (subject_id) do nothing returning kind
         ),
-        last as (select written_by, id from looked order by written_by desc, id desc limit 1)
+        last as (
+          select written_by, id from looked
+          where (select answers from known) or not exists (select from missed)
+          or (written_by, id) <= (select written_by, id from chosen order by written_by, id limit 1)
+          order by written_by desc, id desc limit 1
+        )
         select (select count(*) from promised) as queued, (select array_agg(distinct kind) from promised) as promised,
           (select id from last) as last,
           exists (

@@ -383,8 +383,13 @@ for (const engine of enginesHere()) {
         const enabled = await door.ask(id, "PATCH", path, { disabled: false });
         expect(enabled.body).toMatchObject({ disabledAt: null, disabledReason: null, failingSince: null });
         const [first] = (await door.events(inbox.id)).slice(-4);
-        const { status, body } = await door.ask(id, "POST", `${path}/recover`, { after: "start" });
-        expect([status, body]).toEqual([202, { queued: 4, hasMore: false, last: expect.any(String) }]);
+        // It has never answered with 2xx: one event shows whether it does now.
+        const one = await door.ask(id, "POST", `${path}/recover`, { after: "start" });
+        expect([one.status, one.body]).toEqual([202, { queued: 1, hasMore: true, last: first?.id }]);
+        await hook.request(4);
+        await door.rested();
+        const { status, body } = await door.ask(id, "POST", `${path}/recover`, { after: one.body.last });
+        expect([status, body]).toEqual([202, { queued: 3, hasMore: false, last: expect.any(String) }]);
         const subjects = [];
         for (let number = 4; number <= 7; number += 1) subjects.push(told(await hook.request(number)).message.subject);
         expect(subjects).toEqual(["1", "2", "3", "4"]);
@@ -441,6 +446,33 @@ for (const engine of enginesHere()) {
         },
       );
 
+      test("that never answered get one event by recover, however often and of whichever is made anew", async () => {
+        const { inbox, id } = await begin();
+        for (const subject of ["1", "2", "3"]) await door.receive(inbox, { subject });
+        const made: { status: number; queued: number }[] = [];
+        for (let round = 0; round < 12; round += 1) {
+          const { id: webhookId } = await create(id, {});
+          const path = `/v1/webhooks/${webhookId}`;
+          const { status, body } = await door.ask(id, "POST", `${path}/recover`, { after: "start" });
+          made.push({ status, queued: body.queued ?? 0 });
+          if (status === 429) expect(body).toMatchObject({ code: "rate_limit_exceeded", limit: 10, used: 10 });
+          expect((await door.ask(id, "DELETE", path)).status).toBe(204);
+        }
+        expect(made.map(({ status }) => status)).toEqual([...Array(10).fill(202), 429, 429]);
+        expect(made.map(({ queued }) => queued)).toEqual([...Array(10).fill(1), 0, 0]);
+      });
+
+      test("are 20 new ones an hour at most, and a replay is none", async () => {
+        const { id } = await begin({ webhooksPerAccount: 100 });
+        const keyed = { "idempotency-key": "the-first" };
+        for (let number = 0; number < 20; number += 1)
+          expect((await door.ask(id, "POST", "/v1/webhooks", { url }, number === 0 ? keyed : {})).status).toBe(201);
+        const { status, body, headers } = await door.ask(id, "POST", "/v1/webhooks", { url });
+        expect([status, body.code, body.limit]).toEqual([429, "rate_limit_exceeded", 20]);
+        expect(Number(headers.get("retry-after"))).toBeWithin(3_500, 3_601);
+        expect((await door.ask(id, "POST", "/v1/webhooks", { url }, keyed)).status).toBe(201);
+      });
+
       test("by hand are told of once, and are not told themselves", async () => {
         const { id } = await begin();
         const [hook, sibling] = [await receiver(), await receiver()];
@@ -451,8 +483,10 @@ for (const engine of enginesHere()) {
         for (const disabled of [true, true]) await door.ask(id, "PATCH", path, { disabled });
         expect(told(await sibling.request(1))).toMatchObject({ inbox_id: null, webhook: { reason: "manual" } });
         await door.ask(id, "PATCH", path, { disabled: false });
-        expect((await door.ask(id, "POST", `${path}/recover`, { after: "start" })).body.hasMore).toBe(false);
-        await door.rested();
+        for (const hasMore of [true, false]) {
+          expect((await door.ask(id, "POST", `${path}/recover`, { after: "start" })).body.hasMore).toBe(hasMore);
+          await door.rested();
+        }
         expect(hook.requests.map((request) => told(request).event)).not.toContain("webhook.disabled");
         expect(sibling.requests.filter((request) => told(request).event === "webhook.disabled")).toHaveLength(1);
       });
