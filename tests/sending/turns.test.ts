@@ -5,7 +5,7 @@ import { smtpRelay } from "../../src/relay/relay.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { type EngineUnderTest, enginesHere, openEngine } from "../support/engines.ts";
 import { outboxWorld } from "../support/outbox-world.ts";
-import { scriptedSmtp } from "../support/scripted-smtp.ts";
+import { type Script, scriptedSmtp } from "../support/scripted-smtp.ts";
 import { until } from "../support/until.ts";
 import { watchesClock } from "../support/watches-clock.ts";
 
@@ -22,6 +22,28 @@ describe.each(enginesHere())("mail by one relay (%s)", (engine) => {
     await query(under.db.api, sql`truncate outbox`);
   });
 
+  /** A relay that takes some milliseconds for a mail, an account with a hundred inboxes, and another one. */
+  async function begin(answer: Script["answer"] = () => undefined) {
+    const slowly = { packets: [...Array(4).fill("250-Wait\r\n"), "250 Ok\r\n"] };
+    const server = await scriptedSmtp({ answer: (line, seen) => (line === "." ? slowly : answer?.(line, seen)) });
+    const outbound = { kind: "smtp", host: "127.0.0.1", port: server.port, tls: "off", login: undefined } as const;
+    const relay = smtpRelay(outbound, { hostname: "inbox.test" });
+    const world = await outboxWorld(under.db, { deps: { relay } });
+    open.push(server, relay, { close: () => world.stop(0) });
+    const quiet = await world.newInbox();
+    const first = await world.newInbox();
+    const others = await Promise.all(Array.from({ length: 99 }, () => world.newInbox(first.accountId)));
+    /** Puts thirty mails of each of the hundred inboxes in line. */
+    async function putInLine(domainOf: (number: number) => string): Promise<void> {
+      await Promise.all(
+        [first, ...others].map(async (inbox, place) => {
+          for (let count = 0; count < 30; count += 1) await world.send(inbox, `jane@${domainOf(count * 100 + place)}`);
+        }),
+      );
+    }
+    return { server, world, quiet, putInLine };
+  }
+
   test.each([
     ["to one domain", () => "busy.example"],
     ["to two hundred domains", (number: number) => `busy-${number % 200}.example`],
@@ -32,21 +54,8 @@ describe.each(enginesHere())("mail by one relay (%s)", (engine) => {
       timeout: 120_000,
     },
     async (_where, domainOf) => {
-      const server = await scriptedSmtp({
-        answer: (line) => (line === "." ? { packets: Array(4).fill("250-Wait\r\n").concat("250 Ok\r\n") } : undefined),
-      });
-      const outbound = { kind: "smtp", host: "127.0.0.1", port: server.port, tls: "off", login: undefined } as const;
-      const relay = smtpRelay(outbound, { hostname: "inbox.test" });
-      const world = await outboxWorld(under.db, { deps: { relay } });
-      open.push(server, relay, { close: () => world.stop(0) });
-      const quiet = await world.newInbox();
-      const first = await world.newInbox();
-      const others = await Promise.all(Array.from({ length: 99 }, () => world.newInbox(first.accountId)));
-      await Promise.all(
-        [first, ...others].map(async (inbox, place) => {
-          for (let count = 0; count < 30; count += 1) await world.send(inbox, `jane@${domainOf(count * 100 + place)}`);
-        }),
-      );
+      const { server, world, quiet, putInLine } = await begin();
+      await putInLine(domainOf);
       await world.start();
       await until(() => server.mails.length > 100);
 

@@ -71,88 +71,74 @@ function lanesAskedFor({ kind, lanes, accounts, ...claim }: Claim, ready: SQL): 
 /**
  * `inboxes_offered`: those whose turn it may be in each lane, by rank.
  *
- * `accounts_in_turn` walks from account to account, behind the last one and then from the beginning, and finds of each one inbox
- * that need not wait. `inboxes_in_turn` goes on from there along the inboxes of each account: by as many as fill the slots where each
- * other account has one.
+ * `accounts_in_turn` walks from account to account, behind the last one and then from the beginning, and along the inboxes of each
+ * until it finds one that need not wait. `inboxes_in_turn` goes on from there along the inboxes of each account: by as many as fill the
+ * slots where each other account has one. A lane of one account alone needs only the second walk.
  */
 function inboxesOnOffer(claim: Claim, ready: SQL): SQL {
   const { kind, claimer, claimNumber } = claim;
-  const blocked = sql`exists (${inboxOrders[kind.inboxOrder].heldBy(kind, claimer)}) as blocked`;
+  const held = sql`exists (${inboxOrders[kind.inboxOrder].heldBy(kind, claimer)})`;
   // A text without the look-up where nobody is full, rather than a look-up that finds nothing.
   const isFull = claim.accounts.some(({ slots }) => slots <= 0)
     ? (account: SQL, lane: SQL) =>
         sql`exists (select from shares where shares.account_id = ${account} and shares.pace = ${lane}.pace and share <= 0)`
     : () => no;
-  const own = sql.raw("own_lanes");
   const walk = sql.raw("walk");
-  /** The next account behind `from`, and behind the end the first one, up to the account whose turn was last. */
-  const nextAccount = (lane: SQL, from: SQL, isFirstLeg: SQL) =>
-    kind.hasOwnLanes
-      ? accountBetween(ready, lane, sql.raw("0"), sql.raw("''"), sql.raw("'~'"))
-      : sql`
-          ${accountBetween(ready, lane, sql`case when ${isFirstLeg} then 0 else 1 end`, from, sql`case when ${isFirstLeg} then '~' else ${lane}.last_account end`)}
+  /** The inbox behind the one that the walk is at, and behind the end the first one, up to the inbox whose turn was last. */
+  const nextInbox = (where: SQL) => sql`
+          ${inboxBetween(ready, sql.raw("walk.leg"), sql.raw("walk.inbox_id"), sql.raw("case walk.leg when 0 then '~' else walk.last_inbox end"), where)}
           union all
-          ${accountBetween(ready, lane, sql.raw("1"), sql.raw("''"), sql`case when ${isFirstLeg} then ${lane}.last_account else '' end`)}
+          ${inboxBetween(ready, sql.raw("1"), sql.raw("''"), sql.raw("walk.last_inbox"), sql`${where} and walk.leg = 0`)}
           limit 1`;
-  /** The account that was found, with the inbox behind its last one, and behind the end the first one. None is looked up of an account that is full. */
-  const entering = (lane: SQL, account: SQL) => sql`
-        select found.*, entry.inbox_id, entry.leg
-        from (select a.account_id, a.account_leg, coalesce(${lane}.last_inboxes ->> a.account_id, '') collate "C" as last_inbox,
-            ${isFull(sql.raw("a.account_id"), lane)} as is_full from (${account}) a offset 0) found
-        cross join lateral (
-          ${inboxBetween(ready, lane, sql.raw("found.account_id"), sql.raw("0"), sql.raw("found.last_inbox"), sql.raw("'~'"), sql.raw("not is_full"))}
-          union all
-          ${inboxBetween(ready, lane, sql.raw("found.account_id"), sql.raw("1"), sql.raw("''"), sql.raw("found.last_inbox"), sql.raw("not is_full"))}
-          union all
-          select ''::text collate "C", ''::text collate "C", 1 where is_full
-          limit 1
-        ) entry`;
-  const further = (where: SQL) => sql`
-          ${inboxBetween(ready, walk, sql.raw("walk.account_id"), sql.raw("walk.leg"), sql.raw("walk.inbox_id"), sql.raw("case walk.leg when 0 then '~' else walk.last_inbox end"), where)}
-          union all
-          ${inboxBetween(ready, walk, sql.raw("walk.account_id"), sql.raw("1"), sql.raw("''"), sql.raw("walk.last_inbox"), sql`${where} and walk.leg = 0`)}
-          limit 1`;
-  const nextAfterwards = kind.hasOwnLanes
-    ? sql.empty()
-    : sql`union all
-            (${entering(walk, nextAccount(walk, sql.raw("walk.account_id"), sql.raw("walk.account_leg = 0")))})`;
-  return sql`accounts_in_turn (lane, slots, pace, last_account, last_inboxes, account_id, account_leg, last_inbox, is_full,
+  const lastInbox = (lane: string, account: string) =>
+    sql.raw(`coalesce(${lane}.last_inboxes ->> ${account}.account_id, '') collate "C"`);
+  const accounts = sql`accounts_in_turn (lane, slots, pace, last_account, last_inboxes, account_id, account_leg, last_inbox, is_full,
         inbox_id, leg, blocked, step, jump) as (
-      select o.lane, slots, pace, last_account, last_inboxes, o.account_id, o.account_leg, o.last_inbox, o.is_full,
-        o.inbox_id, o.leg, o.blocked, (not o.blocked and not o.is_full)::int, 1
+      select lane, slots, pace, last_account, last_inboxes, last_account, 0, ''::text collate "C", true,
+        ''::text collate "C", 0, false, 0, 0
       from own_lanes
-      cross join lateral (
-        select o.*, ${blocked} from (
-          select own_lanes.lane, entered.* from (${entering(own, nextAccount(own, sql.raw("own_lanes.last_account"), sql.raw("true")))}) entered
-        ) o
-      ) o
       union all
       select walk.lane, slots, pace, last_account, last_inboxes, o.account_id, o.account_leg, o.last_inbox, o.is_full,
         o.inbox_id, o.leg, o.blocked, step + (not o.blocked and not o.is_full)::int, jump + 1
       from accounts_in_turn walk
       cross join lateral (
-        select o.*, ${blocked} from (
-          select walk.lane, next.* from (
-            (select walk.account_id, walk.account_leg, walk.last_inbox, false as is_full, inbox_id, leg
-              from (${further(sql.raw("walk.blocked and not walk.is_full"))}) further)
-            ${nextAfterwards}
+        select next.*, is_entry or held as blocked from (
+          select o.*, ${held} as held from (
+            (select walk.lane, walk.account_id, walk.account_leg, walk.last_inbox, false as is_full, inbox_id, leg, false as is_entry
+              from (${nextInbox(sql.raw("walk.blocked and not walk.is_full"))}) inbox)
+            union all
+            (select walk.lane, a.account_id, a.account_leg, ${lastInbox("walk", "a")}, ${isFull(sql.raw("a.account_id"), walk)},
+              ${lastInbox("walk", "a")}, 0, true
+              from (
+                ${accountBetween(ready, walk, sql.raw("walk.account_leg"), sql.raw("walk.account_id"), sql.raw("case walk.account_leg when 0 then '~' else walk.last_account end"))}
+                union all
+                ${accountBetween(ready, walk, sql.raw("1"), sql.raw("''"), sql.raw("case walk.account_leg when 0 then walk.last_account else '' end"))}
+                limit 1
+              ) a)
             limit 1
-          ) next
-        ) o
+          ) o
+        ) next
       ) o
-      where step < slots and jump < slots + ${mostPassedBy}::int
-    ),
+      where step < slots and jump < 2 * slots + ${mostPassedBy}::int
+    )`;
+  const starts = kind.hasOwnLanes
+    ? sql`select own_lanes.lane, slots, a.account_id, 1::bigint, ${lastInbox("own_lanes", "a")}, ${lastInbox("own_lanes", "a")}, 0, true, 0, 0
+        from own_lanes
+        cross join lateral ${accountBetween(ready, sql.raw("own_lanes"), sql.raw("0"), sql.raw("''"), sql.raw("'~'"))} a
+        where not ${isFull(sql.raw("a.account_id"), sql.raw("own_lanes"))}`
+    : sql`select lane, slots - count(*) over (partition by lane) + 1, account_id, step::bigint, last_inbox, inbox_id, leg, false, 1, 1
+        from accounts_in_turn where not blocked and not is_full`;
+  return sql`${kind.hasOwnLanes ? sql.empty() : sql`${accounts},`}
     inboxes_in_turn (lane, most, account_id, account_rank, last_inbox, inbox_id, leg, blocked, nth, jump) as (
-      (select lane, slots - count(*) over (partition by lane) + 1, account_id, step, last_inbox, inbox_id, leg, false, 1, 1
-        from accounts_in_turn where not blocked and not is_full)
+      (${starts})
       union all
-      select walk.lane, most, account_id, account_rank, last_inbox, o.inbox_id, o.leg, o.blocked, nth + (not o.blocked)::int, jump + 1
+      select walk.lane, most, account_id, account_rank, last_inbox, o.inbox_id, o.leg, o.held, nth + (not o.held)::int, jump + 1
       from inboxes_in_turn walk
-      cross join lateral (select o.*, ${blocked} from (${further(sql.raw("true"))}) o) o
+      cross join lateral (select o.*, ${held} as held from (${nextInbox(sql.raw("true"))}) o) o
       where nth < most and jump < most + ${mostPassedBy}::int
     ),
     fresh as materialized (
-      select o.lane, o.account_id, o.inbox_id, latest, ${isFull(sql.raw("o.account_id"), own)} as is_full, ${blocked},
+      select o.lane, o.account_id, o.inbox_id, latest, ${isFull(sql.raw("o.account_id"), sql.raw("own_lanes"))} as is_full, ${held} as blocked,
         row_number() over (partition by o.lane, o.account_id order by latest desc) as nth
       from newest o join own_lanes using (lane)
     ),
@@ -177,10 +163,10 @@ function accountBetween(ready: SQL, lane: SQL, leg: SQL, from: SQL, until: SQL):
             and o.account_id > ${from} collate "C" and o.account_id <= (${until}) collate "C" order by o.account_id limit 1)`;
 }
 
-/** The first inbox of an account within bounds. */
-function inboxBetween(ready: SQL, lane: SQL, account: SQL, leg: SQL, from: SQL, until: SQL, where: SQL): SQL {
-  return sql`(select o.inbox_id, o.lane, ${leg} as leg from outbox o where ${where} and ${ready} and o.lane = ${lane}.lane
-            and o.account_id = ${account} and o.inbox_id > ${from} collate "C" and o.inbox_id <= (${until}) collate "C"
+/** The first inbox, within bounds, of the account that the walk is at. */
+function inboxBetween(ready: SQL, leg: SQL, from: SQL, until: SQL, where: SQL): SQL {
+  return sql`(select o.inbox_id, o.lane, ${leg} as leg from outbox o where ${where} and ${ready} and o.lane = walk.lane
+            and o.account_id = walk.account_id and o.inbox_id > ${from} collate "C" and o.inbox_id <= (${until}) collate "C"
             order by o.inbox_id limit 1)`;
 }
 

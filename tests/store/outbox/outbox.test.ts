@@ -117,6 +117,10 @@ for (const engine of enginesHere()) {
       await line("A1:full A2:other B1:full C1:full C2:other", "relay");
       const lanes = [known("A", 5), known("B", 5)];
       const accounts = [{ accountId: "full", pace: "brisk" as const, inHand: 9, slots: 0 }];
+      const narrow = [{ ...known("A", 1), lastAccountId: "" }];
+      const [first] = await claim({ kind: kinds.relay, lanes: narrow, strangers: false, newest: false, accounts });
+      expect(first).toMatchObject({ lane: "A", inboxId: "2" });
+      await query(under.db.work, sql`update outbox set state = 'ready', attempt = 0`);
       const passingBy = await claim({ kind: kinds.relay, lanes, accounts });
       expect(placesOf(passingBy).sort()).toEqual(["A2", "C2"]);
       expect(await claim({ kind: kinds.relay, lanes, newest: false, accounts })).toEqual([]);

@@ -187,7 +187,7 @@ describe("a receiver that answers never waits for those that don't", () => {
     expect(enterAll(receivers, "quick", 300)).toHaveLength(10);
   });
 
-  test.each([2, 10])("%d accounts whose endpoints hang leave slots of both pools to a further one", (attackers) => {
+  test.each([2, 5, 10])("%d accounts whose endpoints hang leave slots of both pools to a further one", (attackers) => {
     const receivers = destinations();
     for (let nowMs = 0; nowMs < 15_000; nowMs += 250) {
       for (let number = 0; number < attackers; number += 1) {
