@@ -72,4 +72,28 @@ describe.each(enginesHere())("mail by one relay (%s)", (engine) => {
       expect(Math.max(...waitsMs)).toBeLessThan(1_000);
     },
   );
+
+  test("that is tried again is held up by no backlog of another account, whatever its domain", {
+    ...watchesClock,
+    timeout: 120_000,
+  }, async () => {
+    let isGreylisting = true;
+    const { server, world, quiet, putInLine } = await begin((line) =>
+      isGreylisting && line.startsWith("RCPT TO:<joe@") ? "450 4.2.0 Later" : undefined,
+    );
+    await world.start();
+    await world.send(quiet, "joe@zzz.example");
+    await server.seen("RCPT TO:<joe@");
+    await world.stop();
+    isGreylisting = false;
+    await putInLine((number) => `busy-${number % 200}.example`);
+    await world.start();
+    await until(() => server.mails.length > 100);
+    world.clock.pass(61_000);
+    const startMs = performance.now();
+    await until(() => server.mails.some(({ to }) => to === "joe@zzz.example"));
+    expect(server.mails.length).toBeLessThan(2_500);
+    // A look once a second finds it.
+    expect(performance.now() - startMs).toBeLessThan(3_000);
+  });
 });

@@ -44,6 +44,8 @@ export function lineOf<Item extends ClaimedItem>(kind: Kind, lanes: Lanes<Item>)
   /** The last look at the newest rows found lanes that are new here, and perhaps more of them than could start. */
   let newestLeft = false;
   let sweepAfter: string | undefined;
+  /** The sweep has passed lanes of which a full claim may have left rows out. */
+  let hasLeftOut = false;
 
   const sweep = () => {
     sweepAfter ??= "";
@@ -77,8 +79,12 @@ export function lineOf<Item extends ClaimedItem>(kind: Kind, lanes: Lanes<Item>)
     hear(question, { items, contended, sweptTo }) {
       isFull = items.length >= question.limit;
       if (question.newest) newestLeft = isFull && isOneOfEach(items) && items.some(isStrangeTo(question));
-      // A sweep goes on from where it was when the limit or another process has left lanes out.
-      if (!contended && !isFull && sweepAfter === question.sweepAfter) sweepAfter = sweptTo;
+      if (question.sweepAfter !== undefined && question.sweepAfter === sweepAfter && !contended) {
+        // While each claim is full, lanes further on would never be looked at: those left out are come back to.
+        hasLeftOut ||= isFull;
+        sweepAfter = sweptTo ?? (hasLeftOut ? "" : undefined);
+        if (sweptTo === undefined) hasLeftOut = false;
+      }
       known.note(question.lanes, items, isFull || contended || isCutByShares(question, items));
     },
     turnAway: ({ lane }) => known.left(lane),

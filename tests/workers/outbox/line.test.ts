@@ -82,13 +82,21 @@ describe("The line, as a process knows it", () => {
     expect(line.isSweeping()).toBe(false);
   });
 
-  test("is swept from the same place again where the limit or another process left lanes out", () => {
+  test("is swept from the same place again where another process left lanes out", () => {
+    const { line, claim } = lineWith();
+    line.sweep();
+    claim("A1", { sweptTo: "m", contended: true });
+    expect(claim("", { sweptTo: "m" })?.sweepAfter).toBe("");
+    expect(claim("")?.sweepAfter).toBe("m");
+  });
+
+  test("is swept on where the limit left lanes out, and once more from the beginning", () => {
     const { line, claim } = lineWith({ free: () => 2 });
     line.sweep();
     claim("A1 B1", { sweptTo: "m" });
-    expect(claim("A1", { sweptTo: "m", contended: true })?.sweepAfter).toBe("");
-    expect(claim("", { sweptTo: "m" })?.sweepAfter).toBe("");
-    expect(claim("")?.sweepAfter).toBe("m");
+    expect([claim("A1 B1")?.sweepAfter, line.isSweeping()]).toEqual(["m", true]);
+    expect([claim("A1", { sweptTo: "m" })?.sweepAfter, claim("")?.sweepAfter]).toEqual(["", "m"]);
+    expect(line.isSweeping()).toBe(false);
   });
 
   test("keeps a sweep that was asked for while a claim without one was under way", () => {
