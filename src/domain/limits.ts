@@ -100,7 +100,7 @@ export function refuseOverInboxLimit({ day, today }: InboxUsage, limits: Limits,
   throw overLimit("inbox_creation_limit", "inboxes a day", limits.inboxesPerDay, today, endOfUtcDay(day), now);
 }
 
-/** What an account may ask for only so often, whatever its plan: each has the service call a stranger's server. */
+/** The limits that hold for every plan, on requests that make the service call a stranger's server. */
 export const requestLimits = {
   redeliver: { most: 60, windowMs: burstWindowMs, doing: "redeliver event", what: "redeliveries a minute" },
   test_webhook: { most: 10, windowMs: burstWindowMs, doing: "test webhook", what: "tests a minute" },

@@ -11,7 +11,7 @@ export function replyReferences(before: readonly string[], answered: readonly st
 
 const maxReferences = 100;
 
-/** What a mail that begins a thread here names: the beginning of the conversation, which was elsewhere. */
+/** The messages that the first mail of a thread names. They were sent elsewhere and are not stored here. */
 export function foreignAncestors({
   inReplyTo,
   references,

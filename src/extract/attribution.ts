@@ -119,7 +119,7 @@ interface Told {
 
 type Beginning = Exclude<keyof typeof strengths, "undated">;
 
-/** What the attribution begins with. The first of several lines has to begin so by itself. */
+/** The kind of beginning that an attribution has. The first of several lines must have it by itself. */
 function beginningOf(lines: readonly TextLine[], { words, told, hasAddress, writing }: Told): Beginning | undefined {
   const [line, next] = lines;
   const first = withoutMarkup(line?.words ?? "");
@@ -270,7 +270,7 @@ const longestDate = 40;
 /** Numbers, and `14:05:07` and `+0100`, which are of no date. */
 const numbersOrTimes = /[+-]\p{Nd}{4}|\p{Nd}{1,2}[:٫h]\p{Nd}{2}(?:[:٫]\p{Nd}{2})?|\p{Nd}{1,4}/gu;
 
-/** What stands behind `Jane Doe <jane@example.com>,` at the beginning; undefined where nothing like that stands there. */
+/** The words behind a leading `Jane Doe <jane@example.com>,`, or undefined if the words begin otherwise. */
 function wordsBehindWriter(words: string): string | undefined {
   const writer = nameAndAddress.exec(words);
   return writer === null ? undefined : words.slice(writer[0].length);
@@ -294,7 +294,7 @@ function isNameThatWroteOn({ verbs }: AttributionWords, told: string): boolean {
 const mostNames = 4;
 const mostWordsOfDate = 9;
 
-/** What a sentence begins with whose writer has no name. */
+/** Pronouns and articles: a sentence that begins with one of them names no writer. */
 const notNames: ReadonlySet<string> = new Set(
   "i we you he she they it who the a my our your his her their er sie es ich wir ihr man wer der die das ein eine mein unser je tu il elle on nous vous ils elles le la mon notre yo él ella ellos el un una mi nuestro eu ele ela eles o os meu nosso io lui lei loro lo mio nostro ik hij zij ze wij het de mijn onze jag han hon vi de min vår jeg hun hän minä он она они я мы вона він вони".split(
     " ",

@@ -43,7 +43,7 @@ export function sharedPool<Stay extends { accountId: string }>({
   const inHandOf = new Map<string, number>();
   const few = Math.ceil(kept / 10);
 
-  /** What an account may have now, and how many slots are left until that changes. */
+  /** The number of slots that one account may hold now, and the number left until that changes. */
   function step(reserved: number): { most: number; slots: number } {
     const free = common + kept - stays.size - reserved;
     const last = Math.floor(kept / 2);

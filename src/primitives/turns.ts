@@ -62,7 +62,7 @@ export function turns(longestMs: number): Turns {
           resolve(results);
           return false;
         };
-        // Whoever comes anew has no time to catch up on.
+        // A new line starts level with the line that has spent least.
         const line = lines.get(whose) ?? {
           jobs: [],
           spentMs: Math.min(...Array.from(lines.values(), (each) => each.spentMs)),

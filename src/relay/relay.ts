@@ -7,8 +7,8 @@ import { minBytesPerMs, openSession, type SmtpTimings, smtpTimings } from "./smt
 /** A way out for mail. What a network can do to `send` is an outcome. */
 export interface Relay {
   /**
-   * What came of it for each recipient, in the mail's order. Rejects with HostBusy where nothing was tried, since the mail host has all
-   * connections that it gets.
+   * Answers the outcome for each recipient, in the mail's order. Rejects with HostBusy if nothing was tried, because the mail host
+   * already has all the connections that it gets.
    */
   send(mail: RelayedMail, signal?: AbortSignal): Promise<RelayOutcome[]>;
   /** Lets the mails in hand end, then hangs up. */

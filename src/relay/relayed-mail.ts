@@ -2,7 +2,7 @@ import type { RelayOutcome } from "../domain/outcome.ts";
 
 /** One mail for one recipient or several, as it goes over the wire. */
 export interface RelayedMail {
-  /** Whose it is, where accounts share the connections to a mail host. */
+  /** The account that sends it. Accounts share the connections to a mail host. */
   accountId?: string;
   envelopeFrom: string;
   /** Different addresses, at least one. What comes of the mail is told in this order. */

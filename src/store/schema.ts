@@ -223,7 +223,7 @@ export const messages = pgTable(
     sizeBytes: integer(),
     /** What the mail answers: what In-Reply-To of ours says, and what another's names as its parent. */
     inReplyTo: text(),
-    /** What References of a mail of ours say; what another's names that began its thread. */
+    /** Outbound: the mail's References. Inbound: the messages that the first mail of a thread names. */
     referenceIds: text().array(),
     providerMessageId: text(),
     failure: jsonb().$type<StoredFailure>(),

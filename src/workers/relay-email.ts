@@ -189,7 +189,7 @@ export async function relayed(
   }
 }
 
-/** What `offer` answers, or why nothing was tried. */
+/** The answer of `offer`, or HostBusy if it tried nothing. */
 export async function unlessBusy<Answer>(offer: () => Promise<Answer>): Promise<Answer | HostBusy> {
   try {
     return await offer();

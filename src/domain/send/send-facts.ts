@@ -121,7 +121,7 @@ export interface ThreadMessageId extends AskedReply {
   seq: number;
   rfcMessageId: string;
   wireName: string | null;
-  /** What the first mail of the thread names, which is not here. */
+  /** The messages that the first mail of the thread names; they are not stored here. */
   ancestors?: readonly string[] | null;
 }
 

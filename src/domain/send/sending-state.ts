@@ -120,7 +120,7 @@ export function repliedThread(
     return { subject: thread.subject, messageIds, replied: { ...byId, wireName } };
   }
   const replied = state.replied.get(name);
-  // What the caller has not seen is not named either.
+  // References name no message that the caller has not seen.
   const isAncestor = ({ seq }: { seq: number }) => replied === undefined || seq <= replied.seq;
   return {
     subject: thread.subject,

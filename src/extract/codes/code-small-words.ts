@@ -60,12 +60,12 @@ export const politeWords = setOf(`
   vänligen venligst vennligst silakan harap vui lòng
 `);
 
-/** By what a code comes, or is told whose it is: "your WhatsApp code", "Venmo phone verification code". */
+/** Channels that bring a code, and kinds of cards and accounts: "your WhatsApp code", "Venmo phone verification code". */
 export const channelWords = setOf(`
   sms whatsapp telegram phone mobile email mail text telephone telefon handy telefono téléphone telefoon telemóvel celular id ids visa mastercard amex
 `);
 
-/** What has codes that nobody types: "Location code". */
+/** Things with codes that nobody types in: "Location code". */
 export const thingsWithCodes = setOf(`
   location bank precinct project cost charge rate dept division unit region agency activity occupation industry commodity tariff customs grade subject module program programme
   major campus fund ledger asset equipment serial warranty purchase sales sale route depot trip tour zone district state county city town village plant style size fabric design
@@ -81,5 +81,5 @@ export const thingsWithCodes = setOf(`
   ship vessel aircraft flight fare cabin class meal ticket event venue hall stand booth session room table menu recipe wine color colour
 `);
 
-/** What opens by a code: "the door code is 4821". */
+/** Things that a code opens: "the door code is 4821". */
 export const lockWords = setOf("door lock lockbox locker keypad garage alarm safe entry");

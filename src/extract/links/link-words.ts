@@ -164,10 +164,10 @@ export const splitVerbs: readonly {
   split("confirm", "schalte schalten", "", "frei"),
 ];
 
-/** What a list or an event is called after "for": whoever signs up for it does not sign in. */
+/** Words for "for": a link to sign up for a newsletter or an event is no link to sign in. */
 export const signUpWords: ReadonlySet<string> = new Set("fur fuer zu zum zur voor for til till".split(" "));
 
-/** What may follow the second part of such a verb. */
+/** Words that may follow the second part of such a verb. */
 export const wordsBehindSplit: ReadonlySet<string> = new Set(
   "und oder um bei en of om bij op og och med pa hos i in from von vom van voor".split(" "),
 );

@@ -23,7 +23,7 @@ export interface KeyHolder {
   session?: { expiresAt: Date };
 }
 
-/** What tells a link to sign in by from all others, and until when it is valid. */
+/** The id of a sign-in link, and the end of its validity. */
 export type SignInToken = Pick<ConsoleClaims, "id" | "expiresAt">;
 
 export interface Authenticator {

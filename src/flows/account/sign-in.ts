@@ -43,9 +43,9 @@ export async function newSession(deps: SessionDeps, keyId: string): Promise<stri
 }
 
 export interface LinkUse {
-  /** Whose link it is. */
+  /** The holder of the key that made the link. */
   holder: KeyHolder & { link: SignInToken };
-  /** Whose session the browser has already. */
+  /** The holder of the session that the browser has already. */
   current: KeyHolder | undefined;
   /** Whether the person at the browser has agreed to leave that session. */
   isConfirmed: boolean;

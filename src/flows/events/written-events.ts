@@ -13,7 +13,7 @@ import type { TellDeps } from "./tell-events.ts";
 export interface WrittenEvent {
   id: string;
   json: string;
-  /** Of the JSON in UTF-8. */
+  /** The size of the JSON in UTF-8. */
   sizeBytes: number;
   /** The same as a frame of an event stream. */
   frame(): Uint8Array<ArrayBuffer>;

@@ -16,7 +16,7 @@ export function withOriginal<Message extends AddressedMessage>(
   );
 }
 
-/** What of the addresses of a mail that came in is wanted beside what its row says. */
+/** The address fields to read from the raw source, since the row of an inbound mail does not have them whole. */
 interface WantedAddresses {
   to: boolean;
   replyTo: boolean;

@@ -22,7 +22,7 @@ export interface EventStreamDeps extends Deps {
   endsSoon(request: Request): void;
 }
 
-/** What lies in the queue of a client, and the pieces of a frame that is larger. Bun takes one piece more. */
+/** The size of a client's queue, and of the pieces of a larger frame. Bun takes one piece more. */
 const queueBytes = 16 << 10;
 /** How long a client waits before it comes again. */
 const retryMs = 1_000;

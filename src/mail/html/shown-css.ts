@@ -41,7 +41,7 @@ function* piecesOf(css: string): Generator<{ text: string; ending: string }> {
     if (opened !== undefined) brackets.push(opened);
     else if (written === brackets.at(-1)) brackets.pop();
     else if (brackets.length === 0 && /^[;{}]$/.test(written)) {
-      // Whoever takes a piece may use the pattern too.
+      // The consumer of a piece may use the pattern too, so its position is kept here.
       const end = sign.lastIndex;
       yield { text: css.slice(start, found.index), ending: written };
       start = end;
@@ -79,7 +79,7 @@ function shownDeclaration(text: string): string {
   return `${text.slice(0, colon)}:${value}`;
 }
 
-/** What writes or turns words, so that a link could say what its HTML does not, and what runs in old browsers. */
+/** Properties that add or reorder words, so that a link could show other words than its HTML has, and those that run scripts in old browsers. */
 const notShown: ReadonlySet<string> = new Set(["content", "direction", "unicode-bidi", "behavior", "-moz-binding"]);
 
 const stringOrPicture = /url\("https?:[^"]*"\)|"[^"\n\r\f]*"?|'[^'\n\r\f]*'?/gi;

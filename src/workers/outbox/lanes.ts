@@ -12,7 +12,7 @@ export interface Lanes<Item> {
   slots(lane: string): number | undefined;
   /** How soon rows of a lane are expected to end; `brisk` where left out. */
   pace?(lane: string): Pace;
-  /** What each account may start. Where left out, accounts have no shares. */
+  /** The slots that each account may take. Without it accounts have no shares. */
   shares?(): AccountShares;
   /** Whether claims may pass by rows of this account, or of others, until it gives a slot back. */
   isHeldBack?(accountId: string): boolean;

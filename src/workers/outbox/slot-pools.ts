@@ -26,7 +26,7 @@ export interface SlotPools<Stay> {
   size(): number;
 }
 
-/** What the accounts with many slots may start now, and what each other account may. */
+/** The slots that each busy account may still take, and those that every other account may. */
 export interface AccountShares {
   accounts: readonly KnownAccount[];
   othersSlots: Readonly<Record<Pace, number>>;
