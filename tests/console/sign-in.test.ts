@@ -39,7 +39,7 @@ describe.skipIf(chromiumPath === undefined)("Signing in at the console", () => {
     const threadId = await arrive(world, inbox, { subject: "Click me", html: `<a href="${url}">Your invoice</a>` });
     const { page } = await signedIn(browser, world, `threads/${threadId}`);
     const opened = page.context().waitForEvent("page");
-    await page.frameLocator(".paper iframe").getByText("Your invoice").click();
+    await page.frameLocator(".paper iframe").getByRole("link", { name: "Your invoice" }).click();
     const there = await opened;
     await there.getByText("This link is not valid any more").waitFor();
     expect([await nameIn(there), await nameIn(page)]).toEqual(["default", "default"]);
