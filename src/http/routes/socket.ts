@@ -1,5 +1,5 @@
 import { Elysia } from "elysia";
-import { Refusal } from "../../domain/errors.ts";
+import { Refusal, statusOf } from "../../domain/errors.ts";
 import { defaultEventTypes, everyEvent } from "../../domain/events/event-types.ts";
 import { placeName } from "../../domain/events/log-place.ts";
 import { inOrder } from "../../domain/events/subscription.ts";
@@ -23,6 +23,7 @@ export interface SocketDeps extends Deps {
 /** What a client is told when it is sent away. */
 const closeCodes = {
   shutting_down: 1001,
+  try_again_later: 1013,
   unauthorized: 4001,
   expired: 4001,
   unknown_place: 4004,
@@ -89,6 +90,8 @@ export function socketSession(deps: SocketDeps, account: Account): SocketSession
     } catch (error) {
       const refusal = refusalOf({ error, method: "GET", path: socketPath, request_id: "" }, deps.log);
       if (refusal.details.extra?.resource === "event") close("unknown_place");
+      // Else it would stay open, and its client would wait for events that it never subscribed to.
+      else if (statusOf[refusal.reason] >= 500) close("try_again_later");
       else say(socket, { type: "error", code: refusal.reason, message: refusal.message });
     }
   }

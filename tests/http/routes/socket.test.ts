@@ -239,3 +239,15 @@ describe("A socket", () => {
     ]);
   });
 });
+
+test("A socket whose subscription fails by a fault of the server, as without its database, is closed with 1013", async () => {
+  await using own = await startWorld();
+  const client = await connect({ apiKey: own.apiKey, on: own });
+  const { db } = own.service.deps;
+  const whole = db.api;
+  Object.assign(db, { api: undefined });
+  client.say({ type: "subscribe" });
+  const code = await client.closed();
+  Object.assign(db, { api: whole });
+  expect(code).toBe(1013);
+});
