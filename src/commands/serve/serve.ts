@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 import { type Config, readConfig } from "../../config.ts";
 import { describeOutbound } from "../../domain/outbound.ts";
 import { type Service, startService } from "../../service/start.ts";
+import { logUnheardRejections } from "../../service/unheard-rejections.ts";
 import { version } from "../../version.ts";
 import { checkListeners } from "./before-start.ts";
 import { loggerOf } from "./logger.ts";
@@ -10,6 +11,7 @@ import { loggerOf } from "./logger.ts";
 export async function serve(): Promise<number> {
   const config = readConfig(process.env, process.stdout.isTTY);
   const log = loggerOf(config, process.stdout);
+  logUnheardRejections(log);
   await checkListeners(config);
   const service = await startService(config, log);
   process.stdout.write(banner(config, service));
