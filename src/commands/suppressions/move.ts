@@ -117,6 +117,8 @@ export async function moveIn(path: string, { reason, ...server }: MoveOptions): 
       });
       sum.created += created;
       sum.existing += existing;
+      const passedOver = data.length - created - existing;
+      if (passedOver > 0) leaveOut(passedOver, `${passedOver} that came twice, or are bounces that have ended`);
     } catch (error) {
       if (!(error instanceof ApiProblem) || error.resource !== "inbox") throw error;
       leaveOut(data.length, `${data.length} of inbox ${data[0]?.inboxId}: the account has no such inbox`);

@@ -54,3 +54,16 @@ test("of a file is said where it is and how much it has", async () => {
   expect(JSON.parse(exported.stdout)).toEqual({ file, exported: 2 });
   expect(addresses(await Bun.file(file).text())).toEqual(["bob@example.com", "jane@example.com"]);
 });
+
+test("each line of an import is counted, those too that the server passes over", async () => {
+  const file = join(directory, "passed-over.csv");
+  const rows = [
+    "new@example.com,BOUNCE,",
+    "new@example.com,COMPLAINT,",
+    "ended@example.com,BOUNCE,2020-01-01T00:00:00Z",
+  ];
+  await Bun.write(file, `EmailAddress,Reason,LastUpdateTime\n${rows.join("\n")}\n`);
+  const imported = await run("import", file, "--json");
+  expect([imported.code, imported.stderr]).toEqual([0, "Left out 2 that came twice, or are bounces that have ended\n"]);
+  expect(JSON.parse(imported.stdout)).toEqual({ created: 1, existing: 0, leftOut: 2 });
+});
