@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import { admin } from "../admin.ts";
-import { type ApiClient, apiClient, ofServer, type ServerOptions } from "../api-client.ts";
+import { type ApiClient, ApiProblem, apiClient, ofServer, type ServerOptions } from "../api-client.ts";
 import { reporting } from "../cli.ts";
 import { UsageError } from "../failure.ts";
 import { tellMoreBy } from "../read/more.ts";
@@ -115,7 +115,7 @@ export function deliveryCommands(webhook: Command): void {
     (endpoint: string, { after, ...server }: ServerOptions & { after: string }) =>
       recover(apiClient(server), endpoint, after),
     ({ queued, hasMore, last }) => {
-      if (hasMore) tellMoreBy(`--after ${last}`);
+      if (hasMore) tellMoreBy(`--after ${last ?? "start"}`);
       return { queued, last };
     },
   );
@@ -147,12 +147,18 @@ async function deliveriesTo(
   return { data, nextCursor: next };
 }
 
-/** Goes on until all was looked at. What the log does not show yet is left to who asks again. */
+/** Goes on until all was looked at, or as many calls as the API takes in a minute. What is left then is for another run. */
 async function recover(api: ApiClient, endpoint: string, after: string): Promise<Recovered> {
   let queued = 0;
   for (let place = after; ; ) {
     const body = { after: place };
-    const step = await api.ask<Recovered>("POST", pathOf("webhooks", endpoint, "/recover"), { body });
+    let step: Recovered;
+    try {
+      step = await api.ask<Recovered>("POST", pathOf("webhooks", endpoint, "/recover"), { body });
+    } catch (error) {
+      if (place === after || !(error instanceof ApiProblem) || error.code !== "rate_limit_exceeded") throw error;
+      return { queued, hasMore: true, last: place };
+    }
     queued += step.queued;
     if (!step.hasMore || step.last === null || step.last === place) return { ...step, queued };
     place = step.last;
