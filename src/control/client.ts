@@ -1,4 +1,5 @@
 import { Refusal } from "../domain/errors.ts";
+import { within } from "../primitives/within.ts";
 import type { AdminRequest } from "./administer.ts";
 import { controlPaths, fetchFrom } from "./socket.ts";
 
@@ -16,9 +17,40 @@ export async function askService(dataDir: string, request: AdminRequest, signal?
   return answer.result;
 }
 
-/** Everything in the database of the service that holds the data directory, which takes its time before the first byte. */
-export async function* readFromService(dataDir: string): AsyncGenerator<Uint8Array> {
-  const answer = await fetchFrom(dataDir, controlPaths.export, { timeout: false });
-  if (!answer.ok) throw new Refusal("forbidden", `Cannot export: the running service answered: ${await answer.text()}`);
-  yield* answer.body ?? [];
+/** Half of the minute after which an export gives up on a service that says nothing. */
+const quietMs = 30_000;
+
+/**
+ * Everything in the database of the service that holds the data directory. The service reads all of it before it sends the first
+ * byte, so silence alone is no fault: in each quiet half minute it is asked whether it answers at all.
+ */
+export async function* readFromService(dataDir: string, mostQuietMs = quietMs): AsyncGenerator<Uint8Array> {
+  const end = new AbortController();
+  const whileItAnswers = async <Value>(work: Promise<Value>): Promise<Value> => {
+    const done = work.then((value) => ({ value }));
+    for (;;) {
+      const found = await within(mostQuietMs, done, () => undefined);
+      if (found !== undefined) return found.value;
+      await within(mostQuietMs, fetchFrom(dataDir, controlPaths.alive, { signal: end.signal }), () => {
+        throw new Refusal(
+          "forbidden",
+          "Cannot export: the running service has not answered for a minute; is it stopped?",
+        );
+      });
+    }
+  };
+  try {
+    const asked = fetchFrom(dataDir, controlPaths.export, { timeout: false, signal: end.signal });
+    const answer = await whileItAnswers(asked);
+    if (!answer.ok)
+      throw new Refusal("forbidden", `Cannot export: the running service answered: ${await answer.text()}`);
+    const pieces = answer.body?.getReader();
+    for (;;) {
+      const piece = pieces && (await whileItAnswers(pieces.read()));
+      if (piece === undefined || piece.done) return;
+      yield piece.value;
+    }
+  } finally {
+    end.abort();
+  }
 }

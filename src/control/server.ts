@@ -10,6 +10,7 @@ export function serveControl(deps: ControlDeps): ControlListener {
   return listenAt(deps.dataDir, (request) => {
     const { pathname } = new URL(request.url);
     if (pathname === controlPaths.export) return answerExport(deps, request);
+    if (pathname === controlPaths.alive) return new Response();
     if (pathname === controlPaths.administer) return answerAdmin(deps, request);
     return refused(anotherVersion());
   });

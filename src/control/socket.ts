@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
 /** What the two ends of the operator's socket ask each other by. */
-export const controlPaths = { administer: "/admin", export: "/export" } as const;
+export const controlPaths = { administer: "/admin", export: "/export", alive: "/alive" } as const;
 
 export interface ControlListener {
   /** Cuts off who is still reading, and takes the socket away. */

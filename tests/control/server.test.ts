@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { AdminRequest } from "../../src/control/administer.ts";
 import { askService, readFromService } from "../../src/control/client.ts";
-import { fetchFrom } from "../../src/control/socket.ts";
+import { controlPaths, fetchFrom, listenAt } from "../../src/control/socket.ts";
 import { failureOf } from "../support/failure.ts";
 import { startWorld } from "../support/world.ts";
 
@@ -36,6 +36,43 @@ test("a service with the embedded database does what its operator asks, or refus
   expect(world.log).toContainEqual(expect.objectContaining({ msg: "admin request failed" }));
 
   expect(await lastLineOf(readFromService(dataDir))).toMatchObject({ end: true });
+});
+
+/** A service whose export begins once it was asked this often whether it answers. */
+async function quietService(looks: number) {
+  const directory = mkdtempSync(join(tmpdir(), "ibx-quiet-"));
+  const asked = Promise.withResolvers<void>();
+  let left = looks;
+  const listener = listenAt(directory, async (request) => {
+    const isExport = new URL(request.url).pathname === controlPaths.export;
+    if (isExport) await asked.promise;
+    else if (looks === 0) await new Promise(() => undefined);
+    else {
+      left -= 1;
+      if (left === 0) asked.resolve();
+    }
+    return new Response(isExport ? '{"end":true}\n' : "");
+  });
+  return {
+    directory,
+    async [Symbol.asyncDispose]() {
+      await listener.close();
+      rmSync(directory, { recursive: true });
+    },
+  };
+}
+
+test("an export waits for a service that reads for long, as long as it answers", async () => {
+  await using service = await quietService(3);
+  expect(await lastLineOf(readFromService(service.directory, 20))).toEqual({ end: true });
+});
+
+test("an export ends when the service answers nothing at all", async () => {
+  await using service = await quietService(0);
+  expect(await failureOf(lastLineOf(readFromService(service.directory, 20)))).toMatchObject({
+    name: "Refusal",
+    message: "Cannot export: the running service has not answered for a minute; is it stopped?",
+  });
 });
 
 async function lastLineOf(pieces: AsyncIterable<Uint8Array>): Promise<unknown> {
