@@ -154,9 +154,10 @@ for (const engine of enginesHere()) {
     });
 
     test.each([
-      ["to ourselves", "own address"],
-      ["to somebody who sends them back", "robot@example.com"],
-    ])("our own mails %s stop after three", async (_, to) => {
+      ["to ourselves", "own address", "sender", 3],
+      ["to somebody who sends them back", "robot@example.com", "sender", 4],
+      ["to somebody who sends them back, and whom the agent names,", "robot@example.com", "recipient", 3],
+    ] as const)("our own mails %s stop after three", async (_, to, answered, stopsAfter) => {
       await using other = await disposable(scriptedSmtp());
       await using world = await start({ env: { ...unlimited, OUTBOUND: `smtp://127.0.0.1:${other.port}?tls=off` } });
       const { id, address } = await world.inbox();
@@ -173,11 +174,15 @@ for (const engine of enginesHere()) {
           const page = await inbound();
           return page.total === count ? page : undefined;
         });
-        const reply = { to: data[0].fromAddr, threadId: first.threadId, subject: undefined };
+        const reply = {
+          to: answered === "sender" ? data[0].fromAddr : to,
+          threadId: first.threadId,
+          subject: undefined,
+        };
         const { status, body } = await send(world, id, reply, { waits: true });
         if (status !== 200) code = body.code;
       }
-      expect([(await inbound()).total, code]).toEqual([to === "own address" ? 3 : 4, "loop_detected"]);
+      expect([(await inbound()).total, code]).toEqual([stopsAfter, "loop_detected"]);
     });
 
     test("a mail of a person between them begins the count anew", async () => {

@@ -32,12 +32,13 @@ export interface LoopFacts {
 
 /**
  * Refuses to answer a program that has answered our last mails. An echo is a mail that came promptly behind a mail of ours to its
- * sender, and that shows a robot or is our own mail come back. A mail from there that is no echo begins the count anew.
+ * sender, and that shows a robot or is our own mail come back. Our own mail counts against the recipient who returned it. A mail
+ * from there that is no echo begins the count anew.
  */
 export function refuseLoop({ to, recent, ownAddresses }: LoopFacts, limit: number, at: Date): void {
   const last = recent.find(({ direction }) => direction === "inbound");
   const partner = senderForm(to);
-  if (limit === 0 || last === undefined || senderForm(last.fromAddr) !== partner) return;
+  if (limit === 0 || last === undefined || !isFrom(last, partner, recent, ownAddresses)) return;
   const after = new Date(at.getTime() - countedMs);
   const echoes = lastEchoes(partner, recent, ownAddresses).filter(({ createdAt }) => createdAt > after);
   if (echoes.length < limit) return;
@@ -55,7 +56,7 @@ function lastEchoes(
   const echoes: RecentMessage[] = [];
   let ours: readonly RecentMessage[] | undefined;
   for (const message of recent) {
-    if (message.direction === "outbound" || senderForm(message.fromAddr) !== partner) continue;
+    if (message.direction === "outbound" || !isFrom(message, partner, recent, ownAddresses)) continue;
     const isRobots = message.automated !== null && mayBeEcho(message.automated);
     if (!isRobots && !isOwnMail(message, recent, ownAddresses)) break;
     // Most replies are to people, and need to know nothing of whom ours went to.
@@ -64,6 +65,22 @@ function lastEchoes(
     echoes.push(message);
   }
   return echoes;
+}
+
+/** Whether a mail came from this recipient: as its sender, or as the recipient of a mail of ours that came back. */
+function isFrom(
+  message: RecentMessage,
+  partner: string,
+  recent: readonly RecentMessage[],
+  ownAddresses: readonly string[],
+): boolean {
+  if (senderForm(message.fromAddr) === partner) return true;
+  if (!isOwnMail(message, recent, ownAddresses)) return false;
+  const ours = recent.filter(({ direction }) => direction === "outbound");
+  const returned =
+    ours.find(({ messageIdHash }) => messageIdHash === message.messageIdHash) ??
+    ours.find((each) => recent.indexOf(each) > recent.indexOf(message));
+  return returned !== undefined && wentTo(returned, partner);
 }
 
 /** Whether the last of our mails before this one was sent a short time before it. */
