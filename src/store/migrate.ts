@@ -13,6 +13,7 @@ import outboxErrors from "../../drizzle/0010_outbox_errors.sql" with { type: "te
 import usedTokens from "../../drizzle/0011_used_tokens.sql" with { type: "text" };
 import eventPositions from "../../drizzle/0012_event_positions.sql" with { type: "text" };
 import accountsInLine from "../../drizzle/0013_accounts_in_line.sql" with { type: "text" };
+import answeredEndpoints from "../../drizzle/0014_answered_endpoints.sql" with { type: "text" };
 import journal from "../../drizzle/meta/_journal.json" with { type: "json" };
 import { type Database, type Db, query, transaction } from "../database/db.ts";
 import { lockNumber } from "./locks.ts";
@@ -39,6 +40,7 @@ const texts: Readonly<Record<string, string>> = {
   "0011_used_tokens": usedTokens,
   "0012_event_positions": eventPositions,
   "0013_accounts_in_line": accountsInLine,
+  "0014_answered_endpoints": answeredEndpoints,
 };
 
 export const migrations: readonly Migration[] = journal.entries.map(({ tag }) => {

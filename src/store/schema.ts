@@ -91,6 +91,8 @@ const endpointColumns = () => ({
   disabledReason: text({ enum: ["gone", "failing", "manual"] }),
   /** The first failed attempt since the last that was answered with 2xx; written only when it changes. */
   failingSince: instant(),
+  /** The first attempt at this address that was answered with 2xx. Null until then, and again with a new address. */
+  answeredAt: instant(),
   description: text(),
   eventTypes: text().array().notNull().default(sql`'{message.received}'`),
   /** Null: of all inboxes. */

@@ -35,7 +35,10 @@ export function settlementOf(
   const response = reply.kind === "answered" ? reply.body : null;
   const logged = { attemptedAt, status, latencyMs: reply.latencyMs, error, response };
   const at = schedule.now();
-  if (error === null) return { ...nothingToDo(item), logged, news: item.failingSince && newsOf(item, "well", at) };
+  if (error === null) {
+    const isNews = item.failingSince !== null || item.answeredAt === null;
+    return { ...nothingToDo(item), logged, news: isNews ? newsOf(item, "well", at) : null };
+  }
   const settlement = { ...nothingToDo(item), logged };
   if (isCutOff) return { ...settlement, dueAt: at };
   if (reply.kind === "no_answer" && reply.stale) return { ...settlement, dueAt: at, isForgiven: true };

@@ -20,6 +20,8 @@ export interface EndpointState {
   disabledAt: Date | null;
   disabledReason: DisabledReason | null;
   failingSince: Date | null;
+  /** When its address first answered with 2xx. */
+  answeredAt: Date | null;
 }
 
 /** What is to be different; what is left out stays. */
@@ -37,7 +39,7 @@ export function withChange<Endpoint extends Changeable>(
   at: Date,
 ): Endpoint {
   const isNewUrl = settings.url !== undefined && settings.url !== endpoint.url;
-  const changed: Endpoint = { ...endpoint, ...tidied(settings) };
+  const changed: Endpoint = { ...endpoint, ...tidied(settings), ...(isNewUrl && { answeredAt: null }) };
   if (disabled === true && endpoint.disabledAt === null)
     return { ...changed, disabledAt: at, disabledReason: "manual" };
   if (disabled === true || (disabled === undefined && !isNewUrl)) return changed;

@@ -73,7 +73,7 @@ export async function createEndpoint(deps: EndpointDeps, request: NewEndpoint): 
 
 const neverTried = {
   ...{ isDefault: false, previousSecret: null, previousSecretUntil: null },
-  ...{ disabledAt: null, disabledReason: null, failingSince: null },
+  ...{ disabledAt: null, disabledReason: null, failingSince: null, answeredAt: null },
 };
 
 function keyUseOf(

@@ -67,7 +67,7 @@ export function insertEndpoint(
 
 const changeable = [
   ...(["url", "description", "eventTypes", "inboxIds", "skipAutomated", "include"] as const),
-  ...(["disabledAt", "disabledReason", "failingSince"] as const),
+  ...(["disabledAt", "disabledReason", "failingSince", "answeredAt"] as const),
 ];
 
 /** Writes down what an endpoint is after a change. */

@@ -30,7 +30,7 @@ const toldColumns = names(events, told);
 
 /** What an endpoint has that its promises and deliveries go by. */
 const endpointFields = [
-  ...(["url", "secret", "previousSecret", "previousSecretUntil", "disabledAt", "failingSince"] as const),
+  ...(["url", "secret", "previousSecret", "previousSecretUntil", "disabledAt", "failingSince", "answeredAt"] as const),
   ...(["eventTypes", "inboxIds", "skipAutomated", "include"] as const),
 ];
 const endpointColumns = names(endpoints, endpointFields);

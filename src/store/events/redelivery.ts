@@ -72,14 +72,11 @@ export interface Recovered {
   last: string | null;
 }
 
-/** How many of the account's last events tell whether an endpoint has ever answered 2xx, beside those that are looked at. */
-const lastEvents = 10_000;
-
 /**
  * Puts the events behind a place in line that the endpoint wants and has never answered with 2xx, each where it stood: in an inbox those
- * that happened first go first, before what has come since. An endpoint that has answered no event with 2xx gets one alone,
- * where none is in line for it, and the look ends with that one. To be called with the endpoint locked, and so only one at a time for each: what this statement does not see
- * in line has ended, and is in its log.
+ * that happened first go first, before what has come since. An endpoint whose address has answered nothing with 2xx yet gets one event,
+ * and only while none is in line for it; the look ends with that event. Call it with the endpoint locked, so that only one runs for each:
+ * what this statement does not see in line has ended, and is in its log.
  */
 export async function insertRecovery(tx: Db, { after, limit, now, ...to }: Recovery): Promise<Recovered> {
   const place = sql`${after?.writtenBy ?? "0"}::xid8, ${after?.id ?? ""}::text collate "C"`;
@@ -94,14 +91,7 @@ export async function insertRecovery(tx: Db, { after, limit, now, ...to }: Recov
           select e.*, m.automated is not null as is_automated from looked e ${toldJoins}
           where m.id is not null or not (${isOfMessage})
         ),
-        known as materialized (
-          select exists (
-            select from (
-              select id from looked union all select ${after?.id ?? null}::text
-              union all (select id from events where account_id = ${to.accountId} order by written_by desc, id desc limit ${lastEvents})
-            ) e cross join lateral ${addressee} w cross join lateral ${tried} tried where tried.answered
-          ) as answers
-        ),
+        known as materialized (select w.answered_at is not null as answers from ${addressee} w),
         missed as materialized (
           select e.* from tellable e cross join lateral ${addressee} w cross join lateral ${tried} tried
           where ${endpointSubscribes} and not tried.answered

@@ -36,7 +36,8 @@ export async function lockWebhook(tx: Db, accountId: string): Promise<Webhook | 
 export async function markWebhookUrl(db: Db, accountId: string, url: string): Promise<Webhook | undefined> {
   const [webhook] = await query<Webhook>(
     db,
-    sql`update webhooks w set url = ${url}, disabled_at = null, disabled_reason = null, failing_since = null
+    sql`update webhooks w set url = ${url}, disabled_at = null, disabled_reason = null, failing_since = null,
+          answered_at = case when w.url = ${url} then w.answered_at end
         where w.account_id = ${accountId} returning ${webhookFields}`,
   );
   return webhook;

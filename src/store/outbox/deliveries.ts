@@ -9,7 +9,16 @@ import { claimStatement } from "./claim-statement.ts";
 import { type Claim, type Claimed, type ClaimedItem, type ClaimedRow, claimedFields, claimedOf } from "./claims.ts";
 
 const ofEndpoint = selected(endpoints, "w", [
-  ...(["url", "secret", "previousSecret", "previousSecretUntil", "disabledAt", "failingSince", "include"] as const),
+  ...([
+    "url",
+    "secret",
+    "previousSecret",
+    "previousSecretUntil",
+    "disabledAt",
+    "failingSince",
+    "answeredAt",
+    "include",
+  ] as const),
 ]);
 
 /** A claimed promise with all that its delivery says. Fields are null where what they tell of is gone. */

@@ -155,11 +155,12 @@ function endpointChange(table: "webhooks" | "endpoints", key: "account_id" | "id
     ${changed} as (
       update ${of} w set
         failing_since = case when n.answered = 'well' then null else coalesce(w.failing_since, n.at) end,
+        answered_at = case when n.answered = 'well' then coalesce(w.answered_at, n.at) else w.answered_at end,
         disabled_at = case when ${ends} then n.at end,
         disabled_reason = case when ${ends} then case n.answered when 'gone' then 'gone' else 'failing' end end
       from (${news}) n where ${name} = n.named and ${name} = any(array(select name from ${held}))
       and w.url = n.url and w.disabled_at is null
-      and ((n.answered = 'well' and w.failing_since is not null) or n.answered = 'gone' or (${fails}))
+      and ((n.answered = 'well' and (w.failing_since is not null or w.answered_at is null)) or n.answered = 'gone' or (${fails}))
       returning w.id, w.account_id, n."endpointId" as endpoint_id, w.url, w.disabled_at, w.disabled_reason, n."eventId" as event_id
     )`;
 }

@@ -462,6 +462,26 @@ for (const engine of enginesHere()) {
         expect(made.map(({ queued }) => queued)).toEqual([...Array(10).fill(1), 0, 0]);
       });
 
+      test("that answered at one address get one event by recover at the next", async () => {
+        const { inbox, id } = await begin();
+        for (const subject of ["1", "2", "3"]) await door.receive(inbox, { subject });
+        const [first, second] = [await receiver(), await receiver()];
+        const { id: webhookId } = await create(id, { url: first.url });
+        const path = `/v1/webhooks/${webhookId}`;
+        await door.start();
+        await door.receive(inbox, { subject: "4" });
+        await first.request(1);
+        await door.rested();
+        await door.ask(id, "PATCH", path, { url: second.url });
+        const moved = await door.ask(id, "POST", `${path}/recover`, { after: "start" });
+        expect(moved.body).toMatchObject({ queued: 1, hasMore: true });
+        expect(told(await second.request(1)).message.subject).toBe("1");
+        await door.rested();
+        // The new address has answered by now.
+        const known = await door.ask(id, "POST", `${path}/recover`, { after: moved.body.last });
+        expect(known.body).toMatchObject({ queued: 2, hasMore: false });
+      });
+
       test("are 20 new ones an hour at most, and a replay is none", async () => {
         const { id } = await begin({ webhooksPerAccount: 100 });
         const keyed = { "idempotency-key": "the-first" };
