@@ -58,6 +58,7 @@ function whyNone(error: unknown): string | undefined {
   if (!(error instanceof ApiProblem)) return undefined;
   if (error.isOlderServer) return "the server has one webhook alone";
   if (error.code === "invalid_webhook_url") return "the server takes no webhook on this machine";
+  if (error.code === "rate_limit_exceeded") return "the account has made as many webhooks as it may in an hour";
   return error.code === "webhook_limit_reached" ? "the account has as many webhooks as it may have" : undefined;
 }
 
