@@ -13,7 +13,7 @@ interface Line {
   spentMs: number;
 }
 
-export function turns(longestMs: number): Turns {
+export function turns(longestMs: number, nowMs = () => performance.now()): Turns {
   const lines = new Map<string, Line>();
   let spentMs = 0;
   let isComing = false;
@@ -32,9 +32,9 @@ export function turns(longestMs: number): Turns {
   function doPiece(): void {
     const [whose, line] = leastServed();
     const job = line.jobs.shift();
-    const beganMs = performance.now();
+    const beganMs = nowMs();
     if (job?.()) line.jobs.push(job);
-    const tookMs = performance.now() - beganMs;
+    const tookMs = nowMs() - beganMs;
     spentMs += tookMs;
     line.spentMs += tookMs;
     if (line.jobs.length === 0) lines.delete(whose);

@@ -3,14 +3,21 @@ import { turns } from "../../src/primitives/turns.ts";
 
 const nextRound = () => new Promise((resolve) => setImmediate(resolve));
 
-function hold(ms: number): void {
-  for (const untilMs = performance.now() + ms; performance.now() < untilMs; );
+/** Turns by a clock that only work moves. */
+function turnsByClock(longestMs: number) {
+  let nowMs = 0;
+  return {
+    ...turns(longestMs, () => nowMs),
+    hold(ms: number): void {
+      nowMs += ms;
+    },
+  };
 }
 
 test("long work is done in the order in which it was asked for, and others are served between its pieces", async () => {
   const order: string[] = [];
   // Any time at all is too long.
-  const { takeEach } = turns(0.001);
+  const { takeEach, hold } = turnsByClock(0.001);
   const doing = takeEach("ada", ["a", "b", "c"], (name) => {
     order.push(name);
     hold(1);
@@ -37,7 +44,7 @@ test("no work ends at once", async () => {
 
 test("ten lists of long work of one have no more time than one list of another", async () => {
   const order: string[] = [];
-  const { takeEach } = turns(0.001);
+  const { takeEach, hold } = turnsByClock(0.001);
   const list = (whose: string, pieceMs: number, pieces: number) =>
     takeEach(whose, Array.from({ length: pieces }), () => {
       order.push(whose);
@@ -45,8 +52,8 @@ test("ten lists of long work of one have no more time than one list of another",
     });
   const worst = Array.from({ length: 10 }, () => list("flood", 8, 5));
   await list("quiet", 2, 20);
-  // 20 pieces of 2 ms are as long as 5 of 8 ms; one more may be under way, and a timer of the machine is not exact.
-  expect(order.filter((whose) => whose === "flood").length).toBeLessThanOrEqual(9);
+  // 20 pieces of 2 ms are as long as 5 of 8 ms; one more may be under way.
+  expect(order.filter((whose) => whose === "flood").length).toBeLessThanOrEqual(6);
   expect(order.filter((whose) => whose === "quiet")).toHaveLength(20);
   await Promise.all(worst);
   expect(order.filter((whose) => whose === "flood")).toHaveLength(50);
@@ -54,7 +61,7 @@ test("ten lists of long work of one have no more time than one list of another",
 
 test("who comes anew catches up on no time that was not waited for", async () => {
   const order: string[] = [];
-  const { takeEach } = turns(0.001);
+  const { takeEach, hold } = turnsByClock(0.001);
   const piece = (whose: string, pieces: number) =>
     takeEach(whose, Array.from({ length: pieces }), () => {
       order.push(whose);
@@ -69,7 +76,7 @@ test("who comes anew catches up on no time that was not waited for", async () =>
 });
 
 test("work that throws takes its time all the same, and ends its list alone", async () => {
-  const { takeEach } = turns(0.001);
+  const { takeEach, hold } = turnsByClock(0.001);
   const failing = takeEach("ada", [1, 2], () => {
     hold(1);
     throw new Error("strange mail");

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { shownCss } from "../../../src/mail/html/shown-css.ts";
+import { cpuMs } from "../../support/cpu.ts";
+import { watchesClock } from "../../support/watches-clock.ts";
 
 const picture = "https://a.example/b.png?c=d;e";
 
@@ -74,11 +76,14 @@ describe("The styles of a mail", () => {
     expect([shownCss(css, false), shownCss(css, true)]).toEqual([without, withPictures]);
   });
 
-  test("take time that grows with their length alone", () => {
+  test("take time that grows with their length alone", watchesClock, () => {
     const time = (css: string) => {
-      const startedAt = performance.now();
-      shownCss(css, true);
-      return performance.now() - startedAt;
+      const attempts = Array.from({ length: 3 }, () => {
+        const startMs = cpuMs();
+        shownCss(css, true);
+        return cpuMs() - startMs;
+      });
+      return Math.min(...attempts);
     };
     for (const unit of ["'", "(", "1", "1e1", "url(", "url('", "content:", "html ", "a{b:c;", "list-style:'"]) {
       const [half, whole] = [64, 128].map((size) => unit.repeat((size * 1024) / unit.length));
