@@ -6,6 +6,7 @@ import type { AdminRequest } from "../../src/control/administer.ts";
 import { askService, readFromService } from "../../src/control/client.ts";
 import { controlPaths, fetchFrom, listenAt } from "../../src/control/socket.ts";
 import { failureOf } from "../support/failure.ts";
+import { watchesClock } from "../support/watches-clock.ts";
 import { startWorld } from "../support/world.ts";
 
 const dataDir = mkdtempSync(join(tmpdir(), "ibx-control-"));
@@ -62,9 +63,9 @@ async function quietService(looks: number) {
   };
 }
 
-test("an export waits for a service that reads for long, as long as it answers", async () => {
+test("an export waits for a service that reads for long, as long as it answers", watchesClock, async () => {
   await using service = await quietService(3);
-  expect(await lastLineOf(readFromService(service.directory, 20))).toEqual({ end: true });
+  expect(await lastLineOf(readFromService(service.directory, 500))).toEqual({ end: true });
 });
 
 test("an export ends when the service answers nothing at all", async () => {
