@@ -33,12 +33,19 @@ async function checkTold(ledger: Ledger, db: Database): Promise<void> {
   ledger.count("reports there", stored.length);
 }
 
-/** Who bounced for good or was refused is suppressed, and nobody else. */
+/** The recipients that are suppressed: those that were refused, or bounced for good as the only one of their mail. */
 async function checkSuppressed(ledger: Ledger, db: Database): Promise<void> {
   const rows = await query<{ address: string }>(db.api, sql`select address from suppressions`);
   const suppressed = new Set(rows.map(({ address }) => address));
   const bounced = ledger.reports.filter(({ kind }) => kind === "bounced");
-  for (const { address, acknowledged } of bounced)
+  // Several recipients share a return path, and a report by such a path suppresses nobody.
+  const several = await query<{ address: string }>(
+    db.api,
+    sql`select r.address from recipients r join messages m on m.id = r.message_id where m.recipient_count > 1`,
+  );
+  const sharing = new Set(several.map(({ address }) => address));
+  const alone = bounced.filter(({ address }) => !sharing.has(address));
+  for (const { address, acknowledged } of alone)
     if (acknowledged && !suppressed.has(address)) ledger.violation("T5", `${address} bounced, and is not suppressed`);
   const mayBe = new Set(bounced.flatMap(({ address, open }) => (open ? [address] : [])));
   for (const address of suppressed) {
