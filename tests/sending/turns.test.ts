@@ -23,8 +23,8 @@ describe.each(enginesHere())("mail by one relay (%s)", (engine) => {
   });
 
   /** A relay that takes some milliseconds for a mail, an account with a hundred inboxes, and another one. */
-  async function begin(answer: Script["answer"] = () => undefined) {
-    const slowly = { packets: [...Array(4).fill("250-Wait\r\n"), "250 Ok\r\n"] };
+  async function begin({ answer, pauses = 4 }: { answer?: Script["answer"]; pauses?: number } = {}) {
+    const slowly = { packets: [...Array(pauses).fill("250-Wait\r\n"), "250 Ok\r\n"] };
     const server = await scriptedSmtp({ answer: (line, seen) => (line === "." ? slowly : answer?.(line, seen)) });
     const outbound = { kind: "smtp", host: "127.0.0.1", port: server.port, tls: "off", login: undefined } as const;
     const relay = smtpRelay(outbound, { hostname: "inbox.test" });
@@ -73,14 +73,12 @@ describe.each(enginesHere())("mail by one relay (%s)", (engine) => {
     },
   );
 
-  test("that is tried again is held up by no backlog of another account, whatever its domain", {
-    ...watchesClock,
-    timeout: 120_000,
-  }, async () => {
+  test("that is tried again is held up by no backlog of another account, whatever its domain", async () => {
     let isGreylisting = true;
-    const { server, world, quiet, putInLine } = await begin((line) =>
-      isGreylisting && line.startsWith("RCPT TO:<joe@") ? "450 4.2.0 Later" : undefined,
-    );
+    const { server, world, quiet, putInLine } = await begin({
+      answer: (line) => (isGreylisting && line.startsWith("RCPT TO:<joe@") ? "450 4.2.0 Later" : undefined),
+      pauses: 40,
+    });
     await world.start();
     await world.send(quiet, "joe@zzz.example");
     await server.seen("RCPT TO:<joe@");
@@ -90,10 +88,8 @@ describe.each(enginesHere())("mail by one relay (%s)", (engine) => {
     await world.start();
     await until(() => server.mails.length > 100);
     world.clock.pass(61_000);
-    const startMs = performance.now();
     await until(() => server.mails.some(({ to }) => to === "joe@zzz.example"));
-    expect(server.mails.length).toBeLessThan(2_500);
-    // A look once a second finds it.
-    expect(performance.now() - startMs).toBeLessThan(3_000);
+    // Looks for rows that are due come once a second, and the backlog lasts for several.
+    expect(server.mails.length).toBeLessThan(1_500);
   });
 });

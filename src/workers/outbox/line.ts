@@ -53,7 +53,7 @@ export function lineOf<Item extends ClaimedItem>(kind: Kind, lanes: Lanes<Item>)
   const hearOfSlot = ({ lane, wasHeldBack }: FreedSlot) => {
     // Sweeps have passed by the lanes in which there is nothing but rows of accounts that had their share.
     if (wasHeldBack) sweep();
-    return isFull || wasHeldBack || known.mayHaveMore(lane);
+    return isFull || wasHeldBack || sweepAfter !== undefined || known.mayHaveMore(lane);
   };
 
   return {
@@ -66,15 +66,18 @@ export function lineOf<Item extends ClaimedItem>(kind: Kind, lanes: Lanes<Item>)
     isSweeping: () => sweepAfter !== undefined,
     ask() {
       const limit = Math.min(rowsPerClaim, lanes.free());
-      isFull = limit <= 0;
+      const strangers = lanes.strangers();
+      const ownLanes = limit > 0 ? known.list(lanes, limit) : [];
+      isFull = limit <= 0 || !(strangers || ownLanes.some(({ slots }) => slots > 0));
       if (isFull) return undefined;
       claimNumber += 1;
       // Looking for them costs; while a claim follows on the other they are looked for often enough now and then.
       const newest = isNudged || newestLeft || claimNumber % newestEvery === 0;
       isNudged = false;
       const shares = lanes.shares?.() ?? { accounts: [], othersSlots: { brisk: limit, slow: limit, doubtful: limit } };
-      const whose = { lanes: known.list(lanes, limit), strangers: lanes.strangers(), ...shares };
-      return { limit, ...whose, newest, sweepAfter, claimNumber };
+      const whose = { lanes: ownLanes, strangers, ...shares };
+      // A sweep without a slot for the lanes that it finds would pass them by.
+      return { limit, ...whose, newest, sweepAfter: strangers ? sweepAfter : undefined, claimNumber };
     },
     hear(question, { items, contended, sweptTo }) {
       isFull = items.length >= question.limit;

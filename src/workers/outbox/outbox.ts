@@ -113,7 +113,7 @@ function claimerOf<Item extends ClaimedItem, Settlement extends SettledClaim>(
     if (ms !== undefined) askAgain.setIn(ms);
     line.hear(question, answer);
     await begin(answer.items, nudgesBefore);
-    return answer.items.length > 0 || (!answer.contended && line.isSweeping());
+    return answer.items.length > 0 || (question.sweepAfter !== undefined && !answer.contended && line.isSweeping());
   };
 }
 

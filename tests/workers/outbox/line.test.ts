@@ -99,6 +99,26 @@ describe("The line, as a process knows it", () => {
     expect(line.isSweeping()).toBe(false);
   });
 
+  test("is swept only where lanes that are new may start, and goes on with the sweep when a slot comes free", () => {
+    let strangers = true;
+    const { line, claim } = lineWith({ strangers: () => strangers });
+    claim("A1");
+    line.sweep();
+    strangers = false;
+    expect(claim("")?.sweepAfter).toBeUndefined();
+    expect(line.hearOfSlot({ lane: "B", wasHeldBack: false })).toBe(true);
+    strangers = true;
+    expect(claim("")?.sweepAfter).toBe("");
+    expect(line.hearOfSlot({ lane: "B", wasHeldBack: false })).toBe(false);
+  });
+
+  test("is asked for nothing while neither a lane that is known nor a new one may start", () => {
+    const { line, claim } = lineWith({ strangers: () => false, slots: () => 0 });
+    line.nudge();
+    expect(claim("")).toBeUndefined();
+    expect(line.hearOfSlot({ lane: "A", wasHeldBack: false })).toBe(true);
+  });
+
   test("keeps a sweep that was asked for while a claim without one was under way", () => {
     const { line } = lineWith();
     const question = line.ask();
