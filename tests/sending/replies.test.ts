@@ -30,15 +30,19 @@ describe.each(enginesHere())("a reply (%s)", (engine) => {
     return (await lastMessage()).threadId;
   }
 
-  async function lastMessage(): Promise<StoredMessage & { inReplyTo: string | null; referenceIds: string[] }> {
+  async function lastMessage(
+    direction?: "outbound",
+  ): Promise<StoredMessage & { inReplyTo: string | null; referenceIds: string[] }> {
     const { db } = world().service.deps;
-    const last = (await storedMessages(db.api, inbox.id)).at(-1);
-    const [row] = await query<{ inReplyTo: string | null; referenceIds: string[] }>(
+    const rows = await query<{ id: string; direction: string; inReplyTo: string | null; referenceIds: string[] }>(
       db.api,
-      sql`select in_reply_to as "inReplyTo", reference_ids as "referenceIds" from messages where id = ${last?.id}`,
+      sql`select id, direction, in_reply_to as "inReplyTo", reference_ids as "referenceIds" from messages
+          where inbox_id = ${inbox.id} order by seq`,
     );
-    if (last === undefined || row === undefined) throw new Error("There is no message");
-    return { ...last, ...row };
+    const row = rows.findLast((each) => direction === undefined || each.direction === direction);
+    const stored = (await storedMessages(db.api, inbox.id)).find(({ id }) => id === row?.id);
+    if (stored === undefined || row === undefined) throw new Error("There is no message");
+    return { ...stored, ...row };
   }
 
   async function thread(threadId: string) {
@@ -236,7 +240,7 @@ describe.each(enginesHere())("a reply (%s)", (engine) => {
       ];
       for (const to of others) {
         expect((await send(world(), inbox.id, { threadId, body: "<p>Hi</p>", ...to })).status).toBe(200);
-        const { bodyText, bodyHtml, inReplyTo } = await lastMessage();
+        const { bodyText, bodyHtml, inReplyTo } = await lastMessage("outbound");
         expect([bodyText, bodyHtml, inReplyTo]).toEqual(["Hi", "<p>Hi</p>", expect.any(String)]);
         await eveWrites(`eve-${others.indexOf(to)}@meanwhile.example`);
       }
