@@ -2,7 +2,7 @@ import { returnPaths } from "../domain/reports/return-path.ts";
 import type { ApplyReports } from "../flows/receive/apply-reports.ts";
 import { noticeProof } from "../flows/receive/prove-notices.ts";
 import { noticeTaker } from "../flows/receive/take-notices.ts";
-import type { RelayNoticesDeps } from "../http/sent/relay-notices.ts";
+import type { RelayNoticesDeps } from "../http/routes/send/relay-notices.ts";
 import { returnPathKey } from "../standards/signature.ts";
 import { version } from "../version.ts";
 import { webhookClient } from "../webhook/client.ts";

@@ -1,7 +1,7 @@
 import type { Database } from "../../src/database/db.ts";
-import { events } from "../../src/http/routes/events.ts";
-import { webhook } from "../../src/http/routes/webhook.ts";
-import { webhooks } from "../../src/http/routes/webhooks.ts";
+import { events } from "../../src/http/routes/events/events.ts";
+import { webhook } from "../../src/http/routes/events/webhook.ts";
+import { webhooks } from "../../src/http/routes/events/webhooks.ts";
 import { httpApp } from "../../src/http/shell/app.ts";
 import { readsLog, untilLogShowsAll } from "./log-horizon.ts";
 import { type OutboxWorldOptions, outboxWorld } from "./outbox-world.ts";

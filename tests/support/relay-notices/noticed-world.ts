@@ -5,7 +5,7 @@ import { returnPaths } from "../../../src/domain/reports/return-path.ts";
 import { reportApplier } from "../../../src/flows/receive/apply-reports.ts";
 import { noticeProof } from "../../../src/flows/receive/prove-notices.ts";
 import { noticeTaker } from "../../../src/flows/receive/take-notices.ts";
-import { relayNotices } from "../../../src/http/sent/relay-notices.ts";
+import { relayNotices } from "../../../src/http/routes/send/relay-notices.ts";
 import { httpApp } from "../../../src/http/shell/app.ts";
 import { returnPathKey } from "../../../src/standards/signature.ts";
 import { type ScriptedSmtp, scriptedSmtp } from "../scripted-smtp.ts";

@@ -1,0 +1,141 @@
+import { Type } from "@sinclair/typebox";
+import { plans } from "../../../domain/limits.ts";
+import type { Outbound } from "../../../domain/outbound.ts";
+import type { Deps } from "../../../flows/deps.ts";
+import { findAccountAndKey } from "../../../store/account/accounts.ts";
+import { examples } from "../../document/examples.ts";
+import { named } from "../../document/schema.ts";
+import { api } from "../../shell/app.ts";
+import type { Account as Caller } from "../../shell/auth.ts";
+import { instant, nullable, oneOf } from "../../shell/models.ts";
+import { operation } from "../../shell/operation.ts";
+
+export interface AccountDeps extends Deps {
+  outbound: Outbound["kind"];
+}
+
+const most = (description: string, example: number) =>
+  Type.Integer({ minimum: 0, description: `${description}; 0: no limit`, examples: [example] });
+
+const Limits = named(
+  "AccountLimits",
+  Type.Object(
+    {
+      sendsPerMinute: most("Sends of an inbox in 60 seconds", 10),
+      sendsPerDay: most("Sends of an inbox in a UTC day", 200),
+      coldRecipientDaily: most("Sends of an inbox in a UTC day to one recipient who has not answered it yet", 20),
+      inboxesPerDay: most("Inboxes made in a UTC day", 100),
+      inboxes: most("Inboxes", 0),
+      domains: most("Domains", 0),
+      keys: most("Keys that are not revoked", 0),
+      storageBytes: most("Bytes that all mail of the account takes", 0),
+      inboxBytes: most("Bytes that the mail of one inbox takes", 0),
+    },
+    { description: "How much of each there may be" },
+  ),
+);
+
+const CallingKey = named(
+  "CallingKey",
+  Type.Object(
+    {
+      id: Type.String({
+        description: "Id of the key; with a token that of the key that made it",
+        examples: [examples.keyId],
+      }),
+      name: nullable(Type.String(), {
+        description: "What the key is called, where it is called anything",
+        examples: ["first start"],
+      }),
+      access: oneOf(["full", "read"], {
+        description: "What the caller may do: `full`: all; `read`: read, as a token does",
+      }),
+      inboxId: nullable(Type.String(), {
+        description: "The one inbox that the caller reaches; null: not narrowed to one",
+        examples: [null],
+      }),
+      externalId: nullable(Type.String(), {
+        description: "The one tenant that the caller reaches; null: not narrowed to one",
+        examples: [null],
+      }),
+      expiresAt: nullable(instant(), {
+        description: "When the caller's key, token or session ends; null: it does not end by itself",
+        examples: [null],
+      }),
+    },
+    { description: "Who asks: a key, or what was made by it" },
+  ),
+);
+
+const Account = named(
+  "Account",
+  Type.Object(
+    {
+      id: Type.String({ description: "Id of the account", examples: [examples.accountId] }),
+      name: nullable(Type.String(), { description: "What the account is called", examples: ["default"] }),
+      plan: oneOf(plans, { description: "What its limits go by", examples: ["developer"] }),
+      limits: Limits,
+      suspended: nullable(oneOf(["sending", "all"]), {
+        description: "What the operator has closed; null: nothing",
+        examples: [null],
+      }),
+      retentionDays: nullable(Type.Integer({ minimum: 0 }), {
+        description: "After how many days mail is removed; null: as the service has it",
+        examples: [null],
+      }),
+      mailDomain: Type.String({ description: "Domain of the addresses", examples: ["inbox.localhost"] }),
+      outbound: oneOf(["sandbox", "relay", "direct"], {
+        description: "Where mail goes: nowhere but here (`sandbox`), to a relay, or straight to the recipients' hosts",
+      }),
+      createdAt: instant({ description: "When it was made", examples: ["2026-03-20T08:59:00.000Z"] }),
+      key: CallingKey,
+    },
+    { description: "The account of the caller, its limits, and what the caller may do in it" },
+  ),
+);
+
+/** What the caller holds: a program can tell what it may do before it tries. */
+export function account(deps: AccountDeps) {
+  return api("/v1/account", "Account").get(
+    "",
+    async ({ account: caller }) => {
+      const found = await findAccountAndKey(deps.db.api, caller.id, caller.keyId);
+      if (found === undefined) throw new Error("Cannot show account: it is gone");
+      const { sendsPerMinute, sendsPerDay, coldRecipientDaily, inboxesPerDay } = deps.limits[found.plan];
+      return {
+        id: found.id,
+        name: found.name,
+        plan: found.plan,
+        limits: {
+          ...{ sendsPerMinute, sendsPerDay, coldRecipientDaily, inboxesPerDay },
+          ...{ inboxes: 0, domains: 0, keys: 0, storageBytes: 0, inboxBytes: 0 },
+        },
+        suspended: null,
+        retentionDays: null,
+        mailDomain: deps.mailDomain,
+        outbound: deps.outbound === "smtp" ? ("relay" as const) : deps.outbound,
+        createdAt: found.createdAt.toISOString(),
+        key: callingKey(caller, found.keyName),
+      };
+    },
+    operation({
+      summary: "Get account",
+      description:
+        "The account that the key opens: its limits (0: no limit), where its mail goes, and what the key, token or session that asks may do. Every key and token may ask this.",
+      answers: { 200: Account },
+    }),
+  );
+}
+
+/** Of a token its key's id and name with its own access, reach and end; a session may what its key may, until it ends. */
+function callingKey({ keyId, token, session }: Caller, name: string | null) {
+  const endsAt = token?.expiresAt ?? session?.expiresAt;
+  return {
+    id: keyId,
+    name,
+    access: token?.access ?? ("full" as const),
+    inboxId: token?.inboxId ?? null,
+    externalId: null,
+    expiresAt: endsAt?.toISOString() ?? null,
+  };
+}

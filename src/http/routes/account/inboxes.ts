@@ -1,0 +1,207 @@
+import { Type } from "@sinclair/typebox";
+import { notFound } from "../../../domain/errors.ts";
+import { isId } from "../../../domain/ids.ts";
+import type { Plan } from "../../../domain/limits.ts";
+import { createInbox } from "../../../flows/account/create-inbox.ts";
+import { deleteInbox } from "../../../flows/account/delete-inbox.ts";
+import type { Deps } from "../../../flows/deps.ts";
+import { countInboxes, findInbox, type Inbox, listInboxes } from "../../../store/account/inboxes.ts";
+import { examples } from "../../document/examples.ts";
+import { named } from "../../document/schema.ts";
+import { alsoNamed } from "../../judging/also-named.ts";
+import { api } from "../../shell/app.ts";
+import { whetherThere } from "../../shell/described-operation.ts";
+import { idempotencyKeyOf } from "../../shell/idempotency-key.ts";
+import { idPath, instant, nothing, nullable, pageQuery, text, totalCount } from "../../shell/models.ts";
+import { operation } from "../../shell/operation.ts";
+
+const InboxShape = named(
+  "Inbox",
+  Type.Object(
+    {
+      id: Type.String({ description: "Id of the inbox", examples: [examples.inboxId] }),
+      address: Type.String({ description: "Its email address", examples: [examples.address] }),
+      externalId: nullable(Type.String({ examples: [examples.externalId] }), {
+        description: "Your own id of its owner, where you gave one",
+      }),
+      createdAt: instant({ description: "When it was made", examples: [examples.inboxCreatedAt] }),
+    },
+    { description: "An inbox: an email address that sends and receives" },
+  ),
+);
+
+const NewInbox = named(
+  "NewInbox",
+  Type.Object(
+    {
+      externalId: alsoNamed(
+        "external_id",
+        Type.Optional(
+          text({
+            min: 1,
+            max: 255,
+            description: "Your own id of its owner, echoed in events as `external_id`; need not be unique",
+            examples: [examples.externalId],
+          }),
+        ),
+      ),
+      username: Type.Optional(
+        text({
+          max: 255,
+          description: "3 to 30 of a-z, 0-9, dot and hyphen: the address before the @",
+          examples: ["ada"],
+        }),
+      ),
+      mailboxName: Type.Optional(
+        text({ max: 255, description: "Another name for `username`: give one of them", examples: ["ada"] }),
+      ),
+    },
+    {
+      description: "What an inbox shall be: all of it may be left out",
+      examples: [{ username: "ada", externalId: examples.externalId }],
+    },
+  ),
+);
+
+const InboxPage = named(
+  "InboxPage",
+  Type.Object(
+    {
+      data: Type.Array(InboxShape, { description: "Inboxes, newest first" }),
+      total: totalCount("How many inboxes there are in all"),
+    },
+    { description: "A page of inboxes, and how many there are in all" },
+  ),
+);
+
+const InboxQuery = Type.Object({
+  ...pageQuery(),
+  externalId: alsoNamed(
+    "external_id",
+    Type.Optional(
+      text({
+        min: 1,
+        max: 255,
+        description: "Only inboxes with this `externalId`",
+        examples: [examples.externalId],
+      }),
+    ),
+  ),
+  address: Type.Optional(
+    text({
+      min: 1,
+      max: 320,
+      description: "Only the inbox with this address; what stands before the @ will do",
+      examples: [examples.address],
+    }),
+  ),
+});
+
+/** What stands before the @ of an address of ours; of an address elsewhere "", which is no name. */
+function usernameOf(address: string, mailDomain: string): string {
+  const [username = "", domain = mailDomain, ...more] = address.toLowerCase().split("@");
+  return domain === mailDomain && more.length === 0 ? username : "";
+}
+
+export const inboxPath = idPath("inbox");
+
+/** The caller's inbox of that id. Another account's answers like one that never was. */
+export async function ownedInbox(deps: Deps, accountId: string, id: string): Promise<Inbox> {
+  const inbox = isId("inb", id) ? await findInbox(deps.db.api, accountId, id) : undefined;
+  if (inbox === undefined) throw notFound("inbox");
+  return inbox;
+}
+
+export function inboxes(deps: Deps) {
+  const { mailDomain } = deps;
+  return api("/v1/inboxes", "Inboxes")
+    .post(
+      "",
+      async ({ account, body, request, set }) => {
+        const { inbox, replayed } = await createInbox(deps, {
+          account: { id: account.id, plan: account.plan as Plan },
+          externalId: body.externalId,
+          username: body.username ?? body.mailboxName,
+          usernameField: body.username === undefined ? "mailboxName" : "username",
+          idempotencyKey: idempotencyKeyOf(request),
+        });
+        set.status = 201;
+        set.headers.location = `/v1/inboxes/${inbox.id}`;
+        if (replayed) set.headers["idempotent-replayed"] = "true";
+        return toInbox(inbox, mailDomain);
+      },
+      operation({
+        summary: "Create inbox",
+        description:
+          "Makes an address that receives at once. Without `username` one is drawn. A name is lower-cased; the name of a deleted inbox is kept for 30 days.",
+        idempotencyKey: "optional",
+        body: NewInbox,
+        bodyMayBeEmpty: true,
+        answers: { 201: InboxShape },
+        answerHeaders: {
+          201: {
+            Location: "Path of the inbox",
+            "Idempotent-Replayed": "`true` when an earlier request with this key made it",
+          },
+        },
+        refuses: [
+          // Of a replay, where the inbox that the first request made is deleted.
+          "not_found",
+          "invalid_username",
+          "invalid_idempotency_key",
+          "address_taken",
+          "address_reserved",
+          "idempotency_in_progress",
+          "idempotency_key_reused",
+          "inbox_creation_limit",
+        ],
+      }),
+    )
+    .get(
+      "",
+      async ({ account, query }) => {
+        const { externalId, limit, offset } = query;
+        const username = query.address === undefined ? undefined : usernameOf(query.address, mailDomain);
+        const page = { accountId: account.id, onlyId: account.token?.inboxId, externalId, username, limit, offset };
+        const [data, total] = await Promise.all([listInboxes(deps.db.api, page), countInboxes(deps.db.api, page)]);
+        return { data: data.map((inbox) => toInbox(inbox, mailDomain)), total };
+      },
+      operation({
+        summary: "List inboxes",
+        description: "Newest first.",
+        query: InboxQuery,
+        answers: { 200: InboxPage },
+      }),
+    )
+    .get(
+      "/:id",
+      async ({ account, params }) => toInbox(await ownedInbox(deps, account.id, params.id), mailDomain),
+      operation({
+        summary: "Get inbox",
+        description: "One inbox of the account.",
+        path: inboxPath,
+        whenRefused: whetherThere((accountId, id) => ownedInbox(deps, accountId, id)),
+        answers: { 200: InboxShape },
+      }),
+    )
+    .delete(
+      "/:id",
+      async ({ account, params, set }) => {
+        if (!isId("inb", params.id)) throw notFound("inbox");
+        await deleteInbox(deps, account.id, params.id);
+        set.status = 204;
+      },
+      operation({
+        summary: "Delete inbox",
+        description:
+          "Its mail is refused and its messages are out of reach from now on. The address is kept from others for 30 days.",
+        path: inboxPath,
+        whenRefused: whetherThere((accountId, id) => ownedInbox(deps, accountId, id)),
+        answers: { 204: nothing("Deleted") },
+      }),
+    );
+}
+
+function toInbox({ id, username, externalId, createdAt }: Inbox, mailDomain: string) {
+  return { id, address: `${username}@${mailDomain}`, externalId, createdAt: createdAt.toISOString() };
+}

@@ -1,0 +1,290 @@
+import { type TProperties, Type } from "@sinclair/typebox";
+import { failureReasons } from "../../../domain/outcome.ts";
+import { recipientTypes } from "../../../domain/send/recipients/entries.ts";
+import { type EventParts, eventOf, eventUnion } from "../../document/event-schema.ts";
+import { examples } from "../../document/examples.ts";
+import { named } from "../../document/schema.ts";
+import type { EventKind } from "../../document/webhooks.ts";
+import { instant, nullable, oneOf } from "../../shell/models.ts";
+import { Code, Link } from "../mail/extracted-shape.ts";
+import { Attachment, Automated } from "../mail/message-shape.ts";
+import { AddedSuppression, MessageInShort, ToldReport } from "../mail/report-shapes.ts";
+
+const ofInbox = {
+  inbox_id: Type.String({ description: "Inbox that it is about", examples: [examples.inboxId] }),
+  external_id: nullable(Type.String({ examples: [examples.externalId] }), {
+    description: "Your own id of the inbox's owner, where it has one",
+  }),
+};
+const thread = { thread_id: Type.String({ description: "Thread of the message", examples: [examples.threadId] }) };
+
+/** Of a message, whatever has become of it. */
+const ofMessage = {
+  id: Type.String({ description: "Id of the message", examples: [examples.messageId] }),
+  rfc_message_id: Type.String({ description: "Its `Message-ID`", examples: [examples.rfcMessageId] }),
+  from: Type.String({ description: "Address of the sender, as the mail says", examples: [examples.sender] }),
+  to: Type.String({ description: "Address that it came in at, or goes to", examples: [examples.address] }),
+  cc: Type.Array(Type.String({ examples: ["joe@example.com"] }), {
+    description: "Addresses of further recipients, as the mail says",
+  }),
+  subject: Type.String({ description: "Empty where it has none", examples: [examples.subject] }),
+  body_text: Type.String({
+    description: "Made from the HTML where only HTML came",
+    examples: [examples.question],
+  }),
+  attachments: Type.Array(Attachment, { description: "Its files, with fresh addresses" }),
+};
+
+/** Only for who asks for it. */
+const included = {
+  body_html: Type.Optional(
+    nullable(Type.String(), { description: "With `include` of `html`: as it came, not made safe", examples: [null] }),
+  ),
+  from_name: Type.Optional(
+    nullable(Type.String({ examples: ["Ada Lovelace"] }), { description: "With `html`: name of the sender" }),
+  ),
+  reply_to: Type.Optional(
+    nullable(Type.String({ examples: [examples.sender] }), { description: "With `html`: where answers shall go" }),
+  ),
+  extracted_text: Type.Optional(Type.String({ description: "With `extracted`: what is new in a reply" })),
+  extracted_html: Type.Optional(
+    nullable(Type.String(), { description: "With `extracted`: the same of the HTML", examples: [null] }),
+  ),
+  codes: Type.Optional(Type.Array(Code, { description: "With `extracted`: one-time codes, best first" })),
+  links: Type.Optional(Type.Array(Link, { description: "With `extracted`: links, in their order" })),
+  automated: Type.Optional(
+    nullable(Automated, {
+      description: "With `automated`: by what it shows that no person wrote it; null where it shows nothing",
+      examples: [null],
+    }),
+  ),
+  to_list: Type.Optional(
+    Type.Array(Type.String({ examples: [examples.address] }), {
+      description: "With `recipients`: the addresses of its To field",
+    }),
+  ),
+  tag: Type.Optional(
+    nullable(Type.String({ examples: ["orders"] }), {
+      description: "With `recipients`, of mail that came in: what stands behind the `+` in `to`",
+      examples: [null],
+    }),
+  ),
+};
+
+/** Every kind of event, with what stands in it beside what all have: a new kind is one entry here (contract §10). */
+const MessageReceived = eventOf("message.received", {
+  name: "MessageReceived",
+  description: "Mail has come in at an inbox",
+  fields: {
+    ...ofInbox,
+    ...thread,
+    message: named(
+      "ReceivedMessage",
+      Type.Object(
+        { ...ofMessage, received_at: instant({ description: "When it was taken in" }), ...included },
+        { description: "The mail, in the words of events" },
+      ),
+    ),
+  },
+});
+
+const outcomeOf = {
+  provider_message_id: Type.String({
+    description: "What the relay calls it, where it said so",
+    examples: [examples.rfcMessageId],
+  }),
+  created_at: instant({ description: "When it was accepted for sending" }),
+};
+
+const failure = Type.Object(
+  {
+    code: nullable(Type.Integer({ examples: [550] }), { description: "Null where nobody answered" }),
+    enhanced_code: nullable(Type.String({ examples: ["5.1.1"] }), { description: "As RFC 3463 has it" }),
+    message: Type.String({ description: "One line", examples: ["No such user"] }),
+    reason: oneOf(failureReasons, { description: "`refused` for good, or `timed_out`", examples: ["refused"] }),
+  },
+  { description: "Why" },
+);
+
+/** To whom it went, behind what events told of the first hour. */
+const addressing = {
+  recipients: Type.Array(
+    Type.Object({
+      address: Type.String({ description: "His address", examples: [examples.sender] }),
+      name: nullable(Type.String({ examples: [examples.senderName] }), {
+        description: "As the mail has it",
+        examples: [null],
+      }),
+      type: oneOf(recipientTypes, { description: "In which field he was given", examples: ["to"] }),
+      status: oneOf(["pending", "sent", "failed"], { description: "What had become of his copy", examples: ["sent"] }),
+      provider_message_id: nullable(Type.String({ examples: [examples.providerMessageId] }), {
+        description: "What the relay calls his copy, where it said so",
+      }),
+      failure: nullable(failure, { description: "Why it could not be delivered to him", examples: [null] }),
+    }),
+    { description: "All to whom it goes, each with what had become of his copy" },
+  ),
+  metadata: Type.Record(Type.String(), Type.String(), { description: "What was given with it", examples: [{}] }),
+};
+
+const MessageSent = eventOf("message.sent", {
+  name: "MessageSent",
+  description: "The next server has taken a mail of yours",
+  fields: {
+    ...ofInbox,
+    ...thread,
+    message: named(
+      "SentMessage",
+      Type.Object(
+        {
+          ...ofMessage,
+          status: oneOf(["sent"], { description: "What has become of it" }),
+          ...outcomeOf,
+          sent_at: instant({ description: "When that server took it" }),
+          ...included,
+          ...addressing,
+        },
+        { description: "The mail, in the words of events" },
+      ),
+    ),
+  },
+});
+
+const MessageFailed = eventOf("message.failed", {
+  name: "MessageFailed",
+  description: "A mail of yours was refused for good, or given up",
+  fields: {
+    ...ofInbox,
+    ...thread,
+    message: named(
+      "FailedMessage",
+      Type.Object(
+        {
+          ...ofMessage,
+          status: oneOf(["failed", "sent"], { description: "`sent` where it reached others: it failed in part" }),
+          ...outcomeOf,
+          failed_at: instant({ description: "When it was given up" }),
+          failure,
+          ...included,
+          ...addressing,
+        },
+        { description: "The mail, in the words of events" },
+      ),
+    ),
+  },
+});
+
+const inbox = {
+  id: Type.String({ description: "Id of the inbox", examples: [examples.inboxId] }),
+  address: Type.String({ description: "Its address", examples: [examples.address] }),
+  external_id: ofInbox.external_id,
+  created_at: instant({ description: "When it was made", examples: [examples.inboxCreatedAt] }),
+};
+
+const InboxCreated = eventOf("inbox.created", {
+  name: "InboxCreated",
+  description: "An inbox was made",
+  fields: {
+    ...ofInbox,
+    inbox: named("CreatedInboxOfEvent", Type.Object(inbox, { description: "The inbox, in the words of events" })),
+  },
+});
+
+const InboxDeleted = eventOf("inbox.deleted", {
+  name: "InboxDeleted",
+  description: "An inbox was deleted",
+  fields: {
+    ...ofInbox,
+    inbox: named(
+      "DeletedInboxOfEvent",
+      Type.Object(
+        { ...inbox, deleted_at: instant({ description: "When it was deleted" }) },
+        { description: "The inbox, in the words of events" },
+      ),
+    ),
+  },
+});
+
+const WebhookDisabled = eventOf("webhook.disabled", {
+  name: "WebhookDisabled",
+  description: "A webhook endpoint gets nothing any more until it is enabled",
+  fields: {
+    inbox_id: nullable(Type.String(), { description: "Null: it is about no inbox", examples: [null] }),
+    external_id: nullable(Type.String(), { description: "Null: it is about no inbox", examples: [null] }),
+    webhook: named(
+      "DisabledWebhook",
+      Type.Object(
+        {
+          id: Type.String({ description: "Id of the endpoint", examples: [examples.webhookId] }),
+          url: Type.String({ description: "Where it was", examples: [examples.webhookUrl] }),
+          reason: oneOf(["gone", "failing", "manual"], {
+            description: "`gone`: it answered 410; `failing`: it took nothing for days; `manual`: you asked for it",
+            examples: ["failing"],
+          }),
+          disabled_at: instant({ description: "Since when" }),
+        },
+        { description: "The endpoint, in the words of events" },
+      ),
+    ),
+  },
+});
+
+const MessageDelayed = reportEvent("message.delayed", {
+  name: "MessageDelayed",
+  description: "A server still tries to deliver a mail of yours",
+});
+const MessageDelivered = reportEvent("message.delivered", {
+  name: "MessageDelivered",
+  description: "A mail of yours has arrived, as its recipient's server says",
+});
+const MessageBounced = reportEvent("message.bounced", {
+  name: "MessageBounced",
+  description: "A mail of yours, which the next server had taken, came back",
+});
+const MessageComplained = reportEvent("message.complained", {
+  name: "MessageComplained",
+  description: "The recipient of a mail of yours calls it unwanted",
+});
+
+const SuppressionAdded = eventOf("suppression.added", {
+  name: "SuppressionAdded",
+  description: "Nothing is sent to an address any more, since it bounced, complained or unsubscribed",
+  fields: { ...ofInbox, ...thread, message: MessageInShort, suppression: AddedSuppression },
+});
+
+const WebhookTest = eventOf("webhook.test", {
+  name: "WebhookTest",
+  description: "You asked for a test: it tells of nothing, is in no log, and is not repeated",
+  fields: {},
+});
+
+/** What the log has. */
+export const Event = eventUnion("Event", "What has happened, told apart by `event`", [
+  MessageReceived.logged,
+  MessageSent.logged,
+  MessageFailed.logged,
+  InboxCreated.logged,
+  InboxDeleted.logged,
+  WebhookDisabled.logged,
+  MessageDelayed.logged,
+  MessageDelivered.logged,
+  MessageBounced.logged,
+  MessageComplained.logged,
+  SuppressionAdded.logged,
+]);
+
+/** What webhooks are told. */
+export const eventKinds: readonly EventKind[] = [
+  ...[MessageReceived, MessageSent, MessageFailed, InboxCreated, InboxDeleted, WebhookDisabled],
+  ...[MessageDelayed, MessageDelivered, MessageBounced, MessageComplained, SuppressionAdded, WebhookTest],
+].map(({ event, description, delivery }) => ({
+  ...{ event, delivery },
+  summary: `Be told: ${event}`,
+  description: `${description}. Verify the signature, answer with any 2xx within 15 seconds, and work behind the answer; \`event_id\` tells a delivery that came twice.`,
+}));
+
+/** What came back about a message. */
+function reportEvent<const Event extends string>(event: Event, parts: Omit<EventParts<TProperties>, "fields">) {
+  const fields = { ...ofInbox, ...thread, message: MessageInShort, report: ToldReport };
+  return eventOf(event, { ...parts, fields });
+}

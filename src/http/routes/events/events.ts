@@ -1,0 +1,215 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { cursorAt, cursorAtPlace, placeOf } from "../../../domain/cursor.ts";
+import { notFound, Refusal } from "../../../domain/errors.ts";
+import { isId } from "../../../domain/ids.ts";
+import type { Deps } from "../../../flows/deps.ts";
+import { redeliverEvent } from "../../../flows/events/redeliver-event.ts";
+import type { AttachmentLinks } from "../../../flows/read/attachment-links.ts";
+import { pageEvents } from "../../../flows/read/page-events.ts";
+import { type EventPosition, findEvent, findEventPosition } from "../../../store/events/events.ts";
+import { type LoggedDelivery, listDeliveries } from "../../../store/outbox/deliveries.ts";
+import { examples } from "../../document/examples.ts";
+import { named } from "../../document/schema.ts";
+import { api } from "../../shell/app.ts";
+import { whetherThere } from "../../shell/described-operation.ts";
+import { idPath, instant, nextCursor, nullable, oneOf, pageQuery, text } from "../../shell/models.ts";
+import { operation } from "../../shell/operation.ts";
+import { cursorParameter, cursorPosition } from "../../shell/parameters.ts";
+import { Event } from "./event-shapes.ts";
+import { askedSubscription, subscriptionQuery } from "./subscription-query.ts";
+
+export interface EventDeps extends Deps {
+  links: Pick<AttachmentLinks, "attachmentUrl">;
+}
+
+const Delivery = named(
+  "Delivery",
+  Type.Object(
+    {
+      attempt: Type.Integer({ minimum: 1, description: "The number of the attempt", examples: [1] }),
+      attemptedAt: instant({ description: "When it was made", examples: ["2026-03-21T10:05:01.000Z"] }),
+      status: nullable(Type.Integer({ examples: [200] }), { description: "Null when nobody answered" }),
+      latencyMs: nullable(Type.Integer({ examples: [42] }), {
+        description: "How long it took; null while it is not known",
+      }),
+      error: nullable(Type.String({ examples: ["answered 500"] }), {
+        description: "Null when it was delivered",
+        examples: [null],
+      }),
+      response: nullable(Type.String({ examples: ["ok"] }), { description: "At most 4 KiB of the answer" }),
+      webhookId: nullable(Type.String({ examples: [examples.webhookId] }), {
+        description: "Webhook endpoint that it went to; null where it was a default one that is deleted since",
+      }),
+    },
+    { description: "One attempt to deliver an event" },
+  ),
+);
+
+const DeliveryPage = named(
+  "DeliveryPage",
+  Type.Object(
+    {
+      data: Type.Array(Delivery, {
+        description: "Attempts by endpoint, the default one first; of each the first first",
+      }),
+      nextCursor: nextCursor(),
+    },
+    { description: "A page of the attempts" },
+  ),
+);
+
+const Redelivery = named(
+  "Redelivery",
+  Type.Object(
+    {
+      event_id: Type.String({ description: "Id of the event", examples: [examples.eventId] }),
+      status: oneOf(["queued"], { description: "It goes out soon" }),
+    },
+    { description: "It is in line" },
+  ),
+);
+
+const RedeliveryOrder = named(
+  "RedeliveryOrder",
+  Type.Object(
+    {
+      webhookId: Type.Optional(
+        text({ description: "Webhook endpoint; unless given the default one", examples: [examples.webhookId] }),
+      ),
+    },
+    { description: "Where to deliver it again" },
+  ),
+);
+
+const EventPage = named(
+  "EventPage",
+  Type.Object(
+    {
+      data: Type.Array(Event, { description: "Events, oldest first" }),
+      hasMore: Type.Boolean({ description: "Whether there are more behind this page", examples: [false] }),
+      last: Type.Optional(
+        nullable(Type.String({ examples: [examples.eventId] }), {
+          description:
+            "With `types`, `automated` or several inboxes: the event up to which was looked, the next `after`; null where there was none",
+        }),
+      ),
+    },
+    { description: "A page of events, and whether there are more behind it" },
+  ),
+);
+
+const EventQuery = Type.Object({
+  after: Type.Optional(
+    text({ description: "Id of the last event that you have, or `start`", examples: [examples.eventId] }),
+  ),
+  limit: pageQuery().limit,
+  ...subscriptionQuery,
+});
+
+const eventPath = idPath("event");
+const start = "start";
+
+/** So many events one call looks at, where most may be none that are wanted. */
+const mostLookedAt = 10_000;
+
+/** The log of events, for those who missed a delivery or would rather ask (contract §10.7). */
+export function events(deps: EventDeps) {
+  const { db } = deps;
+  const isThere = whetherThere((accountId, id) => ownedEvent(deps, accountId, id));
+
+  return api("/v1/events", "Events")
+    .get(
+      "",
+      async ({ account, query }) => {
+        const { include, ...subscription } = await askedSubscription(deps, account, query);
+        const after = await positionOf(deps, account.id, query.after);
+        // Who asks as the first client did gets as many as there are, however far apart they lie.
+        const isNarrowed =
+          query.types !== undefined || query.automated !== undefined || (subscription.inboxIds?.length ?? 0) > 1;
+        const lookAt = isNarrowed ? mostLookedAt : undefined;
+        const page = { ...subscription, accountId: account.id, after, limit: query.limit, lookAt };
+        const { events, hasMore, last } = await pageEvents({ ...deps, db: db.api }, page, include);
+        return { data: events as Static<typeof Event>[], hasMore, ...(isNarrowed && { last }) };
+      },
+      operation({
+        summary: "List events",
+        description:
+          "In the order in which they were written, none ever appearing before one that you have seen: pass the last `event_id` as `after` to get what is new. Each is shown as a delivery would tell it, with fresh links, but without `delivered_at` and `attempt`: what was tried stands in the list of its deliveries. A page ends early where it is more than about 8 MiB. With `types`, `automated` or several inboxes one call looks at 10,000 events at most: it may find fewer than `limit`, or none, and go on; `last` says where, as `after`.",
+        query: EventQuery,
+        answers: { 200: EventPage },
+        refuses: ["not_found"],
+      }),
+    )
+    .get(
+      "/:id/deliveries",
+      async ({ account, params, query: { limit, cursor } }) => {
+        const eventId = await ownedEvent(deps, account.id, params.id);
+        const question = ["deliveries", eventId];
+        const after = cursor === undefined ? undefined : attemptAt(cursor, question);
+        const found = await listDeliveries(db.api, { accountId: account.id, eventId, after, limit: limit + 1 });
+        const shown = found.slice(0, limit);
+        const last = found.length > limit ? shown.at(-1) : undefined;
+        return {
+          data: shown.map(({ endpointId: _id, ...row }) => ({ ...row, attemptedAt: row.attemptedAt.toISOString() })),
+          nextCursor: last === undefined ? null : cursorBehind(last, question),
+        };
+      },
+      operation({
+        summary: "List deliveries",
+        description:
+          "The attempts to deliver the event, endpoint by endpoint, the first first. The last 100 attempts at each are kept. For keys alone: a token gets 403, since the list shows what your receivers answered.",
+        path: eventPath,
+        whenRefused: isThere,
+        query: Type.Object({ limit: pageQuery(100).limit, cursor: Type.Optional(cursorParameter()) }),
+        answers: { 200: DeliveryPage },
+      }),
+    )
+    .post(
+      "/:id/redeliver",
+      async ({ account, params, body, set }) => {
+        await redeliverEvent(deps, account.id, await ownedEvent(deps, account.id, params.id), body.webhookId);
+        set.status = 202;
+        return { event_id: params.id, status: "queued" as const };
+      },
+      operation({
+        summary: "Redeliver event",
+        description:
+          "Delivers the event again, soon: with the same `event_id` and the next `attempt`, to the default webhook endpoint unless another is named. An account may ask for it 60 times in 60 seconds.",
+        path: eventPath,
+        whenRefused: isThere,
+        body: RedeliveryOrder,
+        bodyMayBeEmpty: true,
+        answers: {
+          202: Redelivery,
+        },
+        refuses: ["no_webhook_url", "rate_limit_exceeded"],
+      }),
+    );
+}
+
+/** The cursors of the default endpoint's attempts are those of the time when there was no other. */
+function cursorBehind({ attempt, endpointId }: LoggedDelivery, question: unknown): string {
+  if (endpointId === null) return cursorAt(attempt, question);
+  return cursorAtPlace({ number: String(attempt), id: endpointId }, question);
+}
+
+function attemptAt(cursor: string, question: unknown): { endpointId: string | null; attempt: number } {
+  const place = placeOf(cursor, question, "integer");
+  if (place !== undefined) return { endpointId: place.id, attempt: Number(place.number) };
+  const attempt = cursorPosition(cursor, question, "list deliveries");
+  if (attempt instanceof Refusal) throw attempt;
+  return { endpointId: null, attempt };
+}
+
+async function ownedEvent({ db }: EventDeps, accountId: string, id: string): Promise<string> {
+  const event = isId("evt", id) ? await findEvent(db.api, accountId, id) : undefined;
+  if (event === undefined) throw notFound("event");
+  return event.id;
+}
+
+async function positionOf({ db }: EventDeps, accountId: string, id = start): Promise<EventPosition | undefined> {
+  if (id === start) return undefined;
+  const position = isId("evt", id) ? await findEventPosition(db.api, accountId, id) : undefined;
+  if (position === undefined) throw notFound("event");
+  return position;
+}

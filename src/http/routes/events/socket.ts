@@ -1,0 +1,236 @@
+import { Elysia } from "elysia";
+import { Refusal, statusOf } from "../../../domain/errors.ts";
+import { defaultEventTypes, everyEvent } from "../../../domain/events/event-types.ts";
+import { placeName } from "../../../domain/events/log-place.ts";
+import { inOrder } from "../../../domain/events/subscription.ts";
+import { reachedInboxes } from "../../../flows/account/token-reach.ts";
+import type { Deps } from "../../../flows/deps.ts";
+import { type EventStream, placeNamed, type StreamingDeps, streamEvents } from "../../../flows/events/event-stream.ts";
+import type { Wanted } from "../../../flows/events/follow-events.ts";
+import type { EndReason, OpenStreams } from "../../../flows/events/open-streams.ts";
+import { api } from "../../shell/app.ts";
+import { type Account, socketPath } from "../../shell/auth.ts";
+import { refusalOf } from "../../shell/errors.ts";
+import type { Socket, SocketSession } from "../../shell/sockets.ts";
+import { ownedInbox } from "../account/inboxes.ts";
+import { parseSocketMessage, type SubscribeMessage } from "./socket-messages.ts";
+
+export interface SocketDeps extends Deps {
+  streaming: StreamingDeps;
+  open: Pick<OpenStreams, "keep">;
+}
+
+/** What a client is told when it is sent away. */
+const closeCodes = {
+  shutting_down: 1001,
+  try_again_later: 1013,
+  unauthorized: 4001,
+  expired: 4001,
+  unknown_place: 4004,
+  too_many_listeners: 4008,
+  slow: 4009,
+  too_much_said: 4029,
+} as const;
+
+const longestMessage = 4 << 10;
+const messagesAtOnce = { count: 30, withinMs: 10_000 };
+/** Who has not answered two pings is not there any more. */
+const mostPings = 2;
+
+/** Who comes without an upgrade; what is one is taken in front of the app (shell/sockets.ts). */
+export function socketRoute() {
+  return new Elysia().use(
+    api(socketPath, "Events").get(
+      "",
+      () => {
+        throw new Refusal("upgrade_required", "Cannot answer: only a WebSocket is spoken to here", {
+          headers: { upgrade: "websocket", connection: "Upgrade" },
+        });
+      },
+      { detail: { hide: true } },
+    ),
+  );
+}
+
+/** One client at `GET /v1/ws`, which changes what it is told as it goes (docs/streams.md). */
+export function socketSession(deps: SocketDeps, account: Account): SocketSession {
+  let socket: Socket | undefined;
+  let forget: ReturnType<OpenStreams["keep"]> | undefined;
+  let unanswered = 0;
+  const saysTooOften = paceOf(messagesAtOnce);
+  const subscribed = subscriptions(deps, account, { socketNow: () => socket, cutOff });
+  /** One message is dealt with after the other. */
+  let dealing: Promise<void> = Promise.resolve();
+
+  function close(reason: keyof typeof closeCodes): void {
+    const closing = socket;
+    leave();
+    closing?.close(closeCodes[reason], reason);
+  }
+
+  function cutOff(): void {
+    const closing = socket;
+    leave("slow");
+    closing?.cutOff();
+  }
+
+  function leave(reason?: EndReason): void {
+    socket = undefined;
+    subscribed.close();
+    forget?.(reason);
+  }
+
+  async function deal(text: string | Uint8Array): Promise<void> {
+    if (socket === undefined) return;
+    try {
+      const message = parseSocketMessage(text);
+      if (message.type === "ping") say(socket, { type: "pong" });
+      else if (message.type === "subscribe") await subscribed.more(message);
+      else subscribed.less(message.inbox_ids ?? undefined);
+    } catch (error) {
+      const refusal = refusalOf({ error, method: "GET", path: socketPath, request_id: "" }, deps.log);
+      if (refusal.details.extra?.resource === "event") close("unknown_place");
+      // Else it would stay open, and its client would wait for events that it never subscribed to.
+      else if (statusOf[refusal.reason] >= 500) close("try_again_later");
+      else say(socket, { type: "error", code: refusal.reason, message: refusal.message });
+    }
+  }
+
+  return {
+    opened(opened) {
+      socket = opened;
+      try {
+        forget = deps.open.keep("ws", {
+          caller: account,
+          unsentBytes: opened.unsentBytes,
+          takenBytes: opened.takenBytes,
+          beat() {
+            if (unanswered >= mostPings) return opened.cutOff();
+            unanswered += 1;
+            opened.ping();
+          },
+          end: close,
+        });
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        close("too_many_listeners");
+      }
+    },
+    received(message) {
+      if (socket === undefined) return;
+      if (saysTooOften() || Buffer.byteLength(message) > longestMessage) close("too_much_said");
+      else dealing = dealing.then(() => deal(message));
+    },
+    drained: subscribed.pump,
+    ponged() {
+      unanswered = 0;
+    },
+    closed: () => leave(),
+  };
+}
+
+interface SubscribedSocket {
+  socketNow(): Socket | undefined;
+  cutOff(): void;
+}
+
+/** What one client has subscribed to, which adds up, and the stream that tells it. */
+function subscriptions(deps: SocketDeps, account: Account, { socketNow, cutOff }: SubscribedSocket) {
+  let stream: EventStream | undefined;
+  let wanted: Wanted = { types: [], inboxIds: [], automated: undefined, include: [] };
+
+  function answer(type: "subscribed" | "unsubscribed"): void {
+    say(socketNow(), {
+      type,
+      inbox_ids: wanted.inboxIds ?? null,
+      event_types: wanted.types.includes(everyEvent) ? null : wanted.types,
+      last_event_id: stream === undefined ? null : placeName(stream.place),
+    });
+  }
+
+  async function begin(after: string | undefined, first: Wanted): Promise<EventStream> {
+    const place = await placeNamed(deps.streaming, account.id, after);
+    const outlet = {
+      // While the client is fast the kernel takes each message whole.
+      hasRoom: () => socketNow()?.unsentBytes() === 0,
+      takenBytes: () => socketNow()?.takenBytes() ?? 0,
+      copies: true,
+      cutOff,
+      write: ({ json }: { json: string }) => socketNow()?.send(json),
+    };
+    return streamEvents(deps.streaming, { accountId: account.id, after: place, wanted: first }, outlet);
+  }
+
+  return {
+    async more(message: SubscribeMessage): Promise<void> {
+      const after = message.last_event_id ?? undefined;
+      if (after !== undefined && stream !== undefined) {
+        throw new Refusal("validation_error", 'Cannot subscribe: "last_event_id" belongs to the first subscription');
+      }
+      const asked = await wantedBy(deps, account, message);
+      const next = together(wanted, asked, message.automated !== undefined);
+      if (stream === undefined) {
+        const begun = await begin(after, next);
+        if (socketNow() === undefined) return begun.close();
+        stream = begun;
+      } else {
+        stream.change(next);
+      }
+      wanted = next;
+      answer("subscribed");
+      stream.pump();
+    },
+    less(ids: readonly string[] | undefined): void {
+      if (ids !== undefined && wanted.inboxIds === undefined) {
+        throw new Refusal("validation_error", "Cannot unsubscribe from single inboxes: all are subscribed to");
+      }
+      const left = wanted.inboxIds?.filter((id) => ids?.includes(id) === false) ?? [];
+      wanted = { ...wanted, inboxIds: left, types: left.length === 0 ? [] : wanted.types };
+      stream?.change(wanted);
+      answer("unsubscribed");
+      stream?.pump();
+    },
+    pump: () => stream?.pump(),
+    close: () => stream?.close(),
+  };
+}
+
+function say(socket: Socket | undefined, message: object): void {
+  socket?.send(JSON.stringify(message));
+}
+
+/** Whether this is one more than there may be within so long. */
+function paceOf({ count, withinMs }: { count: number; withinMs: number }): () => boolean {
+  const atMs: number[] = [];
+  return () => {
+    const nowMs = performance.now();
+    atMs.push(nowMs);
+    if (atMs.length <= count) return false;
+    return nowMs - (atMs.shift() ?? 0) < withinMs;
+  };
+}
+
+async function wantedBy(deps: SocketDeps, account: Account, asked: SubscribeMessage): Promise<Wanted> {
+  const named = asked.inbox_ids ?? undefined;
+  for (const id of named ?? []) await ownedInbox(deps, account.id, id);
+  return {
+    types: asked.event_types === null ? [everyEvent] : (asked.event_types ?? defaultEventTypes),
+    inboxIds: reachedInboxes(account, named && [...new Set(named)]),
+    automated: asked.automated ?? undefined,
+    include: inOrder(asked.include ?? []),
+  };
+}
+
+/** Subscriptions add up; of robots the last word counts. */
+function together(before: Wanted, more: Wanted, saysOfRobots: boolean): Wanted {
+  const wasNothing = before.types.length === 0;
+  return {
+    types: [...new Set([...before.types, ...more.types])],
+    inboxIds:
+      more.inboxIds === undefined || (before.inboxIds === undefined && !wasNothing)
+        ? undefined
+        : [...new Set([...(before.inboxIds ?? []), ...more.inboxIds])],
+    automated: saysOfRobots ? more.automated : before.automated,
+    include: inOrder([...before.include, ...more.include]),
+  };
+}

@@ -1,0 +1,85 @@
+import { Type } from "@sinclair/typebox";
+import { defaultEventTypes, eventTypes, isAskableType } from "../../../domain/events/event-types.ts";
+import { type IncludeWord, includeWords, inOrder, type Subscription } from "../../../domain/events/subscription.ts";
+import { reachedInboxes } from "../../../flows/account/token-reach.ts";
+import type { Deps } from "../../../flows/deps.ts";
+import { examples } from "../../document/examples.ts";
+import { alsoNamed } from "../../judging/also-named.ts";
+import type { Account } from "../../shell/auth.ts";
+import { oneOf, text } from "../../shell/models.ts";
+import { parameter, wrongParameter } from "../../shell/parameters.ts";
+import { ownedInbox } from "../account/inboxes.ts";
+
+/** As many inboxes may be named in one question. */
+const mostInboxes = 100;
+
+/** The words of a subscription, as query parameters: the same for the log and for a stream. */
+export const subscriptionQuery = {
+  types: Type.Optional(
+    parameter((list) => wordsOf(list).every(isAskableType), {
+      error: `must be a comma list of event types (${eventTypes.join(", ")}), or *`,
+      description: "Which events: a comma list of types, or `*` for all. Without it `message.received` alone",
+      examples: ["message.received,message.failed"],
+    }),
+  ),
+  inbox_id: alsoNamed(
+    "inboxId",
+    Type.Optional(
+      text({
+        description: `Only events of these inboxes: a comma list, at most ${mostInboxes}`,
+        examples: [examples.inboxId],
+      }),
+    ),
+  ),
+  automated: Type.Optional(
+    oneOf(["true", "false"], {
+      description: "Of mail that came in: `false` leaves out what no person wrote, `true` all else",
+      examples: ["false"],
+    }),
+  ),
+  include: Type.Optional(
+    parameter((list) => wordsOf(list).every((word) => includeWords.some((known) => known === word)), {
+      error: `must be a comma list of ${includeWords.join(", ")}`,
+      description:
+        "Further fields of `message`: `html` (body_html, from_name, reply_to), `extracted` (extracted_text, extracted_html, codes, links), `automated`, `recipients` (to_list, tag)",
+      examples: ["extracted"],
+    }),
+  ),
+};
+
+export interface SubscriptionWords {
+  types?: string;
+  inbox_id?: string;
+  automated?: "true" | "false";
+  include?: string;
+}
+
+export interface AskedSubscription extends Subscription {
+  include: readonly IncludeWord[];
+}
+
+/** What the words of a query ask for. Every inbox that is named must be the caller's, and within its reach. */
+export async function askedSubscription(
+  deps: Deps,
+  account: Account,
+  { types, inbox_id, automated, include }: SubscriptionWords,
+): Promise<AskedSubscription> {
+  const named = inbox_id === undefined ? undefined : await ownedInboxes(deps, account.id, inbox_id);
+  return {
+    types: types === undefined ? defaultEventTypes : wordsOf(types),
+    inboxIds: reachedInboxes(account, named),
+    automated: automated === undefined ? undefined : automated === "true",
+    include: include === undefined ? [] : inOrder(wordsOf(include)),
+  };
+}
+
+async function ownedInboxes(deps: Deps, accountId: string, list: string): Promise<string[]> {
+  const ids = [...new Set(wordsOf(list))];
+  if (ids.length > mostInboxes)
+    throw wrongParameter("inbox_id", `must name at most ${mostInboxes} inboxes`, "list events");
+  return Promise.all(ids.map(async (id) => (await ownedInbox(deps, accountId, id)).id));
+}
+
+function wordsOf(list: string): string[] {
+  return list.split(",").map((word) => word.trim());
+}

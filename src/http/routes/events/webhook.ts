@@ -1,0 +1,144 @@
+import { Type } from "@sinclair/typebox";
+import {
+  rotateWebhookSecret,
+  setWebhookUrl,
+  unsetWebhook,
+  type WebhookSettingsDeps,
+} from "../../../flows/events/manage-webhook.ts";
+import { testWebhook } from "../../../flows/events/test-webhook.ts";
+import { findWebhook, type Webhook } from "../../../store/events/webhooks.ts";
+import type { WebhookClient } from "../../../webhook/client.ts";
+import { examples } from "../../document/examples.ts";
+import { named } from "../../document/schema.ts";
+import { api } from "../../shell/app.ts";
+import { instant, nothing, nullable } from "../../shell/models.ts";
+import { operation } from "../../shell/operation.ts";
+import {
+  SecretRotation,
+  usualOverlapSeconds,
+  WebhookSecret,
+  WebhookTestResult,
+  webhookSecret,
+  webhookUrl,
+} from "./webhook-shapes.ts";
+
+export interface WebhookDeps extends WebhookSettingsDeps {
+  webhooks: WebhookClient;
+}
+
+const webhookFields = {
+  url: nullable(Type.String({ examples: [examples.webhookUrl] }), { description: "Where events go" }),
+  secretLast4: nullable(Type.String({ examples: [examples.secret.slice(-4)] }), {
+    description: "The end of the secret, to tell secrets apart",
+  }),
+  createdAt: nullable(instant({ examples: [examples.inboxCreatedAt] }), { description: "When it was first set" }),
+  disabledAt: nullable(instant(), {
+    description: "Since when nothing is delivered, because the receiver answered 410",
+    examples: [null],
+  }),
+};
+
+const WebhookShape = named(
+  "Webhook",
+  Type.Object(webhookFields, { description: "Where the account's events go: all null where nothing was ever set" }),
+);
+
+const WebhookWithSecret = named(
+  "WebhookWithSecret",
+  Type.Object(
+    { ...webhookFields, secret: Type.Optional(webhookSecret) },
+    { description: "The webhook, and its secret where it was made just now" },
+  ),
+);
+
+const WebhookAddress = named(
+  "WebhookAddress",
+  Type.Object(
+    {
+      url: webhookUrl,
+    },
+    { description: "Where events shall go" },
+  ),
+);
+
+/** An account's own webhook (contract §3.5). */
+export function webhook(deps: WebhookDeps) {
+  return api("/v1/webhook", "Webhooks")
+    .get(
+      "",
+      async ({ account }) => toWebhook(await findWebhook(deps.db.api, account.id)),
+      operation({
+        summary: "Get webhook",
+        description: "Where the account's events go. Every field is null where nothing was ever set.",
+        answers: { 200: WebhookShape },
+      }),
+    )
+    .put(
+      "",
+      async ({ account, body }) => {
+        const set = await setWebhookUrl(deps, account.id, body.url);
+        return { ...toWebhook(set.webhook), ...(set.secret !== undefined && { secret: set.secret }) };
+      },
+      operation({
+        summary: "Set webhook",
+        description:
+          "Sets where events go from now on; a webhook that was disabled is enabled. The first time the answer has the secret.",
+        body: WebhookAddress,
+        answers: {
+          200: WebhookWithSecret,
+        },
+        refuses: ["invalid_webhook_url"],
+      }),
+    )
+    .delete(
+      "",
+      async ({ account, set }) => {
+        await unsetWebhook(deps, account.id);
+        set.status = 204;
+      },
+      operation({
+        summary: "Delete webhook",
+        description: "Nothing is delivered from now on, and the secret is forgotten. Events stay in the log.",
+        answers: { 204: nothing("Deleted") },
+      }),
+    )
+    .post(
+      "/rotate-secret",
+      async ({ account, body }) => ({
+        secret: await rotateWebhookSecret(deps, account.id, body.overlapSeconds ?? usualOverlapSeconds),
+      }),
+      operation({
+        summary: "Rotate webhook secret",
+        description:
+          "Makes a new secret. For the overlap `webhook-signature` carries signatures by both, and `X-Signature` is by the old one.",
+        body: SecretRotation,
+        bodyMayBeEmpty: true,
+        answers: {
+          200: WebhookSecret,
+        },
+        refuses: ["no_webhook_url"],
+      }),
+    )
+    .post(
+      "/test",
+      ({ account }) => testWebhook(deps, account.id),
+      operation({
+        summary: "Test webhook",
+        description:
+          "Delivers one signed `webhook.test` event now, and tells what came of it. An account may ask for it 10 times in 60 seconds.",
+        answers: {
+          200: WebhookTestResult,
+        },
+        refuses: ["no_webhook_url", "rate_limit_exceeded"],
+      }),
+    );
+}
+
+function toWebhook(found: Webhook | undefined) {
+  return {
+    url: found?.url ?? null,
+    secretLast4: found?.secret.slice(-4) ?? null,
+    createdAt: found?.createdAt.toISOString() ?? null,
+    disabledAt: found?.disabledAt?.toISOString() ?? null,
+  };
+}

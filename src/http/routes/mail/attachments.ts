@@ -1,0 +1,137 @@
+import { Type } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import { notFound, Refusal } from "../../../domain/errors.ts";
+import { isId } from "../../../domain/ids.ts";
+import { refuseBeyondToken } from "../../../flows/account/token-reach.ts";
+import type { Deps } from "../../../flows/deps.ts";
+import { matchesEntityTag, parseRange } from "../../../standards/byte-range.ts";
+import { attachmentDisposition, harmlessType } from "../../../standards/content-disposition.ts";
+import { findAttachment, type StoredAttachment } from "../../../store/mail/attachments.ts";
+import { examples } from "../../document/examples.ts";
+import { type AuthenticateCaller, authenticatedCaller } from "../../shell/auth.ts";
+import { operation } from "../../shell/operation.ts";
+import type { ReadingDeps } from "./messages.ts";
+import { lengthAlone, type StoredBytesDeps, storedBytes, untrustedHeaders } from "./stored-bytes.ts";
+
+export interface AttachmentDeps extends ReadingDeps, StoredBytesDeps, AuthenticateCaller {}
+
+/** Mounted open: a signed address needs no key, and what comes without a signature is asked for one here. */
+export function attachments(deps: AttachmentDeps) {
+  return new Elysia({ prefix: "/v1/attachments", tags: ["Attachments"] }).get(
+    "/:message_id/:filename",
+    async ({ request, params }) => {
+      // The router gives null for what is no percent-encoding of anything: the name of nothing.
+      const named = { message_id: params.message_id ?? "", filename: params.filename ?? "" };
+      return answerWith(deps, request, await permittedAttachment(deps, request, named));
+    },
+    operation({
+      summary: "Download attachment",
+      description:
+        "The address comes with each message and holds for `ATTACHMENT_URL_TTL` seconds for whoever has it. Without `signature` the key of the attachment's account is needed. One byte range is served. HTML, SVG, XML and JavaScript come as `application/octet-stream`.",
+      open: true,
+      path: {
+        message_id: { description: "Id of the message", example: examples.messageId },
+        filename: { description: "Name of the attachment", example: examples.filename },
+      },
+      link: {
+        expires: { description: "Unix seconds until which the address holds", example: examples.linkExpires },
+        signature: { description: "Signature of the address, in place of a key", example: examples.signature },
+      },
+      headers: {
+        Range: { description: "One range of bytes", example: "bytes=0-1023" },
+        "If-None-Match": { description: "Entity tags that you have", example: '"9f2c01a4e7b8d360"' },
+        "If-Range": {
+          description: "Entity tag of what you have a part of: else all of it comes",
+          example: '"9f2c01a4e7b8d360"',
+        },
+      },
+      refuses: ["unauthorized", "invalid_signature", "link_expired"],
+      answers: {
+        200: Type.String({
+          description: "The bytes",
+          contentMediaType: "*/*",
+          examples: ["%PDF-1.7"],
+        }),
+        206: Type.String({
+          description: "The range",
+          contentMediaType: "*/*",
+          examples: ["%PDF"],
+        }),
+        304: Type.Void({ description: "You have it already" }),
+        416: Type.Void({ description: "No byte lies in the range; `Content-Range` tells the size" }),
+      },
+      answerHeaders: {
+        200: { ETag: "Entity tag of the bytes", "Content-Disposition": "`attachment` with the name" },
+        206: { ETag: "Entity tag of the bytes", "Content-Range": "Which bytes, of how many" },
+        304: { ETag: "Entity tag of the bytes" },
+        416: { "Content-Range": "Of how many bytes" },
+      },
+    }),
+  );
+}
+
+interface Named {
+  message_id: string;
+  filename: string;
+}
+
+/** A signature that is there decides alone: a key beside it makes no wrong one right. */
+async function permittedAttachment(deps: AttachmentDeps, request: Request, named: Named): Promise<StoredAttachment> {
+  const parameters = new URL(request.url).searchParams;
+  const signature = parameters.get("signature");
+  if (signature === null) {
+    const account = await authenticatedCaller(request, deps);
+    const attachment = await storedAttachment(deps, named);
+    if (attachment.accountId !== account.id) throw notFound("attachment");
+    await refuseBeyondToken(deps, account, { method: request.method, path: `/v1/attachments/${named.message_id}` });
+    return attachment;
+  }
+  const link = { messageId: named.message_id, filename: named.filename, expires: parameters.get("expires"), signature };
+  const verdict = await deps.links.judge(link, deps.now());
+  if (verdict === "forged") {
+    throw new Refusal("invalid_signature", "Cannot download attachment: the signature of the address is wrong");
+  }
+  if (verdict === "expired") {
+    throw new Refusal("link_expired", "Cannot download attachment: the address has expired; the message has a new one");
+  }
+  return storedAttachment(deps, named);
+}
+
+async function storedAttachment(deps: Deps, { message_id: messageId, filename }: Named): Promise<StoredAttachment> {
+  const isName = isId("msg", messageId) && filename.isWellFormed() && !filename.includes("\0");
+  const attachment = isName ? await findAttachment(deps.db.api, messageId, filename) : undefined;
+  if (attachment === undefined) throw notFound("attachment");
+  return attachment;
+}
+
+async function answerWith(deps: AttachmentDeps, request: Request, attachment: StoredAttachment): Promise<Response> {
+  const { sizeBytes } = attachment;
+  const entityTag = `"${attachment.digest}"`;
+  const headers = {
+    "content-type": harmlessType(attachment.contentType),
+    "content-disposition": attachmentDisposition(attachment.filename),
+    etag: entityTag,
+    "accept-ranges": "bytes",
+    ...untrustedHeaders,
+  };
+  const asked = request.headers;
+  if (matchesEntityTag(asked.get("if-none-match"), entityTag)) return new Response(null, { status: 304, headers });
+
+  // A range counts for GET alone (RFC 9110 §14.2), and only of the bytes that the caller has a part of (§13.1.5).
+  const ifRange = asked.get("if-range");
+  const mayBePart = request.method === "GET" && (ifRange === null || ifRange === entityTag);
+  const range = parseRange(mayBePart ? asked.get("range") : null, sizeBytes);
+  if (range === "unsatisfiable") {
+    return new Response(null, {
+      status: 416,
+      headers: { ...untrustedHeaders, "content-range": `bytes */${sizeBytes}` },
+    });
+  }
+  const { first, last } = range ?? { first: 0, last: sizeBytes - 1 };
+  const length = { "content-length": String(last - first + 1) };
+  if (request.method === "HEAD") return new Response(lengthAlone(sizeBytes), { headers });
+  const body = await storedBytes(deps, deps.db.api, attachment, { first, last });
+  if (range === undefined) return new Response(body, { headers: { ...headers, ...length } });
+  const partial = { ...headers, ...length, "content-range": `bytes ${first}-${last}/${sizeBytes}` };
+  return new Response(body, { status: 206, headers: partial });
+}

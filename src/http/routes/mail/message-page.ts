@@ -1,0 +1,56 @@
+import { Type } from "@sinclair/typebox";
+import { shownPage } from "../../../flows/read/shown-page.ts";
+import { api } from "../../shell/app.ts";
+import { whetherThere } from "../../shell/described-operation.ts";
+import { idPath, oneOf } from "../../shell/models.ts";
+import { operation } from "../../shell/operation.ts";
+import { ownedMessage, type ReadingDeps } from "./messages.ts";
+
+/** A mail as a page: for a frame of one's own page, or to be opened by its address. */
+export function messagePage(deps: ReadingDeps) {
+  return api("/v1/messages", "Messages").get(
+    "/:id/html",
+    async ({ account, params, query }) => {
+      const message = await ownedMessage(deps, account.id, params.id);
+      const remotePictures = query.images === "remote";
+      const page = await shownPage(deps.links, { message, remotePictures, now: deps.now() });
+      return new Response(page, { headers: pageHeaders(remotePictures) });
+    },
+    operation({
+      summary: "Show message",
+      description:
+        "The message as a page that is safe to show in a frame: its HTML, or its text with links, without script, frame, form, meta, base, object and whatever else acts; `cid:` pictures by signed addresses. Other hosts' pictures are left out unless `images=remote`, since each tells its host who reads. Links whose words name another host are listed above the mail with where they lead. Lengths that follow the height of the window are taken from one of 800 pixels. At most 2 MiB: what is longer is cut, and says so. Its policy lets nothing run and nothing be fetched; a frame for it is sandboxed with `allow-popups allow-popups-to-escape-sandbox allow-same-origin`, and never with `allow-scripts`.",
+      path: idPath("message"),
+      query: Type.Object({
+        images: Type.Optional(
+          oneOf(["none", "remote"], {
+            default: "none",
+            description: "Whether pictures of other hosts are shown",
+          }),
+        ),
+      }),
+      whenRefused: whetherThere((accountId, id) => ownedMessage(deps, accountId, id)),
+      answers: {
+        200: Type.String({
+          description: "The page",
+          contentMediaType: "text/html",
+          examples: ["<!doctype html><html><body><p>Where is it?</p></body></html>"],
+        }),
+      },
+    }),
+  );
+}
+
+/** Behind the page's own cleanness: a browser is told to run nothing, and to fetch nothing but our own pictures. */
+function pageHeaders(remotePictures: boolean): Record<string, string> {
+  return {
+    "content-type": "text/html; charset=utf-8",
+    "content-security-policy": `sandbox allow-popups allow-popups-to-escape-sandbox allow-same-origin; default-src 'none'; script-src 'none'; img-src 'self' data:${
+      remotePictures ? " https: http:" : ""
+    }; style-src 'unsafe-inline'; frame-ancestors 'self'`,
+    "x-content-type-options": "nosniff",
+    "x-dns-prefetch-control": "off",
+    "cache-control": "private, no-store",
+    "referrer-policy": "no-referrer",
+  };
+}

@@ -1,0 +1,262 @@
+import { Type } from "@sinclair/typebox";
+import { automatedKinds } from "../../../domain/automated.ts";
+import type { RecipientOutcome } from "../../../domain/send/recipients/recipient-outcome.ts";
+import {
+  type AttachmentLinks,
+  type LinkedAttachment,
+  linkedAttachments,
+} from "../../../flows/read/attachment-links.ts";
+import { type ExtractingDeps, extracted } from "../../../flows/read/extracted.ts";
+import { tagOf } from "../../../standards/address.ts";
+import type { ShownMessage } from "../../../store/mail/message-pages.ts";
+import { examples } from "../../document/examples.ts";
+import { named } from "../../document/schema.ts";
+import { instant, nullable, oneOf } from "../../shell/models.ts";
+import { extractedFields } from "./extracted-shape.ts";
+import { Failure, Recipient, toFailure, toRecipient } from "./recipient-shape.ts";
+import { Delivery } from "./report-shapes.ts";
+
+export const Attachment = named(
+  "Attachment",
+  Type.Object(
+    {
+      filename: Type.String({ description: "Its name, safe to store", examples: [examples.filename] }),
+      contentType: Type.String({ description: "Its kind, as the mail says", examples: ["application/pdf"] }),
+      sizeBytes: Type.Integer({ minimum: 0, description: "Its size", examples: [48213] }),
+      url: Type.String({
+        description: "Fetches the bytes without a key until `expiresAt`",
+        examples: [
+          `http://127.0.0.1:3000/v1/attachments/${examples.messageId}/${examples.filename}?expires=${examples.linkExpires}&signature=${examples.signature}`,
+        ],
+      }),
+      id: Type.String({ description: "Id of the attachment", examples: [examples.attachmentId] }),
+      contentId: nullable(Type.String({ examples: ["logo@example.com"] }), {
+        description: "By which HTML refers to it, as `cid:`",
+        examples: [null],
+      }),
+      inline: Type.Boolean({ description: "Whether it is shown within the text", examples: [false] }),
+      expiresAt: instant({ description: "Until when `url` holds", examples: [examples.linkExpiresAt] }),
+    },
+    { description: "A file of a message" },
+  ),
+);
+
+export const Automated = named(
+  "Automated",
+  Type.Object(
+    {
+      kind: oneOf(automatedKinds, {
+        description:
+          "The first that fits: a report of a mail server, of who has read, or of a complaint; an automatic answer; mail of a list, or to many; what a service tells by itself",
+        examples: ["notification"],
+      }),
+      reasons: Type.Array(Type.String({ examples: ["auto-submitted"] }), {
+        description: "What told: fields of the head, `report-type`, `from`, `subject`, `null-reverse-path`, `no-reply`",
+      }),
+    },
+    { description: "What tells that no person wrote a mail" },
+  ),
+);
+
+const messageFields = {
+  id: Type.String({ description: "Id of the message", examples: [examples.messageId] }),
+  threadId: Type.String({ description: "Thread that it is in", examples: [examples.threadId] }),
+  inboxId: Type.String({ description: "Inbox that it is in", examples: [examples.inboxId] }),
+  direction: oneOf(["inbound", "outbound"], {
+    description: "Whether it came in or went out",
+    examples: ["inbound"],
+  }),
+  status: oneOf(["received", "pending", "sent", "failed"], {
+    description: "`received` of inbound mail; what has become of outbound mail so far",
+    examples: ["received"],
+  }),
+  fromAddr: Type.String({ description: "Address of the sender", examples: [examples.sender] }),
+  fromName: nullable(Type.String({ examples: [examples.senderName] }), {
+    description: "Name of the sender, where the mail has one",
+  }),
+  toAddr: Type.String({ description: "Address of the recipient", examples: [examples.address] }),
+  cc: Type.Array(Type.String({ examples: ["joe@example.com"] }), {
+    description: "Addresses of further recipients, as the mail says",
+  }),
+  replyTo: nullable(Type.String({ examples: ["team@example.com"] }), {
+    description: "Where answers go, if elsewhere",
+    examples: [null],
+  }),
+  subject: Type.String({ description: "Empty where it has none", examples: [examples.subject] }),
+  bodyText: Type.String({
+    description: "Made from the HTML where only HTML came",
+    examples: [examples.question],
+  }),
+  bodyHtml: nullable(Type.String({ examples: [`<p>${examples.question}</p>`] }), {
+    description: "Null where no HTML came. As a stranger wrote it: make it harmless before you show it",
+  }),
+  attachments: Type.Array(Attachment, { description: "Its files, with fresh addresses" }),
+  rfcMessageId: Type.String({ description: "Its `Message-ID`", examples: [examples.rfcMessageId] }),
+  providerMessageId: nullable(Type.String({ examples: [examples.providerMessageId] }), {
+    description: "Of outbound mail: the relay's own id, until it is known our `Message-ID`",
+    examples: [null],
+  }),
+  failure: nullable(Failure, {
+    description: "Why it could not be delivered, when `status` is `failed`",
+    examples: [null],
+  }),
+  mayHaveBeenSent: Type.Optional(
+    Type.Literal(true, {
+      description:
+        "Of a canceled message: an attempt before that ended without an answer, so that it may have been sent",
+    }),
+  ),
+  createdAt: instant({ description: "When it was taken in or accepted for sending" }),
+  envelopeFrom: nullable(Type.String({ examples: [examples.sender] }), {
+    description:
+      'The sender that the delivering server named (`MAIL FROM`), `""` for a bounce; null for outbound and older mail',
+  }),
+  truncated: Type.Boolean({
+    description:
+      "True where the mail could not be read whole (the raw source has all of it), and in a list where a body is cut at 256 KiB",
+    examples: [false],
+  }),
+  automated: nullable(Automated, {
+    description:
+      "What tells that no person wrote it; null where nothing does, and for outbound and older mail. Codes and links to sign in come from robots too",
+    examples: [{ kind: "notification", reasons: ["auto-submitted"] }],
+  }),
+  to: Type.Array(Type.String({ examples: [examples.address] }), {
+    description: "Addresses of its To field; of inbound mail that has none `toAddr`",
+  }),
+  bcc: Type.Array(Type.String({ examples: ["archive@example.com"] }), {
+    description: "Of outbound mail: who gets a copy that nobody else sees",
+    examples: [[]],
+  }),
+  recipients: Type.Array(Recipient, {
+    description: "Of outbound mail: all to whom it goes, each with what has become of his copy",
+    examples: [[]],
+  }),
+  metadata: Type.Record(Type.String(), Type.String(), {
+    description: "Of outbound mail: what was given with it",
+    examples: [{}],
+  }),
+  tag: nullable(Type.String({ examples: ["orders"] }), {
+    description: "Of inbound mail: what stands behind the `+` in `toAddr`",
+    examples: [null],
+  }),
+  forwardOf: nullable(Type.String({ examples: [examples.messageId] }), {
+    description: "Of outbound mail: the message that it hands on",
+    examples: [null],
+  }),
+  state: nullable(oneOf(["scheduled", "awaiting_approval"]), {
+    description: "Why it is not sent yet, where it waits for its time or for a person",
+    examples: [null],
+  }),
+  delivery: nullable(Delivery, {
+    description: "Of outbound mail: what came back about it, the worst that was reported; null until something did",
+    examples: [null],
+  }),
+};
+
+/** A message alone always has what is extracted from it. */
+export const Message = named(
+  "Message",
+  Type.Object({ ...messageFields, ...extractedFields }, { description: "An email, as it came in or goes out" }),
+);
+
+export const ListedMessage = named(
+  "ListedMessage",
+  Type.Object(
+    { ...messageFields, ...Type.Partial(Type.Object(extractedFields)).properties },
+    { description: "An email of a list, with `include=extracted` also what is extracted from it" },
+  ),
+);
+
+/** What lists of messages may be asked for. */
+export const messageIncludes = {
+  extracted: "`codes`, `links`, `extractedText` and `extractedHtml` of each message",
+} as const;
+
+export type MessageInclude = keyof typeof messageIncludes;
+
+export interface ShowingDeps extends ExtractingDeps {
+  links: AttachmentLinks;
+  now: () => Date;
+}
+
+/** A message by itself. */
+export async function toMessage(deps: ShowingDeps, accountId: string, message: ShownMessage) {
+  const [[shown], [extraction]] = await Promise.all([
+    toListedMessages(deps, accountId, { messages: [message], include: [] }),
+    extracted(deps, accountId, [message]),
+  ]);
+  return shown && extraction && { ...shown, ...extraction };
+}
+
+/** Messages as a list shows them, with fresh addresses for their attachments and what else is asked for. */
+export async function toListedMessages(
+  deps: ShowingDeps,
+  accountId: string,
+  { messages, include }: { messages: readonly ShownMessage[]; include: readonly string[] },
+) {
+  const now = deps.now();
+  const linked = await Promise.all(
+    messages.flatMap(({ id, attachments }) =>
+      attachments === null
+        ? []
+        : linkedAttachments(deps.links, id, attachments, now).then((made) => [id, made] as const),
+    ),
+  );
+  const linkedOf = new Map(linked);
+  const extractions = include.includes("extracted" satisfies MessageInclude)
+    ? await extracted(deps, accountId, messages)
+    : [];
+  return messages.map((message, index) => ({
+    ...shown(message, linkedOf.get(message.id) ?? []),
+    ...extractions[index],
+  }));
+}
+
+function shown(message: ShownMessage, attachments: LinkedAttachment[]) {
+  const rfcMessageId = `<${message.rfcMessageId}>`;
+  return {
+    id: message.id,
+    threadId: message.threadId,
+    inboxId: message.inboxId,
+    direction: message.direction,
+    status: message.status,
+    fromAddr: message.fromAddr,
+    fromName: message.fromName,
+    toAddr: message.toAddr,
+    cc: message.cc,
+    replyTo: message.replyTo,
+    subject: message.subject,
+    bodyText: message.bodyText,
+    bodyHtml: message.bodyHtml,
+    attachments,
+    rfcMessageId,
+    providerMessageId: message.providerMessageId ?? (message.direction === "outbound" ? rfcMessageId : null),
+    failure: toFailure(message.failure),
+    ...(message.failure?.mayHaveBeenSent && { mayHaveBeenSent: true as const }),
+    createdAt: message.createdAt,
+    envelopeFrom: message.envelopeFrom,
+    truncated: message.truncated,
+    automated: message.automated,
+    ...addressing(message),
+    metadata: message.metadata ?? {},
+    tag: message.direction === "inbound" ? tagOf(message.toAddr) : null,
+    forwardOf: message.forwardOf,
+    state: null,
+    delivery: message.delivery,
+  };
+}
+
+/** To whom it goes, or was said to go. */
+function addressing(message: ShownMessage) {
+  const to = message.toAddrs ?? [message.toAddr];
+  if (message.direction === "inbound") return { to, bcc: [], recipients: [] };
+  const { status, providerMessageId, failure, delivery } = message;
+  const only: RecipientOutcome = {
+    ...{ address: message.toAddr, name: null, type: "to", providerMessageId, failure, delivery },
+    status: status === "received" ? "sent" : status,
+  };
+  const recipients = message.recipients ?? [only];
+  const hidden = recipients.filter(({ type }) => type === "bcc");
+  return { to, bcc: hidden.map(({ address }) => address), recipients: recipients.map(toRecipient) };
+}

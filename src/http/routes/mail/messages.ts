@@ -1,0 +1,264 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { cursorAt } from "../../../domain/cursor.ts";
+import { notFound, Refusal } from "../../../domain/errors.ts";
+import { isId } from "../../../domain/ids.ts";
+import { plainQuestion } from "../../../domain/search.ts";
+import type { Deps } from "../../../flows/deps.ts";
+import type { AttachmentLinks } from "../../../flows/read/attachment-links.ts";
+import {
+  type MessagesPage,
+  type MessagesQuery,
+  pageBetween,
+  pageMessages,
+  pageOfThread,
+} from "../../../flows/read/page-messages.ts";
+import { searchPage } from "../../../flows/read/search-messages.ts";
+import { outgoingMailOf } from "../../../flows/send/outgoing-mail.ts";
+import { composedMail } from "../../../flows/send/ready-mail.ts";
+import { composeMail } from "../../../mail/write/compose.ts";
+import { mailSize } from "../../../mail/write/compose-stream.ts";
+import { attachmentDisposition } from "../../../standards/content-disposition.ts";
+import { parseInstant } from "../../../standards/instant.ts";
+import {
+  findInboxTotals,
+  findMessage,
+  type InboxTotals,
+  type StoredMessage,
+} from "../../../store/mail/message-pages.ts";
+import type { SearchTerms } from "../../../store/mail/search.ts";
+import { examples } from "../../document/examples.ts";
+import { named } from "../../document/schema.ts";
+import { alsoNamed } from "../../judging/also-named.ts";
+import { api } from "../../shell/app.ts";
+import { whetherThere } from "../../shell/described-operation.ts";
+import { idPath, nextCursor, oneOf, pageQuery, text, totalCount } from "../../shell/models.ts";
+import { operation } from "../../shell/operation.ts";
+import {
+  cursorParameter,
+  cursorPosition,
+  includedWords,
+  includeParameter,
+  instantParameter,
+  wordsParameter,
+  wrongParameter,
+} from "../../shell/parameters.ts";
+import { inboxPath } from "../account/inboxes.ts";
+import { ListedMessage, Message, messageIncludes, toListedMessages, toMessage } from "./message-shape.ts";
+import { answerFrom, lengthAlone, type StoredBytesDeps, storedBytes, untrustedHeaders } from "./stored-bytes.ts";
+
+export interface ReadingDeps extends Deps {
+  links: AttachmentLinks;
+}
+
+const MessagesParameters = Type.Object({
+  ...pageQuery(),
+  direction: Type.Optional(
+    oneOf(["inbound", "outbound"], { description: "Only mail that came in, or only mail that went out" }),
+  ),
+  q: Type.Optional(
+    wordsParameter(
+      'Searches subject, addresses and text: words that must all be there, `"a phrase"`, `or`, `-not`',
+      'invoice "order 4711" -draft',
+    ),
+  ),
+  from: Type.Optional(wordsParameter("The same, in the sender's address and name alone", examples.sender)),
+  to: Type.Optional(wordsParameter("The same, in the recipients' addresses alone", examples.address)),
+  subject: Type.Optional(wordsParameter("The same, in the subject alone", "invoice")),
+  has_attachment: Type.Optional(
+    Type.Boolean({ description: "Only messages with attachments (`true`) or without (`false`)" }),
+  ),
+  since: Type.Optional(instantParameter("Not older than this")),
+  until: Type.Optional(instantParameter("Older than this")),
+  thread_id: alsoNamed(
+    "threadId",
+    Type.Optional(text({ description: "Only messages of this thread", examples: [examples.threadId] })),
+  ),
+  cursor: Type.Optional(cursorParameter()),
+  include: Type.Optional(includeParameter(messageIncludes)),
+});
+
+/** The caller's inbox with its totals. Another account's answers like one that never was. */
+export async function ownedTotals(deps: Deps, accountId: string, id: string): Promise<InboxTotals> {
+  const totals = isId("inb", id) ? await findInboxTotals(deps.db.api, accountId, id) : undefined;
+  if (totals === undefined) throw notFound("inbox");
+  return totals;
+}
+
+export interface MessagesDeps extends ReadingDeps, StoredBytesDeps {}
+
+export function messages(deps: MessagesDeps) {
+  return api("/v1", "Messages")
+    .get(
+      "/messages/:id",
+      async ({ account, params }) => {
+        const message = await ownedMessage(deps, account.id, params.id);
+        const shown = await toMessage(deps, account.id, message);
+        if (shown === undefined) throw notFound("message");
+        return shown;
+      },
+      operation({
+        summary: "Get message",
+        description:
+          "One message, with fresh addresses for its attachments, and with what it says to who has to act on it: codes, links, and what is new in a reply. These are made from the mail each time; no link is ever fetched.",
+        path: idPath("message"),
+        whenRefused: whetherThere((accountId, id) => ownedMessage(deps, accountId, id)),
+        answers: { 200: Message },
+      }),
+    )
+    .get(
+      "/messages/:id/raw",
+      async ({ account, params, request }) =>
+        rawAnswer(deps, await ownedMessage(deps, account.id, params.id), request.method === "HEAD"),
+      operation({
+        summary: "Download raw message",
+        description:
+          "The mail itself. Of inbound mail the bytes that came in; of outbound mail those that are handed to the relay, without a DKIM signature, which is put on top on the way out.",
+        path: idPath("message"),
+        whenRefused: whetherThere((accountId, id) => ownedMessage(deps, accountId, id)),
+        answers: {
+          200: Type.String({
+            description: "The mail",
+            contentMediaType: "message/rfc822",
+            examples: ["Subject: Your order\r\n\r\nWhere is it?\r\n"],
+          }),
+        },
+      }),
+    )
+    .get(
+      "/inboxes/:id/messages",
+      async ({ account, params, query }) => {
+        const question = questionOf(params.id, query);
+        const after = positionAfter(query, question);
+        if (after instanceof Refusal) {
+          await ownedTotals(deps, account.id, params.id);
+          throw after;
+        }
+        const asked = { ...filtersOf(query), accountId: account.id, inboxId: params.id, after };
+        const page = await askedPage(deps, asked, termsOf(query));
+        return {
+          data: await toListedMessages(deps, account.id, {
+            messages: page.messages,
+            include: includedWords(query.include),
+          }),
+          total: page.total,
+          nextCursor: page.next === undefined ? null : cursorAt(page.next, question),
+        };
+      },
+      operation({
+        summary: "List messages",
+        description:
+          "Newest first. A page costs the same at any `offset`; `cursor` goes on where a page ended and neither skips nor repeats a message while mail arrives. A page ends early where its bodies are more than about 8 MiB. A body over 256 KiB is cut (`truncated`) and at most 50 attachments of a message are shown: the single message has all. Filters all apply at once. Of a search `total` is exact up to 10,000, which stands for that many or more.",
+        path: inboxPath,
+        query: MessagesParameters,
+        whenRefused: whetherThere((accountId, id) => ownedTotals(deps, accountId, id)),
+        answers: {
+          200: named(
+            "MessagePage",
+            Type.Object(
+              {
+                data: Type.Array(ListedMessage, { description: "Messages, newest first" }),
+                total: totalCount(
+                  "How many messages there are in all; of a search 10,000 stands for that many or more",
+                ),
+                nextCursor: nextCursor(),
+              },
+              { description: "A page of messages, and how many there are in all" },
+            ),
+          ),
+        },
+      }),
+    );
+}
+
+type Parameters = Static<typeof MessagesParameters>;
+
+async function rawAnswer(deps: MessagesDeps, message: StoredMessage, isHead: boolean): Promise<Response> {
+  const headers = {
+    "content-type": "message/rfc822",
+    "content-disposition": attachmentDisposition(`${message.id}.eml`),
+    ...untrustedHeaders,
+  };
+  const { sourceId, sizeBytes } = message;
+  if (sourceId === null || sizeBytes === null) return composedAnswer(deps, message, isHead, headers);
+  if (isHead) return new Response(lengthAlone(sizeBytes), { headers });
+  const whole = { first: 0, last: sizeBytes - 1 };
+  return new Response(await storedBytes(deps, deps.db.api, { sourceId, part: 0, sizeBytes }, whole), { headers });
+}
+
+async function composedAnswer(
+  deps: MessagesDeps,
+  message: StoredMessage,
+  isHead: boolean,
+  headers: Record<string, string>,
+): Promise<Response> {
+  const { api: db } = deps.db;
+  const mail = await outgoingMailOf(db, message);
+  if (mail.attachments.length === 0) return new Response(new Uint8Array(composeMail(mail)), { headers });
+  const sizeBytes = mailSize(mail, undefined);
+  if (isHead) return new Response(lengthAlone(sizeBytes), { headers });
+  const wanted = { name: `${message.id}/composed`, sizeBytes, start: 0, end: sizeBytes };
+  const body = await answerFrom(deps.answerFiles, wanted, async (write) => {
+    for await (const piece of composedMail(db, mail)) await write(piece);
+  });
+  return new Response(body, { headers });
+}
+
+export async function ownedMessage(deps: Deps, accountId: string, id: string): Promise<StoredMessage> {
+  const message = isId("msg", id) ? await findMessage(deps.db.api, accountId, id) : undefined;
+  if (message === undefined) throw notFound("message");
+  return message;
+}
+
+async function askedPage(deps: MessagesDeps, asked: MessagesQuery, terms: WordTerms): Promise<MessagesPage> {
+  const { api: db } = deps.db;
+  const { accountId, inboxId, direction, threadId, since, until } = asked;
+  const isBetween = since !== undefined || until !== undefined;
+  const isSearch = Object.values(terms).some((term) => term !== undefined);
+  const isPlain = !isSearch && !isBetween && threadId === undefined;
+  if (isPlain && isId("inb", inboxId)) {
+    const page = await pageMessages(db, asked);
+    if (page !== undefined) return page;
+  }
+  const totals = await ownedTotals(deps, accountId, inboxId);
+  // Numbers alone can't answer a question about a thread and more.
+  if (isSearch || (threadId !== undefined && (isBetween || direction !== undefined))) {
+    return searchPage({ db, log: deps.log }, totals, { ...terms, direction, threadId }, asked);
+  }
+  return threadId === undefined ? pageBetween(db, totals, asked) : pageOfThread(db, threadId, asked);
+}
+
+function filtersOf(query: Parameters): Omit<MessagesQuery, "accountId" | "inboxId" | "after"> {
+  return {
+    direction: query.direction,
+    threadId: query.thread_id,
+    since: query.since === undefined ? undefined : parseInstant(query.since),
+    until: query.until === undefined ? undefined : parseInstant(query.until),
+    limit: query.limit,
+    offset: query.offset,
+  };
+}
+
+type WordTerms = Omit<SearchTerms, "direction" | "threadId">;
+
+function termsOf(query: Parameters): WordTerms {
+  const plain = (question: string | undefined) => (question === undefined ? undefined : plainQuestion(question));
+  return {
+    words: plain(query.q),
+    from: plain(query.from),
+    to: plain(query.to),
+    subject: plain(query.subject),
+    hasAttachment: query.has_attachment,
+  };
+}
+
+/** All that decides which messages a list has and in which numbers it is paged: a cursor holds for no other. */
+function questionOf(inboxId: string, query: Parameters): unknown {
+  const { limit: _limit, offset: _offset, ...filters } = filtersOf(query);
+  return [inboxId, filters, termsOf(query)];
+}
+
+function positionAfter({ cursor, offset }: Parameters, question: unknown): number | Refusal | undefined {
+  if (cursor === undefined) return undefined;
+  if (offset > 0) return wrongParameter("offset", "must be left out with `cursor`", "list messages");
+  return cursorPosition(cursor, question, "list messages");
+}

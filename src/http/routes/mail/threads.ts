@@ -1,0 +1,206 @@
+import { Type } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import type { ThreadState } from "../../../domain/conversation.ts";
+import { notFound } from "../../../domain/errors.ts";
+import { isId } from "../../../domain/ids.ts";
+import { listedPage } from "../../../flows/read/listed-page.ts";
+import { markThread } from "../../../flows/read/mark-thread.ts";
+import { listThreadMessages } from "../../../store/mail/message-pages.ts";
+import { findThread, listThreads } from "../../../store/mail/thread-pages.ts";
+import { examples } from "../../document/examples.ts";
+import { named } from "../../document/schema.ts";
+import { alsoNamed } from "../../judging/also-named.ts";
+import { api } from "../../shell/app.ts";
+import { idPath, instant, oneOf, pageQuery, text, totalCount } from "../../shell/models.ts";
+import { operation } from "../../shell/operation.ts";
+import { includedWords, includeParameter } from "../../shell/parameters.ts";
+import { inboxPath } from "../account/inboxes.ts";
+import { ListedMessage, messageIncludes, toListedMessages } from "./message-shape.ts";
+import { ownedTotals, type ReadingDeps } from "./messages.ts";
+
+const threadFields = {
+  threadId: Type.String({ description: "Id of the thread", examples: [examples.threadId] }),
+  id: Type.String({ description: "The same as `threadId`", examples: [examples.threadId] }),
+  inboxId: Type.String({ description: "Inbox that it is in", examples: [examples.inboxId] }),
+  subject: Type.String({ description: "Subject of the mail that began it", examples: [examples.subject] }),
+  isRead: Type.Boolean({ description: "False while there is something to do in it", examples: [false] }),
+  messageCount: Type.Integer({ minimum: 1, description: "How many messages it has", examples: [1] }),
+  lastMessageAt: instant({ description: "When its last message came or went" }),
+  lastMessageId: Type.String({ description: "Id of its last message", examples: [examples.messageId] }),
+  createdAt: instant({ description: "When it began" }),
+  participants: Type.Array(Type.String({ examples: [examples.sender] }), {
+    description: "Addresses of those who write in it",
+  }),
+  preview: Type.String({
+    description: "Up to 200 characters of the last message",
+    examples: [examples.question],
+  }),
+  hasAttachments: Type.Boolean({ description: "Whether any message of it has files", examples: [true] }),
+};
+
+const Thread = named("Thread", Type.Object(threadFields, { description: "A conversation in an inbox" }));
+
+const ThreadMark = named(
+  "ThreadMark",
+  Type.Object(
+    {
+      is_read: alsoNamed("isRead", Type.Boolean({ description: "The flag to set", examples: [true] })),
+      up_to_message_id: alsoNamed(
+        "upToMessageId",
+        Type.Optional(
+          text({
+            description: "The last message that you have seen: when newer mail has come in, the thread stays unread",
+            examples: [examples.messageId],
+          }),
+        ),
+      ),
+    },
+    {
+      description: "How to mark a thread",
+      examples: [{ is_read: true }, { is_read: true, up_to_message_id: examples.messageId }],
+    },
+  ),
+);
+
+const MarkedThread = named(
+  "MarkedThread",
+  Type.Object(
+    {
+      ok: Type.Boolean({ description: "Always true", examples: [true] }),
+      ...threadFields,
+      isRead: { ...threadFields.isRead, examples: [true] },
+      reason: Type.Optional(oneOf(["newer_inbound"], { description: "Why the thread stayed unread, where it did" })),
+    },
+    { description: "The thread as it is now" },
+  ),
+);
+
+const ThreadMessages = named(
+  "ThreadMessages",
+  Type.Object(
+    {
+      threadId: threadFields.threadId,
+      subject: threadFields.subject,
+      isRead: threadFields.isRead,
+      data: Type.Array(ListedMessage, { description: "Messages, oldest first" }),
+      total: totalCount("How many messages the thread has"),
+    },
+    { description: "A page of the thread's messages, and how many there are in all" },
+  ),
+);
+
+export function threads(deps: ReadingDeps) {
+  const ofThread = api("/v1/threads/:id", "Threads")
+    .derive(async ({ account, params }) => ({
+      thread: await ownedThread(deps, account.id, (params as { id: string }).id),
+    }))
+    .get(
+      "/messages",
+      async ({ account, thread, query: { limit, offset, include } }) => {
+        const { id, subject, isRead, messageCount } = thread;
+        const { api: db } = deps.db;
+        const found = await listThreadMessages(db, { threadId: id, total: messageCount, limit, offset });
+        const messages = await listedPage(db, found);
+        const data = await toListedMessages(deps, account.id, { messages, include: includedWords(include) });
+        return { threadId: id, subject, isRead, data, total: messageCount };
+      },
+      operation({
+        summary: "List messages of thread",
+        description:
+          "Oldest first. Reading a thread does not mark it as read. A page ends early where its bodies are more than about 8 MiB: go on at `offset` and as many as came. A body over 256 KiB is cut there (`truncated`) and at most 50 attachments of a message are shown: the single message has all.",
+        path: idPath("thread"),
+        query: Type.Object({ ...pageQuery(100), include: Type.Optional(includeParameter(messageIncludes)) }),
+        answers: {
+          200: ThreadMessages,
+        },
+      }),
+    )
+    .patch(
+      "",
+      async ({ account, thread, body }) => {
+        const marked = await markThread(deps, {
+          accountId: account.id,
+          threadId: thread.id,
+          isRead: body.is_read,
+          upToMessageId: body.up_to_message_id,
+        });
+        return { ok: true, ...toThread(marked.thread), ...(marked.reason && { reason: marked.reason }) };
+      },
+      operation({
+        summary: "Mark thread",
+        description:
+          "Marks the thread as read or unread. With `up_to_message_id` mail that came in behind that message is not missed: the thread then stays unread, and the answer says `newer_inbound`.",
+        path: idPath("thread"),
+        body: ThreadMark,
+        answers: {
+          200: MarkedThread,
+        },
+      }),
+    );
+
+  const ofInbox = api("/v1/inboxes/:id/threads", "Threads")
+    .derive(async ({ account, params }) => ({
+      totals: await ownedTotals(deps, account.id, (params as { id: string }).id),
+    }))
+    .get(
+      "",
+      async ({ totals, query }) => {
+        const isRead = query.is_read;
+        const { threadCount, unreadCount } = totals;
+        const total = isRead === undefined ? threadCount : isRead ? threadCount - unreadCount : unreadCount;
+        const page = { inboxId: totals.id, isRead, total, limit: query.limit, offset: query.offset };
+        return { data: (await listThreads(deps.db.api, page)).map(toThread), total };
+      },
+      operation({
+        summary: "List threads",
+        description: "The thread with the latest message first. Listing changes no read flag.",
+        path: inboxPath,
+        query: Type.Object({
+          ...pageQuery(),
+          is_read: alsoNamed(
+            "isRead",
+            Type.Optional(Type.Boolean({ description: "Only read threads (`true`) or unread ones (`false`)" })),
+          ),
+        }),
+        answers: {
+          200: named(
+            "ThreadPage",
+            Type.Object(
+              {
+                data: Type.Array(Thread, { description: "Threads, the one with the latest message first" }),
+                total: totalCount("How many threads there are in all"),
+              },
+              { description: "A page of threads, and how many there are in all" },
+            ),
+          ),
+        },
+      }),
+    );
+
+  return new Elysia().use(ofThread).use(ofInbox);
+}
+
+async function ownedThread(deps: ReadingDeps, accountId: string, id: string): Promise<ThreadState> {
+  const thread = isId("thr", id) ? await findThread(deps.db.api, accountId, id) : undefined;
+  if (thread === undefined) throw notFound("thread");
+  return thread;
+}
+
+function toThread(thread: ThreadState) {
+  const { id, inboxId, subject, isRead, messageCount, lastMessageAt, lastMessageId, createdAt } = thread;
+  const { participants, preview, hasAttachments } = thread;
+  return {
+    threadId: id,
+    id,
+    inboxId,
+    subject,
+    isRead,
+    messageCount,
+    lastMessageAt: lastMessageAt.toISOString(),
+    lastMessageId,
+    createdAt: createdAt.toISOString(),
+    participants,
+    preview,
+    hasAttachments,
+  };
+}

@@ -1,0 +1,138 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { cursorOfPlace, placeOfCursor } from "../../../domain/cursor.ts";
+import type { Refusal } from "../../../domain/errors.ts";
+import type { WaitRequest, WaitResult } from "../../../flows/read/wait-for-mail.ts";
+import { parseInstant } from "../../../standards/instant.ts";
+import { examples } from "../../document/examples.ts";
+import { named } from "../../document/schema.ts";
+import { alsoNamed } from "../../judging/also-named.ts";
+import { api } from "../../shell/app.ts";
+import { whetherThere } from "../../shell/described-operation.ts";
+import { nullable, text } from "../../shell/models.ts";
+import { operation } from "../../shell/operation.ts";
+import { instantParameter, placeParameter, wordListParameter, wrongParameter } from "../../shell/parameters.ts";
+import { inboxPath } from "../account/inboxes.ts";
+import { Message, toMessage } from "./message-shape.ts";
+import { ownedTotals, type ReadingDeps } from "./messages.ts";
+
+export interface WaitingDeps extends ReadingDeps {
+  waitForMail: (request: WaitRequest) => Promise<WaitResult>;
+  /** Lifts the limit on how long a request may be without an answer. */
+  mayTakeLong: (request: Request) => void;
+}
+
+/** Who asks for what is just coming means a mail of the last minute too, which was quicker than the request. */
+const usualSinceMs = 60_000;
+
+const WaitParameters = Type.Object({
+  after: Type.Optional(
+    placeParameter(
+      "Only mail behind this message, or behind the `cursor` of an earlier wait: the first that fits. Without it the newest that fits and came since `since`, else the next that comes",
+    ),
+  ),
+  since: Type.Optional(
+    instantParameter("Without `after`: not older than this, instead of a minute before the request"),
+  ),
+  from: Type.Optional(
+    filterText(
+      "The sender: a whole address, `@example.com` for a domain and all below it, else a part of the address or name",
+      examples.sender,
+    ),
+  ),
+  to: Type.Optional(filterText("The address that the mail was sent to, with its `+tag`", examples.address)),
+  subject: Type.Optional(filterText("A part of the subject", "order")),
+  thread_id: alsoNamed(
+    "threadId",
+    Type.Optional(text({ description: "Only mail of this thread", examples: [examples.threadId] })),
+  ),
+  has: Type.Optional(wordListParameter("Only mail that has all of these", ["code", "link", "attachment"])),
+  automated: Type.Optional(
+    Type.Boolean({ description: "Only mail that shows signs of a robot (`true`), or none (`false`)" }),
+  ),
+  timeout: Type.Integer({
+    ...{ minimum: 0, maximum: 60, default: 30 },
+    description: "Seconds to wait; 0 looks at what is there. Keep it below the time-out of your proxy",
+  }),
+});
+
+const WaitAnswer = named(
+  "WaitAnswer",
+  Type.Object(
+    {
+      message: nullable(Message, { description: "The mail; null when the time was over" }),
+      cursor: Type.String({
+        description: "The place up to which the inbox has been looked through: the next wait goes on `after` it",
+        examples: [examples.cursor],
+      }),
+    },
+    { description: "What a wait came to" },
+  ),
+);
+
+function filterText(description: string, example: string) {
+  return text({ min: 1, max: 500, description: `${description}. Case does not count`, examples: [example] });
+}
+
+export function waiting(deps: WaitingDeps) {
+  return api("/v1/inboxes", "Messages").get(
+    "/:id/wait",
+    async ({ account, params, query, request, set }) => {
+      const after = placeAfter(params.id, query);
+      if (after !== undefined && "refusal" in after) {
+        await ownedTotals(deps, account.id, params.id);
+        throw after.refusal;
+      }
+      deps.mayTakeLong(request);
+      const result = await deps.waitForMail({
+        ...{ accountId: account.id, inboxId: params.id, after, signal: request.signal },
+        ...filtersOf(query),
+        since: sinceOf(query) ?? new Date(deps.now().getTime() - usualSinceMs),
+        timeoutMs: query.timeout * 1000,
+      });
+      if (result.end === "stopping") set.headers.connection = "close";
+      const message = result.end === "found" ? ((await toMessage(deps, account.id, result.message)) ?? null) : null;
+      return { message, cursor: cursorOfPlace(params.id, result.place) };
+    },
+    operation({
+      summary: "Wait for mail",
+      description:
+        "Answers as soon as a mail that fits has come, or with `null` when the time is over; either is 200, with the `cursor` to go on `after`. Who does so misses no mail and gets none twice. With `timeout=0` the answer is the present place: take it before you have somebody send, then wait `after` it. Inbound mail only. A wait marks and consumes nothing.",
+      path: inboxPath,
+      query: WaitParameters,
+      whenRefused: whetherThere((accountId, id) => ownedTotals(deps, accountId, id)),
+      refuses: ["too_many_listeners"],
+      answers: { 200: WaitAnswer },
+    }),
+  );
+}
+
+type Parameters = Static<typeof WaitParameters>;
+
+function filtersOf(query: Parameters) {
+  const has = new Set(query.has?.split(","));
+  return {
+    from: query.from,
+    to: query.to,
+    subject: query.subject,
+    threadId: query.thread_id,
+    automated: query.automated,
+    hasAttachment: has.has("attachment"),
+    hasCode: has.has("code"),
+    hasLink: has.has("link"),
+  };
+}
+
+function sinceOf({ since }: Parameters): Date | undefined {
+  return since === undefined ? undefined : parseInstant(since);
+}
+
+function placeAfter(inboxId: string, { after, since }: Parameters): WaitRequest["after"] | { refusal: Refusal } {
+  if (after === undefined) return undefined;
+  if (since !== undefined) {
+    return { refusal: wrongParameter("since", "must be left out with `after`", "wait for mail") };
+  }
+  if (after.startsWith("msg_")) return { messageId: after };
+  const place = placeOfCursor(inboxId, after);
+  if (place !== undefined) return { place };
+  return { refusal: wrongParameter("after", "must come from a wait on the same inbox", "wait for mail") };
+}

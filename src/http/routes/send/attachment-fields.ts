@@ -1,0 +1,97 @@
+import { Type } from "@sinclair/typebox";
+import type { Fault } from "../../../domain/errors.ts";
+import { type AskedAttachment, attachmentFaults, faultsBeside } from "../../../domain/send/attachment-words.ts";
+import type { SentAttachment } from "../../../domain/send/files-of-send.ts";
+import { examples } from "../../document/examples.ts";
+import { named } from "../../document/schema.ts";
+import { oneOf, text } from "../../shell/models.ts";
+
+const mostAttachments = 50;
+const attachmentsRule = `must be a list of at most ${mostAttachments} attachments`;
+
+const NewAttachment = named(
+  "NewAttachment",
+  Type.Object(
+    {
+      content: Type.Optional(
+        text({
+          description: "The file in base64 (RFC 4648 §4). All in all about 1.4 MB fit into a body",
+          examples: ["JVBERi0xLjc="],
+        }),
+      ),
+      uploadId: Type.Optional(text({ description: "A file that was uploaded", examples: [examples.uploadId] })),
+      messageId: Type.Optional(
+        text({ description: "With `filename`: an attachment of this message", examples: [examples.messageId] }),
+      ),
+      filename: Type.Optional(
+        text({
+          min: 1,
+          max: 1000,
+          description: "Name of the file; of an upload its own unless given",
+          examples: [examples.filename],
+        }),
+      ),
+      contentType: Type.Optional(
+        text({ description: "Its own, else by the extension, unless given", examples: ["application/pdf"] }),
+      ),
+      inline: Type.Optional(Type.Boolean({ default: false, description: "Shown by the HTML, not listed beside it" })),
+      contentId: Type.Optional(
+        text({ description: "With `inline`: the HTML says `cid:` and this", examples: ["logo@example.com"] }),
+      ),
+    },
+    {
+      description: "A file to attach, from one of three sources",
+      examples: [{ filename: examples.filename, content: "JVBERi0xLjc=" }, { uploadId: examples.uploadId }],
+    },
+  ),
+);
+
+/** Fields of a new email that bring files along. */
+export const fileFields = {
+  attachments: Type.Optional(
+    Type.Array(NewAttachment, {
+      maxItems: mostAttachments,
+      error: attachmentsRule,
+      description: "Files of the mail. Larger ones come by an upload or in a form",
+      examples: [[{ uploadId: examples.uploadId }]],
+    }),
+  ),
+  forwardOf: Type.Optional(
+    text({
+      description:
+        "A message of any of your inboxes, to be handed on with its attachments. `body` may then be left out",
+      examples: [examples.messageId],
+    }),
+  ),
+  forwardAs: Type.Optional(
+    oneOf(["inline", "attachment"], {
+      default: "inline",
+      description: "`attachment`: the whole mail as a file, in place of its text under yours",
+      examples: ["attachment"],
+    }),
+  ),
+  includeAttachments: Type.Optional(
+    Type.Boolean({ default: true, description: "With `forwardOf`: `false` leaves its attachments behind" }),
+  ),
+};
+
+/** What is wrong within attachments that have the shape of some. */
+export function faultsOfAttachments(asked: unknown): Fault[] {
+  return isAttachments(asked) ? attachmentFaults(asked) : [];
+}
+
+/** What is wrong with them beside the files of the form that they came in: together they are the attachments of one mail. */
+export function faultsBesideForm(asked: readonly AskedAttachment[], inForm: readonly SentAttachment[]): Fault[] {
+  if (asked.length + inForm.length > mostAttachments) return [{ pointer: "#/attachments", detail: attachmentsRule }];
+  return faultsBeside(asked, inForm);
+}
+
+/** Those of the wrong shape the schema has told of. */
+function isAttachments(asked: unknown): asked is AskedAttachment[] {
+  return Array.isArray(asked) && asked.length <= mostAttachments && asked.every(isAttachment);
+}
+
+function isAttachment(asked: unknown): boolean {
+  if (typeof asked !== "object" || asked === null || Array.isArray(asked)) return false;
+  return Object.entries(asked).every(([name, value]) => typeof value === (name === "inline" ? "boolean" : "string"));
+}

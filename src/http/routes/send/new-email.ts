@@ -1,0 +1,240 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { autoSubmittedValues } from "../../../domain/automated.ts";
+import type { AskedAttachment } from "../../../domain/send/attachment-words.ts";
+import { bodyFormats } from "../../../domain/send/body-format.ts";
+import { faultsOfCombination } from "../../../domain/send/combinations.ts";
+import { type ReadHeaders, readCustomHeaders } from "../../../domain/send/custom-headers.ts";
+import { faultsOfMetadata } from "../../../domain/send/metadata.ts";
+import { displayNameRule, isDisplayName } from "../../../domain/send/recipients/display-name.ts";
+import { type ReadRecipients, type RecipientRules, readRecipients } from "../../../domain/send/recipients/entries.ts";
+import type { SendRequest } from "../../../domain/send/send.ts";
+import { parseSendAddress } from "../../../standards/address.ts";
+import { examples } from "../../document/examples.ts";
+import { named } from "../../document/schema.ts";
+import { alsoNamed } from "../../judging/also-named.ts";
+import type { FieldsRead } from "../../judging/faults.ts";
+import { nullable, oneOf, text } from "../../shell/models.ts";
+import { faultsOfAttachments, fileFields } from "./attachment-fields.ts";
+import { emailAddress } from "./email-address.ts";
+import { isEntries, isTexts, recipientEntries, texts } from "./recipient-entries.ts";
+
+export const newEmail = (mailDomain: string) =>
+  named(
+    "NewEmail",
+    Type.Object(
+      {
+        ...coreFields(mailDomain),
+        ...furtherFields(mailDomain),
+        ...fileFields,
+      },
+      {
+        description: "An email to send: a new one, or with `threadId` a reply",
+        examples: [
+          { to: examples.sender, subject: examples.subject, body: examples.answer },
+          { to: examples.sender, threadId: examples.threadId, body: examples.answer },
+        ],
+      },
+    ),
+  );
+
+/** What an email had from the first version on, in that order. */
+function coreFields(mailDomain: string) {
+  return {
+    to: Type.Optional(
+      recipientEntries({
+        description:
+          "One bare address of at most 254 octets, or several, each alone or with a name: `{address, name}`. Left out in a reply, that goes to whom the answered message is from",
+        examples: [examples.sender],
+        atLeast: 1,
+      }),
+    ),
+    subject: Type.Optional(
+      text({
+        min: 1,
+        max: 998,
+        pattern: "^[^\\r\\n]*$",
+        error: "must be 1 to 998 characters without line breaks",
+        description: "Required without `threadId`; with it, `Re: ` and the thread's subject unless given",
+        examples: [examples.subject],
+      }),
+    ),
+    body: Type.Optional(
+      text({
+        min: 1,
+        max: 100_000,
+        description:
+          "Required unless something is forwarded. Plain text or HTML: which of them is detected, unless `bodyFormat` says it",
+        examples: [examples.answer],
+      }),
+    ),
+    bodyHtml: Type.Optional(
+      text({
+        min: 1,
+        max: 500_000,
+        description: "Only when the two versions must differ; `body` is then plain text",
+        examples: [`<p>${examples.answer}</p>`],
+      }),
+    ),
+    threadId: alsoNamed(
+      "thread_id",
+      Type.Optional(text({ description: "Thread of this inbox to reply in", examples: [examples.threadId] })),
+    ),
+    includeQuote: Type.Optional(
+      Type.Boolean({
+        default: true,
+        description:
+          "With `threadId`: append a quoted copy of the message that is answered. Where nobody in `to` or `cc` wrote or got the last message, the last one that somebody there did is quoted, or none",
+      }),
+    ),
+    replyTo: Type.Optional(
+      emailAddress(mailDomain, {
+        description: "Where answers go. On the free plan one of your own inboxes",
+        examples: [examples.address],
+      }),
+    ),
+    readUpToMessageId: Type.Optional(
+      text({
+        description:
+          "With `threadId`: the last message that you have seen. It is answered and quoted, else the last of the thread; newer inbound mail keeps the thread unread",
+        examples: [examples.messageId],
+      }),
+    ),
+    autoSubmitted: Type.Optional(
+      oneOf(autoSubmittedValues, {
+        description:
+          "Says in the mail that a program wrote it (`Auto-Submitted`, RFC 3834), of its own accord or in answer to another. Other programs then don't answer it; help desks may put it aside",
+        examples: ["auto-replied"],
+      }),
+    ),
+    ignoreLoop: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description: "With `threadId`: send also where `loop_detected` would refuse it",
+      }),
+    ),
+  };
+}
+
+/** What came to it since. */
+function furtherFields(mailDomain: string) {
+  return {
+    cc: Type.Optional(
+      recipientEntries({ description: "Who gets a copy, as all see", examples: [["joe@example.com"]], atLeast: 0 }),
+    ),
+    bcc: Type.Optional(
+      recipientEntries({
+        description: "Who gets a copy that nobody else sees",
+        examples: [["archive@example.com"]],
+        atLeast: 0,
+      }),
+    ),
+    fromName: Type.Optional(
+      nullable(text({ examples: ["Ada"] }), {
+        description: "The name beside the address of the inbox: 1 to 100 characters, none of `@<>`. Null: none",
+      }),
+    ),
+    fromAddr: Type.Optional(
+      emailAddress(mailDomain, {
+        description: "The address of the inbox, with or without a `+tag`. The address itself unless given",
+        examples: [examples.address],
+      }),
+    ),
+    headers: Type.Optional(
+      texts({
+        description:
+          "Further fields of the mail's header, at most 20: names that begin with `X-`, and `List-Unsubscribe`, `List-Unsubscribe-Post`, `List-Id`, `Auto-Submitted`, `Importance`, `Priority`, `Feedback-ID`, `Precedence`",
+        examples: [{ "X-Order": "4711" }],
+      }),
+    ),
+    metadata: Type.Optional(
+      texts({
+        description: "Your own words on the message, at most 20: in the message and its events, and never in the mail",
+        examples: [{ order: "4711" }],
+      }),
+    ),
+    bodyFormat: Type.Optional(
+      oneOf(bodyFormats, {
+        default: "auto",
+        description:
+          "What `body` is: `text` is never taken for HTML; `markdown` (CommonMark with tables and strikethrough) makes the HTML, and goes as it is as the text",
+        examples: ["markdown"],
+      }),
+    ),
+    replyToMessageId: Type.Optional(
+      text({
+        description: "The message of this inbox to answer, in its thread; in place of `threadId`",
+        examples: [examples.messageId],
+      }),
+    ),
+    replyAll: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description: "In a reply: it goes to all whom the answered message names, but not to this inbox. Without `to`",
+      }),
+    ),
+  };
+}
+
+export type NewEmail = Static<ReturnType<typeof newEmail>>;
+
+/** What an email asks for, with its files as they are named. */
+export interface ReadEmail {
+  mail: Omit<SendRequest, "account" | "inboxId" | "idempotencyKey">;
+  attachments: readonly AskedAttachment[] | undefined;
+}
+
+/** Reads an email, and says what is wrong between its fields and within those that the domain reads. */
+export function readEmail(fields: Readonly<Record<string, unknown>>, rules: RecipientRules): FieldsRead<ReadEmail> {
+  // Those of the wrong shape the schema has told of already.
+  const asked = fields as NewEmail;
+  const { to, cc, bcc, attachments, metadata, fromName } = asked;
+  const areEntries = [to, cc, bcc].every((value) => value === undefined || isEntries(value));
+  const { recipients, faults: ofRecipients } = readRecipients(areEntries ? { to, cc, bcc } : {}, rules);
+  const ownHeaders = isTexts(asked.headers) ? asked.headers : undefined;
+  const { headers, faults: ofHeaders } = readCustomHeaders(ownHeaders, asked.autoSubmitted);
+  const faults = [...faultsOfCombination(asked), ...ofRecipients, ...ofHeaders, ...faultsOfAttachments(attachments)];
+  if (isTexts(metadata)) faults.push(...faultsOfMetadata(metadata));
+  if (typeof fromName === "string" && !isDisplayName(fromName)) {
+    faults.push({ pointer: "#/fromName", detail: displayNameRule });
+  }
+  return { faults, value: () => ({ mail: requestedMail(asked, { recipients, headers }, rules), attachments }) };
+}
+
+/** An email of which its schema and its reader have seen that it is right. */
+function requestedMail(
+  body: NewEmail,
+  { recipients, headers }: Pick<ReadRecipients, "recipients"> & Pick<ReadHeaders, "headers">,
+  { mailDomain }: RecipientRules,
+): ReadEmail["mail"] {
+  const wire = (address: string | undefined) => (address === undefined ? undefined : wireAddress(address, mailDomain));
+  const metadata = body.metadata ?? {};
+  return {
+    recipients,
+    replyTo: wire(body.replyTo),
+    subject: body.subject,
+    body: body.body,
+    bodyHtml: body.bodyHtml,
+    bodyFormat: body.bodyFormat,
+    threadId: body.threadId,
+    includeQuote: body.includeQuote ?? true,
+    readUpToMessageId: body.readUpToMessageId,
+    replyToMessageId: body.replyToMessageId,
+    replyAll: body.replyAll,
+    forwardOf: body.forwardOf,
+    forwardAs: body.forwardAs,
+    includeAttachments: body.includeAttachments,
+    fromName: body.fromName,
+    fromAddr: wire(body.fromAddr),
+    headers: headers.length === 0 ? undefined : headers,
+    metadata: Object.keys(metadata).length === 0 ? undefined : metadata,
+    autoSubmitted: body.autoSubmitted,
+    ignoreLoop: body.ignoreLoop === true ? true : undefined,
+  };
+}
+
+/** The form that goes on the wire: the schema has seen that it is one. */
+function wireAddress(address: string, mailDomain: string): string {
+  const parsed = parseSendAddress(address, mailDomain);
+  if (parsed === undefined) throw new Error("Cannot send: an address passed its schema and is none");
+  return parsed;
+}

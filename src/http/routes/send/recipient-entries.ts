@@ -1,0 +1,64 @@
+import { Kind, type TSchema, Type, TypeRegistry } from "@sinclair/typebox";
+import type { AskedEntry } from "../../../domain/send/recipients/entries.ts";
+
+export type Entries = string | AskedEntry[];
+
+export interface TEntries extends TSchema {
+  [Kind]: "RecipientEntries";
+  static: Entries;
+}
+
+/** One address, or entries of which each is an address or an object with a name beside it. What they say, the domain judges. */
+export function recipientEntries(options: { description: string; examples: unknown[]; atLeast: 0 | 1 }): TEntries {
+  const { atLeast, ...shown } = options;
+  const address = { type: "string", maxLength: 254 };
+  const name = { type: "string", minLength: 1, maxLength: 100 };
+  const properties = { address, name };
+  const entry = { type: "object", required: ["address"], properties, additionalProperties: false };
+  const items = { oneOf: [address, entry] };
+  const schema = {
+    ...shown,
+    [Kind]: "RecipientEntries",
+    oneOf: [address, { type: "array", minItems: atLeast, items }],
+    error: "must be one email address, or an array of addresses and of objects with an address and a name",
+  };
+  return Type.Unsafe<Entries>(schema) as unknown as TEntries;
+}
+
+export function isEntries(value: unknown): value is Entries {
+  return typeof value === "string" || (Array.isArray(value) && value.every(isEntry));
+}
+
+TypeRegistry.Set<TEntries>("RecipientEntries", (_, value) => isEntries(value));
+
+function isEntry(value: unknown): value is AskedEntry {
+  if (typeof value === "string") return true;
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  const { address, name, ...others } = value as Record<string, unknown>;
+  const isName = name === undefined || typeof name === "string";
+  return typeof address === "string" && isName && Object.keys(others).length === 0;
+}
+
+export interface TTexts extends TSchema {
+  [Kind]: "Texts";
+  static: Record<string, string>;
+}
+
+/** An object of which each value is a string. */
+export function texts(options: { description: string; examples: unknown[] }): TTexts {
+  const schema = {
+    ...options,
+    [Kind]: "Texts",
+    type: "object",
+    additionalProperties: { type: "string" },
+    error: "must be an object of strings",
+  };
+  return Type.Unsafe<Record<string, string>>(schema) as unknown as TTexts;
+}
+
+export function isTexts(value: unknown): value is Record<string, string> {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  return Object.values(value).every((each) => typeof each === "string");
+}
+
+TypeRegistry.Set<TTexts>("Texts", (_, value) => isTexts(value));

@@ -1,0 +1,188 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import { notFound, Refusal } from "../../../domain/errors.ts";
+import type { Notice } from "../../../domain/reports/notice.ts";
+import type { NoticeSource } from "../../../domain/reports/notice-source.ts";
+import { bounceTypes, reportKinds } from "../../../domain/reports/report.ts";
+import type { NoticesBody, ProveNotices } from "../../../flows/receive/prove-notices.ts";
+import type { NoticeObserver, TakeNotices } from "../../../flows/receive/take-notices.ts";
+import { genericNotice } from "../../../mail/notices/generic.ts";
+import { textAt } from "../../../mail/notices/json.ts";
+import { type ReadNotices, readNotices } from "../../../mail/notices/read-notices.ts";
+import { parseInstant, yearsOfInstants } from "../../../standards/instant.ts";
+import { examples } from "../../document/examples.ts";
+import { named } from "../../document/schema.ts";
+import { bodyJudge, readAsTheyAre } from "../../judging/faults.ts";
+import { invalidJson, parseJson, readBodyOfAnyType, relayNoticesLimits, relayNoticesPath } from "../../shell/body.ts";
+import { unavailable } from "../../shell/errors.ts";
+import { instant, oneOf, text } from "../../shell/models.ts";
+import { operation } from "../../shell/operation.ts";
+
+export interface RelayNoticesDeps {
+  isDraining(): boolean;
+  /** Undefined: there is no such route. */
+  relay: { provider: NoticeSource["provider"]; prove: ProveNotices } | undefined;
+  takeNotices: TakeNotices;
+  observe: NoticeObserver;
+}
+
+const kinds = [...reportKinds, "unsubscribed"] as const satisfies readonly Notice["kind"][];
+
+const GenericNotice = Type.Object(
+  {
+    kind: oneOf(kinds, {
+      description: "What became of the mail; a notice of another kind is passed over, and counted as ignored",
+    }),
+    type: Type.Optional(
+      oneOf(bounceTypes, {
+        description:
+          "Of a bounce; without it, and instead of `hard` where it speaks against that, `diagnostic` decides",
+      }),
+    ),
+    code: Type.Optional(Type.Integer({ minimum: 200, maximum: 599, description: "Code of the server's reply" })),
+    enhanced_code: Type.Optional(
+      text({
+        pattern: "^[245]\\.\\d{1,3}\\.\\d{1,3}$",
+        error: "must be an enhanced code as 5.1.1",
+        description: "Enhanced code of the server's reply",
+      }),
+    ),
+    diagnostic: Type.Optional(text({ max: 4096, description: "What the recipient's server said" })),
+    recipient: Type.Optional(
+      text({
+        min: 3,
+        max: 320,
+        description: "Whom it is about; without it nobody is suppressed where the message has several recipients",
+      }),
+    ),
+    occurred_at: Type.Optional(instant({ description: "When it was so" })),
+    return_path: Type.Optional(text({ min: 1, max: 320, description: "The envelope sender that the mail had" })),
+    rfc_message_id: Type.Optional(text({ min: 1, max: 998, description: "Its Message-ID" })),
+    provider_message_id: Type.Optional(
+      text({ min: 1, max: 998, description: "What the relay answered that it calls it" }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+const GenericNotices = Type.Array(GenericNotice, { maxItems: 1000, error: "must be at most 1000 notices" });
+
+/** In the words of `generic`; other relays have their own. */
+const ShownNotice = named(
+  "RelayNotice",
+  Type.Object(GenericNotice.properties, {
+    additionalProperties: true,
+    description: "A notice of `generic`, or a list of up to 1,000. Other relays send what they always send",
+    examples: [
+      {
+        ...{ kind: "bounced", type: "hard", code: 550, enhanced_code: "5.1.1", diagnostic: "550 5.1.1 User unknown" },
+        ...{
+          recipient: examples.sender,
+          occurred_at: examples.receivedAt,
+          provider_message_id: examples.providerMessageId,
+        },
+      },
+    ],
+  }),
+);
+
+/** Mounted open: the relay has no key of ours, and proves itself in its own way. */
+export function relayNotices(deps: RelayNoticesDeps) {
+  return new Elysia({ tags: ["Relay"] }).post(
+    relayNoticesPath,
+    async ({ request }) => {
+      const { relay } = deps;
+      if (relay === undefined) throw notFound("route");
+      if (deps.isDraining()) throw unavailable("the service is shutting down", { connection: "close" });
+      try {
+        const header = (name: string) => request.headers.get(name) ?? "";
+        return await relay.prove({ header, body: () => bodyOf(request) }, (proven) =>
+          deps.takeNotices(noticesIn(relay.provider, proven)),
+        );
+      } catch (error) {
+        if (error instanceof Refusal && error.reason === "unauthorized") deps.observe("refused", 1);
+        throw error;
+      }
+    },
+    operation({
+      summary: "Take relay notices",
+      description:
+        "What the relay of `RELAY_NOTICES` tells of mail that it took: bounces, complaints, deliveries. Set it as the address of the relay's webhook. No key is needed: each relay proves itself in its own way. What is not known of a mail is passed over; a notice that comes before the mail is known to be sent is answered 503, and is to be sent again.",
+      open: true,
+      security: ["relaySignature", "relayPassword", "relayToken"],
+      ownBody: ShownNotice,
+      refuses: ["unauthorized", "invalid_json", "validation_error", "not_found"],
+      answers: {
+        200: named(
+          "TakenNotices",
+          Type.Object(
+            {
+              accepted: Type.Integer({ description: "How many notices were about messages of ours", examples: [1] }),
+              ignored: Type.Integer({
+                description: "How many were not, or told of opens, clicks and the like",
+                examples: [0],
+              }),
+            },
+            { description: "Written down" },
+          ),
+        ),
+      },
+    }),
+  );
+}
+
+async function bodyOf(request: Request): Promise<NoticesBody> {
+  const bytes = await readBodyOfAnyType(request, relayNoticesLimits);
+  return {
+    bytes,
+    value() {
+      if (bytes.length === 0) throw invalidJson("it is empty");
+      return parseJson(bytes);
+    },
+  };
+}
+
+function noticesIn(provider: NoticeSource["provider"], proven: unknown): ReadNotices {
+  if (provider !== "generic") return readNotices(provider, proven);
+  const given = Array.isArray(proven) ? judgeAll(proven) : isOfOtherKind(proven) ? [undefined] : [judgeOne(proven)];
+  const notices = given.flatMap((one) => one ?? []);
+  return {
+    events: notices.map((one) => ({ notices: [genericNotice(one)], raw: JSON.stringify(one) })),
+    others: given.length - notices.length,
+  };
+}
+
+/** A notice of opens, clicks and whatever else a relay tells. */
+function isOfOtherKind(notice: unknown): boolean {
+  const kind = textAt(notice, "kind");
+  return kind !== undefined && !kinds.some((known) => known === kind);
+}
+
+const doing = "take notices";
+const readOne = readAsTheyAre<Static<typeof GenericNotice>>((fields) => faultsOf(fields));
+const judgeOne = bodyJudge(GenericNotice, doing, readOne);
+const judgeList = bodyJudge(GenericNotices, doing);
+
+/** Undefined for a notice of another kind. Such a notice keeps its place, since faults name places. */
+function judgeAll(list: readonly unknown[]) {
+  const judged = judgeList(list.map((one) => (isOfOtherKind(one) ? passedOver : one)));
+  const faults = judged.flatMap((fields, place) => faultsOf(fields, `/${place}`));
+  if (faults.length === 0) return judged.map((one, place) => (isOfOtherKind(list[place]) ? undefined : one));
+  throw new Refusal("validation_error", "Cannot take notices: a notice names no message, or no instant", { faults });
+}
+
+const passedOver = { kind: "delivered", return_path: "-" };
+
+const names = ["return_path", "rfc_message_id", "provider_message_id"] as const;
+
+function faultsOf(fields: Readonly<Record<string, unknown>>, place = "") {
+  const faults: { pointer: string; detail: string }[] = [];
+  if (names.every((name) => fields[name] === undefined)) {
+    faults.push({ pointer: `#${place}`, detail: `must have one of ${names.join(", ")}` });
+  }
+  const at = fields.occurred_at;
+  if (typeof at === "string" && parseInstant(at) === undefined) {
+    faults.push({ pointer: `#${place}/occurred_at`, detail: `must be an instant (RFC 3339) of ${yearsOfInstants}` });
+  }
+  return faults;
+}

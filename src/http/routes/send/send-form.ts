@@ -1,0 +1,108 @@
+import { Refusal } from "../../../domain/errors.ts";
+import { isContentId } from "../../../domain/send/attachment-words.ts";
+import type { FormFiles } from "../../../flows/send/take-form-file.ts";
+import { mediaTypeOfField } from "../../../standards/media-type.ts";
+import { parseJson, tooLarge } from "../../shell/body.ts";
+import { broken, type FormPart, readForm } from "../../shell/form.ts";
+
+/** For the document. */
+export const sendFormBody = {
+  schema: {
+    type: "object",
+    description:
+      "Texts by the names of the JSON fields, or one part `message` with the JSON; files as parts `attachments`, or `inline:` with their content id",
+    properties: {
+      message: { $ref: "#/components/schemas/NewEmail" },
+      attachments: { type: "array", items: { type: "string", contentMediaType: "application/octet-stream" } },
+    },
+    additionalProperties: true,
+  },
+};
+
+/** All text of a form together. */
+const mostTextBytes = 2_000_000;
+
+const lists = ["to", "cc", "bcc", "labels"];
+const flags = ["includeQuote", "ignoreLoop", "replyAll", "includeAttachments"];
+
+/**
+ * A send that comes as a form: what its text says as the JSON of a send would, to be judged by the same rules. Its files are
+ * taken as they come.
+ */
+export async function readSendForm(
+  contentType: string,
+  body: AsyncIterable<Uint8Array>,
+  files: Pick<FormFiles, "take">,
+): Promise<unknown> {
+  const texts = new Map<string, string[]>();
+  const contentIds = new Set<string>();
+  let message: { value: unknown } | undefined;
+  let leftBytes = mostTextBytes;
+
+  await readForm(contentType, body, async (part) => {
+    const contentId = contentIdOf(part.name);
+    if (part.name === "attachments" || contentId !== undefined) {
+      if (contentId !== undefined) takeContentId(contentIds, contentId);
+      const { filename = "", bytes } = part;
+      return files.take({ filename, contentType: mediaTypeOfField(part.contentType ?? ""), contentId, bytes });
+    }
+    const bytes = await bytesOf(part, leftBytes);
+    leftBytes -= bytes.length;
+    if (part.name === "message" && mediaTypeOfField(part.contentType ?? "") === "application/json") {
+      if (message !== undefined) throw broken('it has more than one "message"');
+      message = { value: parseJson(bytes) };
+      return;
+    }
+    if (part.filename !== undefined) {
+      throw broken('a file in it is called neither "attachments" nor "inline:" with a content id');
+    }
+    texts.set(part.name, [...(texts.get(part.name) ?? []), textOf(bytes)]);
+  });
+
+  if (message === undefined)
+    return Object.fromEntries(Array.from(texts, ([name, values]) => [name, jsonValue(name, values)]));
+  if (texts.size > 0) throw broken('beside "message" it has further texts');
+  return message.value;
+}
+
+function contentIdOf(name: string): string | undefined {
+  return name.startsWith("inline:") ? name.slice("inline:".length) : undefined;
+}
+
+function takeContentId(taken: Set<string>, contentId: string): void {
+  const why = !isContentId(contentId) ? "is none" : taken.has(contentId) ? "is there twice" : undefined;
+  if (why !== undefined) throw broken(`the content id of an "inline:" file ${why}`);
+  taken.add(contentId);
+}
+
+async function bytesOf({ bytes }: FormPart, maxBytes: number): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = [];
+  let sizeBytes = 0;
+  for await (const piece of bytes) {
+    sizeBytes += piece.length;
+    if (sizeBytes > maxBytes) throw tooLarge({ maxBytes: mostTextBytes });
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces);
+}
+
+function textOf(bytes: Uint8Array): string {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    throw broken("a text in it is not UTF-8");
+  }
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** As it stands in JSON. What has no text form stays a text, which the schema then refuses. */
+function jsonValue(name: string, values: readonly string[]): unknown {
+  const [only = "", ...others] = values;
+  if (others.length > 0) {
+    if (lists.includes(name)) return values;
+    throw new Refusal("invalid_form", "Cannot read form: a field that has one value is there twice");
+  }
+  if (flags.includes(name) && (only === "true" || only === "false")) return only === "true";
+  return only;
+}

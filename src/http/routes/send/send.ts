@@ -1,0 +1,179 @@
+import { Type } from "@sinclair/typebox";
+import { notFound, type Refusal } from "../../../domain/errors.ts";
+import { missingIdempotencyKey } from "../../../domain/idempotency.ts";
+import { type Plan, rateLimitFields, type SendUsage } from "../../../domain/limits.ts";
+import type { SendResult, SentMessage } from "../../../domain/send/send.ts";
+import { sendUsage } from "../../../flows/send/send-usage.ts";
+import { listSentMessages } from "../../../store/send/send-facts.ts";
+import { examples } from "../../document/examples.ts";
+import { named } from "../../document/schema.ts";
+import { api } from "../../shell/app.ts";
+import type { Refused } from "../../shell/described-operation.ts";
+import { idempotencyKeyOf } from "../../shell/idempotency-key.ts";
+import { oneOf } from "../../shell/models.ts";
+import { operation } from "../../shell/operation.ts";
+import { inboxOwners } from "../account/inbox-owners.ts";
+import { inboxPath } from "../account/inboxes.ts";
+import { Recipient, toRecipient } from "../mail/recipient-shape.ts";
+import { newEmail, readEmail } from "./new-email.ts";
+import { sendFormBody } from "./send-form.ts";
+import { type FormDeps, takenForms } from "./taken-forms.ts";
+
+type Answering = Refused["set"];
+
+/** `destinations`: how many rows of the outbox its recipients have; undefined of a plain mail. */
+export type Settled = (messageId: string, timeoutMs: number, destinations?: number) => Promise<void>;
+
+export interface SendDeps extends FormDeps {
+  /** Resolves when the first attempt at each destination of a message has settled, or at the time-out. */
+  settled: Settled;
+  sendWaitMs: number;
+}
+
+const Sent = named(
+  "SendResult",
+  Type.Object(
+    {
+      messageId: Type.String({ description: "Id of the message", examples: [examples.answerId] }),
+      threadId: Type.String({ description: "Thread that it is in", examples: [examples.threadId] }),
+      providerMessageId: Type.String({
+        description: "The relay's own id once it has taken the mail; until then our `Message-ID`",
+        examples: [examples.providerMessageId],
+      }),
+      status: oneOf(["pending", "sent", "failed"], {
+        description: "`pending` while it is still to be delivered",
+        examples: ["sent"],
+      }),
+      isRead: Type.Optional(Type.Boolean({ description: "`false` when the thread stayed unread; see `reason`" })),
+      reason: Type.Optional(
+        oneOf(["newer_inbound"], { description: "Mail newer than `readUpToMessageId` is in the thread" }),
+      ),
+      recipients: Type.Optional(
+        Type.Array(Recipient, { description: "What has become of each copy so far, where there are several" }),
+      ),
+    },
+    {
+      description: "On disk with its place in the outbox, and what has become of it so far",
+      examples: [
+        {
+          messageId: examples.answerId,
+          threadId: examples.threadId,
+          providerMessageId: examples.providerMessageId,
+          status: "sent",
+        },
+      ],
+    },
+  ),
+);
+
+export function send(deps: SendDeps) {
+  const owners = inboxOwners(deps);
+  const rules = { mailDomain: deps.mailDomain, max: deps.recipientsMax };
+
+  /** Every answer about an inbox says what is left of its limits (contract §5.3). */
+  function tellLimits(set: Answering, plan: Plan, usage: SendUsage): void {
+    for (const [name, value] of Object.entries(rateLimitFields(usage, deps.limits[plan], deps.now()))) {
+      set.headers[name.toLowerCase()] = value;
+    }
+  }
+
+  /** Where nothing was counted it is looked up; an inbox that was deleted meanwhile was not found from the start. */
+  async function refused({ account, params, set }: Refused, refusal: Refusal, known?: SendUsage): Promise<Refusal> {
+    const inboxId = params.id ?? "";
+    const usage = known ?? (await sendUsage(deps, account, inboxId));
+    if (usage === undefined) owners.forget(inboxId);
+    else tellLimits(set, account.plan, usage);
+    return usage === undefined ? notFound("inbox") : refusal;
+  }
+
+  const forms = takenForms(deps);
+
+  return api("/v1/inboxes/:id/send", "Sending")
+    .derive(async ({ account, params }) => ({
+      inboxIsThere: await owners.check(account.id, (params as { id: string }).id),
+    }))
+    .post(
+      "",
+      async ({ account, params, body: { mail, attachments }, request, set }) => {
+        const idempotencyKey = idempotencyKeyOf(request);
+        if (idempotencyKey === undefined) throw missingIdempotencyKey();
+        const asked = { account, inboxId: params.id, idempotencyKey, ...mail };
+        const result = await forms.send(asked, attachments, request);
+        if (result.kind === "refused") throw await refused({ account, params, set }, result.refusal, result.usage);
+        tellLimits(set, account.plan, result.usage);
+        if (result.kind === "replayed") {
+          set.headers["idempotent-replayed"] = "true";
+          return toSent(result.message);
+        }
+        const message = prefersNoWait(request) ? undefined : await firstAttempts(deps, result);
+        return {
+          ...toSent(message ?? result.message),
+          ...(result.newerInbound && { isRead: false, reason: "newer_inbound" as const }),
+        };
+      },
+      operation({
+        summary: "Send email",
+        description:
+          "Sends one email from the inbox. The message is on disk before the answer; the answer waits for the first attempt to relay it, so that a healthy relay gives `sent`. The same `Idempotency-Key` with the same body sends once, however often it is asked.",
+        path: inboxPath,
+        idempotencyKey: "required",
+        headers: {
+          Prefer: { description: "`respond-async` answers at once with `pending`", example: "respond-async" },
+        },
+        body: newEmail(deps.mailDomain),
+        otherBodies: { "multipart/form-data": sendFormBody },
+        readForm: forms.take,
+        readFields: (fields) => readEmail(fields, rules),
+        whenRefused: refused,
+        answers: { 200: Sent },
+        answerHeaders: {
+          200: {
+            "Idempotent-Replayed": "`true` when an earlier request with this key sent it",
+            ...limitHeaders,
+          },
+          429: limitHeaders,
+        },
+        refuses: [
+          "feature_requires_paid_plan",
+          "idempotency_in_progress",
+          "idempotency_key_reused",
+          "recipient_suppressed",
+          "rate_limit_exceeded",
+          "daily_limit_exceeded",
+          "cold_outreach_limit",
+          "loop_detected",
+          "no_recipient",
+          "invalid_form",
+          "upload_limit",
+        ],
+      }),
+    );
+}
+
+const limitHeaders = { RateLimit: "What is left of each limit", "RateLimit-Policy": "The limits of the inbox" };
+
+/** RFC 7240: preferences are a list, and each may carry parameters. */
+function prefersNoWait(request: Request): boolean {
+  const preferences = request.headers.get("prefer")?.toLowerCase().split(",") ?? [];
+  return preferences.some((preference) => preference.split(";")[0]?.trim() === "respond-async");
+}
+
+function toSent(message: SentMessage) {
+  return {
+    messageId: message.id,
+    threadId: message.threadId,
+    providerMessageId: message.providerMessageId ?? `<${message.rfcMessageId}>`,
+    status: message.status === "received" ? "sent" : message.status,
+    ...(message.recipients && { recipients: message.recipients.map(toRecipient) }),
+  };
+}
+
+/** What has become of a message when its first attempts have ended, or when the time for them is up. */
+async function firstAttempts(
+  deps: SendDeps,
+  { message: { id }, destinations }: SendResult & { kind: "accepted" },
+): Promise<SentMessage | undefined> {
+  if (deps.sendWaitMs > 0) await deps.settled(id, deps.sendWaitMs, destinations);
+  const [message] = await listSentMessages(deps.db.api, [id]);
+  return message;
+}

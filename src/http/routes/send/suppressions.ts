@@ -1,0 +1,198 @@
+import { Type } from "@sinclair/typebox";
+import { notFound, Refusal } from "../../../domain/errors.ts";
+import { isId } from "../../../domain/ids.ts";
+import { suppressionReasons } from "../../../domain/send/suppressed.ts";
+import type { Deps } from "../../../flows/deps.ts";
+import {
+  addSuppression,
+  addSuppressions,
+  deleteSuppression,
+  ownedSuppression,
+  pageSuppressions,
+  type SuppressingDeps,
+} from "../../../flows/send/manage-suppressions.ts";
+import { parseSendAddress } from "../../../standards/address.ts";
+import type { Suppression as StoredSuppression } from "../../../store/send/suppressions.ts";
+import { examples } from "../../document/examples.ts";
+import { named } from "../../document/schema.ts";
+import { alsoNamed } from "../../judging/also-named.ts";
+import { api } from "../../shell/app.ts";
+import { whetherThere } from "../../shell/described-operation.ts";
+import { idPath, instant, nextCursor, nothing, nullable, oneOf, pageQuery, text } from "../../shell/models.ts";
+import { operation } from "../../shell/operation.ts";
+import { cursorParameter, cursorPlace, parameter } from "../../shell/parameters.ts";
+import { ownedInbox } from "../account/inboxes.ts";
+import { asked, faultsOfNew, newSuppression, wireAddress } from "./new-suppression.ts";
+
+const Suppression = named(
+  "Suppression",
+  Type.Object(
+    {
+      id: Type.String({ description: "Id of the suppression", examples: [examples.suppressionId] }),
+      address: Type.String({
+        description: "In lower case, the domain as A-label",
+        examples: [examples.sender],
+      }),
+      inboxId: nullable(Type.String({ examples: [examples.inboxId] }), {
+        description: "The one inbox that does not write to it; null: none of the account does",
+        examples: [null],
+      }),
+      reason: oneOf(suppressionReasons, {
+        description:
+          "`bounce`: there is no such address; `complaint`: the mail was called spam; `unsubscribe`: its reader wants no more; `manual`: you said so",
+        examples: ["bounce"],
+      }),
+      detail: nullable(Type.String({ examples: ["550 5.1.1 User unknown"] }), { description: "What is known of it" }),
+      messageId: nullable(Type.String({ examples: [examples.answerId] }), {
+        description: "The message that it came of; null where it came of none",
+      }),
+      createdAt: instant({ description: "Since when" }),
+      expiresAt: nullable(instant({ examples: [examples.suppressedUntil] }), {
+        description: "Until when; null: it has no end",
+      }),
+    },
+    { description: "An address that nothing is sent to" },
+  ),
+);
+
+const SuppressionPage = named(
+  "SuppressionPage",
+  Type.Object(
+    { data: Type.Array(Suppression, { description: "Suppressions, newest first" }), nextCursor: nextCursor() },
+    { description: "A page of suppressions" },
+  ),
+);
+
+const AddedSuppressions = named(
+  "AddedSuppressions",
+  Type.Object(
+    {
+      created: Type.Integer({ minimum: 0, description: "How many are new", examples: [2] }),
+      existing: Type.Integer({ minimum: 0, description: "How many were there already", examples: [0] }),
+    },
+    { description: "What came of a list" },
+  ),
+);
+
+const AddedOrThere = named(
+  "AddedOrThere",
+  Type.Union([Suppression, AddedSuppressions], {
+    description: "The one that is there already, or of a list how many are new",
+  }),
+);
+
+const Query = Type.Object({
+  address: Type.Optional(
+    parameter((given) => parseSendAddress(given) !== undefined, {
+      error: "must be one email address",
+      description: "Only of this address",
+      examples: [examples.sender],
+    }),
+  ),
+  inbox_id: alsoNamed(
+    "inboxId",
+    Type.Optional(text({ description: "Only those of this inbox alone", examples: [examples.inboxId] })),
+  ),
+  reason: Type.Optional(oneOf(suppressionReasons, { description: "Only of this reason" })),
+  limit: pageQuery().limit,
+  cursor: Type.Optional(cursorParameter()),
+});
+
+const path = idPath("suppression");
+
+/** Addresses that nothing is sent to. */
+export function suppressions(deps: SuppressingDeps) {
+  return [collection(deps), suppression(deps)];
+}
+
+function collection(deps: SuppressingDeps) {
+  return api("/v1/suppressions", "Suppressions")
+    .get(
+      "",
+      async ({ account, query: { address, inbox_id: inboxId, reason, limit, cursor } }) => {
+        if (inboxId !== undefined) await ownedInbox(deps, account.id, inboxId);
+        const question = ["suppressions", account.id, address, inboxId, reason];
+        const place = cursor === undefined ? undefined : cursorPlace(cursor, question, "none", "list suppressions");
+        if (place instanceof Refusal) throw place;
+        const asked = { accountId: account.id, inboxId, reason, limit, before: place?.id, question };
+        const page = await pageSuppressions(deps, { ...asked, address: address && wireAddress(address) });
+        return { data: page.data.map(toSuppression), nextCursor: page.nextCursor };
+      },
+      operation({
+        summary: "List suppressions",
+        description: "Newest first. What has run out is not among them.",
+        query: Query,
+        answers: { 200: SuppressionPage },
+        refuses: ["not_found"],
+      }),
+    )
+    .post(
+      "",
+      async ({ account, body, set }) => {
+        if (body.data !== undefined) return addSuppressions(deps, account.id, body.data.map(asked));
+        const { suppression, isNew } = await addSuppression(deps, account.id, asked(body));
+        set.status = isNew ? 201 : 200;
+        if (isNew) set.headers.location = `/v1/suppressions/${suppression.id}`;
+        return toSuppression(suppression);
+      },
+      operation({
+        summary: "Add suppressions",
+        description:
+          "Nothing is sent to the address from now on, by the account or by one inbox: sends to it are refused, and what waits for it fails. One that is there already stays as it is (200). `data` takes up to 1,000, all or nothing, each with a `reason`, to move in from elsewhere; a bounce that is over by now is not added. The address counts as it is: with its `+tag` and its dots.",
+        body: newSuppression(deps.mailDomain),
+        alsoWrong: faultsOfNew(deps),
+        answers: {
+          201: Suppression,
+          200: AddedOrThere,
+        },
+        answerHeaders: { 201: { Location: "Path of the suppression" } },
+        refuses: ["not_found", "suppression_limit_reached"],
+      }),
+    );
+}
+
+function suppression(deps: Deps) {
+  const whenRefused = whetherThere((accountId, id) => owned(deps, accountId, id));
+  return api("/v1/suppressions", "Suppressions")
+    .get(
+      "/:id",
+      async ({ account, params }) => toSuppression(await owned(deps, account.id, params.id)),
+      operation({
+        summary: "Get suppression",
+        description: "One suppression of the account.",
+        path,
+        whenRefused,
+        answers: { 200: Suppression },
+      }),
+    )
+    .delete(
+      "/:id",
+      async ({ account, params, set }) => {
+        if (!isId("sup", params.id)) throw notFound("suppression");
+        await deleteSuppression(deps, account.id, params.id);
+        set.status = 204;
+      },
+      operation({
+        summary: "Delete suppression",
+        description:
+          "The address may be written to again. It may be one that had complained: that is your word, and it is logged.",
+        path,
+        whenRefused,
+        answers: { 204: nothing("Deleted") },
+      }),
+    );
+}
+
+async function owned(deps: Deps, accountId: string, id: string): Promise<StoredSuppression> {
+  if (!isId("sup", id)) throw notFound("suppression");
+  return ownedSuppression(deps, accountId, id);
+}
+
+function toSuppression({ accountId: _whose, inboxId, createdAt, expiresAt, ...others }: StoredSuppression) {
+  const { id, address, reason, detail, messageId } = others;
+  return {
+    ...{ id, address, inboxId: inboxId === "" ? null : inboxId, reason, detail, messageId },
+    createdAt: createdAt.toISOString(),
+    expiresAt: expiresAt?.toISOString() ?? null,
+  };
+}

@@ -1,0 +1,149 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { notFound, Refusal } from "../../../domain/errors.ts";
+import { isId } from "../../../domain/ids.ts";
+import { takeUpload } from "../../../flows/send/take-upload.ts";
+import type { UploadDeps } from "../../../flows/send/write-files.ts";
+import { storedNames } from "../../../standards/filename.ts";
+import { mediaTypeOfField, mediaTypeOfName } from "../../../standards/media-type.ts";
+import { expireUpload, findUpload, type Upload } from "../../../store/mail/uploads.ts";
+import { examples } from "../../document/examples.ts";
+import { named } from "../../document/schema.ts";
+import { api } from "../../shell/app.ts";
+import { isForm } from "../../shell/body.ts";
+import { whetherThere } from "../../shell/described-operation.ts";
+import { instant, nothing } from "../../shell/models.ts";
+import { operation } from "../../shell/operation.ts";
+import { parameter } from "../../shell/parameters.ts";
+import { declaredBytes, streamedBody } from "../../shell/streamed-body.ts";
+
+const ShownUpload = named(
+  "Upload",
+  Type.Object(
+    {
+      id: Type.String({ description: "To be named as `uploadId` of an attachment", examples: [examples.uploadId] }),
+      filename: Type.String({ description: "Under which it is attached unless the send says otherwise" }),
+      contentType: Type.String({ description: "As it was sent, else by the extension" }),
+      sizeBytes: Type.Integer({ description: "Of the file" }),
+      sha256: Type.String({ description: "In hex" }),
+      createdAt: instant({ description: "When it began to come" }),
+      expiresAt: instant({ description: "Until when it can be named" }),
+    },
+    {
+      description: "A file that came before the mail that will bear it",
+      examples: [
+        {
+          id: examples.uploadId,
+          filename: examples.filename,
+          contentType: "application/pdf",
+          sizeBytes: 48_213,
+          sha256: examples.signature,
+          createdAt: examples.receivedAt,
+          expiresAt: "2026-03-22T10:05:00.000Z",
+        },
+      ],
+    },
+  ),
+);
+
+const path = { id: { description: "Id of the upload", example: examples.uploadId } };
+
+/** Longer than any name that is kept. */
+const longestName = 1000;
+
+export function uploads(deps: UploadDeps) {
+  const isThere = whetherThere(uploadOf);
+
+  return api("/v1/uploads", "Attachments")
+    .post(
+      "",
+      async ({ account, query, request, set }) => {
+        const contentType = typeOf(request, query.filename);
+        const [filename = ""] = storedNames([{ filename: query.filename, contentType }]);
+        const upload = await takeUpload(deps, account.id, {
+          filename,
+          contentType,
+          declaredBytes: declaredBytes(request),
+          bytes: streamedBody(request, deps.uploads.sendMaxBytes),
+        });
+        set.status = 201;
+        set.headers.location = `/v1/uploads/${upload.id}`;
+        return toUpload(upload);
+      },
+      operation({
+        summary: "Upload file",
+        description:
+          "Takes the body as a file, to be attached to any number of mails by its id: it is stored once. It can be named for `UPLOAD_TTL_HOURS`. Without `Content-Type`, or with that of a form of old, which curl sends by itself, the name tells the type; a body of `multipart/form-data` is refused.",
+        query: Type.Object({
+          filename: parameter((text) => text !== "" && text.length <= longestName, {
+            error: `must have 1 to ${longestName} characters`,
+            description: "Name of the file",
+            examples: [examples.filename],
+          }),
+        }),
+        otherBodies: { "*/*": { schema: { description: "The bytes of the file" }, example: "%PDF-1.7" } },
+        answers: { 201: ShownUpload },
+        answerHeaders: { 201: { Location: "Path of the upload" } },
+        refuses: ["validation_error", "unsupported_media_type", "upload_limit"],
+      }),
+    )
+    .get(
+      "/:id",
+      async ({ account, params }) => toUpload(await uploadOf(account.id, params.id)),
+      operation({
+        summary: "Get upload",
+        description: "What is kept of a file that can still be attached.",
+        path,
+        whenRefused: isThere,
+        answers: { 200: ShownUpload },
+      }),
+    )
+    .delete(
+      "/:id",
+      async ({ account, params, set }) => {
+        await uploadOf(account.id, params.id);
+        if (!(await expireUpload(deps.db.api, account.id, params.id, deps.now()))) throw notFound("upload");
+        set.status = 204;
+      },
+      operation({
+        summary: "Delete upload",
+        description: "It can't be attached any more, and its room is free. Mail that bears it keeps its bytes.",
+        path,
+        whenRefused: isThere,
+        answers: { 204: nothing("Deleted") },
+      }),
+    );
+
+  async function uploadOf(accountId: string, id: string): Promise<Upload> {
+    const upload = isId("upl", id) ? await findUpload(deps.db.api, accountId, id, deps.now()) : undefined;
+    if (upload === undefined) throw notFound("upload");
+    return upload;
+  }
+}
+
+/** The type that a file is said to be of. curl calls every body a form of old, which nobody means: then the name tells. */
+function typeOf(request: Request, filename: string): string {
+  if (isForm(request)) {
+    throw new Refusal(
+      "unsupported_media_type",
+      `Cannot upload file: the body must be the file itself and no form, as by curl --data-binary @FILE ".../v1/uploads?filename=NAME"`,
+    );
+  }
+  const said = mediaTypeOfField(request.headers.get("content-type") ?? "");
+  return said === undefined || said === "application/x-www-form-urlencoded" ? mediaTypeOfName(filename) : said;
+}
+
+function toUpload({
+  id,
+  filename,
+  contentType,
+  sizeBytes,
+  digest,
+  createdAt,
+  expiresAt,
+}: Upload): Static<typeof ShownUpload> {
+  return {
+    ...{ id, filename, contentType, sizeBytes, sha256: digest },
+    createdAt: createdAt.toISOString(),
+    expiresAt: expiresAt.toISOString(),
+  };
+}

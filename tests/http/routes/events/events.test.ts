@@ -1,0 +1,295 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { sql } from "drizzle-orm";
+import { query, transaction } from "../../../../src/database/db.ts";
+import { deleteInbox } from "../../../../src/flows/account/delete-inbox.ts";
+import { insertEvents } from "../../../../src/store/events/fan-out.ts";
+import { migrate } from "../../../../src/store/migrate.ts";
+import { settleDeliveries } from "../../../../src/store/outbox/delivery-settlements.ts";
+import { type EngineUnderTest, enginesHere, openEngine } from "../../../support/engines.ts";
+import { eventsDoor } from "../../../support/events-door.ts";
+import { untilLogShowsAll } from "../../../support/log-horizon.ts";
+import { answer, type Receiver, startReceiver } from "../../../support/receiver.ts";
+
+for (const engine of enginesHere()) {
+  describe(`The log of events, with the ${engine} database`, () => {
+    let under: EngineUnderTest;
+    let door: Awaited<ReturnType<typeof eventsDoor>>;
+    const receivers: Receiver[] = [];
+    beforeAll(async () => {
+      under = await openEngine(engine);
+      await migrate(under.db);
+    });
+    afterAll(() => under?.remove());
+    afterEach(async () => {
+      await door.stop();
+      for (const receiver of receivers.splice(0)) await receiver.close();
+    });
+
+    async function begin() {
+      door = await eventsDoor(under.db);
+      const inbox = await door.newInbox();
+      return { inbox, id: inbox.accountId };
+    }
+
+    async function receiver(): Promise<Receiver> {
+      const started = await startReceiver();
+      receivers.push(started);
+      return started;
+    }
+
+    const list = (id: string, search = "") => door.ask(id, "GET", `/v1/events${search}`);
+    const subjects = (body: { data: { message: { subject: string } }[] }) =>
+      body.data.map(({ message }) => message.subject);
+
+    test("has each event in order, page by page, whether or not there is a webhook", async () => {
+      const { inbox, id } = await begin();
+      for (const subject of ["1", "2", "3", "4", "5"]) await door.receive(inbox, { subject });
+      const seen: string[] = [];
+      let after = "";
+      for (;;) {
+        const { status, body } = await list(id, `?limit=2${after}`);
+        expect(status).toBe(200);
+        seen.push(...subjects(body));
+        after = `&after=${body.data.at(-1)?.event_id}`;
+        if (!body.hasMore) break;
+      }
+      expect(seen).toEqual(["1", "2", "3", "4", "5"]);
+      expect((await list(id, `?limit=2${after}`)).body).toEqual({ data: [], hasMore: false });
+    });
+
+    test("tells an event as a delivery would, with fresh links and nothing of a delivery", async () => {
+      const { inbox, id } = await begin();
+      const bytes = new Uint8Array(3);
+      const attachment = {
+        filename: "a.pdf",
+        contentType: "application/pdf",
+        contentId: undefined,
+        inline: false,
+        bytes,
+      };
+      await door.receive(inbox, { attachments: [attachment] });
+      door.clock.pass(5000);
+      const { body } = await list(id);
+      expect(Object.keys(body.data[0]).join()).toBe(
+        "event,event_id,occurred_at,inbox_id,external_id,thread_id,message",
+      );
+      expect(body.data[0]).toMatchObject({
+        event: "message.received",
+        occurred_at: "2026-03-21T10:05:00.000Z",
+        inbox_id: inbox.id,
+        external_id: "user-7",
+      });
+      const [shown] = body.data[0].message.attachments;
+      expect(shown).toMatchObject({ filename: "a.pdf", sizeBytes: 3, expiresAt: "2026-03-21T10:20:05.000Z" });
+      expect(shown.url).toMatch(
+        /^http:\/\/localhost:3000\/v1\/attachments\/msg_.*\/a\.pdf\?expires=\d+&signature=[0-9a-f]{64}$/,
+      );
+    });
+
+    test("never shows an event before one that was written earlier and commits later", async () => {
+      if (under.db.engine === "embedded") return; // It runs one transaction at a time.
+      const { inbox, id } = await begin();
+      const written = Promise.withResolvers<void>();
+      const mayCommit = Promise.withResolvers<void>();
+      const slow = transaction(under.db.mail, async (tx) => {
+        await door.receive(inbox, { subject: "model" });
+        const [model] = await query<{ threadId: string; messageId: string }>(
+          under.db.api,
+          sql`select thread_id as "threadId", message_id as "messageId" from events where inbox_id = ${inbox.id} and type = 'message.received'`,
+        );
+        if (model === undefined) throw new Error("No event to copy");
+        await untilLogShowsAll(under.db.api);
+        const late = { id: door.deps.newId("evt", door.clock.now()), accountId: id, inboxId: inbox.id, ...model };
+        await insertEvents(tx, [{ ...late, type: "message.received", occurredAt: door.clock.now(), data: null }]);
+        written.resolve();
+        await mayCommit.promise;
+      });
+      await written.promise;
+      await door.receive(inbox, { subject: "quick" });
+      const before = (await door.askNow(id, "GET", "/v1/events")).body;
+      mayCommit.resolve();
+      await slow;
+      const after = (await list(id)).body;
+      expect(subjects(before)).toEqual(["model"]);
+      expect(subjects(after)).toEqual(["model", "model", "quick"]);
+    });
+
+    test("can be read for one inbox, and is one account's own", async () => {
+      const { inbox, id } = await begin();
+      const second = await door.newInbox(id);
+      const stranger = await door.newInbox();
+      await door.receive(inbox, { subject: "mine" });
+      await door.receive(second, { subject: "mine too" });
+      await door.receive(stranger, { subject: "not mine" });
+      expect(subjects((await list(id)).body)).toEqual(["mine", "mine too"]);
+      expect(subjects((await list(id, `?inbox_id=${second.id}`)).body)).toEqual(["mine too"]);
+      const [event] = await door.events(stranger.id);
+      for (const search of [`?inbox_id=${stranger.id}`, `?after=${event?.id}`, "?after=evt_1", "?inbox_id=x"]) {
+        expect((await list(id, search)).status).toBe(404);
+      }
+      for (const [method, path] of [
+        ["GET", "deliveries"],
+        ["POST", "redeliver"],
+      ] as const) {
+        const { status, body } = await door.ask(id, method, `/v1/events/${event?.id}/${path}`);
+        expect({ status, resource: body.resource }).toEqual({ status: 404, resource: "event" });
+      }
+    });
+
+    test.each(["0", "101", "x", "1.5"])("refuses a limit of %s", async (limit) => {
+      const { id } = await begin();
+      expect((await list(id, `?limit=${limit}`)).body.code).toBe("invalid_query");
+    });
+
+    test("leaves out a deleted inbox, and still knows the places in it", async () => {
+      const { inbox, id } = await begin();
+      const kept = await door.newInbox(id);
+      await door.receive(inbox, { subject: "gone" });
+      await door.receive(kept, { subject: "kept" });
+      const [gone] = await door.events(inbox.id);
+      await deleteInbox(door.deps, id, inbox.id);
+      expect(subjects((await list(id)).body)).toEqual(["kept"]);
+      expect(subjects((await list(id, `?after=${gone?.id}`)).body)).toEqual(["kept"]);
+      expect((await door.ask(id, "POST", `/v1/events/${gone?.id}/redeliver`)).status).toBe(404);
+    });
+
+    test("tells each attempt, and delivers again on demand with the same id and all retries", async () => {
+      const { inbox, id } = await begin();
+      const hook = await receiver();
+      await door.setWebhook(id, hook.url);
+      hook.behave(answer(500, {}, "no"));
+      await door.start();
+      await door.receive(inbox);
+      const [event] = await door.events(inbox.id);
+      const path = `/v1/events/${event?.id}`;
+      await hook.request(1);
+      await door.rested();
+      expect((await door.ask(id, "GET", `${path}/deliveries`)).body.data).toEqual([
+        {
+          attempt: 1,
+          attemptedAt: "2026-03-21T10:05:00.000Z",
+          status: 500,
+          latencyMs: expect.any(Number),
+          error: "answered 500",
+          response: "no",
+          webhookId: expect.stringMatching(/^whk_/),
+        },
+      ]);
+
+      hook.behave(answer(204));
+      const { status, body } = await door.ask(id, "POST", `${path}/redeliver`);
+      expect({ status, body }).toEqual({ status: 202, body: { event_id: event?.id, status: "queued" } });
+      const again = JSON.parse((await hook.request(2)).body);
+      expect(again).toMatchObject({ event_id: event?.id, attempt: 2 });
+      const { delivered_at: _at, attempt: _attempt, ...told } = again;
+      expect((await list(id)).body.data).toEqual([told]);
+      await door.rested();
+
+      hook.behave(answer(503));
+      await door.ask(id, "POST", `${path}/redeliver`);
+      expect(JSON.parse((await hook.request(3)).body).attempt).toBe(3);
+      await door.rested();
+      const [waiting] = await door.waiting();
+      expect(waiting).toMatchObject({ attempt: 3, state: "waiting", dueAt: new Date("2026-03-21T10:05:30.000Z") });
+    });
+
+    test("can be delivered again 60 times in 60 seconds, by the clock of the database", async () => {
+      const { inbox, id } = await begin();
+      const hook = await receiver();
+      await door.setWebhook(id, hook.url);
+      await door.receive(inbox);
+      const [event] = await door.events(inbox.id);
+      const path = `/v1/events/${event?.id}/redeliver`;
+      const answers = await Promise.all(Array.from({ length: 70 }, () => door.ask(id, "POST", path)));
+      const statuses = Map.groupBy(answers, ({ status }) => status);
+      expect([statuses.get(202)?.length, statuses.get(429)?.length]).toEqual([60, 10]);
+      const { body, headers } = statuses.get(429)?.[0] ?? {};
+      expect(body).toMatchObject({
+        code: "rate_limit_exceeded",
+        detail: "Cannot redeliver event: the limit of 60 redeliveries a minute is reached",
+        limit: 60,
+        used: 60,
+      });
+      const seconds = Number(headers?.get("retry-after"));
+      expect(seconds).toBeWithin(50, 61);
+      // Another account's limit, another action's and another event's: the first two are apart, the last is not.
+      const stranger = await door.newInbox();
+      await door.setWebhook(stranger.accountId, hook.url);
+      await door.receive(stranger);
+      const [theirs] = await door.events(stranger.id);
+      expect((await door.ask(stranger.accountId, "POST", `/v1/events/${theirs?.id}/redeliver`)).status).toBe(202);
+      expect((await door.ask(id, "POST", "/v1/webhook/test")).status).toBe(200);
+      await door.receive(inbox);
+      const second = (await door.events(inbox.id))[1];
+      expect((await door.ask(id, "POST", `/v1/events/${second?.id}/redeliver`)).status).toBe(429);
+
+      // Refused ones count for nothing, and the window slides: where the five oldest have left it there is room for five.
+      await query(
+        under.db.api,
+        sql`update recent_requests set asked_at = array(select case when n <= 5 then at - interval '61 s' else at end
+            from unnest(asked_at) with ordinality as asked (at, n)) where account_id = ${id} and action = 'redeliver'`,
+      );
+      const later = await Promise.all(Array.from({ length: 8 }, () => door.ask(id, "POST", path)));
+      expect(later.filter(({ status }) => status === 202).length).toBe(5);
+      // A clock that was set back: what lies before it is in no window.
+      await query(
+        under.db.api,
+        sql`update recent_requests set asked_at = array(select at + interval '1 h' from unnest(asked_at) at)`,
+      );
+      expect((await door.ask(id, "POST", path)).status).toBe(202);
+      expect((await door.ask(id, "POST", `/v1/events/evt_x/redeliver`)).status).toBe(404);
+    });
+
+    test("has its attempts page by page, and the last hundred of them", async () => {
+      const { inbox, id } = await begin();
+      await door.receive(inbox);
+      const [event] = await door.events(inbox.id);
+      const eventId = event?.id ?? "";
+      for (let attempt = 1; attempt <= 103; attempt += 1) {
+        const logged = {
+          attemptedAt: door.clock.now(),
+          status: 500,
+          latencyMs: 1,
+          error: "answered 500",
+          response: "",
+        };
+        await settleDeliveries(under.db.work, [
+          { subjectId: eventId, attempt, dueAt: null, logged, isForgiven: false, news: null },
+        ]);
+      }
+      const path = `/v1/events/${eventId}/deliveries`;
+      const numbers = (body: { data: { attempt: number }[] }) => body.data.map(({ attempt }) => attempt);
+      const kept = Array.from({ length: 100 }, (_, index) => index + 4);
+      const all = (await door.ask(id, "GET", path)).body;
+      expect([numbers(all), all.nextCursor]).toEqual([kept, null]);
+      const seen: number[] = [];
+      for (let cursor = ""; ; ) {
+        const { status, body } = await door.ask(id, "GET", `${path}?limit=40${cursor}`);
+        expect(status).toBe(200);
+        seen.push(...numbers(body));
+        if (body.nextCursor === null) break;
+        cursor = `&cursor=${body.nextCursor}`;
+      }
+      expect(seen).toEqual(kept);
+      const { body } = await door.ask(id, "GET", `${path}?limit=40`);
+      await door.receive(inbox);
+      const other = `/v1/events/${(await door.events(inbox.id))[1]?.id}/deliveries`;
+      for (const wrong of [
+        `${other}?cursor=${body.nextCursor}`,
+        `${path}?cursor=x`,
+        `${path}?limit=101`,
+        `${path}?limit=0`,
+      ]) {
+        expect([wrong, (await door.ask(id, "GET", wrong)).body.code]).toEqual([wrong, "invalid_query"]);
+      }
+    });
+
+    test("can't deliver again where no URL is set", async () => {
+      const { inbox, id } = await begin();
+      await door.receive(inbox);
+      const [event] = await door.events(inbox.id);
+      const { status, body } = await door.ask(id, "POST", `/v1/events/${event?.id}/redeliver`);
+      expect({ status, code: body.code }).toEqual({ status: 400, code: "no_webhook_url" });
+    });
+  });
+}

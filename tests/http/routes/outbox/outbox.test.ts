@@ -1,0 +1,254 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { answer, type Receiver, startReceiver } from "../../../support/receiver.ts";
+import { type ScriptedSmtp, scriptedSmtp } from "../../../support/scripted-smtp.ts";
+import { newAccount, newInbox, send } from "../../../support/sends.ts";
+import { untilAnswered } from "../../../support/until.ts";
+import { startWorld, type World } from "../../../support/world.ts";
+
+let world: World;
+let relay: ScriptedSmtp;
+let receiver: Receiver;
+/** Whether the relay puts off every recipient. */
+let isGreylisting = true;
+/** In which words. */
+const inShort = () => "451 4.7.1 Try later";
+let saying: (command: string) => string = inShort;
+
+beforeAll(async () => {
+  relay = await scriptedSmtp({
+    answer: (command) => (isGreylisting && command.startsWith("RCPT") ? saying(command) : undefined),
+  });
+  receiver = await startReceiver({ behaviour: answer(500) });
+  world = await startWorld({
+    env: { OUTBOUND: `smtp://127.0.0.1:${relay.port}?tls=off`, SENDS_PER_MINUTE: "0", ALLOW_PRIVATE_WEBHOOKS: "1" },
+  });
+}, 60_000);
+afterAll(async () => {
+  await world[Symbol.asyncDispose]();
+  await Promise.all([relay.close(), receiver.close()]);
+});
+
+/** An account of its own, with an inbox. */
+async function begin() {
+  const apiKey = await newAccount(world);
+  const inboxId = await newInbox(world, apiKey);
+  const ask = (method: string, path: string, body?: object) =>
+    world.api(path, { method, apiKey, ...(body && { body }) });
+  const list = async (query = "") => (await ask("GET", `/v1/outbox${query}`)).body;
+  /** Sent, and put off by the relay. */
+  const putOff = async (to = "jane@example.com") => {
+    const { body } = await send(world, inboxId, { to }, { apiKey });
+    return untilWaiting(body.messageId);
+  };
+  const untilWaiting = (id: string) =>
+    untilAnswered(async () => {
+      const { data } = await list("?state=waiting");
+      return data.some((item: { id: string }) => item.id === id) ? id : undefined;
+    });
+  return { apiKey, inboxId, ask, list, putOff };
+}
+
+describe("The outbox", () => {
+  test("has what waits to go out, the oldest first, page by page", async () => {
+    isGreylisting = true;
+    const { inboxId, list, putOff, ask } = await begin();
+    const ids: string[] = [];
+    for (const name of ["jane", "joe", "bob"]) {
+      ids.push(await putOff(`${name}@${name}.example`));
+      world.clock.pass(1000);
+    }
+    const { data, nextCursor } = await list();
+    expect(nextCursor).toBeNull();
+    expect(data.map(({ id }: { id: string }) => id)).toEqual(ids);
+    expect(data[0]).toEqual({
+      ...{ id: ids[0], kind: "relay", state: "waiting", messageId: ids[0], eventId: null, inboxId },
+      ...{ to: ["jane@jane.example"], attempt: 1, lastError: "451 4.7.1 Try later" },
+      createdAt: expect.stringMatching(/^2026-03-21T10:/),
+      dueAt: expect.stringMatching(/^2026-03-21T10:/),
+    });
+    const first = await list("?limit=2");
+    const second = await list(`?limit=2&cursor=${first.nextCursor}`);
+    expect([...first.data, ...second.data].map(({ id }) => id)).toEqual(ids);
+    expect(second.nextCursor).toBeNull();
+    expect((await list(`?kind=webhook`)).data).toEqual([]);
+    expect((await list(`?kind=relay&inbox_id=${inboxId}`)).data).toHaveLength(3);
+    const elsewhere = await ask("GET", `/v1/outbox?kind=relay&cursor=${first.nextCursor}`);
+    expect([elsewhere.status, elsewhere.body.code]).toEqual([400, "invalid_query"]);
+  });
+
+  test("says why the last attempt failed: of several recipients what was said of the first who waits, in one line", async () => {
+    const { apiKey, inboxId, ask, list } = await begin();
+    const to = ["ann@one.example", "bob@one.example", "joe@one.example"];
+    const answers: Record<string, string> = {
+      ann: "550 5.1.1 No Ann",
+      bob: "450-4.2.1 Bob is\r\n450 4.2.1 \u202e away",
+    };
+    saying = (command) => answers[/<(\w+)@/.exec(command)?.[1] ?? ""] ?? `452 4.5.3 ${"later ".repeat(120)}`;
+    const { body } = await send(world, inboxId, { to }, { apiKey });
+    const itemAfter = (attempt: number) =>
+      untilAnswered(async () => {
+        const { data } = await list("?kind=relay&state=waiting");
+        return data.find((item: { attempt: number }) => item.attempt === attempt);
+      });
+    expect(await itemAfter(1)).toMatchObject({
+      ...{ messageId: body.messageId, to: to.slice(1), lastError: "450 4.2.1 Bob is away" },
+    });
+    delete answers.bob;
+    await ask("POST", `/v1/outbox/${body.messageId}/retry`);
+    const { lastError } = await itemAfter(2);
+    expect(lastError).toStartWith("452 4.5.3 later later");
+    expect(lastError).toHaveLength(500);
+    saying = inShort;
+  });
+
+  test("is each account's own", async () => {
+    const { inboxId, putOff } = await begin();
+    const id = await putOff();
+    const stranger = await begin();
+    expect((await stranger.list()).data).toEqual([]);
+    for (const [method, path, resource] of [
+      ["POST", `/v1/outbox/${id}/retry`, "outbox_item"],
+      ["DELETE", `/v1/outbox/${id}`, "outbox_item"],
+      ["POST", `/v1/messages/${id}/cancel`, "message"],
+      ["GET", `/v1/outbox?inbox_id=${inboxId}`, "inbox"],
+    ] as const) {
+      const { status, body } = await stranger.ask(method, path);
+      expect([method, path, status, body.resource]).toEqual([method, path, 404, resource]);
+    }
+  });
+
+  test("is out of reach of a token that reads", async () => {
+    const { ask, putOff } = await begin();
+    const id = await putOff();
+    const { body } = await ask("POST", "/v1/tokens", {});
+    for (const [method, path] of [
+      ["GET", "/v1/outbox"],
+      ["DELETE", `/v1/outbox/${id}`],
+      ["POST", `/v1/messages/${id}/cancel`],
+    ] as const) {
+      expect([path, (await world.api(path, { method, apiKey: body.token })).status]).toEqual([path, 403]);
+    }
+  });
+
+  test("sends at once what is asked for, and then has it no more", async () => {
+    const { ask, putOff } = await begin();
+    isGreylisting = true;
+    const id = await putOff();
+    isGreylisting = false;
+    const { status, body } = await ask("POST", `/v1/outbox/${id}/retry`);
+    expect([status, body.id]).toEqual([202, id]);
+    await untilAnswered(async () =>
+      (await ask("GET", `/v1/messages/${id}`)).body.status === "sent" ? true : undefined,
+    );
+    const again = await ask("POST", `/v1/outbox/${id}/retry`);
+    expect([again.status, again.body.resource]).toEqual([404, "outbox_item"]);
+    const canceled = await ask("POST", `/v1/messages/${id}/cancel`);
+    expect([canceled.status, canceled.body.code, canceled.body.message_status]).toEqual([
+      409,
+      "not_cancelable",
+      "sent",
+    ]);
+    isGreylisting = true;
+  });
+
+  test("gives a mail back to who deletes it", async () => {
+    const { ask, putOff, list } = await begin();
+    const id = await putOff();
+    expect((await ask("DELETE", `/v1/outbox/${id}`)).status).toBe(204);
+    expect((await list()).data).toEqual([]);
+    const { body } = await ask("GET", `/v1/messages/${id}`);
+    expect(body).toMatchObject({ status: "failed", failure: { reason: "canceled" } });
+    expect(body).not.toHaveProperty("mayHaveBeenSent");
+  });
+
+  test("answers a cancelled mail as it then is, and tells it", async () => {
+    const { ask, putOff, inboxId } = await begin();
+    const id = await putOff();
+    const { status, body } = await ask("POST", `/v1/messages/${id}/cancel`);
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      ...{ id, inboxId, status: "failed" },
+      failure: { code: null, enhancedCode: null, message: "Canceled before it was sent", reason: "canceled" },
+    });
+    const { body: log } = await ask("GET", `/v1/events?inbox_id=${inboxId}&types=message.failed`);
+    expect(log.data.map(({ message }: { message: { id: string } }) => message.id)).toEqual([id]);
+  });
+
+  test("says of a cancelled mail that it may have been sent", async () => {
+    const silent = await scriptedSmtp({ answer: (command) => (command === "." ? "hang up" : undefined) });
+    await using lost = await startWorld({ env: { OUTBOUND: `smtp://127.0.0.1:${silent.port}?tls=off` } });
+    const inbox = await lost.inbox();
+    const sent = await send(lost, inbox.id, {}, { waits: true });
+    expect(sent.body.status).toBe("pending");
+    const { body } = await lost.api(`/v1/messages/${sent.body.messageId}/cancel`, { method: "POST" });
+    expect(body).toMatchObject({ status: "failed", mayHaveBeenSent: true });
+    expect(body.failure).not.toHaveProperty("mayHaveBeenSent");
+    await silent.close();
+  });
+
+  test("is no place for mail that came in", async () => {
+    const { ask, apiKey } = await begin();
+    const inbox = (await ask("POST", "/v1/inboxes", {})).body;
+    await world.deliver("From: jane@example.com\r\nSubject: Hi\r\n\r\nHello\r\n", inbox.address);
+    const { body } = await world.api(`/v1/inboxes/${inbox.id}/messages`, { apiKey });
+    const refused = await ask("POST", `/v1/messages/${body.data[0].id}/cancel`);
+    expect([refused.status, refused.body.code, refused.body.message_status]).toEqual([
+      409,
+      "not_cancelable",
+      "received",
+    ]);
+  });
+
+  test("has the deliveries that wait, with what the last one came to, and gives them up", async () => {
+    const { ask, list } = await begin();
+    const { body: endpoint } = await ask("POST", "/v1/webhooks", { url: receiver.url, eventTypes: ["inbox.created"] });
+    await ask("PUT", "/v1/webhook", { url: receiver.url });
+    const { body: inbox } = await ask("POST", "/v1/inboxes", {});
+    const [item] = await untilAnswered(async () => {
+      const { data } = await list("?kind=webhook&state=waiting");
+      return data.length === 1 ? data : undefined;
+    });
+    expect(item).toMatchObject({
+      ...{ id: `${item.eventId}.${endpoint.id}`, kind: "webhook", messageId: null, inboxId: inbox.id },
+      ...{ to: [receiver.url], attempt: 1, lastError: expect.stringContaining("500") },
+    });
+    // A cursor holds an id with an endpoint's too.
+    await ask("POST", "/v1/inboxes", {});
+    const first = await list("?kind=webhook&limit=1");
+    expect((await list(`?kind=webhook&limit=1&cursor=${first.nextCursor}`)).data).toHaveLength(1);
+
+    const before = receiver.requests.length;
+    expect((await ask("POST", `/v1/outbox/${item.id}/retry`)).status).toBe(202);
+    await receiver.request(before + 1);
+    await untilAnswered(async () =>
+      (await list("?kind=webhook&state=waiting")).data.find(
+        ({ id, attempt }: { id: string; attempt: number }) => id === item.id && attempt === 2,
+      ),
+    );
+    expect((await ask("DELETE", `/v1/outbox/${item.id}`)).status).toBe(204);
+    const gone = await ask("DELETE", `/v1/outbox/${item.id}`);
+    expect([gone.status, gone.body.resource]).toEqual([404, "outbox_item"]);
+    const { body: tried } = await ask("GET", `/v1/events/${item.eventId}/deliveries`);
+    expect(tried.data).toHaveLength(2);
+  });
+
+  test("keeps what is on the wire", async () => {
+    const { ask, list } = await begin();
+    const held: (() => void)[] = [];
+    receiver.behave((socket, request) => held.push(() => answer(200)(socket, request)));
+    await ask("POST", "/v1/webhooks", { url: receiver.url, eventTypes: ["inbox.created"] });
+    await ask("POST", "/v1/inboxes", {});
+    await untilAnswered(async () => held[0]);
+    const { data } = await list("?state=running");
+    expect(data).toHaveLength(1);
+    for (const [method, path] of [
+      ["POST", `/v1/outbox/${data[0].id}/retry`],
+      ["DELETE", `/v1/outbox/${data[0].id}`],
+    ] as const) {
+      const { status, body, headers } = await ask(method, path);
+      expect([status, body.code, headers.get("retry-after")]).toEqual([409, "send_in_progress", "1"]);
+    }
+    for (const go of held) go();
+    await untilAnswered(async () => ((await list()).data.length === 0 ? true : undefined));
+  });
+});
