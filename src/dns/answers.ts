@@ -9,8 +9,8 @@ import {
 } from "./records.ts";
 
 /**
- * What the DNS says about a name. `no_name` and `no_record` are answers: there is no such name, or it has no record of
- * that type. `unknown` is none, and never counts as one of these: nobody could say, for a reason in plain words.
+ * The result of a DNS query. `no_name`: the name does not exist. `no_record`: the name has no record of this type.
+ * `unknown`: no server gave a usable answer; callers must not treat it as `no_name` or `no_record`.
  */
 export type Answer<Type extends RecordType = RecordType> =
   | { kind: "found"; records: readonly RecordValues[Type][]; ttlSeconds: number }
@@ -37,20 +37,20 @@ export type NoAnswer =
   | "given up"
   | "closed";
 
-/** The name is an alias, and the answer doesn't say what is at its end. */
+/** The name is an alias, and the answer does not include the records of its target. */
 export interface Alias {
   kind: "alias";
-  /** What to ask about instead. */
+  /** The target, to query next. */
   name: string;
-  /** How many led there. */
+  /** The number of aliases followed to reach it. */
   count: number;
   ttlSeconds: number;
 }
 
-/** A chain that is longer is one that never ends, or one that costs too much. */
-export const mostAliases = 8;
+/** A longer chain is either a loop or too expensive to follow. */
+export const maxAliases = 8;
 
-/** What an answer comes to, along the aliases that it holds (RFC 1034 §3.6.2). */
+/** The result in a message, after following the aliases that the message contains (RFC 1034 §3.6.2). */
 export function answerIn<Type extends RecordType>(
   message: Message,
   { name: asked, type }: Question<Type>,
@@ -58,7 +58,7 @@ export function answerIn<Type extends RecordType>(
   if (message.code !== 0 && message.code !== noSuchName) return unknown(errors[message.code] ?? "another error");
   let name = asked;
   let ttlSeconds = Number.POSITIVE_INFINITY;
-  for (let count = 0; count <= mostAliases; count += 1) {
+  for (let count = 0; count <= maxAliases; count += 1) {
     const records = recordsOf(message, name, typeNumbers[type]);
     if (records.length > 0) return found(type, records, ttlSeconds);
     const [alias] = recordsOf(message, name, typeNumbers.CNAME);
@@ -78,20 +78,20 @@ export function unknown(reason: NoAnswer): Unknown {
   return { kind: "unknown", reason };
 }
 
-function found<Type extends RecordType>(type: Type, records: WireRecord[], mostSeconds: number): Answer<Type> {
+function found<Type extends RecordType>(type: Type, records: WireRecord[], maxSeconds: number): Answer<Type> {
   const values = records.map((record) => recordValue(type, record));
-  // One that can't be read may be the one that counts.
+  // The unreadable record may be the one that matters, so the whole answer is rejected.
   if (!values.every((value) => value !== undefined)) return unknown("unreadable answer");
   return {
     kind: "found",
     records: values,
-    ttlSeconds: Math.min(mostSeconds, ...records.map((each) => each.ttlSeconds)),
+    ttlSeconds: Math.min(maxSeconds, ...records.map((each) => each.ttlSeconds)),
   };
 }
 
 /**
- * There is nothing at the end of the chain, or the answer doesn't say. A server that vouches for "there is none" shows
- * the SOA record of the zone (RFC 2308 §2); one that only knows whom else to ask shows NS records and no SOA.
+ * The result when the last name in the chain has no records in this message. A server that knows that none exist adds
+ * the SOA record of the zone (RFC 2308 §2); a referral has NS records and no SOA record.
  */
 function nothingAt(end: Alias, { code, isAuthoritative, authority }: Message): Answer<never> | Alias {
   const soa = authority.find(({ type }) => type === typeNumbers.SOA);

@@ -1,5 +1,5 @@
 import type { NameServer } from "../standards/name-server.ts";
-import { type Alias, type Answer, answerIn, mostAliases, type NoAnswer, unknown } from "./answers.ts";
+import { type Alias, type Answer, answerIn, maxAliases, type NoAnswer, unknown } from "./answers.ts";
 import { exchange } from "./exchange.ts";
 import { type Question, questionOf } from "./message.ts";
 import type { RecordType } from "./records.ts";
@@ -7,22 +7,22 @@ import type { RecordType } from "./records.ts";
 export interface Asking {
   servers: readonly NameServer[];
   randomBytes: (length: number) => Uint8Array;
-  /** How long one server may take for one answer. */
+  /** The time limit for one reply from one server. */
   tryMs: number;
-  /** When all of it ends, by `performance.now()`. */
+  /** The deadline of the whole query, by `performance.now()`. */
   endMs: number;
   signal: AbortSignal;
 }
 
-/** What these servers say, asked about each alias too that an answer leaves open. */
+/** Queries these servers, and queries them again for the target of each alias that an answer leaves open. */
 export async function askServers<Type extends RecordType>(
   question: Question<Type>,
   asking: Asking,
 ): Promise<Answer<Type>> {
   let asked: Question<Type> | undefined = question;
   let ttlSeconds = Number.POSITIVE_INFINITY;
-  for (let aliases = 0; aliases <= mostAliases; ) {
-    // An alias of a name that nobody can have.
+  for (let aliases = 0; aliases <= maxAliases; ) {
+    // The target of the alias is not a valid name.
     if (asked === undefined) return { kind: "no_name", ttlSeconds };
     const answer: Answer<Type> | Alias = await firstAnswer(asked, asking);
     if (answer.kind === "unknown") return answer;
@@ -34,7 +34,7 @@ export async function askServers<Type extends RecordType>(
   return unknown("aliases without end");
 }
 
-/** One server after the other, and once more around: a datagram may be lost, and a server may not bear EDNS. */
+/** Tries the servers in order, twice: a datagram may be lost, and a server may not support EDNS. */
 async function firstAnswer<Type extends RecordType>(
   question: Question<Type>,
   { servers, endMs, tryMs, randomBytes, signal }: Asking,

@@ -1,58 +1,57 @@
-import type { NameServer } from "../standards/name-server.ts";
-import { type Answer, unknown } from "./answers.ts";
+import { readFile } from "node:fs/promises";
+import { waitingLine } from "../primitives/waiting-line.ts";
+import { type NameServer, parseNameServer } from "../standards/name-server.ts";
+import { type Answer, type NoAnswer, unknown } from "./answers.ts";
 import { askServers } from "./ask-servers.ts";
-import { answerMemory } from "./memory.ts";
+import { answerMemory, type MemoryLimits } from "./memory.ts";
 import { type Question, questionOf } from "./message.ts";
 import type { RecordType } from "./records.ts";
-import { systemServers } from "./servers.ts";
-import { slots } from "./slots.ts";
 
 /**
- * Asks the DNS. The runtime's own resolver is not used: it gives each string of a TXT record as a record of its own,
- * so that no DKIM key of 2048 bits is found, and says "no such name" for "no such record".
+ * A DNS client of our own, because the runtime's is wrong twice: it splits a TXT record into its strings, so that a DKIM
+ * key of 2,048 bits is never found, and it reports "no such record" as "no such name".
  */
 export interface DnsClient {
-  /** Never rejects. Who gives up by his signal is told at once; others who wait for the same answer get it. */
+  /** Never rejects. Aborting the signal ends this call at once, but not the query: other calls may share it. */
   ask: Ask;
-  /** Ends the questions that are out. */
+  /** Ends all queries. */
   close(): Promise<void>;
 }
 
 export type Ask = <Type extends RecordType>(name: string, type: Type, signal?: AbortSignal) => Promise<Answer<Type>>;
 
 export interface DnsOptions {
-  /** `undefined`: those of the machine. */
+  /** `undefined`: the servers in /etc/resolv.conf. */
   servers: readonly NameServer[] | undefined;
   now: () => Date;
   randomBytes: (length: number) => Uint8Array;
   limits?: Partial<DnsLimits>;
 }
 
-export interface DnsLimits {
-  /** For one answer of one server. */
+export interface DnsLimits extends MemoryLimits {
+  /** The time limit for one reply from one server. */
   tryMs: number;
-  /** For a question in all: every server twice, every alias, and the wait for a slot. */
+  /** The time limit for a query: each server twice, each alias, and the wait for a slot. */
   questionMs: number;
-  mostInFlight: number;
-  mostWaiting: number;
-  mostAnswers: number;
-  mostCharacters: number;
+  maxInFlight: number;
+  maxWaiting: number;
 }
 
-const usualLimits: DnsLimits = {
+const defaultLimits: DnsLimits = {
   tryMs: 2000,
   questionMs: 10_000,
-  mostInFlight: 256,
-  mostWaiting: 10_000,
-  mostAnswers: 10_000,
-  mostCharacters: 8_000_000,
+  maxInFlight: 256,
+  maxWaiting: 10_000,
+  maxAnswers: 10_000,
+  maxCharacters: 8_000_000,
 };
 
-/** One question at a time for a name and type: who asks while it is out shares its answer, who asks later its memory. */
+/** Sends at most one query at a time for a name and type. Calls meanwhile share its answer, later calls read the cache. */
 export function dnsClient({ servers, now, randomBytes, limits: given }: DnsOptions): DnsClient {
-  const limits = { ...usualLimits, ...given };
+  const limits = { ...defaultLimits, ...given };
   const memory = answerMemory(now, limits);
-  const inFlight = slots(limits.mostInFlight, limits.mostWaiting);
+  const waiting = waitingLine<void>({ waitMs: limits.questionMs, late: () => new Error("no slot in time") });
+  let freeSlots = limits.maxInFlight;
   const out = new Map<string, Promise<Answer>>();
   const closing = new AbortController();
 
@@ -62,20 +61,20 @@ export function dnsClient({ servers, now, randomBytes, limits: given }: DnsOptio
     if (question === undefined) return { kind: "no_name", ttlSeconds: 0 };
     const key = `${type} ${question.name}`;
     const answer = memory.recall(key) ?? (await orGivenUp(() => out.get(key) ?? send(key, question), signal));
-    // The key names the type.
+    // The key contains the type.
     return answer as Answer<typeof type>;
   };
 
   function send(key: string, question: Question): Promise<Answer> {
-    const answer = afterOthers(key, question).finally(() => out.delete(key));
+    const answer = sendInSlot(key, question).finally(() => out.delete(key));
     out.set(key, answer);
     return answer;
   }
 
-  async function afterOthers(key: string, question: Question): Promise<Answer> {
+  async function sendInSlot(key: string, question: Question): Promise<Answer> {
     const endMs = performance.now() + limits.questionMs;
-    // Whoever has a slot came earlier and must end earlier: so nobody waits beyond his own end.
-    if (!(await inFlight.take())) return unknown("too many questions");
+    const noSlot = await takeSlot();
+    if (noSlot !== undefined) return unknown(noSlot);
     try {
       const { tryMs } = limits;
       const asked = servers ?? (await systemServers());
@@ -83,8 +82,22 @@ export function dnsClient({ servers, now, randomBytes, limits: given }: DnsOptio
       memory.remember(key, answer);
       return answer;
     } finally {
-      inFlight.giveBack();
+      if (waiting.length > 0) waiting.serveFirst();
+      else freeSlots += 1;
     }
+  }
+
+  /** Takes a slot; the reason if there is none. */
+  async function takeSlot(): Promise<NoAnswer | undefined> {
+    if (freeSlots > 0) {
+      freeSlots -= 1;
+      return undefined;
+    }
+    if (waiting.length >= limits.maxWaiting) return "too many questions";
+    return waiting.join({}).then(
+      () => undefined,
+      () => "no answer in time" as const,
+    );
   }
 
   async function close(): Promise<void> {
@@ -107,3 +120,20 @@ async function orGivenUp(question: () => Promise<Answer>, signal: AbortSignal | 
     signal.removeEventListener("abort", giveUp);
   }
 }
+
+/**
+ * The name servers in resolv.conf(5), or this machine if the file names none. The file is read again for each query, so
+ * that a change of network needs no restart.
+ */
+export async function systemServers(path = "/etc/resolv.conf"): Promise<readonly NameServer[]> {
+  const text = await readFile(path, "utf8").catch(() => "");
+  const servers = text.split("\n").flatMap((line) => {
+    const [, address] = /^\s*nameserver\s+(\S+)/.exec(line) ?? [];
+    const server = address === undefined ? undefined : parseNameServer(address);
+    return server === undefined ? [] : [server];
+  });
+  return servers.length > 0 ? servers.slice(0, maxServers) : [{ address: "127.0.0.1", port: 53 }];
+}
+
+/** The C library also uses at most three. */
+const maxServers = 3;

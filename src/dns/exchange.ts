@@ -6,16 +6,16 @@ import { encodeQuestion, type Message, type Question, readAnswer } from "./messa
 export interface Exchange {
   server: NameServer;
   question: Question;
-  /** Chance for the id. The kernel draws the port, which each exchange has for itself: who forges an answer must guess both. */
+  /** For the query id. The kernel picks a new port for each exchange; a forged reply must match both. */
   randomBytes: (length: number) => Uint8Array;
-  /** Leaves out what older servers can't stand. */
+  /** Leaves out EDNS, which some old servers reject. */
   isPlain: boolean;
-  /** How long this one may take, TCP included. */
+  /** The time limit, TCP included. */
   ms: number;
   signal: AbortSignal;
 }
 
-/** One question to one server: by UDP, and by TCP where the answer is too long for that or can't be read (RFC 7766 §5). */
+/** Sends one question to one server: over UDP, then over TCP if the reply was truncated or unreadable (RFC 7766 §5). */
 export async function exchange(options: Exchange): Promise<Message | NoAnswer> {
   const { server, question, signal } = options;
   const endMs = performance.now() + options.ms;
@@ -38,7 +38,7 @@ interface Connection {
   close(): void;
 }
 
-/** What comes first: the reply, the end of the time, or the signal. Then the connection is closed. */
+/** Waits for the reply, the time limit or the signal, whichever comes first, and closes the connection. */
 async function firstOf(
   ms: number,
   signal: AbortSignal,
@@ -63,8 +63,8 @@ async function firstOf(
 }
 
 /**
- * A connected socket: the kernel lets nothing through but what comes from the server's address and port, and tells when
- * nobody listens there.
+ * Uses a connected socket: the kernel drops datagrams from any other address or port, and reports when the server's
+ * port is closed.
  */
 async function sendByUdp(server: NameServer, query: Buffer, read: Read, settle: Settle): Promise<Connection> {
   const socket = await Bun.udpSocket({
@@ -81,15 +81,15 @@ async function sendByUdp(server: NameServer, query: Buffer, read: Read, settle: 
   try {
     socket.send(query);
   } catch {
-    settle("unreachable"); // a firewall of this machine
+    settle("unreachable"); // for example a firewall on this machine
   }
   return socket;
 }
 
-/** A message comes behind its length (RFC 1035 §4.2.2). */
+/** Over TCP, each message follows its length in two bytes (RFC 1035 §4.2.2). */
 function sendByTcp(server: NameServer, query: Buffer, read: Read, settle: Settle): Connection {
   const socket = connect({ host: server.address, port: server.port });
-  const received = Buffer.allocUnsafe(2 + mostTcpBytes);
+  const received = Buffer.allocUnsafe(2 + maxTcpBytes);
   let bytes = 0;
   socket.on("data", (chunk: Buffer) => {
     bytes += chunk.copy(received, bytes);
@@ -107,4 +107,4 @@ function sendByTcp(server: NameServer, query: Buffer, read: Read, settle: Settle
   return { close: () => socket.destroy() };
 }
 
-const mostTcpBytes = 65_535;
+const maxTcpBytes = 65_535;

@@ -1,20 +1,20 @@
 import type { Answer } from "./answers.ts";
 
-/** Answers for as long as they hold. */
+/** A cache of answers, each until its TTL ends. */
 export interface AnswerMemory {
   recall(key: string): Answer | undefined;
   remember(key: string, answer: Answer): void;
 }
 
 export interface MemoryLimits {
-  mostAnswers: number;
-  /** A stranger chooses how long his records are. */
-  mostCharacters: number;
+  maxAnswers: number;
+  /** In the records of all answers together: a stranger chooses the length of their own records. */
+  maxCharacters: number;
 }
 
 /**
- * What goes over a limit pushes out what has been here longest. That nobody could say is remembered too, for a moment
- * (RFC 9520): a thousand mails to one dead zone must not ask a thousand times.
+ * Above a limit, the oldest answers are dropped. Failures are cached too, for 5 seconds (RFC 9520), so that a thousand
+ * mails to one dead zone do not cause a thousand queries.
  */
 export function answerMemory(now: () => Date, limits: MemoryLimits): AnswerMemory {
   const kept = new Map<string, { answer: Answer; untilMs: number; characters: number }>();
@@ -42,22 +42,22 @@ export function answerMemory(now: () => Date, limits: MemoryLimits): AnswerMemor
       kept.set(key, entry);
       characters += entry.characters;
       for (const oldest of kept.keys()) {
-        if (kept.size <= limits.mostAnswers && characters <= limits.mostCharacters) return;
+        if (kept.size <= limits.maxAnswers && characters <= limits.maxCharacters) return;
         forget(oldest);
       }
     },
   };
 }
 
-const leastSeconds = 5;
-const mostSeconds = 3600;
-/** Somebody may be waiting for the record that he has just made. */
-const mostSecondsOfNothing = 300;
+const minSeconds = 5;
+const maxSeconds = 3600;
+/** Shorter, because somebody may have just created the record and be waiting for it. */
+const maxSecondsWithoutRecord = 300;
 
 function secondsOf(answer: Answer): number {
-  if (answer.kind === "unknown") return leastSeconds;
-  const most = answer.kind === "found" ? mostSeconds : mostSecondsOfNothing;
-  return Math.min(most, Math.max(leastSeconds, answer.ttlSeconds));
+  if (answer.kind === "unknown") return minSeconds;
+  const max = answer.kind === "found" ? maxSeconds : maxSecondsWithoutRecord;
+  return Math.min(max, Math.max(minSeconds, answer.ttlSeconds));
 }
 
 function charactersOf(key: string, answer: Answer): number {

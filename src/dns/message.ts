@@ -8,16 +8,16 @@ export interface Question<Type extends RecordType = RecordType> {
   type: Type;
 }
 
-/** An answer as it came, to the question that was asked. */
+/** A server's reply to our question. */
 export interface Message {
-  /** RCODE: 0 and 3 (no such name) are answers, all else says that there is none. */
+  /** RCODE: 0 (success) and 3 (no such name) are answers, all others are failures. */
   code: number;
   isAuthoritative: boolean;
   answers: readonly WireRecord[];
   authority: readonly WireRecord[];
 }
 
-/** `undefined` for a name that nobody can have. */
+/** The question for a name and a type, or `undefined` if the name is invalid. */
 export function questionOf<Type extends RecordType>(text: string, type: Type): Question<Type> | undefined {
   const name = text.replace(/\.$/, "").toLowerCase();
   const encodedName = encodeName(name);
@@ -25,8 +25,8 @@ export function questionOf<Type extends RecordType>(text: string, type: Type): Q
 }
 
 /**
- * The question as it goes out (RFC 1035 §4.1), recursion desired, with room for an answer that no network cuts into
- * fragments (RFC 6891, DNS flag day 2020). `isPlain` leaves that out, for servers that can't stand it.
+ * Encodes a query (RFC 1035 §4.1) with recursion desired, and with EDNS for replies of up to 1,232 bytes, which no
+ * network fragments (RFC 6891, DNS flag day 2020). `isPlain` leaves EDNS out, for servers that reject it.
  */
 export function encodeQuestion({ encodedName, type }: Question, id: number, isPlain: boolean): Buffer {
   const head = Buffer.alloc(headBytes);
@@ -40,11 +40,11 @@ export function encodeQuestion({ encodedName, type }: Question, id: number, isPl
   return Buffer.concat([head, encodedName, tail, ...(isPlain ? [] : [edns])]);
 }
 
-/** The largest answer that comes by UDP. */
-const mostUdpBytes = 1232;
+/** The largest reply over UDP. */
+const maxUdpBytes = 1232;
 
-/** An OPT record of the root: type 41, in place of the class the size (RFC 6891 §6.1.2). */
-const edns = Buffer.from([0, 0, 41, mostUdpBytes >> 8, mostUdpBytes & 0xff, 0, 0, 0, 0, 0, 0]);
+/** An OPT record of the root: type 41, with the size in the field of the class (RFC 6891 §6.1.2). */
+const edns = Buffer.from([0, 0, 41, maxUdpBytes >> 8, maxUdpBytes & 0xff, 0, 0, 0, 0, 0, 0]);
 
 const headBytes = 12;
 const internet = 1;
@@ -55,8 +55,9 @@ const authoritativeBit = 0x0400;
 const truncatedBit = 0x0200;
 
 /**
- * The answer to this question under this id. `foreign` is what answers another one: anybody may send it, so it must not
- * count. `unreadable` is what answers ours and breaks the rules; `truncated` what has more to say than a datagram holds.
+ * Parses the reply to this question with this id. `foreign`: the message is not a reply to our question and must be
+ * ignored, because anybody can send one. `unreadable`: our reply, malformed. `truncated`: our reply, cut to fit into a
+ * datagram.
  */
 export function readAnswer(
   message: Buffer,
@@ -83,11 +84,11 @@ export function readAnswer(
   };
 }
 
-/** No honest zone has so many of one type; what is not read must not count as absent, so such an answer is none. */
-const mostRecords = 512;
+/** No honest zone has more of one type. A longer answer is rejected whole: a skipped record would look absent. */
+const maxRecords = 512;
 
 function readRecords(message: Buffer, start: number, count: number): WireRecord[] | undefined {
-  if (count > mostRecords) return undefined;
+  if (count > maxRecords) return undefined;
   const records: WireRecord[] = [];
   let at = start;
   while (records.length < count) {
@@ -109,7 +110,7 @@ function readRecords(message: Buffer, start: number, count: number): WireRecord[
   return records;
 }
 
-/** RFC 2181 §8: what looks negative is nothing. */
+/** A TTL with the highest bit set counts as 0 (RFC 2181 §8). */
 function ttlOf(seconds: number): number {
   return seconds > 0x7fff_ffff ? 0 : seconds;
 }

@@ -1,19 +1,20 @@
-/** A name as a message of the DNS spells it (RFC 1035 §3.1); `undefined` for a text that no name can be. */
+/** Encodes a name as in a DNS message (RFC 1035 §3.1); `undefined` if it is invalid. */
 export function encodeName(name: string): Uint8Array | undefined {
   const labels = name.split(".");
   const isWellFormed = labels.every((label) => /^[!-[\]-~]{1,63}$/.test(label));
-  if (!isWellFormed || name.length + 2 > mostBytes) return undefined;
+  if (!isWellFormed || name.length + 2 > maxBytes) return undefined;
   return Buffer.concat([...labels.map((label) => Buffer.from(`${String.fromCharCode(label.length)}${label}`)), root]);
 }
 
 const root = Uint8Array.of(0);
 
 /**
- * The name at `start` and where it ends; `undefined` for what is none. Names compare without regard to case (RFC 4343),
- * so all are in lower case here, without a dot at the end. A byte that could pass for something else than itself, a dot
- * within a label above all, is written as its number (RFC 1035 §5.1).
- * The rest of a name may stand further ahead in the message (RFC 1035 §4.1.4). Each pointer must lead before the last,
- * and there are no more of them than a name has labels: so no answer sends its reader round in circles.
+ * Reads the name at `start` and the offset of its end; `undefined` if it is malformed. The result is in lower case,
+ * because names compare without case (RFC 4343), and has no trailing dot. Special bytes, such as a dot within a label,
+ * are written as `\` and a decimal number (RFC 1035 §5.1).
+ * A pointer says that the rest of the name stands earlier in the message (RFC 1035 §4.1.4). Each pointer must lead to
+ * an earlier offset than the one before, and a name has at most 127 of them, so that a hostile message cannot cause a
+ * loop.
  */
 export function readName(message: Uint8Array, start: number): { name: string; end: number } | undefined {
   const labels: string[] = [];
@@ -30,21 +31,21 @@ export function readName(message: Uint8Array, start: number): { name: string; en
       const low = message[at + 1];
       const target = ((length - pointerMark) << 8) | (low ?? 0);
       pointers += 1;
-      if (low === undefined || target >= segmentStart || pointers > mostLabels) return undefined;
+      if (low === undefined || target >= segmentStart || pointers > maxLabels) return undefined;
       end ??= at + 2;
       at = segmentStart = target;
       continue;
     }
     bytes += length + 1;
-    if (length > 63 || bytes > mostBytes) return undefined;
+    if (length > 63 || bytes > maxBytes) return undefined;
     labels.push(labelText(message.subarray(at + 1, at + 1 + length)));
     at += 1 + length;
   }
 }
 
-/** RFC 1035 §2.3.4, with the lengths of the labels and the empty one at the end. */
-const mostBytes = 255;
-const mostLabels = 127;
+/** Includes the length bytes and the empty label at the end (RFC 1035 §2.3.4). */
+const maxBytes = 255;
+const maxLabels = 127;
 const pointerMark = 0b1100_0000;
 
 function labelText(label: Uint8Array): string {

@@ -1,23 +1,23 @@
 import { readName } from "./name.ts";
 
-/** What a record of each type that may be asked for says. */
+/** The value of a record, for each type that can be queried. */
 export interface RecordValues {
   A: string;
   AAAA: string;
   CNAME: string;
-  /** `exchange` is empty in a null MX (RFC 7505). */
+  /** A null MX has an empty `exchange` (RFC 7505). */
   MX: { priority: number; exchange: string };
   PTR: string;
-  /** Its strings are one text, however its zone cuts it (RFC 7208 §3.3, RFC 6376 §3.6.2.2). */
+  /** All strings of the record, joined (RFC 7208 §3.3, RFC 6376 §3.6.2.2). */
   TXT: string;
 }
 
 export type RecordType = keyof RecordValues;
 
-/** Numbers of the types (RFC 1035 §3.2.2, RFC 3596 §2.1); NS and SOA are only read beside an answer. */
+/** Numbers of the types (RFC 1035 §3.2.2, RFC 3596 §2.1). NS and SOA are read in the authority section alone. */
 export const typeNumbers = { A: 1, NS: 2, CNAME: 5, SOA: 6, PTR: 12, MX: 15, TXT: 16, AAAA: 28 } as const;
 
-/** One record of a message: what it says is `message` from `start` to `end`. */
+/** One record of a message. Its data is `message` from `start` to `end`. */
 export interface WireRecord {
   name: string;
   type: number;
@@ -27,18 +27,18 @@ export interface WireRecord {
   end: number;
 }
 
-/** What the record says; `undefined` where its bytes are not of its type. */
+/** The value of the record, or `undefined` if its data is malformed. */
 export function recordValue<Type extends RecordType>(type: Type, record: WireRecord): RecordValues[Type] | undefined {
   return readers[type](record);
 }
 
-/** How long "there is none" holds by the SOA record beside it (RFC 2308 §5): its last number, at most its own time. */
+/** The TTL of a negative answer: the last number of the SOA record, or its own TTL if that is lower (RFC 2308 §5). */
 export function negativeTtlSeconds({ ttlSeconds, message, start, end }: WireRecord): number {
-  return end - start < leastSoaBytes ? 0 : Math.min(ttlSeconds, message.readUInt32BE(end - 4));
+  return end - start < minSoaBytes ? 0 : Math.min(ttlSeconds, message.readUInt32BE(end - 4));
 }
 
-/** Two names and five numbers. */
-const leastSoaBytes = 22;
+/** Two names of one byte and five numbers of four. */
+const minSoaBytes = 22;
 
 const readers: { [Type in RecordType]: (record: WireRecord) => RecordValues[Type] | undefined } = {
   A: ({ message, start, end }) => (end - start === 4 ? message.subarray(start, end).join(".") : undefined),
@@ -66,7 +66,7 @@ function nameTo(message: Buffer, start: number, end: number): string | undefined
   return read?.end === end ? read.name : undefined;
 }
 
-/** The parser of URLs knows the one usual spelling (RFC 5952). */
+/** The URL parser writes the canonical form (RFC 5952). */
 function ipv6Text(bytes: Buffer): string {
   const groups = Array.from({ length: 8 }, (_, index) => bytes.readUInt16BE(index * 2).toString(16));
   return new URL(`http://[${groups.join(":")}]/`).hostname.slice(1, -1);

@@ -26,7 +26,7 @@ async function server(script: DnsScript): Promise<ScriptedDns> {
   return started;
 }
 
-/** A client of these servers, whose time moves when told. */
+/** A client of these servers, with a clock that `pass` moves. */
 function clientOf(servers: readonly { address: string; port: number }[], limits?: Partial<DnsLimits>) {
   let at = new Date("2026-03-21T10:05:00.000Z");
   const client = dnsClient({
@@ -60,18 +60,18 @@ const works = zone([
   { name: "gone.works", type: "CNAME", ttl: 30, data: "nowhere.works" },
 ]);
 
-describe("of what is there it gives", () => {
+describe("the client finds", () => {
   const rows: [what: string, name: string, type: RecordType, records: unknown[], ttlSeconds: number][] = [
     ["mail hosts, in lower case", "works", "MX", [mx(10, "mx.works"), mx(20, "mx2.works")], 200],
     ["a null MX", "null.works", "MX", [mx(0, "")], 300],
     ["IPv4 addresses", "mx.works", "A", ["8.8.4.4"], 300],
-    ["IPv6 addresses in their one spelling", "mx.works", "AAAA", ["2a00::5"], 300],
-    ["what IPv6 hides", "mapped.works", "AAAA", ["::ffff:7f00:2"], 300],
+    ["IPv6 addresses in canonical form", "mx.works", "AAAA", ["2a00::5"], 300],
+    ["IPv4-mapped IPv6 addresses", "mapped.works", "AAAA", ["::ffff:7f00:2"], 300],
     ["a key of 2048 bits as one text", "s1._domainkey.works", "TXT", [key.head + key.tail], 300],
-    ["each text for itself", "works", "TXT", ["v=spf1 -all", "löve"], 300],
+    ["each TXT record separately", "works", "TXT", ["v=spf1 -all", "löve"], 300],
     ["the name of an address", "4.4.8.8.in-addr.arpa", "PTR", ["mx.works"], 300],
     ["an alias itself", "www.works", "CNAME", ["alias.works"], 120],
-    ["what is at the end of aliases, for as long as all hold", "www.works", "A", ["8.8.4.4"], 120],
+    ["the target of a chain of aliases, with the lowest TTL of all", "www.works", "A", ["8.8.4.4"], 120],
     ["the same for a name in any case, with its dot", "MX.Works.", "A", ["8.8.4.4"], 300],
   ];
   test.each(rows)("%s", async (_what, name, type, records, ttlSeconds) => {
@@ -80,7 +80,7 @@ describe("of what is there it gives", () => {
   });
 });
 
-describe("that there is nothing is an answer of its own:", () => {
+describe("a negative answer:", () => {
   const rows: [what: string, name: string, type: RecordType, kind: string][] = [
     ["no such name", "no.works", "A", "no_name"],
     ["no such record", "mx.works", "TXT", "no_record"],
@@ -100,14 +100,14 @@ describe("that there is nothing is an answer of its own:", () => {
     ["a b.works"],
     [`${"a".repeat(64)}.works`],
     [`${"a.".repeat(126)}works`],
-  ])("nobody is asked about %p, which no name can be", async (name) => {
+  ])("no server is queried for %p, an invalid name", async (name) => {
     const dns = await server(works);
     expect(await clientOf([dns]).ask(name, "A")).toMatchObject({ kind: "no_name" });
     expect(dns.questions).toEqual([]);
   });
 });
 
-describe("that nobody could say is never an answer:", () => {
+describe("a failure is never a negative answer:", () => {
   const a = (name: string): packet.Answer => ({ name, type: "A", ttl: 300, data: "8.8.4.4" });
   const ns: packet.Answer = { name: "works", type: "NS", ttl: 300, data: "ns.works" };
   const rows: [reason: string, what: string, reply: DnsReply][] = [
@@ -115,8 +115,8 @@ describe("that nobody could say is never an answer:", () => {
     ["REFUSED", "a server that refuses", { code: 5 }],
     ["another error", "an error that we don't know", { code: 9 }],
     ["no answer in time", "a silent server", "silence"],
-    ["a referral", "a server that knows whom to ask", { authorities: [ns] }],
-    ["unreadable answer", "more records than anybody has", { answers: Array(513).fill(a("x.works")) }],
+    ["a referral", "a server that refers to another", { authorities: [ns] }],
+    ["unreadable answer", "513 records", { answers: Array(513).fill(a("x.works")) }],
     ["unreadable answer", "an address of five bytes", { answers: [{ ...a("x.works"), type: "UNKNOWN_1" } as never] }],
   ];
   test.each(rows)("%s for %s", async (reason, what, reply) => {
@@ -124,7 +124,7 @@ describe("that nobody could say is never an answer:", () => {
     const dns = await server(({ id }) => {
       if (what !== "an address of five bytes") return reply;
       const message = encoded(id, [{ name: "x.works", type: "A" }], { answers: [fiveBytes] });
-      // The type of the record: behind its name, which points at the question's.
+      // Changes the type of the record, which stands after its name, a pointer of two bytes.
       message.writeUInt16BE(1, message.length - 15);
       return message;
     });
@@ -132,14 +132,14 @@ describe("that nobody could say is never an answer:", () => {
     expect(await ask("x.works", "A")).toEqual({ kind: "unknown", reason: reason as never });
   });
 
-  test("unreachable where nobody listens, which is known at once", async () => {
+  test("unreachable, at once, for a closed port", async () => {
     const dns = await scriptedDns(works);
     await dns.close();
     const { ask } = clientOf([dns], { tryMs: 60_000, questionMs: 60_000 });
     expect(await ask("works", "MX")).toEqual({ kind: "unknown", reason: "unreachable" });
   });
 
-  test("an answer without records from whom the zone belongs to is one", async () => {
+  test("but an answer without records from the zone's own server is a negative answer", async () => {
     const dns = await server(() => ({ flags: packet.AUTHORITATIVE_ANSWER, authorities: [ns] }));
     expect(await clientOf([dns]).ask("works", "TXT")).toMatchObject({ kind: "no_record" });
   });
@@ -154,30 +154,30 @@ describe("aliases", () => {
   });
   const end = (at: number): packet.Answer => ({ name: `a${at}.works`, type: "A", ttl: 300, data: "8.8.4.4" });
   const chain = (length: number) => [...Array.from({ length }, (_, from) => alias(from)), end(length)];
-  /** Says one alias at a time. */
+  /** Answers with one alias at a time. */
   const step: (records: packet.Answer[]) => DnsScript = (records) => (question) => ({
     answers: records.filter(({ name }) => name === question.name),
   });
 
   const rows: [what: string, script: DnsScript, kind: string][] = [
     ["eight in one answer", zone(chain(8)), "found"],
-    ["eight, each asked for", step(chain(8)), "found"],
+    ["eight, in one answer each", step(chain(8)), "found"],
     ["nine in one answer", zone(chain(9)), "unknown"],
-    ["nine, each asked for", step(chain(9)), "unknown"],
-    ["a circle in one answer", () => ({ answers: [alias(0), { ...alias(1), data: "a0.works" } as never] }), "unknown"],
-    ["a circle, each asked for", step([alias(0), { ...alias(1), data: "a0.works" } as never]), "unknown"],
+    ["nine, in one answer each", step(chain(9)), "unknown"],
+    ["a loop in one answer", () => ({ answers: [alias(0), { ...alias(1), data: "a0.works" } as never] }), "unknown"],
+    ["a loop, in one answer each", step([alias(0), { ...alias(1), data: "a0.works" } as never]), "unknown"],
   ];
   test.each(rows)("%s", async (_what, script, kind) => {
     const dns = await server(script);
     const answer = await clientOf([dns]).ask("a0.works", "A");
     expect(answer.kind).toBe(kind as never);
-    // For as long as the first of them holds.
+    // The lowest TTL is that of the first alias.
     if (answer.kind === "found") expect(answer.ttlSeconds).toBe(100);
     expect(dns.questions.length).toBeLessThanOrEqual(9);
   });
 });
 
-describe("TCP is spoken", () => {
+describe("the client uses TCP", () => {
   const long = Array.from(
     { length: 40 },
     (_, index): packet.Answer => ({
@@ -188,7 +188,7 @@ describe("TCP is spoken", () => {
     }),
   );
 
-  test("where an answer is too long for a datagram", async () => {
+  test("if an answer is too long for a datagram", async () => {
     const dns = await server(zone(long));
     const answer = await clientOf([dns]).ask("works", "TXT");
     expect(answer).toMatchObject({ kind: "found" });
@@ -197,7 +197,7 @@ describe("TCP is spoken", () => {
     await until(() => dns.connections() === 0);
   });
 
-  test("where the answer by UDP can't be read", async () => {
+  test("if the answer over UDP is unreadable", async () => {
     const dns = await server((question) => {
       if (question.over === "tcp") return works(question);
       return encoded(question.id, [], {});
@@ -206,7 +206,7 @@ describe("TCP is spoken", () => {
   });
 
   const unreadable: [what: string, bytes: (id: number) => DnsReply][] = [
-    ["nothing", () => "silence"],
+    ["silence", () => "silence"],
     ["noise", () => crypto.getRandomValues(new Uint8Array(300))],
     ["the answer to another question", (id) => encoded(id, [{ name: "other.works", type: "A" }], {})],
     [
@@ -215,9 +215,9 @@ describe("TCP is spoken", () => {
     ],
     ["a name that leads to itself", (id) => withOwner(id, 0xc0, 26)],
     ["a name that leads forward", (id) => withOwner(id, 0xc0, 30)],
-    ["a label of a kind that is none", (id) => withOwner(id, 0x80, 12)],
+    ["a label of an unknown kind", (id) => withOwner(id, 0x80, 12)],
   ];
-  test.each(unreadable)("and %s there is no answer", async (_what, bytes) => {
+  test.each(unreadable)("and %s over TCP is no answer", async (_what, bytes) => {
     const dns = await server(({ over, id }) => (over === "udp" ? encoded(id, [], {}) : bytes(id)));
     expect(await clientOf([dns], { tryMs: 60_000, questionMs: 60_000 }).ask("mx.works", "A")).toMatchObject({
       kind: "unknown",
@@ -226,16 +226,16 @@ describe("TCP is spoken", () => {
   });
 });
 
-test("a name that stands further ahead in the answer is read from there", async () => {
+test("the client follows a pointer to a name earlier in the answer", async () => {
   const dns = await server(({ id }) => withOwner(id, 0xc0, 12));
   expect(await clientOf([dns]).ask("mx.works", "A")).toMatchObject({ records: ["8.8.4.4"] });
 });
 
-describe("what others send does not count:", () => {
+describe("against forged answers:", () => {
   const forged = (id: number, name = "mx.works") =>
     encoded(id, [{ name, type: "A" }], { answers: [{ name, type: "A", ttl: 9, data: "6.6.6.6" }] });
 
-  test("the right answer from another address or port", async () => {
+  test("an answer from another address or port is ignored", async () => {
     const forger = await Bun.udpSocket({ hostname: "127.0.0.1", port: 0, socket: { error: () => {} } });
     const dns = await server((question) => {
       forger.send(forged(question.id), question.port, "127.0.0.1");
@@ -252,13 +252,13 @@ describe("what others send does not count:", () => {
     ["a question", (id) => packet.encode({ type: "query", id, questions: [{ name: "mx.works", type: "A" }] })],
     ["three bytes", () => new Uint8Array(3)],
   ];
-  test.each(rows)("%s from the server itself", async (_what, bytes) => {
+  test.each(rows)("%s from the server itself is ignored", async (_what, bytes) => {
     const dns = await server(async (question) => [bytes(question.id), (await works(question)) as DnsReply]);
     expect(await clientOf([dns]).ask("mx.works", "A")).toMatchObject({ records: ["8.8.4.4"] });
     expect(dns.questions).toHaveLength(1);
   });
 
-  test("a dot within a label is no dot between labels", async () => {
+  test("a dot within a label is escaped", async () => {
     const dns = await server(({ id }) => {
       const message = encoded(id, [{ name: "works", type: "MX" }], {
         answers: [{ name: "works", type: "MX", ttl: 9, data: { preference: 1, exchange: "mx_evil.works" } }],
@@ -269,7 +269,7 @@ describe("what others send does not count:", () => {
     expect(await clientOf([dns]).ask("works", "MX")).toMatchObject({ records: [mx(1, "mx\\046evil.works")] });
   });
 
-  test("ids and ports are drawn anew for each question", async () => {
+  test("each question has its own id and port", async () => {
     const dns = await server(works);
     const { ask } = clientOf([dns]);
     await Promise.all(Array.from({ length: 50 }, (_, index) => ask(`n${index}.works`, "A")));
@@ -283,19 +283,19 @@ describe("the servers", () => {
     ["is silent", "silence" as const],
     ["fails", { code: 2 }],
     ["refuses", { code: 5 }],
-  ])("are asked in turn: when the first %s the second answers", async (_what, reply) => {
+  ])("are tried in order: if the first %s, the second answers", async (_what, reply) => {
     const [bad, good] = [await server(() => reply), await server(works)];
     expect(await clientOf([bad, good], { tryMs: 30 }).ask("mx.works", "A")).toMatchObject({ kind: "found" });
     expect([bad.questions.length, good.questions.length]).toEqual([1, 1]);
   });
 
-  test("are asked once more, then without what older ones can't stand", async () => {
+  test("are tried a second time, without EDNS", async () => {
     const dns = await server((question) => (question.hasEdns ? { code: 1 } : works(question)));
     expect(await clientOf([dns]).ask("mx.works", "A")).toMatchObject({ kind: "found" });
     expect(dns.questions.map(({ hasEdns }) => hasEdns)).toEqual([true, false]);
   });
 
-  test("have a time in all, however many there are", async () => {
+  test("share one time limit, however many there are", async () => {
     const silent = await Promise.all(Array.from({ length: 6 }, () => server(() => "silence")));
     const { ask } = clientOf(silent, { tryMs: 50, questionMs: 120 });
     const startedMs = performance.now();
@@ -305,24 +305,24 @@ describe("the servers", () => {
   });
 });
 
-describe("memory", () => {
+describe("the cache", () => {
   const ttls: [what: string, reply: DnsReply, seconds: number][] = [
-    ["a record, by its own time", { answers: [{ name: "x.works", type: "A", ttl: 77, data: "8.8.4.4" }] }, 77],
+    ["a record for its TTL", { answers: [{ name: "x.works", type: "A", ttl: 77, data: "8.8.4.4" }] }, 77],
     [
-      "a record that wants no memory, for a burst",
+      "a record with a TTL of 0 for 5 seconds",
       { answers: [{ name: "x.works", type: "A", ttl: 0, data: "8.8.4.4" }] },
       5,
     ],
     [
-      "a record for a year, for an hour",
+      "a record with a TTL of a year for an hour",
       { answers: [{ name: "x.works", type: "A", ttl: 3e7, data: "8.8.4.4" }] },
       3600,
     ],
-    ["that there is none, by its zone", { code: 3, authorities: [soa(40)] }, 40],
-    ["that there is none, no longer than the SOA record itself", { code: 3, authorities: [soa(40, 20)] }, 20],
-    ["that there is none, for five minutes at most", { authorities: [soa(86_400)] }, 300],
-    ["that there is none, where no zone says how long", { code: 3 }, 5],
-    ["that nobody could say", { code: 2 }, 5],
+    ["a negative answer for the time in the SOA record", { code: 3, authorities: [soa(40)] }, 40],
+    ["a negative answer for the TTL of the SOA record, if that is lower", { code: 3, authorities: [soa(40, 20)] }, 20],
+    ["a negative answer for at most five minutes", { authorities: [soa(86_400)] }, 300],
+    ["a negative answer without an SOA record for 5 seconds", { code: 3 }, 5],
+    ["a failure for 5 seconds", { code: 2 }, 5],
   ];
   test.each(ttls)("keeps %s", async (_what, reply, seconds) => {
     const dns = await server(() => reply);
@@ -337,7 +337,7 @@ describe("memory", () => {
     expect(dns.questions).toHaveLength(2 * length);
   });
 
-  test("is of one type alone", async () => {
+  test("keeps each type separately", async () => {
     const dns = await server(works);
     const { ask } = clientOf([dns]);
     expect(await ask("mx.works", "A")).toMatchObject({ kind: "found" });
@@ -345,10 +345,10 @@ describe("memory", () => {
   });
 
   const bounds: [what: string, limits: Partial<DnsLimits>][] = [
-    ["answers", { mostAnswers: 3 }],
-    ["characters", { mostCharacters: 3 * 1020 }],
+    ["answers", { maxAnswers: 3 }],
+    ["characters", { maxCharacters: 3 * 1020 }],
   ];
-  test.each(bounds)("holds no more %s than it may, and forgets the oldest first", async (_what, limits) => {
+  test.each(bounds)("has a limit of %s, and drops the oldest first", async (_what, limits) => {
     const dns = await server(({ name }) => ({
       answers: [{ name, type: "TXT", ttl: 300, data: Array(4).fill("x".repeat(250)) }],
     }));
@@ -361,8 +361,8 @@ describe("memory", () => {
   });
 });
 
-describe("at once", () => {
-  test("who asks for the same shares one question", async () => {
+describe("at the same time", () => {
+  test("calls for the same name and type share one question", async () => {
     const gate = Promise.withResolvers<void>();
     const dns = await server(async (question) => {
       await gate.promise;
@@ -376,7 +376,7 @@ describe("at once", () => {
     expect(dns.questions).toHaveLength(1);
   });
 
-  test("256 questions are out, and the others wait for one of them to end", async () => {
+  test("at most 256 questions are out, and the others wait", async () => {
     const held: (() => void)[] = [];
     const dns = await server(async () => {
       await new Promise<void>((resolve) => held.push(resolve));
@@ -394,13 +394,13 @@ describe("at once", () => {
     expect((await Promise.all(answers)).every(({ kind }) => kind === "no_name")).toBe(true);
   });
 
-  test("who comes when too many wait is told so at once, and it is not remembered", async () => {
+  test("a call above the limit of waiting ones fails at once, and the failure is not cached", async () => {
     const gate = Promise.withResolvers<void>();
     const dns = await server(async () => {
       await gate.promise;
       return { code: 3 };
     });
-    const { ask } = clientOf([dns], { mostInFlight: 1, mostWaiting: 1, tryMs: 60_000, questionMs: 60_000 });
+    const { ask } = clientOf([dns], { maxInFlight: 1, maxWaiting: 1, tryMs: 60_000, questionMs: 60_000 });
     const [goesOut, waits, isTooMany] = [ask("a.works", "A"), ask("b.works", "A"), ask("c.works", "A")];
     expect(await isTooMany).toEqual({ kind: "unknown", reason: "too many questions" });
     gate.resolve();
@@ -408,9 +408,9 @@ describe("at once", () => {
     expect(await ask("c.works", "A")).toMatchObject({ kind: "no_name" });
   });
 
-  test("nobody waits for longer than a question may take", watchesClock, async () => {
+  test("no call waits longer than the time limit of a question", watchesClock, async () => {
     const dns = await server(() => "silence");
-    const { ask } = clientOf([dns], { mostInFlight: 1, questionMs: 50 });
+    const { ask } = clientOf([dns], { maxInFlight: 1, questionMs: 50 });
     const startedMs = performance.now();
     const answers = await Promise.all(Array.from({ length: 20 }, (_, index) => ask(`n${index}.works`, "A")));
     for (const answer of answers) expect(answer).toEqual({ kind: "unknown", reason: "no answer in time" });
@@ -418,8 +418,8 @@ describe("at once", () => {
   });
 });
 
-describe("in the end", () => {
-  test("who gives up is told at once, and others get the answer", async () => {
+describe("at the end", () => {
+  test("an aborted call ends at once, and others still get the answer", async () => {
     const gate = Promise.withResolvers<void>();
     const dns = await server(async () => {
       await gate.promise;
@@ -436,11 +436,11 @@ describe("in the end", () => {
     expect(dns.questions).toHaveLength(1);
   });
 
-  test.each(["udp", "tcp"])("closing ends what is out by %s, and what waits", async (over) => {
+  test.each(["udp", "tcp"])("closing ends the questions that are out over %s, and those that wait", async (over) => {
     const dns = await server((question) =>
       question.over === over ? new Promise<never>(() => {}) : encoded(question.id, [], {}),
     );
-    const client = clientOf([dns], { mostInFlight: 2, tryMs: 60_000, questionMs: 60_000 });
+    const client = clientOf([dns], { maxInFlight: 2, tryMs: 60_000, questionMs: 60_000 });
     const answers = ["a.works", "b.works", "c.works"].map((name) => client.ask(name, "A"));
     await until(() => dns.questions.filter((question) => question.over === over).length === 2);
     await client.close();
@@ -449,7 +449,7 @@ describe("in the end", () => {
     await until(() => dns.connections() === 0);
   });
 
-  test.skipIf(process.platform !== "linux")("no socket is left, whatever became of a question", async () => {
+  test.skipIf(process.platform !== "linux")("no socket is left open, whatever the result", async () => {
     const dns = await server((question) => {
       const kind = Number(question.name.slice(1, 2));
       if (kind === 0) return "silence";
@@ -468,7 +468,7 @@ function sockets(): number {
     try {
       return readlinkSync(`/proc/self/fd/${fd}`);
     } catch {
-      return ""; // that of the listing itself
+      return ""; // the descriptor of the listing itself
     }
   });
   return links.filter((link) => link.startsWith("socket:")).length;
@@ -478,7 +478,7 @@ function mx(priority: number, exchange: string) {
   return { priority, exchange };
 }
 
-/** An answer whose one record, behind the 26 bytes of head and question, bears this name. */
+/** An answer with one record of this name, which follows the 26 bytes of head and question. */
 function withOwner(id: number, ...owner: number[]): Uint8Array {
   const message = encoded(id, [{ name: "mx.works", type: "A" }], {
     answers: [{ name: "", type: "A", ttl: 9, data: "8.8.4.4" }],

@@ -10,7 +10,7 @@ const label = fc.stringMatching(/^[a-z0-9_]([a-z0-9-]{0,20}[a-z0-9])?$/);
 const name = fc.array(label, { minLength: 1, maxLength: 5 }).map((labels) => labels.join("."));
 const type = fc.constantFrom<RecordType>("A", "AAAA", "CNAME", "MX", "PTR", "TXT");
 
-test("a question is read by another reader as it was meant", () => {
+test("another parser reads our questions", () => {
   fc.assert(
     fc.property(name, type, fc.nat(65_535), fc.boolean(), (name, type, id, isPlain) => {
       const question = questionOf(name, type);
@@ -41,7 +41,7 @@ const records: { [Type in RecordType]: fc.Arbitrary<{ data: unknown; value: Reco
     .map((strings) => ({ data: strings, value: strings.join("") })),
 };
 
-describe("what another hand has written is read as it was meant:", () => {
+describe("our parser reads the answers of another encoder:", () => {
   test.each(["A", "AAAA", "CNAME", "MX", "PTR", "TXT"] as const)("%s", (type) => {
     const some = fc.array(records[type] as fc.Arbitrary<{ data: unknown; value: unknown }>, {
       minLength: 1,
@@ -65,7 +65,7 @@ describe("what another hand has written is read as it was meant:", () => {
   });
 });
 
-test("no bytes break the reader", () => {
+test("no bytes make the parser throw", () => {
   const whole = packet.encode({
     type: "response",
     id: 7,
@@ -93,9 +93,9 @@ test("no bytes break the reader", () => {
   );
 });
 
-test("the worst that fits into 64 KiB is read in no time", () => {
+test("the worst message of 64 KiB takes under 20 ms", () => {
   const question = packet.encode({ type: "response", id: 7, questions: [{ name: "mx.works", type: "A" }] });
-  // A record that is a long line of pointers, each to the one before it; then records that bear the name at its end.
+  // A record that is a long chain of pointers, each to the one before it, then records named by the last pointer.
   const line = Buffer.alloc(0x3f00);
   let last = question.length + 11;
   for (let at = 1; at + 2 <= line.length; at += 2) {
