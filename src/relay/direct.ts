@@ -17,30 +17,30 @@ export interface DirectOptions {
   port?: number;
   timings?: Partial<SmtpTimings>;
   dnsMs?: number;
-  /** How long the mail for one domain may take; see `withinTime`. */
+  /** The time limit for one domain; see `withinTime`. */
   attemptMs?: number;
-  /** Lets MX records lead to loopback and private addresses. Foreign data must not make us knock at internal doors. */
+  /** Allows loopback and private addresses in MX records. Otherwise a stranger's zone could make us connect to internal hosts. */
   allowPrivate?: boolean;
   nowMs?: () => number;
 }
 
 /**
- * Mail goes straight to the servers of each recipient's domain (`OUTBOUND=direct`), a connection for each mail and domain.
- * The domains have their turn one after the other, and each its own time: a dead one costs the next nothing but patience.
- * A mail host gets so many connections at once (host-connections.ts), whatever domains lead to it: mail that finds none free is not
- * tried, and waits outside of the process.
+ * Sends mail directly to the mail hosts of each recipient's domain (`OUTBOUND=direct`), over one connection for each mail
+ * and domain. Domains are tried in order, each with its own time limit, so a dead domain only delays the next one.
+ * Connections to one mail host are limited (host-connections.ts). A mail that finds none free is not tried, and waits in
+ * the outbox.
  */
 export function directRelay(options: DirectOptions): Relay {
   const { resolver, random, dnsMs = 15_000 } = options;
   const { keep, ended } = workUnderWay();
   const hostSlots: HostConnections = hostConnections(options.nowMs ?? performance.now.bind(performance));
-  /** By domain, the address that had no connection free the last time. */
+  /** For each domain, the address that had no free connection last time. */
   const busyAddresses = boundedMemory<string, string>(20_000);
 
   /**
-   * To one domain: each host in turn, of each host its addresses in turn until one answers. Whom a host puts off is
-   * offered to the next one; what a server says for good about this mail is final (RFC 5321 §5.1, §4.2.1). A host of which an address
-   * has no connection free is waited for: the next one may be worse.
+   * Delivers to one domain: tries each host in order, and the addresses of each host until one answers. Recipients with a
+   * temporary failure are tried at the next host; a permanent failure is final (RFC 5321 §5.1, §4.2.1). If a host has no
+   * free connection, the mail waits for it: hosts of lower preference may be worse.
    */
   async function deliver(mail: RelayedMail, signal: AbortSignal | undefined): Promise<RelayOutcome[]> {
     const { accountId = "" } = mail;
@@ -106,7 +106,7 @@ export function directRelay(options: DirectOptions): Relay {
       return { outcomes, hasAnswered: true };
     } catch (error) {
       if (!(error instanceof SmtpTrouble)) throw error;
-      // A 5xx greeting is taken for a temporary one, as by Postfix: it speaks of the host, not of the mail.
+      // A 5xx greeting counts as temporary, as in Postfix: it is about the host, not about the mail.
       const outcome: RelayOutcome = { kind: "retry", failure: error.failure, maybeAccepted: false };
       return { outcomes: forAll(mail, outcome), hasAnswered: false };
     }
@@ -136,7 +136,7 @@ async function domainByDomain(
   const outcomes = new Map<RelayedRecipient, RelayOutcome | undefined>();
   for (const recipients of ofDomains) {
     const part = { ...mail, recipients };
-    // Where other domains have been tried, a host that is busy is one that puts the mail off.
+    // If other domains were tried too, a busy host counts as a temporary failure.
     const sent = await send(part).catch((error) => {
       if (error instanceof HostBusy && ofDomains.length > 1) return forAll(part, again(error.message));
       throw error;
@@ -146,17 +146,17 @@ async function domainByDomain(
   return mail.recipients.flatMap((recipient) => outcomes.get(recipient) ?? []);
 }
 
-/** A server said it, or may have taken the mail. */
+/** Whether a server replied, or may have accepted the mail. */
 function isAnswer(outcome: RelayOutcome): boolean {
   return outcome.kind !== "retry" || outcome.maybeAccepted || outcome.failure.code !== null;
 }
 
-/** A mail that may have arrived is not offered to another host at once. */
+/** Whether the next host may be tried at once: not if the mail may already have arrived. */
 function maySeekOn(outcome: RelayOutcome | undefined): boolean {
   return outcome === undefined || (outcome.kind === "retry" && !outcome.maybeAccepted);
 }
 
-/** No host of the domain was one to knock at. */
+/** The outcome if no host of the domain has an address to try. */
 function unreachable(domain: string, hosts: readonly string[]): RelayOutcome {
   if (hosts.length > maxHosts)
     return again(`none of the first ${maxHosts} mail hosts of ${domain} has a public address`);
@@ -166,7 +166,7 @@ function unreachable(domain: string, hosts: readonly string[]): RelayOutcome {
     : never(550, "5.1.2", `${domain} doesn't exist or has no public address`);
 }
 
-/** A domain with hundreds of hosts that are dead, or don't exist, must not keep us busy until the attempt's time is over. */
+/** A domain with hundreds of dead hosts must not use up the time limit of the attempt. */
 const maxHosts = 6;
 const maxAttempts = 6;
 

@@ -2,19 +2,19 @@ import { boundedMemory } from "../primitives/memory.ts";
 import { type SharedPool, sharedPool } from "../primitives/shared-pool.ts";
 import { originOf } from "../standards/ip.ts";
 
-/** The connections to each mail host, by its address: however many domains lead there, it gets no more than its share of ours. */
+/** Limits the connections to each mail host by its address, because many domains may share one host. */
 export interface HostConnections {
-  /** A connection to this address; undefined: not now. The connection ends with `leave`. */
+  /** Takes a connection to this address, until `leave` is called; undefined if none is free. */
   enter(address: string, accountId: string): { leave(): void } | undefined;
-  /** In how many milliseconds to ask again, where there is none now. Those that ask are given times one behind the other. */
+  /** The delay before the next try if none is free. Each caller gets a later time than the one before. */
   againInMs(address: string, accountId: string): number;
   hasRoom(address: string, accountId: string): boolean;
 }
 
-/** An IPv4 address or an IPv6 /64 gets 20 connections at most. One account has 16, and the last ones one each. */
+/** At most 20 connections for an IPv4 address or an IPv6 /64, and 16 for one account. The last 4 go to accounts with few. */
 const connections = { common: 16, kept: 4 };
 const againAfterMs = 1000;
-/** As many as a host answers that takes a second for a mail. */
+/** 20 tries a second: the rate of a host with 20 connections that needs one second for a mail. */
 const betweenAsksMs = 50;
 
 export function hostConnections(nowMs: () => number): HostConnections {

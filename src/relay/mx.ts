@@ -2,7 +2,7 @@ import type { RelayOutcome } from "../domain/outcome.ts";
 import { isIpAddress } from "../standards/ip.ts";
 import { cleanLine } from "../standards/smtp-reply.ts";
 
-/** What we ask the DNS; `node:dns/promises` and its `Resolver` have this shape. */
+/** The DNS queries for routing. `node:dns/promises` and its `Resolver` have this shape. */
 export interface MailResolver {
   resolveMx(domain: string): Promise<{ exchange: string; priority: number }[]>;
   resolve4(name: string): Promise<string[]>;
@@ -12,17 +12,17 @@ export interface MailResolver {
 export interface LookUp {
   resolver: MailResolver;
   random: () => number;
-  /** How long one look-up may take. */
+  /** The time limit of one look-up. */
   dnsMs: number;
-  /** Nobody waits for answers any more. */
+  /** Ends the look-ups. */
   signal: AbortSignal | undefined;
 }
 
 export type Unroutable = Exclude<RelayOutcome, { kind: "sent" }>;
 
 /**
- * The names of the hosts that take mail for a domain, best first (RFC 5321 §5.1): by preference, equals shuffled so
- * that they share the load, the domain itself where it has no MX. Or why there are none.
+ * The names of the mail hosts of a domain, in order of preference (RFC 5321 §5.1), or the reason why there are none.
+ * Hosts of equal preference are shuffled to share the load. A domain without MX records is its own mail host.
  */
 export async function mailHosts(domain: string, lookUp: LookUp): Promise<string[] | Unroutable> {
   const records = await answer(lookUp.resolver.resolveMx(domain), lookUp);
@@ -33,7 +33,7 @@ export async function mailHosts(domain: string, lookUp: LookUp): Promise<string[
     priority,
   }));
   const usable = hosts.filter(({ name }) => name !== "");
-  // The null MX: "this domain takes no mail" (RFC 7505 §3).
+  // A null MX: the domain accepts no mail (RFC 7505 §3).
   if (usable.length === 0) return never(556, "5.1.10", `${domain} takes no mail (null MX)`);
   return usable
     .map((host) => ({ ...host, lot: lookUp.random() }))
@@ -41,9 +41,9 @@ export async function mailHosts(domain: string, lookUp: LookUp): Promise<string[
     .map(({ name }) => name);
 }
 
-/** The addresses of a host, IPv4 first; none when it has none or does not exist; `undefined` when nobody could say. */
+/** The addresses of a host, IPv4 first; none if it has none or does not exist; `undefined` if the DNS failed. */
 export async function addressesOf(name: string, lookUp: LookUp): Promise<string[] | undefined> {
-  // RFC 5321 §2.3.5 wants a name here, but some zones hold an address.
+  // RFC 5321 §2.3.5 requires a name here, but some zones have an address.
   if (isIpAddress(name)) return [name];
   const { resolver } = lookUp;
   const [v4, v6] = await Promise.all([
@@ -67,8 +67,8 @@ export function never(code: number, enhancedCode: string, reason: string): Unrou
 }
 
 /**
- * The records, none where there are none, or `undefined` where the DNS did not say in time. That a name doesn't exist
- * and that it has no such record come as one and the same error from some resolvers, so here they are one.
+ * The records, an empty list if there are none, or `undefined` if the DNS failed or took too long. Some resolvers report
+ * "no such name" and "no such record" as the same error, so both are an empty list here.
  */
 async function answer<T>(query: Promise<T[]>, { dnsMs, signal }: LookUp): Promise<T[] | undefined> {
   const { promise: late, resolve } = Promise.withResolvers<undefined>();

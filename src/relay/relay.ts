@@ -4,26 +4,26 @@ import { relayPool } from "./relay-pool.ts";
 import type { RelayedMail } from "./relayed-mail.ts";
 import { minBytesPerMs, openSession, type SmtpTimings, smtpTimings } from "./smtp-session.ts";
 
-/** A way out for mail. What a network can do to `send` is an outcome. */
+/** Sends mail out. A network failure is an outcome, not an exception. */
 export interface Relay {
   /**
-   * Answers the outcome for each recipient, in the mail's order. Rejects with HostBusy if nothing was tried, because the mail host
-   * already has all the connections that it gets.
+   * Resolves with the outcome for each recipient, in the mail's order. Rejects with HostBusy if nothing was tried because
+   * all connections to the mail host are in use.
    */
   send(mail: RelayedMail, signal?: AbortSignal): Promise<RelayOutcome[]>;
-  /** Lets the mails in hand end, then hangs up. */
+  /** Waits for the mails in progress, then disconnects. */
   close(): Promise<void>;
   /** One line for the operator, without secrets. */
   describe(): string;
-  /** Throws HostBusy where `send` most likely would, as the last mail for that domain shows. */
+  /** Throws HostBusy if `send` probably would, judged by the last mail for that domain. */
   checkRoom?(to: string, accountId: string): void;
-  /** Whom a mail to this address burdens: mails with the same destination share a cap. */
+  /** The key of a concurrency limit: mails with the same destination share it. */
   destinationOf(to: string): string;
 }
 
-/** A mail was not tried: its mail host has all connections that it gets. */
+/** The mail was not tried, because all connections to the mail host are in use. */
 export class HostBusy extends Error {
-  /** When to try again. */
+  /** The delay before the next try. */
   readonly againInMs: number;
 
   constructor(againInMs: number) {
@@ -33,12 +33,12 @@ export class HostBusy extends Error {
   }
 }
 
-/** Longer than an honest server takes beside the content, and as long as we hold a place for one that isn't. */
+/** More than an honest server needs, without the time for the content. A hostile server holds a slot for at most this long. */
 const longestAttemptMs = 5 * 60_000;
 
 /**
- * Lets no attempt last longer, whatever it waits for: a name server, a connection, a reply that drips. What hangs is ended then,
- * and the mail is tried again.
+ * Limits the time of a whole attempt, whatever it waits for: a name server, a connection, a reply that drips. An attempt
+ * that reaches the limit is ended and retried later.
  */
 export function withinTime(relay: Relay, attemptMs = longestAttemptMs): Relay {
   async function send(mail: RelayedMail, signal?: AbortSignal): Promise<RelayOutcome[]> {
@@ -72,7 +72,7 @@ export function withinTime(relay: Relay, attemptMs = longestAttemptMs): Relay {
 export interface SmtpRelayOptions {
   /** Our name for EHLO. */
   hostname: string;
-  /** PEM, trusted in place of the system's certificate authorities. */
+  /** PEM, trusted instead of the system's certificate authorities. */
   ca?: string;
   timings?: Partial<SmtpTimings>;
   maxConnections?: number;
@@ -81,7 +81,7 @@ export interface SmtpRelayOptions {
   waitMs?: number;
 }
 
-/** All mail goes to one server, which carries it on (`OUTBOUND=smtp://…`). */
+/** Sends all mail to one server, which relays it (`OUTBOUND=smtp://…`). */
 export function smtpRelay(outbound: SmtpOutbound, options: SmtpRelayOptions): Relay {
   const { host, port, tls, login } = outbound;
   const target = {

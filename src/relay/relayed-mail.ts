@@ -1,39 +1,39 @@
 import type { RelayOutcome } from "../domain/outcome.ts";
 
-/** One mail for one recipient or several, as it goes over the wire. */
+/** One mail, as it is sent, with one or more recipients. */
 export interface RelayedMail {
-  /** The account that sends it. Accounts share the connections to a mail host. */
+  /** The sending account. Accounts share the connections to a mail host. */
   accountId?: string;
   envelopeFrom: string;
-  /** Different addresses, at least one. What comes of the mail is told in this order. */
+  /** At least one, without duplicates. Outcomes have the same order. */
   recipients: readonly RelayedRecipient[];
-  /** Asked of a server that can report what becomes of the mail (RFC 3461); to others it is not said. */
+  /** Delivery reports to request, if the server offers DSN (RFC 3461). */
   dsn?: ReportWish;
   body: MailBody;
-  /** The header is not ASCII: only a server with SMTPUTF8 may have it (RFC 6531 §3.2). */
+  /** The header is not ASCII, so the server must offer SMTPUTF8 (RFC 6531 §3.2). */
   smtpUtf8: boolean;
 }
 
 export interface RelayedRecipient {
   address: string;
-  /** The address that reports shall name, where it shall be told: without type and encoding. */
+  /** The original recipient for delivery reports, without type and encoding. */
   orcpt?: string;
 }
 
-/** What we want to hear about a mail, and what of it the report shall hold. */
+/** The delivery reports to request for a mail. */
 export interface ReportWish {
   ret: "HDRS" | "FULL";
   envid: string;
   notify: readonly ("SUCCESS" | "FAILURE" | "DELAY")[];
 }
 
-/** The bytes of a mail. They may be opened as often as there are attempts, and are the same each time. */
+/** The bytes of a mail. Each attempt opens them again and gets the same bytes. */
 export interface MailBody {
   sizeBytes: number;
   open(): Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 }
 
-/** Bytes in memory, in pieces, so that a big mail doesn't hold up the process. */
+/** A body from bytes in memory, split into pieces, so that a large mail does not block the process. */
 export function bytesBody(raw: Uint8Array): MailBody {
   return {
     sizeBytes: raw.byteLength,
@@ -45,7 +45,7 @@ export function bytesBody(raw: Uint8Array): MailBody {
 
 export const pieceBytes = 65_536;
 
-/** The pieces of a body. One that is not as long as it said must not pass for a whole mail: it is thrown, before the end. */
+/** The pieces of a body. Throws before the end if the length differs from `sizeBytes`: half a mail must not look whole. */
 export async function* piecesOf(body: MailBody): AsyncGenerator<Uint8Array> {
   let left = body.sizeBytes;
   for await (const piece of body.open()) {
@@ -56,7 +56,7 @@ export async function* piecesOf(body: MailBody): AsyncGenerator<Uint8Array> {
   if (left !== 0) throw new Error("the mail has another length than it said");
 }
 
-/** Where its header stands. A first piece may be a signature alone, or nothing where there is none. */
+/** The first 64 KiB of a body, which contain its header. One piece may not be enough: the first can be a signature alone. */
 export async function headOf(body: MailBody): Promise<Uint8Array> {
   const pieces: Uint8Array[] = [];
   let sizeBytes = 0;
@@ -68,14 +68,14 @@ export async function headOf(body: MailBody): Promise<Uint8Array> {
   return Buffer.concat(pieces).subarray(0, pieceBytes);
 }
 
-/** The same for all recipients of a mail. */
+/** The same outcome for each recipient of a mail. */
 export function forAll({ recipients }: RelayedMail, outcome: RelayOutcome): RelayOutcome[] {
   return recipients.map(() => outcome);
 }
 
 /**
- * A server that takes only so many recipients at once says 452 4.5.3 to those behind (RFC 5321 §4.5.3.1.10); some say 452
- * alone. When it has sent the mail to the others, they go at once in a further transaction.
+ * Splits the recipients of a mail if needed. A server with a limit of recipients replies 452 4.5.3, or 452 alone, to the
+ * ones above it (RFC 5321 §4.5.3.1.10). After the others have been sent, those follow at once in another transaction.
  */
 export async function inTransactions(
   mail: RelayedMail,

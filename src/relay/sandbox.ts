@@ -11,7 +11,7 @@ export interface SandboxOptions {
   now: () => Date;
 }
 
-/** No way out: each mail becomes a file that a person can open, and counts as sent to all of its recipients. */
+/** Sends nothing: each mail is written to a file and counts as sent to all of its recipients. */
 export function sandboxRelay({ directory, now }: SandboxOptions): Relay {
   const inHand = workUnderWay();
 
@@ -34,8 +34,8 @@ export function sandboxRelay({ directory, now }: SandboxOptions): Relay {
 }
 
 /**
- * Writes a file that did not exist, whole or not at all, and on the disk before it returns. The temporary file is the
- * reservation of the name: only its maker looks whether the name is free and then takes it, so two can't take one.
+ * Writes a new file, whole or not at all, and syncs it to disk before it returns. The temporary file reserves the name:
+ * only the call that created it may check for the final name and rename to it, so two calls never take the same name.
  */
 async function writeNew(directory: string, stem: string, body: MailBody): Promise<string> {
   if ((await mkdir(directory, { recursive: true, mode: 0o700 })) !== undefined) await syncDirectory(dirname(directory));
@@ -61,7 +61,7 @@ async function writeNew(directory: string, stem: string, body: MailBody): Promis
   }
 }
 
-/** `20260321T100500.000Z-<what the Message-ID leaves in safe characters>`: sorts by time, says which mail it is. */
+/** A file name such as `20260321T100500.000Z-id@example.com`: the time, then the safe characters of the Message-ID. */
 function fileStem(at: Date, begin: Uint8Array): string {
   const head = new TextDecoder("latin1").decode(begin).split(/\r?\n\r?\n/, 1)[0] ?? "";
   const messageId = /^message-id:\s*<?([^>\r\n]*)/im.exec(head)?.[1] ?? "";
@@ -80,7 +80,7 @@ function exists(path: string): Promise<boolean> {
   );
 }
 
-/** A new name is on the disk when its directory is. */
+/** Syncs the directory: only then is a new name in it on disk. */
 async function syncDirectory(directory: string): Promise<void> {
   const handle = await open(directory, "r");
   try {

@@ -1,7 +1,7 @@
 import { connect, type Socket } from "node:net";
 import type SMTPConnection from "nodemailer/lib/smtp-connection";
 
-/** The library's callbacks and events as one promise for each step. */
+/** Turns the callbacks and events of the library into one promise for each step. */
 export interface Conversation {
   step<T>(limitMs: number, signal: AbortSignal | undefined, run: (done: Done<T>) => void): Promise<T>;
   breakOff(): void;
@@ -24,7 +24,7 @@ export function converse(connection: SMTPConnection): Conversation {
   });
   connection.on("end", () => {
     isOpen = false;
-    // After a 421 the library closes first and tells the step of it second: the reply says more than the loss.
+    // After a 421, the library emits `end` before it reports the reply, which is the better reason. So wait one microtask.
     queueMicrotask(() => stop?.(new Lost()));
     end();
   });
@@ -42,7 +42,7 @@ export function converse(connection: SMTPConnection): Conversation {
     signal?.addEventListener("abort", onAbort, { once: true });
     stop = reject;
     try {
-      // The value is there whenever the error isn't: the library's contract, which its types don't state.
+      // There is a value whenever there is no error: the library promises this, but its types do not say it.
       run((error, value) => (error ? reject(error) : resolve(value as T)));
       return await promise;
     } finally {
@@ -55,7 +55,7 @@ export function converse(connection: SMTPConnection): Conversation {
   return { step, ended, breakOff: () => connection.close(), isOpen: () => isOpen, tlsFailed: () => tlsFailed };
 }
 
-/** A TCP connection to a name or an address. */
+/** Opens a TCP connection to a name or an address. */
 export async function connected(
   address: string,
   port: number,

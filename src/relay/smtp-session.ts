@@ -3,9 +3,8 @@ import type { TlsMode } from "../domain/outbound.ts";
 import type { RelayOutcome } from "../domain/outcome.ts";
 import { providerMessageIdOf } from "../standards/provider-id.ts";
 import { parseExtensions, parseSmtpReply, replyAsLine, type SmtpReply } from "../standards/smtp-reply.ts";
-import { askSender } from "./ask-sender.ts";
 import type { RelayedMail, RelayedRecipient } from "./relayed-mail.ts";
-import { askForReports } from "./report-parameters.ts";
+import { askForReports, askSender } from "./smtp-connection-inside.ts";
 import { type Conversation, connected, converse, Lost } from "./smtp-conversation.ts";
 import {
   badAddress,
@@ -18,7 +17,7 @@ import {
 } from "./smtp-transaction.ts";
 import { failureOf, isBadEnvelope, isLost, reasonOf, replyIn, SmtpTrouble, verdictIn } from "./smtp-trouble.ts";
 
-/** How long each wait may last. */
+/** The time limit of each wait. */
 export interface SmtpTimings {
   connectMs: number;
   greetingMs: number;
@@ -30,46 +29,46 @@ export interface SmtpTimings {
 
 export const smtpTimings: SmtpTimings = { connectMs: 10_000, greetingMs: 30_000, commandMs: 60_000, dataMs: 120_000 };
 
-/** A server, and how to talk to it. */
+/** A server and the settings of a session with it. */
 export interface SmtpTarget {
-  /** Its name, which a checked certificate must bear. */
+  /** The name in the server's certificate. */
   host: string;
-  /** Where to connect: the name again, or an address that was looked up and checked. */
+  /** The name again, or an address that was looked up and checked. */
   address: string;
   port: number;
   tls: TlsMode;
   login: { user: string; password: string } | undefined;
-  /** Trusted in place of the system's certificate authorities. */
+  /** PEM, trusted instead of the system's certificate authorities. */
   ca: string | undefined;
   /** Our name for EHLO. */
   hostname: string;
   timings: SmtpTimings;
 }
 
-/** A conversation that is ready for mail: greeted, encrypted and logged in as its target demands. */
+/** A session that is ready for mail: greeted, encrypted and logged in as its target requires. */
 export interface SmtpSession {
   send(mail: RelayedMail, signal: AbortSignal | undefined): Promise<SendResult>;
-  /** What the server says to a sender, of whom no mail follows here. */
+  /** The server's reply to MAIL FROM, with no mail after it. */
   askSender(sender: string): Promise<SmtpReply>;
-  /** Has tried a mail before: its connection may have died since. */
+  /** Whether a mail was sent before: the connection may have died since. */
   readonly isUsed: boolean;
   readonly isOpen: boolean;
-  /** Says QUIT; settles when the connection is gone. */
+  /** Sends QUIT; settles when the connection is closed. */
   close(): Promise<void>;
-  /** Settles when the connection is gone, whoever ended it. */
+  /** Settles when the connection is closed by either side. */
   readonly ended: Promise<void>;
 }
 
 export interface SendResult {
-  /** Of each recipient, in the mail's order. */
+  /** One for each recipient, in the mail's order. */
   outcomes: RelayOutcome[];
-  /** The connection was lost, or refused with 421, before any content went out: the server knows nothing of this mail. */
+  /** The connection was lost, or refused with 421, before any content was sent: the server has not seen this mail. */
   unheard: boolean;
 }
 
 /**
- * Opens a session. Where TLS is opportunistic and fails, once more without it, on a new connection: what came over the
- * first one can't be trusted (RFC 3207 §4.1). Rejects with an SmtpTrouble.
+ * Opens a session. If opportunistic TLS fails, it tries again without TLS on a new connection, because data from the
+ * first one cannot be trusted (RFC 3207 §4.1). Rejects with SmtpTrouble.
  */
 export async function openSession(target: SmtpTarget, signal: AbortSignal | undefined): Promise<SmtpSession> {
   try {
@@ -105,7 +104,7 @@ async function open(target: SmtpTarget, tls: TlsMode, signal: AbortSignal | unde
     });
     const talk = converse(connection);
     conversation = talk;
-    // Replies that drip are never silent: all of them together, STARTTLS and its handshake included, have this time.
+    // A reply that drips never reaches the silence limit, so greeting, EHLO and STARTTLS together have this limit too.
     const setupMs = timings.greetingMs + 2 * timings.commandMs;
     await talk.step<void>(setupMs, signal, (done) => connection.connect((error) => done(error)));
     const ehlo = connection.lastServerResponse || "";
@@ -169,19 +168,19 @@ function readySession(
     }
   }
 
-  /** Each has his own answer, or shares the fate of the mail. */
+  /** Each recipient has an outcome of their own, or the outcome of the mail. */
   function outcomesOf(
     envelope: Envelope,
     recipients: readonly RelayedRecipient[],
     ofTheMail: RelayOutcome,
   ): RelayOutcome[] {
     const own = ownOutcomes(envelope, `${host}:${port}`);
-    // After garbage nobody knows which answer belongs to which command.
+    // After a malformed reply, replies can no longer be matched with commands.
     if ([...own.values()].some((outcome) => outcome.kind === "retry" && outcome.failure.code === null)) talk.breakOff();
     return recipients.map(({ address }) => own.get(address) ?? ofTheMail);
   }
 
-  /** A server that doesn't take RSET says nothing about the mail to come: that goes over another connection. */
+  /** If RSET fails, the connection counts as lost, and the mail is sent over another one. */
   async function reset(signal: AbortSignal | undefined): Promise<void> {
     try {
       await talk.step<unknown>(timings.commandMs, signal, (done) => connection.reset(done));
@@ -197,9 +196,9 @@ function readySession(
     content: Progress,
   ): SendResult {
     const reply = verdictIn(error);
-    // After garbage nobody knows which answer belongs to which command.
+    // After a malformed reply, replies can no longer be matched with commands.
     if (!reply) talk.breakOff();
-    // Of one alone who had been taken: it can mean nobody else.
+    // Only one recipient was accepted, so the reply is about that one.
     const isOfOne = ownOutcomes(envelope, `${host}:${port}`).size === recipients.length - 1;
     const ofTheMail = outcomeOfError(error, `${host}:${port}`, { ...content, isOfOne });
     const outcomes = outcomesOf(envelope, recipients, ofTheMail);
@@ -228,7 +227,7 @@ function readySession(
   };
 }
 
-/** The library takes whatever begins with a 2 for an acceptance. */
+/** Parses the reply, because the library treats anything that begins with a 2 as an acceptance. */
 function replyOf(text: string): SmtpReply {
   const reply = parseSmtpReply(text);
   if (!reply) throw new Error(`garbage for an answer: ${text}`);
@@ -248,7 +247,7 @@ async function hangUp(connection: SMTPConnection, talk: Conversation): Promise<v
   clearTimeout(impatience);
 }
 
-/** Whom the server's own words rule out beforehand is not offered to it. */
+/** Leaves out the recipients that the server's EHLO reply already rules out. */
 async function offeringTheRest(
   mail: RelayedMail,
   extensions: ReadonlyMap<string, string>,
@@ -264,7 +263,7 @@ async function offeringTheRest(
   };
 }
 
-/** What a transaction that ended with an error came to, for all who have no answer of their own. */
+/** The outcome of a failed transaction, for all recipients without an outcome of their own. */
 function outcomeOfError(
   error: unknown,
   server: string,
@@ -280,12 +279,12 @@ function outcomeOfError(
   return { kind: "retry", failure: failureOf(reply, message), maybeAccepted: content.isSent && reply === undefined };
 }
 
-/** Of the mail. A 421 speaks of the server. */
+/** Whether the server replied about the mail: a 421 is about the server. */
 function isAnswer(outcome: RelayOutcome): boolean {
   return outcome.kind === "sent" || ![null, 421].includes(outcome.failure.code);
 }
 
-/** Slower than this, 16 kB a second, a content is cut off, however steadily it drips. */
+/** The slowest speed for content, 16 kB a second. A slower transfer is cut off, even if it never pauses. */
 export const minBytesPerMs = 16;
 
 class TlsRefused extends Error {
@@ -294,7 +293,7 @@ class TlsRefused extends Error {
   }
 }
 
-/** How long the peer may be silent before the connection is given up; 0 for ever, for a connection that rests. */
+/** Sets the limit of silence before the connection is closed; 0 means no limit, for an idle connection. */
 function setSilence(connection: SMTPConnection, silenceMs: number): void {
   if (connection._socket) connection._socket.setTimeout(silenceMs);
 }

@@ -4,13 +4,13 @@ import type { Failure, RelayOutcome } from "../domain/outcome.ts";
 import { type MailBody, piecesOf, type RelayedMail, type RelayedRecipient } from "./relayed-mail.ts";
 import { failureOf, reasonOf, replyIn } from "./smtp-trouble.ts";
 
-/** How far the content came. */
+/** The progress of the content. */
 export interface Progress {
   isStarted: boolean;
   isSent: boolean;
 }
 
-/** The content as it goes out; nothing of it is read before DATA has been answered with 354. */
+/** The content as a stream. The library reads it only after the reply 354 to DATA. */
 export function contentStream(body: MailBody, progress: Progress, onStart: () => void): Readable {
   async function* watched() {
     onStart();
@@ -21,7 +21,7 @@ export function contentStream(body: MailBody, progress: Progress, onStart: () =>
   return Readable.from(watched(), { objectMode: false });
 }
 
-/** What the server's own words rule out before a byte is sent: for all, or for one whose address it can't have. */
+/** The failure that the server's extensions already imply: the mail is too large, or the server cannot take this address. */
 export function refusalBeforehand(
   { body, smtpUtf8 }: RelayedMail,
   { address }: RelayedRecipient,
@@ -32,7 +32,7 @@ export function refusalBeforehand(
     const message = `Cannot relay: the mail has ${body.sizeBytes} bytes and the server takes ${sizeLimit}`;
     return { code: 552, enhancedCode: "5.3.4", message };
   }
-  // The library refuses these too, but with them the whole mail.
+  // The library would refuse the whole mail because of one such address.
   if (!/^[^\s<>](?:[^\r\n<>]*[^\s<>])?$/.test(address)) return badAddress(`invalid recipient ${address}`);
   if ((smtpUtf8 || /[^\0-\x7f]/.test(address)) && !extensions.has("SMTPUTF8")) {
     const message = "Cannot relay: the address is not ASCII and the server doesn't support SMTPUTF8";
@@ -45,7 +45,7 @@ export function badAddress(reason: string): Failure {
   return { ...failureOf(undefined, `Cannot relay: ${reason}`), code: 553, enhancedCode: "5.1.3" };
 }
 
-/** The envelope that the library is given, on which it writes down what the server said to each recipient. */
+/** The envelope for the library, which also records the server's reply to each recipient in it. */
 export function envelopeOf({ envelopeFrom, body, dsn }: RelayedMail, to: readonly RelayedRecipient[]): Envelope {
   return {
     from: envelopeFrom,
@@ -60,13 +60,13 @@ export function envelopeOf({ envelopeFrom, body, dsn }: RelayedMail, to: readonl
 }
 
 export interface Envelope extends SMTPConnectionEnvelope {
-  /** The library's own: MAIL was refused. What a server says to a RCPT behind that is about no recipient. */
+  /** Set by the library if MAIL was refused. Replies to RCPT after that are about no recipient. */
   mailError?: Error;
 }
 
 /**
- * What came of those who got an answer of their own: 5xx to RCPT fails, 4xx puts off, and so does what is no reply at all.
- * The others share the fate of the mail.
+ * The outcomes of the recipients that were refused at RCPT: 5xx fails, 4xx or a malformed reply is retried. The other
+ * recipients get the outcome of the mail.
  */
 export function ownOutcomes({ rejectedErrors, mailError }: Envelope, server: string): Map<string, RelayOutcome> {
   if (mailError !== undefined) return new Map();

@@ -3,7 +3,7 @@ import type { Failure } from "../domain/outcome.ts";
 import { cleanLine, parseSmtpReply, type SmtpReply } from "../standards/smtp-reply.ts";
 import { Lost } from "./smtp-conversation.ts";
 
-/** Why there is no session. Never final for a mail: a server that refuses everybody says nothing about this mail. */
+/** No session could be opened. The mail is always retried: the refusal is not about this mail. */
 export class SmtpTrouble extends Error {
   readonly failure: Failure;
   readonly tlsFailed: boolean;
@@ -16,22 +16,22 @@ export class SmtpTrouble extends Error {
   }
 }
 
-/** The reply that is about this mail: the one to its envelope or content, or the 421 that may come at any time. */
+/** The reply to the envelope or the content of this mail, or a 421, which may come at any time. */
 export function verdictIn(error: unknown): SmtpReply | undefined {
   const reply = replyIn(error);
   const { command } = error as Partial<SMTPError>;
   return reply?.code === 421 || ["MAIL FROM", "RCPT TO", "DATA"].includes(String(command)) ? reply : undefined;
 }
 
-/** Whatever the server answered that made an error. */
+/** The reply of 400 or above in this error. */
 export function replyIn(error: unknown): SmtpReply | undefined {
   const response = (error as Partial<SMTPError>).response;
-  // A 2xx or 3xx where it makes no sense is garbage too.
+  // A 2xx or 3xx in an error is out of place, so it counts as malformed.
   const reply = typeof response === "string" ? parseSmtpReply(response) : undefined;
   return reply && reply.code >= 400 ? reply : undefined;
 }
 
-/** What is kept of a failure: the reply's codes, and its text or ours. */
+/** The failure to store: the codes of the reply, and its text or ours. */
 export function failureOf(reply: SmtpReply | undefined, message: string): Failure {
   const line = cleanLine(message);
   return {
@@ -41,25 +41,25 @@ export function failureOf(reply: SmtpReply | undefined, message: string): Failur
   };
 }
 
-/** The connection ended without a word. */
+/** Whether the connection ended without a reply. */
 export function isLost(error: unknown): boolean {
   if (error instanceof Lost) return true;
   const { code } = error as Partial<SMTPError>;
   return code === "ECONNECTION" || code === "ESOCKET";
 }
 
-/** The library refuses addresses that could smuggle commands; ours are validated long before. */
+/** Whether the library refused an address that could smuggle commands. Ours are validated long before. */
 export function isBadEnvelope(error: unknown): boolean {
   const { code, command } = error as Partial<SMTPError>;
   return code === "EENVELOPE" && command === "API";
 }
 
-/** An error in words that help an operator, none of them the server's; the library's own text where we know no better. */
+/** Describes an error for an operator, without text from the server. Unknown errors keep the library's text. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return "unknown trouble";
   const { code, originalCode, message, response } = error as SMTPError;
   const known = reasons[String(originalCode ?? code)] ?? reasons[String(code)];
-  // Behind its own text the library puts what the server said.
+  // The library appends the server's text to its own message.
   return known ?? (response === undefined ? message : "the server's answer is no SMTP reply");
 }
 

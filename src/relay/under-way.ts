@@ -1,15 +1,15 @@
-/** Work that has not ended, for whoever must wait for all of it. */
+/** The set of promises that have not settled. */
 export function workUnderWay() {
   const underWay = new Set<Promise<unknown>>();
   return {
-    /** The same work, kept until it ends. */
+    /** Adds a promise until it settles, and returns it. */
     keep<T>(work: Promise<T>): Promise<T> {
       underWay.add(work);
       const done = () => underWay.delete(work);
       work.then(done, done);
       return work;
     },
-    /** Resolves when all has ended, what was begun meanwhile included. */
+    /** Resolves when all have settled, including those that were added meanwhile. */
     async ended(): Promise<void> {
       while (underWay.size > 0) await Promise.allSettled(underWay);
     },

@@ -13,7 +13,7 @@ afterEach(async () => {
   for (const thing of open.splice(0).reverse()) await thing.close();
 });
 
-/** The zones of a small internet. A record that is a string is the error that asking for it gives. */
+/** The zones of a small internet. A string instead of records is the error of the query. */
 interface Zones {
   mx?: Record<string, [priority: number, exchange: string][] | string>;
   a?: Record<string, string[] | string>;
@@ -86,11 +86,11 @@ const when = (command: string, move: ReturnType<NonNullable<Script["answer"]>>):
 describe("which host gets the mail", () => {
   const rows: [what: string, first: Script, outcome: string, at: string[]][] = [
     ["the one with the lowest preference", {}, "sent", ["127.0.0.2"]],
-    ["the next, when that one greylists", when("RCPT", "450 4.2.0 Later"), "sent", ["127.0.0.3"]],
-    ["the next, when that one refuses all comers", { greeting: "554 5.3.2 No service" }, "sent", ["127.0.0.3"]],
-    ["the next, when that one hangs up", { greeting: "reset" }, "sent", ["127.0.0.3"]],
-    ["the next, when that one says 421", when("MAIL", { lastWords: "421 4.3.2 Busy" }), "sent", ["127.0.0.3"]],
-    ["none, when that one refuses the recipient", when("RCPT", "550 5.1.1 Unknown"), "failed 550 5.1.1", []],
+    ["the next one, if the first greylists", when("RCPT", "450 4.2.0 Later"), "sent", ["127.0.0.3"]],
+    ["the next one, if the first refuses everybody", { greeting: "554 5.3.2 No service" }, "sent", ["127.0.0.3"]],
+    ["the next one, if the first disconnects", { greeting: "reset" }, "sent", ["127.0.0.3"]],
+    ["the next one, if the first replies 421", when("MAIL", { lastWords: "421 4.3.2 Busy" }), "sent", ["127.0.0.3"]],
+    ["none, if the first refuses the recipient", when("RCPT", "550 5.1.1 Unknown"), "failed 550 5.1.1", []],
   ];
   test.each(rows)("%s", async (_what, first, outcome, at) => {
     const { send, mailsAt } = await internet({ "127.0.0.2": first, "127.0.0.3": {} }, twoHosts);
@@ -98,19 +98,19 @@ describe("which host gets the mail", () => {
     expect(mailsAt()).toEqual(at);
   });
 
-  test("no other, once the whole mail has gone out: it may have arrived", async () => {
+  test("no other host after the whole mail was sent: it may have arrived", async () => {
     const { send, mailsAt } = await internet({ "127.0.0.2": when(".", "hang up"), "127.0.0.3": {} }, twoHosts);
     expect(await send()).toMatchObject({ kind: "retry", maybeAccepted: true });
     expect(mailsAt()).toEqual(["127.0.0.2"]);
   });
 
-  test("when all refuse for now, the last word is kept", async () => {
+  test("if all refuse temporarily, the last reply is kept", async () => {
     const scripts = { "127.0.0.2": when("RCPT", "450 4.2.0 Later"), "127.0.0.3": when("RCPT", "451 4.7.1 Greylisted") };
     const { send } = await internet(scripts, twoHosts);
     expect(inShort(await send())).toBe("retry 451 4.7.1");
   });
 
-  test("hosts of equal preference are drawn by lot", async () => {
+  test("hosts of equal preference are chosen at random", async () => {
     const zones: Zones = {
       mx: {
         "example.com": [
@@ -134,7 +134,7 @@ describe("which host gets the mail", () => {
     }
   });
 
-  test("of one host, the address that answers", async () => {
+  test("the address of a host that answers", async () => {
     const { send, mailsAt } = await internet(
       { "127.0.0.3": {} },
       { mx: { "example.com": [[10, "mx.example.com"]] }, a: { "mx.example.com": ["127.0.0.2", "127.0.0.3"] } },
@@ -153,7 +153,7 @@ describe("which host gets the mail", () => {
     expect(servers["127.0.0.3"]?.connections()).toBe(0);
   });
 
-  test("the domain itself, where it has no MX", async () => {
+  test("the domain itself, if it has no MX", async () => {
     const zones: Zones = { mx: { "example.com": "ENODATA" }, a: { "example.com": ["127.0.0.2"] } };
     const { send, mailsAt } = await internet({ "127.0.0.2": {} }, zones);
     expect(inShort(await send())).toBe("sent");
@@ -161,7 +161,7 @@ describe("which host gets the mail", () => {
   });
 });
 
-describe("what the DNS says", () => {
+describe("a DNS result", () => {
   const rows: [what: string, zones: Zones, outcome: string][] = [
     ["a null MX", { mx: { "example.com": [[0, "."]] }, a: { "example.com": ["127.0.0.2"] } }, "failed 556 5.1.10"],
     ["a null MX as Node writes it", { mx: { "example.com": [[0, ""]] } }, "failed 556 5.1.10"],
@@ -183,14 +183,14 @@ describe("what the DNS says", () => {
     expect(mailsAt()).toEqual([]);
   });
 
-  test("is asked about the domain in lower case, first for MX", async () => {
+  test("comes from queries in lower case, first for MX", async () => {
     const { send, resolver } = await internet({}, {});
     await send();
     expect(resolver.asked).toEqual(["MX example.com", "A example.com", "AAAA example.com"]);
   });
 });
 
-describe("mail that foreign records lead to internal hosts stays here", () => {
+describe("DNS records that lead to internal hosts are not followed", () => {
   const inside = ["127.0.0.2", "10.0.0.1", "192.168.1.1", "169.254.169.254", "::1", "fd00::1", "::ffff:127.0.0.2"];
   test.each(inside)("%s", async (address) => {
     const zones: Zones = {
@@ -211,9 +211,13 @@ describe("mail that foreign records lead to internal hosts stays here", () => {
 
 describe("STARTTLS", () => {
   const rows: [what: string, script: Script, isEncrypted: boolean][] = [
-    ["is used where it is offered, whatever the certificate", { extensions: ["STARTTLS"] }, true],
+    ["is used if it is offered, with any certificate", { extensions: ["STARTTLS"] }, true],
     ["is not needed", {}, false],
-    ["may fail: then plain, on a new connection", { extensions: ["STARTTLS"], tls: "handshake fails" }, false],
+    [
+      "may fail, then the mail is sent in plain text on a new connection",
+      { extensions: ["STARTTLS"], tls: "handshake fails" },
+      false,
+    ],
   ];
   test.each(rows)("%s", async (_what, script, isEncrypted) => {
     const zones: Zones = { a: { "example.com": ["127.0.0.2"] } };
@@ -223,7 +227,7 @@ describe("STARTTLS", () => {
   });
 });
 
-test("a domain with very many dead hosts is given up after a few", async () => {
+test("a domain with many dead hosts is given up after six", async () => {
   const addresses = Array.from({ length: 50 }, (_, index) => `127.0.1.${index + 1}`);
   const { servers, send, resolver } = await internet(
     { "127.0.0.2": {} },
@@ -242,7 +246,7 @@ test("a domain with very many dead hosts is given up after a few", async () => {
   expect(resolver.asked).not.toContain("MX dead.example.com");
 });
 
-test("of hundreds of mail hosts no more than six are looked up", async () => {
+test("at most six of hundreds of mail hosts are looked up", async () => {
   const hosts = Array.from({ length: 500 }, (_, index): [number, string] => [index, `mx${index}.example.com`]);
   const { send, resolver } = await internet({}, { mx: { "example.com": hosts } });
   expect(inShort(await send())).toBe("retry - 4.4.3");
@@ -268,7 +272,7 @@ describe("two hundred domains that lead to one host", () => {
     accountId,
   });
 
-  test("get it no more than twenty connections, and what finds none free is not tried", async () => {
+  test("give it at most 20 connections, and a mail that finds none free is not tried", async () => {
     const { servers, relay } = await internet({ "127.0.0.2": when(".", "silence"), "127.0.0.3": {} }, zones);
     const calledOff = new AbortController();
     const refusals: unknown[] = [];
@@ -279,7 +283,7 @@ describe("two hundred domains that lead to one host", () => {
     await servers["127.0.0.2"]?.openIs(16);
     expect(refusals.every((each) => each instanceof HostBusy && each.againInMs >= 1000)).toBe(true);
     expect(servers["127.0.0.2"]?.connections()).toBe(16);
-    // The next host may be a worse one.
+    // The host of lower preference is not tried.
     expect(servers["127.0.0.3"]?.connections()).toBe(0);
     const [last = ""] = domains.slice(-1);
     expect(() => relay.checkRoom?.(`jane@${last}`, "acc_0")).toThrow(HostBusy);
@@ -289,7 +293,7 @@ describe("two hundred domains that lead to one host", () => {
     expect(inShort(only(await relay.send(mailOf(last, "acc_0"), AbortSignal.timeout(300))))).toBe("retry - -");
   });
 
-  test("of which one mail has several, put off those recipients alone whose host is busy", async () => {
+  test("delay only the recipients of a mail whose host is busy", async () => {
     const { servers, relay } = await internet(
       { "127.0.0.2": when(".", "silence"), "127.0.0.3": {} },
       { a: { "busy.example": ["127.0.0.2"], "free.example": ["127.0.0.3"] } },
@@ -304,7 +308,7 @@ describe("two hundred domains that lead to one host", () => {
   });
 });
 
-describe("an attempt is over when its time is", () => {
+describe("an attempt ends at its time limit", () => {
   const ehloThatDrips: Script = {
     answer: (line) => (line.startsWith("EHLO") ? { packets: Array(100_000).fill("250-a\r\n") } : undefined),
   };
@@ -312,7 +316,7 @@ describe("an attempt is over when its time is", () => {
   const rows: [what: string, script: Script, zones: Zones][] = [
     ["a reply drips", ehloThatDrips, { a: { "example.com": ["127.0.0.2"] } }],
     ["six hosts drip, one after the other", ehloThatDrips, { a: { "example.com": Array(6).fill("127.0.0.2") } }],
-    ["nobody speaks", { greeting: "silence" }, { a: { "example.com": ["127.0.0.2"] } }],
+    ["the server is silent", { greeting: "silence" }, { a: { "example.com": ["127.0.0.2"] } }],
     ["the final dot isn't answered", when(".", "silence"), { a: { "example.com": ["127.0.0.2"] } }],
     ["the name server is silent", {}, never],
   ];
@@ -330,7 +334,7 @@ describe("an attempt is over when its time is", () => {
     await relay.close();
   });
 
-  test("and one that is called off for another reason says so", async () => {
+  test("an attempt that is aborted has another message", async () => {
     const { relay } = await internet({ "127.0.0.2": { greeting: "silence" } }, { a: { "example.com": ["127.0.0.2"] } });
     const calledOff = AbortSignal.abort();
     const [outcome] = await withinTime(relay).send(mailTo("jane@example.com", "\r\n"), calledOff);
@@ -338,12 +342,12 @@ describe("an attempt is over when its time is", () => {
   });
 });
 
-describe("a mail for several", () => {
+describe("a mail for several recipients", () => {
   const greylists = when("RCPT TO:<b", "450 4.2.0 Later");
   const refuses = when("RCPT TO:<c", "550 5.1.1 Unknown");
   const raw = "Subject: Hi\r\n\r\nHi\r\n";
 
-  test("of one domain goes on to the next host for him alone whom the first one puts off", async () => {
+  test("in one domain is tried at the next host only for the recipient that the first host delayed", async () => {
     const first: Script = { answer: (line, seen) => greylists.answer?.(line, seen) ?? refuses.answer?.(line, seen) };
     const { servers, relay } = await internet({ "127.0.0.2": first, "127.0.0.3": {} }, twoHosts);
     const outcomes = await relay.send(mailTo(["a@example.com", "b@example.com", "c@Example.com"], raw));
@@ -355,7 +359,7 @@ describe("a mail for several", () => {
     ]);
   });
 
-  test("of several domains goes to each by its own hosts, and a dead one delays none for ever", async () => {
+  test("in several domains is sent to the hosts of each, despite a dead one", async () => {
     const { relay, mailsAt } = await internet(
       { "127.0.0.2": { greeting: "silence" }, "127.0.0.3": {} },
       { a: { "dead.example": ["127.0.0.2"], "alive.example": ["127.0.0.3"] } },
@@ -370,7 +374,7 @@ describe("a mail for several", () => {
   });
 });
 
-test("each connection is ended politely, and closing waits for it", async () => {
+test("each connection ends with QUIT, and closing waits for it", async () => {
   const { servers, relay, send } = await internet({ "127.0.0.2": {} }, { a: { "example.com": ["127.0.0.2"] } });
   await send();
   await relay.close();

@@ -1,27 +1,27 @@
 import { describe, expect, test } from "bun:test";
 import { hostConnections } from "../../src/relay/host-connections.ts";
 
-/** Connections to hosts, and a clock that moves when told. */
+/** The connections to hosts, with a clock that the test moves. */
 function connections() {
   const clock = { ms: 0 };
   const hosts = hostConnections(() => clock.ms);
-  /** As many as the account gets, of so many asked for. */
+  /** Takes up to `count` connections for an account, and returns those that it got. */
   const enter = (count: number, address: string, accountId: string) =>
     Array.from({ length: count }, () => hosts.enter(address, accountId)).flatMap((each) => each ?? []);
   return { clock, hosts, enter };
 }
 
 describe("a mail host gets", () => {
-  test("sixteen connections of one account, and one of each other until there are twenty", () => {
+  test("16 connections of one account, and one of each other account up to 20", () => {
     const { hosts, enter } = connections();
     expect(enter(100, "192.0.2.1", "acc_1")).toHaveLength(16);
     expect(["acc_2", "acc_3", "acc_4", "acc_5", "acc_6"].map((each) => enter(9, "192.0.2.1", each).length)).toEqual([
-      ...[1, 1, 1, 1, 0],
+      1, 1, 1, 1, 0,
     ]);
     expect(hosts.hasRoom("192.0.2.1", "acc_7")).toBe(false);
   });
 
-  test("no more of them where it is spelled in another way, or has several addresses in one network", () => {
+  test("no more if its address is written differently, or if it has several addresses in one network", () => {
     const { enter } = connections();
     enter(100, "192.0.2.1", "acc_1");
     expect(enter(1, "::ffff:192.0.2.1", "acc_1")).toHaveLength(0);
@@ -31,7 +31,7 @@ describe("a mail host gets", () => {
     expect(enter(1, "2001:db8:0:1::2", "acc_1")).toHaveLength(1);
   });
 
-  test("another where one ends", () => {
+  test("another one when one ends", () => {
     const { enter, hosts } = connections();
     const [first] = enter(16, "192.0.2.1", "acc_1");
     expect(hosts.hasRoom("192.0.2.1", "acc_1")).toBe(false);
@@ -41,7 +41,7 @@ describe("a mail host gets", () => {
   });
 });
 
-test("those that find no connection ask again one behind the other, each account's by itself", () => {
+test("mails that find no connection are retried one after another, for each account separately", () => {
   const { clock, hosts } = connections();
   const againOf = (accountId: string) => hosts.againInMs("192.0.2.1", accountId);
   expect([againOf("acc_1"), againOf("acc_1"), againOf("acc_1"), againOf("acc_2")]).toEqual([1000, 1050, 1100, 1000]);

@@ -25,7 +25,7 @@ async function world(script: Script, options: Partial<SmtpRelayOptions> = {}) {
 
 const sent = { kind: "sent" };
 
-test("one mail after the other goes over one connection", async () => {
+test("several mails in order use one connection", async () => {
   const { server, send } = await world({ extensions: ["PIPELINING"] });
   for (let number = 1; number <= 3; number += 1) {
     expect(await send(`r${number}@example.com`)).toMatchObject({ ...sent, providerMessageId: `1A${number}` });
@@ -34,7 +34,7 @@ test("one mail after the other goes over one connection", async () => {
   expect(server.connections()).toBe(1);
 });
 
-test("many mails at once share a few connections, and each arrives once with its own answer", async () => {
+test("many mails at the same time share a few connections, and each arrives once with its own outcome", async () => {
   const { server, send } = await world({}, { maxConnections: 3 });
   const names = Array.from({ length: 40 }, (_, index) => `r${index}@example.com`);
   const outcomes = await Promise.all(names.map(send));
@@ -44,8 +44,8 @@ test("many mails at once share a few connections, and each arrives once with its
   expect(new Set(ids).size).toBe(40);
 });
 
-describe("a connection that died at rest", () => {
-  test("is replaced when we saw it die", async () => {
+describe("an idle connection that died", () => {
+  test("is replaced if its end was noticed", async () => {
     const { server, send } = await world({});
     await send();
     server.cut();
@@ -59,7 +59,7 @@ describe("a connection that died at rest", () => {
     ["is closed", "hang up"],
     ["says 421", { lastWords: "421 4.4.2 Timeout exceeded" }],
   ];
-  test.each(deaths)("and that %s only when it hears of the next mail costs nothing", async (_what, move) => {
+  test.each(deaths)("that %s only at the next mail is replaced, and the mail is sent", async (_what, move) => {
     const { server, send } = await world({
       answer: (line, { mails, connection }) =>
         connection === 1 && mails === 1 && line.startsWith("MAIL") ? move : undefined,
@@ -69,7 +69,7 @@ describe("a connection that died at rest", () => {
     expect(server.mails).toHaveLength(2);
   });
 
-  test("but never repeats a mail whose content had gone out", async () => {
+  test("does not cause a mail to be repeated after its content was sent", async () => {
     const { server, send } = await world({
       answer: (line, { mails }) => (mails === 2 && line === "." ? "reset" : undefined),
     });
@@ -79,7 +79,7 @@ describe("a connection that died at rest", () => {
     expect(server.connections()).toBe(1);
   });
 
-  test("and a relay that hangs up on every mail gets no third try", async () => {
+  test("is replaced only once: a relay that disconnects at every mail gets no third try", async () => {
     const { server, send } = await world({
       answer: (line, { mails, connection }) =>
         line.startsWith("MAIL") && (connection > 1 || mails > 0) ? "hang up" : undefined,
@@ -90,7 +90,7 @@ describe("a connection that died at rest", () => {
   });
 });
 
-test("a refusal leaves the connection fit for the next mail", async () => {
+test("after a refusal, the connection is used for the next mail", async () => {
   const { server, send } = await world({
     answer: (line) => (line.includes("nobody") ? "550 5.1.1 No such user" : undefined),
   });
@@ -108,7 +108,7 @@ test("a refusal leaves the connection fit for the next mail", async () => {
   ]);
 });
 
-test("a relay that refuses RSET gets the next mail over another connection", async () => {
+test("after a refused RSET, the next mail uses another connection", async () => {
   const { server, send } = await world({
     answer: (line) =>
       line.includes("nobody") ? "550 5.1.1 No such user" : line === "RSET" ? "502 5.5.1 What?" : undefined,
@@ -118,7 +118,7 @@ test("a relay that refuses RSET gets the next mail over another connection", asy
   expect(server.connections()).toBe(2);
 });
 
-test("a connection that talks garbage is used no more: nobody knows which answer is whose", async () => {
+test("a connection with a malformed reply is not used again", async () => {
   const { send } = await world({
     answer: (line, { connection }) => (connection === 1 && line.startsWith("RCPT") ? "banana" : undefined),
   });
@@ -126,7 +126,7 @@ test("a connection that talks garbage is used no more: nobody knows which answer
   expect(await send()).toMatchObject({ ...sent, providerMessageId: "2A1" });
 });
 
-test("a relay that takes DATA without a recipient gets no content", async () => {
+test("a relay that accepts DATA without a recipient gets no content", async () => {
   const { server, send } = await world({
     extensions: ["PIPELINING"],
     answer: (line) => (line.includes("nobody") ? "550 5.1.1 No such user" : line === "DATA" ? "354 Go on" : undefined),
@@ -139,7 +139,7 @@ test("a relay that takes DATA without a recipient gets no content", async () => 
   ]);
 });
 
-test("a connection at rest says QUIT after a while", async () => {
+test("an idle connection ends with QUIT after its time limit", async () => {
   const { server, send } = await world({}, { idleMs: 20 });
   await send();
   await server.seen("QUIT");
@@ -148,13 +148,13 @@ test("a connection at rest says QUIT after a while", async () => {
   expect(server.connections()).toBe(2);
 });
 
-test("a connection ends after its number of mails", async () => {
+test("a connection ends after its maximum number of mails", async () => {
   const { server, send } = await world({}, { maxMailsPerConnection: 2 });
   for (let number = 0; number < 5; number += 1) expect(await send()).toMatchObject(sent);
   expect(server.connections()).toBe(3);
 });
 
-test("when the relay is down all who wait hear it at once, and it isn't hammered", async () => {
+test("if the relay is down, all mails that wait fail at once, without a try for each", async () => {
   const { server, send } = await world({ greeting: { lastWords: "421 4.3.2 Down" } }, { maxConnections: 2 });
   const outcomes = await Promise.all(Array.from({ length: 30 }, () => send()));
   expect(outcomes).toHaveLength(30);
@@ -162,7 +162,7 @@ test("when the relay is down all who wait hear it at once, and it isn't hammered
   expect(server.connections()).toBe(2);
 });
 
-test("a relay that wants one connection only gets all mail over that one", async () => {
+test("a relay that accepts only one connection gets all mail over it", async () => {
   const { server, send } = await world({
     answer: (line, { connection }) =>
       connection > 1 && line.startsWith("EHLO") ? { lastWords: "421 4.7.0 Too many connections" } : undefined,
@@ -174,7 +174,7 @@ test("a relay that wants one connection only gets all mail over that one", async
   expect(server.connections()).toBeLessThanOrEqual(10);
 });
 
-test("a mail waits for a busy connection, but not for ever", async () => {
+test("a mail waits for a busy connection up to a time limit", async () => {
   const { server, send } = await world(
     { answer: (line) => (line === "." ? "silence" : undefined) },
     { maxConnections: 1, waitMs: 30 },
@@ -189,7 +189,7 @@ test("a mail waits for a busy connection, but not for ever", async () => {
   expect(await first).toMatchObject({ kind: "retry", maybeAccepted: true });
 });
 
-test("closing lets the mail in hand end, says QUIT, and takes no more", async () => {
+test("closing waits for the mail in progress, sends QUIT, and rejects new mail", async () => {
   const { server, relay, send } = await world({});
   const inHand = send();
   await server.seen("DATA");
@@ -201,7 +201,7 @@ test("closing lets the mail in hand end, says QUIT, and takes no more", async ()
   expect(server.connections()).toBe(1);
 });
 
-test("closing doesn't wait for a connection that is only being opened", async () => {
+test("closing does not wait for a connection that is being opened", async () => {
   const { server, relay, send } = await world({ greeting: "silence" });
   const waiting = send();
   await server.openIs(1);

@@ -11,7 +11,7 @@ afterEach(async () => {
   for (const thing of open.splice(0).reverse()) await thing.close();
 });
 
-/** Time-outs that a test can wait for, apart from the one it is about. */
+/** Time limits that no test reaches, apart from the one that it sets. */
 const patient = { connectMs: 5000, greetingMs: 5000, commandMs: 5000, dataMs: 5000 };
 const trusting = { ca: testOnlyCertificate };
 
@@ -46,7 +46,7 @@ function outbound(url: string): SmtpOutbound {
 const raw = new TextEncoder().encode("Subject: Hi\r\n\r\nHello\r\n");
 const mail = mailTo("jane@example.com", raw);
 
-/** The outcomes in one line, so that tables stay readable. */
+/** The outcomes as one short line. */
 function inShort(outcomes: readonly RelayOutcome[]): string {
   return outcomes.map(oneInShort).join(", ");
 }
@@ -58,7 +58,7 @@ function oneInShort(outcome: RelayOutcome): string {
   return `${outcome.kind} ${code ?? "-"} ${enhancedCode ?? "-"}${maybe}`;
 }
 
-/** Answers `command` so, and everything else as usual. */
+/** A script that answers `command` with this move, and everything else as usual. */
 function when(command: string, move: ReturnType<NonNullable<Script["answer"]>>): Script {
   return { answer: (line) => (line.startsWith(command) ? move : undefined) };
 }
@@ -74,7 +74,7 @@ test("a mail that the relay accepts is sent, with the relay's own id and its rep
   expect(server.commands[0]).toBe("EHLO inbox.test");
 });
 
-describe("what the relay answers decides between sent, retry and failed", () => {
+describe("the reply of the relay decides between sent, retry and failed", () => {
   const rows: [what: string, script: Script, outcome: string][] = [
     ["4xx to MAIL", when("MAIL", "451 4.3.0 Not now"), "retry 451 4.3.0"],
     ["5xx to MAIL", when("MAIL", "550 5.7.1 Not you"), "failed 550 5.7.1"],
@@ -93,32 +93,36 @@ describe("what the relay answers decides between sent, retry and failed", () => 
     ["5xx to EHLO and HELO", { answer: (line) => (/^(EHLO|HELO)/.test(line) ? "550 No" : undefined) }, "retry 550 -"],
     ["several lines", when("RCPT", "550-5.1.1 No such\r\n550 5.1.1 user"), "failed 550 5.1.1"],
     ["a reply in many packets", when(".", { packets: [..."250 2.0.0 Ok: ", "queued as 4F5B\r", "\n"] }), "sent 4F5B"],
-    ["an acceptance and the end at once", when(".", { lastWords: "250 2.0.0 Ok: queued as 4F5B" }), "sent 4F5B"],
+    [
+      "an acceptance and the end of the connection at once",
+      when(".", { lastWords: "250 2.0.0 Ok: queued as 4F5B" }),
+      "sent 4F5B",
+    ],
     [
       "an acceptance and a reset at once",
       when(".", { lastWords: "250 2.0.0 Ok: queued as 4F5B", isReset: true }),
       "sent 4F5B",
     ],
-    ["garbage for a greeting", { greeting: "SSH-2.0-OpenSSH_9.9" }, "retry - -"],
-    ["garbage to MAIL", when("MAIL", "Who are you?"), "retry - -"],
-    ["garbage to RCPT", when("RCPT", "5x5 5.1.1 what"), "retry - -"],
-    ["garbage to DATA", when("DATA", "\u0000\u0001\u0002"), "retry - -"],
-    ["garbage to the final dot", when(".", "banana"), "retry - - maybe accepted"],
-    ["garbage that begins like an acceptance", when(".", "2 bananas"), "retry - - maybe accepted"],
+    ["a malformed greeting", { greeting: "SSH-2.0-OpenSSH_9.9" }, "retry - -"],
+    ["a malformed reply to MAIL", when("MAIL", "Who are you?"), "retry - -"],
+    ["a malformed reply to RCPT", when("RCPT", "5x5 5.1.1 what"), "retry - -"],
+    ["a malformed reply to DATA", when("DATA", "\u0000\u0001\u0002"), "retry - -"],
+    ["a malformed reply to the final dot", when(".", "banana"), "retry - - maybe accepted"],
+    ["a malformed reply that begins like an acceptance", when(".", "2 bananas"), "retry - - maybe accepted"],
     ["lines that contradict each other", when(".", "250-fine\r\n550 or not"), "retry - - maybe accepted"],
-    ["gone at once", { greeting: "hang up" }, "retry - -"],
+    ["disconnected at once", { greeting: "hang up" }, "retry - -"],
     ["reset at once", { greeting: "reset" }, "retry - -"],
-    ["gone at MAIL", when("MAIL", "hang up"), "retry - -"],
-    ["gone at DATA, before the final dot", when("DATA", "hang up"), "retry - -"],
+    ["disconnected at MAIL", when("MAIL", "hang up"), "retry - -"],
+    ["disconnected at DATA, before the final dot", when("DATA", "hang up"), "retry - -"],
     ["half a refusal after the final dot", when(".", { lastWords: { bytes: "550 5.7" } }), "retry - - maybe accepted"],
-    ["gone after the final dot", when(".", "hang up"), "retry - - maybe accepted"],
+    ["disconnected after the final dot", when(".", "hang up"), "retry - - maybe accepted"],
     ["reset after the final dot", when(".", "reset"), "retry - - maybe accepted"],
   ];
   for (const pipelining of [false, true]) {
     test.each(rows)(`%s${pipelining ? ", with pipelining" : ""}`, async (_what, script, expected) => {
       const { server, relay } = await world({ ...script, extensions: pipelining ? ["PIPELINING"] : [] });
       expect(inShort(await relay.send(mail))).toBe(expected);
-      // Nothing that failed on a fresh connection is tried twice behind the caller's back.
+      // A mail that failed on a new connection is not tried again by the relay itself.
       expect(server.connections()).toBe(1);
       const isOffered = script.answer?.(".", { mails: 1, connection: 1, isEncrypted: false }) !== undefined;
       expect(server.mails).toHaveLength(isOffered ? 1 : 0);
@@ -126,7 +130,7 @@ describe("what the relay answers decides between sent, retry and failed", () => 
   }
 });
 
-describe("every wait has an end", () => {
+describe("every wait has a time limit:", () => {
   const rows: [what: string, script: Script, timings: object, outcome: string][] = [
     ["a greeting that doesn't come", { greeting: "silence" }, { greetingMs: 50 }, "retry - -"],
     ["EHLO", when("EHLO", "silence"), { commandMs: 50 }, "retry - -"],
@@ -141,7 +145,7 @@ describe("every wait has an end", () => {
     await server.openIs(0);
   });
 
-  test("a server whose reply never ends, although it never falls silent either", async () => {
+  test("a server whose reply drips without end", async () => {
     const endless = Array.from({ length: 10_000 }, () => "250-still here\r\n");
     const { server, relay } = await world(when("EHLO", { packets: endless }), undefined, {
       timings: { ...patient, greetingMs: 60, commandMs: 60 },
@@ -150,7 +154,7 @@ describe("every wait has an end", () => {
     await server.openIs(0);
   });
 
-  test("a caller who calls it off", async () => {
+  test("an abort by the caller", async () => {
     const { server, relay } = await world(when(".", "silence"));
     const caller = new AbortController();
     const sending = relay.send(mail, caller.signal);
@@ -162,7 +166,7 @@ describe("every wait has an end", () => {
   });
 });
 
-test("no server at all: retry, and the reason says so", async () => {
+test("without a server the outcome is retry, with the reason", async () => {
   const { server, relay } = await world({});
   await server.close();
   expect(await relay.send(mail)).toEqual([
@@ -178,7 +182,7 @@ test("no server at all: retry, and the reason says so", async () => {
   ]);
 });
 
-describe("TLS that is required never falls to plain", () => {
+describe("required TLS never falls back to plain text:", () => {
   const starttls = { extensions: ["STARTTLS"] };
   const refused: [what: string, script: Script, url: string, options: object][] = [
     ["STARTTLS is not offered", { answer: (line) => (line === "STARTTLS" ? "502 No" : undefined) }, "smtp://HOST", {}],
@@ -186,8 +190,8 @@ describe("TLS that is required never falls to plain", () => {
     ["STARTTLS is refused", { ...starttls, ...when("STARTTLS", "501 5.5.1 No") }, "smtp://HOST", trusting],
     ["the handshake fails", { ...starttls, tls: "handshake fails" }, "smtp://HOST", trusting],
     ["EHLO fails", when("EHLO", "502 5.5.1 No"), "smtp://HOST", trusting],
-    ["nobody vouches for the certificate", starttls, "smtp://HOST", {}],
-    ["nobody vouches for the certificate of smtps", { tls: "implicit" }, "smtps://HOST", {}],
+    ["the certificate is not trusted", starttls, "smtp://HOST", {}],
+    ["the certificate of smtps is not trusted", { tls: "implicit" }, "smtps://HOST", {}],
     ["smtps, but the server speaks plain", {}, "smtps://HOST", trusting],
   ];
   test.each(refused)("%s", async (_what, script, url, options) => {
@@ -200,7 +204,7 @@ describe("TLS that is required never falls to plain", () => {
     expect(server.connections()).toBe(1);
   });
 
-  test("the certificate is another host's", async () => {
+  test("the certificate is for another host", async () => {
     const server = await scriptedSmtp(starttls);
     const relay = smtpRelay(outbound(`smtp://127.0.0.1:${server.port}`), { hostname: "inbox.test", ...trusting });
     open.push(server, relay);
@@ -218,7 +222,7 @@ describe("TLS that is required never falls to plain", () => {
     expect(server.mails[0]?.isEncrypted).toBe(true);
   });
 
-  test("what comes in plain behind the answer to STARTTLS is thrown away", async () => {
+  test("plain text after the reply to STARTTLS is discarded", async () => {
     const injected = { packets: ["220 2.0.0 Ready\r\n250 injected\r\n"] };
     const { server, relay } = await world({ ...starttls, ...when("STARTTLS", injected) }, "smtp://HOST", {
       ...trusting,
@@ -229,18 +233,18 @@ describe("TLS that is required never falls to plain", () => {
   });
 });
 
-describe("opportunistic TLS takes what there is", () => {
+describe("opportunistic TLS accepts", () => {
   const url = "smtp://HOST?tls=opportunistic";
   const rows: [what: string, script: Script, isEncrypted: boolean, connections: number][] = [
     ["any certificate", { extensions: ["STARTTLS"] }, true, 1],
-    ["plain where STARTTLS is not offered", {}, false, 1],
+    ["plain text if STARTTLS is not offered", {}, false, 1],
     [
       "plain, on a new connection, where the handshake fails",
       { extensions: ["STARTTLS"], tls: "handshake fails" },
       false,
       2,
     ],
-    ["plain where STARTTLS is refused", { extensions: ["STARTTLS"], ...when("STARTTLS", "454 No") }, false, 2],
+    ["plain text if STARTTLS is refused", { extensions: ["STARTTLS"], ...when("STARTTLS", "454 No") }, false, 2],
   ];
   test.each(rows)("%s", async (_what, script, isEncrypted, connections) => {
     const { server, relay } = await world(script, url);
@@ -249,8 +253,8 @@ describe("opportunistic TLS takes what there is", () => {
     expect(server.connections()).toBe(connections);
   });
 
-  // OUTBOUND can't ask for it; here it can't happen either.
-  test.each(rows)("but no password goes over plain: %s", async (_what, script, isEncrypted) => {
+  // OUTBOUND does not allow this combination, and the relay does not either.
+  test.each(rows)("but sends no password over plain text: %s", async (_what, script, isEncrypted) => {
     const { server, relay } = await world(script, url, { login: { user: "ada", password: "secret" } });
     expect(inShort(await relay.send(mail))).toStartWith(isEncrypted ? "sent " : "retry ");
     expect(server.commands.some((line) => line.startsWith("AUTH"))).toBe(isEncrypted);
@@ -269,7 +273,7 @@ describe("logging in", () => {
     expect(server.mails).toHaveLength(2);
   });
 
-  test("by LOGIN where there is nothing else", async () => {
+  test("by LOGIN if nothing else is offered", async () => {
     const steps: Record<string, string> = {
       "AUTH LOGIN": "334 VXNlcm5hbWU6",
       [btoa("ada")]: "334 UGFzc3dvcmQ6",
@@ -297,7 +301,7 @@ describe("what goes over the wire", () => {
     expect(server.commands).toContain(`MAIL FROM:<bot@inbox.test> SIZE=${raw.byteLength}`);
   });
 
-  test("nothing ends a line but CRLF, and nothing but our dot ends the mail", async () => {
+  test("only CRLF ends a line, and only our final dot ends the mail", async () => {
     const raw = new TextEncoder().encode("Subject: x\n\na\n.\nb\r.\rc");
     const { server, relay } = await world({});
     await relay.send(mailTo("jane@example.com", raw));
@@ -315,7 +319,7 @@ describe("what goes over the wire", () => {
     }
   });
 
-  test("an address beyond ASCII goes only to a server with SMTPUTF8", async () => {
+  test("a non-ASCII address is sent only to a server with SMTPUTF8", async () => {
     const foreign = { ...mailTo("жанна@example.com", raw), smtpUtf8: true };
     const able = await world({ extensions: ["SMTPUTF8"] });
     expect(inShort(await able.relay.send(foreign))).toBe("sent 1A1");
@@ -332,14 +336,14 @@ describe("what goes over the wire", () => {
     expect(server.commands).toEqual(["EHLO inbox.test"]);
   });
 
-  test("what a server says becomes one clean line", async () => {
+  test("the text of a server becomes one clean line", async () => {
     const { relay } = await world(when("RCPT", `550 5.1.1 no\u202e such\tuser\u0007 ${"x".repeat(900)}`));
     const [outcome] = await relay.send(mail);
     expect(outcome?.kind === "failed" && outcome.failure.message).toBe(`no such user ${"x".repeat(486)}…`);
   });
 });
 
-test("a relay is told apart by host and port, and described without its password", () => {
+test("a relay is identified by host and port, and described without its password", () => {
   const relay = smtpRelay(outbound("smtp://ada:secret@Relay.Example"), { hostname: "inbox.test" });
   expect(relay.destinationOf("jane@example.com")).toBe("relay.example:587");
   expect(relay.describe()).toBe("smtp://ada:***@relay.example:587");

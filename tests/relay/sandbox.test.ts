@@ -18,7 +18,7 @@ function mailOf(raw: string): RelayedMail {
   return mailTo("jane@example.com", raw);
 }
 
-test("a mail becomes a file for its owner's eyes, byte for byte, and counts as sent", async () => {
+test("a mail becomes a file that only its owner can read, byte for byte, and counts as sent", async () => {
   const directory = join(home, "data", "sandbox");
   const raw = "Subject: Hi\r\nMessage-ID: <1.a@inbox.test>\r\n\r\n.Hello\r\n";
   expect(only(await sandboxRelay({ directory, now }).send(mailOf(raw)))).toEqual({
@@ -33,7 +33,7 @@ test("a mail becomes a file for its owner's eyes, byte for byte, and counts as s
   expect((await stat(directory)).mode & 0o777).toBe(0o700);
 });
 
-test("a mail that comes in pieces, of which the first is empty, is named after its Message-ID too", async () => {
+test("a mail in pieces, the first one empty, is also named after its Message-ID", async () => {
   const pieces = ["", "Subject: Hi\r\nMessage", "-ID: <1.a@inbox.test>\r\n\r\nHello\r\n"].map((text) =>
     Buffer.from(text),
   );
@@ -42,7 +42,7 @@ test("a mail that comes in pieces, of which the first is empty, is named after i
   expect(await readdir(home)).toEqual(["20260321T100500.000Z-1.a@inbox.test.eml"]);
 });
 
-test("a mail for several is one file, in which nobody stands whom its header does not name", async () => {
+test("a mail for several recipients is one file, without recipients that its header does not name", async () => {
   const raw = "To: a@x.example\r\n\r\nHello\r\n";
   const outcomes = await sandboxRelay({ directory: home, now }).send(mailTo(["a@x.example", "secret@x.example"], raw));
   expect(outcomes.map(({ kind }) => kind)).toEqual(["sent", "sent"]);
@@ -62,12 +62,12 @@ test.each([
   expect(await readdir(home)).toEqual([`20260321T100500.000Z-${stem}.eml`]);
 });
 
-test("a Message-ID in the body names nothing", async () => {
+test("a Message-ID in the body is not used for the name", async () => {
   await sandboxRelay({ directory: home, now }).send(mailOf("Subject: x\r\n\r\nMessage-ID: <y>\r\n"));
   expect(await readdir(home)).toEqual(["20260321T100500.000Z-mail.eml"]);
 });
 
-test("the same mail many times at once, from two relays, is many files and overwrites none", async () => {
+test("the same mail many times at once from two relays becomes as many files", async () => {
   const relays = [sandboxRelay({ directory: home, now }), sandboxRelay({ directory: home, now })];
   const raws = Array.from({ length: 20 }, (_, index) => `Message-ID: <same@inbox.test>\r\n\r\n${index}`);
   await Promise.all(raws.map((raw, index) => relays[index % 2]?.send(mailOf(raw))));
@@ -78,7 +78,7 @@ test("the same mail many times at once, from two relays, is many files and overw
   expect(contents.toSorted()).toEqual(raws.toSorted());
 });
 
-test("where nothing can be written the mail is tried again", async () => {
+test("if nothing can be written, the mail is retried", async () => {
   const inTheWay = join(home, "file");
   await writeFile(inTheWay, "");
   expect(only(await sandboxRelay({ directory: join(inTheWay, "sandbox"), now }).send(mailOf("x")))).toMatchObject({

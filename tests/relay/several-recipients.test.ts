@@ -37,13 +37,13 @@ function inShort(outcomes: readonly RelayOutcome[]): string[] {
 
 type Move = ReturnType<NonNullable<Script["answer"]>>;
 
-/** Answers the lines that begin so, and all others as usual. */
+/** A script that answers lines with these beginnings, and all others as usual. */
 function answers(moves: Record<string, Move>): Script {
   return { answer: (line) => Object.entries(moves).find(([start]) => line.startsWith(start))?.[1] };
 }
 
 const rows: [what: string, moves: Record<string, Move>, outcomes: string[], dataEnds: number][] = [
-  ["all taken", {}, ["sent 1A1", "sent 1A1", "sent 1A1"], 1],
+  ["all accepted", {}, ["sent 1A1", "sent 1A1", "sent 1A1"], 1],
   [
     "one taken, one refused, one put off",
     { "RCPT TO:<b": "550 5.1.1 No such user", "RCPT TO:<c": "450 4.2.0 Greylisted" },
@@ -79,7 +79,7 @@ const rows: [what: string, moves: Record<string, Move>, outcomes: string[], data
     ["retry -", "failed 550", "retry -"],
     0,
   ],
-  ["garbage about one of them", { "RCPT TO:<b": "5x5 what" }, ["sent 1A1", "retry -", "sent 1A1"], 1],
+  ["a malformed reply about one of them", { "RCPT TO:<b": "5x5 what" }, ["sent 1A1", "retry -", "sent 1A1"], 1],
   [
     "DATA refused for now",
     { "RCPT TO:<b": "550 5.1.1 No", DATA: "451 4.3.0 Not now" },
@@ -99,7 +99,7 @@ describe.each([
     expect(server.connections()).toBe(1);
   });
 
-  test("who comes behind the most that a server takes at once goes with the next transaction", async () => {
+  test("recipients above the limit of a server are sent in another transaction", async () => {
     const { server, relay } = await world({ ...atMost(2), extensions });
     const names = Array.from({ length: 5 }, (_, index) => `r${index}@example.com`);
     expect(inShort(await relay.send(mailTo(names, raw)))).toEqual(
@@ -112,7 +112,7 @@ describe.each([
   });
 });
 
-/** So many recipients a transaction. */
+/** A server with a limit of recipients in a transaction. */
 function atMost(most: number): Script {
   let taken = 0;
   return {
@@ -125,20 +125,20 @@ function atMost(most: number): Script {
   };
 }
 
-test("a server that takes nobody is not asked again at once", async () => {
+test("a server that accepts no recipient is not tried again at once", async () => {
   const { server, relay } = await world(atMost(0));
   expect(inShort(await relay.send(three))).toEqual(["retry 452", "retry 452", "retry 452"]);
   expect(server.commands.filter((line) => line.startsWith("MAIL"))).toHaveLength(1);
 });
 
-test("an address that only some servers can have fails alone", async () => {
+test("an address that the server cannot take fails alone", async () => {
   const mail = mailTo(["a@example.com", "жанна@example.com", "b@x>\r\nDATA", " c@example.com"], raw);
   const { server, relay } = await world({});
   expect(inShort(await relay.send(mail))).toEqual(["sent 1A1", "failed 553", "failed 553", "failed 553"]);
   expect(server.commands.filter((line) => line.startsWith("RCPT"))).toEqual(["RCPT TO:<a@example.com>"]);
 });
 
-describe("a server that offers DSN is asked for reports, each recipient with his own ORCPT", () => {
+describe("a server that offers DSN gets the requests for reports, with an ORCPT for each recipient", () => {
   const mail: RelayedMail = {
     ...mailTo([], raw),
     recipients: [
@@ -149,7 +149,7 @@ describe("a server that offers DSN is asked for reports, each recipient with his
     dsn: { ret: "HDRS", envid: "msg_1", notify: ["FAILURE", "DELAY"] },
   };
 
-  // `_getDsnRcptToArgs` is the private member of the library that is replaced for this: under another name nothing is asked.
+  // Fails if the library renames its private member `_getDsnRcptToArgs`, which is replaced for this.
   test.each([[["DSN"]], [["DSN", "PIPELINING"]]])("%p", async (extensions) => {
     const { server, relay } = await world({ extensions });
     expect(inShort(await relay.send(mail))).toEqual(Array(3).fill("sent 1A1"));
@@ -163,14 +163,14 @@ describe("a server that offers DSN is asked for reports, each recipient with his
     expect(server.commands).toContain("RCPT TO:<c@example.com>");
   });
 
-  test("and one that does not hears nothing of it", async () => {
+  test("and one that does not offer DSN gets none", async () => {
     const { server, relay } = await world({});
     await relay.send(mail);
     expect(server.commands.slice(1, 3)).toEqual(["MAIL FROM:<bot@inbox.test>", "RCPT TO:<a+b=c@example.com>"]);
   });
 });
 
-describe("a body from elsewhere", () => {
+describe("a streamed body", () => {
   const pieces = Array.from({ length: 200 }, (_, index) => `${String(index).padStart(5, "0")}${"x".repeat(1000)}\r\n`);
   const sizeBytes = pieces.join("").length;
   const streamed = (given: readonly string[]): RelayedMail => ({
@@ -183,7 +183,7 @@ describe("a body from elsewhere", () => {
     },
   });
 
-  test("goes out byte for byte, and again at the next attempt", async () => {
+  test("is sent byte for byte, also at the next attempt", async () => {
     const { server, relay } = await world({});
     const mail = streamed(pieces);
     expect(inShort(await relay.send(mail))).toEqual(["sent 1A1"]);
@@ -192,15 +192,15 @@ describe("a body from elsewhere", () => {
   });
 
   test.each([
-    ["is shorter than it said", pieces.slice(1)],
-    ["is longer than it said", [...pieces, "more"]],
+    ["is shorter than announced", pieces.slice(1)],
+    ["is longer than announced", [...pieces, "more"]],
   ])("that %s is no mail", async (_what, given) => {
     const { server, relay } = await world({});
     expect(inShort(await relay.send(streamed(given)))).toEqual(["retry -"]);
     expect(server.mails).toEqual([]);
   });
 
-  test("that can't be read is no mail", async () => {
+  test("that cannot be read is not sent", async () => {
     const { server, relay } = await world({});
     const mail = {
       ...mailTo("a@example.com", ""),

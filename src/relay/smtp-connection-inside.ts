@@ -1,13 +1,24 @@
 import type { RelayedRecipient, ReportWish } from "./relayed-mail.ts";
 
-/** What the library writes behind each `RCPT TO:<…>`, in their order. */
+/** Private members of the library's SMTPConnection. This file alone uses them. */
 interface Inside {
+  _sendCommand(command: string): void;
+  _responseActions: ((reply: string) => void)[];
+  /** The parameters after `RCPT TO:<…>`, called for each recipient in order. */
   _getDsnRcptToArgs(): string;
 }
 
+/** Sends MAIL FROM without a mail and passes on the server's reply. The library has no such command of its own. */
+export function askSender(connection: object, sender: string, done: (error: null, reply: string) => void): void {
+  if (/[\r\n<>]/.test(sender)) throw new Error("Cannot ask for a sender: it is no address");
+  const inside = connection as Inside;
+  inside._responseActions.push((reply) => done(null, reply));
+  inside._sendCommand(`MAIL FROM:<${sender}>`);
+}
+
 /**
- * Which reports the recipients of the transaction to come are good for (RFC 3461 §4). The library has one ORCPT for all of
- * them, so theirs is written here. `wish` is of a server that offers DSN.
+ * Sets the DSN parameters for the recipients of the next transaction (RFC 3461 §4). The library has only one ORCPT for
+ * all recipients. `wish` is undefined if the server does not offer DSN.
  */
 export function askForReports(
   connection: object,
@@ -23,7 +34,7 @@ export function askForReports(
   };
 }
 
-/** Of an address beyond ASCII the form that any server can hand on (RFC 6533 §3). */
+/** Encodes an ORCPT value. An address with non-ASCII characters is written so that any server can pass it on (RFC 6533 §3). */
 function originalRecipient(address: string): string {
   if (!/[^\0-\x7f]/.test(address)) return `rfc822;${encoded(address, /[+=]|[^!-~]/g, (code) => `+${twoHex(code)}`)}`;
   return `utf-8;${encoded(address, /[+=\\]|[^!-~]/gu, (code) => `\\x{${twoHex(code)}}`)}`;
