@@ -1,30 +1,30 @@
 import type { AnswerHead } from "./answer-head.ts";
 
-/** What is kept of an answer unless more is asked for. */
+/** The number of bytes of a body to keep by default. */
 export const keptBodyBytes = 4096;
-/** Chunk sizes, extensions and trailers are no body, yet someone could send them forever. */
+/** Limits chunk sizes, extensions and trailers, which a receiver could otherwise send forever. */
 const maxFramingBytes = 4096;
 
-/** The body of an answer, as far as it came. Of more than `mostBytes` nothing is read. */
+/** The state of reading a body, of which at most `maxBytes` are read. */
 export interface AnswerBody {
   head: AnswerHead;
-  mostBytes: number;
-  /** Came, and is not read yet. */
+  maxBytes: number;
+  /** The bytes that have arrived and are not read yet. */
   pending: Buffer;
-  /** Bytes that the body or the current chunk still has. */
+  /** The remaining bytes of the body or the current chunk. */
   left: number;
   kept: Buffer[];
   keptBytes: number;
-  /** Of chunks, where they are. */
+  /** The expected element of a chunked body. */
   step: "size" | "data" | "data_end" | "trailer";
   framingBytes: number;
 }
 
-export function newBody(head: AnswerHead, pending: Buffer, mostBytes: number): AnswerBody {
-  return { head, mostBytes, pending, left: head.length, kept: [], keptBytes: 0, step: "size", framingBytes: 0 };
+export function newBody(head: AnswerHead, pending: Buffer, maxBytes: number): AnswerBody {
+  return { head, maxBytes, pending, left: head.length, kept: [], keptBytes: 0, step: "size", framingBytes: 0 };
 }
 
-/** Takes what is pending. A body is `cut` when all is kept that shall be, with more to come. */
+/** Reads the pending bytes. A body is `cut` if it is longer than the bytes to keep. */
 export function takeBody(body: AnswerBody): "more" | "whole" | "cut" | "malformed" {
   const { framing } = body.head;
   if (framing === "none") return "whole";
@@ -53,19 +53,19 @@ function takeChunks(body: AnswerBody): "more" | "whole" | "cut" | "malformed" {
       if (size === undefined) return "malformed";
       body.left = Number.parseInt(size, 16);
       body.step = body.left === 0 ? "trailer" : "data";
-      if (body.left > 0 && body.keptBytes === body.mostBytes) return "cut";
+      if (body.left > 0 && body.keptBytes === body.maxBytes) return "cut";
     }
   }
 }
 
-/** Takes up to `left` bytes; true when the cap is reached with more to come. */
+/** Takes up to `left` bytes; true if the limit is reached before the end. */
 function keep(body: AnswerBody): boolean {
-  const part = body.pending.subarray(0, Math.min(body.left, body.pending.length, body.mostBytes - body.keptBytes));
+  const part = body.pending.subarray(0, Math.min(body.left, body.pending.length, body.maxBytes - body.keptBytes));
   body.kept.push(part);
   body.keptBytes += part.length;
   body.left -= part.length;
   body.pending = body.pending.subarray(part.length);
-  return body.keptBytes === body.mostBytes && body.left > 0;
+  return body.keptBytes === body.maxBytes && body.left > 0;
 }
 
 function takeLine(body: AnswerBody): string | undefined {

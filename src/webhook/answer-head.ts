@@ -1,16 +1,16 @@
-/** What the head of an answer says of its body and of its connection. */
+/** The properties of the body and the connection that the head of an answer tells. */
 export interface AnswerHead {
   status: number;
   persistent: boolean;
   coded: boolean;
   framing: "none" | "length" | "chunked" | "until_close";
-  /** Of the body, as far as the head knows. */
+  /** The length of the body, if the head tells it. */
   length: number;
   retryAfter: string | undefined;
   idleMs: number;
 }
 
-/** Of what came before the body, what is not read yet, and how much was. */
+/** The bytes that have arrived and are not read yet, and the number of bytes read. */
 export interface HeadBytes {
   pending: Buffer;
   read: number;
@@ -18,7 +18,7 @@ export interface HeadBytes {
 
 const maxHeadBytes = 16_384;
 
-/** Takes the final head off what came; interim answers (RFC 9110 §15.2) are passed over. */
+/** Reads the final head and skips interim answers (RFC 9110 §15.2). A string is an error. */
 export function takeHead(bytes: HeadBytes): AnswerHead | string | undefined {
   for (;;) {
     const end = headEnd(bytes.pending);
@@ -31,7 +31,7 @@ export function takeHead(bytes: HeadBytes): AnswerHead | string | undefined {
   }
 }
 
-/** Where the head ends; a lone LF ends a line too (RFC 9112 §2.2). */
+/** The offset of the end of the head. A bare LF also ends a line (RFC 9112 §2.2). */
 function headEnd(bytes: Buffer): number | undefined {
   const strict = bytes.indexOf("\r\n\r\n", 0, "latin1");
   if (strict >= 0 && bytes.indexOf("\n\n", 0, "latin1") < 0) return strict + 4;
@@ -46,7 +46,7 @@ function parseHead(text: string): AnswerHead | string {
   const fields = new Map<string, string>();
   for (const line of lines) {
     const colon = line.indexOf(":");
-    // A line that starts with white space continues one that we don't need (obs-fold, RFC 9112 §5.2).
+    // A line that starts with white space continues the one before (obs-fold, RFC 9112 §5.2). We need none of those.
     if (colon < 1 || line.startsWith(" ") || line.startsWith("\t")) continue;
     const name = line.slice(0, colon).toLowerCase();
     const value = line.slice(colon + 1).trim();
@@ -67,14 +67,14 @@ function parseHead(text: string): AnswerHead | string {
   };
 }
 
-/** How long the body is: the rules of RFC 9112 §6.3 in their order. */
+/** The length of the body, by the rules of RFC 9112 §6.3 in order. */
 function framingOf(status: number, fields: ReadonlyMap<string, string>) {
   const coding = fields.get("transfer-encoding");
   const length = fields.get("content-length");
   if (status < 200) return { framing: "none" as const, length: 0, persistent: false };
   if (status === 204 || status === 304) return { framing: "none" as const, length: 0, persistent: true };
   if (coding !== undefined) {
-    // Both at once is how answers are smuggled: the coding counts, and the connection is not used again.
+    // An answer with both may be an attempt at smuggling: the coding counts, and the connection is not used again.
     if (/(?:^|,)\s*chunked$/i.test(coding)) {
       return { framing: "chunked" as const, length: 0, persistent: length === undefined };
     }
@@ -91,7 +91,7 @@ function framingOf(status: number, fields: ReadonlyMap<string, string>) {
 
 const idleMs = 4000;
 
-/** Under the 5 s after which many servers close; `Keep-Alive: timeout=` (RFC 2068 §19.7.1) may ask for less, of which we leave a second. */
+/** Below 5 s, after which many servers close; one second less than `Keep-Alive: timeout=` (RFC 2068 §19.7.1) if that is lower. */
 function idleMsOf(keepAlive: string | undefined): number {
   const seconds = /\btimeout\s*=\s*(\d{1,6})/i.exec(keepAlive ?? "")?.[1];
   return seconds === undefined ? idleMs : Math.min(idleMs, Math.max(0, Number(seconds) * 1000 - 1000));

@@ -3,28 +3,28 @@ import { type AnswerBody, keptBodyBytes, newBody, takeBody } from "./answer-body
 import { type HeadBytes, takeHead } from "./answer-head.ts";
 
 /**
- * Reads one HTTP/1.1 answer (RFC 9112) out of what a socket brings, and of its body no more than is kept.
- * It knows no content coding: a gzip bomb stays as small as it came.
+ * One HTTP/1.1 answer (RFC 9112), with the beginning of its body. Content codings are not decoded, so a gzip bomb stays
+ * small.
  */
 export interface Answer {
   status: number;
-  /** As much as is kept, of text that a database and a terminal can take. */
+  /** The kept part, as text that is safe for a database and a terminal. */
   body: string;
   retryAfter: string | undefined;
-  /** How long the connection may idle before the next request; 0 when it can't carry another. */
+  /** The time for which the connection may idle before the next request; 0 if it cannot be used again. */
   reusableMs: number;
 }
 
 export interface AnswerReader {
-  /** The answer once it is there; a text tells why there will be none; `undefined` asks for more. */
+  /** Reads a chunk. Returns the answer once it is complete, an error text, or `undefined` if more is needed. */
   take(chunk: Buffer): Answer | string | undefined;
-  /** The other side has ended the connection, which is how some answers end. */
+  /** Handles the end of the connection, which also ends some answers. */
   end(): Answer | string;
-  /** What it waits for, for the words of a time-out. */
+  /** The part that is missing, for the message of a time-out. */
   awaits(): "headers" | "body";
 }
 
-export function answerReader(mostBytes = keptBodyBytes): AnswerReader {
+export function answerReader(maxBytes = keptBodyBytes): AnswerReader {
   const headBytes: HeadBytes = { pending: Buffer.alloc(0), read: 0 };
   let body: AnswerBody | undefined;
 
@@ -34,7 +34,7 @@ export function answerReader(mostBytes = keptBodyBytes): AnswerReader {
         headBytes.pending = joined(headBytes.pending, chunk);
         const head = takeHead(headBytes);
         if (typeof head !== "object") return head;
-        body = newBody(head, headBytes.pending, mostBytes);
+        body = newBody(head, headBytes.pending, maxBytes);
       } else {
         body.pending = joined(body.pending, chunk);
       }
@@ -45,7 +45,7 @@ export function answerReader(mostBytes = keptBodyBytes): AnswerReader {
     },
     end() {
       if (body === undefined) return "the connection was closed before an answer";
-      // Only here is the close the end of the body (RFC 9112 §6.3); elsewhere the answer is incomplete (§8).
+      // Closing ends a body of this kind (RFC 9112 §6.3). Other answers are incomplete (§8).
       if (body.head.framing === "until_close") return answerOf(body, true);
       return "the connection was closed within the answer";
     },
@@ -57,23 +57,23 @@ function joined(pending: Buffer, chunk: Buffer): Buffer {
   return pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);
 }
 
-function answerOf({ head, mostBytes, kept, pending }: AnswerBody, complete: boolean): Answer {
+function answerOf({ head, maxBytes, kept, pending }: AnswerBody, complete: boolean): Answer {
   const reusable = complete && head.persistent && pending.length === 0;
   const bytes = head.coded ? Buffer.alloc(0) : Buffer.concat(kept);
   return {
     status: head.status,
-    body: keptText(bytes, !complete, mostBytes),
+    body: keptText(bytes, !complete, maxBytes),
     retryAfter: head.retryAfter,
     reusableMs: reusable ? head.idleMs : 0,
   };
 }
 
-/** Text as Postgres and a terminal take it: valid Unicode, no controls but tab and line ends, at most so long in UTF-8. */
-function keptText(bytes: Buffer, cut: boolean, mostBytes: number): string {
+/** Text for Postgres and a terminal: valid Unicode, no controls but tab and line ends, at most `maxBytes` in UTF-8. */
+function keptText(bytes: Buffer, cut: boolean, maxBytes: number): string {
   if (bytes.length === 0) return "";
-  // A character that the cap has cut in two is left out: the decoder waits for its rest.
+  // With `stream`, the decoder leaves out a last character that the limit has cut in two.
   const text = visibleText(new TextDecoder().decode(bytes, { stream: cut }));
-  if (text.length * 3 <= mostBytes) return text;
-  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(mostBytes));
+  if (text.length * 3 <= maxBytes) return text;
+  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(maxBytes));
   return text.slice(0, read);
 }

@@ -1,13 +1,13 @@
 import { type Connection, dial, type Target } from "./connection.ts";
 import type { Start } from "./starts.ts";
 
-/** What a post has in hand, so that the end of its time can end that too. */
+/** The state of a request, so that its time limit can end whatever it is doing. */
 export interface Attempt {
   startedMs: number;
   timeoutMs: number;
   phase: "resolving" | "connecting" | "answering";
   connected: boolean;
-  /** Why it was ended from outside. */
+  /** The reason, if a time limit or a signal ended it. */
   ended: string | undefined;
   cancel: () => void;
   start: Start | undefined;
@@ -25,7 +25,7 @@ export function newAttempt(timeoutMs: number, start: Start | undefined): Attempt
   };
 }
 
-/** Ends the attempt when its time is over or the signal says so, until what is returned is called. */
+/** Ends the attempt at its time limit or on the signal. Returns a function that stops both. */
 export function endInTime(attempt: Attempt, signal: AbortSignal | undefined): () => void {
   const end = (reason: string) => {
     attempt.ended ??= reason;
@@ -46,7 +46,7 @@ function timedOut({ phase, timeoutMs }: Attempt): string {
   return `timed out after ${timeoutMs / 1000} s${words[phase]}`;
 }
 
-/** A look-up can't be called back; it is left to end by itself. */
+/** Stops waiting when the attempt ends. The look-up itself cannot be cancelled. */
 export function unlessEnded(attempt: Attempt, addresses: Promise<string[] | string>): Promise<string[] | string> {
   const ended = new Promise<string>((resolve) => {
     attempt.cancel = () => resolve("ended");
@@ -55,10 +55,10 @@ export function unlessEnded(attempt: Attempt, addresses: Promise<string[] | stri
   return Promise.race([addresses, ended]).then((first) => attempt.ended ?? first);
 }
 
-/** Addresses to try of one host; more would let a zone file spend our fifteen seconds on a hundred dead ones. */
+/** The number of addresses of one host to try: a zone with a hundred dead ones must not use up the time limit. */
 const maxAddresses = 4;
 
-/** The first address that takes a connection, one after the other; all but the last get an equal share of the time. */
+/** Tries the addresses in order until one connects. Each gets an equal share of the time that is left, the last gets all. */
 export async function connect(
   attempt: Attempt,
   target: Omit<Target, "address">,

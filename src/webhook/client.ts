@@ -3,47 +3,46 @@ import { isIpAddress, isPublicAddress } from "../standards/ip.ts";
 import { type Attempt, connect, endInTime, newAttempt, unlessEnded } from "./attempt.ts";
 import type { Connection, Exchange } from "./connection.ts";
 import { idleConnections } from "./idle-connections.ts";
-import { requestText } from "./request.ts";
 import { type Lookup, resolver, systemLookup } from "./resolve.ts";
 import type { Start } from "./starts.ts";
 
 /**
- * The guarded POST, and GET: it talks to strangers' addresses from inside the operator's network, so what it may do is small.
+ * A guarded HTTP client: it connects to addresses that strangers choose, from inside the operator's network, so it can do
+ * little.
  *
- * It writes HTTP/1.1 on a socket that it opened itself to an address that it has checked. No name is looked up between
- * check and connection, and there is no redirect to follow, proxy to obey, cookie to keep or content coding to unpack,
- * because nothing here knows how.
+ * It writes HTTP/1.1 on a socket that it opened itself to an address that it has checked. There is no look-up between
+ * the check and the connection. It has no redirects, proxies, cookies or content codings.
  *
- * Why it is ours. `fetch` knows all of that: it looks the name up again after our check, obeys `HTTP_PROXY`, reads
- * `file:` URLs, unpacks what comes (a bomb of gzip reached 886 MB), and has 256 requests in flight for the whole process,
- * so that 300 receivers that hang hold up the one that doesn't. `node:http` can be pinned to an address, but then
- * everything else that it knows has to be switched off, and it is slower.
+ * Why not `fetch`: it looks the name up again after our check, obeys `HTTP_PROXY`, reads `file:` URLs, decompresses
+ * bodies (a gzip bomb reached 886 MB), and has at most 256 requests in flight for the whole process, so that 300
+ * receivers that hang block all others. Why not `node:http`: it can be pinned to an address, but all its other features
+ * must be switched off, and it is slower.
  *
- * Measured in turn on a busy machine of two cores with the receiver beside it (Bun 1.4.5, concurrency 100, unsigned):
+ * Measured in turns on a busy machine with two cores, with the receiver on it (Bun 1.4.5, concurrency 100, unsigned):
  * this client 13,300 requests a second at 51 µs of CPU each; `node:http`, unguarded and kept alive, 7,600 to 11,500 at
- * 81 µs; this client with a fresh connection each time 2,700 to 5,400 at 190 to 230 µs, without TLS, where each
- * fresh one would cost a handshake on both sides as well.
+ * 81 µs; this client with a new connection each time 2,700 to 5,400 at 190 to 230 µs, without TLS, which would add a
+ * handshake on both sides.
  *
  * So connections are kept alive, for at most four seconds. They are kept by address and host: an attempt whose look-up
- * gives other addresses doesn't meet an old one, and the answers are checked again whether or not a connection waits.
+ * gives other addresses never uses an old connection, and the addresses are checked for each attempt.
  */
 export interface WebhookClient {
   post(request: WebhookRequest): Promise<WebhookReply>;
-  /** Lets go of idle connections. Posts in hand go on to their end. */
+  /** Closes idle connections. Requests in progress continue. */
   close(): void;
 }
 
 export interface WebhookRequest {
   url: string;
   headers: Readonly<Record<string, string>>;
-  /** Undefined: a GET. */
+  /** `undefined` makes it a GET. */
   body: string | undefined;
-  /** How much of the answer's body is kept; 4 KiB unless said. */
+  /** The number of bytes of the response body to keep; 4 KiB by default. */
   keptBytes?: number;
   signal?: AbortSignal | undefined;
-  /** Its place among others: nothing is written before those before it. */
+  /** A position in a queue: the request is written after those before it. */
   start?: Start | undefined;
-  /** Not over a connection that was kept. */
+  /** Uses a new connection. */
   fresh?: boolean;
 }
 
@@ -51,32 +50,32 @@ export type WebhookReply =
   | {
       kind: "answered";
       status: number;
-      /** Clean text of at most as many bytes as are kept; empty where the answer is compressed. */
+      /** Clean text of at most `keptBytes`; empty if the response is compressed. */
       body: string;
       retryAfter: string | undefined;
       latencyMs: number;
     }
-  /** Nothing was sent: the URL, or an address that its host has, is not one to go to. */
+  /** Nothing was sent: the URL, or an address of its host, is not allowed. */
   | { kind: "refused_address"; address: string; error: string; latencyMs: number }
   | {
       kind: "no_answer";
       error: string;
       latencyMs: number;
-      /** Whether someone took the connection: a hanging receiver, not a dead one. */
+      /** Whether the connection was made: the receiver hangs, but it is up. */
       connected: boolean;
-      /** It was a kept connection that broke, before a byte of an answer: most likely its time was over on the other side. */
+      /** A kept connection broke before a byte of the response: most likely the receiver had closed it. */
       stale?: true;
     };
 
 export interface WebhookClientOptions {
-  /** Development: plain http and every address. */
+  /** Allows plain http and all addresses, for development. */
   allowPrivate: boolean;
-  /** Of `inboxd/<version>`, the user agent. */
+  /** The version in the user agent `inboxd/<version>`. */
   version: string;
-  /** Over look-up, connection, TLS, headers and body together. */
+  /** The time limit for look-up, connection, TLS, headers and body together. */
   timeoutMs?: number;
   lookup?: Lookup;
-  /** The addresses to go to, where they should differ from `allowPrivate`. */
+  /** Decides which addresses are allowed, instead of `allowPrivate`. */
   permits?: (address: string) => boolean;
   /** PEM certificates to trust instead of the system's. */
   ca?: string;
@@ -114,10 +113,10 @@ export function webhookClient(options: WebhookClientOptions): WebhookClient {
     const host = hostOf(url);
     const addresses = await unlessEnded(attempt, resolve(host));
     if (typeof addresses === "string") return noAnswer(attempt, addresses);
-    // One bad answer among good ones is refused whole: which one a connection takes must not be a matter of luck.
+    // One forbidden address among allowed ones refuses the request: the result must not depend on which one is tried first.
     const forbidden = addresses.find((address) => !permits(address));
     if (forbidden !== undefined) {
-      // Not which: whoever sets a webhook would read the addresses of names that only we can resolve.
+      // The error does not name the address: the account's owner could read addresses of the operator's internal names.
       return refused(forbidden, `${host} leads to an address that is not public`, attempt.startedMs);
     }
     const origin = `${url.protocol}//${host}:${portOf(url)}`;
@@ -126,8 +125,8 @@ export function webhookClient(options: WebhookClientOptions): WebhookClient {
     const kept = fresh ? undefined : idle.takeAny(addresses.map(keyOf));
     if (kept !== undefined) {
       const exchange = await exchangeOn(attempt, kept.connection, kept.key, asked, 0);
-      // Closed just before we wrote: nobody has seen the request, so a fresh one takes it. Once bytes are out it may have been
-      // read, and to ask again is an attempt of its own.
+      // The kept connection closed just before we wrote, so nobody has seen the request: send it over a new one. Once bytes
+      // are written, the receiver may have read them, and sending again is another attempt.
       const isUnseen = "error" in exchange && !exchange.written && attempt.ended === undefined;
       if (!isUnseen) return replyOf(attempt, exchange, true);
     }
@@ -168,7 +167,7 @@ export function webhookClient(options: WebhookClientOptions): WebhookClient {
   return { post, close: idle.close };
 }
 
-/** What was wrong with a delivery, in words; null when it was taken: any 2xx (contract §10.3). */
+/** The error text of a delivery, or null if it succeeded: any 2xx (contract §10.3). */
 export function deliveryError(reply: WebhookReply): string | null {
   if (reply.kind !== "answered") return reply.error;
   const { status } = reply;
@@ -177,15 +176,38 @@ export function deliveryError(reply: WebhookReply): string | null {
 }
 
 /**
- * A receiver has to accept a fresh connection before it can read from it, and would meanwhile read what is written right after on
- * one that it knows. Nobody but the next delivery of the same inbox waits for this.
+ * A receiver needs time to accept a new connection, and could meanwhile read a later request from a connection that it
+ * has already accepted. Only the next delivery of the same inbox waits for this time.
  */
 const acceptedWithinMs = 2;
 
-/** The bytes of a request, and how much of its answer is kept. */
+/** The bytes of a request, and the number of bytes of the response to keep. */
 interface Asked {
   request: string;
   keptBytes: number | undefined;
+}
+
+/**
+ * The bytes of one POST, or of a GET if there is no body (RFC 9112 §3). Throws for a header value with a line break: the
+ * request would be split in two and still look delivered.
+ */
+function requestText(url: URL, headers: Readonly<Record<string, string>>, body: string | undefined): string {
+  const path = url.pathname + url.search;
+  const method = body === undefined ? "GET" : "POST";
+  let text = `${method} ${path} HTTP/1.1\r\nhost: ${hostField(url)}\r\naccept: */*\r\naccept-encoding: identity\r\n`;
+  for (const [name, value] of Object.entries(headers)) {
+    if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) || !/^[\x20-\x7e]*$/.test(value)) {
+      throw new Error(`Cannot send webhook: header ${JSON.stringify(name)} is malformed`);
+    }
+    text += `${name}: ${value}\r\n`;
+  }
+  if (body === undefined) return `${text}\r\n`;
+  return `${text}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+}
+
+function hostField(url: URL): string {
+  const isUsual = portOf(url) === (url.protocol === "https:" ? 443 : 80);
+  return isUsual ? url.hostname : `${url.hostname}:${portOf(url)}`;
 }
 
 function replyOf(attempt: Attempt, exchange: Exchange, wasKept: boolean): WebhookReply {

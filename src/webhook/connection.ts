@@ -5,11 +5,11 @@ import { type Answer, type AnswerReader, answerReader } from "./answer.ts";
 
 /** One connection to one checked address. It carries one exchange at a time. */
 export interface Connection {
-  /** Of the answer's body as many bytes are kept, or the usual number. */
+  /** Sends a request and keeps at most `keptBytes` of the response body. */
   exchange(request: string, keptBytes?: number): Promise<Exchange>;
-  /** What an exchange in hand waits for. */
+  /** The part of the response that the exchange waits for. */
   awaits(): "headers" | "body";
-  /** Whether another request may be written: not closed, and not closing. */
+  /** Whether another request may be written: the connection is neither closed nor closing. */
   isOpen(): boolean;
   destroy(): void;
   onClose(listener: () => void): void;
@@ -19,28 +19,29 @@ export type Exchange =
   | { answer: Answer }
   | {
       error: string;
-      /** The request, or some of it, may have reached the other side. */
+      /** Whether a part of the request may have reached the receiver. */
       written: boolean;
+      /** Whether a byte of the response arrived. */
       heard: boolean;
     };
 
 export interface Target {
-  /** A literal IP address: what is dialled is what was checked, no name is looked up here. */
+  /** A literal IP address, already checked: there is no look-up here. */
   address: string;
   port: number;
-  /** The name that the certificate must have; `undefined` for plain http. */
+  /** The name in the certificate; `undefined` for plain http. */
   tlsHost: string | undefined;
   /** PEM certificates to trust instead of the system's. */
   ca: string | undefined;
 }
 
 export interface Dialling {
-  /** The connection, or in words why there is none. */
+  /** The connection, or an error text. */
   connected: Promise<Connection | string>;
   cancel(): void;
 }
 
-/** Opens a connection; over TLS it is there only when the certificate is valid for the host's name. */
+/** Opens a connection. Over TLS, it resolves only if the certificate is valid for the host's name. */
 export function dial(target: Target): Dialling {
   const socket = target.tlsHost === undefined ? dialTcp(target) : dialTls(target, target.tlsHost);
   const connected = new Promise<Connection | string>((resolve) => {
@@ -64,9 +65,9 @@ function dialTls({ address, port, ca }: Target, host: string): Socket {
   return connectTls({
     host: address,
     port,
-    // An address has no place in SNI (RFC 6066 §3); its certificate is checked against `host`.
+    // SNI must not contain an address (RFC 6066 §3). The certificate is checked against `host`.
     servername: host === address ? "" : host,
-    // Said out loud, because NODE_TLS_REJECT_UNAUTHORIZED=0 would otherwise switch it off for the process.
+    // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED=0 would otherwise turn it off.
     rejectUnauthorized: true,
     ALPNProtocols: ["http/1.1"],
     ...(ca === undefined ? {} : { ca }),
@@ -90,7 +91,7 @@ function connectionOver(socket: Socket): Connection {
   }
 
   socket.on("data", (chunk: Buffer) => {
-    // Bytes that nobody asked for: what comes next can't be told from an answer to the next request.
+    // Unexpected bytes: they could be mistaken for the response to the next request.
     if (!settle || !reader) return void socket.destroy();
     heard = true;
     const result = reader.take(chunk);

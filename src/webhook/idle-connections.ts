@@ -1,11 +1,11 @@
 import type { Connection } from "./connection.ts";
 
 /**
- * Connections that wait for their next request. None waits longer than its answer allowed, and a connection that the
- * other side closes leaves at once.
+ * Keeps connections for their next request, each for at most the time that its last answer allowed. A connection that
+ * the receiver closes is removed at once.
  */
 export interface IdleConnections {
-  /** One that was kept under any of these keys, the first that has one. */
+  /** Takes a connection kept under one of these keys, tried in order. */
   takeAny(keys: readonly string[]): { connection: Connection; key: string } | undefined;
   put(key: string, connection: Connection, idleMs: number): void;
   close(): void;
@@ -45,7 +45,7 @@ export function idleConnections(maxIdle: number): IdleConnections {
 
   function take(key: string): Connection | undefined {
     const waiting = idle.get(key);
-    // The last in is the likeliest to be alive, and lets the others grow old and go.
+    // The connection used last is the most likely to be alive, and the others can reach their limit and close.
     for (let one = waiting?.pop(); one; one = waiting?.pop()) {
       count -= 1;
       if (waiting?.length === 0) idle.delete(key);

@@ -1,12 +1,12 @@
 import { isIpAddress } from "../standards/ip.ts";
 import { visibleText } from "../standards/text.ts";
 
-/** All addresses of a host's name, or a rejection. */
+/** Looks up all addresses of a host name. */
 export type Lookup = (host: string) => Promise<string[]>;
 
 /**
- * The system's names (hosts file, then DNS) by c-ares, which waits on sockets. The usual `dns.lookup` waits on threads:
- * measured on two cores of Bun 1.4.5, two names whose servers never answer kept all others waiting for ten seconds.
+ * Looks up a name in the hosts file, then the DNS, with c-ares, which waits on sockets. The usual `dns.lookup` waits on
+ * threads: on two cores with Bun 1.4.5, two names whose servers never answer blocked all others for ten seconds.
  */
 export async function systemLookup(host: string): Promise<string[]> {
   const answers = await Bun.dns.lookup(host, { backend: "c-ares" });
@@ -14,8 +14,8 @@ export async function systemLookup(host: string): Promise<string[]> {
 }
 
 /**
- * Where a host is now, asked anew for each attempt. Attempts that ask while a young question is out share its answer, so
- * that thousands of deliveries a second to one host don't flood its name server.
+ * Looks up a host for each attempt. Attempts share a look-up that is in progress and began less than a second ago, so
+ * that thousands of deliveries a second to one host do not flood its name server.
  */
 export function resolver(lookup: Lookup): (host: string) => Promise<string[] | string> {
   const asking = new Map<string, { answer: Promise<string[] | string>; askedMs: number }>();
@@ -46,7 +46,7 @@ async function ask(lookup: Lookup, host: string): Promise<string[] | string> {
   }
 }
 
-/** IPv4 first: a machine without a way into IPv6 learns that only by waiting. */
+/** Sorts IPv4 first: a machine without IPv6 would have to wait for a time-out. */
 function byFamily(addresses: readonly string[]): string[] {
   const unique = [...new Set(addresses)];
   return [...unique.filter((address) => !address.includes(":")), ...unique.filter((address) => address.includes(":"))];

@@ -1,9 +1,10 @@
 import { within } from "../primitives/within.ts";
-/** One request among those that shall be on the wire one after the other. */
+
+/** A position in a queue of requests that are written in order. */
 export interface Start {
-  /** Resolves when all before it are on the wire, or have had time enough to get there; undefined when they are. */
+  /** Resolves when all requests before it are written or their time limit is over; undefined if there are none. */
   inOrder(): Promise<void> | undefined;
-  /** It is on the wire, or never will be. To be said once that has resolved, or when it is given up. */
+  /** Must be called after the request is written, or if it never will be. */
   leave(): void;
 }
 
@@ -14,9 +15,9 @@ interface Entry {
 }
 
 /**
- * Queues by name, in the order of entering: signing, looking up and connecting take now longer, now shorter, and deliveries of an
- * inbox start in the order of arrival all the same. They connect side by side, and wait for each other just before they write.
- * Whoever can't connect holds the others up for `patienceMs` and no longer.
+ * Named queues that keep the deliveries of an inbox in order, although signing, look-up and connecting take different
+ * times. Requests connect in parallel and wait for each other just before they write. A request that cannot connect
+ * delays the next one by at most `patienceMs`.
  */
 export function startQueues(patienceMs = 1000): { enter(name: string): Start } {
   const last = new Map<string, Entry>();
@@ -36,7 +37,7 @@ export function startQueues(patienceMs = 1000): { enter(name: string): Start } {
       inOrder: () =>
         entry.before === undefined || entry.before.hasLeft ? undefined : orIn(patienceMs, entry.before.left),
       leave() {
-        // Who gives up early doesn't let those behind pass those before.
+        // A request that ends early must not let later ones pass earlier ones.
         if (entry.before === undefined || entry.before.hasLeft) leave();
         else void orIn(patienceMs, entry.before.left).then(leave);
       },
@@ -45,7 +46,7 @@ export function startQueues(patienceMs = 1000): { enter(name: string): Start } {
   return { enter };
 }
 
-/** Settles with the promise, or after the time. */
+/** Settles with the promise or after this time. */
 function orIn(ms: number, promise: Promise<void>): Promise<void> {
   return within(ms, promise, () => undefined);
 }

@@ -26,7 +26,7 @@ const answers: [string, string, Partial<Answer>][] = [
   ],
 ];
 
-test.each(answers)("an answer with %s reads the same, wherever TCP splits it", (_, text, expected) => {
+test.each(answers)("an answer with %s is read the same, however TCP splits it", (_, text, expected) => {
   const bytes = Buffer.from(text, "latin1");
   for (let at = 0; at <= bytes.length; at++) {
     const reader = answerReader();

@@ -83,7 +83,7 @@ describe("the request", () => {
   );
 });
 
-describe("what a receiver answers is told as it is", () => {
+describe("the reply shows the answer of the receiver:", () => {
   const rows: [string, Behaviour, Partial<WebhookReply>][] = [
     ["200", answer(200, {}, "thanks"), { kind: "answered", status: 200, body: "thanks" }],
     ["204", answer(204), { kind: "answered", status: 204, body: "" }],
@@ -111,7 +111,7 @@ describe("what a receiver answers is told as it is", () => {
       ),
       { status: 200, body: "ok" },
     ],
-    ["101, which nobody asked for", raw("HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\n\r\n"), { status: 101 }],
+    ["101, which was not requested", raw("HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\n\r\n"), { status: 101 }],
     ["no reason phrase", raw("HTTP/1.1 200\r\ncontent-length: 0\r\n\r\n"), { status: 200 }],
     [
       "NUL, escapes and half a character",
@@ -187,13 +187,13 @@ describe("what a receiver answers is told as it is", () => {
     });
   });
 
-  test("a server of another protocol, which speaks first, gets no second word", async () => {
+  test("a server of another protocol that speaks first gets no request", async () => {
     const hook = await receiver({ greeting: "220 mail.test ESMTP\r\n\r\n", behaviour: hang });
     expect(await client().post({ url: hook.url, headers: {}, body: "{}" })).toMatchObject({ kind: "no_answer" });
     expect(hook.connections()).toBe(1);
   });
 
-  test("a redirect into the network at home goes nowhere", async () => {
+  test("a redirect into the internal network is not followed", async () => {
     const secretHost = await receiver();
     const hook = await receiver(answer(307, { location: secretHost.url }));
     expect(await client().post({ url: hook.url, headers: {}, body: "{}" })).toMatchObject({ status: 307 });
@@ -203,7 +203,7 @@ describe("what a receiver answers is told as it is", () => {
   });
 });
 
-describe("of an answer at most 4 KiB is read", () => {
+describe("at most 4 KiB of an answer are read:", () => {
   test("a body of five gigabytes is cut off while it is sent", async () => {
     const sent = { bytes: 0 };
     const fiveGb = 5 * 2 ** 30;
@@ -213,11 +213,11 @@ describe("of an answer at most 4 KiB is read", () => {
     const reply = await client().post({ url: hook.url, headers: {}, body: "{}" });
     expect(reply).toMatchObject({ kind: "answered", status: 200, body: "a".repeat(4096) });
     await hook.closed(1);
-    // What the kernels hold between us; far from all.
+    // Only what fits into the buffers of the kernel; far from all.
     expect(sent.bytes).toBeLessThan(64 * 2 ** 20);
   });
 
-  test("chunk sizes and extensions without end are cut off too", async () => {
+  test("endless chunk sizes and extensions are cut off too", async () => {
     const sent = { bytes: 0 };
     const hook = await receiver(
       endless("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1;", Buffer.alloc(65_536, "x"), sent, 2 ** 30),
@@ -226,14 +226,14 @@ describe("of an answer at most 4 KiB is read", () => {
     await hook.closed(1);
   });
 
-  test("a gzip bomb stays as small as it came", async () => {
+  test("a gzip bomb is not decompressed", async () => {
     const bomb = gzip("a".repeat(50_000_000));
     const head = `HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: ${bomb.length}\r\n\r\n`;
     const hook = await receiver(raw(Buffer.concat([Buffer.from(head), bomb])));
     expect(await client().post({ url: hook.url, headers: {}, body: "{}" })).toMatchObject({ status: 200, body: "" });
   });
 
-  test("a character is not cut in two, and what can't be text doesn't make it longer", async () => {
+  test("no character is cut in two, and invalid bytes do not make the text longer", async () => {
     const hook = await receiver(answer(200, {}, `a${"☕".repeat(2000)}`));
     const reply = await client().post({ url: hook.url, headers: {}, body: "{}" });
     expect(reply).toMatchObject({ body: `a${"☕".repeat(1365)}` });
@@ -245,7 +245,7 @@ describe("of an answer at most 4 KiB is read", () => {
   });
 });
 
-describe("all has to happen within the time", () => {
+describe("the time limit ends", () => {
   const rows: [string, Behaviour, string][] = [
     ["no answer", hang, "timed out after 0.2 s, waiting for headers"],
     ["slow headers", trickle("HTTP/1.1 200 OK\r\nx: ", 20), "timed out after 0.2 s, waiting for headers"],
@@ -296,7 +296,7 @@ describe("all has to happen within the time", () => {
     expect(hook.connections()).toBe(1);
   });
 
-  test("300 receivers that hang don't hold back one that answers", watchesClock, async () => {
+  test("300 receivers that hang do not delay one that answers", watchesClock, async () => {
     const [hanging, good] = [await receiver(hang), await receiver()];
     const poster = client({ timeoutMs: 3000 });
     const stop = new AbortController();
@@ -324,8 +324,8 @@ describe("connections", () => {
   });
 
   const rows: [string, Behaviour][] = [
-    ["said close", answer(200, { connection: "close" })],
-    ["asked for no idling", answer(200, { "keep-alive": "timeout=1" })],
+    ["asked to close", answer(200, { connection: "close" })],
+    ["allowed no idle time", answer(200, { "keep-alive": "timeout=1" })],
     ["spoke HTTP/1.0", raw("HTTP/1.0 200 OK\r\ncontent-length: 0\r\n\r\n")],
     [
       "wrote more than an answer",
@@ -344,7 +344,7 @@ describe("connections", () => {
     expect(hook.connections()).toBe(2);
   });
 
-  test("that break once the request is out cost the attempt: nothing is asked twice", async () => {
+  test("that break after the request was sent end the attempt: nothing is sent twice", async () => {
     const hook = await receiver();
     const poster = client();
     await post(poster, hook.url);
@@ -358,7 +358,7 @@ describe("connections", () => {
     expect(hook.requests.map(({ connection }) => connection)).toEqual([1, 1, 2]);
   });
 
-  test("that are closed before a byte is out cost nothing: a fresh one takes the request", async () => {
+  test("that are closed before a byte is sent are replaced by a new one", async () => {
     const hook = await receiver();
     const poster = client();
     await post(poster, hook.url);
@@ -367,7 +367,7 @@ describe("connections", () => {
     expect(reply).toMatchObject({ kind: "answered", status: 200 });
     expect(hook.requests.map(({ connection }) => connection)).toEqual([1, 3]);
 
-    /** Once both ends know: another connection of this process has seen its end, too. */
+    /** Waits until both ends know: by then another connection of this process has seen its end, too. */
     async function closesAll(): Promise<void> {
       if (hook.connections() > 1) return;
       const witness = connect(hook.port, "127.0.0.1");
@@ -379,7 +379,7 @@ describe("connections", () => {
     }
   });
 
-  test("are left alone by who wants one of his own", async () => {
+  test("are not used by a request that wants a new one", async () => {
     const hook = await receiver();
     const poster = client();
     await post(poster, hook.url);
@@ -387,7 +387,7 @@ describe("connections", () => {
     expect(hook.connections()).toBe(2);
   });
 
-  test("that break off within an answer do cost the attempt", async () => {
+  test("that break within an answer end the attempt", async () => {
     const hook = await receiver();
     const poster = client();
     await post(poster, hook.url);
@@ -396,7 +396,7 @@ describe("connections", () => {
     expect(hook.requests).toHaveLength(2);
   });
 
-  test("are let go when the client closes, without breaking what is in hand", async () => {
+  test("are closed with the client, but not those with a request in progress", async () => {
     const hook = await receiver();
     const poster = client();
     await post(poster, hook.url);
@@ -411,7 +411,7 @@ describe("connections", () => {
   });
 });
 
-test("HTTP_PROXY is not obeyed", async () => {
+test("HTTP_PROXY is ignored", async () => {
   const [proxy, hook] = [await receiver(), await receiver(answer(200, {}, "direct"))];
   const script = `
     import { webhookClient } from "./src/webhook/client.ts";

@@ -38,15 +38,15 @@ function client(options: Partial<WebhookClientOptions>) {
 
 const post = (poster: ReturnType<typeof client>, url: string) => poster.post({ url, headers: {}, body: "{}" });
 
-describe("in production a name that leads inside is refused, and no connection is made", () => {
+describe("in production, a name with an internal address is refused without a connection:", () => {
   const rows: [string, string[], string][] = [
     ["loopback", ["127.0.0.1"], "127.0.0.1"],
     ["loopback in IPv6", ["::1"], "::1"],
     ["private", ["10.0.0.7"], "10.0.0.7"],
     ["metadata", ["169.254.169.254"], "169.254.169.254"],
-    ["a good answer before a bad one", ["8.8.8.8", "127.0.0.1"], "127.0.0.1"],
-    ["a bad answer before a good one", ["127.0.0.1", "8.8.8.8"], "127.0.0.1"],
-    ["good in IPv4 and bad in IPv6", ["8.8.8.8", "::1"], "::1"],
+    ["an allowed address before a forbidden one", ["8.8.8.8", "127.0.0.1"], "127.0.0.1"],
+    ["a forbidden address before an allowed one", ["127.0.0.1", "8.8.8.8"], "127.0.0.1"],
+    ["allowed in IPv4 and forbidden in IPv6", ["8.8.8.8", "::1"], "::1"],
     ["v4-mapped", ["::ffff:127.0.0.1"], "::ffff:127.0.0.1"],
     ["NAT64", ["64:ff9b::7f00:1"], "64:ff9b::7f00:1"],
     ["6to4", ["2002:7f00:1::"], "2002:7f00:1::"],
@@ -60,9 +60,9 @@ describe("in production a name that leads inside is refused, and no connection i
     expect(inside.connections()).toBe(0);
   });
 
-  test("a name that was public at first and is not any more", async () => {
+  test("a name whose address was public before", async () => {
     const [dns, inside] = [await stubDns(), await receiver()];
-    // Nobody can be reached at this address from a test: what counts is that it isn't refused.
+    // This address cannot be reached from a test, but it must not be refused.
     dns.answers("hooks.test", ["192.0.2.1"], ["127.0.0.1"], ["192.0.2.1", "127.0.0.1"]);
     const poster = client({ lookup: dns.lookup, permits: (address) => address === "192.0.2.1", timeoutMs: 50 });
     const url = `https://hooks.test:${inside.port}/`;
@@ -88,7 +88,7 @@ describe("in production a name that leads inside is refused, and no connection i
 });
 
 describe("the connection goes to the address that was checked", () => {
-  test("though the name leads elsewhere a moment later", async () => {
+  test("although the name has another address a moment later", async () => {
     const dns = await stubDns();
     const outside = await receiver({ address: "127.0.0.2" });
     const inside = await receiver({ address: "127.0.0.1", port: outside.port });
@@ -97,13 +97,13 @@ describe("the connection goes to the address that was checked", () => {
     const url = `http://hooks.test:${outside.port}/`;
     expect(await post(poster, url)).toMatchObject({ kind: "answered", status: 200 });
     expect(dns.questions("hooks.test")).toBe(1);
-    // A connection to the checked address still waits, and is not taken: the answers of this attempt count.
+    // An idle connection to the earlier address is not used: only the addresses of this attempt count.
     expect(await post(poster, url)).toMatchObject({ kind: "refused_address", address: "127.0.0.1" });
     expect(dns.questions("hooks.test")).toBe(2);
     expect([outside.connections(), inside.connections()]).toEqual([1, 0]);
   });
 
-  test("and not to where an earlier answer led", async () => {
+  test("and not to the address of an earlier look-up", async () => {
     const dns = await stubDns();
     const first = await receiver({ address: "127.0.0.2" });
     const second = await receiver({ address: "127.0.0.3", port: first.port });
@@ -115,7 +115,7 @@ describe("the connection goes to the address that was checked", () => {
     expect(second.requests[0]?.headers.host).toBe(`hooks.test:${first.port}`);
   });
 
-  test("or to the next one, when that takes no connection", async () => {
+  test("or to the next address, if that refuses the connection", async () => {
     const dns = await stubDns();
     const alive = await receiver({ address: "127.0.0.3" });
     dns.answers("hooks.test", ["127.0.0.2", "127.0.0.3"]);
@@ -125,7 +125,7 @@ describe("the connection goes to the address that was checked", () => {
 });
 
 describe("a name", () => {
-  test("without addresses, or that doesn't exist, is no answer", async () => {
+  test("without addresses, or that does not exist, gives no answer", async () => {
     const dns = await stubDns();
     dns.answers("empty.test", []);
     const poster = client({ lookup: dns.lookup });
@@ -136,7 +136,7 @@ describe("a name", () => {
     }
   });
 
-  test("is asked for once by attempts that come together, and again by the next", async () => {
+  test("is looked up once for attempts at the same time, and again for the next one", async () => {
     const [dns, hook] = [await stubDns(), await receiver()];
     dns.answers("hooks.test", ["127.0.0.1"]);
     const poster = client({ allowPrivate: true, lookup: dns.lookup });
@@ -148,7 +148,7 @@ describe("a name", () => {
     expect(hook.requests).toHaveLength(21);
   });
 
-  test("of this machine's hosts file is known to the system's look-up", async () => {
+  test("in the hosts file of this machine is found", async () => {
     expect(await systemLookup("localhost")).toContain("127.0.0.1");
   });
 });
@@ -166,7 +166,7 @@ describe("over TLS", () => {
     expect(hook.connections()).toBe(1);
   });
 
-  test("a certificate for its address will do where the URL has the address", async () => {
+  test("a certificate for an address is valid if the URL has that address", async () => {
     const hook = await receiver({ tls: { cert: addressCertificate, key: hooksKey } });
     const poster = client({ allowPrivate: true });
     expect(await post(poster, hook.url)).toMatchObject({ kind: "answered", status: 200 });
@@ -179,7 +179,7 @@ describe("over TLS", () => {
     ["that has expired", { tls: { cert: expiredCertificate, key: hooksKey } }, "expired", {}],
     ["that it doesn't have", { greeting: "220 mail.test ESMTP\r\n" }, "", {}],
   ];
-  test.each(rows)("a receiver with a certificate %s gets nothing", async (_, options, error, more) => {
+  test.each(rows)("a receiver with a certificate %s gets no request", async (_, options, error, more) => {
     const hook = await receiver(options);
     const poster = client({ lookup: resolveHere, permits: () => true, ...more });
     const reply = await post(poster, `https://hooks.test:${hook.port}/`);

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { startQueues } from "../../src/webhook/starts.ts";
 
 describe("Starts under one name", () => {
-  test("come one after the other, in the order of entering", async () => {
+  test("leave in the order of entering", async () => {
     const { enter } = startQueues();
     const starts = [enter("a"), enter("a"), enter("a")];
     const order: number[] = [];
@@ -15,7 +15,7 @@ describe("Starts under one name", () => {
     expect(order).toEqual([0, 1, 2]);
   });
 
-  test("don't wait for those of another, nor for nobody", () => {
+  test("do not wait for starts under another name, or if they are the first", () => {
     const { enter } = startQueues();
     enter("a");
     expect(enter("b").inOrder()).toBeUndefined();
@@ -24,7 +24,7 @@ describe("Starts under one name", () => {
     expect(enter("c").inOrder()).toBeUndefined();
   });
 
-  test("that are given up let nobody pass those before them", async () => {
+  test("that end early do not let later ones pass earlier ones", async () => {
     const { enter } = startQueues();
     const [first, second, third] = [enter("a"), enter("a"), enter("a")];
     second.leave();
@@ -39,7 +39,7 @@ describe("Starts under one name", () => {
     expect(hasThird).toBe(true);
   });
 
-  test("are held up by one that never starts for as long as patience lasts", async () => {
+  test("wait for one that never starts up to the time limit", async () => {
     const { enter } = startQueues(5);
     enter("a");
     const waiting = enter("a").inOrder();
