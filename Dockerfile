@@ -1,4 +1,4 @@
-# The binary alone, on a base that has the C library and nothing that runs.
+# The image has the binary on a minimal Debian.
 FROM oven/bun:1.4.5-slim AS build
 WORKDIR /inboxd
 COPY package.json bun.lock bunfig.toml ./
@@ -19,7 +19,7 @@ COPY --from=build --chown=10025:10025 --chmod=700 /inboxd/data /data
 USER 10025:10025
 WORKDIR /data
 VOLUME /data
-# Set BASE_URL too: links can't lead to 0.0.0.0.
+# Set BASE_URL too: links cannot point to 0.0.0.0.
 ENV HOST=0.0.0.0 SMTP_HOST=0.0.0.0 DATA_DIR=/data
 EXPOSE 3000 2525
 HEALTHCHECK --interval=10s --timeout=5s --start-period=15s CMD ["inboxd", "healthcheck"]

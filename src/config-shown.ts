@@ -3,7 +3,7 @@ import { type LimitName, type PlanLimits, plans } from "./domain/limits.ts";
 import { describeOutbound } from "./domain/outbound.ts";
 import { describeNameServer } from "./standards/name-server.ts";
 
-/** What is in force, by the names of the environment; a secret shows only that it is there. */
+/** The current settings by the names of their variables. Secrets are masked. */
 export function describeConfig(config: Config): Record<string, string | number> {
   const masked = (value: string | undefined) => (value === undefined ? "" : "***");
   return {

@@ -10,15 +10,15 @@ import { isP256PublicKey } from "./standards/notice-signature.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What a parser makes of a value, or what is wrong with it, as the end of a sentence. */
+/** A parsed value, or an error text that continues "NAME: ". */
 type Parsed<Value> = { value: Value } | string;
 
-/** Ways to read a variable by its name; what is wrong with its value goes to `faults`. */
+/** Functions that read a variable by its name and add an error text to `faults` if its value is wrong. */
 export function readers(env: Environment, faults: string[]) {
-  /** An empty variable counts as not set: that is how compose files and unit files leave one out. */
+  /** An empty variable counts as not set, as in compose files and unit files. */
   const text = (name: string): string | undefined => env[name]?.trim() || undefined;
 
-  /** A secret may also lie in a file, which keeps it out of process lists and dumps of the environment. */
+  /** A secret may also be in a file, which keeps it out of process lists and dumps of the environment. */
   const secret = (name: string): string | undefined => {
     const path = text(`${name}_FILE`);
     if (path === undefined) return text(name);
@@ -76,7 +76,7 @@ export function parsedNoticeSource(text: string): Parsed<NoticeSource> {
   return { value: source };
 }
 
-/** In the form that DNS knows: what is compared with it comes in this form too. */
+/** A domain in ASCII and lower case, like the domains that are compared with it. */
 export function parseDomain(text: string): Parsed<string> {
   const domain = domainToASCII(text).toLowerCase();
   return isHostName(domain) && domain.length <= 223
@@ -84,7 +84,7 @@ export function parseDomain(text: string): Parsed<string> {
     : "must be a domain name such as mail.example.com";
 }
 
-/** `auto`, `kept`, or the domain at which the relay's ids are Message-IDs. */
+/** `auto`, `kept`, or the domain of the Message-IDs that the relay makes from its own ids. */
 export function parseNaming(text: string): Parsed<NamingSetting> {
   const word = text.toLowerCase();
   if (word === "auto" || word === "kept") return { value: word };
@@ -92,7 +92,7 @@ export function parseNaming(text: string): Parsed<NamingSetting> {
   return typeof domain === "string" ? "must be auto, kept, or @ and a domain" : { value: { domain: domain.value } };
 }
 
-/** Where a listener listens. Names are looser than those on the internet: those of containers may have an underscore. */
+/** The host of a listener. Unlike names on the internet, names of containers may have an underscore. */
 export function parseListenHost(text: string): Parsed<string> {
   const [address = ""] = text.split("%", 1);
   const isName = /^[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*$/i.test(text) && !/(?:^|\.)\d+$/.test(text);
@@ -113,10 +113,10 @@ export function parseNameServers(text: string): Parsed<NameServer[]> {
     : "must be IP addresses with commas between them, each with its port where that is not 53";
 }
 
-/** Pages of these origins, or of all. */
+/** A list of origins, or all origins. */
 export type CorsOrigins = readonly string[] | "*";
 
-/** As browsers write them in \`Origin\`: what is compared with that must be the same to the letter. */
+/** Origins exactly as browsers write them in \`Origin\`. */
 export function parseOrigins(text: string): Parsed<CorsOrigins> {
   if (text === "*") return { value: "*" };
   const origins = text.split(",").map((part) => part.trim().replace(/\/$/, ""));
@@ -128,7 +128,7 @@ export function parseOrigins(text: string): Parsed<CorsOrigins> {
     : "must be * or origins such as https://app.example.com, with commas between them";
 }
 
-/** The same, but not all of them. */
+/** A list of origins, without `*`. */
 export function parseNamedOrigins(text: string): Parsed<readonly string[]> {
   const parsed = parseOrigins(text);
   if (typeof parsed !== "string" && parsed.value !== "*") return { value: parsed.value };
@@ -164,7 +164,7 @@ export function parseSchedule(text: string): Parsed<number[]> {
   return isRight ? { value: seconds.map(Number) } : "must be whole seconds with commas between them";
 }
 
-/** A key as text, where the variable can't hold lines with `\n` written out, or the path of a file that has it. */
+/** A private key: as text, which may have `\n` instead of line breaks, or the path of a file. */
 export function pemOf(value: string): Parsed<string> {
   if (value.includes("-----BEGIN")) return { value: value.replaceAll("\\n", "\n") };
   try {
@@ -175,7 +175,7 @@ export function pemOf(value: string): Parsed<string> {
   }
 }
 
-/** Two settings that only make sense together. */
+/** Joins two settings that must be set together. */
 export function together<Left, Right, Both>(
   faults: string[],
   leftName: string,

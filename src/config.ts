@@ -30,13 +30,13 @@ import { webhookSecretFault } from "./standards/signature.ts";
 
 export type { Environment } from "./config-values.ts";
 
-/** What the environment says, judged whole at the start. */
+/** The settings, read from the environment at the start. */
 export interface Config {
   databaseUrl: string | undefined;
   dataDir: string;
   host: string;
   port: number;
-  /** Undefined: the address that the listener got. */
+  /** `undefined`: the address of the listener. */
   baseUrl: string | undefined;
   mailDomain: string;
   smtpHost: string;
@@ -44,16 +44,16 @@ export interface Config {
   smtpHostname: string;
   smtpTls: { certPath: string; keyPath: string } | undefined;
   smtpMaxBytes: number;
-  /** Of one IPv4 address or one IPv6 /64. */
+  /** For one IPv4 address or one IPv6 /64. */
   smtpMaxConnectionsPerAddress: number;
-  /** Balancers: what comes from their addresses is not counted by address. */
+  /** The addresses of balancers. Their requests and connections are not limited by address. */
   trustedProxies: readonly string[];
   outbound: Outbound;
-  /** Undefined: those of the machine. */
+  /** `undefined`: the servers in /etc/resolv.conf. */
   dnsServers: readonly NameServer[] | undefined;
-  /** Under which Message-ID the relay hands mail on. */
+  /** The Message-ID that the relay gives to our mail. */
   relayMessageId: NamingSetting;
-  /** Who tells what became of our mail; undefined: nobody may. */
+  /** The relay that reports the fate of our mail by its webhook; `undefined`: none. */
   relayNotices: NoticeSource | undefined;
   dkim: { selector: string; privateKeyPem: string } | undefined;
   apiKey: string | undefined;
@@ -61,54 +61,54 @@ export interface Config {
   webhookSecret: string | undefined;
   plan: Plan;
   signingKey: string | undefined;
-  /** Username of the inbox that takes mail for postmaster and abuse. */
+  /** The username of the inbox for mail to postmaster and abuse. */
   operatorInbox: string | undefined;
   limits: PlanLimits;
-  /** How many recipients a mail may have. */
+  /** The limit of recipients of a mail. */
   recipientsMax: number;
   sendWaitMs: number;
-  /** Of a mail as its relay will see it. */
+  /** The limit of the whole mail, as sent to the relay. */
   sendMaxBytes: number;
   uploadTtlHours: number;
-  /** Of all uploads of an account. */
+  /** The limit of all uploads of an account together. */
   uploadsMaxBytes: number;
   maxQueueHours: number;
-  /** What relayed mail has for an envelope sender: a return path of its own, or the address of its inbox. */
+  /** The envelope sender: a return path for each mail, or the address of the inbox. */
   returnPath: (typeof returnPathKinds)[number];
-  /** Whether servers are asked to tell of what they delivered (RFC 3461). */
+  /** Whether to request reports of successful delivery (RFC 3461). */
   askDelivered: boolean;
-  /** How long nothing is sent to an address that there is not; 0: never again. */
+  /** The time for which an address that bounced is suppressed; 0: forever. */
   bounceSuppressionDays: number;
   relayRetrySeconds: readonly number[];
   webhookTimeoutMs: number;
   webhookRetrySeconds: readonly number[];
   allowPrivateWebhooks: boolean;
-  /** Endpoints of an account, the default one counted. */
+  /** The limit of endpoints of an account, including the default one. */
   webhooksPerAccount: number;
-  /** An endpoint that has failed for as long is disabled; 0: never. */
+  /** An endpoint that fails for this long is disabled; 0: never. */
   webhookDisableDays: number;
   attachmentUrlTtlSeconds: number;
   eventRetentionDays: number;
-  /** Waits and streams that may be open at this process. */
+  /** The limits of open waits and streams. */
   listeners: ListenerLimits;
-  /** Undefined: pages of other origins may not ask. */
+  /** The origins whose pages may use the API; `undefined`: none. */
   corsOrigins: CorsOrigins | undefined;
-  /** Whether there is a console for browsers. */
+  /** Whether to serve the console. */
   console: boolean;
-  /** Whether language models may use the API by MCP. */
+  /** Whether to serve MCP. */
   mcp: boolean;
-  /** Web pages that may use it, beside our own. */
+  /** The origins whose pages may use MCP, besides our own. */
   mcpOrigins: readonly string[];
-  /** A port of its own for metrics; 0 takes a free one. */
+  /** A separate port for metrics; 0 takes a free one. */
   metricsPort: number | undefined;
-  /** What a reader of metrics must know. Without a port of their own it opens them on the API's. */
+  /** The token for reading metrics. Without a separate port, it also turns metrics on at the port of the API. */
   metricsToken: string | undefined;
   shutdownTimeoutMs: number;
   logLevel: (typeof logLevels)[number];
   logFormat: "json" | "pretty";
 }
 
-/** All that is wrong with the environment, in one message. */
+/** All errors in the settings, in one message. */
 export class ConfigError extends Error {
   readonly faults: readonly string[];
 
@@ -123,11 +123,10 @@ const returnPathKinds = ["verp", "inbox"] as const;
 const logLevels = ["debug", "info", "warn", "error", "silent"] as const;
 const day = 86_400;
 
-/** The only reader of the environment. Every wrong value is named in one error. */
+/** Reads all settings. Throws one error that names every wrong value. */
 export function readConfig(env: Environment, isTerminal = false): Config {
   const faults: string[] = [];
-  const reading = readers(env, faults);
-  const { text, secret, integer, choice, checked } = reading;
+  const { text, secret, integer, choice, checked } = readers(env, faults);
 
   const host = checked("HOST", text("HOST"), parseListenHost) ?? "127.0.0.1";
   const mailDomain = checked("MAIL_DOMAIN", text("MAIL_DOMAIN") ?? "inbox.localhost", parseDomain) ?? "inbox.localhost";
@@ -192,7 +191,17 @@ export function readConfig(env: Environment, isTerminal = false): Config {
       inboxesPerDay: limit("INBOXES_PER_DAY", 100),
       loopEchoes: limit("LOOP_ECHOES", 3),
     }),
-    ...sendingSettings(reading),
+    recipientsMax: integer("RECIPIENTS_MAX", 50, 1, 1000),
+    sendWaitMs: integer("SEND_WAIT_MS", 2000, 0, 30_000),
+    sendMaxBytes: integer("SEND_MAX_BYTES", 26_214_400, 1024, 1 << 30),
+    uploadTtlHours: integer("UPLOAD_TTL_HOURS", 24, 1, 24 * 365),
+    uploadsMaxBytes: integer("UPLOADS_MAX_BYTES", 1 << 30, 1024, 2 ** 50),
+    maxQueueHours: integer("MAX_QUEUE_HOURS", 48, 1, 24 * 30),
+    returnPath: choice("RETURN_PATH", returnPathKinds, "verp"),
+    askDelivered: choice("ASK_DELIVERED", ["0", "1"], "0") === "1",
+    bounceSuppressionDays: integer("BOUNCE_SUPPRESSION_DAYS", 90, 0, 3650),
+    relayRetrySeconds:
+      checked("RELAY_RETRY_SECONDS", text("RELAY_RETRY_SECONDS") ?? "60,300,900,1800", parseSchedule) ?? [],
     webhookTimeoutMs: integer("WEBHOOK_TIMEOUT_MS", 15_000, 100, 60_000),
     webhookRetrySeconds:
       checked("WEBHOOK_RETRY_SECONDS", text("WEBHOOK_RETRY_SECONDS") ?? "30,180,1080,6480,38880", parseSchedule) ?? [],
@@ -217,22 +226,6 @@ export function readConfig(env: Environment, isTerminal = false): Config {
   };
   if (faults.length > 0) throw new ConfigError(faults);
   return config;
-}
-
-function sendingSettings({ text, integer, choice, checked }: ReturnType<typeof readers>) {
-  return {
-    recipientsMax: integer("RECIPIENTS_MAX", 50, 1, 1000),
-    sendWaitMs: integer("SEND_WAIT_MS", 2000, 0, 30_000),
-    sendMaxBytes: integer("SEND_MAX_BYTES", 26_214_400, 1024, 1 << 30),
-    uploadTtlHours: integer("UPLOAD_TTL_HOURS", 24, 1, 24 * 365),
-    uploadsMaxBytes: integer("UPLOADS_MAX_BYTES", 1 << 30, 1024, 2 ** 50),
-    maxQueueHours: integer("MAX_QUEUE_HOURS", 48, 1, 24 * 30),
-    returnPath: choice("RETURN_PATH", returnPathKinds, "verp"),
-    askDelivered: choice("ASK_DELIVERED", ["0", "1"], "0") === "1",
-    bounceSuppressionDays: integer("BOUNCE_SUPPRESSION_DAYS", 90, 0, 3650),
-    relayRetrySeconds:
-      checked("RELAY_RETRY_SECONDS", text("RELAY_RETRY_SECONDS") ?? "60,300,900,1800", parseSchedule) ?? [],
-  };
 }
 
 function limitsOf(byName: Record<LimitName, Readonly<Record<Plan, number>>>): PlanLimits {

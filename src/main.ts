@@ -79,11 +79,11 @@ async function run(): Promise<number> {
     await program.parseAsync();
     return Number(process.exitCode ?? exitCodes.done);
   } catch (error) {
-    // Commander has said what was wrong with the words; help and version are no failures.
+    // Commander has already printed the error. Help and version also end here, with exit code 0.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
-    tell(`${wordsOf(error)}\n`, process.stderr);
+    tell(`${messageOf(error)}\n`, process.stderr);
     if (error instanceof DataDirectoryInUse) return exitCodes.inUse;
-    // A command may have said with what it ends.
+    // A command may have set the exit code.
     return Number(process.exitCode ?? (isWrongUsage(error) ? exitCodes.usage : exitCodes.failed));
   }
 }
@@ -93,8 +93,8 @@ function isWrongUsage(error: unknown): boolean {
   return error instanceof ConfigError || error instanceof UsageError;
 }
 
-/** What a command didn't put in words of its own, the system says. */
-function wordsOf(error: unknown): string {
+/** The message of the error. An error of the system gets its path and code. */
+function messageOf(error: unknown): string {
   if (!isSystemTrouble(error)) return error instanceof Error ? error.message : String(error);
   const { path } = error as NodeJS.ErrnoException;
   return `Cannot go on: ${path === undefined ? "" : `${path}: `}${reasonOf(error)} (${error.code})`;
