@@ -117,7 +117,10 @@ const allowed: readonly [path: string, line: string][] = [
   ["database/postgres.ts", 'export { default } from "postgres";'],
   ["service/time-and-chance.ts", "export const now = () => new Date();"],
   ["http/routes/r14.ts", 'export { tools } from "../../mcp/tools.ts";'],
-  ["http/routes/mail/r20.ts", 'export { isId } from "../../../domain/ids.ts"; export { api } from "../../shell/app.ts";'],
+  [
+    "http/routes/mail/r20.ts",
+    'export { isId } from "../../../domain/ids.ts"; export { api } from "../../shell/app.ts";',
+  ],
   ["mcp/r15.ts", 'export { withoutInvisible } from "../standards/invisible.ts";'],
   ["../sdk/typescript/src/r19.ts", 'export { machine } from "./machine.ts";'],
   ["../sdk/typescript/src/machine.ts", "export const machine = { now: () => Date.now() };"],
