@@ -19,6 +19,7 @@ export {
   DatabaseSlow,
   DatabaseUnavailable,
   diskFull,
+  isLockConflict,
   isLockTimeout,
   missingFile,
   readOnly,

@@ -60,8 +60,14 @@ export function isLockTimeout(error: unknown): boolean {
   return error instanceof DatabaseUnavailable && error.sqlState === lockNotAvailable;
 }
 
-/** SQLSTATE of a lock time-out (PostgreSQL, appendix A). */
+/** Whether a statement failed because of the locks of others: it waited too long, or each waited for the other. */
+export function isLockConflict(error: unknown): boolean {
+  return isLockTimeout(error) || (error instanceof DatabaseUnavailable && error.sqlState === deadlockDetected);
+}
+
+/** SQLSTATEs (PostgreSQL, appendix A). */
 const lockNotAvailable = "55P03";
+const deadlockDetected = "40P01";
 
 /** What an engine or its driver threw, as the rest of the code sees it. */
 export function asStoreError(thrown: unknown): unknown {

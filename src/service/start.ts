@@ -18,7 +18,7 @@ import { serviceMetrics } from "../metrics/service.ts";
 import type { Watch } from "../metrics/watch.ts";
 import { loadCertificate } from "../smtp/certificate.ts";
 import { alignEventLog } from "../store/events/event-log.ts";
-import { migrate } from "../store/migrate.ts";
+import { migrate, migrations } from "../store/migrate.ts";
 import { findOrInsertSetting, serviceIdSetting } from "../store/upkeep/settings.ts";
 import { version } from "../version.ts";
 import type { WebhookClient } from "../webhook/client.ts";
@@ -82,7 +82,9 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
   });
   opened.push(db.close);
   const timeAndChance = await bySharedClock(own, { db, log, opened });
-  await migrate(db);
+  await migrate(db, migrations, {
+    onRetry: (err) => log.warn({ err }, "the schema is not changed yet: other processes use its tables; trying again"),
+  });
   await alignEventLog(db);
 
   const news = await sharedNews({ ...timeAndChance, db, log });

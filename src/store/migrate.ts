@@ -1,21 +1,7 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "drizzle-orm";
-import house from "../../drizzle/0000_house.sql" with { type: "text" };
-import storage from "../../drizzle/0001_storage.sql" with { type: "text" };
-import eventLog from "../../drizzle/0002_event_log.sql" with { type: "text" };
-import claimers from "../../drizzle/0003_claimers.sql" with { type: "text" };
-import beyondCore from "../../drizzle/0004_beyond_core.sql" with { type: "text" };
-import inboxRevision from "../../drizzle/0005_inbox_revision.sql" with { type: "text" };
-import mailClient from "../../drizzle/0006_mail_client.sql" with { type: "text" };
-import keyNames from "../../drizzle/0007_key_names.sql" with { type: "text" };
-import eventsAndEndpoints from "../../drizzle/0008_events_and_endpoints.sql" with { type: "text" };
-import recipientsAndReports from "../../drizzle/0009_recipients_reports.sql" with { type: "text" };
-import outboxErrors from "../../drizzle/0010_outbox_errors.sql" with { type: "text" };
-import usedTokens from "../../drizzle/0011_used_tokens.sql" with { type: "text" };
-import eventPositions from "../../drizzle/0012_event_positions.sql" with { type: "text" };
-import accountsInLine from "../../drizzle/0013_accounts_in_line.sql" with { type: "text" };
-import answeredEndpoints from "../../drizzle/0014_answered_endpoints.sql" with { type: "text" };
-import journal from "../../drizzle/meta/_journal.json" with { type: "json" };
-import { type Database, type Db, query, transaction } from "../database/db.ts";
+import schema from "../../drizzle/0000_schema.sql" with { type: "text" };
+import { type Database, type Db, isLockConflict, query, transaction } from "../database/db.ts";
 import { lockNumber } from "./locks.ts";
 
 /** One step of the schema: the name of its file in `drizzle/`, and its text. */
@@ -24,47 +10,48 @@ export interface Migration {
   text: string;
 }
 
-/** The text of each file in `drizzle/`, imported so that the binary carries it; a test compares it with the journal. */
-const texts: Readonly<Record<string, string>> = {
-  "0000_house": house,
-  "0001_storage": storage,
-  "0002_event_log": eventLog,
-  "0003_claimers": claimers,
-  "0004_beyond_core": beyondCore,
-  "0005_inbox_revision": inboxRevision,
-  "0006_mail_client": mailClient,
-  "0007_key_names": keyNames,
-  "0008_events_and_endpoints": eventsAndEndpoints,
-  "0009_recipients_reports": recipientsAndReports,
-  "0010_outbox_errors": outboxErrors,
-  "0011_used_tokens": usedTokens,
-  "0012_event_positions": eventPositions,
-  "0013_accounts_in_line": accountsInLine,
-  "0014_answered_endpoints": answeredEndpoints,
-};
+/**
+ * The files in `drizzle/`, imported so that the binary carries them. A later step that changes several tables locks them first, in the
+ * order in which statements lock them: accounts, inboxes, threads, messages, recipients, events, outbox, and then all others.
+ */
+export const migrations: readonly Migration[] = [{ tag: "0000_schema", text: schema }];
 
-export const migrations: readonly Migration[] = journal.entries.map(({ tag }) => {
-  const text = texts[tag];
-  if (text === undefined) throw new Error(`Cannot migrate: ${tag} is in the journal but not in migrate.ts`);
-  return { tag, text };
-});
+export interface LockPatience {
+  /** How long a step waits for a lock on a table. Everything else that wants the table waits behind it. */
+  lockMs?: number;
+  /** The pause after a step that did not get its locks. */
+  pauseMs?: number;
+  onRetry?: (error: unknown) => unknown;
+}
 
 /**
- * Brings the schema to what this program knows. Each step is one transaction that takes the lock first and then
- * looks whether it is still to be done: so any number of processes may start at once, and one that dies half
- * way leaves a step either done or untouched.
+ * Brings the schema to what this program knows. Each step is one transaction that takes the advisory lock first and then looks
+ * whether the step is still to be done. So any number of processes may start at once, and a process that dies leaves each step
+ * either done or untouched. A step that meets a deadlock or waits too long for a table is repeated until it succeeds.
  */
-export async function migrate(db: Database, steps: readonly Migration[] = migrations): Promise<void> {
+export async function migrate(
+  db: Database,
+  steps: readonly Migration[] = migrations,
+  { lockMs = 1_000, pauseMs = 1_000, onRetry }: LockPatience = {},
+): Promise<void> {
   await db.maintain(async (own) => {
     for (let done = await countDone(own, steps); done < steps.length; ) {
-      done = await takeNextStep(own, steps);
+      try {
+        done = await takeNextStep(own, steps, lockMs);
+      } catch (error) {
+        if (!isLockConflict(error)) throw error;
+        await onRetry?.(error);
+        await sleep(pauseMs);
+      }
     }
   });
 }
 
-async function takeNextStep(db: Db, steps: readonly Migration[]): Promise<number> {
+async function takeNextStep(db: Db, steps: readonly Migration[], lockMs: number): Promise<number> {
   return transaction(db, async (tx) => {
     await query(tx, sql`select pg_advisory_xact_lock(${lockNumber("migrating")})`);
+    // Only now: the step of another process may take long.
+    await query(tx, sql`select set_config('lock_timeout', ${String(lockMs)}, true)`);
     await query(tx, makeLedger);
     const done = await countDone(tx, steps);
     const step = steps[done];
@@ -75,7 +62,7 @@ async function takeNextStep(db: Db, steps: readonly Migration[]): Promise<number
   });
 }
 
-/** How many steps the database has taken. Throws when they are not the first of ours. */
+/** Counts the steps that the database has taken. Throws if they are not the first of `steps`. */
 async function countDone(db: Db, steps: readonly Migration[]): Promise<number> {
   const [ledger] = await query<{ exists: boolean }>(db, sql`select to_regclass('schema_steps') is not null as exists`);
   if (ledger?.exists !== true) return 0;

@@ -151,7 +151,7 @@ export const inboxes = pgTable(
     lastMessageId: id(),
     sentOn: date({ mode: "string" }),
     sentCount: integer().notNull().default(0),
-    /** How often the row has been written; a trigger counts where the writer does not. */
+    /** Counts the writes of this row: every statement that updates it raises the revision. */
     revision: bigint({ mode: "number" }).notNull().default(0),
   },
   (table) => [

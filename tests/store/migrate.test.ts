@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { sql } from "drizzle-orm";
-import { type Database, openDatabase, query } from "../../src/database/db.ts";
+import { type Database, openDatabase, query, transaction } from "../../src/database/db.ts";
 import { type Migration, migrate, migrations } from "../../src/store/migrate.ts";
 import { type EngineUnderTest, enginesHere, openEngine } from "../support/engines.ts";
 import { failureOf } from "../support/failure.ts";
@@ -66,6 +66,45 @@ for (const engine of enginesHere()) {
       expect(String(await failureOf(migrate(db, steps.slice(0, 1))))).toContain(
         "Cannot use this database: its schema is newer than this inboxd (it has step 0001_two",
       );
+    });
+
+    test("repeat a step that ended in a deadlock", async () => {
+      await startAfresh();
+      const failing = `do $$ begin if to_regclass('done') is null then raise deadlock_detected; end if; end $$;`;
+      const deadlocked = steps.with(1, { tag: "0001_two", text: `${failing} create table two (id int)` });
+      const failures: string[] = [];
+      await migrate(db, deadlocked, {
+        pauseMs: 0,
+        async onRetry(error) {
+          failures.push(String(error));
+          if (failures.length === 3) await query(db.api, sql`create table done (id int)`);
+        },
+      });
+      expect(failures).toHaveLength(3);
+      expect(failures[0]).toContain("deadlock_detected");
+      expect(await query(db.api, sql`select id from two`)).toEqual([]);
+    });
+
+    test.if(engine === "postgres")("give way to a statement that uses a table, and repeat the step", async () => {
+      await startAfresh();
+      await migrate(db, steps.slice(0, 1));
+      const retried = Promise.withResolvers<void>();
+      const locked = Promise.withResolvers<void>();
+      const using = transaction(db.api, async (tx) => {
+        await query(tx, sql`insert into one values (2)`);
+        locked.resolve();
+        await retried.promise;
+        // A migration that kept its place in the queue for the table would be in the way of this.
+        await query(db.work, sql`select from one`);
+      });
+      await locked.promise;
+      const altering = steps.with(1, { tag: "0001_two", text: "alter table one add column two int" });
+      await migrate(db, altering, { lockMs: 20, pauseMs: 20, onRetry: () => retried.resolve() });
+      await using;
+      expect(await query(db.api, sql`select id, two from one order by id`)).toEqual([
+        { id: 1, two: null },
+        { id: 2, two: null },
+      ]);
     });
 
     test.if(engine === "postgres")("are safe when eight processes start on an empty database", async () => {

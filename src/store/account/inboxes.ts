@@ -101,7 +101,7 @@ export function insertInbox(tx: Db, inbox: Inbox): Promise<void> {
 export async function markInboxDeleted(tx: Db, accountId: string, id: string, deletedAt: Date): Promise<boolean> {
   const deleted = await query(
     tx,
-    sql`update inboxes set deleted_at = ${deletedAt}
+    sql`update inboxes set deleted_at = ${deletedAt}, revision = revision + 1
         where id = ${id} and account_id = ${accountId} and deleted_at is null returning 1`,
   );
   return deleted.length === 1;
@@ -143,7 +143,7 @@ export async function markInboxTotals(tx: Db, states: readonly InboxTotals[]): P
   if (states.length === 0) return;
   await query(
     tx,
-    sql`update inboxes set ${totalsAssigned}
+    sql`update inboxes set ${totalsAssigned}, revision = revision + 1
         from ${recordSet(inboxes, states, ["id", ...inboxTotals])} where inboxes.id = row.id`,
   );
 }

@@ -174,7 +174,7 @@ const tablesOfInboxes = [
 export async function markInboxEmpty(tx: Db, inboxId: string): Promise<void> {
   await query(
     tx,
-    sql`update inboxes set message_count = 0 where id = ${inboxId}
+    sql`update inboxes set message_count = 0, revision = revision + 1 where id = ${inboxId}
         and not exists (select from messages where inbox_id = ${inboxId})`,
   );
 }

@@ -1,1 +1,0 @@
-ALTER TABLE "unparsed_mails" ADD COLUMN "client" jsonb;
