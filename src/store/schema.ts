@@ -17,8 +17,7 @@ import {
   uuid,
 } from "drizzle-orm/pg-core";
 import { type Automated, autoSubmittedValues } from "../domain/automated.ts";
-import type { EventData } from "../domain/events/event-data.ts";
-import { eventTypes } from "../domain/events/event-types.ts";
+import { type EventData, type EventType, eventTypes } from "../domain/events/event-types.ts";
 import type { CustomHeader } from "../domain/message.ts";
 import type { StoredFailure } from "../domain/outcome.ts";
 import type { FoundRecipient, MailClient } from "../domain/receive/inbound-mail.ts";
@@ -544,7 +543,7 @@ export const events = pgTable(
     type: text({ enum: eventTypes }).notNull(),
     occurredAt: instant().notNull(),
     /** What it tells that can't be read from other rows later, since they change or go. */
-    data: jsonb().$type<EventData>(),
+    data: jsonb().$type<EventData[EventType]>(),
     /**
      * The position in the log: the transaction that wrote the row, or the last one that had ended by then if that is later. A
      * reader that takes only rows before the oldest transaction that still runs, in the order of this column, can't miss one

@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import { DatabaseUnavailable } from "../database/db.ts";
 import type { DisabledReason } from "../domain/events/endpoint.ts";
 import type { Deps } from "../flows/deps.ts";
-import type { TellDeps } from "../flows/events/tell-events.ts";
+import type { PayloadDeps } from "../flows/events/event-payload.ts";
 import { listAttachments, type ShownAttachment } from "../store/mail/attachments.ts";
 import { type ClaimedDelivery, claimDeliveries } from "../store/outbox/deliveries.ts";
 import {
@@ -28,7 +28,7 @@ import { leavingOf } from "./outbox/destinations.ts";
 import type { Attempted, Job } from "./outbox/job.ts";
 import type { Lanes } from "./outbox/lanes.ts";
 
-export interface DeliverWebhookDeps extends Deps, DeliverySchedule, TellDeps {
+export interface DeliverWebhookDeps extends Deps, DeliverySchedule, PayloadDeps {
   webhooks: WebhookClient;
   webhookTimeoutMs: number;
   /** Told of each endpoint that was disabled by what it answered. */

@@ -1,7 +1,7 @@
+import { delivered } from "../domain/events/delivered.ts";
 import { isOfMessage } from "../domain/events/event-types.ts";
-import { delivered } from "../domain/events/payload.ts";
 import { inOrder } from "../domain/events/subscription.ts";
-import { type TellDeps, tellEvent } from "../flows/events/tell-events.ts";
+import { eventPayload, type PayloadDeps } from "../flows/events/event-payload.ts";
 import { signerCache, webhookHeaders } from "../standards/signature.ts";
 import type { ClaimedDelivery } from "../store/outbox/deliveries.ts";
 import type { DeliveryContent } from "./large-deliveries.ts";
@@ -28,12 +28,17 @@ export interface DeliveryRequest {
 
 /** Writes what is posted of an event: with fresh links, signed with the secret of its endpoint. */
 export function deliveryWriter(
-  deps: TellDeps,
+  deps: PayloadDeps,
 ): (item: Deliverable, content: DeliveryContent, sentAt: Date) => Promise<DeliveryRequest | undefined> {
   const signerOf = signerCache();
 
   async function payloadOf(item: Deliverable, content: DeliveryContent, deliveredAt: Date) {
-    const event = await tellEvent(deps, { ...item, ...content, id: item.eventId }, inOrder(item.include), deliveredAt);
+    const event = await eventPayload(
+      deps,
+      { ...item, ...content, id: item.eventId },
+      inOrder(item.include),
+      deliveredAt,
+    );
     return event && delivered(event, { deliveredAt, attempt: item.attempt });
   }
 

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import { sql } from "drizzle-orm";
 import { openDatabase, query } from "../../src/database/db.ts";
 import { Refusal } from "../../src/domain/errors.ts";
-import type { MessageOutcome } from "../../src/domain/events/event-data.ts";
+import type { EventData } from "../../src/domain/events/event-types.ts";
 import type { RelayOutcome } from "../../src/domain/outcome.ts";
 import { cancelMail } from "../../src/flows/send/cancel-mail.ts";
 import { giveUpItem, retryItem } from "../../src/flows/send/outbox-items.ts";
@@ -60,7 +60,10 @@ describe.each(enginesHere())("Taking a mail back (%s)", (engine) => {
 
   const toldOf = async (id: string) =>
     (
-      await query<{ data: MessageOutcome }>(under.db.api, sql`select data from events where data->>'messageId' = ${id}`)
+      await query<{ data: EventData["message.failed"] }>(
+        under.db.api,
+        sql`select data from events where data->>'messageId' = ${id}`,
+      )
     )[0]?.data;
 
   /** What cancelling came to, in one word. */

@@ -1,4 +1,4 @@
-import { delivered } from "../../domain/events/payload.ts";
+import { delivered } from "../../domain/events/delivered.ts";
 import { type WebhookSigner, webhookHeaders } from "../../standards/signature.ts";
 import { version } from "../../version.ts";
 import { exchange } from "../exchange.ts";

@@ -23,7 +23,7 @@ interface Look {
   words: string;
 }
 
-const looks: Readonly<Record<string, Look>> = {
+const looks: Readonly<Record<InboxdEvent["event"], Look>> = {
   "message.received": { icon: "in", tone: "accent", words: "Received" },
   "message.sent": { icon: "out", tone: "good", words: "Sent" },
   "message.failed": { icon: "out", tone: "bad", words: "Failed" },
@@ -38,7 +38,9 @@ const looks: Readonly<Record<string, Look>> = {
 };
 
 export function lookOf(event: string): Look {
-  return looks[event] ?? { icon: "events", tone: "plain", words: event };
+  return (
+    (looks as Readonly<Record<string, Look | undefined>>)[event] ?? { icon: "events", tone: "plain", words: event }
+  );
 }
 
 /** What it is about, in a line. */

@@ -1,4 +1,9 @@
-/** What can happen, in the words of receivers. */
+import type { StoredFailure } from "../outcome.ts";
+import type { BounceType, ReportKind } from "../reports/report.ts";
+import type { ReportProof, ReportSource } from "../reports/reported-message.ts";
+import type { RecipientOutcome } from "../send/recipients/recipient-outcome.ts";
+
+/** All types of events, in the order of the documentation. A new type needs an entry of `EventData` too. */
 export const eventTypes = [
   "message.received",
   "message.sent",
@@ -15,20 +20,116 @@ export const eventTypes = [
 
 export type EventType = (typeof eventTypes)[number];
 
-/** Names that may be asked for already and that never come yet. */
+/** Types that a caller may subscribe to although no such event exists yet. */
 export const reservedEventTypes = ["domain.verified", "domain.failing", "domain.failed"] as const;
 
-/** Whether an event tells of a message: it goes with its inbox. */
+/** Facts that the row of an event keeps, by type, because the rows that it is about change or are deleted. */
+export interface EventData {
+  "message.received": null;
+  "message.sent": SentMessage;
+  "message.failed": FailedMessage;
+  "inbox.created": InboxFacts;
+  "inbox.deleted": InboxFacts;
+  "webhook.disabled": DisabledWebhook;
+  "message.delayed": ReportData;
+  "message.delivered": ReportData;
+  "message.bounced": ReportData;
+  "message.complained": ReportData;
+  "suppression.added": AddedSuppression;
+}
+
+/** The row of an event that happens now. */
+export type NewEvent<Types extends EventType = EventType> = {
+  [Type in Types]: EventFacts & { type: Type; data: EventData[Type] };
+}[Types];
+
+interface EventFacts {
+  id: string;
+  accountId: string;
+  /** Null if the event is about no inbox. */
+  inboxId: string | null;
+  threadId: string | null;
+  /** Set by `message.received` alone; the other types name their message in `data`. */
+  messageId: string | null;
+  occurredAt: Date;
+}
+
+export interface SentMessage {
+  messageId: string;
+  status: "sent";
+  /** Null if the relay named none. */
+  providerMessageId: string | null;
+  /** The status of every recipient at that time, if there are several or one has a name. */
+  recipients?: readonly RecipientOutcome[];
+}
+
+export interface FailedMessage extends Omit<SentMessage, "status"> {
+  /** `sent` if the message reached other recipients. */
+  status: "sent" | "failed";
+  failure: StoredFailure;
+}
+
+export interface InboxFacts {
+  address: string;
+  externalId: string | null;
+  /** ISO 8601. */
+  createdAt: string;
+}
+
+export interface DisabledWebhook {
+  webhookId: string;
+  url: string;
+  reason: "gone" | "failing" | "manual";
+}
+
+/** A report about a message, as it was when it came. */
+export interface ReportData {
+  messageId: string;
+  /** Null if the relay named none. */
+  providerMessageId: string | null;
+  report: {
+    id: string;
+    kind: ReportKind;
+    type: BounceType | null;
+    /** Null if the report names none of the message's recipients. */
+    recipient: string | null;
+    code: number | null;
+    enhancedCode: string | null;
+    diagnostic: string | null;
+    source: ReportSource;
+    proof: ReportProof;
+    suppressed: boolean;
+  };
+}
+
+/** A suppression that the service added by itself, and the message that caused it. */
+export interface AddedSuppression {
+  messageId: string;
+  /** Null if the relay named none. */
+  providerMessageId: string | null;
+  suppression: {
+    id: string;
+    address: string;
+    /** Null for the whole account. */
+    inboxId: string | null;
+    reason: "bounce" | "complaint" | "unsubscribe";
+    /** ISO 8601; null if it has no end. */
+    expiresAt: string | null;
+  };
+}
+
+/** Whether an event is about a message. Such an event leaves the log when its inbox is deleted. */
 export function isOfMessage(type: string): boolean {
   return type.startsWith("message.") || type === "suppression.added";
 }
 
+/** The word that subscribes to all types. */
 export const everyEvent = "*";
 
-/** What whoever names no types gets: a client of the first hour knows of nothing else. */
+/** The types of a subscription that names none. */
 export const defaultEventTypes: readonly string[] = ["message.received"];
 
-/** Whether a type may be asked for. */
+/** Whether a caller may subscribe to a type. */
 export function isAskableType(name: string): boolean {
   return name === everyEvent || [...eventTypes, ...reservedEventTypes].some((type) => type === name);
 }

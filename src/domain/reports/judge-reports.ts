@@ -1,5 +1,5 @@
 import { cleanLine } from "../../standards/smtp-reply.ts";
-import type { AddedSuppression, ReportData } from "../events/event-data.ts";
+import type { AddedSuppression, ReportData } from "../events/event-types.ts";
 import { isHarder } from "./delivery.ts";
 import type { ReportKind } from "./report.ts";
 import {

@@ -1,5 +1,5 @@
 import { splitAddress } from "../../standards/address.ts";
-import type { AddedSuppression } from "../events/event-data.ts";
+import type { AddedSuppression } from "../events/event-types.ts";
 import { endOfBounceSuppression, suppressedForm } from "../send/suppressed.ts";
 import type { KeptReport, KnownMessage, ReportProof } from "./reported-message.ts";
 import { simulatedFateOf, simulatedSuppressionMs } from "./simulated.ts";

@@ -1,7 +1,7 @@
-import type { AddedSuppression, ReportData } from "../events/event-data.ts";
-import type { EventType } from "../events/event-types.ts";
+import type { NewEvent } from "../events/event-types.ts";
 import { worstOf } from "./delivery.ts";
 import type { Delivery } from "./kept-delivery.ts";
+import type { ReportKind } from "./report.ts";
 import type { AutomaticSuppression } from "./report-policy.ts";
 import { type ArrivedReport, deliveryBy, type KeptReport, type KnownMessage } from "./reported-message.ts";
 import { addressesOf } from "./told-recipients.ts";
@@ -16,16 +16,7 @@ export interface MessageState {
   events: ReportEvent[];
 }
 
-export interface ReportEvent {
-  id: string;
-  accountId: string;
-  inboxId: string;
-  threadId: string;
-  messageId: null;
-  type: EventType;
-  occurredAt: Date;
-  data: ReportData | AddedSuppression;
-}
+export type ReportEvent = NewEvent<`message.${ReportKind}` | "suppression.added">;
 
 /** The rows that a batch of reports comes to. */
 export interface ReportedRows {
@@ -100,6 +91,6 @@ function withoutDoubles(states: readonly MessageState[]): Pick<ReportedRows, "su
   const events = states.flatMap((state) => state.events);
   return {
     suppressions: [...kept.values()],
-    events: events.filter(({ data }) => !("suppression" in data) || ids.has(data.suppression.id)),
+    events: events.filter((event) => event.type !== "suppression.added" || ids.has(event.data.suppression.id)),
   };
 }

@@ -1,8 +1,8 @@
+import type { NewEvent } from "../../domain/events/event-types.ts";
 import type { Inbox } from "../../store/account/inboxes.ts";
-import type { NewEvent } from "../../store/events/fan-out.ts";
 import type { Deps } from "../deps.ts";
 
-/** That an inbox was made or deleted, as it is kept: the inbox may be gone when it is told. */
+/** The event that an inbox was made or deleted. It keeps what it says of the inbox, whose row may be deleted before the event is read. */
 export function inboxEvent(
   { newId, mailDomain }: Pick<Deps, "newId" | "mailDomain">,
   type: "inbox.created" | "inbox.deleted",
@@ -10,9 +10,14 @@ export function inboxEvent(
   occurredAt: Date,
 ): NewEvent {
   const address = `${username}@${mailDomain}`;
-  const data = { address, externalId, createdAt: createdAt.toISOString() };
   return {
-    ...{ id: newId("evt", occurredAt), accountId, inboxId: id, threadId: null, messageId: null },
-    ...{ type, occurredAt, data },
+    id: newId("evt", occurredAt),
+    accountId,
+    inboxId: id,
+    threadId: null,
+    messageId: null,
+    type,
+    occurredAt,
+    data: { address, externalId, createdAt: createdAt.toISOString() },
   };
 }

@@ -1,4 +1,4 @@
-import { webhookTest } from "../../domain/events/payload.ts";
+import { delivered } from "../../domain/events/delivered.ts";
 import { webhookHeaders, webhookSigner } from "../../standards/signature.ts";
 import type { Endpoint } from "../../store/events/endpoints.ts";
 import { deliveryError, type WebhookClient } from "../../webhook/client.ts";
@@ -28,12 +28,13 @@ export async function testEndpoint(deps: TestDeps, webhook: TestedEndpoint): Pro
   if (webhook.url === null) throw noWebhookUrl("test webhook");
   await paceRequest(deps.db.api, webhook.accountId, "test_webhook");
   const sentAt = deps.now();
-  const event = webhookTest(deps.newId("evt", sentAt), sentAt);
-  const body = JSON.stringify(event);
+  const eventId = deps.newId("evt", sentAt);
+  const event = { event: "webhook.test", event_id: eventId, occurred_at: sentAt.toISOString() };
+  const body = JSON.stringify(delivered(event, { deliveredAt: sentAt, attempt: 1 }));
   const { previousSecret, previousSecretUntil } = webhook;
   const isOverlap = previousSecret !== null && previousSecretUntil !== null && sentAt < previousSecretUntil;
   const headers = await webhookHeaders({
-    eventId: event.event_id,
+    eventId,
     sentAt,
     body,
     signer: await webhookSigner(webhook.secret),

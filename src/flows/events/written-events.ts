@@ -1,4 +1,4 @@
-import { delivered } from "../../domain/events/payload.ts";
+import { delivered } from "../../domain/events/delivered.ts";
 import type { IncludeWord } from "../../domain/events/subscription.ts";
 import { rowsOfPage, shortBodyBytes } from "../../domain/page-budget.ts";
 import { eventFrame } from "../../standards/server-sent-events.ts";
@@ -7,7 +7,7 @@ import { collectStreamed } from "../collect-garbage.ts";
 import type { Deps } from "../deps.ts";
 import { eventBytes, tellListed } from "../read/page-events.ts";
 import { sizeGate } from "../size-gate.ts";
-import type { TellDeps } from "./tell-events.ts";
+import type { PayloadDeps } from "./event-payload.ts";
 
 /** An event as a stream tells it, written once for all who listen with the same words. */
 export interface WrittenEvent {
@@ -33,7 +33,7 @@ const readBytes = 4 << 20;
 const rowsTogether = { least: 4, most: 50 };
 
 /** Reads events and writes them out, as many as 256 KiB hold; the first always is. */
-export function eventWriter(deps: TellDeps & Pick<Deps, "db" | "now">): WriteEvents {
+export function eventWriter(deps: PayloadDeps & Pick<Deps, "db" | "now">): WriteEvents {
   const db = deps.db.api;
   const rows = sizeGate(readBytes);
   const bodies = sizeGate(readBytes);

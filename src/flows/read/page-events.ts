@@ -1,5 +1,4 @@
 import type { Db } from "../../database/db.ts";
-import type { ToldEvent } from "../../domain/events/payload.ts";
 import type { IncludeWord } from "../../domain/events/subscription.ts";
 import { rowsOfPage, shownAttachmentBytes } from "../../domain/page-budget.ts";
 import { utf8Length } from "../../standards/text.ts";
@@ -7,10 +6,10 @@ import { type EventPage, type ListedEvent, listEvents } from "../../store/events
 import { listAttachments } from "../../store/mail/attachments.ts";
 import { listBodyTexts } from "../../store/mail/bodies.ts";
 import { listIncluded } from "../../store/mail/included.ts";
-import { type TellDeps, tellEvent, type WholeEvent } from "../events/tell-events.ts";
+import { type EventPayload, eventPayload, type PayloadDeps, type WholeEvent } from "../events/event-payload.ts";
 
 export interface ToldPage {
-  events: ToldEvent[];
+  events: EventPayload[];
   hasMore: boolean;
   /** Where to go on, also where nothing was wanted of what was looked at; null where nothing was. */
   last: string | null;
@@ -18,7 +17,7 @@ export interface ToldPage {
 
 /** A page of the log as it is told: as many events as it has room for, and whether there are more behind them. */
 export async function pageEvents(
-  deps: TellDeps & { db: Db; now: () => Date },
+  deps: PayloadDeps & { db: Db; now: () => Date },
   page: EventPage,
   include: readonly IncludeWord[],
 ): Promise<ToldPage> {
@@ -36,13 +35,13 @@ export async function pageEvents(
 
 /** Listed events as they are told now, with all that comes beside their rows. */
 export async function tellListed(
-  deps: TellDeps & { db: Db; now: () => Date },
+  deps: PayloadDeps & { db: Db; now: () => Date },
   listed: readonly ListedEvent[],
   include: readonly IncludeWord[],
-): Promise<ToldEvent[]> {
+): Promise<EventPayload[]> {
   const at = deps.now();
   const whole = await wholeEvents(deps.db, listed, include);
-  const told = await Promise.all(whole.map((event) => tellEvent(deps, event, include, at)));
+  const told = await Promise.all(whole.map((event) => eventPayload(deps, event, include, at)));
   return told.filter((event) => event !== undefined);
 }
 

@@ -1,6 +1,6 @@
 import { type SQL, sql } from "drizzle-orm";
 import { type Db, query } from "../../database/db.ts";
-import type { EventData } from "../../domain/events/event-data.ts";
+import type { NewEvent } from "../../domain/events/event-types.ts";
 import { columnName, columnsOf, type FieldOf } from "../columns.ts";
 import type { OutboxKind } from "../outbox/items.ts";
 import { recordSet } from "../rows.ts";
@@ -10,19 +10,6 @@ import { endpoints, events } from "../schema.ts";
  * Whoever writes an event writes its promises by the same statement: who has subscribed when it runs is told, whatever dies, and no
  * process needs to know endpoints by heart.
  */
-
-/** What is kept of an event that happens now. */
-export interface NewEvent {
-  id: string;
-  accountId: string;
-  inboxId: string | null;
-  threadId: string | null;
-  /** Of mail that came in, and of nothing else (schema.ts). */
-  messageId: string | null;
-  type: (typeof events.$inferSelect)["type"];
-  occurredAt: Date;
-  data: EventData | null;
-}
 
 /** Their names as columns: what `told` of `tellEvents` has, beside `is_automated`. */
 const told = ["id", "accountId", "inboxId", "threadId", "messageId", "type", "occurredAt", "data"] as const;

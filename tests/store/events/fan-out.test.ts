@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { type Db, query } from "../../../src/database/db.ts";
-import { insertEvents, type NewEvent } from "../../../src/store/events/fan-out.ts";
+import type { NewEvent } from "../../../src/domain/events/event-types.ts";
+import { insertEvents } from "../../../src/store/events/fan-out.ts";
 import { migrate } from "../../../src/store/migrate.ts";
 import { type EngineUnderTest, enginesHere, openEngine } from "../../support/engines.ts";
 
@@ -47,13 +48,27 @@ for (const engine of enginesHere()) {
       else await query(db, sql`insert into endpoints (id, ${columns}) values (${id}, ${shared})`);
     }
 
-    async function tell(event: Partial<NewEvent> = {}): Promise<string[]> {
-      return insertEvents(db, [
-        {
-          ...{ id: "evt_1", accountId: "acc", inboxId: "inb_1", threadId: null, messageId: null },
-          ...{ type: "message.received", occurredAt: at, data: null, ...event },
-        },
-      ]);
+    const about = { id: "evt_1", accountId: "acc", inboxId: "inb_1", threadId: null, messageId: null, occurredAt: at };
+    const received: NewEvent = { ...about, type: "message.received", data: null };
+    const sent: NewEvent = {
+      ...about,
+      type: "message.sent",
+      data: { messageId: "msg_1", status: "sent", providerMessageId: null },
+    };
+    const created: NewEvent = {
+      ...about,
+      type: "inbox.created",
+      data: { address: "ada@inbox.localhost", externalId: null, createdAt: at.toISOString() },
+    };
+    const disabled: NewEvent = {
+      ...about,
+      inboxId: null,
+      type: "webhook.disabled",
+      data: { webhookId: "whk_2", url: "https://example.com", reason: "gone" },
+    };
+
+    async function tell(event: NewEvent = received): Promise<string[]> {
+      return insertEvents(db, [event]);
     }
 
     function promises() {
@@ -65,32 +80,26 @@ for (const engine of enginesHere()) {
     }
 
     const all = "{*}";
-    const rows: [string, string, Subscription, Partial<NewEvent>, string | undefined][] = [
-      ["a default endpoint as the first hour knew it", "default", {}, {}, "webhook"],
-      ["a default endpoint that asks for more of a message", "default", { include: "{html}" }, {}, "endpoint"],
-      ["a default endpoint that wants all types", "default", { event_types: all }, {}, "endpoint"],
-      ["a default endpoint of some inboxes", "default", { inbox_ids: "{inb_1}" }, {}, "webhook"],
-      ["another endpoint", "whk_1", {}, {}, "endpoint"],
-      ["what is disabled", "whk_1", { disabled_at: at }, {}, undefined],
-      ["a type that it does not want", "whk_1", {}, { type: "message.sent" }, undefined],
-      [
-        "a type that it names",
-        "whk_1",
-        { event_types: "{message.failed,message.sent}" },
-        { type: "message.sent" },
-        "endpoint",
-      ],
-      ["all types", "whk_1", { event_types: all }, { type: "inbox.created" }, "endpoint"],
-      ["an inbox that it names", "whk_1", { inbox_ids: "{inb_2,inb_1}" }, {}, "endpoint"],
-      ["an inbox that it does not name", "whk_1", { inbox_ids: "{inb_2}" }, {}, undefined],
+    const rows: [string, string, Subscription, NewEvent, string | undefined][] = [
+      ["a default endpoint as the first hour knew it", "default", {}, received, "webhook"],
+      ["a default endpoint that asks for more of a message", "default", { include: "{html}" }, received, "endpoint"],
+      ["a default endpoint that wants all types", "default", { event_types: all }, received, "endpoint"],
+      ["a default endpoint of some inboxes", "default", { inbox_ids: "{inb_1}" }, received, "webhook"],
+      ["another endpoint", "whk_1", {}, received, "endpoint"],
+      ["what is disabled", "whk_1", { disabled_at: at }, received, undefined],
+      ["a type that it does not want", "whk_1", {}, sent, undefined],
+      ["a type that it names", "whk_1", { event_types: "{message.failed,message.sent}" }, sent, "endpoint"],
+      ["all types", "whk_1", { event_types: all }, created, "endpoint"],
+      ["an inbox that it names", "whk_1", { inbox_ids: "{inb_2,inb_1}" }, received, "endpoint"],
+      ["an inbox that it does not name", "whk_1", { inbox_ids: "{inb_2}" }, received, undefined],
       [
         "what belongs to no inbox, by who named some",
         "whk_1",
         { event_types: all, inbox_ids: "{inb_1}" },
-        { type: "webhook.disabled", inboxId: null },
+        disabled,
         undefined,
       ],
-      ["what no person wrote is skipped in mail alone", "whk_1", { skip_automated: true }, {}, "endpoint"],
+      ["what no person wrote is skipped in mail alone", "whk_1", { skip_automated: true }, received, "endpoint"],
     ];
     test.each(rows)("%s", async (_, id, subscription, event, kind) => {
       await subscribe(id, subscription);
@@ -114,7 +123,7 @@ for (const engine of enginesHere()) {
 
     test("what belongs to no inbox stands in line under its account", async () => {
       await subscribe("whk_1", { event_types: all });
-      await tell({ type: "webhook.disabled", inboxId: null });
+      await tell(disabled);
       expect(await promises()).toMatchObject([{ id: "evt_1.whk_1", inbox: "acc" }]);
     });
   });

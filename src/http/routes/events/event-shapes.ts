@@ -1,14 +1,15 @@
-import { type TProperties, Type } from "@sinclair/typebox";
+import { Type } from "@sinclair/typebox";
 import { failureReasons } from "../../../domain/outcome.ts";
+import { reportKinds } from "../../../domain/reports/report.ts";
 import { recipientTypes } from "../../../domain/send/recipients/entries.ts";
-import { type EventParts, eventOf, eventUnion } from "../../document/event-schema.ts";
+import { eventOf, eventUnion } from "../../document/event-schema.ts";
 import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
 import type { EventKind } from "../../document/webhooks.ts";
 import { instant, nullable, oneOf } from "../../shell/models.ts";
 import { Code, Link } from "../mail/extracted-shape.ts";
 import { Attachment, Automated } from "../mail/message-shape.ts";
-import { AddedSuppression, MessageInShort, ToldReport } from "../mail/report-shapes.ts";
+import { reportFields } from "../mail/report-shapes.ts";
 
 const ofInbox = {
   inbox_id: Type.String({ description: "Inbox that it is about", examples: [examples.inboxId] }),
@@ -16,7 +17,11 @@ const ofInbox = {
     description: "Your own id of the inbox's owner, where it has one",
   }),
 };
-const thread = { thread_id: Type.String({ description: "Thread of the message", examples: [examples.threadId] }) };
+
+const ofThread = {
+  ...ofInbox,
+  thread_id: Type.String({ description: "Thread of the message", examples: [examples.threadId] }),
+};
 
 /** Of a message, whatever has become of it. */
 const ofMessage = {
@@ -71,23 +76,6 @@ const included = {
   ),
 };
 
-/** Every kind of event, with what stands in it beside what all have: a new kind is one entry here (contract §10). */
-const MessageReceived = eventOf("message.received", {
-  name: "MessageReceived",
-  description: "Mail has come in at an inbox",
-  fields: {
-    ...ofInbox,
-    ...thread,
-    message: named(
-      "ReceivedMessage",
-      Type.Object(
-        { ...ofMessage, received_at: instant({ description: "When it was taken in" }), ...included },
-        { description: "The mail, in the words of events" },
-      ),
-    ),
-  },
-});
-
 const outcomeOf = {
   provider_message_id: Type.String({
     description: "What the relay calls it, where it said so",
@@ -127,53 +115,6 @@ const addressing = {
   metadata: Type.Record(Type.String(), Type.String(), { description: "What was given with it", examples: [{}] }),
 };
 
-const MessageSent = eventOf("message.sent", {
-  name: "MessageSent",
-  description: "The next server has taken a mail of yours",
-  fields: {
-    ...ofInbox,
-    ...thread,
-    message: named(
-      "SentMessage",
-      Type.Object(
-        {
-          ...ofMessage,
-          status: oneOf(["sent"], { description: "What has become of it" }),
-          ...outcomeOf,
-          sent_at: instant({ description: "When that server took it" }),
-          ...included,
-          ...addressing,
-        },
-        { description: "The mail, in the words of events" },
-      ),
-    ),
-  },
-});
-
-const MessageFailed = eventOf("message.failed", {
-  name: "MessageFailed",
-  description: "A mail of yours was refused for good, or given up",
-  fields: {
-    ...ofInbox,
-    ...thread,
-    message: named(
-      "FailedMessage",
-      Type.Object(
-        {
-          ...ofMessage,
-          status: oneOf(["failed", "sent"], { description: "`sent` where it reached others: it failed in part" }),
-          ...outcomeOf,
-          failed_at: instant({ description: "When it was given up" }),
-          failure,
-          ...included,
-          ...addressing,
-        },
-        { description: "The mail, in the words of events" },
-      ),
-    ),
-  },
-});
-
 const inbox = {
   id: Type.String({ description: "Id of the inbox", examples: [examples.inboxId] }),
   address: Type.String({ description: "Its address", examples: [examples.address] }),
@@ -181,110 +122,214 @@ const inbox = {
   created_at: instant({ description: "When it was made", examples: [examples.inboxCreatedAt] }),
 };
 
-const InboxCreated = eventOf("inbox.created", {
-  name: "InboxCreated",
-  description: "An inbox was made",
-  fields: {
-    ...ofInbox,
-    inbox: named("CreatedInboxOfEvent", Type.Object(inbox, { description: "The inbox, in the words of events" })),
-  },
-});
+/** A message of the account, in the events about a report or a suppression. */
+const MessageInShort = named(
+  "MessageInShort",
+  Type.Object(
+    {
+      id: Type.String({ description: "Id of the message", examples: [examples.answerId] }),
+      rfc_message_id: Type.String({ description: "Its `Message-ID`", examples: [examples.rfcMessageId] }),
+      provider_message_id: Type.String({
+        description: "What the relay calls it, where it said so",
+        examples: [examples.providerMessageId],
+      }),
+      to: Type.String({ description: "Address that it went to", examples: [examples.sender] }),
+      subject: Type.String({ description: "Empty where it has none", examples: [examples.subject] }),
+      created_at: instant({ description: "When it was accepted for sending" }),
+    },
+    { description: "The mail of yours that it came of" },
+  ),
+);
 
-const InboxDeleted = eventOf("inbox.deleted", {
-  name: "InboxDeleted",
-  description: "An inbox was deleted",
-  fields: {
-    ...ofInbox,
-    inbox: named(
-      "DeletedInboxOfEvent",
-      Type.Object(
-        { ...inbox, deleted_at: instant({ description: "When it was deleted" }) },
-        { description: "The inbox, in the words of events" },
+const ToldReport = named(
+  "ToldReport",
+  Type.Object(
+    {
+      id: Type.String({ description: "Id of the report", examples: [examples.reportId] }),
+      kind: oneOf(reportKinds, { description: "What has become of the message", examples: ["bounced"] }),
+      type: reportFields.type,
+      recipient: nullable(Type.String({ examples: [examples.sender] }), {
+        description: "Whom you wrote to; null where it names nobody of them",
+      }),
+      code: reportFields.code,
+      enhanced_code: reportFields.enhancedCode,
+      diagnostic: reportFields.diagnostic,
+      source: reportFields.source,
+      proof: reportFields.proof,
+      suppressed: Type.Boolean({ description: "Whether it had the recipient suppressed", examples: [true] }),
+    },
+    { description: "What came back, in the words of events" },
+  ),
+);
+
+const AddedSuppression = named(
+  "AddedSuppression",
+  Type.Object(
+    {
+      id: Type.String({ description: "Id of the suppression", examples: [examples.suppressionId] }),
+      address: Type.String({ description: "Address that nothing is sent to any more", examples: [examples.sender] }),
+      inbox_id: nullable(Type.String(), {
+        description: "The inbox that it holds for; null: all of them",
+        examples: [null],
+      }),
+      reason: oneOf(["bounce", "complaint", "unsubscribe"], { description: "Why", examples: ["bounce"] }),
+      expires_at: nullable(instant({ examples: [examples.suppressedUntil] }), { description: "Null: it has no end" }),
+    },
+    { description: "The suppression, in the words of events" },
+  ),
+);
+
+const reportEvent = { ...ofThread, message: MessageInShort, report: ToldReport };
+
+/** All events of the log, in the order of the documentation. The payloads are made in flows/events/event-payload.ts. */
+const logged = [
+  eventOf("message.received", {
+    name: "MessageReceived",
+    description: "Mail has come in at an inbox",
+    fields: {
+      ...ofThread,
+      message: named(
+        "ReceivedMessage",
+        Type.Object(
+          { ...ofMessage, received_at: instant({ description: "When it was taken in" }), ...included },
+          { description: "The mail, in the words of events" },
+        ),
       ),
-    ),
-  },
-});
-
-const WebhookDisabled = eventOf("webhook.disabled", {
-  name: "WebhookDisabled",
-  description: "A webhook endpoint gets nothing any more until it is enabled",
-  fields: {
-    inbox_id: nullable(Type.String(), { description: "Null: it is about no inbox", examples: [null] }),
-    external_id: nullable(Type.String(), { description: "Null: it is about no inbox", examples: [null] }),
-    webhook: named(
-      "DisabledWebhook",
-      Type.Object(
-        {
-          id: Type.String({ description: "Id of the endpoint", examples: [examples.webhookId] }),
-          url: Type.String({ description: "Where it was", examples: [examples.webhookUrl] }),
-          reason: oneOf(["gone", "failing", "manual"], {
-            description: "`gone`: it answered 410; `failing`: it took nothing for days; `manual`: you asked for it",
-            examples: ["failing"],
-          }),
-          disabled_at: instant({ description: "Since when" }),
-        },
-        { description: "The endpoint, in the words of events" },
+    },
+  }),
+  eventOf("message.sent", {
+    name: "MessageSent",
+    description: "The next server has taken a mail of yours",
+    fields: {
+      ...ofThread,
+      message: named(
+        "SentMessage",
+        Type.Object(
+          {
+            ...ofMessage,
+            status: oneOf(["sent"], { description: "What has become of it" }),
+            ...outcomeOf,
+            sent_at: instant({ description: "When that server took it" }),
+            ...included,
+            ...addressing,
+          },
+          { description: "The mail, in the words of events" },
+        ),
       ),
-    ),
-  },
-});
+    },
+  }),
+  eventOf("message.failed", {
+    name: "MessageFailed",
+    description: "A mail of yours was refused for good, or given up",
+    fields: {
+      ...ofThread,
+      message: named(
+        "FailedMessage",
+        Type.Object(
+          {
+            ...ofMessage,
+            status: oneOf(["failed", "sent"], { description: "`sent` where it reached others: it failed in part" }),
+            ...outcomeOf,
+            failed_at: instant({ description: "When it was given up" }),
+            failure,
+            ...included,
+            ...addressing,
+          },
+          { description: "The mail, in the words of events" },
+        ),
+      ),
+    },
+  }),
+  eventOf("inbox.created", {
+    name: "InboxCreated",
+    description: "An inbox was made",
+    fields: {
+      ...ofInbox,
+      inbox: named("CreatedInboxOfEvent", Type.Object(inbox, { description: "The inbox, in the words of events" })),
+    },
+  }),
+  eventOf("inbox.deleted", {
+    name: "InboxDeleted",
+    description: "An inbox was deleted",
+    fields: {
+      ...ofInbox,
+      inbox: named(
+        "DeletedInboxOfEvent",
+        Type.Object(
+          { ...inbox, deleted_at: instant({ description: "When it was deleted" }) },
+          { description: "The inbox, in the words of events" },
+        ),
+      ),
+    },
+  }),
+  eventOf("webhook.disabled", {
+    name: "WebhookDisabled",
+    description: "A webhook endpoint gets nothing any more until it is enabled",
+    fields: {
+      inbox_id: nullable(Type.String(), { description: "Null: it is about no inbox", examples: [null] }),
+      external_id: nullable(Type.String(), { description: "Null: it is about no inbox", examples: [null] }),
+      webhook: named(
+        "DisabledWebhook",
+        Type.Object(
+          {
+            id: Type.String({ description: "Id of the endpoint", examples: [examples.webhookId] }),
+            url: Type.String({ description: "Where it was", examples: [examples.webhookUrl] }),
+            reason: oneOf(["gone", "failing", "manual"], {
+              description: "`gone`: it answered 410; `failing`: it took nothing for days; `manual`: you asked for it",
+              examples: ["failing"],
+            }),
+            disabled_at: instant({ description: "Since when" }),
+          },
+          { description: "The endpoint, in the words of events" },
+        ),
+      ),
+    },
+  }),
+  eventOf("message.delayed", {
+    name: "MessageDelayed",
+    description: "A server still tries to deliver a mail of yours",
+    fields: reportEvent,
+  }),
+  eventOf("message.delivered", {
+    name: "MessageDelivered",
+    description: "A mail of yours has arrived, as its recipient's server says",
+    fields: reportEvent,
+  }),
+  eventOf("message.bounced", {
+    name: "MessageBounced",
+    description: "A mail of yours, which the next server had taken, came back",
+    fields: reportEvent,
+  }),
+  eventOf("message.complained", {
+    name: "MessageComplained",
+    description: "The recipient of a mail of yours calls it unwanted",
+    fields: reportEvent,
+  }),
+  eventOf("suppression.added", {
+    name: "SuppressionAdded",
+    description: "Nothing is sent to an address any more, since it bounced, complained or unsubscribed",
+    fields: { ...ofThread, message: MessageInShort, suppression: AddedSuppression },
+  }),
+];
 
-const MessageDelayed = reportEvent("message.delayed", {
-  name: "MessageDelayed",
-  description: "A server still tries to deliver a mail of yours",
-});
-const MessageDelivered = reportEvent("message.delivered", {
-  name: "MessageDelivered",
-  description: "A mail of yours has arrived, as its recipient's server says",
-});
-const MessageBounced = reportEvent("message.bounced", {
-  name: "MessageBounced",
-  description: "A mail of yours, which the next server had taken, came back",
-});
-const MessageComplained = reportEvent("message.complained", {
-  name: "MessageComplained",
-  description: "The recipient of a mail of yours calls it unwanted",
-});
+/** Any event of the log. */
+export const Event = eventUnion(
+  "Event",
+  "What has happened, told apart by `event`",
+  logged.map((event) => event.logged),
+);
 
-const SuppressionAdded = eventOf("suppression.added", {
-  name: "SuppressionAdded",
-  description: "Nothing is sent to an address any more, since it bounced, complained or unsubscribed",
-  fields: { ...ofInbox, ...thread, message: MessageInShort, suppression: AddedSuppression },
-});
-
-const WebhookTest = eventOf("webhook.test", {
+/** Sent to an endpoint when its owner asks for a test, and never in the log. */
+const webhookTest = eventOf("webhook.test", {
   name: "WebhookTest",
   description: "You asked for a test: it tells of nothing, is in no log, and is not repeated",
   fields: {},
 });
 
-/** What the log has. */
-export const Event = eventUnion("Event", "What has happened, told apart by `event`", [
-  MessageReceived.logged,
-  MessageSent.logged,
-  MessageFailed.logged,
-  InboxCreated.logged,
-  InboxDeleted.logged,
-  WebhookDisabled.logged,
-  MessageDelayed.logged,
-  MessageDelivered.logged,
-  MessageBounced.logged,
-  MessageComplained.logged,
-  SuppressionAdded.logged,
-]);
-
-/** What webhooks are told. */
-export const eventKinds: readonly EventKind[] = [
-  ...[MessageReceived, MessageSent, MessageFailed, InboxCreated, InboxDeleted, WebhookDisabled],
-  ...[MessageDelayed, MessageDelivered, MessageBounced, MessageComplained, SuppressionAdded, WebhookTest],
-].map(({ event, description, delivery }) => ({
-  ...{ event, delivery },
+/** All events that a webhook endpoint can get. */
+export const eventKinds: readonly EventKind[] = [...logged, webhookTest].map(({ event, description, delivery }) => ({
+  event,
+  delivery,
   summary: `Be told: ${event}`,
   description: `${description}. Verify the signature, answer with any 2xx within 15 seconds, and work behind the answer; \`event_id\` tells a delivery that came twice.`,
 }));
-
-/** What came back about a message. */
-function reportEvent<const Event extends string>(event: Event, parts: Omit<EventParts<TProperties>, "fields">) {
-  const fields = { ...ofInbox, ...thread, message: MessageInShort, report: ToldReport };
-  return eventOf(event, { ...parts, fields });
-}

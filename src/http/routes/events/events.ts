@@ -1,4 +1,4 @@
-import { type Static, Type } from "@sinclair/typebox";
+import { Type } from "@sinclair/typebox";
 import { cursorAt, cursorAtPlace, placeOf } from "../../../domain/cursor.ts";
 import { notFound, Refusal } from "../../../domain/errors.ts";
 import { isId } from "../../../domain/ids.ts";
@@ -129,7 +129,7 @@ export function events(deps: EventDeps) {
         const lookAt = isNarrowed ? mostLookedAt : undefined;
         const page = { ...subscription, accountId: account.id, after, limit: query.limit, lookAt };
         const { events, hasMore, last } = await pageEvents({ ...deps, db: db.api }, page, include);
-        return { data: events as Static<typeof Event>[], hasMore, ...(isNarrowed && { last }) };
+        return { data: events, hasMore, ...(isNarrowed && { last }) };
       },
       operation({
         summary: "List events",

@@ -16,23 +16,23 @@ import { askedSubscription, subscriptionQuery } from "./subscription-query.ts";
 export interface EventStreamDeps extends Deps {
   streaming: StreamingDeps;
   open: Pick<OpenStreams, "keep">;
-  /** The connection may be quiet for as long as it takes. */
+  /** Lifts the limit on how long the connection may be idle. */
   mayTakeLong(request: Request): void;
-  /** Who takes nothing of what is left is cut off. */
+  /** Closes the connection if the client does not read the rest. */
   endsSoon(request: Request): void;
 }
 
 /** The size of a client's queue, and of the pieces of a larger frame. Bun takes one piece more. */
 const queueBytes = 16 << 10;
-/** How long a client waits before it comes again. */
+/** How long a client waits before it reconnects. */
 const retryMs = 1_000;
-/** How long a client that is sent away may take for the rest of a large event. */
+/** How long a client may take for the rest of a large frame when the service ends its stream. */
 const mostEndingMs = 10_000;
 
 const headers = {
   "content-type": "text/event-stream",
   "cache-control": "no-store",
-  // Else nginx keeps it back until there is much of it.
+  // nginx would otherwise buffer the frames.
   "x-accel-buffering": "no",
 };
 
@@ -52,7 +52,7 @@ const StreamQuery = Type.Object({
   ),
 });
 
-/** The log as it is written, for whoever keeps listening (docs/streams.md). */
+/** Sends the events of the log as they are written (docs/streams.md). */
 export function eventStream(deps: EventStreamDeps) {
   return api(eventStreamPath, "Events").get(
     "",
@@ -95,100 +95,59 @@ interface Asked {
   wanted: Wanted;
 }
 
-/** The frames of one client. What it does not take is not made: the stream is asked for more when there is room. */
+/** The frames of one client. The stream of events writes the next one only while the queue has room. */
 function framesOf(deps: EventStreamDeps, { account, request, after, wanted }: Asked): ReadableStream<Uint8Array> {
-  const unsent = new ByteLengthQueuingStrategy({ highWaterMark: queueBytes });
   let stream: EventStream | undefined;
-  let out: ReadableStreamDefaultController<Uint8Array> | undefined;
-  /** The rest of a frame that is larger than what may lie here. */
-  let rest: Uint8Array<ArrayBuffer> | undefined;
-  let enqueuedBytes = 0;
-  /** Why the stream ends, once the frame that has begun is out. */
   let ending: { reason: EndReason; deadline: ReturnType<typeof setTimeout> } | undefined;
   let lastId = placeName(after);
-
-  function queuedBytes(): number {
-    return out === undefined ? 0 : queueBytes - (out.desiredSize ?? 0);
-  }
-
-  function takenBytes(): number {
-    return enqueuedBytes - queuedBytes();
-  }
-
-  function hasRoom(): boolean {
-    return out !== undefined && rest === undefined && queuedBytes() < queueBytes;
-  }
-
-  function write(frame: Uint8Array<ArrayBuffer>): void {
-    if (frame.length > queueBytes) {
-      rest = frame;
-      writePiece(frame);
-    } else {
-      enqueue(frame);
-    }
-  }
-
-  /** A copy, as a view of a part would keep the whole frame in memory. */
-  function writePiece(of: Uint8Array<ArrayBuffer>): void {
-    rest = of.length > queueBytes ? of.subarray(queueBytes) : undefined;
-    enqueue(of.slice(0, queueBytes));
-    collectStreamed(queueBytes);
-  }
-
-  function enqueue(bytes: Uint8Array<ArrayBuffer>): void {
-    enqueuedBytes += bytes.length;
-    out?.enqueue(bytes);
-  }
-
-  function taken(): void {
-    if (rest !== undefined) writePiece(rest);
-    if (ending === undefined) stream?.pump();
-    else if (rest === undefined) finish(ending.reason);
-  }
-
+  const frames = frameQueue({ onRoom, onCancel: () => leave() });
   const forget = deps.open.keep("sse", {
     caller: account,
-    unsentBytes: () => queuedBytes() + (rest?.length ?? 0),
-    takenBytes,
+    unsentBytes: frames.unsentBytes,
+    takenBytes: frames.takenBytes,
     beat,
     end,
   });
 
+  function onRoom(): void {
+    if (ending === undefined) stream?.pump();
+    else if (!frames.isMidFrame()) finish(ending.reason);
+  }
+
   function beat(): void {
-    if (!hasRoom() || stream === undefined) return;
+    if (!frames.hasRoom() || stream === undefined) return;
     const id = placeName(stream.place);
-    if (id !== lastId) write(idFrame(id));
+    if (id !== lastId) frames.write(idFrame(id));
     lastId = id;
-    write(commentFrame(deps.now().toISOString()));
+    frames.write(commentFrame(deps.now().toISOString()));
   }
 
   function end(reason: EndReason): void {
-    if (rest === undefined) {
-      finish(reason);
-    } else {
-      // Nothing else can be said in the midst of a frame, so it goes out first.
+    if (frames.isMidFrame()) {
+      // The rest of the frame has to go out first.
       ending = { reason, deadline: setTimeout(cutOff, mostEndingMs) };
       forget();
+    } else {
+      finish(reason);
     }
   }
 
   function finish(reason: EndReason): void {
-    enqueue(eventFrame({ event: "end", data: JSON.stringify({ reason }) }));
-    out?.close();
+    frames.write(eventFrame({ event: "end", data: JSON.stringify({ reason }) }));
+    frames.close();
     leave();
     deps.endsSoon(request);
   }
 
-  /** The client drops the part of a frame that it has, and reads it again when it reconnects. */
+  /** Closes the connection in the middle of a frame: the client drops that part and reads the event again when it reconnects. */
   function cutOff(): void {
-    out?.close();
+    frames.close();
     leave("slow");
     deps.endsSoon(request);
   }
 
   function leave(reason?: EndReason): void {
-    out = undefined;
-    rest = undefined;
+    frames.stop();
     clearTimeout(ending?.deadline);
     stream?.close();
     forget(reason);
@@ -196,40 +155,106 @@ function framesOf(deps: EventStreamDeps, { account, request, after, wanted }: As
 
   async function begin(): Promise<void> {
     try {
-      const asked = { accountId: account.id, after, wanted };
-      stream = await streamEvents(deps.streaming, asked, {
-        hasRoom,
-        takenBytes,
-        copies: false,
-        cutOff,
-        write(event) {
-          lastId = event.id;
-          write(event.frame());
+      stream = await streamEvents(
+        deps.streaming,
+        { accountId: account.id, after, wanted },
+        {
+          hasRoom: frames.hasRoom,
+          takenBytes: frames.takenBytes,
+          copies: false,
+          cutOff,
+          write(event) {
+            lastId = event.id;
+            frames.write(event.frame());
+          },
         },
-      });
-      // The client may have left while the log was looked at.
-      if (out === undefined) stream.close();
-      else stream.pump();
+      );
+      // The client may have left while the log was read.
+      if (frames.isOpen()) stream.pump();
+      else stream.close();
     } catch {
-      // It comes again with the place that it was told.
-      out?.close();
+      // The client reconnects with the id of its last frame.
+      frames.close();
       leave();
     }
   }
 
-  return new ReadableStream<Uint8Array>(
-    {
-      start(controller) {
-        out = controller;
-        deps.mayTakeLong(request);
-        request.signal.addEventListener("abort", () => leave(), { once: true });
-        write(retryFrame(retryMs));
-        write(eventFrame({ event: "ready", id: lastId, data: JSON.stringify({ after: lastId }) }));
-        void begin();
-      },
-      pull: taken,
-      cancel: () => leave(),
+  deps.mayTakeLong(request);
+  request.signal.addEventListener("abort", () => leave(), { once: true });
+  frames.write(retryFrame(retryMs));
+  frames.write(eventFrame({ event: "ready", id: lastId, data: JSON.stringify({ after: lastId }) }));
+  void begin();
+  return frames.body;
+}
+
+/** Frames on their way to one client. A large frame waits here whole and is queued in pieces of at most 16 KiB. */
+interface FrameQueue {
+  body: ReadableStream<Uint8Array>;
+  write(frame: Uint8Array<ArrayBuffer>): void;
+  hasRoom(): boolean;
+  /** Whether pieces of a large frame still wait. */
+  isMidFrame(): boolean;
+  /** Bytes that wait here, beside those that the kernel has taken. */
+  unsentBytes(): number;
+  takenBytes(): number;
+  isOpen(): boolean;
+  /** Ends the body behind what is queued. */
+  close(): void;
+  /** Drops what is written from now on. */
+  stop(): void;
+}
+
+interface QueueListener {
+  /** Called whenever the client has taken something. */
+  onRoom(): void;
+  onCancel(): void;
+}
+
+function frameQueue({ onRoom, onCancel }: QueueListener): FrameQueue {
+  let out: ReadableStreamDefaultController<Uint8Array> | undefined;
+  /** The pieces of a large frame that are not queued yet. */
+  let rest: Uint8Array<ArrayBuffer> | undefined;
+  let enqueuedBytes = 0;
+
+  function queuedBytes(): number {
+    return out === undefined ? 0 : queueBytes - (out.desiredSize ?? 0);
+  }
+
+  function enqueue(bytes: Uint8Array<ArrayBuffer>): void {
+    enqueuedBytes += bytes.length;
+    out?.enqueue(bytes);
+  }
+
+  function enqueuePiece(frame: Uint8Array<ArrayBuffer>): void {
+    rest = frame.length > queueBytes ? frame.subarray(queueBytes) : undefined;
+    // A copy, because a view would keep the whole frame in memory.
+    enqueue(frame.slice(0, queueBytes));
+    collectStreamed(queueBytes);
+  }
+
+  const source: UnderlyingDefaultSource<Uint8Array> = {
+    start(controller) {
+      out = controller;
     },
-    unsent,
-  );
+    pull() {
+      if (rest !== undefined) enqueuePiece(rest);
+      onRoom();
+    },
+    cancel: onCancel,
+  };
+
+  return {
+    body: new ReadableStream(source, new ByteLengthQueuingStrategy({ highWaterMark: queueBytes })),
+    write: (frame) => (frame.length > queueBytes ? enqueuePiece(frame) : enqueue(frame)),
+    hasRoom: () => out !== undefined && rest === undefined && queuedBytes() < queueBytes,
+    isMidFrame: () => rest !== undefined,
+    unsentBytes: () => queuedBytes() + (rest?.length ?? 0),
+    takenBytes: () => enqueuedBytes - queuedBytes(),
+    isOpen: () => out !== undefined,
+    close: () => out?.close(),
+    stop() {
+      out = undefined;
+      rest = undefined;
+    },
+  };
 }
