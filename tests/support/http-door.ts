@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import pino from "pino";
 import { DatabaseUnavailable } from "../../src/database/db.ts";
 import { notFound, Refusal } from "../../src/domain/errors.ts";
-import { alsoNamed } from "../../src/http/judging/also-named.ts";
+import { alsoNamed } from "../../src/http/judging/known-fields.ts";
 import { api, type HttpDeps, httpApp } from "../../src/http/shell/app.ts";
 import { nothing, oneOf, pageQuery, text } from "../../src/http/shell/models.ts";
 import { operation } from "../../src/http/shell/operation.ts";

@@ -14,7 +14,9 @@ export function docsPage(document: Document, guides: Readonly<Record<string, Gui
   const reference = referenceOf(document);
   const isHere = (name: string) => Object.hasOwn(guides, name);
   const read = Object.entries(guides).map(([name, guide]) => ({
-    ...{ name, title: guideTitle(guide), about: guide.about },
+    name,
+    title: guideTitle(guide),
+    about: guide.about,
     ...guideHtml(name, guide.text, isHere),
   }));
   return html`<!doctype html>

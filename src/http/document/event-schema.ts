@@ -44,7 +44,9 @@ interface TEventUnion<Members extends readonly TObject[]> extends TSchema {
 export function eventUnion<Members extends readonly TObject[]>(name: string, description: string, members: Members) {
   const mapping = Object.fromEntries(members.map((member) => [member.properties.event?.enum[0], placeOf(member)]));
   return named(name, {
-    ...{ description, oneOf: members, discriminator: { propertyName: "event", mapping } },
+    description,
+    oneOf: members,
+    discriminator: { propertyName: "event", mapping },
     [Kind]: "EventUnion",
   } as unknown as TEventUnion<Members>);
 }

@@ -1,10 +1,9 @@
+import { Type } from "@sinclair/typebox";
 import { type AnyElysia, Elysia } from "elysia";
 import { operationObject } from "./operation-object.ts";
-import { ownOperations } from "./own-operations.ts";
 import type { AnyOperation } from "./refusals.ts";
 import { type SchemaWriter, schemaWriter } from "./schema.ts";
 import { securitySchemes } from "./security.ts";
-import { placeOfTag, tags } from "./tags.ts";
 import { type EventKind, webhooksSection } from "./webhooks.ts";
 
 export interface Description {
@@ -50,6 +49,29 @@ const about = `Inboxes that send and receive real email over JSON.
 - Instants are ISO 8601 in UTC. Ids are opaque, and sort by time.
 - Each answer has \`X-Request-Id\`: send one of your own, or quote ours when you ask for help.`;
 
+/** The groups of operations, in the order in which a new user meets them. */
+const tags = [
+  { name: "Inboxes", description: "Real email addresses, made and removed by you" },
+  { name: "Sending", description: "New mail and replies, each sent once however often it is asked" },
+  { name: "Messages", description: "All mail of an inbox, by page or by search" },
+  { name: "Threads", description: "Conversations, and what is to be done in them" },
+  { name: "Attachments", description: "Files of messages, by addresses that need no key" },
+  { name: "Webhooks", description: "Where your events go, and the secret that signs them" },
+  { name: "Events", description: "What has happened: the log, its deliveries, and what your webhook is sent" },
+  { name: "Outbox", description: "What is still to be sent and delivered, and taking it back" },
+  { name: "Suppressions", description: "Addresses that nothing is sent to, and why" },
+  { name: "Account", description: "What your key opens, with its limits" },
+  { name: "Tokens", description: "Short-lived children of your key, for browsers and for one task" },
+  { name: "Relay", description: "For the operator's relay: what became of the mail that it took" },
+  { name: "Health", description: "Whether the service works, and what it says of itself" },
+] as const;
+
+/** The index of a group in the document. An unknown group comes last. */
+function indexOfTag(name: string): number {
+  const index = tags.findIndex((tag) => tag.name === name);
+  return index === -1 ? tags.length : index;
+}
+
 interface Described {
   path: string;
   method: string;
@@ -60,7 +82,7 @@ interface Described {
 /** In reading order: by group, and within a group by path. */
 function pathsOf(routes: readonly Described[], writer: SchemaWriter) {
   const found = routes.toSorted(
-    (one, other) => placeOfTag(one.tag) - placeOfTag(other.tag) || compare(one.path, other.path),
+    (one, other) => indexOfTag(one.tag) - indexOfTag(other.tag) || compare(one.path, other.path),
   );
   const paths: Record<string, Record<string, unknown>> = {};
   for (const { path, method, tag, of } of found) {
@@ -101,3 +123,40 @@ interface RouteDetail {
 function compare(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0;
 }
+
+/** The operations of the document itself. Both are made from all routes, so they cannot be described among them. */
+const ownOperations: readonly { path: string; of: AnyOperation }[] = [
+  {
+    path: "/openapi.json",
+    of: {
+      summary: "Get OpenAPI document",
+      description: "This document: every operation, field, refusal and event of this version.",
+      open: true,
+      answers: {
+        200: Type.Object(
+          { openapi: Type.String({ description: "Version of OpenAPI", examples: ["3.1.0"] }) },
+          { description: "The document, as OpenAPI 3.1", additionalProperties: true },
+        ),
+      },
+    },
+  },
+  {
+    path: "/docs",
+    of: {
+      summary: "Read documentation",
+      description: "A page for browsers that shows this document. It loads nothing from elsewhere.",
+      open: true,
+      headers: {
+        "If-None-Match": { description: "Entity tag of the page that you have", example: '"9f2c01a4e7b8d360"' },
+      },
+      answers: {
+        200: Type.String({
+          description: "The page",
+          contentMediaType: "text/html",
+          examples: ["<!doctype html>"],
+        }),
+        304: Type.Void({ description: "You have it already" }),
+      },
+    },
+  },
+];

@@ -1,6 +1,5 @@
 import type { TSchema } from "@sinclair/typebox";
-import { headerObjects } from "./headers.ts";
-import { type AnyOperation, type OperationPlace, refusalResponses } from "./refusals.ts";
+import { type AnyOperation, headerObjects, type OperationPlace, refusalResponses } from "./refusals.ts";
 import { exampleOf, isRequired, type SchemaWriter } from "./schema.ts";
 
 /** One operation as OpenAPI 3.1 has it. */
@@ -42,7 +41,11 @@ function jsonBody({ body, ownBody }: AnyOperation, writer: SchemaWriter) {
 
 export function pathParameters(of: AnyOperation) {
   return Object.entries(of.path ?? {}).map(([name, { description, example }]) => ({
-    ...{ name, in: "path", required: true, description, example },
+    name,
+    in: "path",
+    required: true,
+    description,
+    example,
     schema: { type: "string" },
   }));
 }
@@ -53,7 +56,11 @@ function queryParameters({ query, link = {} }: AnyOperation, writer: SchemaWrite
     return { name, in: "query", required: query !== undefined && isRequired(query, name), description, schema };
   });
   const ofLink = Object.entries(link).map(([name, { description, example }]) => ({
-    ...{ name, in: "query", required: false, description, example },
+    name,
+    in: "query",
+    required: false,
+    description,
+    example,
     schema: { type: "string" },
   }));
   return [...judged, ...ofLink];
@@ -62,7 +69,11 @@ function queryParameters({ query, link = {} }: AnyOperation, writer: SchemaWrite
 function headerParameters(of: AnyOperation) {
   return Object.entries({ ...keyHeader(of), ...of.headers }).map(
     ([name, { description, required = false, example }]) => ({
-      ...{ name, in: "header", required, description, example },
+      name,
+      in: "header",
+      required,
+      description,
+      example,
       schema: { type: "string" },
     }),
   );

@@ -6,7 +6,6 @@ import { type Operation, takesNoBody } from "../shell/described-operation.ts";
 import { problemOf } from "../shell/errors.ts";
 import { Problem } from "../shell/models.ts";
 import { examples } from "./examples.ts";
-import { headerObjects, type ShownHeaders } from "./headers.ts";
 import { isRequired, type SchemaWriter } from "./schema.ts";
 
 export type AnyOperation = Operation<TSchema, TObject, Record<number, TSchema>>;
@@ -65,6 +64,21 @@ function headersOf(codes: readonly Reason[]): ShownHeaders {
     ...(codes.includes("unauthorized") && { "WWW-Authenticate": "`Bearer`" }),
     ...(waits && { "Retry-After": "Whole seconds until another try makes sense" }),
   };
+}
+
+/** Response headers: the description of each, by name. */
+type ShownHeaders = Readonly<Record<string, string>>;
+
+/** The headers of an answer as the document has them, with the one that every answer has. */
+export function headerObjects(own: ShownHeaders) {
+  const all = { "X-Request-Id": "Id of this request, the caller's own where one was sent", ...own };
+  return Object.fromEntries(
+    Object.entries(all).map(([name, description]) => [name, { description, schema: schemaOf(name) }]),
+  );
+}
+
+function schemaOf(name: string) {
+  return name === "Retry-After" ? { type: "integer", minimum: 1 } : { type: "string" };
 }
 
 const waitingReasons: ReadonlySet<Reason> = new Set([

@@ -26,7 +26,11 @@ function deliveryOperation({ event, summary, description, delivery }: EventKind,
     // The receiver knows us by the signature.
     security: [],
     parameters: deliveryHeaders.map(([name, about, example]) => ({
-      ...{ name, in: "header", required: true, description: about, example },
+      name,
+      in: "header",
+      required: true,
+      description: about,
+      example,
       schema: { type: "string" },
     })),
     requestBody: {

@@ -1,7 +1,6 @@
 import type { TObject, TSchema } from "@sinclair/typebox";
 import { nearestName } from "../../primitives/nearest-name.ts";
 import { truncateCodePoints } from "../../standards/text.ts";
-import { aliasOf } from "./also-named.ts";
 
 /** What is wrong at a place, which is a JSON Pointer in the caller's own spelling. */
 export interface PlacedFault {
@@ -104,4 +103,20 @@ function speltBy(aliases: ReadonlyMap<string, string>, path: string): string {
     spelt += `/${aliases.get(at) ?? token}`;
   }
   return spelt;
+}
+
+/** A symbol, so that the document leaves it out. */
+const aliasKey = Symbol("alias");
+
+/**
+ * Lets callers spell a field or parameter in a second way. The value that handlers get, fingerprints and the document have the first
+ * name; the description in the document names the second.
+ */
+export function alsoNamed<Schema extends TSchema>(alias: string, schema: Schema): Schema {
+  const description = [schema.description, `Also taken as \`${alias}\``].filter(Boolean).join(". ");
+  return { ...schema, description, [aliasKey]: alias };
+}
+
+function aliasOf(schema: TSchema): string | undefined {
+  return schema[aliasKey as unknown as string] as string | undefined;
 }

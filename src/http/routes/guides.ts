@@ -2,7 +2,6 @@ import { Elysia } from "elysia";
 import skill from "../../../docs/skill/SKILL.md" with { type: "text" };
 import { notFound } from "../../domain/errors.ts";
 import { type GuidePage, guidePages, guideTitle } from "../docs/guide-pages.ts";
-import { servedGuide } from "../docs/served-guide.ts";
 
 /** For people with curl and for language models (llmstxt.org); the page at /docs is for browsers. */
 export function guides(baseUrl: () => string) {
@@ -58,6 +57,15 @@ const wholeText = Object.values(guidePages)
 
 function served({ text }: GuidePage): string {
   return servedGuide(text, (file) => file.endsWith(".md") && Object.hasOwn(guidePages, file.slice(0, -".md".length)));
+}
+
+/** The text of a guide without pictures and links to files that only the repository has; such a link becomes its words. */
+function servedGuide(text: string, isHere: (file: string) => boolean): string {
+  return text
+    .replace(/^!\[[^\]]*\]\((?!https?:)[^)]*\)\n\n?/gm, "")
+    .replace(/\[([^[\]]*)\]\((?!https?:)([^)#\s]+)(?:#[^)\s]*)?\)/g, (link, words: string, file: string) =>
+      isHere(file) ? link : words,
+    );
 }
 
 function indexOf(baseUrl: string): string {

@@ -8,7 +8,7 @@ import { parseJson, readBody } from "../shell/body.ts";
 import { unavailable } from "../shell/errors.ts";
 import { loggable } from "../shell/loggable.ts";
 import { wrongParameter } from "../shell/parameters.ts";
-import { requestIdHeader } from "../shell/request-id.ts";
+import { requestIdHeader } from "../shell/request-headers.ts";
 
 export interface McpDeps {
   authenticate: Authenticate;

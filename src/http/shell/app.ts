@@ -2,9 +2,6 @@ import { type AnyElysia, Elysia } from "elysia";
 import type { Logger } from "pino";
 import { notFound, Refusal } from "../../domain/errors.ts";
 import type { Description } from "../document/openapi.ts";
-import { docsRedirects } from "../pages/docs-redirects.ts";
-import { favicon } from "../pages/favicon.ts";
-import { accessLog } from "./access-log.ts";
 import {
   type Account,
   type AuthenticateStream,
@@ -14,10 +11,12 @@ import {
   socketPath,
 } from "./auth.ts";
 import { type BodyLimits, defaultBodyLimits, refuseDeclaredTooLarge } from "./body.ts";
-import { docs } from "./docs.ts";
+import { docs, docsRedirects } from "./docs.ts";
 import { problemOf, refusalOf, unavailable } from "./errors.ts";
+import { favicon } from "./favicon.ts";
 import { type HealthDeps, health } from "./health.ts";
-import { requestId, requestIdHeader } from "./request-id.ts";
+import { loggablePath } from "./loggable.ts";
+import { requestId, requestIdHeader } from "./request-headers.ts";
 import { isStreamed } from "./streamed-body.ts";
 
 export interface HttpDeps extends HealthDeps, Description, AuthenticateStream {
@@ -94,6 +93,23 @@ function guard(deps: HttpDeps) {
       : authenticatedCaller(request, deps));
     if (account.token !== undefined) await deps.refuseBeyondToken?.(account, { method: request.method, path });
     return { account, requestId: String(set.headers[requestIdHeader]) };
+  });
+}
+
+/** Logs one line for each request at level debug. At other levels it installs no hook. */
+function accessLog(log: Logger) {
+  const app = new Elysia();
+  if (!log.isLevelEnabled("debug")) return app;
+  return app.onAfterResponse({ as: "global" }, ({ request, path, set }) => {
+    log.debug(
+      {
+        request_id: set.headers[requestIdHeader],
+        method: request.method,
+        path: loggablePath(path),
+        status: Number(set.status ?? 200),
+      },
+      "request answered",
+    );
   });
 }
 

@@ -1,10 +1,10 @@
 import { type AnyElysia, Elysia } from "elysia";
+import { matchesEntityTag } from "../../standards/byte-range.ts";
 import { bundledScript, styles } from "../docs/bundle.ts" with { type: "macro" };
 import { guidePages } from "../docs/guide-pages.ts";
 import { docsPage } from "../docs/page.ts";
 import type { Document } from "../docs/reference.ts";
 import { type Description, describe } from "../document/openapi.ts";
-import { type StaticText, staticText } from "./static-text.ts";
 
 const script = bundledScript("./browser/viewer.ts");
 const style = styles([
@@ -45,6 +45,22 @@ export function docs(plugins: readonly AnyElysia[], description: Description) {
     .get("/docs/viewer.css", ({ request, set }) => viewerStyle.answer(request, set), hidden);
 }
 
+/**
+ * What people type who look for the documentation. The way there is relative, so that it also leads there under a proxy's prefix, and
+ * found anew each time, since a browser keeps a way that is said to be for good.
+ */
+export function docsRedirects() {
+  return new Elysia()
+    .get("/", ({ set }) => sendTo("docs", set), hidden)
+    .get("/docs/", ({ set }) => sendTo("../docs", set), hidden);
+}
+
+function sendTo(location: string, set: Answering): string {
+  set.status = 302;
+  set.headers.location = location;
+  return "";
+}
+
 const hidden = { detail: { hide: true } };
 
 const pageHeaders = {
@@ -56,3 +72,39 @@ const pageHeaders = {
 
 const viewerScript = staticText(script, { "content-type": "text/javascript; charset=utf-8" });
 const viewerStyle = staticText(style, { "content-type": "text/css; charset=utf-8" });
+
+interface StaticText {
+  answer(request: Request, set: Answering): string | Uint8Array<ArrayBuffer> | undefined;
+}
+
+interface Answering {
+  status?: number | string;
+  headers: Record<string, string | number>;
+}
+
+/**
+ * A text that is the same until the next upgrade. A browser asks each time whether it still is, and is told so in a few bytes: script and
+ * page shall never be of two versions.
+ */
+function staticText(text: string, headers: Readonly<Record<string, string>>): StaticText {
+  const entityTag = `"${Bun.hash(text).toString(36)}"`;
+  let compressed: Uint8Array<ArrayBuffer> | undefined;
+  return {
+    answer(request, set) {
+      Object.assign(set.headers, headers, {
+        etag: entityTag,
+        "cache-control": "no-cache",
+        "x-content-type-options": "nosniff",
+        vary: "accept-encoding",
+      });
+      if (matchesEntityTag(request.headers.get("if-none-match"), entityTag)) {
+        set.status = 304;
+        return undefined;
+      }
+      if (!/\bgzip\b(?!;\s*q=0(?:\.0*)?\b)/.test(request.headers.get("accept-encoding") ?? "")) return text;
+      compressed ??= Bun.gzipSync(text);
+      set.headers["content-encoding"] = "gzip";
+      return compressed;
+    },
+  };
+}

@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 import { queryJudge } from "../judging/faults.ts";
 import { type Account, type AuthenticateStream, authenticatedStream, socketPath } from "./auth.ts";
 import { problemOf, refusalOf, unavailable } from "./errors.ts";
-import { requestId, requestIdHeader } from "./request-id.ts";
+import { requestId, requestIdHeader } from "./request-headers.ts";
 
 /** What Bun knows of a WebSocket, as far as a session needs it. */
 export interface Socket {

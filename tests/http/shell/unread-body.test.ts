@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { answerOnceSent } from "../../../src/http/shell/unread-body.ts";
+import { answerOnceSent } from "../../../src/http/shell/server.ts";
 
 const refused = () => new Response("too large", { status: 413, headers: { connection: "close" } });
 const unbounded = { maxBytes: Number.MAX_SAFE_INTEGER, maxMs: 60_000, silentMs: 60_000 };

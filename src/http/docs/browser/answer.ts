@@ -28,7 +28,11 @@ export async function read(response: Response, ms: number): Promise<Answered> {
   const shown =
     text.length > longestShown ? `${text.slice(0, longestShown)}\n… ${text.length - longestShown} more` : text;
   return {
-    ...{ status: response.status, statusText: response.statusText, headers: [...response.headers], ms, json },
+    status: response.status,
+    statusText: response.statusText,
+    headers: [...response.headers],
+    ms,
+    json,
     text: isText || bytes.byteLength === 0 ? shown : `${bytes.byteLength.toLocaleString()} bytes of ${type}`,
   };
 }

@@ -3,9 +3,8 @@ import { keyField } from "./key.ts";
 import { newKnown } from "./known.ts";
 import { type Ask, lookUp } from "./look-up.ts";
 import { makeSearch } from "./search.ts";
-import { makeThemeButton } from "./theme.ts";
 import { makeFormsWork } from "./try.ts";
-import { makeDrawer, showViews } from "./views.ts";
+import { makeDrawer, makeThemeButton, showViews } from "./views.ts";
 
 /** The script of the page. It alone asks the browser for time and chance. */
 makeThemeButton();
@@ -28,7 +27,10 @@ const ask: Ask = async (path) => {
 };
 
 const forms = makeFormsWork({
-  ...{ base, key, known, ask },
+  base,
+  key,
+  known,
+  ask,
   fresh: () => Array.from(crypto.getRandomValues(new Uint8Array(6)), (byte) => (byte % 36).toString(36)).join(""),
   now: () => performance.now(),
 });

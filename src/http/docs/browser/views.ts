@@ -1,4 +1,4 @@
-import { the } from "./elements.ts";
+import { kept, the } from "./elements.ts";
 
 /** Shows the part of the page that the address names, and where in the contents that is. */
 export function showViews(): void {
@@ -63,5 +63,24 @@ export function makeDrawer(): void {
     if (key !== "Escape" || button.getAttribute("aria-expanded") !== "true") return;
     open(false);
     button.focus();
+  });
+}
+
+const themes = ["system", "light", "dark"] as const;
+
+/** The button that changes the theme. The page has the system's until somebody presses it. */
+export function makeThemeButton(): void {
+  const button = the("#theme");
+  const stored = kept(() => localStorage, "inboxd-theme");
+  const put = (theme: string) => {
+    document.documentElement.dataset.theme = theme;
+    button.setAttribute("aria-label", `Theme: ${theme}`);
+    button.title = `Theme: ${theme}`;
+  };
+  const now = () => themes.find((theme) => theme === stored.read()) ?? "system";
+  put(now());
+  button.addEventListener("click", () => {
+    stored.write(themes[(themes.indexOf(now()) + 1) % themes.length] ?? "system");
+    put(now());
   });
 }

@@ -8,12 +8,12 @@ import type { Deps } from "../../../flows/deps.ts";
 import { countInboxes, findInbox, type Inbox, listInboxes } from "../../../store/account/inboxes.ts";
 import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
-import { alsoNamed } from "../../judging/also-named.ts";
+import { alsoNamed } from "../../judging/known-fields.ts";
 import { api } from "../../shell/app.ts";
 import { whetherThere } from "../../shell/described-operation.ts";
-import { idempotencyKeyOf } from "../../shell/idempotency-key.ts";
 import { idPath, instant, nothing, nullable, pageQuery, text, totalCount } from "../../shell/models.ts";
 import { operation } from "../../shell/operation.ts";
+import { idempotencyKeyOf } from "../../shell/request-headers.ts";
 
 const InboxShape = named(
   "Inbox",

@@ -4,7 +4,7 @@ import type { AccessTokens } from "../../../flows/account/access-tokens.ts";
 import type { Deps } from "../../../flows/deps.ts";
 import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
-import { alsoNamed } from "../../judging/also-named.ts";
+import { alsoNamed } from "../../judging/known-fields.ts";
 import { api } from "../../shell/app.ts";
 import { instant, text } from "../../shell/models.ts";
 import { operation } from "../../shell/operation.ts";

@@ -4,7 +4,7 @@ import { type IncludeWord, includeWords, inOrder, type Subscription } from "../.
 import { reachedInboxes } from "../../../flows/account/token-reach.ts";
 import type { Deps } from "../../../flows/deps.ts";
 import { examples } from "../../document/examples.ts";
-import { alsoNamed } from "../../judging/also-named.ts";
+import { alsoNamed } from "../../judging/known-fields.ts";
 import type { Account } from "../../shell/auth.ts";
 import { oneOf, text } from "../../shell/models.ts";
 import { parameter, wrongParameter } from "../../shell/parameters.ts";

@@ -16,10 +16,10 @@ import { type Endpoint, findEndpoint, listEndpoints } from "../../../store/event
 import type { WebhookClient } from "../../../webhook/client.ts";
 import { api } from "../../shell/app.ts";
 import { whetherThere } from "../../shell/described-operation.ts";
-import { idempotencyKeyOf } from "../../shell/idempotency-key.ts";
 import { idPath, nothing } from "../../shell/models.ts";
 import { operation } from "../../shell/operation.ts";
 import { cursorPlace } from "../../shell/parameters.ts";
+import { idempotencyKeyOf } from "../../shell/request-headers.ts";
 import {
   CreatedWebhookEndpoint,
   EndpointDeliveryPage,
@@ -63,7 +63,7 @@ function collection(deps: WebhooksDeps) {
       async ({ account, body, request, set }) => {
         const { endpoint, secret } = await createEndpoint(deps, {
           accountId: account.id,
-          settings: { ...unlessSaid, ...body },
+          settings: { ...defaultSettings, ...body },
           idempotencyKey: idempotencyKeyOf(request),
         });
         set.status = 201;
@@ -90,9 +90,12 @@ function collection(deps: WebhooksDeps) {
     );
 }
 
-const unlessSaid = {
-  ...{ description: null, eventTypes: [...defaultEventTypes], inboxIds: null },
-  ...{ skipAutomated: false, include: [] },
+const defaultSettings = {
+  description: null,
+  eventTypes: [...defaultEventTypes],
+  inboxIds: null,
+  skipAutomated: false,
+  include: [],
 };
 
 function endpoint(deps: WebhooksDeps) {
@@ -231,9 +234,15 @@ export async function ownedEndpoint(
 }
 
 function toEndpoint(endpoint: Endpoint) {
-  const { id, url, description, eventTypes, inboxIds, skipAutomated, include, isDefault } = endpoint;
   return {
-    ...{ id, url, description, eventTypes, inboxIds, skipAutomated, include, isDefault },
+    id: endpoint.id,
+    url: endpoint.url,
+    description: endpoint.description,
+    eventTypes: endpoint.eventTypes,
+    inboxIds: endpoint.inboxIds,
+    skipAutomated: endpoint.skipAutomated,
+    include: endpoint.include,
+    isDefault: endpoint.isDefault,
     secretLast4: endpoint.secret.slice(-4),
     createdAt: endpoint.createdAt.toISOString(),
     disabledAt: endpoint.disabledAt?.toISOString() ?? null,

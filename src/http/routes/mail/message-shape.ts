@@ -253,7 +253,12 @@ function addressing(message: ShownMessage) {
   if (message.direction === "inbound") return { to, bcc: [], recipients: [] };
   const { status, providerMessageId, failure, delivery } = message;
   const only: RecipientOutcome = {
-    ...{ address: message.toAddr, name: null, type: "to", providerMessageId, failure, delivery },
+    address: message.toAddr,
+    name: null,
+    type: "to",
+    providerMessageId,
+    failure,
+    delivery,
     status: status === "received" ? "sent" : status,
   };
   const recipients = message.recipients ?? [only];

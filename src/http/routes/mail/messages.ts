@@ -28,7 +28,7 @@ import {
 import type { SearchTerms } from "../../../store/mail/search.ts";
 import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
-import { alsoNamed } from "../../judging/also-named.ts";
+import { alsoNamed } from "../../judging/known-fields.ts";
 import { api } from "../../shell/app.ts";
 import { whetherThere } from "../../shell/described-operation.ts";
 import { idPath, nextCursor, oneOf, pageQuery, text, totalCount } from "../../shell/models.ts";

@@ -97,11 +97,21 @@ async function rawAnswer(deps: ReportsDeps, { id, source, sourceId }: KeptReport
 }
 
 function toReport(report: KeptReport) {
-  const { id, messageId, kind, type, recipient, reportedRecipient, code, enhancedCode, diagnostic } = report;
-  const { remoteMta, reportingMta, source, proof, suppressed, receivedAt } = report;
   return {
-    ...{ id, messageId, kind, type, recipient: recipient === "" ? null : recipient, reportedRecipient },
-    ...{ code, enhancedCode, diagnostic, remoteMta, reportingMta, source, proof, suppressed },
-    receivedAt: receivedAt.toISOString(),
+    id: report.id,
+    messageId: report.messageId,
+    kind: report.kind,
+    type: report.type,
+    recipient: report.recipient === "" ? null : report.recipient,
+    reportedRecipient: report.reportedRecipient,
+    code: report.code,
+    enhancedCode: report.enhancedCode,
+    diagnostic: report.diagnostic,
+    remoteMta: report.remoteMta,
+    reportingMta: report.reportingMta,
+    source: report.source,
+    proof: report.proof,
+    suppressed: report.suppressed,
+    receivedAt: report.receivedAt.toISOString(),
   };
 }

@@ -9,7 +9,7 @@ import { listThreadMessages } from "../../../store/mail/message-pages.ts";
 import { findThread, listThreads } from "../../../store/mail/thread-pages.ts";
 import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
-import { alsoNamed } from "../../judging/also-named.ts";
+import { alsoNamed } from "../../judging/known-fields.ts";
 import { api } from "../../shell/app.ts";
 import { idPath, instant, oneOf, pageQuery, text, totalCount } from "../../shell/models.ts";
 import { operation } from "../../shell/operation.ts";

@@ -5,7 +5,7 @@ import type { WaitRequest, WaitResult } from "../../../flows/read/wait-for-mail.
 import { parseInstant } from "../../../standards/instant.ts";
 import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
-import { alsoNamed } from "../../judging/also-named.ts";
+import { alsoNamed } from "../../judging/known-fields.ts";
 import { api } from "../../shell/app.ts";
 import { whetherThere } from "../../shell/described-operation.ts";
 import { nullable, text } from "../../shell/models.ts";
@@ -50,7 +50,9 @@ const WaitParameters = Type.Object({
     Type.Boolean({ description: "Only mail that shows signs of a robot (`true`), or none (`false`)" }),
   ),
   timeout: Type.Integer({
-    ...{ minimum: 0, maximum: 60, default: 30 },
+    minimum: 0,
+    maximum: 60,
+    default: 30,
     description: "Seconds to wait; 0 looks at what is there. Keep it below the time-out of your proxy",
   }),
 });
@@ -84,8 +86,11 @@ export function waiting(deps: WaitingDeps) {
       }
       deps.mayTakeLong(request);
       const result = await deps.waitForMail({
-        ...{ accountId: account.id, inboxId: params.id, after, signal: request.signal },
         ...filtersOf(query),
+        accountId: account.id,
+        inboxId: params.id,
+        after,
+        signal: request.signal,
         since: sinceOf(query) ?? new Date(deps.now().getTime() - usualSinceMs),
         timeoutMs: query.timeout * 1000,
       });

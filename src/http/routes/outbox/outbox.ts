@@ -1,17 +1,19 @@
 import { Type } from "@sinclair/typebox";
-import { Refusal } from "../../../domain/errors.ts";
+import { notFound, Refusal } from "../../../domain/errors.ts";
 import type { Deps } from "../../../flows/deps.ts";
+import { cancelMail } from "../../../flows/send/cancel-mail.ts";
 import { giveUpItem, ownedItem, pageItems, retryItem } from "../../../flows/send/outbox-items.ts";
 import type { ListedItem } from "../../../store/outbox/listed-items.ts";
 import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
-import { alsoNamed } from "../../judging/also-named.ts";
+import { alsoNamed } from "../../judging/known-fields.ts";
 import { api } from "../../shell/app.ts";
 import { whetherThere } from "../../shell/described-operation.ts";
-import { instant, nextCursor, nothing, nullable, oneOf, pageQuery, text } from "../../shell/models.ts";
+import { idPath, instant, nextCursor, nothing, nullable, oneOf, pageQuery, text } from "../../shell/models.ts";
 import { operation } from "../../shell/operation.ts";
 import { cursorParameter, cursorPlace } from "../../shell/parameters.ts";
-import { ownedTotals } from "../mail/messages.ts";
+import { Message, toMessage } from "../mail/message-shape.ts";
+import { ownedMessage, ownedTotals, type ReadingDeps } from "../mail/messages.ts";
 
 const kinds = ["relay", "webhook"] as const;
 const states = ["ready", "running", "waiting"] as const;
@@ -139,10 +141,40 @@ export function outbox(deps: Deps) {
     );
 }
 
-function toItem({ createdAt, dueAt, ...item }: ListedItem) {
-  const { id, kind, state, messageId, eventId, inboxId, to, attempt, lastError } = item;
+/** Cancels a message that is still in the outbox. */
+export function cancel(deps: ReadingDeps) {
+  return api("/v1/messages", "Sending").post(
+    "/:id/cancel",
+    async ({ account, params }) => {
+      await cancelMail(deps, account.id, params.id);
+      const shown = await toMessage(deps, account.id, await ownedMessage(deps, account.id, params.id));
+      if (shown === undefined) throw notFound("message");
+      return shown;
+    },
+    operation({
+      summary: "Cancel message",
+      description:
+        "Takes a mail back that waits in the outbox: it is `failed` with the reason `canceled`, and `message.failed` tells it. Recipients to whom it was sent stay so. While an attempt is in hand nothing is changed and it is refused: who is told `canceled` is never surprised later, but where `mayHaveBeenSent` says so.",
+      path: idPath("message"),
+      whenRefused: whetherThere((accountId, id) => ownedMessage(deps, accountId, id)),
+      answers: { 200: Message },
+      refuses: ["send_in_progress", "not_cancelable"],
+    }),
+  );
+}
+
+function toItem(item: ListedItem) {
   return {
-    ...{ id, kind, state, messageId, eventId, inboxId, to, attempt },
-    ...{ createdAt: createdAt.toISOString(), dueAt: dueAt.toISOString(), lastError },
+    id: item.id,
+    kind: item.kind,
+    state: item.state,
+    messageId: item.messageId,
+    eventId: item.eventId,
+    inboxId: item.inboxId,
+    to: item.to,
+    attempt: item.attempt,
+    createdAt: item.createdAt.toISOString(),
+    dueAt: item.dueAt.toISOString(),
+    lastError: item.lastError,
   };
 }

@@ -7,7 +7,7 @@ import { parseSendAddress } from "../../../standards/address.ts";
 import { parseInstant, yearsOfInstants } from "../../../standards/instant.ts";
 import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
-import { alsoNamed } from "../../judging/also-named.ts";
+import { alsoNamed } from "../../judging/known-fields.ts";
 import { nullable, oneOf, text } from "../../shell/models.ts";
 import { emailAddress } from "./email-address.ts";
 
@@ -129,8 +129,12 @@ export function asked({
 }: Partial<OneOfMany>): AskedSuppression {
   const instantOf = (given: string | undefined) => (given ? parseInstant(given) : undefined);
   return {
-    ...{ address: wireAddress(address ?? ""), inboxId: inboxId ?? undefined, reason, detail: detail ?? undefined },
-    ...{ createdAt: instantOf(createdAt), expiresAt: expiresAt === null ? null : instantOf(expiresAt) },
+    address: wireAddress(address ?? ""),
+    inboxId: inboxId ?? undefined,
+    reason,
+    detail: detail ?? undefined,
+    createdAt: instantOf(createdAt),
+    expiresAt: expiresAt === null ? null : instantOf(expiresAt),
   };
 }
 

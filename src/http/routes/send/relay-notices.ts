@@ -75,12 +75,14 @@ const ShownNotice = named(
     description: "A notice of `generic`, or a list of up to 1,000. Other relays send what they always send",
     examples: [
       {
-        ...{ kind: "bounced", type: "hard", code: 550, enhanced_code: "5.1.1", diagnostic: "550 5.1.1 User unknown" },
-        ...{
-          recipient: examples.sender,
-          occurred_at: examples.receivedAt,
-          provider_message_id: examples.providerMessageId,
-        },
+        kind: "bounced",
+        type: "hard",
+        code: 550,
+        enhanced_code: "5.1.1",
+        diagnostic: "550 5.1.1 User unknown",
+        recipient: examples.sender,
+        occurred_at: examples.receivedAt,
+        provider_message_id: examples.providerMessageId,
       },
     ],
   }),

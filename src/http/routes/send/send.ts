@@ -3,17 +3,18 @@ import { notFound, type Refusal } from "../../../domain/errors.ts";
 import { missingIdempotencyKey } from "../../../domain/idempotency.ts";
 import { type Plan, rateLimitFields, type SendUsage } from "../../../domain/limits.ts";
 import type { SendResult, SentMessage } from "../../../domain/send/send.ts";
+import type { Deps } from "../../../flows/deps.ts";
 import { sendUsage } from "../../../flows/send/send-usage.ts";
+import { boundedMemory } from "../../../primitives/memory.ts";
 import { listSentMessages } from "../../../store/send/send-facts.ts";
 import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
 import { api } from "../../shell/app.ts";
 import type { Refused } from "../../shell/described-operation.ts";
-import { idempotencyKeyOf } from "../../shell/idempotency-key.ts";
 import { oneOf } from "../../shell/models.ts";
 import { operation } from "../../shell/operation.ts";
-import { inboxOwners } from "../account/inbox-owners.ts";
-import { inboxPath } from "../account/inboxes.ts";
+import { idempotencyKeyOf } from "../../shell/request-headers.ts";
+import { inboxPath, ownedInbox } from "../account/inboxes.ts";
 import { Recipient, toRecipient } from "../mail/recipient-shape.ts";
 import { newEmail, readEmail } from "./new-email.ts";
 import { sendFormBody } from "./send-form.ts";
@@ -176,4 +177,27 @@ async function firstAttempts(
   if (deps.sendWaitMs > 0) await deps.settled(id, deps.sendWaitMs, destinations);
   const [message] = await listSentMessages(deps.db.api, [id]);
   return message;
+}
+
+/** Whose inboxes are, remembered: a send asks for it each time, and it changes only when an inbox is deleted. */
+interface InboxOwners {
+  /** Throws where the account has no such inbox. What was remembered may have been deleted since. */
+  check(accountId: string, inboxId: string): Promise<void>;
+  forget(inboxId: string): void;
+}
+
+const mostRemembered = 50_000;
+
+function inboxOwners(deps: Deps): InboxOwners {
+  const owners = boundedMemory<string, string>(mostRemembered);
+  return {
+    async check(accountId, inboxId) {
+      const known = owners.get(inboxId);
+      if (known === accountId) return;
+      if (known !== undefined) throw notFound("inbox");
+      await ownedInbox(deps, accountId, inboxId);
+      owners.set(inboxId, accountId);
+    },
+    forget: owners.delete,
+  };
 }

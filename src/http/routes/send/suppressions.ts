@@ -15,7 +15,7 @@ import { parseSendAddress } from "../../../standards/address.ts";
 import type { Suppression as StoredSuppression } from "../../../store/send/suppressions.ts";
 import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
-import { alsoNamed } from "../../judging/also-named.ts";
+import { alsoNamed } from "../../judging/known-fields.ts";
 import { api } from "../../shell/app.ts";
 import { whetherThere } from "../../shell/described-operation.ts";
 import { idPath, instant, nextCursor, nothing, nullable, oneOf, pageQuery, text } from "../../shell/models.ts";
@@ -188,11 +188,15 @@ async function owned(deps: Deps, accountId: string, id: string): Promise<StoredS
   return ownedSuppression(deps, accountId, id);
 }
 
-function toSuppression({ accountId: _whose, inboxId, createdAt, expiresAt, ...others }: StoredSuppression) {
-  const { id, address, reason, detail, messageId } = others;
+function toSuppression(suppression: StoredSuppression) {
   return {
-    ...{ id, address, inboxId: inboxId === "" ? null : inboxId, reason, detail, messageId },
-    createdAt: createdAt.toISOString(),
-    expiresAt: expiresAt?.toISOString() ?? null,
+    id: suppression.id,
+    address: suppression.address,
+    inboxId: suppression.inboxId === "" ? null : suppression.inboxId,
+    reason: suppression.reason,
+    detail: suppression.detail,
+    messageId: suppression.messageId,
+    createdAt: suppression.createdAt.toISOString(),
+    expiresAt: suppression.expiresAt?.toISOString() ?? null,
   };
 }

@@ -132,18 +132,14 @@ function typeOf(request: Request, filename: string): string {
   return said === undefined || said === "application/x-www-form-urlencoded" ? mediaTypeOfName(filename) : said;
 }
 
-function toUpload({
-  id,
-  filename,
-  contentType,
-  sizeBytes,
-  digest,
-  createdAt,
-  expiresAt,
-}: Upload): Static<typeof ShownUpload> {
+function toUpload(upload: Upload): Static<typeof ShownUpload> {
   return {
-    ...{ id, filename, contentType, sizeBytes, sha256: digest },
-    createdAt: createdAt.toISOString(),
-    expiresAt: expiresAt.toISOString(),
+    id: upload.id,
+    filename: upload.filename,
+    contentType: upload.contentType,
+    sizeBytes: upload.sizeBytes,
+    sha256: upload.digest,
+    createdAt: upload.createdAt.toISOString(),
+    expiresAt: upload.expiresAt.toISOString(),
   };
 }
