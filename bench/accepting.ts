@@ -8,7 +8,7 @@ import { idMaker } from "../src/domain/ids.ts";
 import { perPlan } from "../src/domain/limits.ts";
 import { authenticator } from "../src/flows/account/authenticate.ts";
 import { seedFirstAccount } from "../src/flows/account/manage-accounts.ts";
-import { localNews } from "../src/flows/news.ts";
+import { localChanges } from "../src/flows/changes.ts";
 import { emailSender } from "../src/flows/send/send-email.ts";
 import { inboxes } from "../src/http/routes/account/inboxes.ts";
 import { send } from "../src/http/routes/send/send.ts";
@@ -37,7 +37,7 @@ const deps = {
     loopEchoes: 0,
   })),
   nudge: () => undefined,
-  news: localNews(),
+  changes: localChanges(),
 };
 await seedFirstAccount(deps, { apiKey: benchKey, webhookUrl: undefined, webhookSecret: undefined, plan: "developer" });
 const keys = authenticator(deps);

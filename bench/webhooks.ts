@@ -17,7 +17,7 @@ import { type Database, openDatabase, query, type Timeouts } from "../src/databa
 import { webhookScheduleSeconds } from "../src/domain/backoff.ts";
 import { idMaker } from "../src/domain/ids.ts";
 import { perPlan } from "../src/domain/limits.ts";
-import { localNews } from "../src/flows/news.ts";
+import { localChanges } from "../src/flows/changes.ts";
 import { attachmentLinks } from "../src/flows/read/attachment-links.ts";
 import { webhookHeaders, webhookSigner } from "../src/standards/signature.ts";
 import { migrate } from "../src/store/migrate.ts";
@@ -320,7 +320,7 @@ async function workerDeps(db: Database): Promise<WorkerDeps> {
       loopEchoes: 0,
     })),
     nudge: () => undefined,
-    news: localNews(),
+    changes: localChanges(),
     relay: {
       send: () => Promise.reject(new Error("No mail goes out here")),
       close: async () => undefined,

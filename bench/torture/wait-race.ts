@@ -4,13 +4,13 @@
  * be found, at the latest 1.2 s after its commit.
  */
 import { openDatabase } from "../../src/database/db.ts";
-import { sharedNews } from "../../src/flows/news.ts";
+import { sharedChanges } from "../../src/flows/changes.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { emptyDatabase } from "../../tests/support/database.ts";
 import { type EngineName, openEngine } from "../../tests/support/engines.ts";
 import { outboxWorld } from "../../tests/support/outbox-world.ts";
 import { raceOfWaits } from "../../tests/support/wait-race.ts";
-import { deafNews, waitsOn } from "../../tests/support/waits.ts";
+import { deafChanges, waitsOn } from "../../tests/support/waits.ts";
 import { percentile } from "../support/load.ts";
 
 const rounds = Number(process.argv[2] ?? 10_000);
@@ -20,7 +20,7 @@ const atOnce = 100;
 let failed = false;
 
 for (const engine of ["embedded", "postgres"] as const) {
-  await raceOn(engine, "news of the same process", false);
+  await raceOn(engine, "notifications of the same process", false);
   await raceOn(engine, "every notification thrown away", true);
 }
 await raceOfTwo("notified by the other process", false);
@@ -31,7 +31,7 @@ async function raceOn(engine: EngineName, how: string, isDeaf: boolean): Promise
   const under = await openEngine(engine);
   await migrate(under.db);
   const world = await outboxWorld(under.db);
-  const waits = waitsOn(world, isDeaf ? { news: deafNews } : {});
+  const waits = waitsOn(world, isDeaf ? { changes: deafChanges } : {});
   say(`${engine}, ${how}`, await raceOfWaits({ world, waits, rounds, atOnce }));
   await under.remove();
 }
@@ -45,13 +45,13 @@ async function raceOfTwo(how: string, isDeaf: boolean): Promise<void> {
   ];
   await migrate(one);
   const receiver = await outboxWorld(one);
-  const newsOfOne = await sharedNews(receiver.deps);
-  const world = await outboxWorld(one, { deps: { news: newsOfOne } });
+  const changesOfOne = await sharedChanges(receiver.deps);
+  const world = await outboxWorld(one, { deps: { changes: changesOfOne } });
   const waiter = await outboxWorld(other);
-  const newsOfOther = await sharedNews(waiter.deps);
-  const waits = waitsOn(waiter, { news: isDeaf ? deafNews : newsOfOther });
+  const changesOfOther = await sharedChanges(waiter.deps);
+  const waits = waitsOn(waiter, { changes: isDeaf ? deafChanges : changesOfOther });
   say(`two on one Postgres, ${how}`, await raceOfWaits({ world, waits, rounds, atOnce }));
-  for (const news of [newsOfOne, newsOfOther]) await news.close();
+  for (const changes of [changesOfOne, changesOfOther]) await changes.close();
   for (const db of [one, other]) await db.close();
   await made.drop();
 }

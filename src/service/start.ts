@@ -11,7 +11,7 @@ import { type SignInLink, signInLink } from "../flows/account/sign-in.ts";
 import { signingKeyOf } from "../flows/account/signing-key.ts";
 import type { Deps } from "../flows/deps.ts";
 import { listeners } from "../flows/listeners.ts";
-import { sharedNews } from "../flows/news.ts";
+import { sharedChanges } from "../flows/changes.ts";
 import { attachmentLinks } from "../flows/read/attachment-links.ts";
 import type { AskApi } from "../mcp/api.ts";
 import { serviceMetrics } from "../metrics/service.ts";
@@ -87,8 +87,8 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
   });
   await alignEventLog(db);
 
-  const news = await sharedNews({ ...timeAndChance, db, log });
-  opened.push(news.close);
+  const changes = await sharedChanges({ ...timeAndChance, db, log });
+  opened.push(changes.close);
   let nudge: Workers["nudge"] = () => undefined;
   const deps: Deps = {
     ...timeAndChance,
@@ -101,7 +101,7 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
     recipientsMax: config.recipientsMax,
     isDirect: config.outbound.kind === "direct",
     nudge: (kind) => nudge(kind),
-    news,
+    changes,
   };
   const isWanted = config.metricsPort !== undefined || config.metricsToken !== undefined;
   const counted = listeners(config.listeners);

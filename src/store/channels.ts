@@ -10,8 +10,8 @@ import { type Db, query } from "../database/db.ts";
 export const outboxChannel = "inboxd_outbox";
 /** What all should forget. */
 export const forgetSignalsChannel = "inboxd_changes";
-/** To whose accounts and inboxes something has happened. */
-export const newsChannel = "inboxd_news";
+/** The accounts and inboxes that have changed. */
+export const changesChannel = "inboxd_news";
 
 /** A flood of mail is one wake-up for each of these. */
 export const tellingPauseMs = 75;

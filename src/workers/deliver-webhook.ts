@@ -116,7 +116,7 @@ export function deliverWebhookJob(
         deps.disabled?.(each.reason);
       }
       for (const each of new Set(promised)) deps.nudge(each);
-      deps.news.tell(disabled);
+      deps.changes.notify(disabled);
       return inForce;
     },
   };

@@ -151,7 +151,7 @@ export function relayDestinationJob(
 
 async function settleAll(deps: RelayEmailDeps, settlements: readonly ConcerningSettlement[]): Promise<Set<string>> {
   const ids = [...new Set(settlements.map(({ messageId }) => messageId))];
-  const { db, nudge, news } = deps;
+  const { db, nudge, changes } = deps;
   const { inForce, told, promised, suppressed } = await transaction(db.work, async (tx) => {
     await lockMessages(tx, ids);
     return settleDestinations(tx, settlements);
@@ -159,7 +159,7 @@ async function settleAll(deps: RelayEmailDeps, settlements: readonly ConcerningS
   const settled = settlements.flatMap(({ accountId, outcomes }) => outcomes.map((one) => ({ ...one, accountId })));
   tellSuppressed(deps, settled, suppressed);
   for (const kind of promised) nudge(kind);
-  news.tell(settlements.filter(({ messageId }) => told.has(messageId)));
+  changes.notify(settlements.filter(({ messageId }) => told.has(messageId)));
   return inForce;
 }
 

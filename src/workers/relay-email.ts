@@ -160,7 +160,7 @@ export function relayEmailJob(
       const { inForce, promised, suppressed } = await settleRelays(db.work, settlements);
       tellSuppressed(deps, settlements, suppressed);
       for (const kind of promised) deps.nudge(kind);
-      deps.news.tell(settlements.filter(({ subjectId, status }) => status !== null && inForce.has(subjectId)));
+      deps.changes.notify(settlements.filter(({ subjectId, status }) => status !== null && inForce.has(subjectId)));
       return inForce;
     },
   };

@@ -10,7 +10,7 @@ import type { RelayOutcome } from "../../src/domain/outcome.ts";
 import { createInbox } from "../../src/flows/account/create-inbox.ts";
 import { createAccount } from "../../src/flows/account/manage-accounts.ts";
 import type { Deps } from "../../src/flows/deps.ts";
-import { localNews } from "../../src/flows/news.ts";
+import { localChanges } from "../../src/flows/changes.ts";
 import { attachmentLinks } from "../../src/flows/read/attachment-links.ts";
 import { mailReceiver } from "../../src/flows/receive/receive-email.ts";
 import { emailSender } from "../../src/flows/send/send-email.ts";
@@ -55,7 +55,7 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
     recipientsMax: 50,
     isDirect: false,
     nudge: (kind) => workers?.nudge(kind),
-    news: localNews(),
+    changes: localChanges(),
     relay,
     signMail: undefined,
     door: { recipient: async () => ({ kind: "unknown" }), accept: async () => ({ kind: "gone" }) },

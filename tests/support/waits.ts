@@ -1,14 +1,14 @@
 import pino from "pino";
 import type { Database } from "../../src/database/db.ts";
 import { type ListenerLimits, listeners } from "../../src/flows/listeners.ts";
-import type { News } from "../../src/flows/news.ts";
+import type { Changes } from "../../src/flows/changes.ts";
 import type { Extracted } from "../../src/flows/read/open-message.ts";
 import { mailWaits, type WaitDeps, type WaitRequest } from "../../src/flows/read/wait-for-mail.ts";
 import type { StoredMessage } from "../../src/store/mail/message-pages.ts";
 import type { outboxWorld } from "./outbox-world.ts";
 
 /** As if every notification got lost, of this process too. */
-export const deafNews: Pick<News, "tell" | "listen"> = { tell: () => undefined, listen: () => () => undefined };
+export const deafChanges: Pick<Changes, "notify" | "listen"> = { notify: () => undefined, listen: () => () => undefined };
 
 /** A code is what stands behind the word, and each mail with an address of the web in it has a link. */
 export function plainExtract({ bodyText }: Pick<StoredMessage, "bodyText">): Extracted {
@@ -21,7 +21,7 @@ export function plainExtract({ bodyText }: Pick<StoredMessage, "bodyText">): Ext
 
 export interface WaitsOptions {
   db?: Database;
-  news?: Pick<News, "tell" | "listen">;
+  changes?: Pick<Changes, "notify" | "listen">;
   limits?: ListenerLimits;
   extract?: WaitDeps["extract"];
 }
@@ -31,7 +31,7 @@ type Asked = Partial<WaitRequest> & { place?: number };
 /** The waits of one process on a world's database. */
 export function waitsOn(
   { deps }: Awaited<ReturnType<typeof outboxWorld>>,
-  { db = deps.db, news = deps.news, limits = { perAccount: 10_000, perProcess: 10_000 }, extract }: WaitsOptions = {},
+  { db = deps.db, changes = deps.changes, limits = { perAccount: 10_000, perProcess: 10_000 }, extract }: WaitsOptions = {},
 ) {
   const open = listeners(limits);
   const log = pino({ level: "silent" });
@@ -39,7 +39,7 @@ export function waitsOn(
     ...deps,
     db,
     log,
-    news,
+    changes,
     listeners: open,
     extract: extract ?? (async (_account, message) => plainExtract(message)),
   });

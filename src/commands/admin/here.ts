@@ -7,7 +7,7 @@ import { idMaker } from "../../domain/ids.ts";
 import { accessTokens } from "../../flows/account/access-tokens.ts";
 import { signingKeyOf } from "../../flows/account/signing-key.ts";
 import type { Deps } from "../../flows/deps.ts";
-import { localNews } from "../../flows/news.ts";
+import { localChanges } from "../../flows/changes.ts";
 import { realWorld } from "../../service/time-and-chance.ts";
 import { migrate } from "../../store/migrate.ts";
 import { version } from "../../version.ts";
@@ -51,7 +51,7 @@ async function here(request: AdminRequest): Promise<object> {
       allowPrivateWebhooks: config.allowPrivateWebhooks,
       webhooks,
       nudge: () => undefined,
-      news: localNews(),
+      changes: localChanges(),
     };
     const console = config.console ? await consoleHere(deps, config) : undefined;
     return await administer({ ...deps, console }, request);

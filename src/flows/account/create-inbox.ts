@@ -52,7 +52,7 @@ export async function createInbox(deps: Deps, request: NewInbox): Promise<Create
     return { inbox, replayed: false, promised };
   });
   for (const kind of promised) deps.nudge(kind);
-  if (!created.replayed) deps.news.tell([{ accountId: account.id, inboxId: created.inbox.id }]);
+  if (!created.replayed) deps.changes.notify([{ accountId: account.id, inboxId: created.inbox.id }]);
   return created;
 }
 

@@ -23,6 +23,6 @@ export async function deleteInbox(deps: Deps, accountId: string, id: string): Pr
     return { username: inbox.username, promised };
   });
   for (const kind of promised) deps.nudge(kind);
-  deps.news.tell([{ accountId, inboxId: id }]);
+  deps.changes.notify([{ accountId, inboxId: id }]);
   return { username };
 }

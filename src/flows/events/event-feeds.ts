@@ -1,7 +1,7 @@
 import type { Db } from "../../database/db.ts";
-import { comparePlaces, type LogPlace, startOfLog } from "../../domain/events/log-place.ts";
+import { positionOf, startOfLog } from "../../domain/events/log-position.ts";
 import { paced } from "../../primitives/paced.ts";
-import { listFeedNews, listLastOfLog } from "../../store/events/feeds.ts";
+import { listNewEvents, listLastOfLog } from "../../store/events/feeds.ts";
 import type { Deps } from "../deps.ts";
 import { type FeedRing, feedRing } from "./feed-ring.ts";
 import { heldFeeds } from "./held-feeds.ts";
@@ -29,7 +29,7 @@ export interface EventFeeds {
   stop(): void;
 }
 
-export interface FeedDeps extends Pick<Deps, "db" | "news" | "log"> {
+export interface FeedDeps extends Pick<Deps, "db" | "changes" | "log"> {
   write: WriteEvents;
   /** Told of each statement that reads logs. */
   observe?: { feedRead?(): void };
@@ -48,7 +48,7 @@ const pauseMs = 3;
 const budget = { accountBytes: 8 << 20, processBytes: 32 << 20, freshMs: 60_000 };
 
 export function eventFeeds(deps: FeedDeps): EventFeeds {
-  const { db, news, nowMs = () => performance.now() } = deps;
+  const { db, changes, nowMs = () => performance.now() } = deps;
   const feeds = new Map<string, { begun: Promise<Fed>; followers: number }>();
   const newMemory = writtenMemories(deps.write, budget, nowMs);
   const reader = logReader(deps);
@@ -56,7 +56,7 @@ export function eventFeeds(deps: FeedDeps): EventFeeds {
   async function begin(accountId: string): Promise<Fed> {
     let feed: Fed | undefined;
     let isToBeWoken = false;
-    const stopListening = news.listen(accountId, () => {
+    const stopListening = changes.listen(accountId, () => {
       if (feed === undefined) isToBeWoken = true;
       else reader.wake(feed);
     });
@@ -143,8 +143,8 @@ function logReader({ db, log, observe = {} }: FeedDeps) {
   }
 
   async function read(reading: ReadonlyMap<string, Fed>): Promise<void> {
-    const heads = Array.from(reading.values(), ({ accountId, ring: { head } }) => ({ accountId, ...placeOf(head) }));
-    const { events, heldBack } = await listFeedNews(db.api, heads, atOnce);
+    const heads = Array.from(reading.values(), ({ accountId, ring: { head } }) => ({ accountId, ...positionOf(head) }));
+    const { events, heldBack } = await listNewEvents(db.api, heads, atOnce);
     observe.feedRead?.();
     const byAccount = Map.groupBy(events, ({ accountId }) => accountId);
     for (const [accountId, found] of byAccount) {
@@ -177,7 +177,7 @@ function logReader({ db, log, observe = {} }: FeedDeps) {
 async function ringOf(db: Db, accountId: string): Promise<FeedRing> {
   const last = await listLastOfLog(db, accountId, atFirst + 1);
   const floor = last.length > atFirst ? last.shift() : undefined;
-  const ring = feedRing(placeOf(floor ?? startOfLog), mostInRing);
+  const ring = feedRing(positionOf(floor ?? startOfLog), mostInRing);
   ring.add(last);
   return ring;
 }
@@ -185,13 +185,4 @@ async function ringOf(db: Db, accountId: string): Promise<FeedRing> {
 interface Fed extends EventFeed {
   followers: Set<() => void>;
   stopListening(): void;
-}
-
-function placeOf({ id, writtenBy }: LogPlace): LogPlace {
-  return { id, writtenBy };
-}
-
-/** The later one of two. */
-export function laterPlace(one: LogPlace, other: LogPlace): LogPlace {
-  return placeOf(comparePlaces(one, other) < 0 ? other : one);
 }

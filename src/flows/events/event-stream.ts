@@ -1,9 +1,7 @@
-import { notFound } from "../../domain/errors.ts";
-import { type LogPlace, startName, startOfLog } from "../../domain/events/log-place.ts";
-import { isId } from "../../domain/ids.ts";
-import { findEventPosition } from "../../store/events/events.ts";
+import type { LogPosition } from "../../domain/events/log-position.ts";
 import { findEndOfLog } from "../../store/events/feeds.ts";
 import type { EventFeeds } from "./event-feeds.ts";
+import { findPosition } from "./find-position.ts";
 import { type FollowDeps, follower, type Wanted } from "./follow-events.ts";
 import type { LargeEventClient, LargeEvents } from "./large-events.ts";
 import type { WrittenEvent } from "./written-events.ts";
@@ -26,7 +24,7 @@ export interface Outlet {
 
 /** Sends one client its events, one after the other, as fast as it takes them and no faster. */
 export interface EventStream {
-  readonly place: LogPlace;
+  readonly position: LogPosition;
   /** Goes on: there may be room again. */
   pump(): void;
   change(wanted: Wanted): void;
@@ -47,7 +45,7 @@ const patienceMs = { alone: 100, beside: 5 };
 /** Begins behind `after`. Nothing goes out before `pump`. */
 export async function streamEvents(
   deps: StreamingDeps,
-  { accountId, after, wanted }: { accountId: string; after: LogPlace; wanted: Wanted },
+  { accountId, after, wanted }: { accountId: string; after: LogPosition; wanted: Wanted },
   outlet: Outlet,
 ): Promise<EventStream> {
   let isOpen = true;
@@ -130,8 +128,8 @@ export async function streamEvents(
   }
 
   return {
-    get place() {
-      return reader.place;
+    get position() {
+      return reader.position;
     },
     pump,
     change: reader.change,
@@ -146,15 +144,11 @@ export async function streamEvents(
   };
 }
 
-/** Where a client stands by the name that it was told, or where the log ends now where it names none. */
-export async function placeNamed(
-  { db }: Pick<StreamingDeps, "db">,
+/** The position at which a stream begins: the one that the client names, or the current end of the log. */
+export async function startPosition(
+  deps: Pick<StreamingDeps, "db">,
   accountId: string,
   name: string | undefined,
-): Promise<LogPlace> {
-  if (name === undefined) return findEndOfLog(db.api, accountId);
-  if (name === startName) return startOfLog;
-  const place = isId("evt", name) ? await findEventPosition(db.api, accountId, name) : undefined;
-  if (place === undefined) throw notFound("event");
-  return place;
+): Promise<LogPosition> {
+  return name === undefined ? findEndOfLog(deps.db.api, accountId) : findPosition(deps, accountId, name);
 }

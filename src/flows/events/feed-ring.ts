@@ -1,4 +1,4 @@
-import { comparePlaces, type LogPlace } from "../../domain/events/log-place.ts";
+import { comparePositions, type LogPosition } from "../../domain/events/log-position.ts";
 import type { FeedEvent } from "../../store/events/feeds.ts";
 
 /**
@@ -7,18 +7,18 @@ import type { FeedEvent } from "../../store/events/feeds.ts";
  */
 export interface FeedRing {
   /** How far the log has been read. */
-  readonly head: LogPlace;
-  readonly floor: LogPlace;
+  readonly head: LogPosition;
+  readonly floor: LogPosition;
   /** The number that the next event gets. */
   readonly end: number;
   /** Undefined before the floor and behind the head. */
   at(number: number): FeedEvent | undefined;
-  /** The number of the first event behind a place, which may yet be to come; undefined for a place before the floor. */
-  numberBehind(place: LogPlace): number | undefined;
+  /** The number of the first event behind a position, which may yet be to come; undefined for a position before the floor. */
+  numberBehind(position: LogPosition): number | undefined;
   add(events: readonly FeedEvent[]): void;
 }
 
-export function feedRing(start: LogPlace, most: number): FeedRing {
+export function feedRing(start: LogPosition, most: number): FeedRing {
   let floor = start;
   let first = 0;
   let events: FeedEvent[] = [];
@@ -34,12 +34,12 @@ export function feedRing(start: LogPlace, most: number): FeedRing {
       return first + events.length;
     },
     at: (number) => events[number - first],
-    numberBehind(place) {
-      if (comparePlaces(place, floor) < 0) return undefined;
+    numberBehind(position) {
+      if (comparePositions(position, floor) < 0) return undefined;
       let [from, to] = [0, events.length];
       while (from < to) {
         const middle = (from + to) >> 1;
-        if (comparePlaces(events[middle] ?? floor, place) > 0) to = middle;
+        if (comparePositions(events[middle] ?? floor, position) > 0) to = middle;
         else from = middle + 1;
       }
       return first + from;

@@ -1,9 +1,9 @@
 import type { Db } from "../../database/db.ts";
-import { comparePlaces, type LogPlace } from "../../domain/events/log-place.ts";
+import { comparePositions, type LogPosition, laterPosition } from "../../domain/events/log-position.ts";
 import { type IncludeWord, type Subscription, wants } from "../../domain/events/subscription.ts";
-import { type FeedEvent, listFeedNews } from "../../store/events/feeds.ts";
+import { type FeedEvent, listNewEvents } from "../../store/events/feeds.ts";
 import type { Deps } from "../deps.ts";
-import { type EventFeed, laterPlace } from "./event-feeds.ts";
+import type { EventFeed } from "./event-feeds.ts";
 import type { LogTurns } from "./log-turns.ts";
 import type { Told, WriteEvents, WrittenEvent } from "./written-events.ts";
 
@@ -11,10 +11,10 @@ export interface Wanted extends Subscription {
   include: readonly IncludeWord[];
 }
 
-/** One reader of an account's log. It has a place and no queue, so it costs the same however far behind it is. */
+/** One reader of an account's log. It has a position and no queue, so it costs the same however far behind it is. */
 export interface Follower {
   /** Behind the last event that was passed: taken by the client, or not wanted. */
-  readonly place: LogPlace;
+  readonly position: LogPosition;
   /** The next event that is wanted, which stays the next until `pass`; undefined if the log has none; a promise if it must be read first. */
   next(): WrittenEvent | Promise<unknown> | undefined;
   /** Goes behind the event that `next` has given. */
@@ -23,7 +23,7 @@ export interface Follower {
   holdsPage(): boolean;
   /** From here on other events are wanted. */
   change(wanted: Wanted): void;
-  /** Lets go of all that it holds in memory, and of a read that is under way. It goes on from its place when `next` is called. */
+  /** Lets go of all that it holds in memory, and of a read that is under way. It goes on from its position when `next` is called. */
   rest(): void;
 }
 
@@ -43,11 +43,11 @@ const lookedAt = { least: 200, most: 1_000 };
 const bytesOfTurn = 512 << 10;
 
 /**
- * Reads the ring of the feed if that has all that lies behind its place, and the log itself until then. Both go by places alone, so
+ * Reads the ring of the feed if that has all that lies behind its position, and the log itself until then. Both go by positions alone, so
  * there is nothing between them and nothing twice.
  */
-export function follower(deps: FollowDeps, feed: EventFeed, from: LogPlace, first: Wanted): Follower {
-  let place = from;
+export function follower(deps: FollowDeps, feed: EventFeed, from: LogPosition, first: Wanted): Follower {
+  let position = from;
   let wanted = first;
   /** The number of the next event in the ring, if it stands there. */
   let number: number | undefined;
@@ -70,12 +70,12 @@ export function follower(deps: FollowDeps, feed: EventFeed, from: LogPlace, firs
     const { ring } = feed;
     if (number === ring.end) return undefined;
     readBytes = 0;
-    if (number === undefined || ring.at(number) === undefined) number = ring.numberBehind(place);
+    if (number === undefined || ring.at(number) === undefined) number = ring.numberBehind(position);
     if (number === undefined) return readPage();
     const event = ring.at(number);
     if (event === undefined) return undefined;
     // Another process may have been ahead of this one.
-    if (comparePlaces(event, place) <= 0) {
+    if (comparePositions(event, position) <= 0) {
       number += 1;
       return "go on";
     }
@@ -85,8 +85,8 @@ export function follower(deps: FollowDeps, feed: EventFeed, from: LogPlace, firs
     return "go on";
   }
 
-  function passInRing(at: number, { id, writtenBy }: LogPlace): void {
-    place = { id, writtenBy };
+  function passInRing(at: number, { id, writtenBy }: LogPosition): void {
+    position = { id, writtenBy };
     written.letGo();
     number = at + 1;
   }
@@ -95,7 +95,7 @@ export function follower(deps: FollowDeps, feed: EventFeed, from: LogPlace, firs
     const begun = rests;
     const giveBack = await deps.turns.take(readBytes);
     try {
-      const read = begun === rests ? await readLog(deps.db.api, feed, place, lookAt) : undefined;
+      const read = begun === rests ? await readLog(deps.db.api, feed, position, lookAt) : undefined;
       if (read === undefined || begun !== rests) return giveBack();
       const { events, end } = read;
       const found = events.filter((event) => wants(wanted, event));
@@ -109,7 +109,7 @@ export function follower(deps: FollowDeps, feed: EventFeed, from: LogPlace, firs
 
   function nextOfPage(own: LogPage): WrittenEvent | Promise<unknown> | "go on" {
     const isRead = own.passed === own.events.length;
-    if (isRead) place = own.end;
+    if (isRead) position = own.end;
     if (isRead || (own.written.length === 0 && own.writtenBytes >= bytesOfTurn && deps.turns.areWanted())) {
       letGoOfPage();
       return "go on";
@@ -126,7 +126,7 @@ export function follower(deps: FollowDeps, feed: EventFeed, from: LogPlace, firs
     if (event === undefined) return;
     own.written.shift();
     own.passed += 1;
-    place = { id: event.id, writtenBy: event.writtenBy };
+    position = { id: event.id, writtenBy: event.writtenBy };
   }
 
   async function writePage(own: LogPage): Promise<void> {
@@ -150,8 +150,8 @@ export function follower(deps: FollowDeps, feed: EventFeed, from: LogPlace, firs
   }
 
   return {
-    get place() {
-      return place;
+    get position() {
+      return position;
     },
     next,
     pass() {
@@ -206,14 +206,14 @@ function unwrittenFrom({ ring, written }: EventFeed, start: number, wanted: Want
 async function readLog(
   db: Db,
   { accountId, ring }: EventFeed,
-  from: LogPlace,
+  from: LogPosition,
   limit: number,
 ): Promise<Pick<LogPage, "events" | "end">> {
   // The log is complete up to where the ring begins, so where it has no more that is where the ring takes over.
   const { floor } = ring;
-  const { events } = await listFeedNews(db, [{ accountId, ...from }], limit);
-  const last = laterPlace(events.at(-1) ?? from, from);
-  return { events, end: events.length < limit ? laterPlace(last, floor) : last };
+  const { events } = await listNewEvents(db, [{ accountId, ...from }], limit);
+  const last = laterPosition(events.at(-1) ?? from, from);
+  return { events, end: events.length < limit ? laterPosition(last, floor) : last };
 }
 
 /** Events of the log that are wanted, of which the next few are written. */
@@ -223,6 +223,6 @@ interface LogPage {
   written: (WrittenEvent | undefined)[];
   writtenBytes: number;
   /** Where it has been looked up to. */
-  end: LogPlace;
+  end: LogPosition;
   giveBack(): void;
 }

@@ -127,7 +127,7 @@ export async function changeEndpoint(
   });
   if (isToTell) {
     deps.disabled?.("manual");
-    deps.news.tell([{ accountId }]);
+    deps.changes.notify([{ accountId }]);
   }
   for (const kind of promised) deps.nudge(kind);
   return endpoint;

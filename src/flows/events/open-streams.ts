@@ -41,7 +41,7 @@ export interface OpenStreamsDeps extends Pick<Deps, "db" | "log" | "now"> {
 const beatSeconds = { sse: 15, ws: 30 };
 /**
  * A client that takes less than this in so many seconds, while more lies here for it, is ended as slow. It has lost nothing, and goes
- * on from its place when it reconnects.
+ * on from its position when it reconnects.
  */
 const slow = { bytes: 64 << 10, seconds: 60 };
 const quietSeconds = 5;

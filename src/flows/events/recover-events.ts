@@ -1,10 +1,9 @@
 import { transaction } from "../../database/db.ts";
 import { notFound, Refusal } from "../../domain/errors.ts";
-import { isId } from "../../domain/ids.ts";
 import { lockEndpoint } from "../../store/events/endpoints.ts";
-import { type EventPosition, findEventPosition } from "../../store/events/events.ts";
 import { insertRecovery } from "../../store/events/redelivery.ts";
 import type { Deps } from "../deps.ts";
+import { findPosition } from "./find-position.ts";
 import { noWebhookUrl } from "./manage-webhook.ts";
 import { paceRequest } from "./pace-request.ts";
 
@@ -18,17 +17,17 @@ export interface RecoveryRequest {
 export interface RecoveryOutcome {
   queued: number;
   hasMore: boolean;
-  /** Where to go on from: what was asked for, where there was nothing behind it. Null for the start of an empty log. */
+  /** The event to go on behind: `after` itself if no event follows it, null for the start of an empty log. */
   last: string | null;
 }
 
-/** How many events one call looks at. */
+/** Events that one call looks at, at most. */
 const mostLookedAt = 1000;
 
-/** Brings an endpoint what it has missed. */
+/** Queues the events that an endpoint has missed. */
 export async function recoverEvents(deps: Deps, request: RecoveryRequest): Promise<RecoveryOutcome> {
   const { accountId, endpointId } = request;
-  const after = request.after === "start" ? undefined : await placeOf(deps, accountId, request.after);
+  const after = await findPosition(deps, accountId, request.after);
   const { promised, queued, hasMore, last } = await transaction(deps.db.api, async (tx) => {
     const endpoint = await lockEndpoint(tx, accountId, endpointId);
     if (endpoint === undefined) throw notFound("webhook");
@@ -40,11 +39,5 @@ export async function recoverEvents(deps: Deps, request: RecoveryRequest): Promi
     return insertRecovery(tx, { ...to, after, limit: mostLookedAt, now: deps.now() });
   });
   for (const kind of promised ?? []) deps.nudge(kind);
-  return { queued, hasMore, last: last ?? after?.id ?? null };
-}
-
-async function placeOf({ db }: Deps, accountId: string, id: string): Promise<EventPosition> {
-  const position = isId("evt", id) ? await findEventPosition(db.api, accountId, id) : undefined;
-  if (position === undefined) throw notFound("event");
-  return position;
+  return { queued, hasMore, last: last ?? (after.id || null) };
 }

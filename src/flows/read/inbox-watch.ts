@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import { type Database, DatabaseUnavailable } from "../../database/db.ts";
 import { listChangedInboxes } from "../../store/mail/waits.ts";
-import type { News } from "../news.ts";
+import type { Changes } from "../changes.ts";
 import { inboxWatching, leastSeen, type WatchedInbox, type Watcher, type WatcherVerbs } from "./watched-inbox.ts";
 
 /** Who waits for what. */
@@ -15,21 +15,21 @@ export interface InboxWatch<One extends Watcher> {
 export interface InboxWatchDeps {
   db: Database;
   log: Logger;
-  news: Pick<News, "listen">;
+  changes: Pick<Changes, "listen">;
 }
 
 const lookEveryMs = 1_000;
 
 /**
- * News of an inbox have it read. They may get lost, so each second one statement looks at all inboxes that are waited for, whatever
+ * Changes of an inbox have it read. They may get lost, so each second one statement looks at all inboxes that are waited for, whatever
  * their number: that costs a second then, and never the mail.
  */
 export function inboxWatch<One extends Watcher>(
-  { db, log, news }: InboxWatchDeps,
+  { db, log, changes }: InboxWatchDeps,
   verbs: WatcherVerbs<One>,
 ): InboxWatch<One> {
   const inboxes = new Map<string, WatchedInbox<One>>();
-  const watching = inboxWatching(db.api, news, verbs);
+  const watching = inboxWatching(db.api, changes, verbs);
   let timer: ReturnType<typeof setInterval> | undefined;
   let isLooking = false;
 

@@ -1,7 +1,7 @@
 import { DatabaseUnavailable, type Db } from "../../database/db.ts";
 import { notFound } from "../../domain/errors.ts";
 import { listMailInRange, type NumberedMail } from "../../store/mail/waits.ts";
-import type { News } from "../news.ts";
+import type { Changes } from "../changes.ts";
 
 /** Who waits for mail of an inbox. */
 export interface Watcher {
@@ -26,8 +26,8 @@ export interface WatchedInbox<One extends Watcher> {
   readonly id: string;
   /** Replaced and never changed: who goes through it may lose some of them on the way. */
   watching: readonly One[];
-  /** Whoever reads knows by it that there was news meanwhile. */
-  newsCount: number;
+  /** Whoever reads knows by it that there was changes meanwhile. */
+  changeCount: number;
   isReading: boolean;
   close: () => void;
 }
@@ -48,13 +48,13 @@ export const mailsAtOnce = 100;
 
 export function inboxWatching<One extends Watcher>(
   db: Db,
-  news: Pick<News, "listen">,
+  changes: Pick<Changes, "listen">,
   verbs: WatcherVerbs<One>,
 ): InboxWatching<One> {
   type Inbox = WatchedInbox<One>;
 
   async function begin(inbox: Inbox, one: One): Promise<void> {
-    const before = inbox.newsCount;
+    const before = inbox.changeCount;
     one.isBeginning = true;
     try {
       one.seen = await verbs.begin(one);
@@ -64,7 +64,7 @@ export function inboxWatching<One extends Watcher>(
       one.isBeginning = false;
     }
     // What came while it read was read for others, not for it.
-    if (inbox.newsCount !== before) await read(inbox);
+    if (inbox.changeCount !== before) await read(inbox);
   }
 
   async function read(inbox: Inbox): Promise<void> {
@@ -81,7 +81,7 @@ export function inboxWatching<One extends Watcher>(
 
   /** Whether there may be more. */
   async function readOnce(inbox: Inbox): Promise<boolean> {
-    const before = inbox.newsCount;
+    const before = inbox.changeCount;
     const behind = leastOf(inbox.watching);
     if (behind === undefined) return false;
     const found = await listMailInRange(db, { inboxId: inbox.id, behind, order: "oldest first", limit: mailsAtOnce });
@@ -92,7 +92,7 @@ export function inboxWatching<One extends Watcher>(
     const given = await Promise.allSettled(inbox.watching.map((one) => give(one, found.mails)));
     const failed = given.find(({ status }) => status === "rejected");
     if (failed?.status === "rejected") throw failed.reason;
-    return found.mails.length === mailsAtOnce || inbox.newsCount !== before;
+    return found.mails.length === mailsAtOnce || inbox.changeCount !== before;
   }
 
   async function give(one: One, mails: readonly NumberedMail[]): Promise<void> {
@@ -118,9 +118,9 @@ export function inboxWatching<One extends Watcher>(
 
   return {
     open(id) {
-      const inbox: Inbox = { id, watching: [], newsCount: 0, isReading: false, close: () => undefined };
-      inbox.close = news.listen(id, () => {
-        inbox.newsCount += 1;
+      const inbox: Inbox = { id, watching: [], changeCount: 0, isReading: false, close: () => undefined };
+      inbox.close = changes.listen(id, () => {
+        inbox.changeCount += 1;
         void read(inbox);
       });
       return inbox;

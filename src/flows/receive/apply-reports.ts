@@ -65,7 +65,7 @@ async function store(deps: ApplyDeps, arrived: readonly Prepared[]): Promise<Rep
     return { judged, ...(await insertReports(tx, judged, sources)) };
   });
   for (const kind of promised) deps.nudge(kind);
-  deps.news.tell(judged.events);
+  deps.changes.notify(judged.events);
   for (const report of judged.outcomes.flatMap((reports) => reports ?? [])) tell(deps, report);
   for (const { id, accountId, messageId, reason } of judged.suppressions) {
     if (!suppressed.includes(id)) continue;

@@ -190,7 +190,7 @@ function filedBehindLock(filing: Filed | undefined): Filed {
 
 function receiptsOf(deps: Deps, { messages, promised, receipts }: Filed): Receipt[] {
   for (const kind of promised) deps.nudge(kind);
-  deps.news.tell(messages);
+  deps.changes.notify(messages);
   return receipts;
 }
 

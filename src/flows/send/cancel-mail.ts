@@ -21,7 +21,7 @@ export async function cancelMail(deps: Deps, accountId: string, messageId: strin
   if (outcome === "in_progress") throw sendInProgress("cancel message");
   if (outcome === undefined) throw notCancelable(status);
   for (const kind of promised ?? []) deps.nudge(kind);
-  deps.news.tell([{ accountId, inboxId }]);
+  deps.changes.notify([{ accountId, inboxId }]);
 }
 
 export function sendInProgress(doing: string): Refusal {

@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { type Db, query } from "../../database/db.ts";
+import type { LogPosition } from "../../domain/events/log-position.ts";
 import type { events } from "../schema.ts";
-import type { EventPosition } from "./events.ts";
 import { endpointSubscribes, promiseId } from "./fan-out.ts";
 import { type Addressee, addressee, asked, tried } from "./redelivery.ts";
 import { isOfMessage, toldJoins } from "./told.ts";
@@ -9,7 +9,7 @@ import { isOfMessage, toldJoins } from "./told.ts";
 export type DeliveryState = "pending" | "delivered" | "failed" | "none";
 
 /** What became of an event at one endpoint. */
-export interface EndpointDelivery extends EventPosition {
+export interface EndpointDelivery extends LogPosition {
   type: (typeof events.$inferSelect)["type"];
   state: DeliveryState;
   attempts: number;
@@ -20,7 +20,7 @@ export interface EndpointDelivery extends EventPosition {
 }
 
 export interface EndpointDeliveryPage extends Addressee {
-  before: EventPosition | undefined;
+  before: LogPosition | undefined;
   state: DeliveryState | undefined;
   limit: number;
   /** How many events are looked at. */
@@ -30,7 +30,7 @@ export interface EndpointDeliveryPage extends Addressee {
 export interface ListedDeliveries {
   rows: EndpointDelivery[];
   /** The last event that was looked at, where there may be more behind it. */
-  lookedTo: EventPosition | undefined;
+  lookedTo: LogPosition | undefined;
 }
 
 type Row = EndpointDelivery & { lookedAt: number; lookedToId: string | null; lookedToWrittenBy: string | null };

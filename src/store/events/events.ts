@@ -1,23 +1,17 @@
 import { type SQL, sql } from "drizzle-orm";
 import { arrayOf, type Db, query } from "../../database/db.ts";
 import { everyEvent } from "../../domain/events/event-types.ts";
+import type { LogPosition } from "../../domain/events/log-position.ts";
 import type { Subscription } from "../../domain/events/subscription.ts";
-import type { events } from "../schema.ts";
 import { isOfMessage, type Nullable, type ToldEventRow, toldFields, toldJoins } from "./told.ts";
-
-type EventRow = typeof events.$inferSelect;
 
 /** As the log finds it: a text comes with it where it is short, else its size alone, in octets. */
 export type ListedEvent = ToldEventRow & { id: string; accountId: string };
 
-/** A position in the log. */
-export type EventPosition = Pick<EventRow, "id" | "writtenBy">;
-
 /** What is asked of the log. */
 export interface EventPage extends Subscription {
   accountId: string;
-  /** Undefined: from the start. */
-  after: EventPosition | undefined;
+  after: LogPosition;
   limit: number;
   /** How many events are looked at, wanted or not; undefined: until there are as many as asked for. */
   lookAt: number | undefined;
@@ -32,8 +26,8 @@ export interface ListedEvents {
 }
 
 /** The caller's event, of an inbox that lives or of none. */
-export async function findEvent(db: Db, accountId: string, id: string): Promise<EventPosition | undefined> {
-  const [event] = await query<EventPosition>(
+export async function findEvent(db: Db, accountId: string, id: string): Promise<LogPosition | undefined> {
+  const [event] = await query<LogPosition>(
     db,
     sql`select e.id, e.written_by::text as "writtenBy" from events e
         where e.id = ${id} and e.account_id = ${accountId} and ${isShown}`,
@@ -41,9 +35,9 @@ export async function findEvent(db: Db, accountId: string, id: string): Promise<
   return event;
 }
 
-/** A position in the log, also of an event whose inbox has been deleted since: a reader may stand there. */
-export async function findEventPosition(db: Db, accountId: string, id: string): Promise<EventPosition | undefined> {
-  const [position] = await query<EventPosition>(
+/** The position of an event, also if its inbox has been deleted since: a client may go on from there. */
+export async function findLogPosition(db: Db, accountId: string, id: string): Promise<LogPosition | undefined> {
+  const [position] = await query<LogPosition>(
     db,
     sql`select id, written_by::text as "writtenBy" from events where id = ${id} and account_id = ${accountId}`,
   );
@@ -98,7 +92,7 @@ function inOrder(page: EventPage): SQL {
 
 function ofIndex(mine: SQL, { after }: EventPage): SQL {
   return sql`select e.* from events e where ${mine} and e.written_by < event_log_horizon()
-    and (e.written_by, e.id) > (${after?.writtenBy ?? "0"}::xid8, ${after?.id ?? ""}::text collate "C")
+    and (e.written_by, e.id) > (${after.writtenBy}::xid8, ${after.id}::text collate "C")
     order by e.written_by, e.id`;
 }
 

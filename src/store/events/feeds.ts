@@ -1,37 +1,37 @@
 import { sql } from "drizzle-orm";
 import { type Db, query } from "../../database/db.ts";
-import { type LogPlace, startOfLog } from "../../domain/events/log-place.ts";
+import { type LogPosition, startOfLog } from "../../domain/events/log-position.ts";
 import type { Tellable } from "../../domain/events/subscription.ts";
 
 /** How far an account's log has been read. */
-export interface FeedHead extends LogPlace {
+export interface FeedHead extends LogPosition {
   accountId: string;
 }
 
-/** An event by its place, with what subscriptions go by and nothing of what it tells. */
-export type FeedEvent = LogPlace & Tellable & { accountId: string };
+/** An event with its position and the fields that subscriptions filter by, without its data. */
+export type FeedEvent = LogPosition & Tellable & { accountId: string };
 
-/** Of an event `e` and its message `m`, if it tells of one. */
-const ofFeed = sql`e.account_id as "accountId", e.id, e.written_by::text as "writtenBy", e.type,
+/** Columns of an event `e` and of its message `m`, if it has one. */
+const feedColumns = sql`e.account_id as "accountId", e.id, e.written_by::text as "writtenBy", e.type,
   e.inbox_id as "inboxId", m.automated is not null as "isAutomated"`;
 
-export interface FeedNews {
-  /** In the order of the log, at most `limit` of each account. */
+export interface NewEvents {
+  /** At most `limit` for each account, in the order of the log. */
   events: FeedEvent[];
-  /** Accounts with events that are there and can't be shown yet, since an older transaction still runs. */
+  /** Accounts with events that can't be shown yet, because an older transaction still runs. */
   heldBack: string[];
 }
 
 /**
- * What has come behind each of these heads, of all accounts in one statement: each account's index is entered at its own place.
- * Whether some are held back is asked of the last event alone: asked whether there is one, the planner expects many and reads the
- * whole log where there is none. Events of deleted inboxes are among them: who writes them out finds nothing to tell.
+ * The events behind each of these heads, for all accounts in one statement: it enters the index once for each account, at the head.
+ * Only the last event of an account shows whether some are held back: an "exists" makes the planner expect many, and it reads the
+ * whole log of an account that has none. Events of deleted inboxes are included; they have no data when they are written out.
  */
-export async function listFeedNews(db: Db, heads: readonly FeedHead[], limit: number): Promise<FeedNews> {
+export async function listNewEvents(db: Db, heads: readonly FeedHead[], limit: number): Promise<NewEvents> {
   const asked = JSON.stringify(heads);
   const rows = await query<{ askedId: string; isHeldBack: boolean; id: string | null } & Omit<FeedEvent, "id">>(
     db,
-    sql`select h."accountId" as "askedId", held.back as "isHeldBack", ${ofFeed}
+    sql`select h."accountId" as "askedId", held.back as "isHeldBack", ${feedColumns}
         from json_to_recordset(${asked}::json) as h ("accountId" text, id text, "writtenBy" text)
         cross join lateral (
           select coalesce((
@@ -56,7 +56,7 @@ export async function listFeedNews(db: Db, heads: readonly FeedHead[], limit: nu
 export async function listLastOfLog(db: Db, accountId: string, limit: number): Promise<FeedEvent[]> {
   const last = await query<FeedEvent>(
     db,
-    sql`select ${ofFeed} from (
+    sql`select ${feedColumns} from (
           select * from events where account_id = ${accountId} and written_by < event_log_horizon()
           order by written_by desc, id desc limit ${limit}
         ) e left join messages m on m.id = e.message_id order by e.written_by desc, e.id desc`,
@@ -64,9 +64,9 @@ export async function listLastOfLog(db: Db, accountId: string, limit: number): P
   return last.toReversed();
 }
 
-/** Where an account's log ends now. */
-export async function findEndOfLog(db: Db, accountId: string): Promise<LogPlace> {
-  const [last] = await query<LogPlace>(
+/** The current end of an account's log. */
+export async function findEndOfLog(db: Db, accountId: string): Promise<LogPosition> {
+  const [last] = await query<LogPosition>(
     db,
     sql`select id, written_by::text as "writtenBy" from events
         where account_id = ${accountId} and written_by < event_log_horizon()
@@ -75,7 +75,7 @@ export async function findEndOfLog(db: Db, accountId: string): Promise<LogPlace>
   return last ?? startOfLog;
 }
 
-/** How long the event that has waited longest for an older transaction has been there; 0 where none waits. */
+/** The age of the oldest event that waits for an older transaction; 0 if none waits. */
 export async function findLogLagSeconds(db: Db): Promise<number> {
   const [lag] = await query<{ seconds: number }>(
     db,

@@ -1,8 +1,8 @@
 import { sql } from "drizzle-orm";
+import type { LogPosition } from "../../domain/events/log-position.ts";
 import { type Db, query, transaction } from "../../database/db.ts";
 import { promiseIdOf } from "../../domain/events/promise-id.ts";
 import type { OutboxKind } from "../outbox/items.ts";
-import type { EventPosition } from "./events.ts";
 import { endpointOfPromise, endpointSubscribes, promiseAgainInto, promiseColumns, promiseId } from "./fan-out.ts";
 import { isOfMessage, toldJoins } from "./told.ts";
 
@@ -55,8 +55,7 @@ export async function insertRedelivery(
 }
 
 export interface Recovery extends Addressee {
-  /** Undefined: from the beginning of the log. */
-  after: EventPosition | undefined;
+  after: LogPosition;
   /** How many events are looked at. */
   limit: number;
   now: Date;
@@ -73,19 +72,19 @@ export interface Recovered {
 }
 
 /**
- * Puts the events behind a place in line that the endpoint wants and has never answered with 2xx, each where it stood: in an inbox those
+ * Puts the events behind a position in line that the endpoint wants and has never answered with 2xx, each where it stood: in an inbox those
  * that happened first go first, before what has come since. An endpoint whose address has answered nothing with 2xx yet gets one event,
  * and only while none is in line for it; the look ends with that event. Call it with the endpoint locked, so that only one runs for each:
  * what this statement does not see in line has ended, and is in its log.
  */
 export async function insertRecovery(tx: Db, { after, limit, now, ...to }: Recovery): Promise<Recovered> {
-  const place = sql`${after?.writtenBy ?? "0"}::xid8, ${after?.id ?? ""}::text collate "C"`;
+  const position = sql`${after.writtenBy}::xid8, ${after.id}::text collate "C"`;
   const [recovered] = await query<Recovered>(
     tx,
     sql`with ${asked(to)},
         looked as materialized (
           select e.* from events e where e.account_id = ${to.accountId} and e.written_by < event_log_horizon()
-          and (e.written_by, e.id) > (${place}) order by e.written_by, e.id limit ${limit}
+          and (e.written_by, e.id) > (${position}) order by e.written_by, e.id limit ${limit}
         ),
         tellable as materialized (
           select e.*, m.automated is not null as is_automated from looked e ${toldJoins}

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { comparePlaces, type LogPlace, startOfLog } from "../../../src/domain/events/log-place.ts";
+import { comparePositions, type LogPosition, startOfLog } from "../../../src/domain/events/log-position.ts";
 import { feedRing } from "../../../src/flows/events/feed-ring.ts";
 import type { FeedEvent } from "../../../src/store/events/feeds.ts";
 
@@ -15,9 +15,9 @@ function event(number: number): FeedEvent {
   };
 }
 
-/** All that a reader at a place is given. */
-function behind(ring: ReturnType<typeof feedRing>, place: LogPlace): string[] | undefined {
-  const from = ring.numberBehind(place);
+/** The events of the ring that a reader at this position gets. */
+function behind(ring: ReturnType<typeof feedRing>, position: LogPosition): string[] | undefined {
+  const from = ring.numberBehind(position);
   if (from === undefined) return undefined;
   const found: string[] = [];
   for (let at = from; ; at += 1) {
@@ -28,14 +28,14 @@ function behind(ring: ReturnType<typeof feedRing>, place: LogPlace): string[] | 
 }
 
 describe("The ring of a feed", () => {
-  test("gives from each place what lies behind it, and nothing from before its floor", () => {
+  test("gives from each position what lies behind it, and nothing from before its floor", () => {
     const ring = feedRing(startOfLog, 10);
     for (let number = 1; number <= 100; number += 1) {
       ring.add([event(number)]);
-      for (let place = 0; place <= number; place += 1) {
-        const at = place === 0 ? startOfLog : event(place);
-        const isWithin = comparePlaces(at, ring.floor) >= 0;
-        const wanted = Array.from({ length: number - place }, (_, index) => String(place + index + 1));
+      for (let position = 0; position <= number; position += 1) {
+        const at = position === 0 ? startOfLog : event(position);
+        const isWithin = comparePositions(at, ring.floor) >= 0;
+        const wanted = Array.from({ length: number - position }, (_, index) => String(position + index + 1));
         expect(behind(ring, at)).toEqual(isWithin ? wanted : undefined);
       }
       expect(number - Number(ring.floor.writtenBy)).toBeLessThanOrEqual(11);
@@ -43,7 +43,7 @@ describe("The ring of a feed", () => {
     }
   });
 
-  test("takes a place that the log has not for one between those that it has", () => {
+  test("takes a position that is not in the log for one between those that are", () => {
     const ring = feedRing(startOfLog, 10);
     ring.add([event(1), event(3)]);
     expect(behind(ring, { id: "evt_z", writtenBy: "1" })).toEqual(["3"]);
@@ -62,5 +62,5 @@ test("Places are in the order of transactions, as numbers, and then of ids as by
   ];
   for (const [at, one] of inOrder.entries())
     for (const [other, another] of inOrder.entries())
-      expect(Math.sign(comparePlaces(one, another))).toBe(Math.sign(at - other));
+      expect(Math.sign(comparePositions(one, another))).toBe(Math.sign(at - other));
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { DatabaseUnavailable, type Db, openDatabase } from "../../../src/database/db.ts";
 import { deleteInbox } from "../../../src/flows/account/delete-inbox.ts";
-import { localNews, sharedNews } from "../../../src/flows/news.ts";
+import { localChanges, sharedChanges } from "../../../src/flows/changes.ts";
 import type { WaitResult } from "../../../src/flows/read/wait-for-mail.ts";
 import { migrate } from "../../../src/store/migrate.ts";
 import { type EngineUnderTest, enginesHere, openEngine } from "../../support/engines.ts";
@@ -9,7 +9,7 @@ import { failureOf } from "../../support/failure.ts";
 import { outboxWorld } from "../../support/outbox-world.ts";
 import { until } from "../../support/until.ts";
 import { raceOfWaits } from "../../support/wait-race.ts";
-import { deafNews, waitsOn } from "../../support/waits.ts";
+import { deafChanges, waitsOn } from "../../support/waits.ts";
 import { watchedDb } from "../../support/watched-db.ts";
 
 const subjectOf = (result: WaitResult) => (result.end === "found" ? result.message.subject : result.end);
@@ -44,7 +44,7 @@ describe.each(enginesHere())("Waiting for mail (%s)", (engine) => {
   }, 60_000);
 
   test("finds each of 60 also when every notification is lost", async () => {
-    const waits = waitsOn(world, { news: deafNews });
+    const waits = waitsOn(world, { changes: deafChanges });
     const { missed, tookMs } = await raceOfWaits({ world, waits, rounds: 60 });
     expect([missed, tookMs.length, waits.count()]).toEqual([[], 60, 0]);
   }, 60_000);
@@ -54,10 +54,10 @@ describe.each(enginesHere())("Waiting for mail (%s)", (engine) => {
     async () => {
       const other = await openDatabase(under.options);
       const waiter = await outboxWorld(other);
-      const [told, heard] = [await sharedNews(world.deps), await sharedNews(waiter.deps)];
-      const sender = await outboxWorld(under.db, { deps: { news: told } });
-      for (const news of [heard, deafNews]) {
-        const { missed } = await raceOfWaits({ world: sender, waits: waitsOn(waiter, { news }), rounds: 40 });
+      const [told, heard] = [await sharedChanges(world.deps), await sharedChanges(waiter.deps)];
+      const sender = await outboxWorld(under.db, { deps: { changes: told } });
+      for (const changes of [heard, deafChanges]) {
+        const { missed } = await raceOfWaits({ world: sender, waits: waitsOn(waiter, { changes }), rounds: 40 });
         expect(missed).toEqual([]);
       }
       await Promise.all([told.close(), heard.close()]);
@@ -183,7 +183,7 @@ describe.each(enginesHere())("Waiting for mail (%s)", (engine) => {
   test("asks one statement a second for all inboxes that are waited for", async () => {
     const inboxes = await Promise.all(Array.from({ length: 30 }, () => world.newInbox()));
     const seen: string[] = [];
-    const waits = waitsOn(world, { db: watched((text) => void seen.push(text)), news: deafNews });
+    const waits = waitsOn(world, { db: watched((text) => void seen.push(text)), changes: deafChanges });
     const waiting = inboxes.map((inbox) => waits.wait(inbox));
     await until(() => seen.filter(isRead).length === 30);
     seen.length = 0;
@@ -222,7 +222,7 @@ describe.each(enginesHere())("Waiting for mail (%s)", (engine) => {
 
   test("ends at once for who has gone, and for whose inbox is gone as soon as somebody looks", async () => {
     const inbox = await world.newInbox();
-    const waits = waitsOn(world, { news: deafNews });
+    const waits = waitsOn(world, { changes: deafChanges });
     const gone = new AbortController();
     const waiting = waits.wait(inbox, { signal: gone.signal });
     await until(() => waits.count() === 1);
@@ -232,7 +232,7 @@ describe.each(enginesHere())("Waiting for mail (%s)", (engine) => {
     expect((await waits.wait(inbox, { signal: gone.signal })).end).toBe("gone");
     const deaf = waits.wait(inbox);
     await until(() => waits.count() === 1);
-    await deleteInbox({ ...world.deps, news: localNews() }, inbox.accountId, inbox.id);
+    await deleteInbox({ ...world.deps, changes: localChanges() }, inbox.accountId, inbox.id);
     expect(await failureOf(deaf)).toMatchObject({ reason: "not_found", details: { extra: { resource: "inbox" } } });
   });
 

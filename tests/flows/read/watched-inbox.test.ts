@@ -41,7 +41,7 @@ describe.each(enginesHere())("An inbox that is waited for (%s)", (engine) => {
 
   async function watched() {
     const made = await world.newInbox();
-    const watching = inboxWatching<TestWatcher>(under.db.api, world.deps.news, {
+    const watching = inboxWatching<TestWatcher>(under.db.api, world.deps.changes, {
       begin: (one) => one.begin(),
       take: (one, mails) => one.take(mails),
       fail: (one, error) => one.fail(error),
@@ -57,7 +57,7 @@ describe.each(enginesHere())("An inbox that is waited for (%s)", (engine) => {
     };
   }
 
-  // Nobody looks each second here: what is not given by the news is not given at all.
+  // Nothing looks each second here: mail comes by notifications, or not at all.
   test("gives mail that comes while somebody begins, and nothing that was seen by then", async () => {
     const { mail, id, ...inbox } = await watched();
     await mail("Seen");

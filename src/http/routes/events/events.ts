@@ -1,12 +1,14 @@
 import { Type } from "@sinclair/typebox";
 import { cursorAt, cursorAtPlace, placeOf } from "../../../domain/cursor.ts";
 import { notFound, Refusal } from "../../../domain/errors.ts";
+import { startName } from "../../../domain/events/log-position.ts";
 import { isId } from "../../../domain/ids.ts";
 import type { Deps } from "../../../flows/deps.ts";
+import { findPosition } from "../../../flows/events/find-position.ts";
 import { redeliverEvent } from "../../../flows/events/redeliver-event.ts";
 import type { AttachmentLinks } from "../../../flows/read/attachment-links.ts";
 import { pageEvents } from "../../../flows/read/page-events.ts";
-import { type EventPosition, findEvent, findEventPosition } from "../../../store/events/events.ts";
+import { findEvent } from "../../../store/events/events.ts";
 import { type LoggedDelivery, listDeliveries } from "../../../store/outbox/deliveries.ts";
 import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
@@ -107,7 +109,6 @@ const EventQuery = Type.Object({
 });
 
 const eventPath = idPath("event");
-const start = "start";
 
 /** So many events one call looks at, where most may be none that are wanted. */
 const mostLookedAt = 10_000;
@@ -122,7 +123,7 @@ export function events(deps: EventDeps) {
       "",
       async ({ account, query }) => {
         const { include, ...subscription } = await askedSubscription(deps, account, query);
-        const after = await positionOf(deps, account.id, query.after);
+        const after = await findPosition(deps, account.id, query.after ?? startName);
         // Who asks as the first client did gets as many as there are, however far apart they lie.
         const isNarrowed =
           query.types !== undefined || query.automated !== undefined || (subscription.inboxIds?.length ?? 0) > 1;
@@ -205,11 +206,4 @@ async function ownedEvent({ db }: EventDeps, accountId: string, id: string): Pro
   const event = isId("evt", id) ? await findEvent(db.api, accountId, id) : undefined;
   if (event === undefined) throw notFound("event");
   return event.id;
-}
-
-async function positionOf({ db }: EventDeps, accountId: string, id = start): Promise<EventPosition | undefined> {
-  if (id === start) return undefined;
-  const position = isId("evt", id) ? await findEventPosition(db.api, accountId, id) : undefined;
-  if (position === undefined) throw notFound("event");
-  return position;
 }

@@ -1,11 +1,11 @@
 import { Elysia } from "elysia";
 import { Refusal, statusOf } from "../../../domain/errors.ts";
 import { defaultEventTypes, everyEvent } from "../../../domain/events/event-types.ts";
-import { placeName } from "../../../domain/events/log-place.ts";
+import { positionName } from "../../../domain/events/log-position.ts";
 import { inOrder } from "../../../domain/events/subscription.ts";
 import { reachedInboxes } from "../../../flows/account/token-reach.ts";
 import type { Deps } from "../../../flows/deps.ts";
-import { type EventStream, placeNamed, type StreamingDeps, streamEvents } from "../../../flows/events/event-stream.ts";
+import { type EventStream, positionNamed, type StreamingDeps, streamEvents } from "../../../flows/events/event-stream.ts";
 import type { Wanted } from "../../../flows/events/follow-events.ts";
 import type { EndReason, OpenStreams } from "../../../flows/events/open-streams.ts";
 import { api } from "../../shell/app.ts";
@@ -144,12 +144,12 @@ function subscriptions(deps: SocketDeps, account: Account, { socketNow, cutOff }
       type,
       inbox_ids: wanted.inboxIds ?? null,
       event_types: wanted.types.includes(everyEvent) ? null : wanted.types,
-      last_event_id: stream === undefined ? null : placeName(stream.place),
+      last_event_id: stream === undefined ? null : positionName(stream.position),
     });
   }
 
   async function begin(after: string | undefined, first: Wanted): Promise<EventStream> {
-    const place = await placeNamed(deps.streaming, account.id, after);
+    const place = await startPosition(deps.streaming, account.id, after);
     const outlet = {
       // While the client is fast the kernel takes each message whole.
       hasRoom: () => socketNow()?.unsentBytes() === 0,

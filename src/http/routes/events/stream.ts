@@ -1,8 +1,8 @@
 import { Type } from "@sinclair/typebox";
-import { type LogPlace, placeName } from "../../../domain/events/log-place.ts";
+import { type LogPosition, positionName } from "../../../domain/events/log-position.ts";
 import { collectStreamed } from "../../../flows/collect-garbage.ts";
 import type { Deps } from "../../../flows/deps.ts";
-import { type EventStream, placeNamed, type StreamingDeps, streamEvents } from "../../../flows/events/event-stream.ts";
+import { type EventStream, type StreamingDeps, startPosition, streamEvents } from "../../../flows/events/event-stream.ts";
 import type { Wanted } from "../../../flows/events/follow-events.ts";
 import type { EndReason, OpenStreams } from "../../../flows/events/open-streams.ts";
 import { commentFrame, eventFrame, idFrame, retryFrame } from "../../../standards/server-sent-events.ts";
@@ -58,7 +58,7 @@ export function eventStream(deps: EventStreamDeps) {
     "",
     async ({ account, query, request, set }) => {
       const wanted = await askedSubscription(deps, account, query);
-      const after = await placeNamed(deps, account.id, request.headers.get("last-event-id") || query.after);
+      const after = await startPosition(deps, account.id, request.headers.get("last-event-id") || query.after);
       Object.assign(set.headers, headers);
       if (request.method === "HEAD") return new Response(null);
       return new Response(framesOf(deps, { account, request, after, wanted }), { headers });
@@ -91,7 +91,7 @@ const about =
 interface Asked {
   account: Account;
   request: Request;
-  after: LogPlace;
+  after: LogPosition;
   wanted: Wanted;
 }
 
@@ -99,7 +99,7 @@ interface Asked {
 function framesOf(deps: EventStreamDeps, { account, request, after, wanted }: Asked): ReadableStream<Uint8Array> {
   let stream: EventStream | undefined;
   let ending: { reason: EndReason; deadline: ReturnType<typeof setTimeout> } | undefined;
-  let lastId = placeName(after);
+  let lastId = positionName(after);
   const frames = frameQueue({ onRoom, onCancel: () => leave() });
   const forget = deps.open.keep("sse", {
     caller: account,
@@ -116,7 +116,7 @@ function framesOf(deps: EventStreamDeps, { account, request, after, wanted }: As
 
   function beat(): void {
     if (!frames.hasRoom() || stream === undefined) return;
-    const id = placeName(stream.place);
+    const id = positionName(stream.position);
     if (id !== lastId) frames.write(idFrame(id));
     lastId = id;
     frames.write(commentFrame(deps.now().toISOString()));
