@@ -3,7 +3,7 @@ import type { Counter, Registry } from "./registry.ts";
 
 /** Told by streams of what they do. */
 export interface StreamObserver {
-  told?(): void;
+  sent?(): void;
   feedRead?(): void;
   closed?(reason: EndReason | "left"): void;
 }
@@ -11,7 +11,7 @@ export interface StreamObserver {
 const reasons = ["left", "shutting_down", "unauthorized", "slow", "expired"] as const;
 
 export function streamObserver(metrics: Registry): StreamObserver {
-  const told = metrics.counter("inboxd_stream_events_total", "Events that were written to streams", [])({});
+  const sent = metrics.counter("inboxd_stream_events_total", "Events that were written to streams", [])({});
   const reads = metrics.counter(
     "inboxd_feed_reads_total",
     "Statements that looked for what is new in the logs that are followed",
@@ -27,7 +27,7 @@ export function streamObserver(metrics: Registry): StreamObserver {
     Counter
   >;
   return {
-    told: () => told.add(),
+    sent: () => sent.add(),
     feedRead: () => reads.add(),
     closed: (reason) => closed[reason].add(),
   };

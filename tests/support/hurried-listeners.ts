@@ -18,7 +18,7 @@ export interface HurriedListeners extends AsyncDisposable {
   /** Why listeners were closed, in their order. */
   closed: readonly string[];
   /** How many events were handed out, to whomever. */
-  told(): number;
+  sent(): number;
   /** An answer as it is made, with no connection that it goes out by. */
   answer(path: string): Promise<Response>;
 }
@@ -29,12 +29,12 @@ export async function hurriedListeners({ service: { deps } }: World, secondMs: n
   if (account === undefined) throw new Error("There is no account");
   const key = await createKey(deps, deps.db.api, { accountId: account.id });
   const closed: string[] = [];
-  let told = 0;
+  let sent = 0;
   const write = eventWriter({ ...deps, links: { attachmentUrl: async () => ({ url: "", expiresAt: deps.now() }) } });
   const feeds = eventFeeds({ ...deps, write });
   const observe = {
-    told() {
-      told += 1;
+    sent() {
+      sent += 1;
     },
   };
   const large = largeEvents({ mostBytes: 24 << 20, secondMs });
@@ -80,7 +80,7 @@ export async function hurriedListeners({ service: { deps } }: World, secondMs: n
   return {
     url,
     closed,
-    told: () => told,
+    sent: () => sent,
     answer: async (path) => app.fetch(new Request(new URL(path, url), { headers: { authorization: "Bearer any" } })),
     async [Symbol.asyncDispose]() {
       open.stop();

@@ -1,31 +1,32 @@
+import { setTimeout as pause } from "node:timers/promises";
 import type { LogPosition } from "../../domain/events/log-position.ts";
 import { findEndOfLog } from "../../store/events/feeds.ts";
 import type { EventFeeds } from "./event-feeds.ts";
 import { findPosition } from "./find-position.ts";
-import { type FollowDeps, follower, type Wanted } from "./follow-events.ts";
+import { type FollowDeps, followLog, type LogReader, type LogStep, type Wanted } from "./follow-events.ts";
 import type { LargeEventClient, LargeEvents } from "./large-events.ts";
 import type { WrittenEvent } from "./written-events.ts";
 
-/** This much may lie here unsent for one client, beside what the kernel has taken. */
+/** Bytes that may lie here unsent for one client, beside those that the kernel has taken. */
 export const mostUnsentBytes = 64 << 10;
 
-/** Where events go out: to one client. */
+/** The connection of one client. */
 export interface Outlet {
-  /** Whether another event may be written. Never while a part of a large one lies here. */
+  /** Whether another event may be written; false while a part of a large event is unsent. */
   hasRoom(): boolean;
   write(event: WrittenEvent): void;
   /** Bytes that the client has taken since it connected. */
   takenBytes(): number;
-  /** Whether each client has a copy of an event of its own, as at a socket. */
+  /** Whether each client has its own copy of an event, as a socket does. */
   copies: boolean;
-  /** Ends the connection as slow, in the midst of an event. */
+  /** Ends the connection as slow, also in the midst of an event. */
   cutOff(): void;
 }
 
-/** Sends one client its events, one after the other, as fast as it takes them and no faster. */
+/** Sends one client its events in order, as fast as it takes them. */
 export interface EventStream {
   readonly position: LogPosition;
-  /** Goes on: there may be room again. */
+  /** Starts the stream, or resumes it: there may be room again. */
   pump(): void;
   change(wanted: Wanted): void;
   close(): void;
@@ -34,58 +35,88 @@ export interface EventStream {
 export interface StreamingDeps extends FollowDeps {
   feeds: EventFeeds;
   large: LargeEvents;
-  observe?: { told?(): void };
+  observe?: { sent?(): void };
 }
 
-/** The database may be back by then. */
+/** Pause after a failed read of the log. */
 const retryMs = 1_000;
-/** A client without room keeps its page of the log for this long: shorter if others wait to read. Fast clients have room again in less. */
+/** Time for which a client without room may keep its page of the log; less if other readers wait. Fast clients have room sooner. */
 const patienceMs = { alone: 100, beside: 5 };
 
-/** Begins behind `after`. Nothing goes out before `pump`. */
+/** Begins behind `after`. Nothing is sent before the first `pump`. */
 export async function streamEvents(
   deps: StreamingDeps,
   { accountId, after, wanted }: { accountId: string; after: LogPosition; wanted: Wanted },
   outlet: Outlet,
 ): Promise<EventStream> {
+  const { sleep, wake } = sleeper();
+  let isRunning = false;
   let isOpen = true;
-  let isPumping = false;
-  let isFetching = false;
-  let retry: ReturnType<typeof setTimeout> | undefined;
-  let patience: ReturnType<typeof setTimeout> | undefined;
-  /** `waits` until there is memory for a large event, is `let` read it again, and has one lying here that is `held`. */
-  let large: "none" | "waits" | "let" | "held" = "none";
-
-  const following = await deps.feeds.follow(accountId, pump);
-  const reader = follower(deps, following.feed, after, wanted);
+  /** A large event waits for memory, is granted it and read again, and is then unsent in part. */
+  let large: "none" | "waiting" | "granted" | "unsent" = "none";
+  let reader: LogReader = { position: after, wanted, readBytes: 0, isOver: false };
+  const following = await deps.feeds.follow(accountId, wake);
   const client: LargeEventClient = {
     accountId,
     takenBytes: outlet.takenBytes,
     cutOff: outlet.cutOff,
     goOn() {
-      large = "let";
-      pump();
+      large = "granted";
+      wake();
     },
   };
 
-  function pump(): void {
-    if (isPumping || isFetching || !isOpen || large === "waits") return;
-    isPumping = true;
-    clearTimeout(patience);
-    try {
-      while (isOpen && outlet.hasRoom()) {
-        if (large === "held") letGoOfLarge();
-        const next = reader.next();
-        if (next instanceof Promise) fetched(next);
-        if (next === undefined || next instanceof Promise || !mayWrite(next)) return;
-        reader.pass();
-        outlet.write(next);
-        deps.observe?.told?.();
+  async function run(): Promise<void> {
+    while (isOpen) {
+      // Nothing of the log is held here: a client without room costs its position.
+      if (large === "waiting" || !hasRoom()) {
+        await sleep();
+        continue;
       }
-      rest();
-    } finally {
-      isPumping = false;
+      try {
+        const own = reader;
+        for await (const steps of followLog(deps, following.feed, own, sleep)) {
+          if (!(await send(steps, own))) break;
+        }
+      } catch {
+        await pause(retryMs, undefined, { ref: false });
+      }
     }
+  }
+
+  /** Whether all steps are done; else the client has no room, its reader is over, or there is no memory for a large event. */
+  async function send(steps: readonly LogStep[], own: LogReader): Promise<boolean> {
+    for (const { position, event } of steps) {
+      if (own.isOver) return false;
+      if (event !== undefined) {
+        if (!hasRoom() && !(await hasRoomSoon(own))) return false;
+        if (!mayWrite(event)) return false;
+        outlet.write(event);
+        deps.observe?.sent?.();
+      }
+      own.position = position;
+    }
+    return large !== "unsent" || hasRoomSoon(own);
+  }
+
+  function hasRoom(): boolean {
+    if (!outlet.hasRoom()) return false;
+    if (large === "unsent") letGoOfLarge();
+    return true;
+  }
+
+  async function hasRoomSoon(own: LogReader): Promise<boolean> {
+    let isLate = false;
+    const timer = setTimeout(
+      () => {
+        isLate = true;
+        wake();
+      },
+      deps.turns.areWanted() ? patienceMs.beside : patienceMs.alone,
+    );
+    while (!own.isOver && !isLate && !outlet.hasRoom()) await sleep();
+    clearTimeout(timer);
+    return !own.isOver && hasRoom();
   }
 
   function mayWrite(event: WrittenEvent): boolean {
@@ -93,13 +124,9 @@ export async function streamEvents(
       letGoOfLarge();
       return true;
     }
-    if (deps.large.mayHold(client, outlet.copies ? client : event, event.sizeBytes)) {
-      large = "held";
-      return true;
-    }
-    large = "waits";
-    reader.rest();
-    return false;
+    const isHeld = deps.large.mayHold(client, outlet.copies ? client : event, event.sizeBytes);
+    large = isHeld ? "unsent" : "waiting";
+    return isHeld;
   }
 
   function letGoOfLarge(): void {
@@ -108,39 +135,39 @@ export async function streamEvents(
     deps.large.letGo(client);
   }
 
-  /** The client has no room: what was read for it is read again when it has. */
-  function rest(): void {
-    if (!reader.holdsPage()) reader.rest();
-    else patience = setTimeout(reader.rest, deps.turns.areWanted() ? patienceMs.beside : patienceMs.alone);
-  }
-
-  function fetched(next: Promise<unknown>): void {
-    isFetching = true;
-    next.then(goOn, () => {
-      retry = setTimeout(goOn, retryMs);
-    });
-  }
-
-  function goOn(): void {
-    isFetching = false;
-    if (isOpen) pump();
-    else reader.rest();
-  }
-
   return {
     get position() {
       return reader.position;
     },
-    pump,
-    change: reader.change,
+    pump() {
+      if (isRunning) return wake();
+      isRunning = true;
+      void run();
+    },
+    change(now) {
+      reader.isOver = true;
+      reader = { ...reader, wanted: now, isOver: false };
+      wake();
+    },
     close() {
       isOpen = false;
-      clearTimeout(retry);
-      clearTimeout(patience);
+      reader.isOver = true;
       letGoOfLarge();
-      reader.rest();
       following.leave();
+      wake();
     },
+  };
+}
+
+/** Lets one task sleep until it is woken. A call of `wake` while it is awake is lost, so the task checks what it waits for first. */
+function sleeper() {
+  let wakeUp: (() => void) | undefined;
+  return {
+    sleep: () =>
+      new Promise<void>((resolve) => {
+        wakeUp = resolve;
+      }),
+    wake: () => wakeUp?.(),
   };
 }
 

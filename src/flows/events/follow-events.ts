@@ -1,30 +1,31 @@
 import type { Db } from "../../database/db.ts";
-import { comparePositions, type LogPosition, laterPosition } from "../../domain/events/log-position.ts";
+import { comparePositions, type LogPosition, laterPosition, positionOf } from "../../domain/events/log-position.ts";
 import { type IncludeWord, type Subscription, wants } from "../../domain/events/subscription.ts";
 import { type FeedEvent, listNewEvents } from "../../store/events/feeds.ts";
 import type { Deps } from "../deps.ts";
 import type { EventFeed } from "./event-feeds.ts";
 import type { LogTurns } from "./log-turns.ts";
-import type { Told, WriteEvents, WrittenEvent } from "./written-events.ts";
+import type { WriteEvents, WrittenEvent } from "./written-events.ts";
 
 export interface Wanted extends Subscription {
   include: readonly IncludeWord[];
 }
 
-/** One reader of an account's log. It has a position and no queue, so it costs the same however far behind it is. */
-export interface Follower {
-  /** Behind the last event that was passed: taken by the client, or not wanted. */
-  readonly position: LogPosition;
-  /** The next event that is wanted, which stays the next until `pass`; undefined if the log has none; a promise if it must be read first. */
-  next(): WrittenEvent | Promise<unknown> | undefined;
-  /** Goes behind the event that `next` has given. */
-  pass(): void;
-  /** Whether it holds a page of the log, which keeps another reader waiting. */
-  holdsPage(): boolean;
-  /** From here on other events are wanted. */
-  change(wanted: Wanted): void;
-  /** Lets go of all that it holds in memory, and of a read that is under way. It goes on from its position when `next` is called. */
-  rest(): void;
+/** The progress of one client through the log. It is a position and no queue, so it costs the same however far behind the client is. */
+export interface LogReader {
+  /** The position behind the last event that the client has got or does not want. */
+  position: LogPosition;
+  readonly wanted: Wanted;
+  /** Bytes read from the log since the reader fell behind the ring. */
+  readBytes: number;
+  /** Set when the client has left or wants other events: `followLog` then ends. */
+  isOver: boolean;
+}
+
+/** The next event of the log with the position behind it. The event is undefined if it is not wanted or its message is gone. */
+export interface LogStep {
+  position: LogPosition;
+  event: WrittenEvent | undefined;
 }
 
 export interface FollowDeps extends Pick<Deps, "db"> {
@@ -32,197 +33,150 @@ export interface FollowDeps extends Pick<Deps, "db"> {
   write: WriteEvents;
 }
 
-/** Events that are written together, where the writer has room for them. */
+/** Events that are written together, if the writer has room for them. Also the events of one live batch. */
 const writtenTogether = 50;
 /**
- * Rows of the log in a page. Pages are small, since the collector counts what is in memory while it runs as old and frees it late:
- * pages of a thousand rows took 50 MB in a long replay. A page is larger where few of its events are wanted.
+ * Rows in one page of the log. Pages are small, because the collector counts what is in memory while it runs as old and frees it
+ * late: pages of a thousand rows took 50 MB in a long replay. A page is larger if few of its events are wanted.
  */
-const lookedAt = { least: 200, most: 1_000 };
-/** After this much a reader lets others read. */
+const rowsOfPage = { least: 200, most: 1_000 };
+/** A reader lets others read after this much. */
 const bytesOfTurn = 512 << 10;
 
 /**
- * Reads the ring of the feed if that has all that lies behind its position, and the log itself until then. Both go by positions alone, so
- * there is nothing between them and nothing twice.
+ * Yields the steps of a reader in batches, for as long as the reader is not over. It begins at `reader.position`; the consumer sets
+ * that to the position of each step, and asks for the next batch when it has taken the whole last one. A consumer that stops in the
+ * midst of a batch holds nothing of the log, and goes on with a new generator: positions alone decide what comes next, so no event is
+ * missed or repeated, at the cutover either.
  */
-export function follower(deps: FollowDeps, feed: EventFeed, from: LogPosition, first: Wanted): Follower {
-  let position = from;
-  let wanted = first;
-  /** The number of the next event in the ring, if it stands there. */
-  let number: number | undefined;
-  let page: LogPage | undefined;
-  let lookAt = lookedAt.least;
-  /** Since it fell behind the ring. */
-  let readBytes = 0;
-  /** Counted up by each rest: a read that began before it is dropped. */
-  let rests = 0;
-  const written = writtenOf(feed);
-
-  function next(): WrittenEvent | Promise<unknown> | undefined {
-    for (;;) {
-      const step = page === undefined ? nextOfRing() : nextOfPage(page);
-      if (step !== "go on") return step;
-    }
+export async function* followLog(
+  deps: FollowDeps,
+  feed: EventFeed,
+  reader: LogReader,
+  untilWoken: () => Promise<void>,
+): AsyncGenerator<readonly LogStep[]> {
+  while (!reader.isOver) {
+    yield* backfill(deps, feed, reader);
+    // Cutover: the ring now has every event behind the position. A reader that is too slow falls behind it again.
+    reader.readBytes = 0;
+    yield* live(feed, reader, untilWoken);
   }
+}
 
-  function nextOfRing(): WrittenEvent | Promise<unknown> | undefined | "go on" {
-    const { ring } = feed;
-    if (number === ring.end) return undefined;
-    readBytes = 0;
-    if (number === undefined || ring.at(number) === undefined) number = ring.numberBehind(position);
-    if (number === undefined) return readPage();
-    const event = ring.at(number);
-    if (event === undefined) return undefined;
-    // Another process may have been ahead of this one.
-    if (comparePositions(event, position) <= 0) {
-      number += 1;
-      return "go on";
-    }
-    const found = wants(wanted, event) ? written.find(event.id, number, wanted) : "gone";
-    if (found !== "gone") return found;
-    passInRing(number, event);
-    return "go on";
-  }
-
-  function passInRing(at: number, { id, writtenBy }: LogPosition): void {
-    position = { id, writtenBy };
-    written.letGo();
-    number = at + 1;
-  }
-
-  async function readPage(): Promise<void> {
-    const begun = rests;
-    const giveBack = await deps.turns.take(readBytes);
+/** Reads the log page by page, until the ring has all that is behind the position. It holds a turn only while it holds a page. */
+async function* backfill(
+  { db, turns, write }: FollowDeps,
+  feed: EventFeed,
+  reader: LogReader,
+): AsyncGenerator<readonly LogStep[]> {
+  let rows = rowsOfPage.least;
+  while (!reader.isOver && feed.ring.numberBehind(reader.position) === undefined) {
+    const giveBack = await turns.take(reader.readBytes);
     try {
-      const read = begun === rests ? await readLog(deps.db.api, feed, position, lookAt) : undefined;
-      if (read === undefined || begun !== rests) return giveBack();
-      const { events, end } = read;
-      const found = events.filter((event) => wants(wanted, event));
-      page = { events: found, end, passed: 0, written: [], writtenBytes: 0, giveBack };
-      lookAt = found.length < events.length / 4 ? lookedAt.most : lookedAt.least;
-    } catch (error) {
+      if (reader.isOver) return;
+      const page = await readLog(db.api, feed, reader.position, rows);
+      const wanted = page.events.filter((event) => wants(reader.wanted, event));
+      rows = wanted.length < page.events.length / 4 ? rowsOfPage.most : rowsOfPage.least;
+      let turnBytes = 0;
+      let passed = 0;
+      while (passed < wanted.length && !(turnBytes >= bytesOfTurn && turns.areWanted())) {
+        const next = wanted.slice(passed, passed + writtenTogether);
+        const steps = await writeSteps(write, next, reader.wanted.include);
+        const bytes = steps.reduce((sum, { event }) => sum + (event?.sizeBytes ?? 0), 0);
+        turnBytes += bytes;
+        reader.readBytes += bytes;
+        passed += steps.length;
+        yield steps;
+      }
+      if (passed === wanted.length) yield [{ position: page.end, event: undefined }];
+    } finally {
       giveBack();
-      throw error;
     }
   }
+}
 
-  function nextOfPage(own: LogPage): WrittenEvent | Promise<unknown> | "go on" {
-    const isRead = own.passed === own.events.length;
-    if (isRead) position = own.end;
-    if (isRead || (own.written.length === 0 && own.writtenBytes >= bytesOfTurn && deps.turns.areWanted())) {
-      letGoOfPage();
-      return "go on";
+/** Yields the events of the ring, and waits for new ones. It ends when the ring has lost the next event, because the reader is too slow. */
+async function* live(
+  feed: EventFeed,
+  reader: LogReader,
+  untilWoken: () => Promise<void>,
+): AsyncGenerator<readonly LogStep[]> {
+  const { ring } = feed;
+  let number = ring.numberBehind(reader.position);
+  while (!reader.isOver && number !== undefined) {
+    if (number === ring.end) {
+      await untilWoken();
+    } else if (ring.at(number) === undefined) {
+      return;
+    } else {
+      const steps = await stepsOfRing(feed, reader, number);
+      number += steps.length;
+      if (steps.length > 0) yield steps;
     }
-    if (own.written.length === 0) return writePage(own);
-    const [event] = own.written;
-    if (event !== undefined) return event;
-    passInPage(own);
-    return "go on";
   }
-
-  function passInPage(own: LogPage): void {
-    const event = own.events[own.passed];
-    if (event === undefined) return;
-    own.written.shift();
-    own.passed += 1;
-    position = { id: event.id, writtenBy: event.writtenBy };
-  }
-
-  async function writePage(own: LogPage): Promise<void> {
-    const ids = own.events.slice(own.passed, own.passed + writtenTogether).map(({ id }) => id);
-    own.written = await deps.write(ids, wanted.include);
-    const bytes = own.written.reduce((sum, event) => sum + (event?.sizeBytes ?? 0), 0);
-    own.writtenBytes += bytes;
-    readBytes += bytes;
-  }
-
-  function letGoOfPage(): void {
-    page?.giveBack();
-    page = undefined;
-    number = undefined;
-  }
-
-  function rest(): void {
-    rests += 1;
-    letGoOfPage();
-    written.letGo();
-  }
-
-  return {
-    get position() {
-      return position;
-    },
-    next,
-    pass() {
-      if (page !== undefined) return passInPage(page);
-      const event = number === undefined ? undefined : feed.ring.at(number);
-      if (number !== undefined && event !== undefined) passInRing(number, event);
-    },
-    holdsPage: () => page !== undefined,
-    change(now) {
-      wanted = now;
-      rest();
-    },
-    rest,
-  };
 }
 
-/** Events of the ring, written. One that was waited for is kept at hand until it is let go: the feed may have forgotten it by then. */
-function writtenOf(feed: EventFeed) {
-  let atHand: { id: string; wanted: Wanted; told: Told } | undefined;
-
-  async function take(id: string, wanted: Wanted, writing: Promise<Told | undefined>): Promise<void> {
-    const told = await writing;
-    if (told !== undefined) atHand = { id, wanted, told };
+/** The steps from this number on that are written already. Only the first is waited for; none if its writer had no room for it. */
+async function stepsOfRing(
+  feed: EventFeed,
+  { position, wanted }: LogReader,
+  first: number,
+): Promise<readonly LogStep[]> {
+  const { ring, written } = feed;
+  const steps: LogStep[] = [];
+  while (steps.length < writtenTogether) {
+    const number = first + steps.length;
+    const event = ring.at(number);
+    if (event === undefined) break;
+    // The position may be ahead of the ring: the client had it from another process.
+    if (comparePositions(event, position) <= 0 || !wants(wanted, event)) {
+      steps.push({ position: laterPosition(event, position), event: undefined });
+      continue;
+    }
+    let found = written.find(event.id, wanted.include);
+    if (found === undefined && steps.length === 0) {
+      const writing = written.underWay(event.id, wanted.include);
+      found = await (writing ?? written.write(unwrittenFrom(feed, number, wanted), wanted.include));
+    }
+    if (found === undefined) break;
+    steps.push({ position: positionOf(event), event: found === "gone" ? undefined : found });
   }
-
-  return {
-    /** A promise where it is not written yet: ask again then. */
-    find(id: string, number: number, wanted: Wanted): Told | Promise<void> {
-      if (atHand?.id === id && atHand.wanted === wanted) return atHand.told;
-      const { written } = feed;
-      const found =
-        written.find(id, wanted.include) ?? written.write(unwrittenFrom(feed, number, wanted), wanted.include);
-      return found instanceof Promise ? take(id, wanted, found) : found;
-    },
-    letGo() {
-      atHand = undefined;
-    },
-  };
+  return steps;
 }
 
-/** Of this event of the ring, and of those behind it that are wanted and not written yet. */
-function unwrittenFrom({ ring, written }: EventFeed, start: number, wanted: Wanted): string[] {
+/** This event of the ring, and the next ones that are wanted and nobody has written or is writing. */
+function unwrittenFrom({ ring, written }: EventFeed, first: number, wanted: Wanted): string[] {
   const ids: string[] = [];
-  for (let at = start; ids.length < writtenTogether; at += 1) {
-    const event = ring.at(at);
+  for (let number = first; ids.length < writtenTogether; number += 1) {
+    const event = ring.at(number);
     if (event === undefined) break;
     if (wants(wanted, event) && !written.has(event.id, wanted.include)) ids.push(event.id);
   }
   return ids;
 }
 
+async function writeSteps(
+  write: WriteEvents,
+  events: readonly FeedEvent[],
+  include: readonly IncludeWord[],
+): Promise<readonly LogStep[]> {
+  const ids = events.map(({ id }) => id);
+  const written = await write(ids, include);
+  return events
+    .slice(0, written.length)
+    .map((event, index) => ({ position: positionOf(event), event: written[index] }));
+}
+
+/** A page of the log, and the position up to which it was read. */
 async function readLog(
   db: Db,
   { accountId, ring }: EventFeed,
   from: LogPosition,
   limit: number,
-): Promise<Pick<LogPage, "events" | "end">> {
-  // The log is complete up to where the ring begins, so where it has no more that is where the ring takes over.
+): Promise<{ events: FeedEvent[]; end: LogPosition }> {
+  // The log is complete up to the floor of the ring, so a page that is not full ends there.
   const { floor } = ring;
   const { events } = await listNewEvents(db, [{ accountId, ...from }], limit);
   const last = laterPosition(events.at(-1) ?? from, from);
   return { events, end: events.length < limit ? laterPosition(last, floor) : last };
-}
-
-/** Events of the log that are wanted, of which the next few are written. */
-interface LogPage {
-  events: FeedEvent[];
-  passed: number;
-  written: (WrittenEvent | undefined)[];
-  writtenBytes: number;
-  /** Where it has been looked up to. */
-  end: LogPosition;
-  giveBack(): void;
 }

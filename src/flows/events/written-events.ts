@@ -9,30 +9,30 @@ import { eventBytes, tellListed } from "../read/page-events.ts";
 import { sizeGate } from "../size-gate.ts";
 import type { PayloadDeps } from "./event-payload.ts";
 
-/** An event as a stream tells it, written once for all who listen with the same words. */
+/** An event as streams send it. It is written once for all clients that include the same words. */
 export interface WrittenEvent {
   id: string;
   json: string;
   /** The size of the JSON in UTF-8. */
   sizeBytes: number;
-  /** The same as a frame of an event stream. */
+  /** The event as a frame of server-sent events. */
   frame(): Uint8Array<ArrayBuffer>;
 }
 
-/** What became of the first of these events, in their order: fewer than were asked for where they are large. Undefined of what is gone. */
+/** Writes the first of these events, in order; fewer than all if they are large. Undefined for an event that is gone. */
 export type WriteEvents = (
   ids: readonly string[],
   include: readonly IncludeWord[],
 ) => Promise<(WrittenEvent | undefined)[]>;
 
-/** Bodies that one call writes out: a client that is slow to take them has the rest written again later. */
+/** Bytes of bodies that one call writes at most, since a slow client has what it did not take written again. */
 const writtenBytes = 256 << 10;
-/** Bodies that a process reads at the same time, short ones with their rows and long ones by themselves. */
+/** Bytes of bodies that a process reads at the same time: short bodies with their rows, and as many again of long ones. */
 const readBytes = 4 << 20;
-/** Rows of one statement: fewer while events are large, as each row brings a body of up to 64 KiB. */
+/** Rows of one statement. Fewer while events are large, because each row has a body of up to 64 KiB. */
 const rowsTogether = { least: 4, most: 50 };
 
-/** Reads events and writes them out, as many as 256 KiB hold; the first always is. */
+/** Reads events and writes the first 256 KiB of them, at least one. */
 export function eventWriter(deps: PayloadDeps & Pick<Deps, "db" | "now">): WriteEvents {
   const db = deps.db.api;
   const rows = sizeGate(readBytes);
@@ -78,32 +78,33 @@ export function writtenEvent(told: { event: string; event_id: string }): Written
   };
 }
 
-/** `gone` where there is nothing to tell any more. */
-export type Told = WrittenEvent | "gone";
+/** A written event; `gone` if its message is deleted. */
+export type Written = WrittenEvent | "gone";
 
-/**
- * Written events of one account, by event and by what they include. Who waits for one is given it by the promise: a large one may be
- * forgotten again before he could look.
- */
+/** The written events of one account, by their id and what they include. */
 export interface WrittenMemory {
-  /** Whether it is there, or is being written. */
+  /** Whether the event is written or being written. */
   has(id: string, include: readonly IncludeWord[]): boolean;
-  /** A promise while it is being written, of undefined where that did not come to it. */
-  find(id: string, include: readonly IncludeWord[]): Told | Promise<Told | undefined> | undefined;
-  /** Answers the first of these. */
-  write(ids: readonly string[], include: readonly IncludeWord[]): Promise<Told | undefined>;
+  find(id: string, include: readonly IncludeWord[]): Written | undefined;
+  /**
+   * The writing of an event that has begun. Its result is the event, since a large one may be forgotten before anybody looks; undefined
+   * if the writer had no room for it.
+   */
+  underWay(id: string, include: readonly IncludeWord[]): Promise<Written | undefined> | undefined;
+  /** Writes these events, and returns the first. */
+  write(ids: readonly string[], include: readonly IncludeWord[]): Promise<Written | undefined>;
   forgetAll(): void;
 }
 
-/** What all accounts of a process may keep. */
+/** Limits of the memory for all accounts of a process. */
 export interface WrittenBudget {
   accountBytes: number;
   processBytes: number;
-  /** Links are good for so long only: what is older is written anew. */
+  /** An older event is written again, because its links expire. */
   freshMs: number;
 }
 
-/** Memories that share what they may keep. */
+/** Makes memories that share one budget. */
 export function writtenMemories(write: WriteEvents, budget: WrittenBudget, nowMs: () => number): () => WrittenMemory {
   const all = new Set<{ forgetOldest(): boolean }>();
   let bytesInAll = 0;
@@ -120,7 +121,7 @@ export function writtenMemories(write: WriteEvents, budget: WrittenBudget, nowMs
       bytesInAll -= bytes;
     }
 
-    /** Answers whether there was one. */
+    /** Returns whether there was one. */
     function forgetOldest(but?: string): boolean {
       for (const [key, oldest] of kept) {
         if ("writing" in oldest || key === but) continue;
@@ -138,7 +139,7 @@ export function writtenMemories(write: WriteEvents, budget: WrittenBudget, nowMs
       bytesInAll += entry.bytes;
     }
 
-    /** One that has just been written stays, however large it is: others will ask for it now. */
+    /** Keeps the latest event, however large it is, because other clients need it now. */
     function shrink(latest: string | undefined): void {
       while (account.bytes > budget.accountBytes && forgetOldest(latest));
       for (const other of all) while (bytesInAll > budget.processBytes && other !== account && other.forgetOldest());
@@ -150,7 +151,7 @@ export function writtenMemories(write: WriteEvents, budget: WrittenBudget, nowMs
         const event = written[at] ?? "gone";
         const bytes = bytesOf(event);
         bytesTogether += bytes;
-        // Whoever asked needs the first of them first: were all kept, the last would push it out.
+        // The first is needed first. If all were kept, the last could push it out.
         const isKept = at < written.length && (at === 0 || bytesTogether <= budget.accountBytes / 2);
         if (isKept) keep(key, { event, bytes, atMs: nowMs() });
         else kept.delete(key);
@@ -158,7 +159,7 @@ export function writtenMemories(write: WriteEvents, budget: WrittenBudget, nowMs
       shrink(keys[0]);
     }
 
-    /** Forgets an event whose links have become old. */
+    /** Forgets an event whose links are too old. */
     function findFresh(key: string): Kept | undefined {
       const found = kept.get(key);
       if (found === undefined || "writing" in found || nowMs() - found.atMs < budget.freshMs) return found;
@@ -170,14 +171,17 @@ export function writtenMemories(write: WriteEvents, budget: WrittenBudget, nowMs
       has: (id, include) => findFresh(keyOf(id, include)) !== undefined,
       find(id, include) {
         const found = findFresh(keyOf(id, include));
-        if (found === undefined || !("writing" in found)) return found?.event;
-        return found.writing.then((written) => toldAt(written, found.at));
+        return found === undefined || "writing" in found ? undefined : found.event;
+      },
+      underWay(id, include) {
+        const found = findFresh(keyOf(id, include));
+        return found !== undefined && "writing" in found ? writtenAt(found.writing, found.at) : undefined;
       },
       write(ids, include) {
         const keys = ids.map((id) => keyOf(id, include));
         const writing = write(ids, include).then(
           (written) => {
-            // Nobody would take back what is counted behind the end.
+            // After the end nothing would subtract these bytes again.
             if (!isOver) keepWritten(keys, written);
             return written;
           },
@@ -187,7 +191,7 @@ export function writtenMemories(write: WriteEvents, budget: WrittenBudget, nowMs
           },
         );
         for (const [at, key] of keys.entries()) keep(key, { writing, at, bytes: 0 });
-        return writing.then((written) => toldAt(written, 0));
+        return writtenAt(writing, 0);
       },
       forgetAll() {
         isOver = true;
@@ -200,20 +204,18 @@ export function writtenMemories(write: WriteEvents, budget: WrittenBudget, nowMs
   };
 }
 
-/** An event, or where it will stand in what is being written. */
-type Kept = { bytes: number } & (
-  | { event: Told; atMs: number }
-  | { writing: Promise<readonly (WrittenEvent | undefined)[]>; at: number }
-);
+/** An event, or its index in the result of a writing that is under way. */
+type Kept = { bytes: number } & ({ event: Written; atMs: number } | { writing: ReturnType<WriteEvents>; at: number });
 
-function toldAt(written: readonly (WrittenEvent | undefined)[], at: number): Told | undefined {
+async function writtenAt(writing: ReturnType<WriteEvents>, at: number): Promise<Written | undefined> {
+  const written = await writing;
   return at < written.length ? (written[at] ?? "gone") : undefined;
 }
 
-/** As text and as a frame. */
+/** An event is kept as text and as a frame. */
 const bytesOfCharacter = 2;
 
-function bytesOf(event: Told): number {
+function bytesOf(event: Written): number {
   return 100 + (event === "gone" ? 0 : event.json.length * bytesOfCharacter);
 }
 

@@ -31,9 +31,9 @@ test("Who waits for an event is given it, though others have meanwhile had it fo
     () => 0,
   )();
   const writers = [memory.write(["1"], []), memory.write(["1"], ["html"])];
-  const waiting = [memory.find("1", []), memory.find("1", ["html"])];
-  const told = await Promise.all([...writers, ...waiting]);
-  expect(told.map((event) => (typeof event === "object" ? event.id : event))).toEqual(["1", "1", "1", "1"]);
+  const waiting = [memory.underWay("1", []), memory.underWay("1", ["html"])];
+  const written = await Promise.all([...writers, ...waiting]);
+  expect(written.map((event) => (typeof event === "object" ? event.id : event))).toEqual(["1", "1", "1", "1"]);
   expect([memory.find("1", []), typeof memory.find("1", ["html"]), writes]).toEqual([undefined, "object", 2]);
 });
 

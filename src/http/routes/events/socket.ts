@@ -5,7 +5,12 @@ import { positionName } from "../../../domain/events/log-position.ts";
 import { inOrder } from "../../../domain/events/subscription.ts";
 import { reachedInboxes } from "../../../flows/account/token-reach.ts";
 import type { Deps } from "../../../flows/deps.ts";
-import { type EventStream, positionNamed, type StreamingDeps, streamEvents } from "../../../flows/events/event-stream.ts";
+import {
+  type EventStream,
+  type StreamingDeps,
+  startPosition,
+  streamEvents,
+} from "../../../flows/events/event-stream.ts";
 import type { Wanted } from "../../../flows/events/follow-events.ts";
 import type { EndReason, OpenStreams } from "../../../flows/events/open-streams.ts";
 import { api } from "../../shell/app.ts";

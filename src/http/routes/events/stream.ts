@@ -2,7 +2,12 @@ import { Type } from "@sinclair/typebox";
 import { type LogPosition, positionName } from "../../../domain/events/log-position.ts";
 import { collectStreamed } from "../../../flows/collect-garbage.ts";
 import type { Deps } from "../../../flows/deps.ts";
-import { type EventStream, type StreamingDeps, startPosition, streamEvents } from "../../../flows/events/event-stream.ts";
+import {
+  type EventStream,
+  type StreamingDeps,
+  startPosition,
+  streamEvents,
+} from "../../../flows/events/event-stream.ts";
 import type { Wanted } from "../../../flows/events/follow-events.ts";
 import type { EndReason, OpenStreams } from "../../../flows/events/open-streams.ts";
 import { commentFrame, eventFrame, idFrame, retryFrame } from "../../../standards/server-sent-events.ts";

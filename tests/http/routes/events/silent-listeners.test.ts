@@ -56,11 +56,11 @@ describe("A stream whose client never reads", () => {
       const silent = await pausedStream(new URL(everything, hurried.url), "any");
       await until(() => hurried.closed.length > 0);
       expect(hurried.closed).toEqual(["slow"]);
-      expect(hurried.told()).toBeLessThan(events);
+      expect(hurried.sent()).toBeLessThan(events);
       silent.resume();
       await silent.over;
       expect(silent.frames.at(-1)).toEqual(slowFrame);
-      expect(silent.ids()).toHaveLength(hurried.told());
+      expect(silent.ids()).toHaveLength(hurried.sent());
 
       const lastId = silent.frames.findLast(({ id }) => id !== undefined)?.id ?? "";
       const again = await openStream(new URL("/v1/events/stream?types=*", world.service.apiUrl), {
@@ -89,7 +89,7 @@ describe("A stream whose client never reads", () => {
       const events = ["inbox.created", "message.received"];
       expect(frames.flatMap(({ event }) => event ?? [])).toEqual(["ready", ...events, "end"]);
       expect(frames.at(-1)).toEqual(slowFrame);
-      expect(hurried.told()).toBe(events.length);
+      expect(hurried.sent()).toBe(events.length);
     },
     60_000,
   );
@@ -122,7 +122,7 @@ describe("A socket", () => {
     socket.write(frameOf(JSON.stringify({ type: "subscribe", last_event_id: "start" })));
     await until(() => hurried.closed.length > 0);
     expect(hurried.closed).toEqual(["slow"]);
-    expect(hurried.told()).toBeLessThan(400);
+    expect(hurried.sent()).toBeLessThan(400);
     let end: Buffer = Buffer.alloc(0);
     socket.on("data", (data: Buffer) => {
       end = Buffer.concat([end, data]).subarray(-8);
