@@ -1,22 +1,22 @@
 /**
- * Many callers, one commit. While a batch commits, the next collects: an idle service adds no delay, a busy one
- * pays for one commit what would have been fifty. Lingering to fill a batch only loses.
+ * Many callers share one commit. While a batch commits, the next one collects: an idle service adds no delay, and a busy one makes one
+ * commit instead of fifty. Waiting to fill a batch was always slower.
  */
 export interface GroupCommitOptions<Item, Result> {
-  /** One transaction for all; answers in the order of the items. */
+  /** Commits all items in one transaction. Returns their results in order. */
   commit: (items: Item[]) => Promise<Result[]>;
   sizeOf: (item: Item) => number;
-  /** True for a failure that would meet each item alone as well: the database is away. */
+  /** Whether each item alone would fail too, as when the database is away. */
   isHopeless: (error: unknown) => boolean;
   mostItems?: number;
   mostBytes?: number;
   inFlight?: number;
   /**
-   * How many items a batch needs to start beside another. Where a batch costs much more than its items, a few large
-   * ones do more than many small ones; alone, a batch starts with one. One that hangs keeps nobody waiting for company.
+   * The items that a batch needs to start beside another one; alone, it starts with one. If a batch costs much more than its items, a
+   * few large batches do more than many small ones. A batch that hangs does not count.
    */
   leastBeside?: number;
-  /** Items that share a lane are never in two batches at once: the later one would be in the way of the earlier. */
+  /** Items that share a lane are never in two batches at the same time, because they would wait for each other's locks. */
   lanesOf?: (item: Item) => readonly string[];
 }
 
@@ -48,12 +48,12 @@ export function groupCommit<Item, Result>(options: GroupCommitOptions<Item, Resu
       for (const lane of lanes) busyLanes.add(lane);
       running += 1;
       startedMs = performance.now();
-      void commitBatch(batch).then((answer) => {
+      void commitBatch(batch).then((outcomes) => {
         running -= 1;
         for (const lane of lanes) busyLanes.delete(lane);
         start();
-        // The next batch is on its way before those of this one are told, which takes about as long as to store it.
-        setImmediate(answer);
+        // The next batch starts before the callers of this one continue, which takes about as long as the commit.
+        setImmediate(() => settle(batch, outcomes));
       });
     }
     if (queue.length > 0 && running < inFlight && !willLookAgain) {
@@ -84,25 +84,24 @@ export function groupCommit<Item, Result>(options: GroupCommitOptions<Item, Resu
     return batch;
   }
 
-  /** Answers what tells those who wait. */
-  async function commitBatch(batch: Waiting<Item, Result>[]): Promise<() => void> {
+  async function commitBatch(batch: Waiting<Item, Result>[]): Promise<PromiseSettledResult<Result>[]> {
     try {
       const results = await options.commit(batch.map(({ item }) => item));
-      return () => {
-        for (const [index, waiting] of batch.entries()) waiting.resolve(results[index] as Result);
-      };
-    } catch (error) {
-      if (batch.length === 1 || options.isHopeless(error)) {
-        return () => {
-          for (const waiting of batch) waiting.reject(error);
-        };
-      }
-      // One bad item must not refuse the good ones that came with it.
-      const answers: (() => void)[] = [];
-      for (const waiting of batch) answers.push(await commitBatch([waiting]));
-      return () => {
-        for (const answer of answers) answer();
-      };
+      return batch.map((_, index) => ({ status: "fulfilled", value: results[index] as Result }));
+    } catch (reason) {
+      if (batch.length === 1 || options.isHopeless(reason)) return batch.map(() => ({ status: "rejected", reason }));
+      // One bad item must not fail the good ones of its batch.
+      const outcomes: PromiseSettledResult<Result>[] = [];
+      for (const waiting of batch) outcomes.push(...(await commitBatch([waiting])));
+      return outcomes;
+    }
+  }
+
+  function settle(batch: Waiting<Item, Result>[], outcomes: readonly PromiseSettledResult<Result>[]): void {
+    for (const [index, { resolve, reject }] of batch.entries()) {
+      const outcome = outcomes[index];
+      if (outcome?.status === "fulfilled") resolve(outcome.value);
+      else reject(outcome?.reason);
     }
   }
 
@@ -111,10 +110,10 @@ export function groupCommit<Item, Result>(options: GroupCommitOptions<Item, Resu
       queue.push({ item, resolve, reject });
       if (isStarting) return;
       isStarting = true;
-      // What comes in the same turn of the loop goes into the same batch.
+      // Items of the same turn of the event loop go into the same batch.
       queueMicrotask(start);
     });
 }
 
-/** Many times what a batch takes. */
+/** Many times the duration of a batch. */
 const hangsAfterMs = 100;

@@ -1,9 +1,9 @@
 import { automatedKinds, automatedOf } from "../domain/automated.ts";
-import type { Receipt } from "../domain/receive/file-mails.ts";
+import type { MailOutcome } from "../domain/receive/inbound-mail.ts";
 import type { ReceivedMail } from "../flows/receive/arrival.ts";
 import type { Registry } from "./registry.ts";
 
-export type Receive = (mail: ReceivedMail) => Promise<Receipt>;
+export type Receive = (mail: ReceivedMail) => Promise<MailOutcome>;
 
 /** The mails that no person wrote, counted behind the way that all take, also those that were read later. */
 export function countingAutomated(metrics: Registry): (receive: Receive) => Receive {
@@ -14,9 +14,9 @@ export function countingAutomated(metrics: Registry): (receive: Receive) => Rece
   );
   for (const kind of automatedKinds) mails({ kind });
   return (receive) => async (received) => {
-    const receipt = await receive(received);
-    const automated = receipt === "stored" ? automatedOf(received.mail, received.envelope.from) : undefined;
+    const outcome = await receive(received);
+    const automated = outcome === "stored" ? automatedOf(received.mail, received.envelope.from) : undefined;
     if (automated !== undefined) mails({ kind: automated.kind }).add();
-    return receipt;
+    return outcome;
   };
 }

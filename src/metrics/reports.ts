@@ -1,6 +1,6 @@
 import { reportKinds } from "../domain/reports/report.ts";
 import type { KeptReport, ReportSource } from "../domain/reports/reported-message.ts";
-import type { ReturnedOutcome } from "../flows/receive/returned-mail.ts";
+import type { ReturnedOutcome } from "../flows/receive/accept-returned.ts";
 import type { Registry } from "./registry.ts";
 
 /** Told of what comes back about our mail. */

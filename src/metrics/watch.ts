@@ -104,9 +104,9 @@ function watchedAccept(metrics: Registry): Watch["accept"] {
     return async (mail) => {
       const startedMs = performance.now();
       try {
-        const decision = await accept(mail);
-        outcomes[decision.kind].add();
-        return decision;
+        const outcome = await accept(mail);
+        outcomes[outcome].add();
+        return outcome;
       } catch (error) {
         (error instanceof DatabaseUnavailable ? unavailable : failed).add();
         throw error;

@@ -6,6 +6,7 @@ import { reportReception, withReports } from "../flows/receive/receive-report.ts
 import { receiveUnparsed } from "../flows/receive/unparsed-mail.ts";
 import { type MailParser, mailParser } from "../mail/read/parse.ts";
 import { loadCertificate, selfSigned } from "../smtp/certificate.ts";
+import type { SmtpDoor } from "../smtp/door.ts";
 import { type SmtpListener, startSmtp } from "../smtp/listener.ts";
 import type { Certificate } from "../smtp/self-signed.ts";
 import { originOf } from "../standards/ip.ts";
@@ -52,7 +53,7 @@ export async function openReceiving({ config, deps, watch, opened }: Opening, si
 export async function openSmtp(opening: Opening, { door }: Receiving): Promise<SmtpListener> {
   const { config, deps, watch, opened } = opening;
   const watched = { ...door, accept: watch.accept("smtp", door.accept) };
-  const smtp = await startSmtp(watched, {
+  const smtp = await startSmtp(smtpDoor(watched), {
     host: config.smtpHost,
     port: config.smtpPort,
     hostname: config.smtpHostname,
@@ -73,6 +74,11 @@ export async function openSmtp(opening: Opening, { door }: Receiving): Promise<S
   });
   opened.push(() => smtp.stop(0));
   return smtp;
+}
+
+/** The door in the words of the SMTP listener. */
+export function smtpDoor({ recipient, accept }: Pick<MailDoor, "recipient" | "accept">): SmtpDoor {
+  return { recipient, accept: async (mail) => ({ kind: await accept(mail) }) };
 }
 
 /** The operator's, or one that this directory keeps. */

@@ -34,7 +34,7 @@ export async function deliverHere(
 
   async function isStoredFor(recipients: FoundRecipient[]): Promise<boolean> {
     const envelope = { from: mail.from.address, recipients, client: undefined };
-    const store = async () => (await door.accept({ envelope, raw: await wholeMail(db.work, mail) })).kind === "stored";
+    const store = async () => (await door.accept({ envelope, raw: await wholeMail(db.work, mail) })) === "stored";
     return mail.attachments.length === 0 ? store() : inMemory(mailSize(mail, undefined), store);
   }
 }

@@ -72,8 +72,8 @@ export function parseMailJob(deps: ParseMailDeps): Job<ParseItem, Settlement> {
   };
 }
 
-function unlessAway(error: unknown): "unserved" {
-  if (error instanceof DatabaseUnavailable) return "unserved";
+function unlessAway(error: unknown): "unavailable" {
+  if (error instanceof DatabaseUnavailable) return "unavailable";
   throw error;
 }
 

@@ -1,22 +1,22 @@
 import { expect, test } from "bun:test";
 import type { MailSigns } from "../../src/domain/automated.ts";
 import { Refusal } from "../../src/domain/errors.ts";
-import type { Receipt } from "../../src/domain/receive/file-mails.ts";
+import type { MailOutcome } from "../../src/domain/receive/inbound-mail.ts";
 import { registry } from "../../src/metrics/registry.ts";
 import { watch } from "../../src/metrics/watch.ts";
 import { envelopeTo, parsedMail } from "../support/arrivals.ts";
 
 test("mail of robots is counted by what it is, when it was stored", async () => {
   const metrics = registry();
-  let receipt: Receipt = "stored";
-  const receive = watch(metrics).receive(async () => receipt);
+  let outcome: MailOutcome = "stored";
+  const receive = watch(metrics).receive(async () => outcome);
   const take = (signs: MailSigns, from = "jane@example.com") =>
     receive({ envelope: { ...envelopeTo([]), from }, raw: new Uint8Array(), mail: parsedMail({ signs }) });
   await take({});
   await take({ "list-id": "<a.b>" });
   await take({ "list-id": "<a.b>" });
   await take({}, "");
-  receipt = "gone";
+  outcome = "gone";
   await take({ precedence: "bulk" });
   const counted = (await metrics.text()).split("\n").filter((line) => line.startsWith("inboxd_mails_automated_total{"));
   expect(counted).toEqual(

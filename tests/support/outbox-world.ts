@@ -9,8 +9,8 @@ import type { ParsedMail } from "../../src/domain/message.ts";
 import type { RelayOutcome } from "../../src/domain/outcome.ts";
 import { createInbox } from "../../src/flows/account/create-inbox.ts";
 import { createAccount } from "../../src/flows/account/manage-accounts.ts";
-import type { Deps } from "../../src/flows/deps.ts";
 import { localChanges } from "../../src/flows/changes.ts";
+import type { Deps } from "../../src/flows/deps.ts";
 import { attachmentLinks } from "../../src/flows/read/attachment-links.ts";
 import { mailReceiver } from "../../src/flows/receive/receive-email.ts";
 import { emailSender } from "../../src/flows/send/send-email.ts";
@@ -58,8 +58,8 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
     changes: localChanges(),
     relay,
     signMail: undefined,
-    door: { recipient: async () => ({ kind: "unknown" }), accept: async () => ({ kind: "gone" }) },
-    receiveUnparsed: async () => "unserved",
+    door: { recipient: async () => ({ kind: "unknown" }), accept: async () => "gone" },
+    receiveUnparsed: async () => "unavailable",
     spoolDirectory: tmpdir(),
     envelopeFrom: async (_messageId, from) => from,
     askDelivered: false,

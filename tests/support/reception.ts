@@ -6,6 +6,7 @@ import { mailReceiver } from "../../src/flows/receive/receive-email.ts";
 import { reportReception } from "../../src/flows/receive/receive-report.ts";
 import { receiveUnparsed, type UnparsedDeps } from "../../src/flows/receive/unparsed-mail.ts";
 import { type MailParserOptions, mailParser } from "../../src/mail/read/parse.ts";
+import { smtpDoor } from "../../src/service/receiving.ts";
 import { startSmtp } from "../../src/smtp/listener.ts";
 import { defaultLimits } from "../../src/smtp/smtp-limits.ts";
 import { originOf } from "../../src/standards/ip.ts";
@@ -40,7 +41,7 @@ export async function reception(db: Database, options: ReceptionOptions = {}) {
     returnPaths: returnPaths(await returnPathKey("k".repeat(32)), deps.mailDomain),
     applyReports: async (told) => told.map(() => "gone"),
   });
-  const smtp = await startSmtp(mailDoor({ ...receiving, reports, operatorInbox: undefined }), {
+  const smtp = await startSmtp(smtpDoor(mailDoor({ ...receiving, reports, operatorInbox: undefined })), {
     host: "127.0.0.1",
     port: 0,
     hostname: "inbox.localhost",

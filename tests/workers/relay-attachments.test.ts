@@ -96,7 +96,7 @@ for (const engine of enginesHere()) {
             recipient: async () => ({ kind: "accept", inboxId: "inb_1" }),
             accept: async ({ raw }) => {
               raws.push(raw);
-              return { kind: "stored" };
+              return "stored";
             },
           },
         },

@@ -138,7 +138,7 @@ for (const engine of enginesHere()) {
           taken.push(`${inboxId} ${/^Subject: .*$/m.exec(new TextDecoder().decode(raw))?.[0]}`);
           expect(envelope).toMatchObject({ from: `${inbox.username}@inbox.localhost`, client: undefined });
           if (toAddr.startsWith("away")) throw new DatabaseUnavailable("test");
-          return { kind: toAddr.startsWith("ada") ? "stored" : "gone" };
+          return toAddr.startsWith("ada") ? "stored" : "gone";
         },
       };
       const { world, inbox, workers } = await begin({ deps: { door } });

@@ -21,7 +21,7 @@ await serveBroken(asItIs, async ({ deps }, config) => {
       void Bun.sleep(300)
         .then(() => door.accept(mail))
         .catch(() => undefined);
-      return { kind: "stored" };
+      return "stored";
     },
   };
   return listenBroken(impatient, deps, config);

@@ -3,6 +3,7 @@ import type { Config } from "../../../src/config.ts";
 import { readConfig } from "../../../src/config.ts";
 import type { Deps } from "../../../src/flows/deps.ts";
 import type { MailDoor } from "../../../src/flows/receive/accept-mail.ts";
+import { smtpDoor } from "../../../src/service/receiving.ts";
 import { type Service, startService } from "../../../src/service/start.ts";
 import { selfSigned } from "../../../src/smtp/certificate.ts";
 import { startSmtp } from "../../../src/smtp/listener.ts";
@@ -25,7 +26,7 @@ export const portOf = async (service: Service) => ({ smtpPort: service.smtp.port
 
 /** A listener of its own in front of a door that is not as it should be. */
 export async function listenBroken(door: MailDoor, deps: Deps, config: Config): Promise<{ smtpPort: number }> {
-  const smtp = await startSmtp(door, {
+  const smtp = await startSmtp(smtpDoor(door), {
     host: config.smtpHost,
     port: 0,
     hostname: config.smtpHostname,

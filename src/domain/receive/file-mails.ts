@@ -14,19 +14,17 @@ import {
   takesMail,
   threadsOfInbox,
 } from "./filing-state.ts";
+import type { MailOutcome } from "./inbound-mail.ts";
 import type { KnownOfMails, ReadInbox } from "./known-of-mails.ts";
 
-/** What came of a mail: it is in each inbox that still lives, or nowhere because none does. */
-export type Receipt = "stored" | "gone";
-
-/** The rows that a batch of mails comes to, and what to tell each sender. */
+/** The rows that a batch of mails comes to, and the outcome of each mail, in order. */
 export interface Filing extends FiledMails {
-  receipts: Receipt[];
+  outcomes: MailOutcome[];
 }
 
-/** What one mail comes to, in each inbox that has not got it yet. */
+/** One mail, with a copy for each inbox that does not have it yet. */
 export interface FiledMail {
-  receipt: Receipt;
+  outcome: MailOutcome;
   copies: FiledCopy[];
 }
 
@@ -45,22 +43,22 @@ export function fileMails(arrivals: readonly ArrivedMail[], facts: KnownOfMails)
   const state = filingState(facts);
   const filed = new Map(parentsFirst(arrivals).map((arrival) => [arrival, fileMail(state, arrival)]));
   return {
-    receipts: arrivals.map((arrival) => filed.get(arrival)?.receipt ?? "gone"),
+    outcomes: arrivals.map((arrival) => filed.get(arrival)?.outcome ?? "gone"),
     ...rowsOf(filed, state),
   };
 }
 
-/** Decides where one mail goes. The state knows of it from then on. */
+/** Decides where one mail goes, and notes it in the state. */
 export function fileMail(state: FilingState, arrival: ArrivedMail): FiledMail {
   const copies: FiledCopy[] = [];
-  let receipt: Receipt = "gone";
+  let outcome: MailOutcome = "gone";
   for (const copy of arrival.deliveries) {
     const inbox = state.inboxes.get(copy.inboxId);
     if (inbox === undefined) continue;
-    receipt = "stored";
+    outcome = "stored";
     if (takesMail(state, inbox.id, arrival)) copies.push(fileCopy(state, arrival, copy, inbox));
   }
-  return { receipt, copies };
+  return { outcome, copies };
 }
 
 function fileCopy(state: FilingState, arrival: ArrivedMail, copy: ArrivedCopy, inbox: ReadInbox): FiledCopy {
@@ -83,24 +81,24 @@ function fileCopy(state: FilingState, arrival: ArrivedMail, copy: ArrivedCopy, i
   };
 }
 
-/** Whoever names what we had sent to that very address has it; a From alone is anybody's to write. */
+/** The sender has answered us if the mail names a message that we had sent to its From address: a From alone can be forged. */
 function answeredBy(state: FilingState, { mail, ancestorHashes }: ArrivedMail, inboxId: string): Answered | undefined {
   const address = mail.from?.address.toLowerCase();
   if (address === undefined || !hadSentTo(state, inboxId, address, ancestorHashes)) return undefined;
   return { inboxId, address, answered: true };
 }
 
-/** Mails that came at once have no order but that of their conversation. */
+/** Puts parents before their replies. Mails of one batch have no other order. */
 function parentsFirst(arrivals: readonly ArrivedMail[]): ArrivedMail[] {
   const named = new Map(arrivals.map((arrival) => [arrival.messageIdHash, arrival]));
   const ordered = new Set<ArrivedMail>();
   const seen = new Set<ArrivedMail>();
-  for (const arrival of arrivals) placeBehindParents(arrival, named, seen, ordered);
+  for (const arrival of arrivals) addBehindParents(arrival, named, seen, ordered);
   return [...ordered];
 }
 
-/** `seen` are those that are placed or about to be: a circle of mails that name each other ends there. */
-function placeBehindParents(
+/** `seen` ends a circle of mails that name each other. */
+function addBehindParents(
   arrival: ArrivedMail,
   named: ReadonlyMap<string, ArrivedMail>,
   seen: Set<ArrivedMail>,
@@ -110,12 +108,12 @@ function placeBehindParents(
   seen.add(arrival);
   for (const hash of arrival.ancestorHashes) {
     const parent = named.get(hash);
-    if (parent !== undefined) placeBehindParents(parent, named, seen, ordered);
+    if (parent !== undefined) addBehindParents(parent, named, seen, ordered);
   }
   ordered.add(arrival);
 }
 
-/** Of a mail that is stored nowhere nothing is written. Of a thread or an inbox the last state counts. */
+/** The rows to write: none for a mail without copies, and the last state of each thread and inbox. */
 function rowsOf(filed: ReadonlyMap<ArrivedMail, FiledMail>, { inboxes }: FilingState): FiledMails {
   const stored = [...filed].filter(([, { copies }]) => copies.length > 0);
   const copies = stored.flatMap(([, mail]) => mail.copies);
@@ -181,7 +179,7 @@ function inboundMessage(
   };
 }
 
-/** Nothing where it says no more than whom the mail came for. */
+/** Undefined if the field names only the address that the mail came for. */
 function toField(to: readonly Mailbox[], toAddr: string): string[] | undefined {
   const addresses = to.map(({ address }) => address);
   return addresses.length === 0 || (addresses.length === 1 && addresses[0] === toAddr) ? undefined : addresses;
@@ -190,7 +188,7 @@ function toField(to: readonly Mailbox[], toAddr: string): string[] | undefined {
 function attachmentRows({ mail, attachments, sourceId }: ArrivedMail): FiledAttachment[] {
   return mail.attachments.map((attachment, position) => {
     const stored = attachments[position];
-    if (stored === undefined) throw new Error("Cannot file mail: an attachment has no place in its source");
+    if (stored === undefined) throw new Error("Cannot file mail: an attachment is not in its source");
     return {
       filename: attachment.filename,
       id: stored.id,

@@ -2,7 +2,7 @@ import type { Automated } from "../automated.ts";
 import type { ThreadState } from "../conversation.ts";
 import type { NamedMessage, ReadInbox } from "./known-of-mails.ts";
 
-/** What tells one received message and its event from others; their other columns are the same for all. */
+/** The columns of a received message and its event that differ between messages. */
 export interface InboundMessage {
   id: string;
   eventId: string;
@@ -14,30 +14,30 @@ export interface InboundMessage {
   createdAt: Date;
   rfcMessageId: string;
   messageIdHash: string;
-  /** Undefined for a mail that is never taken for a copy. */
+  /** Undefined for a mail that is never treated as a copy. */
   contentHash: string | undefined;
   envelopeFrom: string;
   fromAddr: string;
   fromName: string | undefined;
   toAddr: string;
-  /** The addresses of its To field, where they are not `toAddr` alone. */
+  /** The addresses of the To field, unless that is `toAddr` alone. */
   toAddrs: readonly string[] | undefined;
   cc: readonly string[];
   replyTo: string | undefined;
   subject: string;
-  /** Which of the bodies is its own, counted from 1. */
+  /** The number of its body in `bodies`, from 1. */
   body: number;
   truncated: boolean;
   attachmentCount: number;
   sourceId: string;
   sizeBytes: number;
   inReplyTo: string | undefined;
-  /** The ids that a mail names which begins a thread; undefined for other mail. */
+  /** The ids that the mail names, if it begins a thread. */
   referenceIds: readonly string[] | undefined;
   automated: Automated | undefined;
 }
 
-/** The texts of a mail, which go to the database once, however many inboxes it is for. */
+/** The texts of a mail, which are written once for all its inboxes. */
 export interface Body {
   text: string;
   html: string | undefined;
@@ -52,13 +52,13 @@ export interface FiledAttachment {
   contentId: string | null;
   inline: boolean;
   sourceId: string;
-  /** Which part of the source holds the bytes; part 0 is the raw mail. */
+  /** The part of the source with the bytes. Part 0 is the raw mail. */
   part: number;
   /** SHA-256 in hex. */
   digest: string;
 }
 
-/** Raw mail and attachments as pieces that can be written and streamed one by one. Part 0 is the raw mail. */
+/** A piece of a raw mail (part 0) or of an attachment, written and streamed one by one. */
 export interface Chunk {
   part: number;
   seq: number;
@@ -68,7 +68,7 @@ export interface Chunk {
 
 export interface Source {
   id: string;
-  /** How many messages share it. */
+  /** The number of messages that share it. */
   shares: number;
   chunks: readonly Chunk[];
 }
@@ -79,7 +79,7 @@ export interface Answered {
   answered: true;
 }
 
-/** A message that is named and has not come, and the thread that gets it. */
+/** A message that a mail names and that has not arrived, and the thread that gets it. */
 export interface AwaitedParent extends NamedMessage {
   threadId: string;
 }
@@ -89,10 +89,10 @@ export interface FiledMails {
   threads: readonly ThreadState[];
   messages: readonly InboundMessage[];
   bodies: readonly Body[];
-  /** Of each mail once; every message of its source gets them. */
+  /** Once for each mail. All messages of its source have them. */
   attachments: readonly FiledAttachment[];
   sources: readonly Source[];
-  /** Who answered what had been sent to them, each once: mail to them is not cold any more. */
+  /** Senders who answered our mail, each once. Mail to them is not cold any more. */
   correspondents: readonly Answered[];
   awaitedParents: readonly AwaitedParent[];
   inboxes: readonly ReadInbox[];

@@ -4,16 +4,16 @@ import type { ArrivedMail } from "./arrived-mail.ts";
 import type { KnownOfMails, NamedMessage, ReadInbox } from "./known-of-mails.ts";
 
 /**
- * What is known while mails are filed one after the other: what was read, and what the mails before have made of it. It is
- * changed in place, since a copy for each mail would cost the square of a batch.
+ * The state while mails are filed one after the other: what was read, with the changes by the mails before. It is mutable, since a copy
+ * for each mail would take the square of the batch.
  */
 export interface FilingState {
-  /** Those that live. */
+  /** The inboxes that are not deleted. */
   inboxes: Map<string, ReadInbox>;
   threads: Map<string, ThreadState>;
   /** By inbox, Message-ID and content. */
   copies: Set<string>;
-  /** By inbox and Message-ID: the thread of the message, the thread that waits for it, and whom we had sent it to. */
+  /** By inbox and Message-ID: the thread of the message, the thread that waits for it, and the recipients if we sent it. */
   threadOfMessage: Map<string, string>;
   awaitingThread: Map<string, string>;
   sentTo: Map<string, readonly string[]>;
@@ -34,7 +34,7 @@ export function filingState({ inboxes, copies, parents, awaiting }: KnownOfMails
   };
 }
 
-/** One inbox and no other, as a mail that is filed there sees it. */
+/** The threads of one inbox. */
 export function threadsOfInbox({ threadOfMessage, awaitingThread }: FilingState, inboxId: string): KnownThreads {
   return {
     of: (messageIdHash) => threadOfMessage.get(nameOf({ inboxId, messageIdHash })),
@@ -42,7 +42,7 @@ export function threadsOfInbox({ threadOfMessage, awaitingThread }: FilingState,
   };
 }
 
-/** False where the inbox has the same mail already, by id and content; else it has it from now on. */
+/** Notes a mail in an inbox. False if the inbox has the same mail already, by Message-ID and content. */
 export function takesMail({ copies }: FilingState, inboxId: string, arrival: ArrivedMail): boolean {
   const { messageIdHash, contentHash } = arrival;
   if (contentHash === undefined) return true;
@@ -52,7 +52,7 @@ export function takesMail({ copies }: FilingState, inboxId: string, arrival: Arr
   return true;
 }
 
-/** The thread that waited first for a message is the one that gets it: false where another one does. */
+/** Notes that a thread waits for a message. False if another thread waits already, which then gets the message. */
 export function awaits({ awaitingThread }: FilingState, missing: NamedMessage, threadId: string): boolean {
   const name = nameOf(missing);
   if (awaitingThread.has(name)) return false;
@@ -60,21 +60,21 @@ export function awaits({ awaitingThread }: FilingState, missing: NamedMessage, t
   return true;
 }
 
-/** What a filed message has made of its inbox and its thread. */
+/** Notes the inbox and the thread as they are with a filed message. */
 export function noteFiled(state: FilingState, inbox: ReadInbox, thread: ThreadState, messageIdHash: string): void {
   state.inboxes.set(inbox.id, inbox);
   state.threads.set(thread.id, thread);
   state.threadOfMessage.set(nameOf({ inboxId: inbox.id, messageIdHash }), thread.id);
 }
 
-/** Whether one of these is a message that the inbox had sent to this address. */
+/** Whether one of these hashes is of a message that the inbox had sent to this address. */
 export function hadSentTo(state: FilingState, inboxId: string, address: string, hashes: readonly string[]): boolean {
   return hashes.some(
     (messageIdHash) => state.sentTo.get(nameOf({ inboxId, messageIdHash }))?.includes(address) === true,
   );
 }
 
-/** No part of it holds a space. */
+/** A key. Neither part has a space. */
 function nameOf({ inboxId, messageIdHash }: NamedMessage): string {
   return `${inboxId} ${messageIdHash}`;
 }

@@ -1,21 +1,21 @@
-/** A mail as it came: what was said of it when it was handed over, and its bytes. One value, whole from the socket to the rows. */
+/** A mail as it came: its envelope and its bytes. It is one value from the socket to the rows. */
 export interface InboundMail<Recipient = FoundRecipient> {
   envelope: Envelope<Recipient>;
-  /** Octet for octet as it was sent. */
+  /** The bytes as they were sent. */
   raw: Uint8Array;
 }
 
-/** What an SMTP transaction says beside the mail itself (RFC 5321 §2.3.1). */
+/** The envelope of an SMTP transaction (RFC 5321 §2.3.1). */
 export interface Envelope<Recipient = FoundRecipient> {
   /** The reverse-path, "" for a bounce. */
   from: string;
-  /** Whom it is for, in the order of RCPT. */
+  /** In the order of RCPT. */
   recipients: readonly Recipient[];
-  /** Who brought it; undefined of our own mail to ourselves, which nobody did. */
+  /** Undefined for mail that this service sends to itself. */
   client: MailClient | undefined;
 }
 
-/** A recipient, and the inbox that RCPT found for him: nobody looks it up again. Whether it still lives, the rows tell. */
+/** A recipient, and the inbox that RCPT found for it. It is not looked up again; the write checks that it still exists. */
 export interface FoundRecipient {
   /** The address as the sender wrote it. */
   toAddr: string;
@@ -24,7 +24,7 @@ export interface FoundRecipient {
   answeredHash?: string;
 }
 
-/** A return path (domain/reports/return-path.ts), and the message of ours whose it is. Whether that still lives, nobody has asked. */
+/** A return path (domain/reports/return-path.ts), and the message that was sent with it. The message may be deleted since. */
 export interface FoundReturnPath {
   toAddr: string;
   messageId: string;
@@ -33,7 +33,7 @@ export interface FoundReturnPath {
 export interface MailClient {
   /** IP address. */
   address: string;
-  /** What of the network one sender may have to himself. */
+  /** The part of the network that counts as one sender. */
   network: string;
   /** The argument of EHLO or HELO, lower-cased; "" where it gave none. */
   heloName: string;
@@ -41,7 +41,13 @@ export interface MailClient {
   secure: boolean;
 }
 
-/** Whose turn it is when the mail has to wait. All our own mail to ourselves is one sender's. */
+/**
+ * The outcome of an inbound mail: `stored` in each inbox that still exists (or already there), `gone` if none exists any more,
+ * `unavailable` if the sender or a later attempt has to bring it again.
+ */
+export type MailOutcome = "stored" | "gone" | "unavailable";
+
+/** The sender by whom mail is queued. All mail of this service to itself is one sender's. */
 export function senderInLine({ client }: Envelope): string {
   return client?.network ?? "local";
 }

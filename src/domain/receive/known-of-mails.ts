@@ -10,28 +10,28 @@ export interface Copy extends NamedMessage {
   contentHash: string;
 }
 
-/** A message that a mail names or bears the id of, by its thread. */
+/** A message that a mail names, or whose id it has, with the thread of that message. */
 export interface NamedThread extends ThreadState, NamedMessage {}
 
 export interface Parent extends NamedThread {
-  /** Whom we had sent it to, with a space between several; null where it is not ours. */
+  /** The recipients, separated by spaces, if we sent it; else null. */
   sentTo: string | null;
 }
 
-/** An inbox as it was when it was read. */
+/** An inbox when it was read. */
 export interface ReadInbox extends InboxTotals {
-  /** Another one when anything about the inbox, its threads or its messages has changed. */
+  /** The version, which changes with the inbox, its threads and its messages. */
   revision: number;
 }
 
-/** What is known of mails before they are filed. */
+/** The facts about mails that are to be filed. */
 export interface KnownOfMails {
-  /** Those that live. */
+  /** The inboxes that are not deleted. */
   inboxes: readonly ReadInbox[];
-  /** Which of them their inbox already has, by Message-ID and content. */
+  /** Mails that their inbox has already, by Message-ID and content. */
   copies: readonly Copy[];
-  /** Threads of the messages that they name, or that bear their own ids. */
+  /** Threads of the messages that the mails name, or that have the same ids. */
   parents: readonly Parent[];
-  /** Threads that wait for one of those. */
+  /** Threads that wait for one of the mails or for a message that they name. */
   awaiting: readonly NamedThread[];
 }

@@ -1,36 +1,35 @@
 import { DatabaseUnavailable } from "../../database/db.ts";
 import type { ParsedMail } from "../../domain/message.ts";
-import type { Receipt } from "../../domain/receive/file-mails.ts";
-import { type InboundMail, senderInLine } from "../../domain/receive/inbound-mail.ts";
+import { type InboundMail, type MailOutcome, senderInLine } from "../../domain/receive/inbound-mail.ts";
 import type { QueueEntry } from "../../mail/read/process-pool.ts";
 import { passingMemory } from "../../primitives/memory.ts";
 import { recipientOf } from "../../standards/address.ts";
 import { findInboxByUsername } from "../../store/account/inboxes.ts";
 import type { Deps } from "../deps.ts";
 import { sizeGate } from "../size-gate.ts";
+import { type Addressee, acceptReturned, type ReturnedOutcome } from "./accept-returned.ts";
 import { aboutMail, largeBytes, type ReceivedMail } from "./arrival.ts";
 import type { ReportReception } from "./receive-report.ts";
-import { type Addressee, acceptReturned, type ReturnedOutcome } from "./returned-mail.ts";
 import { keepUnparsed } from "./unparsed-mail.ts";
 
 export interface AcceptDeps extends Deps {
-  /** Undefined where the mail had no turn in time. */
+  /** Undefined if the parser had no time for the mail. */
   parse: (raw: Uint8Array, entry: QueueEntry) => Promise<ParsedMail | undefined>;
-  receive: (mail: ReceivedMail) => Promise<Receipt>;
-  /** Username of the inbox that takes mail for postmaster and abuse (RFC 5321 §4.5.1). */
+  receive: (mail: ReceivedMail) => Promise<MailOutcome>;
+  /** Username of the inbox for postmaster and abuse (RFC 5321 §4.5.1). */
   operatorInbox: string | undefined;
   reports: ReportReception;
-  /** Told what came of each mail to a return path. */
+  /** Observes the outcome of each mail to a return path. */
   returned?: ((outcome: ReturnedOutcome) => void) | undefined;
 }
 
-/** The door of the SMTP listener, and of our own mail to our own domain. */
+/** The way in for mail by SMTP, and for our own mail to our own domain. */
 export interface MailDoor {
-  /** Whether mail for an address is taken, and the inbox that it means. */
+  /** Whether mail to an address is accepted, and its inbox. */
   recipient: (address: string) => Promise<RecipientFound>;
-  /** Resolves when the mail is on disk, or is for nobody any more, or is left with its sender. */
-  accept: (mail: InboundMail<Addressee>) => Promise<{ kind: Receipt | "unavailable" }>;
-  /** Forgets a name whose inbox was deleted. */
+  /** Resolves when the mail is on disk, unless the outcome is another. */
+  accept: (mail: InboundMail<Addressee>) => Promise<MailOutcome>;
+  /** Forgets the username of a deleted inbox. */
   forget: (username: string) => void;
 }
 
@@ -40,18 +39,18 @@ export type RecipientFound =
   | { kind: "unknown" }
   | { kind: "other_domain" };
 
-/** A name that is remembered too long does no harm: a mail is stored only where its inbox lives. */
+/** A username may be remembered too long without harm: mail is stored only in inboxes that exist. */
 const rememberedMs = 30_000;
 const mostRemembered = 50_000;
 
-/** So few large mails are at it together. */
+/** Bytes of large mails that are stored at the same time. */
 const largeBytesAtOnce = 24 << 20;
 
 export function mailDoor(deps: AcceptDeps): MailDoor {
   const remembered = passingMemory<string, string>(mostRemembered);
-  const gated = sizeGate(largeBytesAtOnce);
+  const gate = sizeGate(largeBytesAtOnce);
 
-  /** Never remembers an unknown name: the inbox may be made the moment after. */
+  /** Remembers no unknown username, because its inbox may be created the moment after. */
   async function inboxIdOf(username: string): Promise<string | undefined> {
     const nowMs = deps.now().getTime();
     const known = remembered.get(username, nowMs);
@@ -60,12 +59,6 @@ export function mailDoor(deps: AcceptDeps): MailDoor {
     if (inbox === undefined) remembered.delete(username);
     else remembered.set(username, inbox.id, nowMs + rememberedMs);
     return inbox?.id;
-  }
-
-  /** Parsed before it stands at the gate. */
-  async function takeForInboxes(inbound: InboundMail): Promise<() => Promise<Receipt>> {
-    const mail = await deps.parse(inbound.raw, { sender: senderInLine(inbound.envelope) });
-    return () => (mail === undefined ? keepUnparsed(deps, inbound) : storeParsed({ ...inbound, mail }));
   }
 
   const returning = { ...deps, store: storeParsed };
@@ -86,20 +79,26 @@ export function mailDoor(deps: AcceptDeps): MailDoor {
       return inboxId === undefined ? { kind: "unknown" } : { kind: "accept", inboxId };
     },
     async accept(inbound) {
-      const { raw } = inbound;
-      const take = isForInboxes(inbound) ? await takeForInboxes(inbound) : () => acceptReturned(returning, inbound);
       try {
-        return { kind: await (raw.length > largeBytes ? gated(raw.length, () => collected(take)) : take()) };
+        if (!isForInboxes(inbound)) return await gated(inbound, () => acceptReturned(returning, inbound));
+        const mail = await deps.parse(inbound.raw, { sender: senderInLine(inbound.envelope) });
+        if (mail === undefined) return await gated(inbound, () => keepUnparsed(deps, inbound));
+        return await gated(inbound, () => storeParsed({ ...inbound, mail }));
       } catch (error) {
-        if (error instanceof DatabaseUnavailable && error.isUnanswered) tellUnknown(inbound, error);
+        if (error instanceof DatabaseUnavailable && error.isUnanswered) logUnknown(inbound, error);
         throw error;
       }
     },
     forget: (username) => void remembered.delete(username),
   };
 
-  /** The sender gets 451 and sends the mail again, which is then a copy where this one is stored after all. */
-  function tellUnknown({ envelope, raw }: InboundMail<Addressee>, err: Error): void {
+  /** Stores a mail; a large one waits until the gate has room for it. */
+  function gated({ raw }: InboundMail<Addressee>, store: () => Promise<MailOutcome>): Promise<MailOutcome> {
+    return raw.length > largeBytes ? gate(raw.length, () => collected(store)) : store();
+  }
+
+  /** The sender gets 451 and sends the mail again. If this one is stored after all, that is a copy. */
+  function logUnknown({ envelope, raw }: InboundMail<Addressee>, err: Error): void {
     const inboxes = envelope.recipients.flatMap((recipient) => ("inboxId" in recipient ? recipient.inboxId : []));
     deps.log.warn(
       { err, inboxes, size_bytes: raw.length },
@@ -107,19 +106,19 @@ export function mailDoor(deps: AcceptDeps): MailDoor {
     );
   }
 
-  async function storeParsed(received: ReceivedMail): Promise<Receipt> {
-    const receipt = await deps.receive(received);
-    deps.log.info({ ...aboutMail(received), outcome: receipt }, "mail received");
-    return receipt;
+  async function storeParsed(received: ReceivedMail): Promise<MailOutcome> {
+    const outcome = await deps.receive(received);
+    deps.log.info({ ...aboutMail(received), outcome }, "mail received");
+    return outcome;
   }
 }
 
-/** As all mail but that which comes back. */
+/** Whether the mail is for inboxes only, and not for a return path. */
 function isForInboxes(inbound: InboundMail<Addressee>): inbound is InboundMail {
   return inbound.envelope.recipients.every((recipient) => "inboxId" in recipient);
 }
 
-/** Its copies are no objects but bytes, of which the collector learns too late: eight mails of 10 MB took 480 MB. */
+/** Collects garbage after the work. The copies of a mail are bytes, which the collector counts too late: eight mails of 10 MB took 480 MB. */
 async function collected<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

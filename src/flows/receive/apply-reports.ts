@@ -15,47 +15,47 @@ import { groupCommit } from "../group-commit.ts";
 
 export interface ApplyDeps extends Deps {
   reportPolicy: ReportPolicy;
-  /** Told of each report that says something new. */
+  /** Observes each report with something new. */
   reported?: ((report: KeptReport) => void) | undefined;
-  /** Told of each who wants no more mail of an inbox, and by what he said so. */
+  /** Observes each recipient that unsubscribes, and the source of that. */
   unsubscribed?: ((way: ReportSource) => void) | undefined;
 }
 
-/** `gone`: there is no such message any more, or none that the proof holds for. */
+/** `gone` if the message is deleted, or the proof does not hold for it. */
 export type ReportOutcome = "applied" | "gone";
 
 /**
- * Writes down what is told of messages that we sent: reports, what their messages show, suppressions and events. Whoever tells the
- * same twice changes nothing by it. Resolves when it is on disk, with what came of each in their order.
+ * Stores what is reported about messages that we sent: reports, the delivery that their messages show, suppressions and events. The
+ * same report a second time changes nothing. Resolves when it is on disk, with the outcome of each report, in order.
  */
-export type ApplyReports = (told: readonly ReportedMessage[]) => Promise<ReportOutcome[]>;
+export type ApplyReports = (reports: readonly ReportedMessage[]) => Promise<ReportOutcome[]>;
 
 type Prepared = ArrivedReport & { chunks: readonly Chunk[] };
 
-/** By mail, by the relay's notifications or by the simulator: all of it comes by this one way. */
+/** The one way for reports by mail, by notices of the relay and by the simulator. */
 export function reportApplier(deps: ApplyDeps): ApplyReports {
   const commit = groupCommit<Prepared, ReportOutcome>({
     commit: (reports) => store(deps, reports),
     sizeOf: ({ raw }) => raw.length,
     isHopeless: (error) => error instanceof DatabaseUnavailable && !isLockTimeout(error),
-    // What is told of one message at once comes to one report.
+    // Reports of one message at the same time become one.
     lanesOf: ({ messageId }) => [messageId],
   });
-  return (told) => Promise.all(told.map(async (one) => commit(await prepared(deps, one))));
+  return (reports) => Promise.all(reports.map(async (report) => commit(await prepared(deps, report))));
 }
 
-async function prepared({ now, newId }: ApplyDeps, told: ReportedMessage): Promise<Prepared> {
+async function prepared({ now, newId }: ApplyDeps, report: ReportedMessage): Promise<Prepared> {
   const receivedAt = now();
-  const ids = told.recipients.map(() => ({
+  const ids = report.recipients.map(() => ({
     report: newId("rep", receivedAt),
     event: newId("evt", receivedAt),
     suppression: newId("sup", receivedAt),
     suppressionEvent: newId("evt", receivedAt),
   }));
-  return { ...told, receivedAt, sourceId: newId("src", receivedAt), ids, chunks: await chunksOf(0, told.raw) };
+  return { ...report, receivedAt, sourceId: newId("src", receivedAt), ids, chunks: await chunksOf(0, report.raw) };
 }
 
-/** Behind a lock on the messages, since a decision that another process has outrun would tell the same twice. */
+/** Judges and writes behind a lock on the messages. Otherwise two processes could write the same report twice. */
 async function store(deps: ApplyDeps, arrived: readonly Prepared[]): Promise<ReportOutcome[]> {
   const ids = [...new Set(arrived.map(({ messageId }) => messageId))];
   const { judged, promised, suppressed } = await transaction(deps.db.mail, async (tx) => {
@@ -66,24 +66,32 @@ async function store(deps: ApplyDeps, arrived: readonly Prepared[]): Promise<Rep
   });
   for (const kind of promised) deps.nudge(kind);
   deps.changes.notify(judged.events);
-  for (const report of judged.outcomes.flatMap((reports) => reports ?? [])) tell(deps, report);
+  for (const report of judged.outcomes.flatMap((reports) => reports ?? [])) logReport(deps, report);
   for (const { id, accountId, messageId, reason } of judged.suppressions) {
     if (!suppressed.includes(id)) continue;
     deps.log.info({ suppression_id: id, account_id: accountId, reason }, "suppression added");
-    const told = arrived.find((report) => report.messageId === messageId);
-    if (reason === "unsubscribe" && told !== undefined) deps.unsubscribed?.(told.source);
+    const report = arrived.find((each) => each.messageId === messageId);
+    if (reason === "unsubscribe" && report !== undefined) deps.unsubscribed?.(report.source);
   }
   return judged.outcomes.map((reports) => (reports === undefined ? "gone" : "applied"));
 }
 
-/** Without addresses and words: they are strangers'. */
-function tell({ log, reported }: ApplyDeps, report: KeptReport): void {
+/** Logs a report without addresses and diagnostics, which strangers wrote. */
+function logReport({ log, reported }: ApplyDeps, report: KeptReport): void {
   const { id, messageId, inboxId, kind, type, code, enhancedCode, source, proof, suppressed } = report;
   reported?.(report);
   log.info(
     {
-      ...{ report_id: id, message_id: messageId, inbox_id: inboxId, kind, type, code, enhanced_code: enhancedCode },
-      ...{ source, proof, suppressed },
+      report_id: id,
+      message_id: messageId,
+      inbox_id: inboxId,
+      kind,
+      type,
+      code,
+      enhanced_code: enhancedCode,
+      source,
+      proof,
+      suppressed,
     },
     "report received",
   );

@@ -9,24 +9,24 @@ import { chunksOf } from "../../store/mail/sources.ts";
 import type { ClaimKey } from "../../store/outbox/outbox.ts";
 import type { Deps } from "../deps.ts";
 
-/** An inbound mail that was read. */
+/** A parsed inbound mail. */
 export interface ReceivedMail extends InboundMail {
   mail: ParsedMail;
-  /** The claim on the promise to file it, under whose id the raw source is stored already. It is kept by the filing itself. */
+  /** The claim on the promise to file the mail, whose raw source is stored under the same id. The filing removes the promise. */
   promise?: ClaimKey;
 }
 
-/** The mail as it waits its turn. */
+/** A mail that waits to be filed. */
 export interface Arrival extends ArrivedMail {
-  /** What it comes to in the database: its bytes and rows, in each inbox that it is for. */
+  /** The bytes and rows that it takes in the database, in all its inboxes. */
   weightBytes: number;
   promise: ClaimKey | undefined;
 }
 
-/** What a mail takes while it is parsed and stored is several times its size: from here on that counts. */
+/** A mail of this size or more is stored by itself, since parsing and storing take several times its size in memory. */
 export const largeBytes = 1 << 20;
 
-/** A row of an attachment, or a mail that is named and must be looked for. */
+/** The weight of a row of an attachment, or of a named mail that is looked up. */
 const rowBytes = 256;
 
 export async function arrivalOf(deps: Deps, { envelope, raw, mail, promise }: ReceivedMail): Promise<Arrival> {
@@ -63,7 +63,7 @@ export async function arrivalOf(deps: Deps, { envelope, raw, mail, promise }: Re
   };
 }
 
-/** Parts of a mail for many, each for as many of its inboxes as may go into one statement. */
+/** Splits a mail to many inboxes into parts that fit one statement each. */
 export function* slicesOf(arrival: Arrival): Generator<Arrival> {
   const { deliveries, weightBytes } = arrival;
   const size = Math.max(1, Math.floor((deliveries.length * sliceBytes) / weightBytes));
@@ -72,17 +72,17 @@ export function* slicesOf(arrival: Arrival): Generator<Arrival> {
   }
 }
 
-/** The embedded engine stands still for its statements: one of this weight takes a fraction of a second. */
+/** The weight of one statement. The embedded engine is blocked for a fraction of a second by it. */
 const sliceBytes = 1 << 20;
 
-/** Whoever has two addresses among them gets the mail by the first. */
+/** The recipients without a second address of the same inbox. */
 export function oncePerInbox({ recipients }: Envelope): FoundRecipient[] {
   const first = new Map<string, FoundRecipient>();
   for (const recipient of recipients) if (!first.has(recipient.inboxId)) first.set(recipient.inboxId, recipient);
   return [...first.values()];
 }
 
-/** What the log says of a mail. */
+/** The fields of a mail in the log. */
 export function aboutMail({ envelope, raw, mail }: ReceivedMail) {
   return {
     rfc_message_id: mail.messageId,

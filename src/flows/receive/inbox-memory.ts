@@ -2,14 +2,14 @@ import type { ReadInbox } from "../../domain/receive/known-of-mails.ts";
 import { passingMemory } from "../../primitives/memory.ts";
 
 /**
- * Inboxes as this process left them. While mail after mail comes for the same few they need not be read again, since the
- * statement that writes makes sure that they are as it says.
+ * Inboxes as this process left them. They need not be read again for the next mail, since the statement that writes checks that they
+ * are unchanged.
  */
 export interface InboxMemory {
-  /** All of them, or undefined where one is not known. */
+  /** These inboxes, or undefined if one is not remembered. */
   recall(ids: readonly string[]): ReadInbox[] | undefined;
   remember(inboxes: readonly ReadInbox[]): void;
-  /** One of them was not as remembered. Others write to it as well, so for a while it is read each time. */
+  /** Stops to remember these inboxes for a while, since other processes write to one of them too. */
   mistrust(ids: readonly string[]): void;
 }
 

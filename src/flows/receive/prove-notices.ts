@@ -13,23 +13,23 @@ import { insertUsedToken, removeUsedToken } from "../../store/account/used-token
 import type { Deps } from "../deps.ts";
 import { forgedNotice, type SnsDeps, snsProof } from "./sns-proof.ts";
 
-/** A request as it came. */
+/** The request with the notices. */
 export interface GivenNotices {
-  /** "" for a header that is not there. */
+  /** "" for a missing header. */
   header: (name: string) => string;
-  /** Reads the body; whoever is known by a header alone is known before that. */
+  /** Reads the body. A request that is proven by a header is proven before that. */
   body: () => Promise<NoticesBody>;
 }
 
 export interface NoticesBody {
   bytes: Uint8Array;
-  /** What it says; refuses what is no JSON. */
+  /** Parses the JSON, or refuses the request. */
   value: () => unknown;
 }
 
 /**
- * Has what the relay says taken, and answers what came of it; refuses what is not the relay's word. There may be nothing to read
- * in it (undefined).
+ * Passes a request of the relay to `take`, and returns its result; refuses any other request. The proven value may be undefined, if it
+ * has nothing to read.
  */
 export type ProveNotices = <Taken>(given: GivenNotices, take: Take<Taken>) => Promise<Taken>;
 
@@ -92,7 +92,7 @@ function refuseUnless(isProven: boolean, challenge?: "Basic" | "Bearer"): void {
   );
 }
 
-/** SNS carries text: SES publishes JSON, and says in plain words that a topic is set up. */
+/** The JSON that SES publishes by SNS; undefined for the plain text by which it announces a new topic. */
 function publishedValue(published: string | undefined): unknown {
   try {
     return published === undefined ? undefined : JSON.parse(published);
@@ -101,12 +101,12 @@ function publishedValue(published: string | undefined): unknown {
   }
 }
 
-/** How old, or how far ahead of our clock, a signature of Mailgun may be. */
+/** The most that the time of a Mailgun signature may differ from our clock. */
 const longestSignedMs = 3_600_000;
 
 /**
- * Mailgun signs a time and a random token, and no word of the body. So a token counts for one body, and for an hour. It is written
- * down first, so that of two bodies at once one is refused, and given back where the notice is to be sent again.
+ * Mailgun signs a time and a random token, and not the body. So a token is good for one body and for an hour. The token is stored first,
+ * so that one of two bodies at the same time is refused, and removed if the notice is to be sent again.
  */
 async function takenFromMailgun<Taken>(
   { db, now }: ProofDeps,
@@ -130,7 +130,7 @@ async function takenFromMailgun<Taken>(
   if (earlier !== undefined && earlier !== use.usedFor) throw forgedNotice("its token has signed another notice");
   try {
     const taken = await take(notice);
-    // The same notice may have come twice at once, and the other one have given the token back.
+    // The same notice may have come twice at the same time, and the other request may have removed the token.
     if (earlier !== undefined) await insertUsedToken(db.api, use);
     return taken;
   } catch (error) {

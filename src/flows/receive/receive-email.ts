@@ -1,6 +1,12 @@
+/*
+ * An optimistic write with a version; three roads, from cheap to sure: from memory (one statement), from a read (two statements and no
+ * transaction), behind a lock. The version is the revision of each inbox: a write that finds another revision writes nothing, and the
+ * next road begins anew. Most inboxes stay as they were, so most mail takes one of the first two.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import { DatabaseUnavailable, type Db, isLockTimeout, transaction } from "../../database/db.ts";
-import { type Filing, fileMails, type Receipt } from "../../domain/receive/file-mails.ts";
+import { type Filing, fileMails } from "../../domain/receive/file-mails.ts";
+import type { MailOutcome } from "../../domain/receive/inbound-mail.ts";
 import { lockFreeInboxes, lockInboxes } from "../../store/account/inboxes.ts";
 import {
   type AskedOfMails,
@@ -17,163 +23,102 @@ import { groupCommit } from "../group-commit.ts";
 import { type Arrival, arrivalOf, largeBytes, type ReceivedMail, slicesOf } from "./arrival.ts";
 import { type InboxMemory, inboxMemory } from "./inbox-memory.ts";
 
-/** The same mail again within this time is the same mail (contract §6). */
+/** A second copy of a mail within this time is dropped (contract §6). */
 const duplicateWindowMs = 7 * 24 * 3_600_000;
 
-/** A filing that is written, with its inboxes as they are behind it. */
+/** A filing that is written. */
 type Filed = Filing & Pick<WrittenMails, "promised">;
 
-/** What came of an attempt; `held` where somebody else has an inbox of the mail locked, and nothing is written. */
-type Attempt = Receipt | "held";
+/** The outcome of one try; undefined if another process has an inbox of the mail locked, and nothing is written. */
+type Try = MailOutcome | undefined;
 
-/** Resolves when the mail is on disk in every inbox: the answer to a sender may follow. */
-export function mailReceiver(deps: Deps): (mail: ReceivedMail) => Promise<Receipt> {
+/** Files mail. It resolves when the mail is on disk in every inbox, so that the sender can be answered. */
+export function mailReceiver(deps: Deps): (mail: ReceivedMail) => Promise<MailOutcome> {
   const memory = inboxMemory(deps.now);
   const line = {
     sizeOf: (arrival: Arrival) => arrival.weightBytes,
-    // A lock that is not given up in time is the affair of one inbox.
+    // A time-out of a lock concerns one inbox, and not the rest of the batch.
     isHopeless: (error: unknown) => error instanceof DatabaseUnavailable && !isLockTimeout(error),
     lanesOf: inboxIdsOf,
     mostBytes: 2 << 20,
   };
-  const commit = groupCommit<Arrival, Attempt>({
+  const file = groupCommit<Arrival, Try>({
     ...line,
-    commit: (arrivals) => storeMails(deps, memory, arrivals),
+    commit: (arrivals) => fileBatch(deps, memory, arrivals),
     leastBeside: 16,
   });
-  const commitHeld = groupCommit<Arrival, Attempt>({
+  const fileAgain = groupCommit<Arrival, Try>({
     ...line,
-    commit: (arrivals) => storeUnheld(deps, memory, arrivals),
+    commit: (arrivals) => skippingLocked(deps, memory, arrivals),
     inFlight: 1,
   });
-  // A large mail is committed alone: nobody waits behind it.
-  const commitLarge = groupCommit<Arrival, Attempt>({
+  // A large mail has a batch of its own, so that no other mail waits for it.
+  const fileLarge = groupCommit<Arrival, Try>({
     ...line,
-    commit: async ([arrival]) => (arrival === undefined ? [] : [await storeLargeMail(deps, arrival)]),
+    commit: async ([arrival]) => (arrival === undefined ? [] : [await fileLargeMail(deps, arrival)]),
     mostItems: 1,
   });
   return async (received) => {
     const arrival = await arrivalOf(deps, received);
     const isAlone = arrival.weightBytes > largeBytes || arrival.promise !== undefined;
-    if (isAlone) return untilNotHeld(commitLarge(arrival), () => commitLarge(arrival));
-    return untilNotHeld(commit(arrival), () => commitHeld(arrival));
+    return isAlone ? untilUnlocked(arrival, fileLarge, fileLarge) : untilUnlocked(arrival, file, fileAgain);
   };
 }
 
-/** Another process has the claim by now, and files the mail or has done so. */
+/** Thrown if another process has taken over the claim: it files the mail, or has filed it. */
 export class PromiseTaken extends Error {}
 
-/**
- * A mail whose inbox somebody else has locked for longer than it takes to file mail waits here, where it has no connection and no
- * batch that others are in, and looks again and again.
- */
-async function untilNotHeld(first: Promise<Attempt>, again: () => Promise<Attempt>): Promise<Receipt> {
-  const endMs = performance.now() + longestHeldMs;
-  let attempt = await first;
-  while (attempt === "held") {
+/** Tries again while another process has an inbox of the mail locked. Between two tries the mail is in no batch and has no connection. */
+async function untilUnlocked(
+  arrival: Arrival,
+  first: (arrival: Arrival) => Promise<Try>,
+  again: (arrival: Arrival) => Promise<Try>,
+): Promise<MailOutcome> {
+  const endMs = performance.now() + longestLockedMs;
+  let outcome = await first(arrival);
+  while (outcome === undefined) {
     if (performance.now() > endMs) throw new DatabaseUnavailable("an inbox is locked by somebody else");
-    await sleep(heldPauseMs);
-    attempt = await again();
+    await sleep(lockedPauseMs);
+    outcome = await again(arrival);
   }
-  return attempt;
+  return outcome;
 }
 
-/** As long as a statement waits for a lock. */
-const longestHeldMs = 6_000;
-const heldPauseMs = 100;
+/** The time for which a statement waits for a lock. */
+const longestLockedMs = 6_000;
+const lockedPauseMs = 100;
 
-/**
- * One statement where the inboxes are remembered, else two, and no transaction, since most stay as they were meanwhile. Where one
- * did not, all is asked and decided again behind a lock, and then nothing changes any more.
- */
-async function storeMails(deps: Deps, memory: InboxMemory, arrivals: readonly Arrival[]): Promise<Attempt[]> {
+/** Files a batch by the cheapest road that succeeds. */
+async function fileBatch(deps: Deps, memory: InboxMemory, arrivals: readonly Arrival[]): Promise<Try[]> {
   const { mail: db } = deps.db;
-  const filing = (await fileFromMemory(db, memory, arrivals)) ?? (await fileUnlessOutrun(db, arrivals));
-  if (filing === undefined) return storeBehindLock(deps, memory, arrivals);
-  memory.remember(filing.inboxes);
-  return receiptsOf(deps, filing);
+  const filed =
+    (await tryFromMemory(db, memory, arrivals)) ??
+    (await tryFromRead(db, arrivals)) ??
+    (await behindLock(db, arrivals).catch(undefinedIfLocked));
+  if (filed === undefined) return skippingLocked(deps, memory, arrivals);
+  memory.remember(filed.inboxes);
+  announce(deps, filed);
+  return filed.outcomes;
 }
 
-/** Waits for other processes that file mail in the same inboxes; who has one for longer has no more than its own mail wait. */
-async function storeBehindLock(deps: Deps, memory: InboxMemory, arrivals: readonly Arrival[]): Promise<Attempt[]> {
-  const filing = await transaction(deps.db.mail, async (tx) => {
-    await lockSenders(tx, idsOf(arrivals), longestBatchWaitMs);
-    return filedBehindLock(await fileUnlessOutrun(tx, arrivals));
-  }).catch(undefinedIfLocked);
-  if (filing === undefined) return storeUnheld(deps, memory, arrivals);
-  memory.remember(filing.inboxes);
-  return receiptsOf(deps, filing);
-}
-
-/** Many times what a batch takes. */
-const longestBatchWaitMs = 200;
-
-function undefinedIfLocked(error: unknown): undefined {
-  if (!isLockTimeout(error)) throw error;
-}
-
-/** Behind a lock on all inboxes that nobody else has locked; waits for none. */
-async function storeUnheld(deps: Deps, memory: InboxMemory, arrivals: readonly Arrival[]): Promise<Attempt[]> {
-  const { free, filing } = await transaction(deps.db.mail, async (tx) => {
-    const held = new Set(await lockFreeInboxes(tx, idsOf(arrivals)));
-    const free = arrivals.filter((arrival) => !inboxIdsOf(arrival).some((id) => held.has(id)));
-    return { free, filing: free.length === 0 ? undefined : filedBehindLock(await fileUnlessOutrun(tx, free)) };
-  });
-  if (filing === undefined) return arrivals.map(() => "held");
-  memory.remember(filing.inboxes);
-  const receipts = new Map(receiptsOf(deps, filing).map((receipt, index) => [free[index], receipt]));
-  return arrivals.map((arrival) => receipts.get(arrival) ?? "held");
-}
-
-/** Mails that name no others, taken for new. Undefined, and nothing is written, where one is not or an inbox has changed. */
-async function fileFromMemory(db: Db, memory: InboxMemory, arrivals: readonly Arrival[]): Promise<Filed | undefined> {
+/** First road, for mails that name no others: takes them for new, and files them in the inboxes as they are remembered. */
+async function tryFromMemory(db: Db, memory: InboxMemory, arrivals: readonly Arrival[]): Promise<Filed | undefined> {
   if (arrivals.some(namesOthers)) return undefined;
   const ids = idsOf(arrivals);
   const inboxes = memory.recall(ids);
   if (inboxes === undefined) return undefined;
   const filing = fileMails(arrivals, { inboxes, copies: [], parents: [], awaiting: [] });
-  const written = await write(db, filing, { isGuess: true });
-  if (written === undefined) memory.mistrust(ids);
-  return written;
+  const filed = await write(db, filing, { isGuess: true });
+  if (filed === undefined) memory.mistrust(ids);
+  return filed;
 }
 
 function namesOthers({ ancestorHashes, deliveries }: Arrival): boolean {
   return ancestorHashes.length > 0 || deliveries.some(({ answeredHash }) => answeredHash !== undefined);
 }
 
-/**
- * Its bytes go first, a piece at a time: they take a while, and its inboxes must not be locked so long. Then it is filed for a few
- * inboxes at a time, for all of them or none. A promise to file it goes by the same transaction, so that it is kept once, whoever
- * dies when.
- */
-async function storeLargeMail(deps: Deps, arrival: Arrival): Promise<Attempt> {
-  const { sourceId: id, chunks, deliveries, promise } = arrival;
-  const inboxIds = inboxIdsOf(arrival);
-  const held = await lockFreeInboxes(deps.db.mail, inboxIds);
-  if (held.length > 0) return "held";
-  const filings = await transaction(deps.db.mail, async (tx) => {
-    if (promise !== undefined && !(await removeUnparsedMail(tx, promise))) throw new PromiseTaken();
-    await insertSources(tx, [{ id, shares: deliveries.length, chunks }]);
-    await lockInboxes(tx, inboxIds);
-    const filings: Filed[] = [];
-    for (const slice of slicesOf({ ...arrival, chunks: [] })) {
-      const bodiesOf = filings.flatMap(({ messages }) => messages)[0]?.id;
-      filings.push(filedBehindLock(await fileUnlessOutrun(tx, [slice], { bodiesOf })));
-    }
-    const shares = filings.reduce((sum, { messages }) => sum + messages.length, 0);
-    if (shares < deliveries.length) await markSourceShares(tx, id, shares);
-    return filings;
-  });
-  const receipts = filings.flatMap((filing) => receiptsOf(deps, filing));
-  return receipts.includes("stored") ? "stored" : "gone";
-}
-
-/** Undefined, and nothing is written, where an inbox has changed between the reading and the writing. */
-async function fileUnlessOutrun(
-  db: Db,
-  arrivals: readonly Arrival[],
-  writing?: MailsWriting,
-): Promise<Filed | undefined> {
+/** Second road: reads what is known, decides and writes. Undefined if an inbox has changed between the read and the write. */
+async function tryFromRead(db: Db, arrivals: readonly Arrival[], writing?: MailsWriting): Promise<Filed | undefined> {
   const filing = fileMails(arrivals, await findKnownOfMails(db, askedOf(arrivals)));
   return filing.messages.length === 0 ? { ...filing, promised: [] } : write(db, filing, writing);
 }
@@ -183,15 +128,72 @@ async function write(db: Db, filing: Filing, writing?: MailsWriting): Promise<Fi
   return written && { ...filing, ...written };
 }
 
-function filedBehindLock(filing: Filed | undefined): Filed {
-  if (filing === undefined) throw new Error("Cannot file mail: its inbox has changed behind a lock");
-  return filing;
+/** Third road: locks the inboxes against other processes that file mail, and then reads and writes. */
+async function behindLock(db: Db, arrivals: readonly Arrival[]): Promise<Filed> {
+  return transaction(db, async (tx) => {
+    await lockSenders(tx, idsOf(arrivals), longestBatchWaitMs);
+    return fromLockedRead(tx, arrivals);
+  });
 }
 
-function receiptsOf(deps: Deps, { messages, promised, receipts }: Filed): Receipt[] {
+/** Many times the duration of a batch. */
+const longestBatchWaitMs = 200;
+
+function undefinedIfLocked(error: unknown): undefined {
+  if (!isLockTimeout(error)) throw error;
+}
+
+/** Files the mails of which no inbox is locked by another process, and waits for no lock. */
+async function skippingLocked(deps: Deps, memory: InboxMemory, arrivals: readonly Arrival[]): Promise<Try[]> {
+  const { free, filed } = await transaction(deps.db.mail, async (tx) => {
+    const locked = new Set(await lockFreeInboxes(tx, idsOf(arrivals)));
+    const free = arrivals.filter((arrival) => !inboxIdsOf(arrival).some((id) => locked.has(id)));
+    return { free, filed: free.length === 0 ? undefined : await fromLockedRead(tx, free) };
+  });
+  if (filed === undefined) return arrivals.map(() => undefined);
+  memory.remember(filed.inboxes);
+  announce(deps, filed);
+  const outcomes = new Map(free.map((arrival, index) => [arrival, filed.outcomes[index]]));
+  return arrivals.map((arrival) => outcomes.get(arrival));
+}
+
+async function fromLockedRead(tx: Db, arrivals: readonly Arrival[], writing?: MailsWriting): Promise<Filed> {
+  const filed = await tryFromRead(tx, arrivals, writing);
+  if (filed === undefined) throw new Error("Cannot file mail: its inbox has changed behind a lock");
+  return filed;
+}
+
+/**
+ * Writes the bytes first, one chunk at a time, because that is slow and the inboxes are not to be locked meanwhile. Then it files the
+ * mail in a few inboxes at a time. All of it is one transaction, which also removes the promise to file the mail, so the mail is filed
+ * exactly once.
+ */
+async function fileLargeMail(deps: Deps, arrival: Arrival): Promise<Try> {
+  const { sourceId: id, chunks, deliveries, promise } = arrival;
+  const inboxIds = inboxIdsOf(arrival);
+  const locked = await lockFreeInboxes(deps.db.mail, inboxIds);
+  if (locked.length > 0) return undefined;
+  const slices = await transaction(deps.db.mail, async (tx) => {
+    if (promise !== undefined && !(await removeUnparsedMail(tx, promise))) throw new PromiseTaken();
+    await insertSources(tx, [{ id, shares: deliveries.length, chunks }]);
+    await lockInboxes(tx, inboxIds);
+    const filed: Filed[] = [];
+    for (const slice of slicesOf({ ...arrival, chunks: [] })) {
+      const bodiesOf = filed.flatMap(({ messages }) => messages)[0]?.id;
+      filed.push(await fromLockedRead(tx, [slice], { bodiesOf }));
+    }
+    const shares = filed.reduce((sum, { messages }) => sum + messages.length, 0);
+    if (shares < deliveries.length) await markSourceShares(tx, id, shares);
+    return filed;
+  });
+  for (const filed of slices) announce(deps, filed);
+  return slices.some(({ outcomes }) => outcomes.includes("stored")) ? "stored" : "gone";
+}
+
+/** Wakes the workers and the requests that wait for these mails. */
+function announce(deps: Deps, { messages, promised }: Filed): void {
   for (const kind of promised) deps.nudge(kind);
   deps.changes.notify(messages);
-  return receipts;
 }
 
 function askedOf(arrivals: readonly Arrival[]): AskedOfMails {

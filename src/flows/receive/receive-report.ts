@@ -1,7 +1,6 @@
 import { isId } from "../../domain/ids.ts";
 import type { ParsedMail } from "../../domain/message.ts";
-import type { Receipt } from "../../domain/receive/file-mails.ts";
-import type { FoundRecipient, FoundReturnPath, InboundMail } from "../../domain/receive/inbound-mail.ts";
+import type { FoundRecipient, FoundReturnPath, InboundMail, MailOutcome } from "../../domain/receive/inbound-mail.ts";
 import type { MailReport } from "../../domain/reports/report.ts";
 import type { ReportedMessage } from "../../domain/reports/reported-message.ts";
 import {
@@ -23,22 +22,22 @@ export interface ReportingDeps extends Deps {
   applyReports: ApplyReports;
 }
 
-/** What came to return paths of ours, and what came to inboxes and may be a report all the same. */
+/** Applies the reports in mail to our return paths, and in mail to inboxes. */
 export interface ReportReception {
-  /** Whether the address is of the shape of a return path, so that no inbox can have it. */
+  /** Whether the address has the form of a return path, which no inbox can have. */
   isReturnPath(address: string): boolean;
-  /** The message whose return path it is; undefined where that is not proven, or it is too old. The database is not asked. */
+  /** The message of a return path; undefined if the signature is wrong or too old. It does not read the database. */
   messageOf(address: string): Promise<string | undefined>;
-  /** Where it leads now: to the inbox of its message. */
-  placeOf(path: FoundReturnPath): Promise<ReturnedTo | undefined>;
-  /** False where the mail is not shown to be a report: then it is mail. */
-  takeReturned(returned: InboundMail<unknown> & { mail: ParsedMail }, place: ReturnedTo): Promise<boolean>;
-  /** What a mail to inboxes reports of messages of ours has its effects, beside that it is mail. */
+  /** The inbox of the message of a return path; undefined if the message is deleted or too old for reports. */
+  targetOf(path: FoundReturnPath): Promise<ReturnTarget | undefined>;
+  /** Applies the report in a mail to a return path. False if the mail is no report, and is to be filed. */
+  takeReturned(returned: InboundMail<unknown> & { mail: ParsedMail }, target: ReturnTarget): Promise<boolean>;
+  /** Applies the report in a mail to inboxes, if it has one. The mail is filed too. */
   takeBeside(received: ReceivedMail): Promise<void>;
 }
 
-/** The inbox that a mail to a return path is for, if it is no report, and the message that the path names. */
-export interface ReturnedTo extends FoundRecipient {
+/** The message of a return path, and its inbox, which gets mail to the path that is no report. */
+export interface ReturnTarget extends FoundRecipient {
   messageId: string;
   answeredHash: string;
   sentTo: readonly string[];
@@ -55,16 +54,16 @@ export function reportReception(deps: ReportingDeps): ReportReception {
   return {
     isReturnPath: (address) => address.toLowerCase().startsWith(`${returnPathUser}+`),
     messageOf,
-    async placeOf({ messageId }) {
-      const place = await findReturnPlace(deps.db.mail, messageId);
-      if (place === undefined || isPastReporting(place.createdAt, deps.now())) return undefined;
-      const { inboxId, sentTo, messageIdHash: answeredHash } = place;
-      return { messageId, inboxId, sentTo, answeredHash, toAddr: `${place.username}@${deps.mailDomain}` };
+    async targetOf({ messageId }) {
+      const found = await findReturnPlace(deps.db.mail, messageId);
+      if (found === undefined || isPastReporting(found.createdAt, deps.now())) return undefined;
+      const { inboxId, sentTo, messageIdHash: answeredHash } = found;
+      return { messageId, inboxId, sentTo, answeredHash, toAddr: `${found.username}@${deps.mailDomain}` };
     },
     async takeReturned({ envelope, raw, mail }, { messageId, inboxId, sentTo }) {
       const report = readReport(mail, { sentTo, reversePath: envelope.from });
       if (report === undefined) return false;
-      await applyReports([told(report, raw, { messageId, ofInboxes: [inboxId], proof: "return_path" })]);
+      await applyReports([reportedBy(report, raw, { messageId, ofInboxes: [inboxId], proof: "return_path" })]);
       return true;
     },
     async takeBeside(received) {
@@ -72,11 +71,11 @@ export function reportReception(deps: ReportingDeps): ReportReception {
       if (report === undefined) return;
       const { recipients } = received.envelope;
       const shown = (await provenBySender(report)) ?? (await provenByName(deps, report, recipients));
-      if (shown !== undefined) await applyReports([told(report, received.raw, shown)]);
+      if (shown !== undefined) await applyReports([reportedBy(report, received.raw, shown)]);
     },
   };
 
-  /** Most who tell of complaints black out the recipient, and keep the sender (RFC 5965 §3.2). */
+  /** Most reports of complaints hide the recipient and keep the sender (RFC 5965 §3.2). */
   async function provenBySender({ originalSender }: MailReport): Promise<Shown | undefined> {
     const domain = splitAddress(originalSender ?? "")?.domain;
     if (originalSender === undefined || asciiDomain(domain ?? "") !== deps.mailDomain.toLowerCase()) return undefined;
@@ -86,13 +85,13 @@ export function reportReception(deps: ReportingDeps): ReportReception {
 }
 
 /**
- * Files mail, and takes what it reports beside that. The report first: told once more it changes nothing, and the promise to file
- * a mail goes with its filing.
+ * Files mail, and applies the report in it. The report comes first, because applying it again changes nothing, whereas the promise
+ * to file the mail is removed when it is filed.
  */
 export function withReports(
   reports: Pick<ReportReception, "takeBeside">,
-  receive: (mail: ReceivedMail) => Promise<Receipt>,
-): (mail: ReceivedMail) => Promise<Receipt> {
+  receive: (mail: ReceivedMail) => Promise<MailOutcome>,
+): (mail: ReceivedMail) => Promise<MailOutcome> {
   return async (received) => {
     if (mayBeReport(received.mail, besides(received))) await reports.takeBeside(received);
     return receive(received);
@@ -105,7 +104,7 @@ function besides({ envelope }: ReceivedMail) {
 
 type Shown = Pick<ReportedMessage, "messageId" | "ofInboxes" | "proof">;
 
-/** It names a message of an inbox that it came to. What comes to the operator may name one of any. */
+/** The message that a report names. It must be in an inbox that the report came to, unless the report came to the operator. */
 async function provenByName(
   deps: Deps,
   { messageIds, envelopeId }: MailReport,
@@ -121,7 +120,7 @@ async function provenByName(
   return { messageId, ofInboxes, proof: "message_id" };
 }
 
-function told(
+function reportedBy(
   { source, recipients, isOptOut, reportingMta }: MailReport,
   raw: Uint8Array,
   shown: Shown,

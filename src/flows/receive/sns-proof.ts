@@ -5,20 +5,20 @@ import { isSnsSignature, type SnsMessage, snsAddress, snsCertificateAddress, sns
 
 export interface SnsDeps {
   now: () => Date;
-  /** What lies at an address of SNS, by the guarded client; undefined where nothing could be had. */
+  /** Fetches a URL of SNS by the guarded client; undefined if that fails. */
   fetchFromSns: (url: string) => Promise<string | undefined>;
 }
 
-/** What a message of SNS brings, once it is known to be of a topic of ours: the text published, or nothing where it was about the subscription. */
+/** Proves that a message of SNS is of a topic of ours. Returns the published text; undefined if it is about the subscription. */
 export type SnsProof = (value: unknown) => Promise<string | undefined>;
 
 const mostCertificates = 20;
-/** Anybody may name a certificate: what we fetch for strangers at one time is no more than this. */
+/** The most certificates that are fetched at the same time, since any stranger may name one. */
 const mostFetches = 4;
 
 export function snsProof({ now, fetchFromSns }: SnsDeps, topics: readonly string[]): SnsProof {
   const certificates = boundedMemory<string, string>(mostCertificates);
-  /** Under way. What was named and is not there is not remembered: it would push out what is. */
+  /** Fetches that are under way. Failures are not remembered, since they would push out certificates. */
   const fetches = new Map<string, Promise<string | undefined>>();
 
   async function certificateAt(url: string): Promise<string | undefined> {
@@ -37,7 +37,7 @@ export function snsProof({ now, fetchFromSns }: SnsDeps, topics: readonly string
   }
 
   async function refuseUnsigned(message: SnsMessage): Promise<void> {
-    // Before anything is fetched for it.
+    // This comes before any fetch.
     if (!topics.includes(message.TopicArn)) throw forgedNotice("the topic is not one of RELAY_NOTICES");
     const url = snsCertificateAddress(message.SigningCertURL, regionOfTopic(message.TopicArn));
     if (url === undefined) throw forgedNotice("the certificate is not at SNS of the topic's region");
@@ -66,7 +66,7 @@ export function forgedNotice(why: string, challenge?: "Basic" | "Bearer"): Refus
   });
 }
 
-/** Relays ask again for hours. */
+/** Relays retry for hours. */
 export function laterNotice(why: string): Refusal {
   return new Refusal("service_unavailable", `Cannot take notices: ${why}`, { retryAfterSeconds: 60 });
 }

@@ -1,5 +1,5 @@
 import { mayBeEarly, type Notice, namesMail, noticeKey } from "../../domain/reports/notice.ts";
-import type { RecipientTold } from "../../domain/reports/report.ts";
+import type { RecipientReport } from "../../domain/reports/report.ts";
 import type { ReportedMessage } from "../../domain/reports/reported-message.ts";
 import type { NoticeEvent, ReadNotices } from "../../mail/notices/read-notices.ts";
 import { boundedMemory } from "../../primitives/memory.ts";
@@ -7,10 +7,10 @@ import { parseSendAddress } from "../../standards/address.ts";
 import type { NoticedMessage } from "../../store/send/noticed-messages.ts";
 import type { Deps } from "../deps.ts";
 import type { ApplyReports } from "./apply-reports.ts";
-import { keepWireNames, messagesByNames, type NoticedMessagesDeps } from "./noticed-messages.ts";
+import { keepWireNames, messagesByNames, type NoticedMessagesDeps } from "./match-notices.ts";
 import { laterNotice } from "./sns-proof.ts";
 
-/** What came of a notice: accepted, ignored (opens and the like), unknown (of no message of ours), early (asked for again), refused. */
+/** The outcome of a notice: accepted, ignored (an open or the like), unknown (no message of ours), early (to be sent again), refused. */
 export type NoticeObserver = (outcome: NoticeOutcome, count: number) => void;
 export const noticeOutcomes = ["accepted", "ignored", "unknown", "early", "refused"] as const;
 export type NoticeOutcome = (typeof noticeOutcomes)[number];
@@ -22,10 +22,10 @@ export interface TakeNoticesDeps extends NoticedMessagesDeps, Pick<Deps, "now"> 
   observe: NoticeObserver;
 }
 
-/** As many notices without an instant are remembered that named no message: when each came first says when to give it up. */
+/** Notices of unknown messages that are remembered, with the time when each came first. */
 const mostRemembered = 10_000;
 
-/** Takes what the relay says, once it is known to be the relay. */
+/** Applies notices that are proven to come from the relay. */
 export function noticeTaker(deps: TakeNoticesDeps): TakeNotices {
   const firstCame = boundedMemory<string, Date>(mostRemembered);
 
@@ -45,7 +45,7 @@ export function noticeTaker(deps: TakeNoticesDeps): TakeNotices {
     const outcomes = await deps.applyReports(reports);
 
     const early = all.filter((notice) => !messageOf.has(notice) && isEarly(notice, now)).length;
-    const applied = reports.filter((_, place) => outcomes[place] === "applied");
+    const applied = reports.filter((_, index) => outcomes[index] === "applied");
     const accepted = applied.reduce((count, { recipients }) => count + recipients.length, 0);
     deps.observe("accepted", accepted);
     deps.observe("ignored", others);
@@ -56,12 +56,12 @@ export function noticeTaker(deps: TakeNoticesDeps): TakeNotices {
   };
 }
 
-/** What an event says of each message, of those to whom it went: who else it names is nobody of ours. */
+/** The reports of an event, by message. Recipients that the message did not go to are left out. */
 function reportsOf({ notices, raw }: NoticeEvent, messageOf: ReadonlyMap<Notice, NoticedMessage>): ReportedMessage[] {
   const ours = notices.flatMap((notice) => {
     const message = messageOf.get(notice);
-    const told = message && toldOf(notice, message);
-    return told === undefined ? [] : [{ notice, messageId: message?.id ?? "", told }];
+    const report = message && recipientReport(notice, message);
+    return report === undefined ? [] : [{ notice, messageId: message?.id ?? "", report }];
   });
   const groups = Map.groupBy(ours, ({ notice, messageId }) => `${messageId} ${notice.kind === "unsubscribed"}`);
   return [...groups.values()].flatMap((group) => {
@@ -69,8 +69,11 @@ function reportsOf({ notices, raw }: NoticeEvent, messageOf: ReadonlyMap<Notice,
     if (first === undefined) return [];
     const { messageId, notice } = first;
     return {
-      ...{ messageId, ofInboxes: undefined, source: "relay" as const, proof: "relay" as const },
-      recipients: group.map(({ told }) => told),
+      messageId,
+      ofInboxes: undefined,
+      source: "relay" as const,
+      proof: "relay" as const,
+      recipients: group.map(({ report }) => report),
       isOptOut: notice.kind === "unsubscribed",
       reportingMta: notice.reportingMta,
       raw: new TextEncoder().encode(raw),
@@ -78,15 +81,21 @@ function reportsOf({ notices, raw }: NoticeEvent, messageOf: ReadonlyMap<Notice,
   });
 }
 
-/** Undefined where it is about somebody whom the message didn't go to. */
-function toldOf(notice: Notice, { recipients }: NoticedMessage): RecipientTold | undefined {
+/** Undefined if the notice is about a recipient that the message did not go to. */
+function recipientReport(notice: Notice, { recipients }: NoticedMessage): RecipientReport | undefined {
   const { kind, type, code, enhancedCode, diagnostic, remoteMta, isNamedByHeader } = notice;
   const named = isNamedByHeader && recipients.length > 1 ? undefined : notice.recipient;
   const recipient = named === undefined ? undefined : addressAmong(recipients, named);
   if (named !== undefined && recipient === undefined) return undefined;
   return {
     kind: kind === "unsubscribed" ? undefined : kind,
-    ...{ type, originalRecipient: recipient, finalRecipient: undefined, code, enhancedCode, diagnostic, remoteMta },
+    type,
+    originalRecipient: recipient,
+    finalRecipient: undefined,
+    code,
+    enhancedCode,
+    diagnostic,
+    remoteMta,
   };
 }
 

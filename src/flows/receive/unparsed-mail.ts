@@ -1,7 +1,6 @@
 import { transaction } from "../../database/db.ts";
 import type { ParsedMail } from "../../domain/message.ts";
-import type { Receipt } from "../../domain/receive/file-mails.ts";
-import { type InboundMail, senderInLine } from "../../domain/receive/inbound-mail.ts";
+import { type InboundMail, type MailOutcome, senderInLine } from "../../domain/receive/inbound-mail.ts";
 import { parseHead } from "../../mail/read/parse.ts";
 import type { QueueEntry } from "../../mail/read/process-pool.ts";
 import { chunksOf, findChunk, insertSources } from "../../store/mail/sources.ts";
@@ -12,10 +11,10 @@ import { aboutMail, oncePerInbox, type ReceivedMail } from "./arrival.ts";
 import { PromiseTaken } from "./receive-email.ts";
 
 /**
- * Keeps a mail that could not be parsed in time, since others fill the parser: its raw source and the promise to parse and file it
- * for all recipients are one transaction. Nobody is shown anything of it before that was done.
+ * Keeps a mail that the parser had no time for. One transaction stores the raw source and the promise to parse and file it for all
+ * recipients. The API shows the mail only after that is done.
  */
-export async function keepUnparsed(deps: Deps, { envelope, raw }: InboundMail): Promise<Receipt> {
+export async function keepUnparsed(deps: Deps, { envelope, raw }: InboundMail): Promise<MailOutcome> {
   const receivedAt = deps.now();
   const sourceId = deps.newId("src", receivedAt);
   const recipients = oncePerInbox(envelope);
@@ -37,16 +36,16 @@ export async function keepUnparsed(deps: Deps, { envelope, raw }: InboundMail): 
 
 export interface UnparsedDeps extends Deps {
   parse: (raw: Uint8Array, entry: QueueEntry) => Promise<ParsedMail | undefined>;
-  receive: (mail: ReceivedMail) => Promise<Receipt>;
+  receive: (mail: ReceivedMail) => Promise<MailOutcome>;
 }
 
-/** `unserved`: the parser has no time for it, or stops. `taken`: another process has the claim. */
-export type UnparsedOutcome = Receipt | "unserved" | "taken";
+/** `taken` means that another process has the claim. */
+export type UnparsedOutcome = MailOutcome | "taken";
 
-/** More than these, over an hour or longer, may have failed of the mail itself: then its head has to do. */
+/** After more attempts than these, over an hour or longer, the mail itself may be the fault, and only its head is parsed. */
 const mostAttempts = 20;
 
-/** Keeps the promise of one mail, in the turn of the network that it came from; while the signal lets it wait. */
+/** Parses and files a kept mail. It waits for the parser until the signal aborts. */
 export async function receiveUnparsed(
   deps: UnparsedDeps,
   unparsed: UnparsedMail,
@@ -56,12 +55,12 @@ export async function receiveUnparsed(
   const { envelope } = unparsed;
   const raw = await rawOf(deps, unparsed);
   const mail = attempt > mostAttempts ? await parseHead(raw, deps) : await deps.parse(raw, { sender: lane, signal });
-  if (mail === undefined) return "unserved";
+  if (mail === undefined) return "unavailable";
   const received = { envelope, raw, mail, promise: { subjectId, attempt } };
   try {
-    const receipt = await deps.receive(received);
-    deps.log.info({ ...aboutMail(received), source_id: subjectId, outcome: receipt }, "mail received");
-    return receipt;
+    const outcome = await deps.receive(received);
+    deps.log.info({ ...aboutMail(received), source_id: subjectId, outcome }, "mail received");
+    return outcome;
   } catch (error) {
     if (error instanceof PromiseTaken) return "taken";
     throw error;

@@ -135,12 +135,12 @@ describe("copies", () => {
   ];
   test.each(rows)("%s", (_, mails, known, threads) => {
     expect(conversations(mails, known)).toEqual(threads);
-    expect(filed(mails, known).receipts).toEqual(mails.map(() => "stored"));
+    expect(filed(mails, known).outcomes).toEqual(mails.map(() => "stored"));
   });
 
   test("a copy leaves no row at all", () => {
     expect(filed([copy], had("a", "a"))).toEqual({
-      receipts: ["stored"],
+      outcomes: ["stored"],
       ...{ threads: [], messages: [], bodies: [], attachments: [], sources: [], correspondents: [] },
       ...{ awaitedParents: [], inboxes: [] },
     });
@@ -304,16 +304,16 @@ describe("a mail for several inboxes", () => {
     ["in those that live, where one is gone", [inbox("other")], "stored", ["a in other"]],
     ["nowhere, where all are gone", [], "gone", []],
   ];
-  test.each(rows)("is stored %s", (_, inboxes, receipt, ids) => {
-    const { receipts, messages, sources } = filed([forTwo], { inboxes });
-    expect(receipts).toEqual([receipt as "stored" | "gone"]);
+  test.each(rows)("is stored %s", (_, inboxes, outcome, ids) => {
+    const { outcomes, messages, sources } = filed([forTwo], { inboxes });
+    expect(outcomes).toEqual([outcome as "stored" | "gone"]);
     expect(messages.map(({ id }) => id)).toEqual(ids);
     expect(sources.map(({ shares }) => shares)).toEqual(ids.map(() => 1));
   });
 
   test("its sender is told in the order of the batch, whatever the order of filing", () => {
     const gone = mail("gone", { to: ["nobody"], answers: ["a"] });
-    expect(filed([gone, mail("a")]).receipts).toEqual(["gone", "stored"]);
+    expect(filed([gone, mail("a")]).outcomes).toEqual(["gone", "stored"]);
   });
 });
 

@@ -1,30 +1,30 @@
 import type { ParsedMail } from "../../domain/message.ts";
-import type { Receipt } from "../../domain/receive/file-mails.ts";
 import {
   type FoundRecipient,
   type FoundReturnPath,
   type InboundMail,
+  type MailOutcome,
   senderInLine,
 } from "../../domain/receive/inbound-mail.ts";
 import type { QueueEntry } from "../../mail/read/process-pool.ts";
 import type { ReceivedMail } from "./arrival.ts";
-import type { ReportReception, ReturnedTo } from "./receive-report.ts";
+import type { ReportReception, ReturnTarget } from "./receive-report.ts";
 
-/** Whom a mail is for: inboxes, return paths, or both. */
+/** A recipient of a mail: an inbox or a return path. */
 export type Addressee = FoundRecipient | FoundReturnPath;
 
-/** What came of a mail to a return path, where somebody counts. */
+/** The outcome of a mail to a return path, for the metrics. */
 export type ReturnedOutcome = "report" | "mail" | "refused";
 
 export interface ReturnedDeps {
   parse: (raw: Uint8Array, entry: QueueEntry) => Promise<ParsedMail | undefined>;
-  /** Files it, and has it told. */
-  store: (received: ReceivedMail) => Promise<Receipt>;
+  /** Files the mail in its inboxes. */
+  store: (received: ReceivedMail) => Promise<MailOutcome>;
   reports: ReportReception;
   returned?: ((outcome: ReturnedOutcome) => void) | undefined;
 }
 
-/** A mail has one at most: RCPT takes no second. */
+/** A mail has at most one return path, since RCPT refuses a second. */
 export function returnPathOf(recipients: readonly Addressee[]): FoundReturnPath | undefined {
   return recipients.find((recipient) => "messageId" in recipient);
 }
@@ -34,34 +34,34 @@ export function inboxesOf(recipients: readonly Addressee[]): FoundRecipient[] {
 }
 
 /**
- * A report is taken for its message, anything else filed in its inbox; whoever else the mail is for gets it as ever. One that
- * has no turn with the parser is left with its sender, since it may have to be refused.
+ * Applies a report to its message, and files any other mail in the inbox of that message. Other recipients get the mail as usual. A
+ * mail that the parser has no time for stays with its sender, since it may have to be refused.
  */
 export async function acceptReturned(
   { parse, store, reports, returned }: ReturnedDeps,
   inbound: InboundMail<Addressee>,
-): Promise<Receipt | "unavailable"> {
+): Promise<MailOutcome> {
   const { raw, envelope } = inbound;
   const others = inboxesOf(envelope.recipients);
   const path = returnPathOf(envelope.recipients);
-  const place = path && (await reports.placeOf(path));
-  if (place === undefined && others.length === 0) return refused();
+  const target = path && (await reports.targetOf(path));
+  if (target === undefined && others.length === 0) return refused();
   const mail = await parse(raw, { sender: senderInLine({ ...envelope, recipients: others }) });
   if (mail === undefined) return "unavailable";
-  const isReport = place !== undefined && (await reports.takeReturned({ ...inbound, mail }, place));
-  if (place === undefined) refused();
+  const isReport = target !== undefined && (await reports.takeReturned({ ...inbound, mail }, target));
+  if (target === undefined) refused();
   else returned?.(isReport ? "report" : "mail");
-  const own = place === undefined || isReport ? [] : [ownCopy(place)];
+  const own = target === undefined || isReport ? [] : [ownCopy(target)];
   const recipients = [...others, ...own];
   return recipients.length === 0 ? "stored" : store({ raw, envelope: { ...envelope, recipients }, mail });
 
-  function refused(): Receipt {
+  function refused(): MailOutcome {
     returned?.("refused");
     return "gone";
   }
 }
 
-/** An answer to the return path, filed as if it had been sent to the inbox. */
-function ownCopy({ toAddr, inboxId, answeredHash }: ReturnedTo): FoundRecipient {
+/** The recipient of an answer to the return path, as if it had been sent to the inbox. */
+function ownCopy({ toAddr, inboxId, answeredHash }: ReturnTarget): FoundRecipient {
   return { toAddr, inboxId, answeredHash };
 }

@@ -11,7 +11,7 @@ export interface NoticedMessagesDeps extends Pick<Deps, "db" | "mailDomain"> {
   returnPaths: ReturnPaths;
 }
 
-/** The messages that are known by the names of notices, read at once. */
+/** Finds the messages of notices by their names, in one read. */
 export async function messagesByNames(
   deps: NoticedMessagesDeps,
   notices: readonly Notice[],
@@ -20,14 +20,14 @@ export async function messagesByNames(
   const read = await listNoticedMessages(deps.db.api, distinct(named.flat()));
   const found = Map.groupBy(read, ({ foundBy }) => foundBy);
   return new Map(
-    notices.flatMap((notice, place) => {
-      const message = firstFound(named[place] ?? [], found);
+    notices.flatMap((notice, index) => {
+      const message = firstFound(named[index] ?? [], found);
       return message === undefined ? [] : [[notice, message] as const];
     }),
   );
 }
 
-/** What a notice says of the Message-ID that a mail went out with: an answer may name the mail by that alone. */
+/** Stores the Message-ID with which a mail went out, since an answer may name the mail by that alone. */
 export async function keepWireNames(
   { db, mailDomain }: NoticedMessagesDeps,
   messageOf: ReadonlyMap<Notice, NoticedMessage>,
@@ -39,12 +39,12 @@ export async function keepWireNames(
   await insertNames(db.api, learned);
 }
 
-/** As long as a field can hold it (RFC 5322 §2.1.1), and not the name that it has of us. */
+/** Whether a name fits into a header field (RFC 5322 §2.1.1) and is not our own Message-ID. */
 function isWireName(name: string, mailDomain: string): boolean {
   return name.includes("@") && name.length <= 998 && ownMessageId(name, mailDomain) === undefined;
 }
 
-/** By what a message is looked for, the surest first. */
+/** The names to look a message up by, the most certain first. */
 async function namesOf({ returnPaths, mailDomain }: NoticedMessagesDeps, names: NoticeNames): Promise<AskedName[]> {
   const asked: AskedName[] = [];
   if (names.mark !== undefined && isId("msg", names.mark)) asked.push({ messageId: names.mark });
@@ -61,7 +61,7 @@ async function namesOf({ returnPaths, mailDomain }: NoticedMessagesDeps, names: 
   return asked;
 }
 
-/** Our own Message-ID tells the id of its message. */
+/** The id of the message, if this is our own Message-ID. */
 function ownMessageId(messageId: string, mailDomain: string): string | undefined {
   const parts = splitAddress(messageId);
   return isOwn(parts?.domain, mailDomain) && isId("msg", parts?.local ?? "") ? parts?.local : undefined;
@@ -79,7 +79,7 @@ function keyOf({ messageId, nameHash }: AskedName): string {
   return messageId ?? nameHash ?? "";
 }
 
-/** A name that several messages have is no name: nobody is told of the wrong one. */
+/** The message of the first name that exactly one message has. */
 function firstFound(
   names: readonly AskedName[],
   found: ReadonlyMap<string, readonly NoticedMessage[]>,
