@@ -128,7 +128,7 @@ export function pooledConnections(options: PoolOptions): PooledConnections {
 
   async function close(): Promise<void> {
     closed = true;
-    line.sendAllAway(new DatabaseUnavailable("it is being closed"));
+    line.rejectAll(new DatabaseUnavailable("it is being closed"));
     await Promise.all(idle.splice(0).map(({ connection }) => connection.close().catch(ignore)));
     if (taken > 0) await Promise.race([drained.promise, sleep(longestDrainMs, undefined, { ref: false })]);
   }

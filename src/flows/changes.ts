@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import type { Database } from "../database/db.ts";
 import { paced } from "../primitives/paced.ts";
-import { mostToldBytes, changesChannel, tellingPauseMs, wakeChannel } from "../store/channels.ts";
+import { changesChannel, mostToldBytes, tellingPauseMs, wakeChannel } from "../store/channels.ts";
 
 /**
  * Notifies listeners after a commit that something has changed in an account or an inbox, so that they read it. A notification

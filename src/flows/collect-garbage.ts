@@ -1,11 +1,11 @@
-/** A collection costs 20 to 70 ms, and what it gives back to the system has to be had anew, page by page. */
+/** A collection costs 20 to 70 ms, and the memory that it frees has to be requested again, page by page. */
 const mostPiledUpBytes = 48 << 20;
 
 let leastBytes = 0;
 
 /**
- * Collects garbage when the process has grown by this much since the last collection. Bodies of mail are bytes outside of the heap,
- * of which the collector learns too late: streams that wrote 45 MB a second took 900 MB before it came by itself.
+ * Collects garbage if the process has grown by this much since the last collection. Bodies of mail are bytes outside the heap, which
+ * the collector counts too late: streams that wrote 45 MB a second took 900 MB before a collection.
  */
 export function collectPiledUp(mostBytes = mostPiledUpBytes): void {
   const residentBytes = process.memoryUsage.rss();
@@ -15,7 +15,7 @@ export function collectPiledUp(mostBytes = mostPiledUpBytes): void {
   leastBytes = process.memoryUsage.rss();
 }
 
-/** Collects as `collectPiledUp`, after each few of the megabytes that streams read, write and copy. */
+/** Looks whether to collect after each 2 MiB that streams read, write or copy. */
 export function collectStreamed(bytes: number): void {
   streamedBytes += bytes;
   if (streamedBytes < lookEveryBytes) return;

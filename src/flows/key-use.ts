@@ -3,8 +3,8 @@ import { expiryOfKeys, type KeyUse, reusedIdempotencyKey } from "../domain/idemp
 import { insertKeyUses, listKeyUses } from "../store/send/idempotency.ts";
 
 /**
- * Takes a key for what this transaction makes. What an earlier request with the key made, where it was the same request; one that runs
- * at the same time is waited for.
+ * Uses an idempotency key for what this transaction makes. Returns the id of what an earlier request with the key made, if there was
+ * one; it waits for a request with the key that runs at the same time.
  */
 export async function takeKey(tx: Db, use: KeyUse): Promise<string | undefined> {
   const taken = await insertKeyUses(tx, [use], expiryOfKeys(use.createdAt));

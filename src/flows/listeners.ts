@@ -1,19 +1,19 @@
 import { Refusal } from "../domain/errors.ts";
 
-/** Requests that wait: each costs memory for as long as it is open. */
+/** Requests that stay open, and take memory for as long. */
 export const listenerKinds = ["wait", "sse", "ws"] as const;
 export type ListenerKind = (typeof listenerKinds)[number];
 
-/** How many may be open at this process at the same time. */
+/** The most listeners that may be open at the same time. */
 export interface ListenerLimits {
   perAccount: number;
   perProcess: number;
 }
 
 export interface Listeners {
-  /** Takes a place, or throws that there is none. The answer gives it back; called again it does nothing. */
+  /** Counts a listener, or throws if there are too many. Returns the function that takes it off the count, once. */
   open(kind: ListenerKind, accountId: string): () => void;
-  /** How many of a kind are open. */
+  /** The open listeners of a kind. */
   count(kind: ListenerKind): number;
 }
 

@@ -11,18 +11,18 @@ import { within } from "../primitives/within.ts";
 import { tryToWrite } from "../store/upkeep/readiness.ts";
 import { remembered } from "./remembered.ts";
 
-/** Whether the service can do its work; the reason is shown to whoever asks, so it names no address and no secret. */
+/** Whether the service can work. The reason is public, so it has no address and no secret. */
 export type Readiness = { ready: true } | { ready: false; reason: string };
 
-/** The database is looked at once in this time at most, however many ask. */
+/** The database is checked at most once in this time. */
 const lookedEveryMs = 1_000;
-/** After this time another's commit stands for the write of our own. */
+/** After this time a commit by anybody counts instead of our own write. */
 const patienceMs = 200;
 
 /**
- * Whether mail could be stored now; a database may answer and refuse to write. A commit of anybody within the last second is proof
- * enough: a write of our own may wait behind hundreds of others, while all of them succeed. It is tried all the same, and its
- * refusal counts until one succeeds, because a full disk still takes small commits.
+ * Whether mail could be stored now. It writes, since a database may answer and refuse to write. If the write takes long, a commit by
+ * anybody within the last second is enough, since ours may wait behind hundreds that succeed. A write that failed counts until one
+ * succeeds, because a full disk still takes small commits.
  */
 export function readiness(db: Database): () => Promise<Readiness> {
   let isRefused = false;

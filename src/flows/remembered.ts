@@ -1,13 +1,13 @@
-/** One answer for all who ask within the time, also while it is on its way. */
+/** Reads at most once in `forMs`. All calls within that time share the result, also while it is being read. */
 export function remembered<T>(read: () => Promise<T>, forMs: number): () => Promise<T> {
-  let answer: Promise<T> | undefined;
-  let askedMs = 0;
+  let result: Promise<T> | undefined;
+  let readMs = 0;
   return () => {
     const nowMs = performance.now();
-    if (answer === undefined || nowMs - askedMs >= forMs) {
-      answer = read();
-      askedMs = nowMs;
+    if (result === undefined || nowMs - readMs >= forMs) {
+      result = read();
+      readMs = nowMs;
     }
-    return answer;
+    return result;
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Lets so much work go on at once and no more, by its size: who comes first goes first, and what is larger than all that
- * may go on goes alone.
+ * Limits the size of all work that is done at the same time. First come, first served; work that is larger than the capacity is done
+ * alone.
  */
 export function sizeGate(capacity: number): <T>(size: number, work: () => Promise<T>) => Promise<T> {
   const waiting: { size: number; start: () => void }[] = [];

@@ -1,13 +1,13 @@
-/** Things that end at some time, thousands of them by one timer, since a timer each costs memory. */
+/** Deadlines of thousands of things with one timer, since a timer for each costs memory. */
 export interface Deadlines<One> {
-  /** It is told of after so long, or a little later, and never before. */
+  /** `onEnd` is called after `afterMs` or up to one slot later, and never earlier. */
   add(one: One, afterMs: number): void;
   remove(one: One): void;
-  /** All whose time is not over yet. */
+  /** All things whose deadline is not over. */
   all(): One[];
 }
 
-/** What ends within so long of each other ends together. */
+/** Deadlines within one slot end together. */
 const slotMs = 20;
 
 export function deadlines<One>(onEnd: (one: One) => void, nowMs = () => performance.now()): Deadlines<One> {
@@ -51,7 +51,7 @@ export function deadlines<One>(onEnd: (one: One) => void, nowMs = () => performa
       others?.delete(one);
       if (others?.size !== 0) return;
       slots.delete(slot);
-      // A timer that finds nothing does no harm, but it would keep a process that has nothing else to do.
+      // An idle timer does no harm, but it would keep the process from ending.
       if (slots.size === 0) arm();
     },
     all: () => [...slotOf.keys()],

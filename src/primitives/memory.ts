@@ -1,4 +1,4 @@
-/** Values by key, of which no more than `most` are kept: what was set longest ago is forgotten first. */
+/** Values by key, at most `most` of them. The one that was set first is forgotten first. */
 export interface Memory<Key, Value> {
   get(key: Key): Value | undefined;
   set(key: Key, value: Value): void;
@@ -7,8 +7,8 @@ export interface Memory<Key, Value> {
 }
 
 /**
- * An eighth is forgotten at a time: the engine walks past the gaps that deleting leaves, and one at a time took 19 µs each
- * in a memory of 50,000.
+ * It forgets an eighth at a time. The engine walks past the gaps of deleted entries, and one at a time took 19 µs each in a memory
+ * of 50,000.
  */
 export function boundedMemory<Key, Value>(most: number): Memory<Key, Value> {
   const kept = new Map<Key, Value>();
@@ -33,7 +33,7 @@ export function boundedMemory<Key, Value>(most: number): Memory<Key, Value> {
   };
 }
 
-/** The same, of values that are good until an instant. */
+/** A memory of values that expire. */
 export interface PassingMemory<Key, Value> {
   get(key: Key, nowMs: number): Value | undefined;
   set(key: Key, value: Value, untilMs: number): void;

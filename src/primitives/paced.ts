@@ -1,6 +1,6 @@
-/** What is asked for often and done seldom. */
+/** An act that is requested often and done at most once in a period. */
 export interface Paced {
-  /** At once after a quiet time; else at the end of the pause, once for all that asked meanwhile. */
+  /** Acts at once after a quiet period; otherwise once at the end of the pause, however often it was requested. */
   ask(): void;
   stop(): void;
 }

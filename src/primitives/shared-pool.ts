@@ -1,5 +1,5 @@
 /**
- * Slots that accounts share, so that no few of them can hold all. Bookkeeping only.
+ * Slots that accounts share, so that a few accounts can't hold all of them. It only counts.
  *
  * | free slots | an account may have in all |
  * |---|---|
@@ -7,19 +7,19 @@
  * | more than half of `kept` | a tenth of `kept` |
  * | at least one | 1 |
  *
- * A few accounts fill the common slots at most; from there on slots go to those that have hardly any. The steps are wide, so that
- * what an account may have does not change with every slot.
+ * A few accounts can fill at most the common slots; the kept slots go to accounts that have few. The steps are wide, so that the limit
+ * of an account does not change with every slot.
  */
 export interface SharedPool<Stay> {
-  /** How many slots may be taken at this step: of this account, or in all. `reserved` slots count as taken. */
+  /** The number of slots that may be taken at this step, by this account or in all. `reserved` slots count as taken. */
   left(reserved: number, accountId?: string): number;
   enter(stay: Stay): void;
   leave(stay: Stay): void;
   /** In order of entry: the first is the oldest. */
   stays(): Iterable<Stay>;
-  /** Accounts that have as many slots as the last step but one allows, or more: others may be taken to have none. */
+  /** Accounts with at least as many slots as the last step but one allows. The others may be treated as if they had none. */
   busyAccounts(reserved: number): { accountId: string; inHand: number; slots: number }[];
-  /** Only kept slots are left, or none. */
+  /** Whether no common slot is left. */
   isScarce(): boolean;
   size(): number;
 }
@@ -28,7 +28,7 @@ export interface SharedPool<Stay> {
 export interface PoolSize {
   /** Slots for all. */
   common: number;
-  /** The most of them that one account gets. */
+  /** The most common slots that one account gets. */
   ofAccount?: number;
   /** Further slots, for accounts that have few. */
   kept?: number;

@@ -1,14 +1,14 @@
 /**
- * Work that holds the whole process up while it lasts. It is done piece by piece: after `longestMs` of it others are served first, and
- * of those whose work waits the one goes next who has had the least time.
+ * Runs work that blocks the process, piece by piece: after `longestMs` the event loop goes on first. The next piece is that of the owner
+ * whose work has taken least time.
  */
 export interface Turns {
   /** Does the work for each item, in order. */
-  takeEach<Item, Result>(whose: string, items: readonly Item[], work: (item: Item) => Result): Promise<Result[]>;
+  takeEach<Item, Result>(owner: string, items: readonly Item[], work: (item: Item) => Result): Promise<Result[]>;
 }
 
 interface Line {
-  /** Lists of work, in turns. Each does one piece and answers whether there is more. */
+  /** Each job does one piece, and returns whether there is more. The jobs alternate. */
   jobs: (() => boolean)[];
   spentMs: number;
 }
@@ -16,28 +16,28 @@ interface Line {
 export function turns(longestMs: number, nowMs = () => performance.now()): Turns {
   const lines = new Map<string, Line>();
   let spentMs = 0;
-  let isComing = false;
+  let isScheduled = false;
 
   function goOn(): void {
     while (lines.size > 0 && spentMs < longestMs) doPiece();
-    if (lines.size === 0 || isComing) return;
-    isComing = true;
+    if (lines.size === 0 || isScheduled) return;
+    isScheduled = true;
     setImmediate(() => {
-      isComing = false;
+      isScheduled = false;
       spentMs = 0;
       goOn();
     });
   }
 
   function doPiece(): void {
-    const [whose, line] = leastServed();
+    const [owner, line] = leastServed();
     const job = line.jobs.shift();
     const beganMs = nowMs();
     if (job?.()) line.jobs.push(job);
     const tookMs = nowMs() - beganMs;
     spentMs += tookMs;
     line.spentMs += tookMs;
-    if (line.jobs.length === 0) lines.delete(whose);
+    if (line.jobs.length === 0) lines.delete(owner);
   }
 
   function leastServed(): [string, Line] {
@@ -47,7 +47,7 @@ export function turns(longestMs: number, nowMs = () => performance.now()): Turns
   }
 
   return {
-    takeEach: (whose, items, work) =>
+    takeEach: (owner, items, work) =>
       new Promise((resolve, reject) => {
         const results: ReturnType<typeof work>[] = [];
         const job = () => {
@@ -63,14 +63,14 @@ export function turns(longestMs: number, nowMs = () => performance.now()): Turns
           return false;
         };
         // A new line starts level with the line that has spent least.
-        const line = lines.get(whose) ?? {
+        const line = lines.get(owner) ?? {
           jobs: [],
           spentMs: Math.min(...Array.from(lines.values(), (each) => each.spentMs)),
         };
         if (!Number.isFinite(line.spentMs)) line.spentMs = 0;
         line.jobs.push(job);
-        lines.set(whose, line);
-        if (!isComing) goOn();
+        lines.set(owner, line);
+        if (!isScheduled) goOn();
       }),
   };
 }

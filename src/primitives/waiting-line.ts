@@ -1,20 +1,20 @@
-/** Those who wait for the same kind of thing, in the order in which they came. */
+/** A queue of callers that wait for the same kind of thing, first come first served. */
 export interface WaitingLine<Thing, Wish = unknown> {
   readonly length: number;
-  /** What the first one said of what it wants. */
+  /** The wish of the first caller. */
   readonly firstWish: Wish | undefined;
-  /** Resolves with what one is given; rejects when one is sent away, or gives up. */
+  /** Resolves with the thing; rejects after a time-out, an abort or `rejectAll`. */
   join(how: { wish?: Wish; signal?: AbortSignal | undefined }): Promise<Thing>;
-  /** Gives it to the first one. */
+  /** Gives the thing to the first caller. */
   serveFirst(thing: Thing): void;
-  sendAllAway(error: unknown): void;
+  rejectAll(error: unknown): void;
 }
 
 export interface Patience {
   waitMs: number;
-  /** What is thrown at who has waited that long. */
+  /** The error after a time-out. */
   late: () => Error;
-  /** What is thrown at who is called off by its signal. */
+  /** The error when the signal aborts. */
   calledOff?: () => Error;
 }
 
@@ -22,7 +22,7 @@ interface Waiter<Thing, Wish> {
   wish: Wish | undefined;
   resolve(thing: Thing): void;
   reject(error: unknown): void;
-  /** Waits for neither its time nor its signal any more. */
+  /** Stops the timer and ignores the signal. */
   disarm(): void;
 }
 
@@ -70,7 +70,7 @@ export function waitingLine<Thing, Wish = unknown>({
       first?.disarm();
       first?.resolve(thing);
     },
-    sendAllAway(error) {
+    rejectAll(error) {
       for (const { disarm, reject } of waiting.splice(0)) {
         disarm();
         reject(error);

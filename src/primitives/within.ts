@@ -1,6 +1,6 @@
 /**
- * What `work` comes to, or what `late` says or throws once the time is over. The work itself goes on: who can end it does
- * so in `late`.
+ * The result of `work`, or that of `late` once the time is over; `late` may also throw. The work itself goes on, unless `late` ends
+ * it.
  */
 export function within<Value, Late>(ms: number, work: PromiseLike<Value>, late: () => Late): Promise<Value | Late> {
   return new Promise((resolve, reject) => {

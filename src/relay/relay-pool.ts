@@ -117,7 +117,7 @@ function relayConnections(options: ConnectionOptions): RelayConnections {
    */
   function failWaiting(error: unknown): void {
     openNoMoreUntilMs = performance.now() + options.idleMs;
-    if (mailsOf.size === 0) line.sendAllAway(error);
+    if (mailsOf.size === 0) line.rejectAll(error);
   }
 
   function release(session: SmtpSession): void {
@@ -149,7 +149,7 @@ function relayConnections(options: ConnectionOptions): RelayConnections {
 
   async function close(): Promise<void> {
     closing.abort();
-    line.sendAllAway(shuttingDown());
+    line.rejectAll(shuttingDown());
     for (const session of resting.sessions()) dismiss(session);
     await endings.ended();
   }

@@ -6,7 +6,7 @@ import { forgetSignalsChannel } from "../store/channels.ts";
 
 interface Told {
   keys: Authenticator;
-  streams: Pick<OpenStreams, "lookAtKeys">;
+  streams: Pick<OpenStreams, "checkKeys">;
   forgetAddress: (username: string) => void;
 }
 
@@ -18,7 +18,7 @@ export function hearForgetSignals(db: Database, { keys, streams, forgetAddress }
       const signal = JSON.parse(payload) as ForgetSignal;
       if (signal.kind === "address") return forgetAddress(signal.username);
       keys.forget(signal.hash);
-      streams.lookAtKeys();
+      streams.checkKeys();
     },
     keys.setHearing,
   );

@@ -1,4 +1,4 @@
-import { typeOfRefusal } from "../domain/reports/refusal-type.ts";
+import { typeOfRefusal } from "../domain/reports/bounce-type.ts";
 import { relayNaming } from "../domain/send/wire-name.ts";
 import type { AttachmentLinks } from "../flows/read/attachment-links.ts";
 import type { WebhookClient } from "../webhook/client.ts";

@@ -1,6 +1,6 @@
 import { type Reply, reply, tooBig } from "./replies.ts";
 
-/** The reverse-path of MAIL, "" for the null sender, or why the command is refused. */
+/** The reverse-path of MAIL, "" for the null sender, or the reply that refuses the command. */
 export function parseSender(line: string, maxBytes: number): string | Reply {
   const given = parse(line, mailShape);
   if (given === undefined) return reply(501, "5.5.4", "Syntax: MAIL FROM:<address>");
@@ -9,15 +9,15 @@ export function parseSender(line: string, maxBytes: number): string | Reply {
   }
   const fault = parameterFault(given.parameters, senderParameters);
   if (fault !== undefined) return fault;
-  // RFC 1870 §6.1: a size that is told and too large is refused before a byte of it.
+  // RFC 1870 §6.1: a declared size that is too large is refused before the mail is sent.
   return Number(given.parameters?.get("SIZE") ?? 0) > maxBytes ? tooBig(maxBytes) : given.address;
 }
 
-/** The address of RCPT as given, or why the command is refused. */
+/** The address of RCPT as given, or the reply that refuses the command. */
 export function parseRecipient(line: string): string | Reply {
   const given = parse(line, rcptShape);
   if (given === undefined) return reply(501, "5.5.4", "Syntax: RCPT TO:<address>");
-  // The one recipient that needs no domain (RFC 5321 §4.1.1.3).
+  // Only "postmaster" needs no domain (RFC 5321 §4.1.1.3).
   if (given.address.toLowerCase() !== "postmaster" && !isAddress(given.address)) {
     return reply(550, "5.1.3", "The recipient's address is malformed", "bad_recipient");
   }
@@ -26,14 +26,13 @@ export function parseRecipient(line: string): string | Reply {
 
 interface AddressCommand {
   address: string;
-  /** By upper-case keyword, "" for one without a value; `undefined` where one came twice or is malformed. */
+  /** Values by upper-case keyword, "" if there is no value; `undefined` if one is malformed or repeated. */
   parameters: ReadonlyMap<string, string> | undefined;
 }
 
 /**
- * Parses `MAIL FROM:<…> …` or `RCPT TO:<…> …` (RFC 5321 §4.1.2, §4.1.1.11); `undefined` where there is no
- * `<…>`. Lenient about what a local part holds, since whoever is named may exist elsewhere; strict about
- * where the address ends, since that is where relays are tricked.
+ * Parses `MAIL FROM:<…> …` or `RCPT TO:<…> …` (RFC 5321 §4.1.2, §4.1.1.11); `undefined` if there is no `<…>`. It is lenient about
+ * local parts, since other servers may allow them, and strict about the end of the address, since attacks on relays begin there.
  */
 function parse(line: string, shape: RegExp): AddressCommand | undefined {
   if (controlOrBroken.test(line)) return undefined;
@@ -49,7 +48,7 @@ function parameterFault(
   if (parameters === undefined) return reply(501, "5.5.4", "The parameters are malformed");
   for (const [keyword, value] of parameters) {
     const shape = known.get(keyword);
-    // RFC 5321 §4.1.1.11: 555 for what EHLO did not offer.
+    // RFC 5321 §4.1.1.11: 555 for a parameter that EHLO did not offer.
     if (shape === undefined) return reply(555, "5.5.4", "A parameter is not supported");
     if (!shape.test(value)) return reply(501, "5.5.4", `The value of ${keyword} is malformed`);
   }
@@ -64,7 +63,7 @@ const senderParameters: ReadonlyMap<string, RegExp> = new Map([
 ]);
 const recipientParameters: ReadonlyMap<string, RegExp> = new Map();
 
-/** Control characters, invisible ones that fake another address, and what was no UTF-8. */
+/** Control characters, invisible characters that make one address look like another, and the replacement for invalid UTF-8. */
 const controlOrBroken = /[\x00-\x08\x0a-\x1f\x7f-\x9f\u200b\u2060\ufeff\ufffd]/;
 
 const path = String.raw`<((?:"(?:[^"\\]|\\.)*"|[^<>"])*)>`;
@@ -76,7 +75,7 @@ const sourceRoute = /^@[^\s,:@]+(?:,@[^\s,:@]+)*:/;
 const quotedLocal = /^"(?:[^"\\]|\\.)*"$/;
 const plainLocal = /^[^\s@"\\<>()[\]:;,]+$/;
 const domain = /^(?:\[[^[\]\s]+\]|[^\s@"\\<>()[\]:;,]+)$/;
-/** RFC 5321 §4.5.3.1.3: a path is at most 256 octets, with its `<>`. */
+/** A path has at most 256 octets with its `<>` (RFC 5321 §4.5.3.1.3). */
 const maxAddressOctets = 254;
 
 function isAddress(address: string): boolean {

@@ -1,8 +1,8 @@
 import type { Origin } from "./door.ts";
 
-/** Counts connections, in all and for each address. Behind the address of a balancer are many, so it isn't counted by itself. */
+/** Counts the connections in all and for each address. The address of a balancer is not counted, since it has many clients. */
 export interface Admission {
-  /** Counts one in, or says which cap it would pass. */
+  /** Counts a connection, or returns the limit that it would exceed. */
   enter(origin: Origin): "entered" | "full" | "address_full";
   leave(origin: Origin): void;
   readonly total: number;
@@ -48,5 +48,5 @@ export function admission(
   };
 }
 
-/** A site may be many hosts behind one /48, and a single one that has all of it. */
+/** A /48 may be many hosts, or a single host that has all of it. */
 const networksPerSite = 4;

@@ -3,7 +3,7 @@ import { link, mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type Certificate, newPrivateKey, selfSign } from "./self-signed.ts";
 
-/** Reads the operator's certificate, and says what is wrong with it before a client finds out. */
+/** Reads and checks the operator's certificate, so that a fault shows at the start and not to a client. */
 export async function loadCertificate(paths: { certPath: string; keyPath: string }): Promise<Certificate> {
   const { certPath, keyPath } = paths;
   const cert = await readPem(certPath);
@@ -20,10 +20,10 @@ export interface SelfSignedOptions {
 }
 
 /**
- * The self-signed certificate of this data directory, made at the first start and kept.
+ * The self-signed certificate of this data directory, made at the first start.
  *
- * Each file comes into being whole and is never replaced, and the certificate is made for whatever key is
- * there: so two first starts at once, or one that died between the two files, end with one pair that fits.
+ * Each file is created complete and never replaced, and the certificate is made for the key that exists. So two first starts at the
+ * same time, or one that crashed between the two files, end with a matching pair.
  */
 export async function selfSigned({ dataDir, hostname, now, randomBytes }: SelfSignedOptions): Promise<Certificate> {
   const certPath = join(dataDir, "smtp-cert.pem");
@@ -38,7 +38,7 @@ export async function selfSigned({ dataDir, hostname, now, randomBytes }: SelfSi
   return { cert, key };
 }
 
-/** Writes `text` at `path` unless another was first; what is there in the end. */
+/** Writes `text` at `path` unless another process was first. Returns the content of the file. */
 async function keepFirst(path: string, text: string, suffix: string): Promise<string> {
   const fresh = path + suffix;
   const file = await open(fresh, "wx", 0o600);
@@ -49,10 +49,10 @@ async function keepFirst(path: string, text: string, suffix: string): Promise<st
     await file.close();
   }
   try {
-    // Fails where the name is taken, unlike rename.
+    // Unlike rename, this fails if the name is taken.
     await link(fresh, path);
   } catch (error) {
-    // A file system without hard links: the later of two at once wins there.
+    // On a file system without hard links, the later of two processes wins.
     if (!isErrno(error, "EEXIST")) await rename(fresh, path);
   }
   await rm(fresh, { force: true });

@@ -1,27 +1,26 @@
-/** Reads one mail off the wire, from the reply 354 to the final dot. */
+/** Reads one mail from the connection, from the reply 354 to the final dot. */
 export interface DataReader {
-  /** Takes the next octets; returns the position behind the final dot's CRLF, or -1 while the mail goes on. */
+  /** Reads the next octets. Returns the index behind the final dot's CRLF, or -1 if the mail goes on. */
   read(chunk: Buffer): number;
-  /** Lets go of what was kept: the rest is only counted and looked through for its end. */
+  /** Frees the octets. The rest of the mail is only counted and searched for its end. */
   discard(): void;
-  /** The mail so far, or nothing where it was discarded. */
+  /** The mail so far; empty if it was discarded. */
   bytes(): Uint8Array;
-  /** Octets of the mail so far, kept or not. */
+  /** Octets of the mail so far, also the discarded ones. */
   readonly sizeBytes: number;
   /** Octets in memory. */
   readonly heldBytes: number;
-  /** Whether a line of one dot stood beside a bare CR or a bare LF. */
+  /** Whether there was a line of one dot next to a bare CR or LF. */
   readonly loneDot: boolean;
 }
 
 /**
- * Only CRLF ends a line (RFC 5321 §2.3.8), so only CRLF "." CRLF ends the mail (§4.1.1.4) and only a dot
- * behind CRLF was stuffed (§4.5.2): a bare LF or CR is an octet like any other and stays in the mail.
- * A server that reads it as the end of a line can be made to see two mails where its client sent one
- * (SMTP smuggling). Such a dot is reported, since the next server might be one of those.
+ * Only CRLF ends a line (RFC 5321 §2.3.8), so only CRLF "." CRLF ends the mail (§4.1.1.4) and only a dot behind CRLF was stuffed
+ * (§4.5.2). A bare LF or CR is an ordinary octet and stays in the mail. A server that reads it as the end of a line can be made to see
+ * two mails instead of one (SMTP smuggling). Such a dot is reported, since the next server might do that.
  *
- * A dot matters only behind CR or LF, which is rare, so the reader leaps from one such place to the next
- * by native search and steps octet by octet only through the two or three octets that decide.
+ * A dot matters only behind CR or LF, which is rare. So the reader finds each of them by native search, and reads octet by octet only
+ * the two or three octets behind it.
  */
 export function dataReader(maxBytes: number): DataReader {
   let state: State = LINE_START;
@@ -35,7 +34,7 @@ export function dataReader(maxBytes: number): DataReader {
     else store?.add(chunk, from, to);
   }
 
-  /** One octet behind a dot that is undecided; whether the mail ends with it. The octet is taken only where that's said. */
+  /** Judges the octet behind an undecided dot: it is consumed (`taken`), still to be read (`left`), or the end of the mail. */
   function decide(octet: number | undefined): "taken" | "left" | "end" {
     if (state === DOT && octet === CR_OCTET) {
       state = DOT_CR;
@@ -66,7 +65,7 @@ export function dataReader(maxBytes: number): DataReader {
       }
       let dot = at;
       if (state === TEXT || chunk[at] !== DOT_OCTET) {
-        // Both positions are kept until passed: searching anew at each dot would be quadratic.
+        // Both positions are kept until they are passed. A new search at each dot would be quadratic.
         if (dotBehindLf <= at) dotBehindLf = positionBehind(chunk, LF_DOT, at);
         if (dotBehindCr <= at) dotBehindCr = positionBehind(chunk, CR_DOT, at);
         dot = Math.min(dotBehindLf, dotBehindCr, chunk.length);
@@ -103,7 +102,7 @@ export function dataReader(maxBytes: number): DataReader {
   };
 }
 
-/** Where in a line the reader is. From DOT on, the next octet decides what the dot was. */
+/** The position of the reader in a line. From DOT on, the next octet decides what the dot was. */
 type State =
   | typeof LINE_START
   | typeof TEXT
@@ -112,15 +111,15 @@ type State =
   | typeof DOT
   | typeof DOT_CR
   | typeof BARE_DOT;
-/** Behind CRLF, or at the very start. */
+/** Behind CRLF, or at the start of the mail. */
 const LINE_START = 0;
 const TEXT = 1;
 const CR = 2;
 const BARE_LF = 3;
-/** CRLF "." and CRLF "." CR: not kept until it's known that the mail goes on. */
+/** CRLF "." and CRLF "." CR: kept only when the mail goes on. */
 const DOT = 4;
 const DOT_CR = 5;
-/** A dot behind a bare CR or LF: kept. */
+/** A dot behind a bare CR or LF, which is kept. */
 const BARE_DOT = 6;
 
 const CR_OCTET = 0x0d;
@@ -150,13 +149,12 @@ interface ByteStore {
 
 const mostBlockBytes = 16 << 10;
 const smallPieceBytes = 4 << 10;
-/** Up to here a loop copies faster than a call. */
+/** Up to this size a loop copies faster than a call. */
 const tinyPieceBytes = 32;
 
 /**
- * Keeps pieces by reference and copies them once, at the end; a mail of one piece isn't copied at all.
- * Small pieces are gathered into blocks, since a mail of nothing but stuffed dots, or one that comes an
- * octet at a time, would otherwise cost a hundred times its size in objects.
+ * Keeps pieces by reference and copies them once, at the end; a mail of one piece is not copied. Small pieces are collected into
+ * blocks, because the objects of a mail of stuffed dots, or of one that comes octet by octet, would take a hundred times its size.
  */
 function byteStore(): ByteStore {
   const pieces: Buffer[] = [];
@@ -170,7 +168,7 @@ function byteStore(): ByteStore {
     used = 0;
   }
 
-  /** The end of a mail is small, and what comes in many small pieces goes on so. */
+  /** Blocks grow, since the end of a mail is one small piece, whereas a mail that comes in many small pieces goes on so. */
   function newBlock(): Buffer {
     const fresh = Buffer.allocUnsafeSlow(blockBytes);
     blockBytes = Math.min(2 * blockBytes, mostBlockBytes);
@@ -195,7 +193,7 @@ function byteStore(): ByteStore {
       closeBlock();
       const [first] = pieces;
       const whole = pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces);
-      // The pieces would keep a second copy for as long as the mail is being stored.
+      // Otherwise the pieces would keep a second copy while the mail is stored.
       pieces.splice(0, pieces.length, whole);
       return new Uint8Array(whole.buffer, whole.byteOffset, whole.length);
     },

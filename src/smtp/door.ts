@@ -1,33 +1,33 @@
 /**
- * What the SMTP listener asks of the service. The listener speaks replies and knows nothing of
- * inboxes or SQL; behind the door nothing is known of reply codes, save where a mail itself is refused.
+ * The interface between the SMTP listener and the service. The listener knows replies, and neither inboxes nor SQL; the service
+ * knows no reply codes, except that of a mail that it rejects.
  */
 export interface SmtpDoor {
-  /** Whether mail for `address` is taken. The address is as the client gave it, without `<>` (maybe a bare "postmaster"). */
+  /** Whether mail for `address` is accepted. The address is as the client gave it, without `<>`; it may be a bare "postmaster". */
   recipient(address: string): Promise<RecipientDecision>;
-  /** Stores one mail for all its recipients. The client reads 250 only after this resolved as `stored`. */
+  /** Stores one mail for all its recipients. The client gets 250 only after this has resolved with `stored`. */
   accept(mail: InboundMail): Promise<AcceptDecision>;
 }
 
-/** Where a client comes from, as the service's one reader of addresses says. */
+/** The origin of a client, parsed from its address by the service. */
 export interface Origin {
   host: string;
-  /** What of the network one sender may have to himself: the IPv4 address, or the /64 around an IPv6 one. */
+  /** The part of the network that counts as one sender: the IPv4 address, or the /64 of an IPv6 address. */
   network: string;
-  /** What a site of many networks has, of IPv6 the /48. */
+  /** The /48 of an IPv6 address, which a site of many networks has. */
   site: string | undefined;
 }
 
 export type RecipientDecision =
-  /** The listener gives the inbox back with the mail, and makes nothing of it. */
+  /** The listener passes the inbox on with the mail. */
   | { kind: "accept"; inboxId: string }
-  /** What a mail of ours named as its sender. The listener gives the message back with the mail, and makes nothing of it either. */
+  /** The envelope sender of a mail of ours. The listener passes the message on with the mail. */
   | { kind: "return_path"; messageId: string }
   /** Our domain, but no such inbox: 550 5.1.1. */
   | { kind: "unknown" }
   /** Not our domain: 550 5.7.1. */
   | { kind: "other_domain" }
-  /** We can't tell now: 451 4.3.0, and the sender keeps the mail. */
+  /** Not known now: 451 4.3.0, and the sender keeps the mail. */
   | { kind: "unavailable" };
 
 export type AcceptDecision =
@@ -37,16 +37,16 @@ export type AcceptDecision =
   | { kind: "gone" }
   | { kind: "rejected"; code: number; enhancedCode: string; message: string };
 
-/** A mail that came whole, with all that its transaction said. */
+/** A complete mail with its envelope. */
 export interface InboundMail {
   envelope: {
     /** The reverse-path, "" for the null sender of a bounce (RFC 5321 §4.5.5). */
     from: string;
-    /** Those that were accepted, in order, each address once without regard to case. */
+    /** The accepted recipients in order, without duplicates. Case is ignored. */
     recipients: readonly AcceptedRecipient[];
     client: {
       address: string;
-      /** `network` of the address's origin. */
+      /** `network` of its origin. */
       network: string;
       /** The argument of EHLO or HELO, lower-cased. */
       heloName: string;
@@ -54,19 +54,19 @@ export interface InboundMail {
       secure: boolean;
     };
   };
-  /** The mail, octet for octet as sent: stuffed dots taken out (RFC 5321 §4.5.2), no header added. */
+  /** The octets as sent, without dot-stuffing (RFC 5321 §4.5.2) and without added headers. */
   raw: Uint8Array;
 }
 
-/** The address as given, without `<>`, and what the door found. */
+/** The address as given, without `<>`, and what the door found for it. */
 export type AcceptedRecipient = { toAddr: string; inboxId: string } | { toAddr: string; messageId: string };
 
-/** Told what happens at the listener, for counters and logs. All of it is optional. */
+/** Observes the listener, for metrics and logs. */
 export interface SmtpObserver {
   connected?(): void;
   refused?(reason: RefusedReason): void;
   accepted?(sizeBytes: number): void;
-  /** A bug or an outage behind the door, or an error of a socket: the client saw 451 or a closed connection. */
+  /** A bug, an outage of the service or an error of a socket. The client got 451 or a closed connection. */
   fault?(error: unknown, during: "recipient" | "accept" | "connection"): void;
 }
 

@@ -11,14 +11,14 @@ import { LibraryServer } from "./smtp-server-inside.ts";
 
 export interface SmtpOptions {
   host: string;
-  /** 0 takes a free one. */
+  /** 0 for any free port. */
   port: number;
-  /** The name in the greeting and in the answer to EHLO. */
+  /** The name in the greeting and in the reply to EHLO. */
   hostname: string;
   maxBytes: number;
   /** For STARTTLS. */
   certificate: Certificate;
-  /** The one reader of addresses, given since this room stands on nothing of the house. */
+  /** Parses an address. Passed in, because smtp imports nothing of the service. */
   originOf(address: string): Origin;
   limits?: Partial<SmtpLimits>;
   observe?: SmtpObserver;
@@ -27,22 +27,22 @@ export interface SmtpOptions {
 export interface SmtpListener {
   readonly address: string;
   readonly port: number;
-  /** Connections that are open. */
+  /** Open connections. */
   readonly sessions: number;
   /** Bytes of mails in memory. */
   readonly heldBytes: number;
-  /** New handshakes take the new certificate. */
+  /** New handshakes use the new certificate. */
   reloadCertificate(certificate: Certificate): void;
-  /** Closes the listening socket; sessions go on. */
+  /** Closes the listening socket. Open sessions continue. */
   stopAccepting(): void;
   /**
-   * Stops accepting, ends idle sessions with 421 4.3.2 at once and each session in DATA after the reply to
-   * its mail; what is left after `graceMs` is cut.
+   * Stops accepting, and ends idle sessions with 421 4.3.2 at once, and each session in DATA after the reply to its mail. Sessions
+   * that are left after `graceMs` are closed.
    */
   stop(graceMs: number): Promise<void>;
 }
 
-/** Listens for mail (RFC 5321). Resolves once connections are taken. */
+/** Listens for mail (RFC 5321). Resolves when it accepts connections. */
 export async function startSmtp(door: SmtpDoor, options: SmtpOptions): Promise<SmtpListener> {
   const { maxBytes, originOf, observe = {} } = options;
   const limits = { ...defaultLimits(maxBytes), ...options.limits };
@@ -71,7 +71,7 @@ export async function startSmtp(door: SmtpDoor, options: SmtpOptions): Promise<S
 
   const server = new LibraryServer(libraryOptions(options, limits), (socket, socketOptions) => {
     const address = socket.remoteAddress;
-    // Gone before it was greeted.
+    // The client left before the greeting.
     if (address === undefined || shared.draining) return void socket.destroy();
     const session = new MailConnection(server, socket, socketOptions, shared);
     if (!admits(admitted, session.origin, socket, observe)) return;
@@ -101,13 +101,13 @@ export async function startSmtp(door: SmtpDoor, options: SmtpOptions): Promise<S
     for (const session of live) session.check(nowMs);
     await quiet(() => server.openSessions === 0, graceMs);
     for (const session of live) session.endNow();
-    // A moment for the last replies to be read, since destroying a socket with input unread resets it.
+    // Time for the clients to read the last replies: a socket that is destroyed with unread input is reset.
     await quiet(() => live.size === 0, lingerMs);
     for (const session of live) session.destroy();
     clearInterval(sweep);
   }
 
-  /** Resolves when `isQuiet`, asked anew whenever a session ends, or after `waitMs`. */
+  /** Resolves when `isQuiet`, which is checked whenever a session ends, or after `waitMs`. */
   async function quiet(isQuiet: () => boolean, waitMs: number): Promise<void> {
     if (isQuiet()) return;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -130,7 +130,7 @@ export async function startSmtp(door: SmtpDoor, options: SmtpOptions): Promise<S
       return memory.usedBytes;
     },
     reloadCertificate({ cert, key }) {
-      // The library forgets the certificate in force before it finds a fault in the next.
+      // Checks the certificate first: the library drops the old one before it finds a fault in the new one.
       createSecureContext({ cert, key });
       server.updateSecureContext({ cert, key });
     },
@@ -155,7 +155,7 @@ function libraryOptions({ hostname, maxBytes, certificate }: SmtpOptions, limits
     maxCommandLength: limits.maxCommandOctets,
     hideENHANCEDSTATUSCODES: false,
     disableReverseLookup: true,
-    // Who sends his last command and then says that no more will come still reads its reply.
+    // A client may close its side after the last command and still read the reply.
     allowHalfOpen: true,
     logger: false,
     authOptional: true,
@@ -175,7 +175,7 @@ function memoryWithin(limits: SmtpLimits, largestBytes: number): MemoryBudget {
   });
 }
 
-/** Counts a connection in, or turns it away with 421. */
+/** Counts a connection, or refuses it with 421. */
 function admits(admitted: Admission, origin: Origin, socket: Socket, observe: SmtpObserver): boolean {
   const entry = admitted.enter(origin);
   if (entry === "entered") return true;

@@ -10,7 +10,7 @@ import type { SmtpLimits } from "./smtp-limits.ts";
 import type { CommandParser } from "./smtp-server-inside.ts";
 import { loneDot, startTransfer, type Transfer } from "./transfer.ts";
 
-/** What all sessions of a listener share. */
+/** State that all sessions of a listener share. */
 export interface Shared {
   readonly door: SmtpDoor;
   readonly limits: SmtpLimits;
@@ -18,13 +18,13 @@ export interface Shared {
   readonly memory: MemoryBudget;
   readonly observe: SmtpObserver;
   originOf(address: string): Origin;
-  /** Undefined for a balancer, behind which are many. */
+  /** Undefined for a balancer, which has many clients. */
   networkOf(origin: Origin): string | undefined;
-  /** Set once the listener stops: no session begins anything new. */
+  /** Set when the listener stops. Sessions then begin nothing new. */
   draining: boolean;
-  /** A session ends: no more of it is awaited. */
+  /** Called when a session ends. */
   ended(): void;
-  /** Its socket is gone. */
+  /** Called when the socket of a session is closed. */
   left(session: MailConnection): void;
 }
 
@@ -32,27 +32,27 @@ export interface Shared {
 interface Transaction {
   readonly from: string;
   readonly recipients: AcceptedRecipient[];
-  /** Lower-cased, so that an address given twice gets the mail once. */
+  /** Addresses in lower case, so that one that is given twice gets the mail once. */
   readonly known: Set<string>;
   readonly startedAtMs: number;
 }
 
-/** A question that the door has not answered yet. */
+/** A call of the door that is under way. */
 interface Question {
   readonly untilMs: number;
   giveUp(): void;
 }
 
 type Done = () => void;
-/** A mail made to be slow to read takes milliseconds for so much of it; then others have their turn. */
+/** After this much of a mail other sessions run. A mail that is made to be slow to read takes milliseconds for it. */
 const turnBytes = 64 << 10;
 const unavailable = { kind: "unavailable" } as const;
 const oneReturnPath = reply(452, "4.5.3", "One return path a mail: send the rest in another", "too_many_recipients");
 const shuttingDown = reply(421, "4.3.2", "Shutting down, try again later");
 
 /**
- * A session. smtp-server keeps the socket, reads commands, greets, and turns to TLS; the mail commands,
- * DATA and the deadlines are ours. A class only because that is how smtp-server is extended.
+ * One session. smtp-server has the socket, the greeting, the commands and STARTTLS; the mail commands, DATA and the deadlines are
+ * here. It is a class because smtp-server is extended by classes.
  */
 export class MailConnection extends ReplyingConnection {
   readonly origin: Origin;
@@ -62,7 +62,7 @@ export class MailConnection extends ReplyingConnection {
   #question: Question | undefined;
   #refusedRecipients = 0;
   #commandSeen = false;
-  /** When the last command was done: an octet now and then keeps no session alive. */
+  /** The end of the last command. Single octets do not keep a session alive. */
   #doneAtMs = performance.now();
   #left = false;
 
@@ -141,7 +141,7 @@ export class MailConnection extends ReplyingConnection {
     }
   }
 
-  /** Judges a mail that came whole. Only from here a mail gets to the door, and only from its answer a 250. */
+  /** Passes a complete mail to the door. Only here a mail is stored, and only then it is answered with 250. */
   #takeMail(mail: Transaction, transfer: Transfer, resume: Done): void {
     const { door, limits, observe } = this.#shared;
     const result = transfer.result();
@@ -180,12 +180,12 @@ export class MailConnection extends ReplyingConnection {
 
   override close(): void {
     super.close();
-    // A mail that the door holds stays booked until it answers.
+    // The memory of a mail that the door has stays reserved until the door answers.
     if (this.#question === undefined) this.#endTransfer();
     this.#shared.ended();
   }
 
-  /** The socket is gone, maybe in the midst of a mail: that commits nothing. */
+  /** The socket is closed, perhaps in the middle of a mail, which is then not stored. */
   protected override socketGone(): void {
     if (this.#left) return;
     this.#left = true;
@@ -193,7 +193,7 @@ export class MailConnection extends ReplyingConnection {
     this.#shared.left(this);
   }
 
-  /** Whoever is no TLS client, or dislikes our certificate: nothing that we could mend. */
+  /** The client speaks no TLS or rejects our certificate. Nothing can be done about it here. */
   protected override tlsFailed(): void {
     if (this.isClosing || this.#left) return;
     this.#shared.observe.refused?.("tls");
@@ -206,7 +206,7 @@ export class MailConnection extends ReplyingConnection {
     this.#transfer = undefined;
   }
 
-  /** Asks the door. A throw, a rejection or no answer in time is `unavailable`, never a lasting refusal. */
+  /** Calls the door. An exception, a rejection or a time-out is `unavailable`, and never a permanent refusal. */
   #ask<A extends { kind: string }>(
     during: "recipient" | "accept",
     ask: () => Promise<A>,
@@ -228,7 +228,7 @@ export class MailConnection extends ReplyingConnection {
     };
     const giveUp = () => fail(new Error(`Cannot answer ${during}: the door did not decide within ${waitMs} ms`));
     this.#question = { untilMs: performance.now() + waitMs, giveUp };
-    // The replies to the commands before don't wait for this one's.
+    // The replies to earlier commands do not wait for this one.
     this.flushSoon();
     try {
       ask()
@@ -239,20 +239,20 @@ export class MailConnection extends ReplyingConnection {
     }
   }
 
-  /** Someone who guesses at names, or an old list: after some refusals there is no more to learn here. */
+  /** Ends the session after too many refused recipients: the client guesses names or has an old list. */
   #answerRecipient(answer: Reply): void {
     if (answer.code >= 500) this.#refusedRecipients += 1;
     if (this.#refusedRecipients < this.#shared.limits.maxRefusedRecipients) this.answer(answer);
     else this.endWith(reply(421, "4.7.0", "Too many recipients were refused", "refused_recipients"));
   }
 
-  /** Every reply passes here, those of the library too. */
+  /** All replies pass here, also those of the library. */
   override answer(answer: Reply): void {
     if (answer.reason !== undefined) this.#shared.observe.refused?.(answer.reason);
     super.answer(answer);
   }
 
-  /** Holds the session against its deadlines; called by the listener's sweep, and when it begins to stop. */
+  /** Ends the session if it is past a deadline. Called by the listener's sweep, and when the listener begins to stop. */
   check(nowMs: number): void {
     if (this.isClosing || this.#left) return;
     const { limits, draining } = this.#shared;
@@ -270,7 +270,7 @@ export class MailConnection extends ReplyingConnection {
     }
   }
 
-  /** Ends the session, whatever it is at. */
+  /** Ends the session at once. */
   endNow(): void {
     if (!this.isClosing) this.endWith(shuttingDown);
   }
@@ -284,7 +284,7 @@ function takeRecipient(mail: Transaction, toAddr: string, decision: RecipientDec
   if (decision.kind === "accept") addRecipient(mail, { toAddr, inboxId: decision.inboxId });
   if (decision.kind === "return_path") {
     const { messageId } = decision;
-    // A report is about one message, and is kept with it: a mail to hundreds would be kept, and compressed, hundreds of times.
+    // A report is stored with the message that it is about. A mail to hundreds of return paths would be compressed and stored as often.
     if (mail.recipients.some((other) => "messageId" in other && other.messageId !== messageId)) return oneReturnPath;
     addRecipient(mail, { toAddr, messageId });
   }

@@ -1,48 +1,48 @@
-/** Bounds the bytes of all mails that are in memory at once, and shares them by where mail comes from. */
+/** Limits the bytes of all mails in memory, and shares them among the networks that mail comes from. */
 export interface MemoryBudget {
   /**
-   * A share for one mail, until released. A mail without a network shares with nobody. `giveBack` is called where
-   * others have waited long enough for what it holds, and has to release it.
+   * A share for one mail, until it is released. A mail without a network shares with no other. `giveBack` is called when others have
+   * waited too long for the memory of this mail, and must release it.
    */
   join(network: string | undefined, giveBack: () => void): MemoryShare;
-  /** Has those give back who are behind by a turn, where others have waited for one. Called now and then. */
+  /** Takes memory from mails that are too slow, if others have waited for `turnMs`. Called regularly. */
   relieve(): void;
   readonly usedBytes: number;
 }
 
 export interface MemoryShare {
-  /** Books what the mail holds now; whether more of it may be read. */
+  /** Reserves the bytes that the mail holds now. Returns whether more of it may be read. */
   hold(bytes: number): boolean;
-  /** The mail is whole: its sender owes nothing any more. */
+  /** The mail is complete, so its sender is not slow any more. */
   cameWhole(): void;
-  /** Calls back, once, when more may be read. */
+  /** Calls back once, when more may be read. */
   whenFree(readOn: () => void): void;
   release(): void;
 }
 
 export interface MemoryBounds {
   readonly limitBytes: number;
-  /** A mail up to this size never waits for larger ones. */
+  /** A mail up to this size does not wait for larger ones. */
   readonly freeBytes: number;
   readonly largestBytes: number;
-  /** Whoever has waited for so long gets the memory of those who are so far behind `bytesPerSecond`. */
+  /** A mail that has waited this long gets the memory of mails that are this far behind `bytesPerSecond`. */
   readonly turnMs: number;
   readonly bytesPerSecond: number;
   readonly nowMs?: () => number;
 }
 
 /**
- * A mail up to `freeBytes` never waits for large ones, so that letters pass while large mails queue. All small ones together have
- * the bound too: ten thousand connections that each begin a letter and stop would hold ten times as much.
- * A larger one reads on while its network holds no more than is still free: one network alone gets half of all, two get a third
- * each, and whoever comes next finds room. Else a mail waits, in order, and the pressure goes back to its sender through TCP.
+ * A mail up to `freeBytes` does not wait for large ones, so small mails pass while large mails queue. All small mails together have
+ * the same limit: ten thousand connections that each begin a small mail and stop would hold ten times as much.
+ * A larger mail is read on while its network holds at most as much as is still free: one network alone gets half of all, two get a
+ * third each, and the next one finds room. Otherwise the mail waits in order, and TCP slows down its sender.
  *
- * Mails that each hold a part and wait for each other would wait for ever, so the oldest of the large
- * ones may always read on, and so may the oldest of the small ones: it ends, gives back what it held, and the next is the
- * oldest. The bound can thus be passed by one mail of the largest size, and by as much again in small ones.
+ * Mails that each hold a part and wait for each other would wait for ever. So the oldest large mail and the oldest small mail may
+ * always read on: it ends and frees its memory, and the next one is the oldest. The limit can thus be exceeded by one mail of the
+ * largest size, and by as much again in small ones.
  *
- * Whoever stops short of the bound holds his part and waits for nothing. So the time is counted in which a mail might have come
- * and did not: once others have waited for a turn, those give back who lost as much, whoever lost most first.
+ * A sender that stops before the limit holds its part and waits for nothing. So the time is counted in which a mail could have come
+ * and did not: once others have waited for `turnMs`, the mails that lost that much time give back their memory, the slowest first.
  */
 export function memoryBudget({ nowMs = () => performance.now(), ...bounds }: MemoryBounds): MemoryBudget {
   const small = kindOf(bounds.freeBytes);
@@ -78,7 +78,7 @@ export function memoryBudget({ nowMs = () => performance.now(), ...bounds }: Mem
     mail.kind.mails.add(mail);
     if (mail.kind !== before) {
       before.mails.delete(mail);
-      // It was the oldest of its kind, perhaps, and another is now.
+      // It may have been the oldest of its kind, and now another is.
       wake();
     }
     return mayReadOn(mail);
@@ -92,7 +92,7 @@ export function memoryBudget({ nowMs = () => performance.now(), ...bounds }: Mem
     wake();
   }
 
-  /** Makes room for one more mail of the kind in the network that waits with the least: it is owed by all that hold more. */
+  /** Makes room for a mail of the kind that has waited too long, in the network that holds least, by those of networks that hold more. */
   function relieveKind(kind: Kind): void {
     const [owed] = [...waiting.keys()]
       .filter((mail) => mail.kind === kind && mail.clock.waitedMs() >= bounds.turnMs)
@@ -141,7 +141,7 @@ interface Mail {
   giveBack(): void;
 }
 
-/** Mails of one kind that are in memory, the oldest first. */
+/** The mails of one kind in memory, the oldest first. */
 interface Kind {
   bytes: number;
   readonly largestBytes: number;
@@ -156,7 +156,7 @@ interface Network {
   readonly mails: Set<Mail>;
 }
 
-/** Networks that have mail in memory. */
+/** The networks that have mail in memory. */
 function networksOf() {
   const known = new Map<string | undefined, Network>();
   return {
@@ -182,9 +182,9 @@ interface TurnClock {
   came(bytes: number): void;
   wait(): void;
   goOn(): void;
-  /** How long it has waited, all in all. */
+  /** The time that it has waited in all. */
   waitedMs(): number;
-  /** How far it is behind the rate; what it brings above that is not saved up, or one could come fast and then stop. */
+  /** The time by which it is behind the rate. Being ahead is not saved, since a sender could be fast first and then stop. */
   lostMs(): number;
 }
 
@@ -194,7 +194,7 @@ function turnClock(bytesPerSecond: number, nowMs: () => number): TurnClock {
   let waitedMs = 0;
   let lostMs = 0;
 
-  function reckon(): void {
+  function count(): void {
     const passedMs = nowMs() - sinceMs;
     sinceMs += passedMs;
     if (waitsNow) waitedMs += passedMs;
@@ -202,23 +202,23 @@ function turnClock(bytesPerSecond: number, nowMs: () => number): TurnClock {
   }
 
   function turn(toWait: boolean): void {
-    reckon();
+    count();
     waitsNow = toWait;
   }
 
   return {
     came(bytes) {
-      reckon();
+      count();
       lostMs = Math.max(0, lostMs - (Math.max(0, bytes) * 1000) / bytesPerSecond);
     },
     wait: () => turn(true),
     goOn: () => turn(false),
     waitedMs() {
-      reckon();
+      count();
       return waitedMs;
     },
     lostMs() {
-      reckon();
+      count();
       return lostMs;
     },
   };

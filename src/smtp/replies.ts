@@ -5,11 +5,11 @@ export interface Reply {
   /** RFC 3463; "" for none. */
   enhancedCode: string;
   text: string | readonly string[];
-  /** Under what a refusal is counted. */
+  /** The reason under which a refusal is counted. */
   reason?: RefusedReason;
 }
 
-/** Answers RCPT. Only a proven refusal is lasting (5xx): with anything else the sender keeps the mail. */
+/** The reply to RCPT. Only a certain refusal is permanent (5xx); otherwise the sender keeps the mail. */
 export function replyToRecipient(decision: RecipientDecision): Reply {
   switch (decision.kind) {
     case "accept":
@@ -24,7 +24,7 @@ export function replyToRecipient(decision: RecipientDecision): Reply {
   }
 }
 
-/** Answers the final dot. 250 takes the mail over for good (RFC 5321 §6.1). */
+/** The reply to the final dot. With 250 we are responsible for the mail (RFC 5321 §6.1). */
 export function replyToMail(decision: AcceptDecision): Reply {
   switch (decision.kind) {
     case "stored":
@@ -58,9 +58,8 @@ export function replyLines({ code, enhancedCode, text }: Reply): string {
 }
 
 /**
- * The enhanced code of a reply that smtp-server words by itself. It takes a context, too, but fills it
- * with the client's own command word, so that "TOO_MANY_RECIPIENTS" as a command would be answered
- * `500 4.5.3`; and its 421 says "no answer from host" (4.4.2) where it ends a session that misbehaves.
+ * The enhanced code of a reply that smtp-server makes by itself. Its own codes depend on the client's command word, so a command
+ * "TOO_MANY_RECIPIENTS" would be answered with `500 4.5.3`; and its 421 has "no answer from host" (4.4.2) for a session that misbehaves.
  */
 export function enhancedCodeOf(code: number): string {
   if (code >= 300 && code < 400) return "";
@@ -76,5 +75,5 @@ const libraryCodes = new Map([
   [503, "5.5.1"],
 ]);
 
-/** A reply is ASCII on one line: nothing in it may start another. */
+/** The text in printable ASCII, so that no part of it starts another line. */
 const printable = (text: string): string => text.replace(/[^\x20-\x7e]/g, " ");

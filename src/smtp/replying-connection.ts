@@ -2,34 +2,34 @@ import { enhancedCodeOf, type Reply, reply, replyLines } from "./replies.ts";
 import { type CommandParser, LibraryConnection } from "./smtp-server-inside.ts";
 
 /**
- * smtp-server's connection with our way of replying: every reply with its enhanced code, and the replies
- * to commands that came together in one write, since writes are a third of what a mail costs.
+ * smtp-server's connection with our replies: each has its enhanced code, and the replies to commands that came together are one write,
+ * since writes are a third of the cost of a mail.
  */
 export abstract class ReplyingConnection extends LibraryConnection {
-  #gathered = "";
+  #collected = "";
 
-  /** Greets at once: the library waits 100 ms to catch those who talk first. */
+  /** Greets at once. The library waits 100 ms, to catch clients that talk first. */
   override init(): void {
     this.takeUpSocket(() => this.connectionReady(() => this.flush()));
   }
 
   answer(answer: Reply): void {
-    // While TLS is being agreed on, a reply would be plain text in the middle of the handshake.
-    if (!this.isUpgrading) this.#gathered += replyLines(answer);
+    // During the TLS handshake a reply would be plain text in the middle of it.
+    if (!this.isUpgrading) this.#collected += replyLines(answer);
   }
 
-  /** Writes what was gathered. Called when all commands at hand are worked through. */
+  /** Writes the collected replies. Called when all received commands are done. */
   flush(): void {
-    const gathered = this.#gathered;
-    if (gathered === "") return;
-    this.#gathered = "";
+    const collected = this.#collected;
+    if (collected === "") return;
+    this.#collected = "";
     const { socket } = this;
-    if (socket.writable && !socket.destroyed) socket.write(gathered, "latin1");
+    if (socket.writable && !socket.destroyed) socket.write(collected, "latin1");
   }
 
-  /** Writes what was gathered once this turn is over, whatever the next command waits for. */
+  /** Writes the collected replies soon, even if the next command has to wait. */
   flushSoon(): void {
-    if (this.#gathered !== "") setImmediate(() => this.flush());
+    if (this.#collected !== "") setImmediate(() => this.flush());
   }
 
   /** Ends the session with a last reply. */
@@ -38,14 +38,14 @@ export abstract class ReplyingConnection extends LibraryConnection {
     this.close();
   }
 
-  /** Ends the session with a last reply and reads no more, where `close` would read what comes for seconds. */
+  /** Ends the session with a last reply, and reads no more, whereas `close` would read on for seconds. */
   cutOff(last: Reply): void {
     this.endWith(last);
     this.socket.pause();
     this.socket.destroySoon();
   }
 
-  /** The replies that the library words by itself. */
+  /** Sends the replies that the library makes by itself. */
   override send(code: number, data?: string | string[] | null, context?: string | false): void {
     this.answer(reply(code, context === false ? "" : enhancedCodeOf(code), data ?? ""));
     if (code === 421) this.close();
@@ -63,15 +63,15 @@ export abstract class ReplyingConnection extends LibraryConnection {
 
   protected override parserCreated(parser: CommandParser): void {
     parser.onWorkedThrough = () => this.flush();
-    // The client has said all, and each command of it has its reply: the rest of one, or of a mail, is nothing.
+    // The client has closed its side, and all its commands are answered. An unfinished command or mail is dropped.
     parser.on("finish", () => this.close());
     parser.on("error", (error: Error) => this.endWith(reply(421, "4.7.0", error.message)));
   }
 
-  /** A client that sends and never reads: its replies would heap up here. */
+  /** Writes early if a client sends commands without reading replies, which would pile up here. */
   protected override beforeReadingOn(): void {
-    if (this.#gathered.length > gatheredOctets) this.flush();
+    if (this.#collected.length > mostCollectedOctets) this.flush();
   }
 }
 
-const gatheredOctets = 16 << 10;
+const mostCollectedOctets = 16 << 10;

@@ -1,11 +1,11 @@
-/** Both as PEM; `cert` may hold the chain behind the leaf. */
+/** A certificate and its key as PEM. `cert` may have the chain behind the leaf. */
 export interface Certificate {
   cert: string;
   key: string;
 }
 
 export interface SelfSigning {
-  /** The name or the IPv4 address that the certificate is for. */
+  /** The name or IPv4 address of the certificate. */
   hostname: string;
   now: Date;
   randomBytes(n: number): Uint8Array;
@@ -18,9 +18,9 @@ export async function newPrivateKey(): Promise<string> {
 }
 
 /**
- * A certificate that the key signs for itself (RFC 5280 §4.1), in the few DER forms it needs, so that a
- * first start needs no openssl. It authenticates nobody; STARTTLS without one would be worse, as mail
- * servers encrypt without asking who it is (RFC 7435).
+ * A certificate that is signed with its own key (RFC 5280 §4.1). It is written here in the few DER forms that it needs, so that a
+ * first start needs no openssl. It authenticates nobody, but mail servers encrypt without checking certificates (RFC 7435), so it is
+ * better than no STARTTLS.
  */
 export async function selfSign(keyPem: string, { hostname, now, randomBytes }: SelfSigning): Promise<Certificate> {
   const der = Buffer.from(keyPem.replace(/-----[^-]+-----|\s/g, ""), "base64");
@@ -44,7 +44,7 @@ export async function selfSign(keyPem: string, { hostname, now, randomBytes }: S
 const p256 = { name: "ECDSA", namedCurve: "P-256" };
 const dayMs = 86_400_000;
 const validityMs = 20 * 365 * dayMs;
-/** RFC 5280 appendix A: ub-common-name. */
+/** `ub-common-name` of RFC 5280, appendix A. */
 const maxCommonName = 64;
 
 type Der = Uint8Array<ArrayBuffer>;
@@ -58,7 +58,7 @@ async function publicKeyOf(privateKey: CryptoKey): Promise<Der> {
   return new Uint8Array(await crypto.subtle.exportKey("spki", publicKey));
 }
 
-/** Web Crypto gives r and s side by side; X.509 wants them as two integers (RFC 3279 §2.2.3). */
+/** Web Crypto returns r and s as one array; X.509 has them as two integers (RFC 3279 §2.2.3). */
 function derSignature(signature: Uint8Array): Der {
   const half = signature.length / 2;
   return sequence(integer(signature.subarray(0, half)), integer(signature.subarray(half)));
@@ -72,7 +72,7 @@ function pem(label: string, der: Uint8Array): string {
   return `-----BEGIN ${label}-----\n${lines.join("\n")}\n-----END ${label}-----\n`;
 }
 
-// DER (X.690): a tag, a length, and what it holds.
+// DER (X.690): a tag, a length and the content.
 
 function element(tag: number, ...parts: readonly Uint8Array[]): Der {
   const length = parts.reduce((sum, part) => sum + part.length, 0);
@@ -96,7 +96,7 @@ const bitString = (bytes: Uint8Array): Der => element(0x03, Uint8Array.of(0), by
 const utf8String = (text: string): Der => element(0x0c, new TextEncoder().encode(text));
 const oid = (...bytes: number[]): Der => element(0x06, Uint8Array.from(bytes));
 
-/** A positive integer: no zero octet in front that says nothing, but one where the first bit would make it negative. */
+/** A positive integer without leading zero octets, except one that keeps its first bit from making it negative. */
 function integer(bytes: Uint8Array): Der {
   let start = 0;
   while (start < bytes.length - 1 && bytes[start] === 0) start += 1;
@@ -122,9 +122,9 @@ function subjectAltName(hostname: string): Der {
 const commonName = oid(0x55, 0x04, 0x03);
 const ecdsaWithSha256 = oid(0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02);
 const critical = Uint8Array.of(0x01, 0x01, 0xff);
-/** Not an authority. */
+/** The certificate is no authority. */
 const basicConstraints = sequence(oid(0x55, 0x1d, 0x13), critical, octets(sequence()));
-/** digitalSignature. */
+/** The bit `digitalSignature`. */
 const keyUsage = sequence(oid(0x55, 0x1d, 0x0f), critical, octets(element(0x03, Uint8Array.of(7, 0x80))));
 const serverAuth = sequence(
   oid(0x55, 0x1d, 0x25),

@@ -1,40 +1,40 @@
-/** The bounds of the listener. Durations can be set, so that tests need not wait. */
+/** The limits of the listener. Tests set shorter durations. */
 export interface SmtpLimits {
   maxConnections: number;
-  /** Of one IPv4 address or one IPv6 /64; an IPv6 /48 has four times as many. */
+  /** For one IPv4 address or one IPv6 /64. An IPv6 /48 has four times as many. */
   maxConnectionsPerAddress: number;
-  /** Addresses of balancers: behind them are many senders, so they are counted, and share the memory, in all and not by address. */
+  /** Addresses of balancers. They have many clients, so only the limits for all addresses together count for them. */
   uncountedAddresses: readonly string[];
   maxCommandOctets: number;
   maxRecipients: number;
-  /** Refused RCPTs of one connection; the last of them ends it. */
+  /** Refused RCPTs that end a connection. */
   maxRefusedRecipients: number;
-  /** Over so many Received headers a mail is taken to run in a circle (RFC 5321 §6.3). */
+  /** A mail with more Received headers is taken for a loop (RFC 5321 §6.3). */
   maxReceivedHeaders: number;
-  /** How far past the largest size a mail is read, to answer it with 552, before its connection is cut. */
+  /** Bytes past the largest size that are read to answer a mail with 552; then the connection is closed. */
   overrunBytes: number;
-  /** Bytes of all mails in memory, from their first octet until they are stored. */
+  /** Bytes of all mails in memory, from the first octet until the mail is stored. */
   memoryBytes: number;
-  /** A mail up to this size never waits for larger ones; all of its kind have `memoryBytes` to themselves. */
+  /** A mail up to this size does not wait for larger ones. All small mails together have `memoryBytes` too. */
   memoryFreeBytes: number;
-  /** Whoever has waited so long for memory gets that of mails that are so far behind `memoryBytesPerSecond`. */
+  /** A mail that has waited this long for memory gets that of mails that are this far behind `memoryBytesPerSecond`. */
   memoryTurnMs: number;
   memoryBytesPerSecond: number;
-  /** How long a mail may wait for memory before it is read to its end and answered with 452. */
+  /** A mail that waits longer for memory is read to its end without being kept, and answered with 452. */
   memoryWaitMs: number;
   firstCommandMs: number;
   idleMs: number;
   /** From MAIL to the final dot. */
   transactionMs: number;
-  /** DATA isn't measured against the least rate before this has passed. */
+  /** The time at the start of DATA in which no least rate applies. */
   dataGraceMs: number;
-  /** Each window of `rateWindowMs` has to bring so many bytes a second. */
+  /** The least rate in each window of `rateWindowMs`. */
   minBytesPerSecond: number;
   rateWindowMs: number;
-  /** How long the door may take to decide on a recipient, and to store a mail. */
+  /** The time that the door may take for a recipient, and to store a mail. */
   recipientMs: number;
   acceptMs: number;
-  /** How often all sessions are held against their deadlines: one timer for all of them. */
+  /** The interval at which one timer checks the deadlines of all sessions. */
   sweepMs: number;
 }
 
@@ -51,7 +51,7 @@ export function defaultLimits(maxBytes: number): SmtpLimits {
     memoryBytes: 64 << 20,
     memoryFreeBytes: 64 << 10,
     memoryTurnMs: 10_000,
-    // A line of 1 Mbit/s keeps up with it.
+    // A connection of 1 Mbit/s is fast enough.
     memoryBytesPerSecond: 100_000,
     memoryWaitMs: 60_000,
     firstCommandMs: 60_000,

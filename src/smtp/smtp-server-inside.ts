@@ -4,14 +4,14 @@ import { SMTPConnection, type SMTPConnectionOptions } from "smtp-server/lib/smtp
 import { SMTPStream } from "smtp-server/lib/smtp-stream.js";
 
 /*
- * All that we read, set or replace of smtp-server beyond its manual, under names of our own. No version of it promises
- * any of this, so nothing else in src touches a member of it that begins with an underscore, and
- * tests/smtp/smtp-server-inside.test.ts looks for each by its name on the library as installed.
+ * All undocumented members of smtp-server that we read, set or replace, under names of our own. The library promises none of them, so
+ * no other file in src uses a member that begins with an underscore, and tests/smtp/smtp-server-inside.test.ts looks for each of them
+ * in the installed library.
  */
 
 type Done = (error?: Error | null) => void;
 
-/** Hands over each socket, where the library would open a session of its own. */
+/** Passes each socket on, whereas the library would open a session of its own. */
 export class LibraryServer extends SMTPServer {
   readonly #open: (socket: Socket, options: SMTPConnectionOptions) => void;
 
@@ -20,12 +20,12 @@ export class LibraryServer extends SMTPServer {
     this.#open = open;
   }
 
-  /** `connect`: where a session begins, so that it is one of ours. */
+  /** `connect`: opens a session, here one of ours. */
   override connect(socket: Socket, options?: SMTPConnectionOptions | null): void {
     this.#open(socket, options ?? {});
   }
 
-  /** `connections`: a session takes itself out of it when its socket is gone or it is closed for good. */
+  /** `connections`: a session removes itself when it is closed. */
   addSession(session: LibraryConnection): void {
     this.connections.add(session);
   }
@@ -34,17 +34,17 @@ export class LibraryServer extends SMTPServer {
     return this.connections.size;
   }
 
-  /** `server`: closed by itself when we stop, since the library's `close` would answer 421 to a mail in flight. */
+  /** `server`: closed alone when we stop, since the library's `close` would answer 421 to a mail in flight. */
   get listening(): Server {
     return this.server;
   }
 }
 
-/** A session of the library with what it does by itself as methods to be replaced. */
+/** A session of the library, with its inner steps as methods that can be replaced. */
 export abstract class LibraryConnection extends SMTPConnection {
-  /** `_createParser`: called in the constructor and after STARTTLS, so that the parser is ours. */
+  /** `_createParser`: called in the constructor and after STARTTLS. It makes our parser. */
   override _createParser(): CommandParser {
-    // `_server`: its options, for the longest line of a command.
+    // `_server`: its options have the longest line of a command.
     const parser = new CommandParser({ maxCommandLength: this._server.options.maxCommandLength });
     parser.oncommand = (command, done) => this._onCommand(command, done);
     this.parserCreated(parser);
@@ -53,44 +53,44 @@ export abstract class LibraryConnection extends SMTPConnection {
 
   protected abstract parserCreated(parser: CommandParser): void;
 
-  /** `_parser`: the one in force, to take it into DATA and out again. */
+  /** `_parser`: the current parser, for the begin and end of DATA. */
   protected get parser(): CommandParser | undefined {
     return this._parser instanceof CommandParser ? this._parser : undefined;
   }
 
-  /** `_setListeners`: takes up the socket, which the library does 100 ms after it came. */
+  /** `_setListeners`: starts to read the socket, which the library does after 100 ms. */
   protected takeUpSocket(ready: () => void): void {
     this._setListeners(ready);
   }
 
-  /** `_socket`: replies are written to it by us, in one write; a session is cut off by ending it. */
+  /** `_socket`: we write the replies to it, and end it to close a session. */
   protected get socket(): Socket {
     return this._socket;
   }
 
-  /** Ends the session without a word, whatever it is at. */
+  /** Ends the session at once, without a reply. */
   destroy(error?: Error): void {
     this._socket.destroy(error);
   }
 
-  /** `_upgrading`: TLS is being agreed on, and nothing may be written. */
+  /** `_upgrading`: a TLS handshake is under way, and nothing may be written. */
   protected get isUpgrading(): boolean {
     return this._upgrading;
   }
 
-  /** `_closing`: a last reply was written. */
+  /** `_closing`: the last reply was written. */
   protected get isClosing(): boolean {
     return this._closing;
   }
 
-  /** `_onCommand`: each line of a command, to be counted as a sign of life or turned away. */
+  /** `_onCommand`: handles each command. Ours can note that the client is alive, or refuse the command. */
   override _onCommand(command: Buffer, callback?: () => void): void {
     if (this.takesCommand()) super._onCommand(command, callback);
   }
 
   protected abstract takesCommand(): boolean;
 
-  /** `_resetSession`: RSET, EHLO, STARTTLS and the end of a mail: what was begun is forgotten (RFC 5321 §4.1.1.5). */
+  /** `_resetSession`: forgets the transaction, at RSET, EHLO, STARTTLS and the end of a mail (RFC 5321 §4.1.1.5). */
   override _resetSession(): void {
     super._resetSession();
     this.mailForgotten();
@@ -98,13 +98,13 @@ export abstract class LibraryConnection extends SMTPConnection {
 
   protected abstract mailForgotten(): void;
 
-  /** Also `_unrecognizedCommands`: who sends a mail may be wrong as often again. */
+  /** Also resets `_unrecognizedCommands`, so that errors are counted for each mail. */
   protected endMail(): void {
     this._resetSession();
     this._unrecognizedCommands = 0;
   }
 
-  /** `_onClose`: the socket is gone; called more than once. */
+  /** `_onClose`: the socket is closed; called more than once. */
   override _onClose(): void {
     super._onClose();
     this.socketGone();
@@ -112,7 +112,7 @@ export abstract class LibraryConnection extends SMTPConnection {
 
   protected abstract socketGone(): void;
 
-  /** `_onError`: an error of the socket; one of TLS comes by two ways, and is the client's. */
+  /** `_onError`: an error of the socket. Errors of TLS come in two ways, and are errors of the client. */
   override _onError(error: Error & { code?: string }): void {
     if (this._upgrading || error.code?.startsWith("ERR_SSL_")) this.tlsFailed();
     else super._onError(error);
@@ -120,7 +120,7 @@ export abstract class LibraryConnection extends SMTPConnection {
 
   protected abstract tlsFailed(): void;
 
-  /** `_whenWritable`: a client that sends and never reads is read no further. */
+  /** `_whenWritable`: waits until the socket takes more, so a client that does not read is not read either. */
   override _whenWritable(next: () => void): void {
     this.beforeReadingOn();
     super._whenWritable(next);
@@ -128,34 +128,34 @@ export abstract class LibraryConnection extends SMTPConnection {
 
   protected abstract beforeReadingOn(): void;
 
-  /** `_armTimeout`: one sweep holds all sessions against their deadlines; the library has a timer for each, and each octet restarts it. */
+  /** `_armTimeout`: does nothing, since one sweep checks all sessions. The library has a timer for each, and each octet restarts it. */
   override _armTimeout(): void {}
 }
 
 /**
- * The library's command parser with our own reading of DATA. Its own takes out a dot behind a bare LF as
- * well, which changes the mail, keeps one object for each stuffed dot, and copies each chunk once more.
+ * The library's command parser with our own reader of DATA. The library's reader also removes a dot behind a bare LF, which changes the
+ * mail, keeps one object for each stuffed dot, and copies each chunk once more.
  */
 export class CommandParser extends SMTPStream {
-  /** Given the octets of DATA and what lets the next ones in. */
+  /** Called with the octets of DATA; `done` requests the next ones. */
   onData: (chunk: Buffer, done: Done) => void = (_chunk, done) => done();
-  /** Called when all that has come was worked through: the moment to write the replies. */
+  /** Called when all received octets are handled, which is the time to write the replies. */
   onWorkedThrough: () => void = () => undefined;
 
-  /** `_dataMode`: whether what comes is a mail. */
+  /** `_dataMode`: whether the next octets are a mail. */
   startData(onData: (chunk: Buffer, done: Done) => void): void {
     this.onData = onData;
     this._dataMode = true;
   }
 
-  /** Goes back to commands with what came behind the mail. */
+  /** Returns to commands, with the octets behind the mail. */
   endData(rest: Buffer, done: Done): void {
     this._dataMode = false;
     if (rest.length > 0) this._write(rest, "buffer", done);
     else done();
   }
 
-  /** `_write`: all that comes, to know when it was worked through. */
+  /** `_write`: handles all octets. Ours also reports when they are done. */
   override _write(chunk: Buffer, encoding: BufferEncoding | "buffer", next: Done): void {
     super._write(chunk, encoding, (error) => {
       this.onWorkedThrough();
@@ -163,11 +163,11 @@ export class CommandParser extends SMTPStream {
     });
   }
 
-  /** `_feedDataStream`: what comes while it is a mail. */
+  /** `_feedDataStream`: handles the octets of a mail. */
   override _feedDataStream(chunk: Buffer, done: Done): void {
     this.onData(chunk, done);
   }
 
-  /** `_flushData`: a line without its end is no command, also when its connection ends: it may be the half of another. */
+  /** `_flushData`: ignores a line without its end at the end of the connection, since it may be half of a command. */
   override _flushData(): void {}
 }

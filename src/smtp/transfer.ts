@@ -1,22 +1,21 @@
 import { dataReader } from "./data-reader.ts";
-import { hopCount } from "./hops.ts";
 import type { MemoryBudget } from "./memory-budget.ts";
 import { type Reply, reply, tooBig } from "./replies.ts";
 import type { SmtpLimits } from "./smtp-limits.ts";
 
-/** The transfer of one mail, from 354 until it is answered. */
+/** The transfer of one mail, from 354 until its reply. */
 export interface Transfer {
-  /** Takes the next octets; returns the position behind the final dot, or -1 while the mail goes on. */
+  /** Reads the next octets. Returns the index behind the final dot, or -1 if the mail goes on. */
   take(chunk: Buffer): number;
-  /** The mail that came whole, or why it is refused. */
+  /** The complete mail, or the reply that refuses it. */
   result(): { raw: Uint8Array } | { fault: Reply };
-  /** Whether the mail goes on so far past the largest size that it's read no further. */
+  /** Whether the mail is so far past the largest size that it is read no further. */
   readonly isEndless: boolean;
-  /** Calls back when more may be read: at once, or once there is memory for it. */
+  /** Calls back when more may be read: at once, or when there is memory for it. */
   readOn(done: () => void): void;
-  /** Holds the transfer against its deadlines; whether it comes too slowly. */
+  /** Whether the transfer is too slow for its deadlines. */
   isTooSlow(nowMs: number): boolean;
-  /** Gives back what it held. */
+  /** Frees the memory. */
   release(): void;
 }
 
@@ -24,7 +23,7 @@ export interface TransferBounds {
   readonly limits: SmtpLimits;
   readonly maxBytes: number;
   readonly memory: MemoryBudget;
-  /** Whose share of the memory it takes; undefined where that can't be told. */
+  /** The network whose share of the memory it uses; undefined for a balancer. */
   readonly network: string | undefined;
 }
 
@@ -43,7 +42,7 @@ export function startTransfer({ limits, maxBytes, memory, network }: TransferBou
     windowBytes = 0;
   }
 
-  /** The rest of it is read and not kept: its sender gets an answer, and those who wait get the memory. */
+  /** Reads the rest of the mail without keeping it: its sender gets a reply, and waiting mails get the memory. */
   function stopKeeping(): void {
     outOfMemory = true;
     mayReadOn = true;
@@ -73,7 +72,7 @@ export function startTransfer({ limits, maxBytes, memory, network }: TransferBou
     },
     readOn(done) {
       if (mayReadOn && reader.sizeBytes <= limits.memoryFreeBytes) return done();
-      // Between two pieces of a large mail others get their turn: a full socket is read without a pause.
+      // Other sessions run between two pieces of a large mail, because a full socket is read without a pause.
       if (mayReadOn) return void setImmediate(done);
       const resume = (): void => {
         waiting = undefined;
@@ -102,5 +101,37 @@ export function startTransfer({ limits, maxBytes, memory, network }: TransferBou
 
 const tooManyLarge = reply(452, "4.3.1", "Too many great mails at once, try again later", "out_of_memory");
 const mailLoop = reply(554, "5.4.6", "Too many Received headers: the mail runs in a circle", "mail_loop");
-/** Whoever sends such a mail may hold it for two, so the session ends with it. */
+/** The client may take such a mail for two mails, so it also ends the session. */
 export const loneDot = reply(550, "5.6.0", "A line of one dot beside a bare CR or LF is refused", "lone_dot");
+
+const CR = 0x0d;
+const LF = 0x0a;
+const COLON = 0x3a;
+const received = new TextEncoder().encode("received");
+
+/** A loop of 100 hops fits in a quarter of this. More would let a mail of empty lines block the process. */
+const scannedBytes = 256 << 10;
+
+/** The number of Received headers of a mail, counted up to `enough` (loop detection, RFC 5321 §6.3). */
+export function hopCount(raw: Uint8Array, enough: number): number {
+  const end = Math.min(raw.length, scannedBytes);
+  let hops = 0;
+  let at = 0;
+  while (at < end && hops < enough && raw[at] !== CR && raw[at] !== LF) {
+    if (isReceived(raw, at)) hops += 1;
+    const lineEnd = raw.indexOf(LF, at);
+    if (lineEnd === -1) break;
+    at = lineEnd + 1;
+  }
+  return hops;
+}
+
+function isReceived(raw: Uint8Array, at: number): boolean {
+  for (let i = 0; i < received.length; i++) {
+    // 0x20 makes an ASCII letter lower-case.
+    if (((raw[at + i] ?? 0) | 0x20) !== received[i]) return false;
+  }
+  let end = at + received.length;
+  while (raw[end] === 0x20 || raw[end] === 0x09) end += 1;
+  return raw[end] === COLON;
+}

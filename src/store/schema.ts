@@ -21,7 +21,7 @@ import { type EventData, type EventType, eventTypes } from "../domain/events/eve
 import type { CustomHeader } from "../domain/message.ts";
 import type { StoredFailure } from "../domain/outcome.ts";
 import type { FoundRecipient, MailClient } from "../domain/receive/inbound-mail.ts";
-import { type Delivery, reportProofs, reportSources } from "../domain/reports/kept-delivery.ts";
+import { type Delivery, reportProofs, reportSources } from "../domain/reports/delivery.ts";
 import { bounceTypes, reportKinds } from "../domain/reports/report.ts";
 
 /**

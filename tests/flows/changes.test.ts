@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import pino from "pino";
-import { localChanges, type Changes, sharedChanges } from "../../src/flows/changes.ts";
-import { mostToldBytes, changesChannel } from "../../src/store/channels.ts";
+import { type Changes, localChanges, sharedChanges } from "../../src/flows/changes.ts";
+import { changesChannel, mostToldBytes } from "../../src/store/channels.ts";
 import { type EngineUnderTest, enginesHere, openEngine } from "../support/engines.ts";
 import { until } from "../support/until.ts";
 

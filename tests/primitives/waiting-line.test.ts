@@ -50,7 +50,7 @@ test("to be called off once it is served changes nothing, for it nor for others"
 test("all are sent away at once", async () => {
   const line = waitingLine<number>(patience);
   const all = [line.join({}), line.join({})].map((waiter) => waiter.catch(String));
-  line.sendAllAway(new Error("closed"));
+  line.rejectAll(new Error("closed"));
   expect(line.length).toBe(0);
   expect(await Promise.all(all)).toEqual(["Error: closed", "Error: closed"]);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { admission } from "../../src/smtp/admission.ts";
-import { hopCount } from "../../src/smtp/hops.ts";
 import { type MemoryShare, memoryBudget } from "../../src/smtp/memory-budget.ts";
+import { hopCount } from "../../src/smtp/transfer.ts";
 import { originOf } from "../../src/standards/ip.ts";
 
 describe("connections are counted by where they come from", () => {

@@ -25,7 +25,7 @@ export async function raceOfWaits({ world, waits, rounds, atOnce = 20 }: WaitRac
   const beyondAll = 2 ** 30;
 
   async function round(inbox: (typeof inboxes)[number], number: number): Promise<void> {
-    const { place } = await waits.wait(inbox, { timeoutMs: 0, place: beyondAll });
+    const { seen } = await waits.wait(inbox, { timeoutMs: 0, seen: beyondAll });
     const subject = `Round ${number}`;
     const mailLaterMs = ((number * 37) % 101) - 50;
     const mail = Bun.sleep(Math.max(0, mailLaterMs)).then(async () => {
@@ -34,7 +34,7 @@ export async function raceOfWaits({ world, waits, rounds, atOnce = 20 }: WaitRac
     });
     const wait = Bun.sleep(Math.max(0, -mailLaterMs)).then(async () => {
       const begunMs = performance.now();
-      const waited = await waits.wait(inbox, { place, subject });
+      const waited = await waits.wait(inbox, { seen, subject });
       return { waited, begunMs, endMs: performance.now() };
     });
     const [committedMs, { waited, begunMs, endMs }] = await Promise.all([mail, wait]);

@@ -1,14 +1,17 @@
 import pino from "pino";
 import type { Database } from "../../src/database/db.ts";
-import { type ListenerLimits, listeners } from "../../src/flows/listeners.ts";
 import type { Changes } from "../../src/flows/changes.ts";
+import { type ListenerLimits, listeners } from "../../src/flows/listeners.ts";
 import type { Extracted } from "../../src/flows/read/open-message.ts";
 import { mailWaits, type WaitDeps, type WaitRequest } from "../../src/flows/read/wait-for-mail.ts";
 import type { StoredMessage } from "../../src/store/mail/message-pages.ts";
 import type { outboxWorld } from "./outbox-world.ts";
 
 /** As if every notification got lost, of this process too. */
-export const deafChanges: Pick<Changes, "notify" | "listen"> = { notify: () => undefined, listen: () => () => undefined };
+export const deafChanges: Pick<Changes, "notify" | "listen"> = {
+  notify: () => undefined,
+  listen: () => () => undefined,
+};
 
 /** A code is what stands behind the word, and each mail with an address of the web in it has a link. */
 export function plainExtract({ bodyText }: Pick<StoredMessage, "bodyText">): Extracted {
@@ -26,12 +29,17 @@ export interface WaitsOptions {
   extract?: WaitDeps["extract"];
 }
 
-type Asked = Partial<WaitRequest> & { place?: number };
+type Asked = Partial<WaitRequest> & { seen?: number };
 
 /** The waits of one process on a world's database. */
 export function waitsOn(
   { deps }: Awaited<ReturnType<typeof outboxWorld>>,
-  { db = deps.db, changes = deps.changes, limits = { perAccount: 10_000, perProcess: 10_000 }, extract }: WaitsOptions = {},
+  {
+    db = deps.db,
+    changes = deps.changes,
+    limits = { perAccount: 10_000, perProcess: 10_000 },
+    extract,
+  }: WaitsOptions = {},
 ) {
   const open = listeners(limits);
   const log = pino({ level: "silent" });
@@ -46,12 +54,12 @@ export function waitsOn(
   return {
     count: () => open.count("wait"),
     stop: waits.stop,
-    wait(inbox: { id: string; accountId: string }, { place, ...asked }: Asked = {}) {
+    wait(inbox: { id: string; accountId: string }, { seen, ...asked }: Asked = {}) {
       return waits.wait({
         ...{ accountId: inbox.accountId, inboxId: inbox.id, signal: new AbortController().signal, timeoutMs: 30_000 },
         ...{ from: undefined, to: undefined, subject: undefined, threadId: undefined, automated: undefined },
         ...{ hasAttachment: false, hasCode: false, hasLink: false },
-        after: place === undefined ? undefined : { place },
+        after: seen === undefined ? undefined : { seen },
         since: new Date(deps.now().getTime() - 60_000),
         ...asked,
       });

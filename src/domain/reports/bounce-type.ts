@@ -1,17 +1,18 @@
-import { type PhraseKind, phrasesIn, type SaidText } from "./phrases.ts";
+import type { Failure } from "../outcome.ts";
+import { type PhraseKind, phrasesIn, type SaidText, saidText } from "./phrases.ts";
 import type { BounceType } from "./report.ts";
 
-/** What a server said of a mail that it did not take. */
+/** The reply of a server that refused a mail. */
 export interface Refused {
-  /** Those that stand in it, the server's own words first (RFC 3463). */
+  /** The enhanced codes in it (RFC 3463), those of the server itself first. */
   enhancedCodes: readonly string[];
   code: number | undefined;
   said: SaidText;
 }
 
 /**
- * The type of a bounce: by words that leave no doubt, then by the most specific enhanced code, the reply code, and all other words.
- * Nothing that could be about ourselves is hard, since a hard bounce suppresses its recipient.
+ * The type of a bounce: by words that are certain, then by the most specific enhanced code, by the reply code and by all other words.
+ * A refusal that could be about us is never hard, since a hard bounce suppresses its recipient.
  */
 export function bounceTypeOf({ enhancedCodes, code, said }: Refused): BounceType {
   const enhancedCode = mostSpecific(enhancedCodes);
@@ -21,18 +22,30 @@ export function bounceTypeOf({ enhancedCodes, code, said }: Refused): BounceType
   const isForNow = enhancedCode?.startsWith("4.");
   if ((enhancedCode === undefined || isForNow) && code !== undefined && code < 500) return "soft";
   const byWords = typeOfWords(words);
-  // Whoever gave up under a code that says only "for now" says in words why: Google, of a domain that is not there.
+  // Google gives up on a domain that does not exist with a temporary code, and only its words are permanent.
   return isForNow && byWords !== "hard" ? "soft" : byWords;
 }
 
-/** The code that says most: the first of those that name a subject and a detail, then of those that name one of them. */
-export function mostSpecific(codes: readonly string[]): string | undefined {
-  const ranked = codes.map((code) => ({ code, says: specificity(code) }));
-  const most = Math.max(...ranked.map(({ says }) => says));
-  return ranked.find(({ says }) => says === most)?.code;
+/**
+ * The type of a reply that refuses a mail at once. Its words count only if the recipient's own server wrote them: those of a relay are
+ * about the relay.
+ */
+export function typeOfRefusal({ code, enhancedCode, message }: Failure, isRecipientsServer: boolean): BounceType {
+  return bounceTypeOf({
+    enhancedCodes: enhancedCode === null ? [] : [enhancedCode],
+    code: code ?? undefined,
+    said: saidText(isRecipientsServer ? message : ""),
+  });
 }
 
-/** `x.0.0`, `x.5.0` and 5.0.9xx say no more than their class. */
+/** The most specific code: the first one with a subject and a detail, or else the first one with a subject. */
+export function mostSpecific(codes: readonly string[]): string | undefined {
+  const ranked = codes.map((code) => ({ code, rank: specificity(code) }));
+  const most = Math.max(...ranked.map(({ rank }) => rank));
+  return ranked.find(({ rank }) => rank === most)?.code;
+}
+
+/** `x.0.0`, `x.5.0` and 5.0.9xx have no more information than their class. */
 function specificity(code: string): number {
   const [, subject = 0, detail = 0] = code.split(".").map(Number);
   if (subject === 0 || (subject === 5 && detail === 0)) return 0;
@@ -46,38 +59,38 @@ function typeOfCode(code: string, words: ReadonlySet<PhraseKind>): BounceType | 
   if (clear !== undefined) return clear;
   if (hardCodes.has(code)) return aboutOther(words) ?? "hard";
   if (code === "5.2.2" || code === "5.4.7") return "soft";
-  // No route: only words tell a domain that does not exist from one that was not found today.
+  // No route: only words distinguish a domain that does not exist from one that was not found today.
   if (code === "5.4.4") return aboutOther(words) ?? (saysGone(words) && !words.has("later") ? "hard" : "soft");
-  // "Too many hops": a loop, which is about nobody.
+  // "Too many hops": a loop, which is not about the recipient.
   if (code === "5.4.6") return "unknown";
   if (blockCodes.has(code) || code.startsWith("5.7.") || code.startsWith("5.6.")) return "block";
-  // What Exchange says of addresses that its directory does not have.
+  // Exchange has this code for addresses that are not in its directory.
   if (code === "5.4.1" && words.has("edge") && !words.has("relaying")) return "hard";
   return undefined;
 }
 
-/** RFC 3463: bad mailbox, bad system, bad syntax, moved; null MX (RFC 7505). */
+/** Bad mailbox, bad system, bad syntax, moved (RFC 3463); null MX (RFC 7505). */
 const hardCodes: ReadonlySet<string> = new Set(["5.1.1", "5.1.2", "5.1.3", "5.1.6", "5.1.10"]);
 
-/** Too big, and what is about the sender's address. */
+/** Codes for a mail that is too big, and for a bad address of the sender. */
 const blockCodes: ReadonlySet<string> = new Set(["5.3.4", "5.1.7", "5.1.8"]);
 
 function typeOfWords(words: ReadonlySet<PhraseKind>): BounceType {
   const other = aboutOther(words);
   if (other !== undefined) return other;
-  // A server that will try again has not made up its mind.
+  // The server will try again.
   if (words.has("later")) return "soft";
   return saysGone(words) ? "hard" : "unknown";
 }
 
-/** The type by words that beat any code: no such user, or a full mailbox, and no word beside them about anything else. */
+/** The type by words that beat any code: no such user, or a full mailbox, without words about another reason. */
 function clearTypeOf(words: ReadonlySet<PhraseKind>): BounceType | undefined {
   if (words.has("later") || words.has("unresolved") || isAboutUs(words)) return undefined;
   if (words.has("full")) return "soft";
   return words.has("noUser") ? "hard" : undefined;
 }
 
-/** Outlook.com says "mailbox unavailable" of missing users, others of full or closed mailboxes and of reputations. */
+/** Whether the words are only "mailbox unavailable": Outlook.com means missing users, others full mailboxes or reputations. */
 function isOnlyUnavailable(words: ReadonlySet<PhraseKind>): boolean {
   return words.has("unavailable") && !words.has("later") && !saysGone(words) && aboutOther(words) === undefined;
 }
@@ -86,7 +99,7 @@ function saysGone(words: ReadonlySet<PhraseKind>): boolean {
   return words.has("noUser") || words.has("gone");
 }
 
-/** A full mailbox, a failed look-up of a name, or a word about the sender and what was sent. */
+/** The type by words about a full mailbox, a failed DNS look-up, or about the sender or the mail. */
 function aboutOther(words: ReadonlySet<PhraseKind>): BounceType | undefined {
   if (words.has("full") || words.has("unresolved")) return "soft";
   return isAboutUs(words) ? "block" : undefined;

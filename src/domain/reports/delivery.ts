@@ -1,33 +1,54 @@
 import { type BounceType, type ReportKind, reportKinds } from "./report.ts";
 
-/** What counts, in the order in which one beats the other, whichever of them came first. */
-interface Told {
+export const reportSources = ["dsn", "arf", "relay"] as const;
+export const reportProofs = ["return_path", "message_id", "relay"] as const;
+
+/** The worst report about a message or a recipient, as its row and the API have it. */
+export interface Delivery {
+  state: ReportKind;
+  /** Null unless it bounced. */
+  type: BounceType | null;
+  code: number | null;
+  enhancedCode: string | null;
+  diagnostic: string | null;
+  remoteMta: string | null;
+  source: (typeof reportSources)[number];
+  proof: (typeof reportProofs)[number];
+  reportId: string;
+  /** An instant as JSON has it. */
+  at: string;
+}
+
+interface Ranked {
   kind: ReportKind | undefined;
   type: BounceType | undefined;
 }
 
-/** Whether the later word changes what is known: a lower state never takes the place of a higher one. */
+/** Whether a later report replaces the known one: a lower state never replaces a higher one. */
 export function outranks(later: ReportKind, known: ReportKind | undefined): boolean {
   return known === undefined || reportKinds.indexOf(later) > reportKinds.indexOf(known);
 }
 
-/** Of two words about one bounce, whether this one says more: `hard` alone has an effect that others have not. */
+/** Whether one type of a bounce is worse than another. Only `hard` suppresses. */
 export function isHarder(type: BounceType | undefined, known: BounceType | undefined): boolean {
   return hardness(type) > hardness(known);
 }
 
-/** The worst of them: what a message is told of whose recipients nobody can tell apart. Undefined for none. */
-export function worstOf<One extends Told>(all: readonly One[]): One | undefined {
+/** The worst of these reports; undefined if there is none. */
+export function worstOf<One extends Ranked>(all: readonly One[]): One | undefined {
   return all.reduce<One | undefined>(
     (worst, one) => (worst === undefined || isWorse(one, worst) ? one : worst),
     undefined,
   );
 }
 
-function isWorse(one: Told, other: Told): boolean {
-  const ranks = [one, other].map(({ kind }) => (kind === undefined ? -1 : reportKinds.indexOf(kind)));
-  const [rank = -1, otherRank = -1] = ranks;
+function isWorse(one: Ranked, other: Ranked): boolean {
+  const [rank, otherRank] = [rankOf(one), rankOf(other)];
   return rank > otherRank || (rank === otherRank && isHarder(one.type, other.type));
+}
+
+function rankOf({ kind }: Ranked): number {
+  return kind === undefined ? -1 : reportKinds.indexOf(kind);
 }
 
 function hardness(type: BounceType | undefined): number {

@@ -10,11 +10,11 @@ import {
   reasonToSuppress,
 } from "./report-policy.ts";
 import type { ArrivedReport, KeptReport, KnownMessage, ReportIds } from "./reported-message.ts";
+import { type ReportedRecipient, reportedRecipients } from "./reported-recipients.ts";
 import { type JudgedReports, type MessageState, rowsOfReports, stateOf } from "./reported-rows.ts";
 import { isPastReporting } from "./return-path.ts";
-import { type ToldOfRecipient, toldOfRecipients } from "./told-recipients.ts";
 
-/** What a batch of reports comes to. They are judged one after the other: each finds what those before it have made. */
+/** Judges a batch of reports one after the other. Each sees the effects of those before it. */
 export function judgeReports(
   arrived: readonly ArrivedReport[],
   known: readonly KnownMessage[],
@@ -33,16 +33,16 @@ function isAbout({ ofInboxes, receivedAt }: ArrivedReport, { inboxId, createdAt 
   return (ofInboxes?.includes(inboxId) ?? true) && !isPastReporting(createdAt, receivedAt);
 }
 
-/** Answers the reports that are new, or say more than was known. */
+/** Returns the reports that are new, or worse than what was known. */
 function take(state: MessageState, arrived: ArrivedReport, policy: ReportPolicy): KeptReport[] {
-  return toldOfRecipients(state.message, arrived.recipients).flatMap((one) => {
-    const { kind } = one.told;
+  return reportedRecipients(state.message, arrived.recipients).flatMap((one) => {
+    const { kind } = one.report;
     const ids = arrived.ids[one.index];
     if (kind === undefined || ids === undefined) return [];
     const key = `${kind} ${one.recipient}`;
     const before = state.reports.get(key);
     const candidate = reportOf(state.message, arrived, { ...one, kind, id: ids.report });
-    const reason = one.told.isHearsay ? undefined : reasonToSuppress(state.message, candidate, policy);
+    const reason = one.report.isHearsay ? undefined : reasonToSuppress(state.message, candidate, policy);
     const isFirstToSuppress = reason !== undefined && before?.suppressed === false;
     if (before !== undefined && !takesOver(state.message, candidate, before, isFirstToSuppress)) return [];
     const report = {
@@ -57,15 +57,15 @@ function take(state: MessageState, arrived: ArrivedReport, policy: ReportPolicy)
       const asked = { id: ids.suppression, recipient, reason, detail, at: arrived.receivedAt };
       suppress(state, automaticSuppression(state.message, asked, policy), ids);
     }
-    const isNews = before === undefined || (report.type === "hard" && before.type !== "hard");
-    if (isNews) state.events.push(eventOf(state.message, report, ids.event, arrived.receivedAt));
-    return isNews ? [report] : [];
+    const isNew = before === undefined || (report.type === "hard" && before.type !== "hard");
+    if (isNew) state.events.push(eventOf(state.message, report, ids.event, arrived.receivedAt));
+    return isNew ? [report] : [];
   });
 }
 
 /**
- * Whether a report replaces the earlier one of its kind: by a stronger proof or, with an equal one, by a harder type, as the first
- * one that suppresses, or as a newer delay. A forged report never stands in the way of the true one.
+ * Whether a report replaces the earlier one of its kind: by a stronger proof or, with an equal one, by a harder type, as the first one
+ * that suppresses, or as a newer delay. So a forged report never keeps out the true one.
  */
 function takesOver(message: KnownMessage, report: KeptReport, before: KeptReport, isFirstToSuppress: boolean): boolean {
   const stronger = strengthOf(message, report) - strengthOf(message, before);
@@ -81,39 +81,48 @@ function strengthOf(message: KnownMessage, { proof }: KeptReport): number {
 function reportOf(
   message: KnownMessage,
   { source, proof, reportingMta, sourceId, receivedAt }: ArrivedReport,
-  { id, recipient, kind, told }: ToldOfRecipient & { id: string; kind: ReportKind },
+  { id, recipient, kind, report }: ReportedRecipient & { id: string; kind: ReportKind },
 ): KeptReport {
   return {
-    ...{ id, accountId: message.accountId, inboxId: message.inboxId, messageId: message.id, recipient, kind },
-    type: kind === "bounced" ? (told.type ?? "unknown") : null,
-    code: told.code ?? null,
-    enhancedCode: told.enhancedCode ?? null,
-    diagnostic: line(told.diagnostic, 1000),
-    reportedRecipient: line(told.finalRecipient ?? told.originalRecipient, 320),
-    remoteMta: line(told.remoteMta, 255),
+    id,
+    accountId: message.accountId,
+    inboxId: message.inboxId,
+    messageId: message.id,
+    recipient,
+    kind,
+    type: kind === "bounced" ? (report.type ?? "unknown") : null,
+    code: report.code ?? null,
+    enhancedCode: report.enhancedCode ?? null,
+    diagnostic: line(report.diagnostic, 1000),
+    reportedRecipient: line(report.finalRecipient ?? report.originalRecipient, 320),
+    remoteMta: line(report.remoteMta, 255),
     reportingMta: line(reportingMta, 255),
-    ...{ source, proof, suppressed: false, sourceId, receivedAt },
+    source,
+    proof,
+    suppressed: false,
+    sourceId,
+    receivedAt,
   };
 }
 
-/** Strangers' words: one line, and nothing that a row can't have. */
+/** The text of a stranger as one clean line of limited length. */
 function line(text: string | undefined, length: number): string | null {
   return text === undefined ? null : cleanLine(text, length) || null;
 }
 
-/** Whoever wants to be left alone is, by the inbox that wrote to him; there is no report of it. */
+/** Suppresses a recipient that unsubscribes for the inbox. It makes no report. */
 function optOut(state: MessageState, arrived: ArrivedReport, policy: ReportPolicy): KeptReport[] {
-  for (const { recipient, told, index } of toldOfRecipients(state.message, arrived.recipients)) {
+  for (const { recipient, report, index } of reportedRecipients(state.message, arrived.recipients)) {
     const ids = arrived.ids[index];
     if (ids === undefined || !maySuppress(state.message, { recipient, proof: arrived.proof }, policy)) continue;
-    const detail = line(told.diagnostic, 500);
+    const detail = line(report.diagnostic, 500);
     const asked = { id: ids.suppression, recipient, reason: "unsubscribe" as const, detail, at: arrived.receivedAt };
     suppress(state, automaticSuppression(state.message, asked, policy), ids);
   }
   return [];
 }
 
-/** Its event is told only where it is added. */
+/** Adds a suppression and its event. The event is written only if the suppression is. */
 function suppress(
   { message, suppressions, events }: MessageState,
   suppression: ReturnType<typeof automaticSuppression>,
@@ -125,7 +134,10 @@ function suppress(
     messageId: message.id,
     providerMessageId: message.providerMessageId,
     suppression: {
-      ...{ id, address, inboxId: inboxId === "" ? null : inboxId, reason },
+      id,
+      address,
+      inboxId: inboxId === "" ? null : inboxId,
+      reason,
       expiresAt: expiresAt?.toISOString() ?? null,
     },
   };
@@ -144,8 +156,16 @@ function eventOf(message: KnownMessage, report: KeptReport, id: string, occurred
     messageId: message.id,
     providerMessageId: message.providerMessageId,
     report: {
-      ...{ id: report.id, kind, type, recipient: recipient === "" ? null : recipient, code, enhancedCode },
-      ...{ diagnostic, source, proof, suppressed },
+      id: report.id,
+      kind,
+      type,
+      recipient: recipient === "" ? null : recipient,
+      code,
+      enhancedCode,
+      diagnostic,
+      source,
+      proof,
+      suppressed,
     },
   };
   return { ...ofMessage(message), id, type: `message.${kind}` as const, occurredAt, data };

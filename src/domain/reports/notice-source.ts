@@ -1,6 +1,6 @@
 import type { CustomHeader } from "../message.ts";
 
-/** The relay that tells what became of our mail, with what its word is known by (`RELAY_NOTICES`). */
+/** The relay that sends notices about our mail, with the secret that proves them (`RELAY_NOTICES`). */
 export type NoticeSource =
   | { provider: "ses"; topics: readonly string[] }
   | { provider: "mailgun"; signingKey: string }
@@ -12,7 +12,7 @@ export type NoticeSource =
 
 export const noticeProviders = ["ses", "mailgun", "sendgrid", "resend", "postmark", "generic"] as const;
 
-/** What the setting asks for, or what is wrong with it, as the end of a sentence that begins with its name. It is never repeated. */
+/** Parses the setting. A fault is the end of a sentence that begins with the name of the setting, without its value. */
 export function parseNoticeSource(text: string): NoticeSource | string {
   const colon = text.indexOf(":");
   const provider = text.slice(0, Math.max(colon, 0));
@@ -57,17 +57,17 @@ const topicShape = /^arn:aws(?:-[a-z]{1,10}){0,2}:sns:[a-z0-9-]{5,30}:\d{12}:[A-
 const publicKeyShape = /^[A-Za-z0-9+/]{80,400}={0,2}$/;
 const secretShape = /^whsec_[A-Za-z0-9+/]{32,512}={0,2}$/;
 
-/** Long enough that nobody guesses it. */
+/** Whether the text is long enough for a secret. */
 function isSecret(text: string): boolean {
   return /^[\x21-\x7e]{20,512}$/.test(text);
 }
 
-/** The part of the service's addresses that SNS of a topic's region has. */
+/** The region of a topic, which is part of the host names of its SNS. */
 export function regionOfTopic(topic: string): string {
   return topic.split(":")[3] ?? "";
 }
 
-/** Of a relay whose bounces never come by mail. */
+/** The provider at this host, if its bounces never come by mail. */
 export function providerOfHost(host: string): NoticeSource["provider"] | undefined {
   return byWebhookAlone.find(([shape]) => shape.test(host))?.[1];
 }
@@ -79,7 +79,7 @@ const byWebhookAlone: readonly [RegExp, NoticeSource["provider"]][] = [
   [/(?:^|\.)resend\.com$/, "resend"],
 ];
 
-/** What a relay is given to name a mail by in what it tells of it: a field with the message's id, where it repeats such a thing. */
+/** The header with the id of the message that a relay repeats in its notices, if it does so. */
 export function noticeMarks(provider: NoticeSource["provider"] | undefined, messageId: string): CustomHeader[] {
   if (provider === "sendgrid") {
     return [{ name: "X-SMTPAPI", value: JSON.stringify({ unique_args: { inboxd: messageId } }) }];

@@ -1,18 +1,18 @@
 import type { BounceType, ReportKind } from "./report.ts";
 
-/** What a relay tells of a mail that it took from us. */
+/** A notice of the relay about a mail that it accepted from us. */
 export interface Notice {
-  /** `unsubscribed` is no report: the recipient wants no more mail of this inbox. */
+  /** `unsubscribed` is no report: the recipient wants no more mail from this inbox. */
   kind: ReportKind | "unsubscribed";
-  /** Of what bounced alone. */
+  /** Only of a bounce. */
   type: BounceType | undefined;
   code: number | undefined;
   enhancedCode: string | undefined;
   /** One clean line. */
   diagnostic: string | undefined;
-  /** Whom it is about. Undefined where the relay can't tell: then it stands at the message, and is held against nobody. */
+  /** Undefined if the relay does not name the recipient: the notice then counts for the message, and suppresses nobody. */
   recipient: string | undefined;
-  /** He is who the header names: of a message to several it may be about another. */
+  /** The recipient comes from a header. In a message to several the notice may be about another one. */
   isNamedByHeader: boolean;
   remoteMta: string | undefined;
   reportingMta: string | undefined;
@@ -20,38 +20,38 @@ export interface Notice {
   names: NoticeNames;
 }
 
-/** By which of its names the message is found, in this order. */
+/** The names by which the message is found, in this order. */
 export interface NoticeNames {
-  /** Its own id, which we put on the mail for the relay to repeat. */
+  /** The id of the message, which we put on the mail for the relay to repeat. */
   mark?: string | undefined;
-  /** The envelope sender that it had. */
+  /** The envelope sender of the mail. */
   returnPath?: string | undefined;
-  /** Its Message-ID, or what the relay takes for it. */
+  /** The Message-ID, as the relay has it. */
   rfcMessageId?: string | undefined;
-  /** The Message-ID that it went out with, ours or the one that the relay gave it: a name of it from then on. */
+  /** The Message-ID with which the mail went out, ours or that of the relay. It is a name of the message from then on. */
   wireMessageId?: string | undefined;
-  /** What the relay calls it. */
+  /** The relay's own id of the mail. */
   providerMessageId?: string | undefined;
 }
 
-/** Whether it names any mail at all. */
+/** Whether the notice names a mail. */
 export function namesMail({ names }: Notice): boolean {
   return Object.values(names).some((name) => name !== undefined);
 }
 
-/** How long a relay may tell of a mail before we have written down that it took it. */
+/** The time in which a notice may be earlier than our record that the relay accepted the mail. */
 const earlyMs = 5 * 60_000;
 
 /**
- * Whether a message that nobody knows of may still turn up. What an instant is not told of counts from when it came first, and so
- * does what says that it is yet to happen.
+ * Whether the unknown message of a notice may still become known. A notice without an instant, or with one in the future, counts from
+ * when it came first.
  */
 export function mayBeEarly({ occurredAt }: Notice, firstCameAt: Date, now: Date): boolean {
   const sinceMs = Math.min(firstCameAt.getTime(), (occurredAt ?? firstCameAt).getTime());
   return now.getTime() - sinceMs < earlyMs;
 }
 
-/** Of notices that say the same of the same: the same text. */
+/** A key that is the same for notices of the same content. */
 export function noticeKey({ kind, recipient, names }: Notice): string {
   const { mark, returnPath, rfcMessageId, wireMessageId, providerMessageId } = names;
   return JSON.stringify([kind, recipient, mark, returnPath, rfcMessageId, wireMessageId, providerMessageId]);

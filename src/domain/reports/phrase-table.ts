@@ -1,9 +1,9 @@
 /**
- * What servers say, by what it means. Each phrase begins a word and may end within one: `unknown user` is also "unknown users".
- * Behind a gap (` … `) the rest comes within some words. In small letters; accents don't count.
+ * Phrases of servers by their meaning, in lower case; accents are ignored. A phrase matches from the begin of a word and may end inside
+ * one: `unknown user` also matches "unknown users". A gap (` … `) stands for a few words.
  */
 export const phraseTable = {
-  /** There is no such recipient, in words that leave no doubt whatever code stands beside them. */
+  /** The recipient does not exist. These words are certain, whatever the code is. */
   noUser: `
     user unknown, unknown user, unknown recipient, recipient unknown, unknown mailbox, mailbox unknown, unknown email user, user is unknown, recipient is unknown
     no such user, no such mailbox, no such recipient, no such account, no such local user, no such email, no such e-mail, no such mail user, no such mail address, there is no such user
@@ -18,7 +18,7 @@ export const phraseTable = {
     пользователь не найден, такого пользователя нет, нет такого пользователя, nie ma takiego konta, nie ma takiego użytkownika
     用户不存在, 收件人不存在, 邮箱不存在, 使用者不存在, 帳號不存在
   `,
-  /** There is no such recipient, in other words, or no such domain. */
+  /** The recipient or the domain does not exist, in less certain words. */
   gone: `
     user … is unknown, recipient … is unknown
     mailbox … not found, mailbox … does not exist, mailbox … doesn't exist
@@ -120,15 +120,15 @@ export const phraseTable = {
     帐号不存在, 账号不存在, 帐户不存在, 账户不存在, 地址不存在, 没有该用户, 没有此用户, 找不到收件人, 无此用户, 無此帳號, 無此使用者
     查無此人, 信箱不存在, 域名不存在, 존재하지 않는, 존재하지 않습니다, 사용자를 찾을 수 없, 없는 사용자, 수신자를 찾을 수 없
   `,
-  /** Said of missing users, of full mailboxes and of reputations. */
+  /** Words for missing users, full mailboxes and bad reputations. */
   unavailable: `
     mailbox unavailable
   `,
-  /** Of 5.4.1 alone: what Exchange Online says at its edge of an address that the directory behind does not have. */
+  /** Words of Exchange Online, with 5.4.1, for an address that is not in its directory. */
   edge: `
     recipient address rejected: access denied
   `,
-  /** The mailbox is there, and full. */
+  /** The mailbox is full. */
   full: `
     quota, mailbox full, mailbox is full, mailbox … is full, mail box full, mail box is full, mailfolder is full, inbox is full, inbox full, folder is full
     account is full, account … is full, user … is full, mailbox storage, exceeded storage, exceeded its storage, storage limit, storage allocation
@@ -146,12 +146,12 @@ export const phraseTable = {
     переполнен, переполнена, превышен, нет места, недостаточно места, przepełnion, przekroczon, pełna, brak miejsca, schránka … plná, plná, postlåda full
     容量, いっぱい, 超過して, 邮箱已满, 已满, 空间不足, 信箱已滿, 已滿, 超出, 용량, 가득
   `,
-  /** Nobody could tell where its domain takes mail. */
+  /** The mail server of the domain was not found. */
   unresolved: `
     host not found … try again, name server timeout, name server failure, server failure, servfail, temporary failure in name resolution, temporary name resolution
     temporary dns, dns lookup failure, dns failure, lookup did not complete, lookup timed out, dns problem, dns timeout, name servers … time out, name servers … timed out, cname lookup failed temporarily, unexpected name server reply, malformed name server reply, bad name server reply, malformed dns reply, malformed dns response
   `,
-  /** Not now: the server will try again, or tried until its time was over. */
+  /** A temporary failure: the server will retry, or has retried until its time was over. */
   later: `
     temporar, try again later, try again in, try again after, will try again, try later, aborted after, retry later, retry timeout, delivery time expired, message expired, envelope expired, message has expired, time expired, queue expire
     queue.expired, has been expired, delivery expired, message timed out, timed out, timeout, time-out, too long in queue, in the queue too long, queue too long, queued for too long
@@ -164,7 +164,7 @@ export const phraseTable = {
     vorübergehend, zeitüberschreitung, später, verzögert, provisoire, temporaire, va réessayer, allons réessayer, plus tard, volverá a intentar, volveremos a intentar, más tarde, riproverà, riproveremo, più tardi, tijdelijk, mais tarde
     временн, позже, tymczasow, później, 一時的, 再送します, 再送信します, 再送を試み, 再送信を試み, 再送中, しばらく, 稍后, 暂时, 超时, 稍後
   `,
-  /** Of what we sent, of how, or of our standing. */
+  /** Refused because of the mail or our reputation. */
   refused: `
     spam, junk mail, junkmail, junk email, unsolicited, bulk mail, bulk email, blacklist, black list, black-list, blocklist, block list, block-list, denylist, blocked, block for, is listed, listed by,
     listed in … sbl, listed in … xbl, listed in … cbl, listed in … pbl, listed on, rbl, dnsbl, surbl, uribl, spamhaus, spamcop, senderbase, reputation, abuse, abusive, virus, infected, malware, worm, phish, suspicious, malicious, banned, harmful
@@ -177,19 +177,19 @@ export const phraseTable = {
     spamverdacht, richtlinie, gesperrt, blockiert, abgewiesen wegen, zu groß, größer als, indésirable, politique, trop volumineu, bloqué, no deseado, bloquead, política, demasiado grande, indesiderat, criteri, troppo grande, geblokkeerd, te groot, ongewenst, muito grande, indesejad
     спам, заблокирован, отклонено, слишком больш, политик, niechcian, zablokowan, zbyt duż, polityk, 迷惑メール, 拒否, 制限, ブロック, ウイルス, 垃圾邮件, 垃圾郵件, 拒绝, 拒絕, 黑名单, 黑名單, 过大, 病毒, 스팸, 차단
   `,
-  /** Of the sender's address. */
+  /** Refused because of the sender's address. */
   sender: `
     sender address, sender denied, sender rejected, sender domain, sender verif, sender is not, sender not, sender unknown, unknown sender, sender blocked, sender … rejected, sender … denied, sender does not, sender doesn't, sender … does not exist, sender … not found
     invalid sender, bad sender, sender invalid, sender's, sender id, sender must, sending domain, sender … unknown, no such sender, verify sender, verify the sender, not a valid sender, envelope sender, envelope-from, envelope from
     return path, return-path, reverse path, reverse-path, mail from command, mail from:, from address, from: address, from: domain, valid from:, from domain, from field, address of sender, domain of sender, callout verification, callback verification, originator
     absender, expéditeur, remitente, mittente, afzender, remetente, отправител, nadawc, 差出人, 送信者, 发件人, 發件人, 寄件者
   `,
-  /** We are no client of it. */
+  /** Relaying is denied. */
   relaying: `
     relaying denied, relay denied, relay access denied, relaying not, relaying is not, relaying mail, relay not permitted, relay is not, not allowed to relay, unable to relay, no relaying, cannot relay, can't relay, relay prohibited, relaying prohibited, allowed rcpthosts
     isn't in my list, we do not relay, don't relay, not relay, open relay, not a gateway, not a relay, mail relay denied
   `,
-  /** Only that it did not arrive. */
+  /** The mail did not arrive, without a reason. */
   failed: `
     could not be delivered, couldn't be delivered, cannot be delivered, can't be delivered, not been delivered, not able to deliver, wasn't able to deliver, was not delivered, were not delivered, wasn't delivered, not delivered to, unable to deliver, could not deliver, cannot deliver, couldn't deliver
     delivery failed, failed to deliver, delivery … failed, failed permanently, permanent failure, permanent error, permanent fatal error, fatal error, undeliverable, undelivered, delivery failure, delivery status notification, mail delivery failed, returned mail, mail returned

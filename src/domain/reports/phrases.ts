@@ -2,11 +2,11 @@ import { type PhraseKind, phraseTable } from "./phrase-table.ts";
 
 export type { PhraseKind } from "./phrase-table.ts";
 
-/** What a server said in words, made ready to look for phrases in. */
+/** The words of a server, prepared for the search for phrases. */
 export interface SaidText {
-  /** In small letters without accents, one space between words, addresses of people and pages taken out. */
+  /** In lower case without accents, mail addresses and URLs, and with one space between words. */
   words: string;
-  /** The same without names of hosts: `spam.example.com` says nothing about spam. */
+  /** The words without host names: `spam.example.com` is not about spam. */
   wordsAlone: string;
 }
 
@@ -15,7 +15,7 @@ export function saidText(text: string): SaidText {
   return { words, wordsAlone: words.replace(hostName, wordsOfName) };
 }
 
-/** A name says nothing, but that of a list of bad senders: some servers give its page as their only reason. */
+/** The words of a URL or host name: none, except for a blocklist, whose page is the only reason that some servers give. */
 function wordsOfName(name: string): string {
   return listOfSenders.test(name) ? " blocklist " : " ";
 }
@@ -28,7 +28,7 @@ const mailAddress =
   /<[^\s<>@]{0,320}@[^\s<>@]{0,255}>|(?<![^\s:;,("'[])[^\s<>@:;,()"'[\]]{1,320}@[^\s<>@:;,()"'[\]]{1,255}/g;
 const hostName = /(?<![a-z0-9.-])[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,20}(?![a-z0-9-])/g;
 
-/** Which kinds of phrases stand in it. */
+/** The kinds of phrases in the words. */
 export function phrasesIn({ words, wordsAlone }: SaidText): ReadonlySet<PhraseKind> {
   const found = new Set<PhraseKind>();
   for (const { kind, parts } of phrases) {
@@ -44,12 +44,12 @@ const ofRecipients: ReadonlySet<PhraseKind> = new Set(["noUser", "gone", "edge"]
 
 const mostText = 64 * 1024;
 
-/** Small letters without accents, straight apostrophes, one space for any white space. */
+/** The text in lower case without accents, with straight apostrophes and single spaces. */
 function folded(text: string): string {
   return (
     text
       .normalize("NFKD")
-      // One sign of Arabic may stand for eighteen letters.
+      // NFKD may make eighteen letters of one Arabic character.
       .slice(0, mostText)
       .replace(/\p{Mn}+/gu, "")
       .toLowerCase()
@@ -69,24 +69,24 @@ const phrases: readonly Phrase[] = Object.entries(phraseTable).flatMap(([kind, t
   table
     .split(/[,\n]/)
     .filter((written) => written.trim() !== "")
-    // Divided first: folding would make three dots of the gap.
+    // Split first, since folding turns the gap into three dots.
     .map((written) => ({ kind: kind as PhraseKind, parts: written.split("…").map((part) => folded(part).trim()) })),
 );
 
-/** How much may stand in the gap of a phrase: a name, and the words around it. */
+/** Characters in the gap of a phrase at most: a name and the words around it. */
 const widestGap = 100;
 
 function stands(text: string, [first = "", second]: readonly string[]): boolean {
-  if (second === undefined) return placeOf(text, first, 0) >= 0;
-  // From the back, so that each place is looked at once whatever the text is made of.
+  if (second === undefined) return indexOfPhrase(text, first, 0) >= 0;
+  // Finds the second part first, so that each index is looked at once in any text.
   for (let at = text.indexOf(second); at >= 0; at = text.indexOf(second, at + 1)) {
-    if (placeOf(text.slice(Math.max(0, at - widestGap), at), first, 0) >= 0) return true;
+    if (indexOfPhrase(text.slice(Math.max(0, at - widestGap), at), first, 0) >= 0) return true;
   }
   return false;
 }
 
-/** Where a phrase begins that begins a word; in scripts without spaces that may be anywhere. */
-function placeOf(text: string, phrase: string, from: number): number {
+/** The index of a phrase at the begin of a word, or anywhere in scripts without spaces. */
+function indexOfPhrase(text: string, phrase: string, from: number): number {
   const isSpaced = phrase.charCodeAt(0) < firstUnspaced;
   let at = text.indexOf(phrase, from);
   while (at > 0 && isSpaced && letter.test(text.charAt(at - 1))) at = text.indexOf(phrase, at + 1);

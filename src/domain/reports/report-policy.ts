@@ -2,21 +2,21 @@ import { splitAddress } from "../../standards/address.ts";
 import type { AddedSuppression } from "../events/event-types.ts";
 import { endOfBounceSuppression, suppressedForm } from "../send/suppressed.ts";
 import type { KeptReport, KnownMessage, ReportProof } from "./reported-message.ts";
+import { hasSeveralRecipients } from "./reported-recipients.ts";
 import { simulatedFateOf, simulatedSuppressionMs } from "./simulated.ts";
-import { hasSeveralRecipients } from "./told-recipients.ts";
 
-/** What the operator has chosen about what comes back. */
+/** The operator's settings for reports. */
 export interface ReportPolicy {
   mailDomain: string;
-  /** A Message-ID stands in list archives: it suppresses only where no return path could have proven it. */
+  /** Message-IDs are public in list archives, so they suppress only if mail goes out without return paths. */
   messageIdSuppresses: boolean;
-  /** 0: for ever. */
+  /** 0 for ever. */
   bounceSuppressionDays: number;
 }
 
 type AutomaticReason = AddedSuppression["suppression"]["reason"];
 
-/** A suppression as its row keeps it. */
+/** The row of a suppression. */
 export interface AutomaticSuppression {
   id: string;
   accountId: string;
@@ -30,7 +30,7 @@ export interface AutomaticSuppression {
   expiresAt: Date | null;
 }
 
-/** Why a report suppresses its recipient; undefined where it does not. */
+/** The reason for which a report suppresses its recipient; undefined if it does not. */
 export function reasonToSuppress(
   message: KnownMessage,
   { kind, type, proof, recipient }: Pick<KeptReport, "kind" | "type" | "proof" | "recipient">,
@@ -42,8 +42,8 @@ export function reasonToSuppress(
 }
 
 /**
- * Whether a proof suffices to suppress a recipient. An address of our own domain never is suppressed: its inbox may be made the
- * next minute.
+ * Whether a proof is enough to suppress a recipient. An address of our own domain is never suppressed, since its inbox may be created
+ * at any time.
  */
 export function maySuppress(
   message: KnownMessage,
@@ -56,14 +56,14 @@ export function maySuppress(
 }
 
 /**
- * Whether a proof shows who speaks. Each of several recipients finds the return path and the Message-ID in the mail, and could use
- * them to report about the others. The relay signs what it says.
+ * Whether a proof is for this recipient. Each of several recipients knows the return path and the Message-ID of the mail, and could use
+ * them to report about the others. A relay signs its notices.
  */
 export function provesRecipient(message: KnownMessage, proof: ReportProof): boolean {
   return proof === "relay" || !hasSeveralRecipients(message);
 }
 
-/** Bounces and complaints hold for the account, a wish to be left alone for the inbox. */
+/** A bounce or a complaint suppresses for the account, and an unsubscription for the inbox. */
 export function automaticSuppression(
   message: KnownMessage,
   asked: { id: string; recipient: string; reason: AutomaticReason; detail: string | null; at: Date },

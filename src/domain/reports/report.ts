@@ -1,18 +1,18 @@
-/** What can have become of mail that we sent, from what says least to what counts most. */
+/** The kinds of reports about mail that we sent, the worst one last. */
 export const reportKinds = ["delayed", "delivered", "bounced", "complained"] as const;
 export type ReportKind = (typeof reportKinds)[number];
 
-/** How a mail bounced: there is no such address; not now; because of what we are or sent; nothing that could be told. */
+/** The types of a bounce: no such address; not now; because of us or the mail; not known. */
 export const bounceTypes = ["hard", "soft", "block", "unknown"] as const;
 export type BounceType = (typeof bounceTypes)[number];
 
-/** What a report says of one recipient. The addresses are as the reporter wrote them, and nothing that anybody knew of before. */
-export interface RecipientTold {
-  /** Undefined where nothing is known of him: handed on to others (RFC 3464 §2.3.3), or feedback without effect. */
+/** The part of a report about one recipient. The addresses are as the reporter wrote them, and may be no recipients of ours. */
+export interface RecipientReport {
+  /** Undefined if the result is not known: the mail was passed on (RFC 3464 §2.3.3), or the feedback has no effect. */
   kind: ReportKind | undefined;
-  /** Of what bounced alone. */
+  /** Only of a bounce. */
   type: BounceType | undefined;
-  /** Whom the sender wrote to, and whom the server at last had before it. */
+  /** The address that the sender wrote to, and the one that the last server had. */
   originalRecipient: string | undefined;
   finalRecipient: string | undefined;
   code: number | undefined;
@@ -20,22 +20,22 @@ export interface RecipientTold {
   /** One clean line. */
   diagnostic: string | undefined;
   remoteMta: string | undefined;
-  /** The type rests on words alone, and no mail server said them: then it suppresses nobody. */
+  /** The type is only by words that no mail server wrote. Such a report suppresses nobody. */
   isHearsay?: true;
 }
 
-/** What a mail reports about another, as it says. Whether it may be believed is another question. */
+/** The content of a report about a mail. It is not proven yet. */
 export interface MailReport {
   source: "dsn" | "arf";
   /** Never empty. */
-  recipients: RecipientTold[];
-  /** The mail's Message-IDs, canonical, as the returned head or the reporter names them. */
+  recipients: RecipientReport[];
+  /** The canonical Message-IDs of the mail, from the returned headers or the reporter. */
   messageIds: string[];
-  /** What we asked to have called the envelope (RFC 3461 §4.4). */
+  /** The ENVID that we gave the envelope (RFC 3461 §4.4). */
   envelopeId: string | undefined;
   reportingMta: string | undefined;
-  /** The envelope sender that the mail had, where a complaint tells. */
+  /** The envelope sender of the mail, if a complaint has it. */
   originalSender: string | undefined;
-  /** Whether a complaint is a wish to be left alone (RFC 5965 §3.1 `opt-out`). */
+  /** Whether a complaint unsubscribes (`opt-out`, RFC 5965 §3.1). */
   isOptOut: boolean;
 }

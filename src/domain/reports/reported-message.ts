@@ -1,30 +1,30 @@
-import type { Delivery, reportProofs, reportSources } from "./kept-delivery.ts";
-import type { BounceType, RecipientTold, ReportKind } from "./report.ts";
+import type { Delivery, reportProofs, reportSources } from "./delivery.ts";
+import type { BounceType, RecipientReport, ReportKind } from "./report.ts";
 
 export type ReportSource = (typeof reportSources)[number];
 export type ReportProof = (typeof reportProofs)[number];
 
-/** What somebody tells of a message that we sent, and by what it is proven. */
+/** A report about a message that we sent, with its proof. */
 export interface ReportedMessage {
   messageId: string;
-  /** The message must be of one of these: the proof holds for no other. Undefined where it holds for any. */
+  /** The inboxes that the proof is good for; undefined if it is good for any. */
   ofInboxes: readonly string[] | undefined;
   source: ReportSource;
   proof: ReportProof;
   /** Never empty. */
-  recipients: readonly RecipientTold[];
-  /** A wish to be left alone, and no report. */
+  recipients: readonly RecipientReport[];
+  /** Unsubscribes, and is no report. */
   isOptOut: boolean;
   reportingMta: string | undefined;
-  /** As it came: a mail, or the relay's JSON. */
+  /** The mail, or the JSON of the relay, as it came. */
   raw: Uint8Array;
 }
 
-/** The same with all that is uncertain settled before the decision. */
+/** A report with all that the decision needs. */
 export interface ArrivedReport extends ReportedMessage {
   receivedAt: Date;
   sourceId: string;
-  /** For each recipient that it tells of. */
+  /** One for each of `recipients`. */
   ids: readonly ReportIds[];
 }
 
@@ -35,7 +35,7 @@ export interface ReportIds {
   suppressionEvent: string;
 }
 
-/** A message of ours in an inbox that lives, with what was reported of it so far, the oldest first. */
+/** A message that we sent from an inbox that exists, with its reports so far, the oldest first. */
 export interface KnownMessage {
   id: string;
   accountId: string;
@@ -49,13 +49,13 @@ export interface KnownMessage {
   reports: readonly KeptReport[];
 }
 
-/** A report as its row keeps it. */
+/** The row of a report. */
 export interface KeptReport {
   id: string;
   accountId: string;
   inboxId: string;
   messageId: string;
-  /** "" where it stands at the message. */
+  /** "" if it is about the message as a whole. */
   recipient: string;
   kind: ReportKind;
   type: BounceType | null;
@@ -72,7 +72,7 @@ export interface KeptReport {
   receivedAt: Date;
 }
 
-/** What a message or a recipient shows of the report that counts most. */
+/** The delivery that a message or a recipient shows for its worst report. */
 export function deliveryBy(report: KeptReport): Delivery {
   const { kind, type, code, enhancedCode, diagnostic, remoteMta, source, proof, id, receivedAt } = report;
   const said = { type, code, enhancedCode, diagnostic, remoteMta };

@@ -1,12 +1,11 @@
 import type { NewEvent } from "../events/event-types.ts";
-import { worstOf } from "./delivery.ts";
-import type { Delivery } from "./kept-delivery.ts";
+import { type Delivery, worstOf } from "./delivery.ts";
 import type { ReportKind } from "./report.ts";
 import type { AutomaticSuppression } from "./report-policy.ts";
 import { type ArrivedReport, deliveryBy, type KeptReport, type KnownMessage } from "./reported-message.ts";
-import { addressesOf } from "./told-recipients.ts";
+import { addressesOf } from "./reported-recipients.ts";
 
-/** A message while reports are judged one after the other. It is changed in place. */
+/** The state of a message while reports are judged one after the other. It is mutable. */
 export interface MessageState {
   message: KnownMessage;
   /** By kind and recipient. */
@@ -21,21 +20,21 @@ export type ReportEvent = NewEvent<`message.${ReportKind}` | "suppression.added"
 /** The rows that a batch of reports comes to. */
 export interface ReportedRows {
   reports: readonly KeptReport[];
-  /** What messages show from now on. */
+  /** The new delivery of messages. */
   messages: readonly { id: string; delivery: Delivery }[];
-  /** What recipients of one message among several show. */
+  /** The new delivery of recipients. */
   recipients: readonly { messageId: string; position: number; delivery: Delivery }[];
   /** Each address and inbox once. */
   suppressions: readonly AutomaticSuppression[];
-  /** Those of suppressions are told only where that was added. */
+  /** The event of a suppression is written only if the suppression is added. */
   events: readonly ReportEvent[];
-  /** Which of the raw reports are kept, and which are needed no more. */
+  /** Raw reports to keep, and raw reports that are not needed any more. */
   keptSources: ReadonlySet<string>;
   goneSources: readonly string[];
 }
 
 export interface JudgedReports extends ReportedRows {
-  /** Of each the reports that say something new; undefined where there is no such message any more. */
+  /** The new reports by each of the arrived ones; undefined if the message is gone. */
   outcomes: readonly (KeptReport[] | undefined)[];
 }
 
@@ -78,7 +77,7 @@ function worstDelivery(reports: readonly KeptReport[]): Delivery | undefined {
   return worst && deliveryBy(worst.report);
 }
 
-/** Of several for one address the gravest counts: a bounce ends, and the others don't. Only of that one there is an event. */
+/** Keeps one suppression for each address, with its event. A bounce loses against the others, because only it expires. */
 function withoutDoubles(states: readonly MessageState[]): Pick<ReportedRows, "suppressions" | "events"> {
   const kept = new Map<string, AutomaticSuppression>();
   for (const suppression of states.flatMap(({ suppressions }) => suppressions)) {

@@ -1,13 +1,13 @@
 import { splitAddress } from "../../standards/address.ts";
 
-/** What becomes of mail to the simulator, by whom it is for. */
+/** The outcomes of mail to the simulator. The local part of the address names the outcome. */
 export const simulatedFates = ["bounce", "soft", "complain", "delay", "deliver"] as const;
 export type SimulatedFate = (typeof simulatedFates)[number];
 
-/** RFC 2606: nobody will ever have this domain. */
+/** A domain that never exists (RFC 2606). */
 export const simulatorDomain = "sim.invalid";
 
-/** Of an address of the simulator; each may have a tag, so that tests beside each other have addresses of their own. */
+/** The outcome for an address of the simulator. An address may have a tag, so that each test has its own. */
 export function simulatedFateOf(address: string): SimulatedFate | undefined {
   const { local, domain } = splitAddress(address.toLowerCase()) ?? {};
   if (local === undefined || domain !== simulatorDomain) return undefined;
@@ -15,5 +15,5 @@ export function simulatedFateOf(address: string): SimulatedFate | undefined {
   return simulatedFates.find((fate) => fate === name);
 }
 
-/** A minute: a test can be repeated. */
+/** A minute, so that a test can be repeated. */
 export const simulatedSuppressionMs = 60_000;

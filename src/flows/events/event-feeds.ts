@@ -1,13 +1,12 @@
 import type { Db } from "../../database/db.ts";
 import { positionOf, startOfLog } from "../../domain/events/log-position.ts";
 import { paced } from "../../primitives/paced.ts";
-import { listNewEvents, listLastOfLog } from "../../store/events/feeds.ts";
+import { listLastOfLog, listNewEvents } from "../../store/events/feeds.ts";
 import type { Deps } from "../deps.ts";
 import { type FeedRing, feedRing } from "./feed-ring.ts";
-import { heldFeeds } from "./held-feeds.ts";
 import { type WriteEvents, type WrittenMemory, writtenMemories } from "./written-events.ts";
 
-/** The end of one account's log, as this process reads it for all who follow it. */
+/** The end of the log of one account, which this process reads once for all streams of the account. */
 export interface EventFeed {
   readonly accountId: string;
   readonly ring: FeedRing;
@@ -20,29 +19,29 @@ export interface Following {
 }
 
 /**
- * A process has one reader of logs, whoever follows them: woken by commits, and each second anyway, it reads all accounts that have
- * something new in one statement.
+ * The feeds of all accounts that have a stream at this process. One reader reads all accounts with new events in one statement, when it
+ * is notified and also each second.
  */
 export interface EventFeeds {
-  /** Calls back when there is more in the ring, until who follows leaves. */
+  /** Calls back when the ring has more events, until `leave` is called. */
   follow(accountId: string, onEvents: () => void): Promise<Following>;
   stop(): void;
 }
 
 export interface FeedDeps extends Pick<Deps, "db" | "changes" | "log"> {
   write: WriteEvents;
-  /** Told of each statement that reads logs. */
+  /** Observes each statement that reads logs. */
   observe?: { feedRead?(): void };
   nowMs?: () => number;
 }
 
-/** So many of an account's last events are at hand. */
+/** The last events of an account that are in memory. */
 const mostInRing = 1_000;
-/** Of them so many are read when somebody begins to listen: who was here before the process was restarted goes on from these. */
-const atFirst = 200;
-const atOnce = 500;
+/** Events that are read for the first stream of an account. Most clients that reconnect after a restart go on from these. */
+const rowsAtFirst = 200;
+const rowsAtOnce = 500;
 const everyMs = 1_000;
-/** A flood of commits is one statement for each of these. */
+/** Pause between two statements, so that many commits are read together. */
 const pauseMs = 3;
 
 const budget = { accountBytes: 8 << 20, processBytes: 32 << 20, freshMs: 60_000 };
@@ -55,9 +54,9 @@ export function eventFeeds(deps: FeedDeps): EventFeeds {
 
   async function begin(accountId: string): Promise<Fed> {
     let feed: Fed | undefined;
-    let isToBeWoken = false;
+    let hasChanged = false;
     const stopListening = changes.listen(accountId, () => {
-      if (feed === undefined) isToBeWoken = true;
+      if (feed === undefined) hasChanged = true;
       else reader.wake(feed);
     });
     try {
@@ -68,7 +67,7 @@ export function eventFeeds(deps: FeedDeps): EventFeeds {
       throw error;
     }
     reader.open.add(feed);
-    if (isToBeWoken) reader.wake(feed);
+    if (hasChanged) reader.wake(feed);
     return feed;
   }
 
@@ -88,7 +87,7 @@ export function eventFeeds(deps: FeedDeps): EventFeeds {
         if (feeds.get(accountId) === known) feeds.delete(accountId);
         throw error;
       });
-      // The same function may follow twice.
+      // A closure, since the same function may follow twice.
       const own = () => onEvents();
       feed.followers.add(own);
       let isFollowing = true;
@@ -107,7 +106,7 @@ export function eventFeeds(deps: FeedDeps): EventFeeds {
   };
 }
 
-/** Reads what is new in the logs of all feeds that are open. */
+/** Reads the new events of all open feeds. */
 function logReader({ db, log, observe = {} }: FeedDeps) {
   const open = new Set<Fed>();
   const woken = new Set<Fed>();
@@ -134,7 +133,7 @@ function logReader({ db, log, observe = {} }: FeedDeps) {
     try {
       if (reading.size > 0) await read(reading);
     } catch (error) {
-      // It is looked again each second.
+      // It is read again each second.
       log.debug({ error: error instanceof Error ? error.name : typeof error }, "the log was not read");
     } finally {
       isReading = false;
@@ -144,14 +143,14 @@ function logReader({ db, log, observe = {} }: FeedDeps) {
 
   async function read(reading: ReadonlyMap<string, Fed>): Promise<void> {
     const heads = Array.from(reading.values(), ({ accountId, ring: { head } }) => ({ accountId, ...positionOf(head) }));
-    const { events, heldBack } = await listNewEvents(db.api, heads, atOnce);
+    const { events, heldBack } = await listNewEvents(db.api, heads, rowsAtOnce);
     observe.feedRead?.();
     const byAccount = Map.groupBy(events, ({ accountId }) => accountId);
     for (const [accountId, found] of byAccount) {
       const feed = reading.get(accountId);
       if (feed === undefined || !open.has(feed)) continue;
       feed.ring.add(found);
-      if (found.length === atOnce) woken.add(feed);
+      if (found.length === rowsAtOnce) woken.add(feed);
       for (const onEvents of feed.followers) onEvents();
     }
     held.haveRead(
@@ -173,10 +172,49 @@ function logReader({ db, log, observe = {} }: FeedDeps) {
   };
 }
 
-/** One event more than is kept tells what the others stand behind. */
+/** Pauses between looks for events that an older transaction holds back. */
+const heldBackMs = { least: 5, most: 500 };
+
+/** The feeds with events that an older transaction holds back. */
+export interface HeldFeeds<Feed> {
+  /** Notes which feeds were read, which of them are held back, and whether there was a new event. */
+  haveRead(read: Iterable<Feed>, heldBack: readonly Feed[], hasMoved: boolean): void;
+  stop(): void;
+}
+
+/** Nothing notifies us when the older transaction ends, so the feeds are read again, soon at first and then less often. */
+export function heldFeeds<Feed>(look: (feeds: readonly Feed[]) => void): HeldFeeds<Feed> {
+  const held = new Set<Feed>();
+  let waitMs = heldBackMs.least;
+  let next: { timer: ReturnType<typeof setTimeout>; afterMs: number } | undefined;
+
+  function lookAgain(): void {
+    next = undefined;
+    const again = [...held];
+    // The read finds out which are still held back. A feed that was closed is not read any more.
+    held.clear();
+    look(again);
+  }
+
+  return {
+    haveRead(read, heldBack, hasMoved) {
+      for (const feed of read) held.delete(feed);
+      for (const feed of heldBack) held.add(feed);
+      if (held.size === 0 || hasMoved) waitMs = heldBackMs.least;
+      // Reads of other feeds do not delay it.
+      if (held.size === 0 || (next !== undefined && next.afterMs <= waitMs)) return;
+      clearTimeout(next?.timer);
+      next = { timer: setTimeout(lookAgain, waitMs), afterMs: waitMs };
+      waitMs = Math.min(waitMs * 2, heldBackMs.most);
+    },
+    stop: () => clearTimeout(next?.timer),
+  };
+}
+
+/** Reads one event more than the ring keeps, for the floor. */
 async function ringOf(db: Db, accountId: string): Promise<FeedRing> {
-  const last = await listLastOfLog(db, accountId, atFirst + 1);
-  const floor = last.length > atFirst ? last.shift() : undefined;
+  const last = await listLastOfLog(db, accountId, rowsAtFirst + 1);
+  const floor = last.length > rowsAtFirst ? last.shift() : undefined;
   const ring = feedRing(positionOf(floor ?? startOfLog), mostInRing);
   ring.add(last);
   return ring;

@@ -2,18 +2,18 @@ import { comparePositions, type LogPosition } from "../../domain/events/log-posi
 import type { FeedEvent } from "../../store/events/feeds.ts";
 
 /**
- * The end of a log: all events behind the floor, up to the head, each with a number that it keeps. Events say what they are and not what
- * they tell, so a ring is small however large its mail is.
+ * The end of a log: all events behind the floor up to the head, each with a permanent number. Events have no data here, so a ring is
+ * small however large the mail is.
  */
 export interface FeedRing {
-  /** How far the log has been read. */
+  /** The position up to which the log has been read. */
   readonly head: LogPosition;
   readonly floor: LogPosition;
-  /** The number that the next event gets. */
+  /** The number of the next event to come. */
   readonly end: number;
-  /** Undefined before the floor and behind the head. */
+  /** Undefined for a number before the floor or behind the head. */
   at(number: number): FeedEvent | undefined;
-  /** The number of the first event behind a position, which may yet be to come; undefined for a position before the floor. */
+  /** The number of the first event behind a position, which may be the next to come; undefined for a position before the floor. */
   numberBehind(position: LogPosition): number | undefined;
   add(events: readonly FeedEvent[]): void;
 }
@@ -46,7 +46,7 @@ export function feedRing(start: LogPosition, most: number): FeedRing {
     },
     add(more) {
       events.push(...more);
-      // An eighth at a time: to move all of them for each event would cost more than the event.
+      // Drops an eighth at a time, since moving all events for each new one would cost more than the event.
       if (events.length <= most + (most >> 3)) return;
       const gone = events.length - most;
       floor = events[gone - 1] ?? floor;

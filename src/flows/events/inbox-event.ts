@@ -2,7 +2,7 @@ import type { NewEvent } from "../../domain/events/event-types.ts";
 import type { Inbox } from "../../store/account/inboxes.ts";
 import type { Deps } from "../deps.ts";
 
-/** The event that an inbox was made or deleted. It keeps what it says of the inbox, whose row may be deleted before the event is read. */
+/** The event that an inbox was created or deleted. It has the data of the inbox, whose row may be deleted before the event is read. */
 export function inboxEvent(
   { newId, mailDomain }: Pick<Deps, "newId" | "mailDomain">,
   type: "inbox.created" | "inbox.deleted",

@@ -1,22 +1,22 @@
-/** A client that is sent an event too large to lie in the memory of one client. */
+/** A client that gets an event larger than the memory of one client. */
 export interface LargeEventClient {
   accountId: string;
   /** Bytes that it has taken since it connected. */
   takenBytes(): number;
-  /** There is room now: the client may ask again, and is let. */
+  /** There is room now: the next `mayHold` of the client succeeds. */
   goOn(): void;
-  /** Ends the connection as slow, without the rest of the event. */
+  /** Closes the connection as slow, without the rest of the event. */
   cutOff(): void;
 }
 
 /**
- * Memory for events that are larger than what may lie unsent for one client. All clients of a process share it, so a slow one keeps
- * it only while nobody else waits: then it must take 64 KiB a second, or is cut off and reads the event again when it reconnects.
+ * Memory for events that are larger than the memory of one client. All clients of a process share it. While others wait for it, a client
+ * must take 64 KiB a second, or it is closed as slow and gets the event again when it reconnects.
  */
 export interface LargeEvents {
-  /** Whether the event may lie here for the client. If not, the client must let go of it and wait for `goOn`. */
+  /** Whether the client may hold the event. If not, it must drop the event and wait for `goOn`. */
   mayHold(client: LargeEventClient, event: object, sizeBytes: number): boolean;
-  /** The client holds no large event and waits for none. */
+  /** The client holds no large event and waits for none any more. */
   letGo(client: LargeEventClient): void;
   stop(): void;
 }
@@ -36,7 +36,7 @@ export function largeEvents({
   nowMs = () => performance.now(),
   secondMs = 1_000,
 }: LargeEventLimits): LargeEvents {
-  /** By the event, or by the client while it has yet to read the event again. */
+  /** By the event, or by the client while it still has to read the event again. */
   const held = new Map<object, Held>();
   const holders = new Map<LargeEventClient, Holder>();
   const waiting = new Map<LargeEventClient, number>();
@@ -45,7 +45,7 @@ export function largeEvents({
   let isGranting = false;
   let looks: ReturnType<typeof setInterval> | undefined;
 
-  /** An account may hold half of what the others leave, so that there is room for one more account at any time. */
+  /** An account may hold half of the memory that others leave, so that there is always room for one more account. */
   function fits(accountId: string, sizeBytes: number): boolean {
     return bytesInAll === 0 || (bytesOfAccount.get(accountId) ?? 0) + sizeBytes <= mostBytes - bytesInAll;
   }
@@ -98,7 +98,7 @@ export function largeEvents({
     grantSoon();
   }
 
-  /** In a turn of its own, since each client that goes on may let go at once. */
+  /** Runs as a microtask, since each client that goes on may let go at once. */
   function grantSoon(): void {
     if (isGranting || waiting.size === 0) return;
     isGranting = true;
@@ -113,8 +113,8 @@ export function largeEvents({
   }
 
   /**
-   * The newest client of the account that holds least. Clients that have waited long are mostly those that were slow before, and
-   * would keep a fast one waiting behind them.
+   * The newest client of the account that holds least. Clients that have waited long were mostly slow before, and a fast one would wait
+   * behind them.
    */
   function nextWaiting(): { client: LargeEventClient; asked: [string, number] } | undefined {
     let next: LargeEventClient | undefined;

@@ -1,14 +1,14 @@
-/** A reader of the log itself holds a page of it in memory, so only a few read it at the same time; the others wait in line. */
+/** Limits the readers of the log, because each holds a page of it in memory. The others wait. */
 export interface LogTurns {
-  /** Resolves with the function that gives the turn back. The reader says how many bytes it has read since it fell behind. */
+  /** Resolves with the function that ends the turn. `readBytes` is what the reader has read since it fell behind the ring. */
   take(readBytes: number): Promise<() => void>;
   /** Whether a reader waits for a turn. */
   areWanted(): boolean;
 }
 
 /**
- * Turns go to the reader that has read least and to the one that has waited longest, one after the other: a new one begins at once
- * beside hundreds that fill their connections, and one with a long way to go still gets there.
+ * Gives turns alternately to the reader that has read least and to the one that has waited longest. So a new reader begins at once
+ * beside hundreds of slow ones, and a reader that is far behind still gets to the end.
  */
 export function logTurns(most: number): LogTurns {
   const waiting: { readBytes: number; start(): void }[] = [];

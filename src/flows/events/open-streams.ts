@@ -5,28 +5,28 @@ import { collectPiledUp } from "../collect-garbage.ts";
 import type { Deps } from "../deps.ts";
 import type { ListenerKind, Listeners } from "../listeners.ts";
 
-/** Why a stream is ended; who is ended by none of these has left. */
+/** The reason why the service ends a stream. Without a reason the client has left. */
 export type EndReason = "shutting_down" | "unauthorized" | "slow" | "expired";
 
-/** A client that listens, over SSE or a socket. */
+/** A client of server-sent events or of a WebSocket. */
 export interface OpenStream {
   caller: Pick<KeyHolder, "id" | "keyId" | "token">;
-  /** Bytes that lie here for the client, beside what the kernel has taken. */
+  /** Bytes that lie here for the client, beside those that the kernel has taken. */
   unsentBytes(): number;
   /** Bytes that the client has taken since it connected. */
   takenBytes(): number;
-  /** Tells the client that the service is there, and checks that the client is. */
+  /** Sends a heartbeat, and checks that the client is there. */
   beat(): void;
   end(reason: EndReason): void;
 }
 
-/** All who listen at this process: who may, who still may, who takes nothing, and how all are sent away. */
+/** All open streams of this process. It counts them, ends those that are slow, expired or revoked, and ends all at a shutdown. */
 export interface OpenStreams {
-  /** Throws if there are too many. The answer forgets the stream, when its client has left or was ended. */
+  /** Throws if there are too many. Returns the function to call when the stream is over. */
   keep(kind: ListenerKind & ("sse" | "ws"), stream: OpenStream): (reason?: EndReason) => void;
-  /** A key was revoked: whose, is looked up. */
-  lookAtKeys(): void;
-  /** Ends all of them, spread over a second so that they don't all come to another process at once. */
+  /** Ends the streams of revoked keys. Called when some key was revoked. */
+  checkKeys(): void;
+  /** Ends all streams, spread over a second, so that not all clients connect to another process at once. */
   endAll(): Promise<void>;
   stop(): void;
 }
@@ -40,19 +40,19 @@ export interface OpenStreamsDeps extends Pick<Deps, "db" | "log" | "now"> {
 
 const beatSeconds = { sse: 15, ws: 30 };
 /**
- * A client that takes less than this in so many seconds, while more lies here for it, is ended as slow. It has lost nothing, and goes
- * on from its position when it reconnects.
+ * A client that takes less than this in so many seconds, although more lies here for it, is ended as slow. It loses no event, since it
+ * goes on from its position when it reconnects.
  */
 const slow = { bytes: 64 << 10, seconds: 60 };
 const quietSeconds = 5;
-/** The signal that a key is revoked may be lost. */
+/** All keys are checked at this interval, since the signal that a key is revoked may be lost. */
 const keySeconds = 20;
 
 export function openStreams({ db, log, now, listeners, observe = {}, secondMs = 1_000 }: OpenStreamsDeps): OpenStreams {
   const open = new Set<Kept>();
   let seconds = 0;
   let emptySince: number | undefined;
-  const keyLooks = paced(secondMs, () => void endRevoked());
+  const keyChecks = paced(secondMs, () => void endRevoked());
   const everySecond = setInterval(tick, secondMs);
 
   function tick(): void {
@@ -66,10 +66,10 @@ export function openStreams({ db, log, now, listeners, observe = {}, secondMs = 
       else if (isSlow(kept)) end(kept, "slow");
       else if (stream.unsentBytes() === 0 && (seconds - kept.since) % beatSeconds[kept.kind] === 0) stream.beat();
     }
-    if (seconds % keySeconds === 0) keyLooks.ask();
+    if (seconds % keySeconds === 0) keyChecks.ask();
   }
 
-  /** Gives back what streams took, some seconds after the last of them has gone. */
+  /** Frees the memory of streams, some seconds after the last one has ended. */
   function collectOnceQuiet(): void {
     emptySince ??= seconds;
     if (seconds - emptySince === quietSeconds) collectPiledUp(0);
@@ -113,15 +113,15 @@ export function openStreams({ db, log, now, listeners, observe = {}, secondMs = 
         reason: undefined,
       };
       open.add(kept);
-      // It may have been let in by what was remembered of its key.
-      keyLooks.ask();
+      // Its key may have been accepted from a memory, and revoked since.
+      keyChecks.ask();
       return (reason = kept.reason) => {
         if (!open.delete(kept)) return;
         leave();
         observe.closed?.(reason ?? "left");
       };
     },
-    lookAtKeys: keyLooks.ask,
+    checkKeys: keyChecks.ask,
     async endAll() {
       const all = [...open];
       await Promise.all(
@@ -133,7 +133,7 @@ export function openStreams({ db, log, now, listeners, observe = {}, secondMs = 
     },
     stop() {
       clearInterval(everySecond);
-      keyLooks.stop();
+      keyChecks.stop();
       for (const kept of [...open]) end(kept, "shutting_down");
     },
   };
@@ -142,9 +142,9 @@ export function openStreams({ db, log, now, listeners, observe = {}, secondMs = 
 interface Kept {
   kind: "sse" | "ws";
   stream: OpenStream;
-  /** In seconds of this process, so that not all are spoken to in the same one. */
+  /** The second in which it began, so that heartbeats are spread. */
   since: number;
-  /** When it last had taken all, or 64 KiB more than before, and what it had taken by then. */
+  /** The last second in which it had taken all, or 64 KiB more than before, and the bytes that it had taken by then. */
   measured: { second: number; takenBytes: number };
   reason: EndReason | undefined;
 }

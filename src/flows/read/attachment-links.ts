@@ -1,10 +1,10 @@
 import { attachmentKey, attachmentSignature, isAttachmentSignature } from "../../standards/signature.ts";
 import type { ListedAttachment } from "../../store/mail/attachments.ts";
 
-/** Addresses that let whoever holds them fetch one attachment for a while (contract §9). */
+/** Signed URLs, each of which gives access to one attachment until it expires (contract §9). */
 export interface AttachmentLinks {
   attachmentUrl(messageId: string, filename: string, now: Date): Promise<{ url: string; expiresAt: Date }>;
-  /** What the two parameters of an address are worth. */
+  /** Judges the two parameters of a URL. */
   judge(link: PresentedLink, now: Date): Promise<"valid" | "expired" | "forged">;
 }
 
@@ -18,13 +18,13 @@ export interface PresentedLink {
 export interface LinkSettings {
   signingKey: string;
   ttlSeconds: number;
-  /** Asked for each address: with port 0 it is known only once the service listens. */
+  /** A function, because with port 0 it is known only when the service listens. */
   baseUrl: () => string;
 }
 
 export async function attachmentLinks({ signingKey, ttlSeconds, baseUrl }: LinkSettings): Promise<AttachmentLinks> {
   const key = await attachmentKey(signingKey);
-  /** What was signed for the second that links made now are good until. Asked again within it, they are the same to the letter. */
+  /** The signatures of links that expire in the same second. Within a second the same link has the same signature. */
   let ofSecond = { expires: 0, signatures: new Map<string, Promise<string>>() };
 
   function signatureOf(messageId: string, filename: string, expires: number): Promise<string> {
@@ -58,7 +58,7 @@ export async function attachmentLinks({ signingKey, ttlSeconds, baseUrl }: LinkS
 
 const mostSigned = 1000;
 
-/** An attachment as the API and the events show it, with an address of its own. */
+/** An attachment as the API and events show it, with its URL. */
 export interface LinkedAttachment {
   filename: string;
   contentType: string;

@@ -8,7 +8,7 @@ export interface ExtractingDeps {
 
 export type ExtractedMessage = ExtractedFrom & { id: string };
 
-/** Codes, links and new text of each of these messages of an account, in their order. */
+/** The codes, links and new text of each of these messages of an account, in order. */
 export function extracted(
   { log }: ExtractingDeps,
   accountId: string,
@@ -18,14 +18,14 @@ export function extracted(
     try {
       return extractionOf(message);
     } catch (err) {
-      // A rule that a strange mail breaks keeps nobody from the message.
+      // The message is shown even if a rule fails on a strange mail.
       log.error({ err, message_id: message.id }, "message not extracted from: it is shown without codes and links");
       return nothingExtracted(message);
     }
   });
 }
 
-/** A page of the worst mail takes seconds. Accounts share the time, so that one account's pages hold up no other's. */
+/** A page of the worst mail takes seconds. Accounts take turns, so that the pages of one do not block those of another. */
 const inTurns = turns(10);
 
 export async function extractedOf(

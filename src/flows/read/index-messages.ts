@@ -8,14 +8,14 @@ export interface IndexingDeps {
   log: Logger;
 }
 
-/** So many are read at once: of the longest, some megabytes. */
+/** Messages that are read together, which is some megabytes of the longest. */
 const readAtOnce = 50;
-/** What one statement writes: a tenth of a second of the embedded engine's time where each letter is another word. */
+/** Bytes that one statement writes. This takes the embedded engine a tenth of a second if each letter is a word. */
 const batchBytes = 128 << 10;
 
 /**
- * Makes the messages of an inbox findable, behind `fromSeq`, up to `upToSeq`, in their order. `mayGoOn` is asked before each
- * batch but the first. Two that do it at once do the work twice and no harm. Gives the number that it came to.
+ * Adds the messages of an inbox to the search index in order, behind `fromSeq` up to `upToSeq`. It calls `mayGoOn` before each batch
+ * but the first. Two calls at the same time do the work twice, without harm. Returns the number of the last indexed message.
  */
 export async function indexMessages(
   deps: IndexingDeps,
@@ -27,7 +27,7 @@ export async function indexMessages(
   let seq = fromSeq;
   while (seq < upToSeq) {
     const messages = await listSearchables(deps.db, inboxId, seq, readAtOnce);
-    // The inbox was deleted: its messages go away under our hands.
+    // The inbox was deleted meanwhile.
     if (messages.length === 0) return upToSeq;
     for (const batch of batches(messages)) {
       await insertBatch(deps, batch);
@@ -38,7 +38,7 @@ export async function indexMessages(
   return seq;
 }
 
-/** Words are made when their batch is: of many long texts at once they would take the process's time. */
+/** Makes the words of one batch at a time, since those of many long texts would block the process. */
 function* batches(messages: readonly Searchable[]): Generator<SearchRow[]> {
   let batch: SearchRow[] = [];
   let bytes = 0;
@@ -56,8 +56,8 @@ function* batches(messages: readonly Searchable[]): Generator<SearchRow[]> {
 }
 
 /**
- * What is too much for one statement goes in halves, in order, so that there are never gaps; a message that is too much by
- * itself is indexed without its text. It must not keep those behind it from being found.
+ * Splits a batch that is too much for one statement, in order, so that the index has no gaps. A message that is too much by itself is
+ * indexed without its text, so that the messages behind it can be found.
  */
 async function insertBatch(deps: IndexingDeps, batch: readonly SearchRow[]): Promise<void> {
   try {

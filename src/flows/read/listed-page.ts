@@ -5,8 +5,8 @@ import { listListedBodies, longestListedBody } from "../../store/mail/bodies.ts"
 import type { ListedMessage, ShownMessage } from "../../store/mail/message-pages.ts";
 
 /**
- * What a list shows of the rows that it found, in their order: as many as a page has room for, long bodies cut. Most pages have
- * none of these and are shown as they were found.
+ * The messages of a list with their bodies: as many as a page has room for, with long bodies cut. Most pages have no long body, and
+ * stay as they are.
  */
 export async function listedPage(db: Db, found: readonly ListedMessage[]): Promise<readonly ShownMessage[]> {
   if (found.every((message) => message.longBodies === null)) return found;
@@ -16,7 +16,7 @@ export async function listedPage(db: Db, found: readonly ListedMessage[]): Promi
   return page.flatMap((message): ShownMessage[] => {
     if (message.longBodies === null) return [message];
     const bodies = bodiesOf.get(message.id);
-    // Its inbox was deleted while it was read.
+    // The inbox was deleted meanwhile.
     if (bodies === undefined) return [];
     const isCut = message.longBodies.some((bytes) => bytes > longestListedBody);
     return [{ ...message, ...bodies, truncated: message.truncated || isCut }];

@@ -6,7 +6,7 @@ import { findFirstSince, findInboxTotals, type StoredMessage } from "../../store
 import { findThread } from "../../store/mail/thread-pages.ts";
 import { findNumberAt, listMailInRange, type MailRange, type NumberedMail } from "../../store/mail/waits.ts";
 import type { MessageOpener, Opened } from "./open-message.ts";
-import { mailsAtOnce } from "./watched-inbox.ts";
+import { mailsAtOnce } from "./watched-inboxes.ts";
 
 export interface LookDeps {
   db: Db;
@@ -16,35 +16,35 @@ export interface LookDeps {
 export interface LookRequest extends MailFilter {
   accountId: string;
   inboxId: string;
-  /** Behind which message, or which place of an earlier wait; undefined: the newest since `since`, else the next. */
-  after: { messageId: string } | { place: number } | undefined;
+  /** A message, or the number that an earlier wait has seen. Undefined for the newest mail since `since`, else the next mail. */
+  after: { messageId: string } | { seen: number } | undefined;
   since: Date;
   hasCode: boolean;
   hasLink: boolean;
 }
 
-/** Without a place nobody looks further back than so many mails. */
+/** The most mails that a look goes back if it has no `after`. */
 const newestLookedAt = 1_000;
 
-/** One wait's walk through its inbox, and where it stands. It goes on there, also where the database was away in its midst. */
+/** The progress of one wait through its inbox. It survives an outage of the database. */
 export interface MailLook {
   readonly request: LookRequest;
-  /** Up to which number it has looked; undefined before it is known where to begin. */
-  place: number | undefined;
+  /** The number up to which it has looked; undefined before the start is known. */
+  seen: number | undefined;
   hasLooked: boolean;
-  /** The mail that it has found, from when its place is there. */
+  /** The mail that it has found; `seen` is then its number. */
   message: StoredMessage | undefined;
   isBehindNewest: boolean;
-  /** Nobody waits for what it finds any more: it looks no further. */
+  /** Set when the wait has ended, so that it looks no further. */
   isOver: boolean;
 }
 
 export interface MailLooks {
-  /** Where it begins; throws where that is nowhere. Done once. */
-  findPlace(look: MailLook): Promise<number>;
-  /** Through what is there already. Answers its place. */
+  /** The number to begin behind, read once. Throws if the inbox, thread or message is not there. */
+  findStart(look: MailLook): Promise<number>;
+  /** Looks through the mail that is there, and returns the number that it has seen. */
   begin(look: MailLook): Promise<number>;
-  /** Through what has come behind its place. */
+  /** Looks through these mails, which came after. */
   through(look: MailLook, mails: readonly NumberedMail[]): Promise<void>;
 }
 
@@ -55,16 +55,19 @@ interface Found {
 
 export function newLook(request: LookRequest): MailLook {
   return {
-    ...{ request, place: undefined, hasLooked: false, message: undefined },
+    request,
+    seen: undefined,
+    hasLooked: false,
+    message: undefined,
     isBehindNewest: request.after !== undefined,
     isOver: false,
   };
 }
 
 export function mailLooks({ db, open }: LookDeps): MailLooks {
-  async function findPlace(look: MailLook): Promise<number> {
-    look.place ??= await startOf(db, look.request);
-    return look.place;
+  async function findStart(look: MailLook): Promise<number> {
+    look.seen ??= await startOf(db, look.request);
+    return look.seen;
   }
 
   async function inRange(look: MailLook, range: Omit<MailRange, "inboxId" | "limit">) {
@@ -74,7 +77,7 @@ export function mailLooks({ db, open }: LookDeps): MailLooks {
     return found;
   }
 
-  /** The first of these that fits, in their order. */
+  /** The first of these mails that fits, in order. */
   async function firstOf(look: MailLook, mails: readonly NumberedMail[]): Promise<Found | undefined> {
     if (mails.length === 0) return undefined;
     const { request } = look;
@@ -89,7 +92,7 @@ export function mailLooks({ db, open }: LookDeps): MailLooks {
     return undefined;
   }
 
-  /** From the newest down: what was just asked for is what comes last. */
+  /** Looks from the newest mail down, since a mail that was just asked for is the last one. */
   async function throughNewest(look: MailLook, behind: number): Promise<number> {
     let before: number | undefined;
     let top: number | undefined;
@@ -102,7 +105,7 @@ export function mailLooks({ db, open }: LookDeps): MailLooks {
       const isMore = before !== undefined && mails.length === mailsAtOnce && !look.isOver;
       if (found === undefined && isMore) continue;
       look.isBehindNewest = true;
-      return standAt(look, top, found);
+      return setSeen(look, top, found);
     }
   }
 
@@ -115,25 +118,25 @@ export function mailLooks({ db, open }: LookDeps): MailLooks {
   }
 
   async function through(look: MailLook, mails: readonly NumberedMail[], from: number): Promise<number> {
-    return standAt(look, mails.at(-1)?.number ?? from, await firstOf(look, mails));
+    return setSeen(look, mails.at(-1)?.number ?? from, await firstOf(look, mails));
   }
 
   return {
-    findPlace,
+    findStart,
     async begin(look) {
-      const from = await findPlace(look);
+      const from = await findStart(look);
       return look.isBehindNewest ? throughOldest(look, from) : throughNewest(look, from);
     },
     async through(look, mails) {
-      await through(look, mails, await findPlace(look));
+      await through(look, mails, await findStart(look));
     },
   };
 }
 
-function standAt(look: MailLook, number: number, found: Found | undefined): number {
+function setSeen(look: MailLook, number: number, found: Found | undefined): number {
   look.message = found?.message;
-  look.place = found?.number ?? number;
-  return look.place;
+  look.seen = found?.number ?? number;
+  return look.seen;
 }
 
 async function holds({ hasCode, hasLink }: LookRequest, { extracted }: Opened): Promise<boolean> {
@@ -141,7 +144,7 @@ async function holds({ hasCode, hasLink }: LookRequest, { extracted }: Opened): 
   return !hasLink || (await extracted()).links.some(({ kind }) => kind !== null);
 }
 
-/** The number behind which to look. */
+/** The number to begin behind. */
 async function startOf(db: Db, request: LookRequest): Promise<number> {
   const { accountId, inboxId, after, threadId, since } = request;
   const inbox = isId("inb", inboxId) ? await findInboxTotals(db, accountId, inboxId) : undefined;
@@ -154,8 +157,8 @@ async function startOf(db: Db, request: LookRequest): Promise<number> {
     const first = await findFirstSince(db, inboxId, "inbound", inbox.inboundCount, since);
     return Math.max(first - 1, inbox.inboundCount - newestLookedAt);
   }
-  // A place that is not reached yet is of a database that was put back since: from here on all is new.
-  if ("place" in after) return Math.min(after.place, inbox.inboundCount);
+  // A higher number comes from before the database was restored from a backup: all mail from now on is new.
+  if ("seen" in after) return Math.min(after.seen, inbox.inboundCount);
   const number = isId("msg", after.messageId) ? await findNumberAt(db, inboxId, after.messageId) : undefined;
   if (number === undefined) throw notFound("message");
   return number;

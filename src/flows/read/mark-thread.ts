@@ -16,20 +16,20 @@ export interface MarkRequest {
   upToMessageId: string | undefined;
 }
 
-/** Sets the read flag behind the lock on the inbox, where mail that arrives at the same time waits or is seen. */
+/** Sets the read flag behind a lock on the inbox, so that mail that arrives at the same time waits or is seen. */
 export async function markThread({ db }: Pick<Deps, "db">, request: MarkRequest): Promise<Marked> {
   const { accountId, threadId, isRead, upToMessageId } = request;
   const known = isId("thr", threadId) ? await findThread(db.api, accountId, threadId) : undefined;
   if (known === undefined) throw notFound("thread");
   return transaction(db.api, async (tx) => {
-    const [[inbox], thread, [place]] = await Promise.all([
+    const [[inbox], thread, [message]] = await Promise.all([
       lockInboxes(tx, [known.inboxId]),
       findThreadState(tx, known.inboxId, threadId),
       listPlaces(tx, upToMessageId === undefined ? [] : [upToMessageId]),
     ]);
     if (inbox === undefined || thread === undefined) throw notFound("thread");
-    if (upToMessageId !== undefined && place?.threadId !== threadId) throw notFound("message");
-    const marked = markRead(thread, isRead, place?.seq);
+    if (upToMessageId !== undefined && message?.threadId !== threadId) throw notFound("message");
+    const marked = markRead(thread, isRead, message?.seq);
     if (marked.thread.isRead === thread.isRead) return marked;
     const unreadCount = inbox.unreadCount + (isRead ? -1 : 1);
     await Promise.all([markThreads(tx, [marked.thread]), markInboxTotals(tx, [{ ...inbox, unreadCount }])]);

@@ -1,7 +1,7 @@
 import type { Db } from "../../database/db.ts";
 import { findMessage, type StoredMessage } from "../../store/mail/message-pages.ts";
 
-/** What a message says that somebody may wait for. */
+/** The codes and links of a message, for which a request may wait. */
 export interface Extracted {
   codes: readonly unknown[];
   links: readonly { kind: string | null }[];
@@ -12,7 +12,7 @@ export interface OpenerDeps {
   extract: (accountId: string, message: StoredMessage) => Promise<Extracted>;
 }
 
-/** A message with its bodies, and what they say once somebody asks. */
+/** A message with its bodies. Codes and links are extracted when they are needed. */
 export interface Opened {
   message: StoredMessage;
   extracted: () => Promise<Extracted>;
@@ -20,7 +20,7 @@ export interface Opened {
 
 export type MessageOpener = (accountId: string, id: string) => Promise<Opened | undefined>;
 
-/** However many want a message at the same time, it is read once, and looked into once. Afterwards nothing of it is kept. */
+/** Reads and extracts a message once for all requests that need it at the same time. It keeps nothing afterwards. */
 export function messageOpener({ db, extract }: OpenerDeps): MessageOpener {
   const underWay = new Map<string, Promise<Opened | undefined>>();
 

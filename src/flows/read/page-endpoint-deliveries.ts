@@ -8,14 +8,14 @@ export interface EndpointDeliveriesRequest {
   before: CursorPlace | undefined;
   limit: number;
   state: DeliveryState | undefined;
-  /** What a cursor of this list belongs to. */
+  /** The question that the cursors of this list belong to. */
   question: unknown;
 }
 
-/** How many events one page looks at. */
+/** Events that one page looks at, at most. */
 const mostLookedAt = 1000;
 
-/** What became of events at an endpoint, the newest first. */
+/** The deliveries of events to an endpoint, the newest first. */
 export async function pageEndpointDeliveries({ db }: Deps, request: EndpointDeliveriesRequest) {
   const { endpoint, before, limit, state, question } = request;
   const { rows, lookedTo } = await listEndpointDeliveries(db.api, {
@@ -26,7 +26,7 @@ export async function pageEndpointDeliveries({ db }: Deps, request: EndpointDeli
   const shown = rows.slice(0, limit);
   const goesOnAt = rows.length > limit ? shown.at(-1) : lookedTo;
   return {
-    data: shown.map(({ id, writtenBy: _place, type, lastAttemptAt, nextAttemptAt, ...row }) => ({
+    data: shown.map(({ id, writtenBy: _writtenBy, type, lastAttemptAt, nextAttemptAt, ...row }) => ({
       ...{ event_id: id, event: type, state: row.state, attempts: row.attempts },
       lastAttemptAt: lastAttemptAt?.toISOString() ?? null,
       ...{ lastStatus: row.lastStatus, lastError: row.lastError },

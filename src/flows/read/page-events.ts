@@ -11,11 +11,11 @@ import { type EventPayload, eventPayload, type PayloadDeps, type WholeEvent } fr
 export interface ToldPage {
   events: EventPayload[];
   hasMore: boolean;
-  /** Where to go on, also where nothing was wanted of what was looked at; null where nothing was. */
+  /** The id to go on behind, also if no event was wanted; null if the log has no more events. */
   last: string | null;
 }
 
-/** A page of the log as it is told: as many events as it has room for, and whether there are more behind them. */
+/** A page of the log: as many events as it has room for, and whether there are more. */
 export async function pageEvents(
   deps: PayloadDeps & { db: Db; now: () => Date },
   page: EventPage,
@@ -33,7 +33,7 @@ export async function pageEvents(
   };
 }
 
-/** Listed events as they are told now, with all that comes beside their rows. */
+/** The payloads of listed events, with texts, attachments and other parts that are not in their rows. */
 export async function tellListed(
   deps: PayloadDeps & { db: Db; now: () => Date },
   listed: readonly ListedEvent[],
@@ -66,18 +66,18 @@ async function wholeEvents(
   const includedOf = new Map(included.map((row) => [row.id, row]));
   return listed.map((event) => {
     const id = event.messageId ?? "";
-    // Without a text where its inbox was deleted while it was read.
+    // The text is missing if the inbox was deleted meanwhile.
     const bodyText = event.longBody === null ? event.bodyText : (textOf.get(id) ?? null);
     return { ...event, bodyText, attachments: attachmentsOf.get(id) ?? [], included: includedOf.get(id) };
   });
 }
 
-/** So many octets of bodies it brings to a page. */
+/** The bytes of bodies that an event adds to a page. */
 export function eventBytes(event: ListedEvent, include: readonly IncludeWord[]): number {
   const { longBody, bodyText, htmlBytes, attachmentCount } = event;
   const text = longBody ?? utf8Length(bodyText ?? "");
   const html = htmlBytes ?? 0;
   const files = (attachmentCount ?? 0) * shownAttachmentBytes;
-  // What is extracted brings both once more.
+  // Extracted text and HTML are both once more.
   return text + files + (include.includes("html") ? html : 0) + (include.includes("extracted") ? text + html : 0);
 }

@@ -12,32 +12,32 @@ import {
 import { findThread } from "../../store/mail/thread-pages.ts";
 import { listedPage } from "./listed-page.ts";
 
-/** Which messages of an inbox to show, the newest first. */
+/** The messages of an inbox to show, the newest first. */
 export interface MessagesQuery {
   accountId: string;
   inboxId: string;
   direction: "inbound" | "outbound" | undefined;
   threadId: string | undefined;
-  /** Not older than this. */
+  /** The earliest instant. */
   since: Date | undefined;
-  /** Older than this. */
+  /** The instant after the latest one. */
   until: Date | undefined;
   limit: number;
   offset: number;
-  /** Goes on behind this number: where the page before ended. */
+  /** The number that the page before ended with. */
   after: number | undefined;
 }
 
 export interface MessagesPage {
   messages: readonly ShownMessage[];
   total: number;
-  /** The number to go on after; undefined at the end. */
+  /** The number to go on behind; undefined at the end. */
   next: number | undefined;
 }
 
 /**
- * A page whose cost is that of its rows, at any offset: messages are numbered without gaps, so a page is a range of
- * numbers and a total the last of them. Undefined where the account has no such inbox.
+ * A page of an inbox. At any offset it costs only its rows, because messages are numbered without gaps: a page is a range of numbers,
+ * and the total is the last number. Undefined if the account has no such inbox.
  */
 export async function pageMessages(db: Db, asked: MessagesQuery): Promise<MessagesPage | undefined> {
   const { accountId, inboxId, direction, limit, offset, after } = asked;
@@ -48,7 +48,7 @@ export async function pageMessages(db: Db, asked: MessagesQuery): Promise<Messag
   return { messages, total: page.total, next: numberAbove(1, messages) };
 }
 
-/** A page of what lies between two instants: their numbers are looked up, and their difference is the total. */
+/** A page of the messages between two instants, by the numbers of the first and the last one. */
 export async function pageBetween(db: Db, totals: InboxTotals, asked: MessagesQuery): Promise<MessagesPage> {
   const axis: Axis = asked.direction ?? "all";
   const { first, last } = await rangeOf(db, totals, axis, asked);
@@ -60,13 +60,13 @@ export async function pageBetween(db: Db, totals: InboxTotals, asked: MessagesQu
   return { messages, total, next: numberAbove(first, messages) };
 }
 
-/** The number that a page ends with, unless the list ends with it. */
+/** The number that a page ends with; undefined if the list ends there. */
 function numberAbove(first: number, messages: readonly ShownMessage[]): number | undefined {
   const number = messages.at(-1)?.position;
   return number !== undefined && number > first ? number : undefined;
 }
 
-/** The numbers that lie between the two instants. */
+/** The range of numbers between the two instants. */
 export async function rangeOf(
   db: Db,
   totals: InboxTotals,
@@ -86,7 +86,7 @@ function countOn(axis: Axis, { messageCount, inboundCount }: InboxTotals): numbe
   return axis === "inbound" ? inboundCount : messageCount - inboundCount;
 }
 
-/** A page of one thread, whose row has the total. */
+/** A page of one thread. Its row has the total. */
 export async function pageOfThread(
   db: Db,
   threadId: string,

@@ -6,13 +6,13 @@ import { type IndexingDeps, indexMessages } from "./index-messages.ts";
 import { listedPage } from "./listed-page.ts";
 import { type MessagesPage, type MessagesQuery, rangeOf } from "./page-messages.ts";
 
-/** Matches are counted up to here. Beyond it a total would cost more than a page, and tell nobody more. */
+/** Matches are counted up to this number. A higher total would cost more than the page. */
 export const countedMatches = 10_000;
 const patienceMs = 4_000;
 
 /**
- * A page of what matches, the newest first. The index is filled in the background; messages that it does not have yet
- * are put into it here first, so that a mail is found as soon as it is there.
+ * A page of the matches, the newest first. The index is filled in the background; messages that it does not have are added here first,
+ * so that a mail is found as soon as it is stored.
  */
 export async function searchPage(
   deps: IndexingDeps,
@@ -26,7 +26,7 @@ export async function searchPage(
   const search = (until: number, limit: number, offset: number, counted: number) =>
     searchMessages(db, { inboxId: totals.id, terms, first, last: until, limit, offset, counted }).catch(refuseTooMuch);
 
-  /** One match more than the page shows tells whether another page follows. */
+  /** It reads one match more than the page shows, to know whether another page follows. */
   async function searchOnce(): Promise<{ page: Found; total: number; indexedSeq: number }> {
     if (asked.after === undefined) {
       const page = await search(last, asked.limit + 1, asked.offset, countedMatches);
@@ -52,7 +52,7 @@ export async function searchPage(
   return { messages, total: Math.min(result.total, countedMatches), next };
 }
 
-/** After a flood of mail this can take longer than a caller waits: each try gets further, and none tells half the truth. */
+/** Fills the index. After much mail this may take too long; then each try gets further, and none returns an incomplete result. */
 async function catchUp(deps: IndexingDeps, inboxId: string, fromSeq: number, upToSeq: number): Promise<void> {
   const startedMs = performance.now();
   const reached = await indexMessages(
@@ -68,7 +68,7 @@ async function catchUp(deps: IndexingDeps, inboxId: string, fromSeq: number, upT
   }
 }
 
-/** The database is there, and will not be quicker the next time: the caller can ask for less. */
+/** Refuses a search that is too much for the database. A retry would not be faster, but the caller can narrow the search. */
 function refuseTooMuch(error: unknown): never {
   if (!askedTooMuch(error)) throw error;
   const why = "it takes too long; ask for rarer words, or between `since` and `until`";

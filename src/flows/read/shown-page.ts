@@ -14,8 +14,8 @@ export interface ShownPage {
 }
 
 /**
- * A message as a page that a browser may show beside anything: its HTML made harmless, else its text. The mail stands in a shadow tree,
- * so its styles reach nothing outside, and in a box that nothing of it leaves: the list of misleading links above it can't be covered.
+ * A message as a page that is safe in a browser: its sanitised HTML, or else its text. The mail is in a shadow tree, so that its styles
+ * have no effect outside, and in a box that it can't leave, so that it can't cover the list of misleading links above it.
  */
 export async function shownPage(
   links: Pick<AttachmentLinks, "attachmentUrl">,
@@ -34,7 +34,7 @@ export async function shownPage(
   return `<!doctype html><html><head><title></title><style>${pageStyle}</style></head><body>${warning(misleading)}<div id="box"><div id="mail">${mail}</div></div></body></html>`;
 }
 
-/** Says where links lead whose words say something else. */
+/** The list of links whose words name another target. */
 function warning(misleading: readonly MisleadingLink[]): string {
   if (misleading.length === 0) return "";
   const links = misleading.map(
@@ -52,7 +52,7 @@ function shortened(text: string, length: number): string {
 const longestWords = 80;
 const longestTarget = 200;
 
-/** The page is at `/v1/messages/{id}/html`: so it finds its pictures under any host and prefix by which it was found itself. */
+/** A URL relative to the page at `/v1/messages/{id}/html`, so that it works under any host and prefix. */
 function fromThePage(url: string): string {
   return `../../${url.slice(url.lastIndexOf("/v1/attachments/") + "/v1/".length)}`;
 }

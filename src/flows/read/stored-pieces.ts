@@ -3,7 +3,7 @@ import { notFound } from "../../domain/errors.ts";
 import type { ByteRange } from "../../standards/byte-range.ts";
 import { chunkBytes, findChunk } from "../../store/mail/sources.ts";
 
-/** One part of a source, the raw mail or an attachment: of the bytes in this range one piece at a time is in memory. */
+/** The bytes in a range of one part of a source, which is the raw mail or an attachment. One chunk at a time is in memory. */
 export async function* storedPieces(
   db: Db,
   { sourceId, part }: { sourceId: string; part: number },
@@ -11,7 +11,7 @@ export async function* storedPieces(
 ): AsyncGenerator<Uint8Array> {
   for (let seq = Math.floor(first / chunkBytes); seq * chunkBytes <= last; seq++) {
     const piece = await findChunk(db, sourceId, part, seq);
-    // Its inbox was deleted while it was read.
+    // The inbox was deleted meanwhile.
     if (piece === undefined) throw notFound("attachment");
     const start = seq * chunkBytes;
     yield piece.subarray(Math.max(0, first - start), last + 1 - start);

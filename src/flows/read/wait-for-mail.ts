@@ -3,42 +3,41 @@ import { deadlines } from "../../primitives/deadlines.ts";
 import type { StoredMessage } from "../../store/mail/message-pages.ts";
 import type { Deps } from "../deps.ts";
 import type { Listeners } from "../listeners.ts";
-import { inboxWatch } from "./inbox-watch.ts";
 import { type LookRequest, type MailLook, mailLooks, newLook } from "./mail-look.ts";
 import { messageOpener, type OpenerDeps } from "./open-message.ts";
-import type { Watcher } from "./watched-inbox.ts";
+import { type Watcher, watchedInboxes } from "./watched-inboxes.ts";
 
 export interface WaitDeps extends Deps, Pick<OpenerDeps, "extract"> {
   listeners: Pick<Listeners, "open">;
 }
 
 export interface WaitRequest extends LookRequest {
-  /** 0: what is there now. */
+  /** 0 only looks at the mail that is there. */
   timeoutMs: number;
-  /** Aborted when nobody is there any more who would get the answer. */
+  /** Aborted when the client is gone. */
   signal: AbortSignal;
 }
 
-/** `timeout`: nothing came in time. `gone`: nobody waits any more. `stopping`: the service stops. */
+/** `timeout`: no mail came in time. `gone`: the client is gone. `stopping`: the service stops. */
 type WaitEnd = "timeout" | "gone" | "stopping";
 
-/** `place`: up to which the inbox has been looked through. Who goes on behind it misses nothing and gets nothing twice. */
-export type WaitResult = ({ end: "found"; message: StoredMessage } | { end: WaitEnd }) & { place: number };
+/** `seen` is the number up to which the inbox has been looked through. A wait that goes on behind it misses and repeats no mail. */
+export type WaitResult = ({ end: "found"; message: StoredMessage } | { end: WaitEnd }) & { seen: number };
 
 export interface MailWaits {
   wait(request: WaitRequest): Promise<WaitResult>;
-  /** Ends all waits, each with its place. */
+  /** Ends all waits, each with the number that it has seen. */
   stop(): void;
 }
 
-/** Thousands of them are open at a time: all that is held of one is this, and functions are shared. */
+/** The state of one wait. Thousands are open at a time, so the functions are shared. */
 interface Wait extends Watcher {
   readonly look: MailLook;
   readonly signal: AbortSignal;
   readonly onAbort: () => void;
   readonly answer: (result: WaitResult | Promise<never>) => void;
-  /** Gives its place among the listeners back. */
-  readonly giveBack: () => void;
+  /** Takes it off the count of listeners. */
+  readonly leave: () => void;
 }
 
 export function mailWaits(deps: WaitDeps): MailWaits {
@@ -46,18 +45,18 @@ export function mailWaits(deps: WaitDeps): MailWaits {
   const underWay = deadlines<Wait>((one) => end(one, "timeout"));
   let isStopping = false;
 
-  const watch = inboxWatch<Wait>(deps, {
+  const inboxes = watchedInboxes<Wait>(deps, {
     async begin(one) {
-      const place = await looks.begin(one.look);
+      const seen = await looks.begin(one.look);
       endIfFound(one);
-      return place;
+      return seen;
     },
     async take(one, mails) {
       await looks.through(one.look, mails);
       endIfFound(one);
     },
     fail(one, error) {
-      leave(one);
+      close(one);
       one.answer(Promise.reject(error));
     },
   });
@@ -65,19 +64,19 @@ export function mailWaits(deps: WaitDeps): MailWaits {
   async function wait(request: WaitRequest): Promise<WaitResult> {
     const look = newLook(request);
     const isQuick = request.timeoutMs === 0 || isStopping;
-    // Before anything waits, and before a place is taken: an inbox that is not there is told as one that never was.
-    await looks.findPlace(look).catch((error) => {
+    // First, so that a wait for an inbox that is not there ends before it counts as a listener.
+    await looks.findStart(look).catch((error) => {
       if (isQuick || !(error instanceof DatabaseUnavailable)) throw error;
     });
     if (isQuick) {
-      const place = await whileAsked(look, request.signal, () => looks.begin(look));
-      return look.message === undefined ? { end: "timeout", place } : { end: "found", message: look.message, place };
+      const seen = await whileAsked(look, request.signal, () => looks.begin(look));
+      return look.message === undefined ? { end: "timeout", seen } : { end: "found", message: look.message, seen };
     }
-    const giveBack = deps.listeners.open("wait", request.accountId);
-    return new Promise((answer) => begin({ request, look, answer, giveBack }));
+    const leave = deps.listeners.open("wait", request.accountId);
+    return new Promise((answer) => begin({ request, look, answer, leave }));
   }
 
-  /** Who only looks has no place that `leave` would end. */
+  /** Stops a look without a wait when the client is gone. */
   async function whileAsked<Result>(look: MailLook, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
     const onAbort = () => {
       look.isOver = true;
@@ -86,38 +85,38 @@ export function mailWaits(deps: WaitDeps): MailWaits {
     return work().finally(() => signal.removeEventListener("abort", onAbort));
   }
 
-  function begin({ request, ...own }: Pick<Wait, "look" | "answer" | "giveBack"> & { request: WaitRequest }): void {
+  function begin({ request, ...own }: Pick<Wait, "look" | "answer" | "leave"> & { request: WaitRequest }): void {
     const { inboxId, signal, timeoutMs } = request;
     const onAbort = () => end(one, "gone");
     const one: Wait = { ...own, inboxId, signal, onAbort, seen: undefined, isBeginning: false };
     underWay.add(one, timeoutMs);
     signal.addEventListener("abort", onAbort, { once: true });
-    watch.watch(one);
+    inboxes.watch(one);
     if (signal.aborted) onAbort();
     else if (isStopping) end(one, "stopping");
   }
 
   function end(one: Wait, how: WaitEnd): void {
-    leave(one);
-    const { message, place, hasLooked } = one.look;
-    const isBlind = how === "timeout" ? !hasLooked : place === undefined;
-    // Whatever ends it: once there is a mail its place is behind it, so to answer without it would be to lose it.
-    if (message !== undefined) one.answer({ end: "found", message, place: place ?? 0 });
+    close(one);
+    const { message, seen, hasLooked } = one.look;
+    const isBlind = how === "timeout" ? !hasLooked : seen === undefined;
+    // A mail that was found counts as seen, so the answer must have it, however the wait ends.
+    if (message !== undefined) one.answer({ end: "found", message, seen: seen ?? 0 });
     else if (isBlind && how !== "gone")
       one.answer(Promise.reject(new DatabaseUnavailable("the inbox could not be read in time")));
-    else one.answer({ end: how, place: place ?? 0 });
+    else one.answer({ end: how, seen: seen ?? 0 });
   }
 
   function endIfFound(one: Wait): void {
     if (one.look.message !== undefined) end(one, "timeout");
   }
 
-  function leave(one: Wait): void {
+  function close(one: Wait): void {
     one.look.isOver = true;
     underWay.remove(one);
     one.signal.removeEventListener("abort", one.onAbort);
-    watch.unwatch(one);
-    one.giveBack();
+    inboxes.unwatch(one);
+    one.leave();
   }
 
   return {

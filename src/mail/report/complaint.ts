@@ -1,5 +1,5 @@
 import type { ParsedMail } from "../../domain/message.ts";
-import type { MailReport, RecipientTold } from "../../domain/reports/report.ts";
+import type { MailReport, RecipientReport } from "../../domain/reports/report.ts";
 import { cleanLine } from "../../standards/smtp-reply.ts";
 import { addressIn, type Fields, fieldGroups, withoutType } from "./fields.ts";
 import { idsOfHead, returnedHead } from "./returned-mail.ts";
@@ -60,7 +60,7 @@ function complaintAbout(head: Fields | undefined): MailReport {
   };
 }
 
-function told(kind: RecipientTold["kind"], diagnostic: string): RecipientTold {
+function told(kind: RecipientReport["kind"], diagnostic: string): RecipientReport {
   return {
     ...{ kind, diagnostic, type: undefined, originalRecipient: undefined, finalRecipient: undefined },
     ...{ code: undefined, enhancedCode: undefined, remoteMta: undefined },

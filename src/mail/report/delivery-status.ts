@@ -1,7 +1,7 @@
 import type { ParsedMail } from "../../domain/message.ts";
 import { bounceTypeOf, mostSpecific } from "../../domain/reports/bounce-type.ts";
 import { saidText } from "../../domain/reports/phrases.ts";
-import type { MailReport, RecipientTold, ReportKind } from "../../domain/reports/report.ts";
+import type { MailReport, RecipientReport, ReportKind } from "../../domain/reports/report.ts";
 import { messageIdsOf } from "../../standards/message-id.ts";
 import { cleanLine } from "../../standards/smtp-reply.ts";
 import { codesIn, hasWords } from "./codes.ts";
@@ -64,7 +64,7 @@ function recipientGroups(groups: readonly Fields[]): Fields[] {
   return merged;
 }
 
-function recipientTold(fields: Fields, words: Words, count: number): RecipientTold {
+function recipientTold(fields: Fields, words: Words, count: number): RecipientReport {
   const finalRecipient = addressIn(fields.get("final-recipient")) ?? addressIn(fields.get("x-actual-recipient"));
   const originalRecipient = addressIn(fields.get("original-recipient"));
   const diagnostic = (withoutType(fields.get("diagnostic-code")) ?? "").slice(0, mostOfDiagnostic);

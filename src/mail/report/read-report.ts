@@ -1,6 +1,6 @@
 import type { Mailbox, ParsedMail } from "../../domain/message.ts";
 import { isAutoReplySubject } from "../../domain/receive/auto-reply-subjects.ts";
-import type { MailReport, RecipientTold } from "../../domain/reports/report.ts";
+import type { MailReport, RecipientReport } from "../../domain/reports/report.ts";
 import { isAttachedMail, readComplaint } from "./complaint.ts";
 import { hasStatusPart, readStatus } from "./delivery-status.ts";
 import { isToldOfMail, readWords, saysFailure, type Words } from "./words.ts";
@@ -61,7 +61,7 @@ function isMarkedReport(
 
 /** Words alone suppress nobody unless a mail server says them. */
 function asHearsay(report: MailReport): MailReport {
-  const recipients = report.recipients.map((told): RecipientTold => {
+  const recipients = report.recipients.map((told): RecipientReport => {
     const hasCode = told.code !== undefined || told.enhancedCode !== undefined;
     return hasCode ? told : { ...told, isHearsay: true };
   });

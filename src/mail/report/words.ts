@@ -1,7 +1,7 @@
 import type { ParsedMail } from "../../domain/message.ts";
 import { bounceTypeOf, mostSpecific } from "../../domain/reports/bounce-type.ts";
 import { type PhraseKind, phrasesIn, saidText } from "../../domain/reports/phrases.ts";
-import type { MailReport, RecipientTold } from "../../domain/reports/report.ts";
+import type { MailReport, RecipientReport } from "../../domain/reports/report.ts";
 import { cleanLine } from "../../standards/smtp-reply.ts";
 import { codesIn } from "./codes.ts";
 import { dividedText, idsOfHead, isOfTransport, returnedHead } from "./returned-mail.ts";
@@ -65,7 +65,7 @@ export function readWords(mail: ParsedMail): Words {
     return paragraphs.size < 2 ? said.slice(0, mostOfOne) : (own ?? "");
   }
 
-  function recipientTold(address: string | undefined, count: number): RecipientTold {
+  function recipientTold(address: string | undefined, count: number): RecipientReport {
     const text = saidOf(address, count === 1);
     const { code, enhancedCodes } = codesIn(text);
     const type = bounceTypeOf({ enhancedCodes, code, said: saidText(text) });

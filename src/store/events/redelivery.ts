@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
-import type { LogPosition } from "../../domain/events/log-position.ts";
 import { type Db, query, transaction } from "../../database/db.ts";
+import type { LogPosition } from "../../domain/events/log-position.ts";
 import { promiseIdOf } from "../../domain/events/promise-id.ts";
 import type { OutboxKind } from "../outbox/items.ts";
 import { endpointOfPromise, endpointSubscribes, promiseAgainInto, promiseColumns, promiseId } from "./fan-out.ts";

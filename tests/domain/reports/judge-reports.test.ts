@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { judgeReports } from "../../../src/domain/reports/judge-reports.ts";
-import type { RecipientTold } from "../../../src/domain/reports/report.ts";
+import type { RecipientReport } from "../../../src/domain/reports/report.ts";
 import type { ReportPolicy } from "../../../src/domain/reports/report-policy.ts";
 import type { ArrivedReport, KnownMessage } from "../../../src/domain/reports/reported-message.ts";
 
@@ -19,7 +19,7 @@ const toThree: KnownMessage = {
   })),
 };
 
-function told(final: string | undefined, more: Partial<RecipientTold> = {}): RecipientTold {
+function told(final: string | undefined, more: Partial<RecipientReport> = {}): RecipientReport {
   return {
     ...{ kind: "bounced", type: "hard", originalRecipient: undefined, finalRecipient: final, code: 550 },
     ...{ enhancedCode: "5.1.1", diagnostic: "smtp; 550 5.1.1 User unknown", remoteMta: undefined },
@@ -29,7 +29,7 @@ function told(final: string | undefined, more: Partial<RecipientTold> = {}): Rec
 
 let reports = 0;
 
-function arrived(recipients: RecipientTold[], more: Partial<ArrivedReport> = {}): ArrivedReport {
+function arrived(recipients: RecipientReport[], more: Partial<ArrivedReport> = {}): ArrivedReport {
   reports += 1;
   return {
     ...{ messageId: "msg_1", ofInboxes: undefined, source: "dsn", proof: "return_path", recipients, isOptOut: false },

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { type HeldFeeds, heldFeeds } from "../../../src/flows/events/held-feeds.ts";
+import { type HeldFeeds, heldFeeds } from "../../../src/flows/events/event-feeds.ts";
 
 /** What is looked at next after what was read. */
 async function lookedAtAfter(reads: (held: HeldFeeds<string>) => void): Promise<readonly string[]> {

@@ -66,24 +66,24 @@ describe.each(enginesHere())("Waiting for mail (%s)", (engine) => {
     60_000,
   );
 
-  test("takes the newest without a place, and never the old one behind a place", async () => {
+  test("takes the newest mail at first, and never the old one behind a number that was seen", async () => {
     const waits = waitsOn(world);
     const inbox = await world.newInbox();
     await world.receive(inbox, code(111));
     world.clock.pass(20_000);
     const asked = { hasCode: true };
-    const { place } = await waits.wait(inbox, { timeoutMs: 0 });
-    const sentAgain = waits.wait(inbox, { ...asked, place });
+    const { seen } = await waits.wait(inbox, { timeoutMs: 0 });
+    const sentAgain = waits.wait(inbox, { ...asked, seen });
     await world.receive(inbox, { bodyText: "We have sent it again" });
     await world.receive(inbox, code(222));
     const behind = await sentAgain;
     expect(behind.end === "found" && behind.message.bodyText).toBe("Your code 222");
     const newest = await waits.wait(inbox, asked);
     expect(newest.end === "found" && newest.message.bodyText).toBe("Your code 222");
-    expect(newest.place).toBe(3);
+    expect(newest.seen).toBe(3);
   });
 
-  test("looks through no more than the newest thousand without a place, and through all behind one", async () => {
+  test("looks through at most the newest thousand at first, and through all behind a number that was seen", async () => {
     const waits = waitsOn(world);
     const inbox = await world.newInbox();
     await world.receive(inbox, { subject: "The first" });
@@ -91,11 +91,11 @@ describe.each(enginesHere())("Waiting for mail (%s)", (engine) => {
       await Promise.all(Array.from({ length: 100 }, () => world.receive(inbox, { subject: "Others" })));
     }
     const asked = { subject: "the first", timeoutMs: 0 };
-    expect(await waits.wait(inbox, asked)).toEqual({ end: "timeout", place: 1001 });
-    expect(await waits.wait(inbox, { ...asked, place: 0 })).toMatchObject({ end: "found", place: 1 });
-    expect(await waits.wait(inbox, { ...asked, subject: "nothing", place: 0 })).toEqual({
+    expect(await waits.wait(inbox, asked)).toEqual({ end: "timeout", seen: 1001 });
+    expect(await waits.wait(inbox, { ...asked, seen: 0 })).toMatchObject({ end: "found", seen: 1 });
+    expect(await waits.wait(inbox, { ...asked, subject: "nothing", seen: 0 })).toEqual({
       end: "timeout",
-      place: 1001,
+      seen: 1001,
     });
   }, 60_000);
 
@@ -103,13 +103,13 @@ describe.each(enginesHere())("Waiting for mail (%s)", (engine) => {
     const inbox = await world.newInbox();
     const count = 200;
     const loop = async () => {
-      const seen: string[] = [];
-      let place = 0;
+      const found: string[] = [];
+      let seen = 0;
       let waits = waitsOn(world);
-      for (let asked = 0; seen.length < count; asked += 1) {
+      for (let asked = 0; found.length < count; asked += 1) {
         // Whose time was over before the database had answered asks again, as with 503.
-        const waiting = waits.wait(inbox, { place, timeoutMs: (asked * 7) % 20 }).catch((error: unknown) => {
-          if (error instanceof DatabaseUnavailable) return { end: "timeout" as const, place };
+        const waiting = waits.wait(inbox, { seen, timeoutMs: (asked * 7) % 20 }).catch((error: unknown) => {
+          if (error instanceof DatabaseUnavailable) return { end: "timeout" as const, seen };
           throw error;
         });
         // As a process ends, whose waits are answered, and another takes over.
@@ -118,10 +118,10 @@ describe.each(enginesHere())("Waiting for mail (%s)", (engine) => {
           waits = waitsOn(world);
         }
         const result = await waiting;
-        place = result.place;
-        if (result.end === "found") seen.push(result.message.subject);
+        seen = result.seen;
+        if (result.end === "found") found.push(result.message.subject);
       }
-      return seen;
+      return found;
     };
     const loops = Promise.all([loop(), loop()]);
     for (let mail = 0; mail < count; mail += 1) await world.receive(inbox, { subject: `Queue ${mail}` });
@@ -210,13 +210,13 @@ describe.each(enginesHere())("Waiting for mail (%s)", (engine) => {
     await world.receive(inbox, { subject: "Meanwhile" });
     isAway = false;
     expect(subjectOf(await waiting)).toBe("Meanwhile");
-    // Who has seen the inbox once is answered null.
-    const { place } = await waits.wait(inbox, { timeoutMs: 0 });
+    // A wait that has seen the inbox once ends with a time-out.
+    const { seen } = await waits.wait(inbox, { timeoutMs: 0 });
     const read = tried;
-    const later = waits.wait(inbox, { place, timeoutMs: 1500 });
+    const later = waits.wait(inbox, { seen, timeoutMs: 1500 });
     await until(() => tried >= read + 2);
     isAway = true;
-    expect(await later).toEqual({ end: "timeout", place });
+    expect(await later).toEqual({ end: "timeout", seen });
     expect(waits.count()).toBe(0);
   }, 30_000);
 

@@ -1,5 +1,5 @@
 import type { StoredFailure } from "../../outcome.ts";
-import type { Delivery } from "../../reports/kept-delivery.ts";
+import type { Delivery } from "../../reports/delivery.ts";
 import type { RecipientType } from "./entries.ts";
 
 /** What has become of one recipient's copy. */

@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { reportProofs, reportSources } from "../../../domain/reports/kept-delivery.ts";
+import { reportProofs, reportSources } from "../../../domain/reports/delivery.ts";
 import { bounceTypes, reportKinds } from "../../../domain/reports/report.ts";
 import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";

@@ -79,7 +79,7 @@ export function waiting(deps: WaitingDeps) {
   return api("/v1/inboxes", "Messages").get(
     "/:id/wait",
     async ({ account, params, query, request, set }) => {
-      const after = placeAfter(params.id, query);
+      const after = afterOf(params.id, query);
       if (after !== undefined && "refusal" in after) {
         await ownedTotals(deps, account.id, params.id);
         throw after.refusal;
@@ -96,7 +96,7 @@ export function waiting(deps: WaitingDeps) {
       });
       if (result.end === "stopping") set.headers.connection = "close";
       const message = result.end === "found" ? ((await toMessage(deps, account.id, result.message)) ?? null) : null;
-      return { message, cursor: cursorOfPlace(params.id, result.place) };
+      return { message, cursor: cursorOfPlace(params.id, result.seen) };
     },
     operation({
       summary: "Wait for mail",
@@ -131,13 +131,13 @@ function sinceOf({ since }: Parameters): Date | undefined {
   return since === undefined ? undefined : parseInstant(since);
 }
 
-function placeAfter(inboxId: string, { after, since }: Parameters): WaitRequest["after"] | { refusal: Refusal } {
+function afterOf(inboxId: string, { after, since }: Parameters): WaitRequest["after"] | { refusal: Refusal } {
   if (after === undefined) return undefined;
   if (since !== undefined) {
     return { refusal: wrongParameter("since", "must be left out with `after`", "wait for mail") };
   }
   if (after.startsWith("msg_")) return { messageId: after };
-  const place = placeOfCursor(inboxId, after);
-  if (place !== undefined) return { place };
+  const seen = placeOfCursor(inboxId, after);
+  if (seen !== undefined) return { seen };
   return { refusal: wrongParameter("after", "must come from a wait on the same inbox", "wait for mail") };
 }

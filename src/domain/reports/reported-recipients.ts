@@ -1,24 +1,24 @@
 import { worstOf } from "./delivery.ts";
-import type { RecipientTold } from "./report.ts";
+import type { RecipientReport } from "./report.ts";
 import type { KnownMessage } from "./reported-message.ts";
 
-/** What is told of one recipient of ours; of nobody in particular where `recipient` is "". */
-export interface ToldOfRecipient {
+/** The report about one recipient of a message; about the message as a whole if `recipient` is "". */
+export interface ReportedRecipient {
   recipient: string;
-  told: RecipientTold;
-  /** Which of those that were told, for its ids. */
+  report: RecipientReport;
+  /** The index in the list of reports, for its ids. */
   index: number;
 }
 
 /**
- * Whom a report is about, of those that we wrote to: who else it names is shown, and never trusted. Where it names none of them
- * the worst counts for the message, which of a message to one is about him.
+ * Matches reports to the recipients of the message. Other addresses in a report are shown, and never trusted. If no report names a
+ * recipient, the worst one counts for the message; in a message to one recipient it is about that one.
  */
-export function toldOfRecipients(message: KnownMessage, recipients: readonly RecipientTold[]): ToldOfRecipient[] {
+export function reportedRecipients(message: KnownMessage, reports: readonly RecipientReport[]): ReportedRecipient[] {
   const ours = new Map(addressesOf(message).map((address) => [address.toLowerCase(), address]));
-  const all = recipients.map((told, index) => ({ told, index, kind: told.kind, type: told.type }));
+  const all = reports.map((report, index) => ({ report, index, kind: report.kind, type: report.type }));
   const named = all.flatMap((one) => {
-    const recipient = ourOwn(ours, one.told.originalRecipient) ?? ourOwn(ours, one.told.finalRecipient);
+    const recipient = ourOwn(ours, one.report.originalRecipient) ?? ourOwn(ours, one.report.finalRecipient);
     return recipient === undefined ? [] : [{ ...one, recipient }];
   });
   if (named.length > 0) {
@@ -44,7 +44,7 @@ function ourOwn(ours: ReadonlyMap<string, string>, address: string | undefined):
   return ours.get(address.toLowerCase()) ?? ours.get(withoutXtext(address).toLowerCase());
 }
 
-/** Some servers hand ORCPT back as it stood on the wire (RFC 3461 §4). */
+/** Decodes xtext, since some servers return ORCPT as it was sent (RFC 3461 §4). */
 function withoutXtext(address: string): string {
   return address.replace(/\+([0-9A-F]{2})/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)));
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { DatabaseUnavailable } from "../../../src/database/db.ts";
-import { inboxWatching, type Watcher } from "../../../src/flows/read/watched-inbox.ts";
+import { inboxReader, type Watcher } from "../../../src/flows/read/watched-inboxes.ts";
 import type { NumberedMail } from "../../../src/store/mail/waits.ts";
 import { migrate } from "../../../src/store/migrate.ts";
 import { type EngineUnderTest, enginesHere, openEngine } from "../../support/engines.ts";
@@ -13,7 +13,7 @@ interface TestWatcher extends Watcher {
   fail(error: unknown): void;
 }
 
-describe.each(enginesHere())("An inbox that is waited for (%s)", (engine) => {
+describe.each(enginesHere())("A watched inbox (%s)", (engine) => {
   let under: EngineUnderTest;
   let world: Awaited<ReturnType<typeof outboxWorld>>;
   beforeAll(async () => {
@@ -23,7 +23,7 @@ describe.each(enginesHere())("An inbox that is waited for (%s)", (engine) => {
   });
   afterAll(() => under.remove());
 
-  /** Who has seen as much as told once `begin` is let go on, and remembers what it is given. */
+  /** A watcher that has seen the mails up to `seen` once `goOn` is called, and remembers the mails that it gets. */
   function watcher(inboxId: string, seen: number) {
     const given: string[] = [];
     const begin = Promise.withResolvers<void>();
@@ -41,24 +41,24 @@ describe.each(enginesHere())("An inbox that is waited for (%s)", (engine) => {
 
   async function watched() {
     const made = await world.newInbox();
-    const watching = inboxWatching<TestWatcher>(under.db.api, world.deps.changes, {
+    const reader = inboxReader<TestWatcher>(under.db.api, world.deps.changes, {
       begin: (one) => one.begin(),
       take: (one, mails) => one.take(mails),
       fail: (one, error) => one.fail(error),
     });
-    const inbox = watching.open(made.id);
+    const inbox = reader.open(made.id);
     return {
       id: made.id,
       mail: (subject: string) => world.receive(made, { subject }),
-      add: (one: TestWatcher) => watching.add(inbox, one),
-      remove: (one: TestWatcher) => watching.remove(inbox, one),
-      read: () => watching.read(inbox),
+      add: (one: TestWatcher) => reader.add(inbox, one),
+      remove: (one: TestWatcher) => reader.remove(inbox, one),
+      read: () => reader.read(inbox),
       close: inbox.close,
     };
   }
 
   // Nothing looks each second here: mail comes by notifications, or not at all.
-  test("gives mail that comes while somebody begins, and nothing that was seen by then", async () => {
+  test("gives mail that comes while a watcher begins, and no mail that it had seen by then", async () => {
     const { mail, id, ...inbox } = await watched();
     await mail("Seen");
     const one = watcher(id, 1);
@@ -72,7 +72,7 @@ describe.each(enginesHere())("An inbox that is waited for (%s)", (engine) => {
     inbox.close();
   });
 
-  test("gives each who waits all that it has not seen, in order, also more than one reading has", async () => {
+  test("gives each watcher all mail that it has not seen, in order, also more than one read returns", async () => {
     const { mail, id, ...inbox } = await watched();
     const [early, late] = [watcher(id, 0), watcher(id, 250)];
     for (const one of [early, late]) {
@@ -87,7 +87,7 @@ describe.each(enginesHere())("An inbox that is waited for (%s)", (engine) => {
     inbox.close();
   });
 
-  test("gives nothing more to who has left, and the same again to whom it could not be given", async () => {
+  test("gives no more mail to a watcher that has left, and the same mail again to one that failed to take it", async () => {
     const { mail, id, ...inbox } = await watched();
     const [gone, unlucky] = [watcher(id, 0), watcher(id, 0)];
     let isUnlucky = true;

@@ -1,0 +1,228 @@
+import type { Logger } from "pino";
+import { type Database, DatabaseUnavailable, type Db } from "../../database/db.ts";
+import { notFound } from "../../domain/errors.ts";
+import { listChangedInboxes, listMailInRange, type NumberedMail } from "../../store/mail/waits.ts";
+import type { Changes } from "../changes.ts";
+
+/** A request that waits for mail of an inbox. */
+export interface Watcher {
+  readonly inboxId: string;
+  /** The number of the last mail that it has seen; undefined until it has begun. */
+  seen: number | undefined;
+  isBeginning: boolean;
+}
+
+/** The functions of all watchers. There are thousands of watchers, and functions of their own would be most of the memory of each. */
+export interface WatchHandlers<One extends Watcher> {
+  /** Looks through the mail that is there, and returns the number of the last one. */
+  begin(one: One): Promise<number>;
+  /** Looks through mail that the watcher has not seen, in order. After an error the watcher gets it again. */
+  take(one: One, mails: readonly NumberedMail[]): Promise<void>;
+  /** Ends a watcher that can't be served: its inbox is gone, or there was an error other than an outage. */
+  fail(one: One, error: unknown): void;
+}
+
+/** All inboxes that requests of this process wait for. */
+export interface WatchedInboxes<One extends Watcher> {
+  /** Starts to watch. From now on the watcher gets all mail of its inbox. */
+  watch(one: One): void;
+  /** Stops to watch. A second call does nothing. */
+  unwatch(one: One): void;
+}
+
+export interface WatchDeps {
+  db: Database;
+  log: Logger;
+  changes: Pick<Changes, "listen">;
+}
+
+const lookEveryMs = 1_000;
+/** Mails that are read and looked through together. */
+export const mailsAtOnce = 100;
+
+/**
+ * Reads an inbox when a notification comes. Since notifications may be lost, one statement a second also looks at all watched inboxes;
+ * a lost notification costs a second, and never a mail.
+ */
+export function watchedInboxes<One extends Watcher>(
+  { db, log, changes }: WatchDeps,
+  handlers: WatchHandlers<One>,
+): WatchedInboxes<One> {
+  const inboxes = new Map<string, WatchedInbox<One>>();
+  const reader = inboxReader(db.api, changes, handlers);
+  let timer: ReturnType<typeof setInterval> | undefined;
+  let isLooking = false;
+
+  async function look(): Promise<void> {
+    if (isLooking) return;
+    isLooking = true;
+    try {
+      for (const inbox of inboxes.values()) reader.beginAgain(inbox);
+      await readChanged();
+    } catch (err) {
+      const level = err instanceof DatabaseUnavailable ? "warn" : "error";
+      log[level]({ err }, "cannot look for mail that is waited for: trying again");
+    } finally {
+      isLooking = false;
+    }
+  }
+
+  async function readChanged(): Promise<void> {
+    const seen = new Map<string, number>();
+    for (const [id, inbox] of inboxes) {
+      const least = inbox.isReading ? undefined : leastSeen(inbox);
+      if (least !== undefined) seen.set(id, least);
+    }
+    if (seen.size === 0) return;
+    for (const { id, lives } of await listChangedInboxes(db.work, seen)) {
+      const inbox = inboxes.get(id);
+      if (inbox === undefined) continue;
+      if (lives) void reader.read(inbox);
+      else reader.failAll(inbox);
+    }
+  }
+
+  return {
+    watch(one) {
+      const { inboxId } = one;
+      const inbox = inboxes.get(inboxId) ?? reader.open(inboxId);
+      inboxes.set(inboxId, inbox);
+      timer ??= setInterval(() => void look(), lookEveryMs);
+      reader.add(inbox, one);
+    },
+    unwatch(one) {
+      const inbox = inboxes.get(one.inboxId);
+      if (inbox === undefined) return;
+      reader.remove(inbox, one);
+      if (inbox.watchers.length > 0) return;
+      inbox.close();
+      inboxes.delete(inbox.id);
+      if (inboxes.size > 0) return;
+      clearInterval(timer);
+      timer = undefined;
+    },
+  };
+}
+
+export interface WatchedInbox<One extends Watcher> {
+  readonly id: string;
+  /** Replaced and never changed, since watchers may leave while it is looped over. */
+  watchers: readonly One[];
+  /** The number of notifications, by which a read knows that another one came meanwhile. */
+  changeCount: number;
+  isReading: boolean;
+  close: () => void;
+}
+
+/** Reads the mail of one inbox for its watchers. */
+export interface InboxReader<One extends Watcher> {
+  open(id: string): WatchedInbox<One>;
+  add(inbox: WatchedInbox<One>, one: One): void;
+  remove(inbox: WatchedInbox<One>, one: One): void;
+  read(inbox: WatchedInbox<One>): Promise<void>;
+  /** Begins the watchers again that could not begin during an outage. */
+  beginAgain(inbox: WatchedInbox<One>): void;
+  /** Ends all watchers of an inbox that is deleted. */
+  failAll(inbox: WatchedInbox<One>): void;
+}
+
+export function inboxReader<One extends Watcher>(
+  db: Db,
+  changes: Pick<Changes, "listen">,
+  handlers: WatchHandlers<One>,
+): InboxReader<One> {
+  type Inbox = WatchedInbox<One>;
+
+  async function begin(inbox: Inbox, one: One): Promise<void> {
+    const before = inbox.changeCount;
+    one.isBeginning = true;
+    try {
+      one.seen = await handlers.begin(one);
+    } catch (error) {
+      failUnlessAway(error, [one]);
+    } finally {
+      one.isBeginning = false;
+    }
+    // Mail that came meanwhile was read for other watchers, and not for this one.
+    if (inbox.changeCount !== before) await read(inbox);
+  }
+
+  async function read(inbox: Inbox): Promise<void> {
+    if (inbox.isReading) return;
+    inbox.isReading = true;
+    try {
+      while ((await readOnce(inbox)) && inbox.watchers.length > 0);
+    } catch (error) {
+      failUnlessAway(error, inbox.watchers);
+    } finally {
+      inbox.isReading = false;
+    }
+  }
+
+  /** Returns whether there may be more. */
+  async function readOnce(inbox: Inbox): Promise<boolean> {
+    const before = inbox.changeCount;
+    const behind = leastSeen(inbox);
+    if (behind === undefined) return false;
+    const found = await listMailInRange(db, { inboxId: inbox.id, behind, order: "oldest first", limit: mailsAtOnce });
+    if (found === undefined) {
+      failAll(inbox);
+      return false;
+    }
+    const given = await Promise.allSettled(inbox.watchers.map((one) => give(one, found.mails)));
+    const failed = given.find(({ status }) => status === "rejected");
+    if (failed?.status === "rejected") throw failed.reason;
+    return found.mails.length === mailsAtOnce || inbox.changeCount !== before;
+  }
+
+  async function give(one: One, mails: readonly NumberedMail[]): Promise<void> {
+    const { seen } = one;
+    const last = mails.at(-1)?.number;
+    if (seen === undefined || last === undefined || seen >= last) return;
+    await handlers.take(
+      one,
+      mails.filter(({ number }) => number > seen),
+    );
+    one.seen = last;
+  }
+
+  function failAll({ watchers }: Inbox): void {
+    for (const one of watchers) handlers.fail(one, notFound("inbox"));
+  }
+
+  /** During an outage the watchers wait on, and the next look goes on with what they have seen. */
+  function failUnlessAway(error: unknown, watchers: readonly One[]): void {
+    if (error instanceof DatabaseUnavailable) return;
+    for (const one of watchers) handlers.fail(one, error);
+  }
+
+  return {
+    open(id) {
+      const inbox: Inbox = { id, watchers: [], changeCount: 0, isReading: false, close: () => undefined };
+      inbox.close = changes.listen(id, () => {
+        inbox.changeCount += 1;
+        void read(inbox);
+      });
+      return inbox;
+    },
+    add(inbox, one) {
+      inbox.watchers = [...inbox.watchers, one];
+      void begin(inbox, one);
+    },
+    remove(inbox, one) {
+      inbox.watchers = inbox.watchers.filter((other) => other !== one);
+    },
+    read,
+    beginAgain(inbox) {
+      for (const one of inbox.watchers) if (one.seen === undefined && !one.isBeginning) void begin(inbox, one);
+    },
+    failAll,
+  };
+}
+
+/** The number behind which there may be mail that a watcher has not seen; undefined if no watcher has begun. */
+function leastSeen({ watchers }: WatchedInbox<Watcher>): number | undefined {
+  let least: number | undefined;
+  for (const { seen } of watchers) if (seen !== undefined && (least === undefined || seen < least)) least = seen;
+  return least;
+}
