@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, normalize } from "node:path";
+import { filesIn } from "../scripts/sources.ts";
 import { statusOf } from "../src/domain/errors.ts";
 import { webhookHeaders, webhookSigner } from "../src/standards/signature.ts";
 import { makeDatabase } from "./support/database.ts";
@@ -23,9 +24,9 @@ import { startWorld } from "./support/world.ts";
 const house = join(import.meta.dir, "..");
 const written = readdirSync(join(house, "docs")).filter((name) => name.endsWith(".md"));
 /** For who works on the house, not with the service. */
-const forEngineers: ReadonlySet<string> = new Set(["house.md", "outbox.md"]);
+const forEngineers: ReadonlySet<string> = new Set(["adding.md", "fixtures.md", "house.md", "outbox.md"]);
 const guides = written.filter((name) => !forEngineers.has(name));
-const pages = ["README.md", ...written.map((name) => `docs/${name}`)];
+const pages = ["README.md", ...written.map((name) => `docs/${name}`), ...filesIn("docs/decisions")];
 const guideOf = (name: string) => `docs/${name}.md`;
 const textOf = (page: string) => readFileSync(join(house, page), "utf8");
 const hasCurl = Bun.which("curl") !== null;
@@ -230,6 +231,14 @@ test("the JavaScript that verifies a delivery takes ours and no other", async ()
   expect(isFromInboxd({}, body, secret, nowMs)).toBe(false);
 });
 
+/** The index of decisions and its pages, whose links lead out of the service. */
+function wholeDecisions(): string {
+  const pages = filesIn("docs/decisions").map((path) => textOf(path).replaceAll(/^#/gm, "##"));
+  return [textOf("docs/decisions.md"), ...pages]
+    .join("\n")
+    .replaceAll(/\[([^[\]]*)\]\((?:\.\.|decisions)\/[^)]*\)/g, "$1");
+}
+
 function linksIn(page: string): string[] {
   return Array.from(page.matchAll(/\]\(([^)#\s]+)[^)\s]*\)/g), ([, target = ""]) => target);
 }
@@ -256,8 +265,9 @@ test("the service carries every page for its users, and an index of them for lan
       const { status } = await world.fetch(address.pathname, { apiKey: null });
       expect([name, target, status]).toEqual([name, target, 200]);
     }
-    // It is the file to the letter, but for what leads out of the service.
-    const kept = said.split("\n").filter((line) => !textOf(`docs/${name}`).includes(line));
+    // It is the file to the letter, except links that lead out of the service.
+    const file = name === "decisions.md" ? wholeDecisions() : textOf(`docs/${name}`);
+    const kept = said.split("\n").filter((line) => !file.includes(line));
     expect(kept.map((line) => /\bcompose\.yaml\b/.test(line))).toEqual(name === "operations.md" ? [true] : []);
   }
   const all = await (await world.fetch("/llms-full.txt", { apiKey: null })).text();

@@ -1,15 +1,13 @@
 import { expect, test } from "bun:test";
-import { existsSync, readFileSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { readFileSync } from "node:fs";
+import { basename, dirname, join, normalize, relative } from "node:path";
+import { importsOf } from "../scripts/imports.ts";
+import { filesIn, house, sourcesIn } from "../scripts/sources.ts";
 
-const root = join(import.meta.dir, "..");
-const textAt = (path: string) => readFileSync(path, "utf8");
-const textOf = (path: string) => textAt(join(root, path));
+const textOf = (path: string) => readFileSync(join(house, path), "utf8");
 
-/** Every file of ours that may cite a rule. */
-const sources = ["src", "sdk/typescript/src", "tests", "bench", "scripts"].flatMap((folder) =>
-  [...new Bun.Glob("**/*.{ts,tsx}").scanSync(join(root, folder))].map((path) => join(folder, path)),
-);
+/** Every source of ours, each of which may cite a rule or name a file. */
+const sources = sourcesIn(["src", "sdk/typescript", "tests", "bench", "scripts"]);
 
 test("each rule of the contract that a comment cites is there", () => {
   const contract = textOf("docs/contract.md");
@@ -29,16 +27,88 @@ test("each rule of the contract that a comment cites is there", () => {
   expect(cited.filter((citation) => !known.has(citation.split("§")[1] ?? ""))).toEqual([]);
 });
 
-test("each file that the pages of the house name is there", () => {
-  const named = ["docs/house.md", "docs/outbox.md"].flatMap((page) =>
-    Array.from(textOf(page).matchAll(/`((?:[a-z-]+\/)+[a-z-]+\.(?:ts|grit))`/g), ([, path = ""]) => path),
+test("each decision has an id of its own, and each that a comment or a page cites is there", () => {
+  const pages = filesIn("docs/decisions").map(textOf);
+  const ids = pages.flatMap((page) => Array.from(page.matchAll(/^- \*\*(D-[A-Z]+-\d+)\*\*/gm), ([, id = ""]) => id));
+  expect(ids.length).toBeGreaterThan(100);
+  expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
+  const cited = [...sources, ...filesIn("docs"), "README.md"].flatMap((path) =>
+    Array.from(textOf(path).matchAll(/\bD-[A-Z]+-\d+\b/g), ([id]) => ({ path, id })),
   );
-  expect(named.length).toBeGreaterThan(20);
-  expect(named.filter((path) => !existsSync(join(root, "src", path)) && !existsSync(join(root, path)))).toEqual([]);
+  expect(cited.filter(({ id }) => !ids.includes(id))).toEqual([]);
+});
+
+const topFiles = ["README.md", ".ci/run", "Dockerfile", "compose.yaml", "biome.json", "package.json"];
+const folders = ["docs", "src", "sdk", "tests", "bench", "scripts", "lint", "drizzle", "patches"];
+const files = [...topFiles, ...folders.flatMap(filesIn)];
+const names = new Set(files.map((path) => basename(path)));
+/** Every file and every folder, a folder with its slash. */
+const paths = new Set([
+  ...files,
+  ...files.flatMap((path) => {
+    const parts = path.split("/").slice(0, -1);
+    return parts.map((_, index) => `${parts.slice(0, index + 1).join("/")}/`);
+  }),
+]);
+
+/** A path with a file name, a path of a folder that begins in the root, or the bare name of a source. */
+const namedPath =
+  /(?<![\w./@:~$<>*{}-])(?:(?:\.\.?\/)*(?:[\w.-]+\/)+[\w.-]+\.(?:tsx?|grit|md|sql|zst|txt|patch)|(?:src|tests|bench|scripts|docs|lint|drizzle|sdk|patches)\/(?:[\w.-]+\/)*|[a-z][\w.-]*\.(?:tsx?|grit))(?![\w/*<{])/g;
+
+/** The paths in a text that exist neither from src or docs, nor from a folder above the text. */
+function stalePaths(path: string, text: string): string[] {
+  const homes = ["src", "docs", ...path.split("/").map((_, index, parts) => parts.slice(0, index).join("/"))];
+  return Array.from(text.replaceAll(/https?:\/\/\S+/g, "").matchAll(namedPath), ([named]) => named)
+    .filter((named) => named.includes("/") || !names.has(named))
+    .filter((named) => !homes.some((home) => paths.has(normalize(join(home, named)))));
+}
+
+/** The text of a page, or the comments of a program. */
+function proseOf(path: string): string {
+  const text = textOf(path);
+  if (path.endsWith(".md")) return text;
+  if (path === ".ci/run") return Array.from(text.matchAll(/^\s*#.*/gm), String).join("\n");
+  return Array.from(text.matchAll(/(?<!["'`])\/\*[\s\S]*?\*\/|(?<![:"'`\\])\/\/.*/g), String).join("\n");
+}
+
+/** Files of the reader's own, not of the repository. */
+const foreign = new Set([".vscode/mcp.json", "file.ts"]);
+
+test("each path of the repository that a comment or a page names is there", () => {
+  const told = files.filter((path) => /\.(?:tsx?|md|grit)$|^\.ci\/run$/.test(path));
+  const stale = told.flatMap((path) =>
+    stalePaths(path, proseOf(path))
+      .filter((named) => !foreign.has(named))
+      .map((named) => `${path}: ${named}`),
+  );
+  expect(stale).toEqual([]);
+});
+
+test.each([
+  ["docs/house.md", "`src/smtp/gone.ts` listens", "src/smtp/gone.ts"],
+  ["src/smtp/listener.ts", "// See mail/read/gone.ts.", "mail/read/gone.ts"],
+  ["src/smtp/listener.ts", "/** Stands in gone-too.ts. */", "gone-too.ts"],
+  ["README.md", "[the page](docs/gone.md)", "docs/gone.md"],
+  ["README.md", "all of `src/gone/`", "src/gone/"],
+])("in %s %j names a path that is not there", (path, text, named) => {
+  expect(stalePaths(path, text)).toEqual([named]);
+});
+
+test("the house has a sentence for each room, and a room for each sentence", () => {
+  const rows = Array.from(textOf("docs/house.md").matchAll(/^\| `([a-z-]+\/(?:[a-z-]+\/)*)` \| (.*) \|$/gm));
+  const told = rows.flatMap(([, room = "", sentence = ""]) => [
+    room,
+    ...Array.from(sentence.matchAll(/`((?:[a-z-]+\/)+)`/g), ([, within = ""]) => `${room}${within}`),
+  ]);
+  const rooms = new Set(sourcesIn(["src"]).map((path) => `${relative("src", dirname(path))}/`));
+  expect([...rooms].filter((room) => room !== "/" && !told.includes(room))).toEqual([]);
+  expect(
+    rows.map(([, room = ""]) => room).filter((room) => ![...rooms].some((there) => there.startsWith(room))),
+  ).toEqual([]);
 });
 
 test("a command loads what only the service needs when it runs, if it does", () => {
-  const loaded = loadedWith(join(root, "src/main.ts"));
+  const loaded = importsOf(join(house, "src/main.ts"), ["at-start"]);
   const only = [
     "src/service/start.ts",
     "src/database/db.ts",
@@ -47,20 +117,9 @@ test("a command loads what only the service needs when it runs, if it does", () 
     "src/mail/read/",
     "src/mcp/",
   ];
-  expect(loaded.has(join(root, "src/commands/send.ts"))).toBe(true);
+  expect(loaded.has(join(house, "src/commands/send.ts"))).toBe(true);
   const needless = [...loaded]
-    .map((path) => relative(root, path))
+    .map((path) => relative(house, path))
     .filter((path) => only.some((part) => path.startsWith(part)));
   expect(needless).toEqual([]);
 });
-
-/** A file of ours with all of ours that are read before it runs; what it imports later is not among them. */
-function loadedWith(path: string, loaded = new Set<string>()): ReadonlySet<string> {
-  if (loaded.has(path) || !path.endsWith(".ts")) return loaded;
-  loaded.add(path);
-  const program = textAt(path).replace(/^#!.*/, "");
-  for (const { path: imported, kind } of new Bun.Transpiler({ loader: "ts" }).scanImports(program)) {
-    if (kind === "import-statement" && imported.startsWith(".")) loadedWith(join(dirname(path), imported), loaded);
-  }
-  return loaded;
-}

@@ -1,6 +1,6 @@
 import type { AutoSubmitted, MailSigns } from "./automated.ts";
 
-/** Mail as values. Bytes become these in mail/parse.ts, and these become bytes in mail/compose.ts. */
+/** Mail as values: mail/read/parse.ts makes them from bytes, mail/write/compose.ts makes bytes from them. */
 
 /** A bare address (`jane@example.com`) with the name that its owner gives it. */
 export interface Mailbox {
@@ -10,7 +10,7 @@ export interface Mailbox {
 
 /** What a mail says of itself. Every string is valid Unicode without NUL. */
 export interface ParsedMail {
-  /** Bare, as its sender wrote it (see domain/message-id.ts); made from the content where the mail has none. */
+  /** Bare, as its sender wrote it (standards/message-id.ts); made from the content where the mail has none. */
   messageId: string;
   /** Canonical ids of In-Reply-To, in their order. */
   inReplyTo: readonly string[];
@@ -41,7 +41,7 @@ export interface ParsedAttachment {
   bytes: Uint8Array;
 }
 
-/** Everything that goes on the wire for one outbound mail; mail/compose.ts turns it into bytes. */
+/** Everything that goes on the wire for one outbound mail; mail/write/compose.ts turns it into bytes. */
 export interface OutgoingMail {
   /** Canonical, without `<>`. */
   messageId: string;

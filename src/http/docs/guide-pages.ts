@@ -1,7 +1,6 @@
 import agents from "../../../docs/agents.md" with { type: "text" };
 import console from "../../../docs/console.md" with { type: "text" };
 import contract from "../../../docs/contract.md" with { type: "text" };
-import decisions from "../../../docs/decisions.md" with { type: "text" };
 import deliverability from "../../../docs/deliverability.md" with { type: "text" };
 import errors from "../../../docs/errors.md" with { type: "text" };
 import events from "../../../docs/events.md" with { type: "text" };
@@ -15,6 +14,7 @@ import sending from "../../../docs/sending.md" with { type: "text" };
 import streams from "../../../docs/streams.md" with { type: "text" };
 import threads from "../../../docs/threads.md" with { type: "text" };
 import webhooks from "../../../docs/webhooks.md" with { type: "text" };
+import { decisions } from "./decisions.ts";
 
 export interface GuidePage {
   about: string;
@@ -49,7 +49,7 @@ export const guidePages: Readonly<Record<string, GuidePage>> = {
   },
   performance: { about: "how fast it is beside its peers, where the time goes, how to measure it", text: performance },
   contract: { about: "what it promises, numbered", text: contract },
-  decisions: { about: "what the service does where mail standards leave a choice", text: decisions },
+  decisions: { about: "what was chosen where a standard or the contract leaves a choice, and why", text: decisions },
 };
 
 export function guideTitle({ text }: GuidePage): string {

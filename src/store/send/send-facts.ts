@@ -132,7 +132,7 @@ export interface WantedOfReplied {
 
 /**
  * The last message that did not fail, of the thread or up to the one that its caller has seen: what a reply answers and
- * quotes. Of a body no more than a quote reads (mail/quote-html.ts).
+ * quotes. Of a body no more than a quote reads (mail/html/quote-html.ts).
  */
 export async function listRepliedMessages(
   tx: Db,
