@@ -210,7 +210,7 @@ function endGroup(): void {
   try {
     process.kill(-running.pid, "SIGTERM");
   } catch {
-    // It has just ended.
+    // The process has ended meanwhile.
   }
 }
 

@@ -1,4 +1,4 @@
-/** Makes `sdk/typescript/dist`, which is what is published: JavaScript modules, and types beside them. */
+/** Makes `sdk/typescript/dist`, the published package: JavaScript modules with their types. */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 

@@ -4,14 +4,14 @@ import { API } from "typescript/unstable/async";
 
 export interface FoundFunction {
   file: string;
-  /** Its first line, which has its name where it has one. */
+  /** Its first line, which usually contains its name. */
   head: string;
   lines: number;
 }
 
-/** Every function of the files, those within others too, as the project's compiler reads them. */
+/** Every function in the files, nested ones too, as the project's compiler reads them. */
 export async function functionsOf(project: string, files: readonly string[]): Promise<FoundFunction[]> {
-  // The other form of this API, without await, reads a handle that Bun does not have.
+  // The synchronous form of this API reads a handle that Bun does not have.
   const compiler = new API();
   try {
     const snapshot = await compiler.updateSnapshot({ openProjects: [project] });

@@ -6,7 +6,7 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** The directory of this run's temporary files, once there is one. */
+/** The directory of this run's temporary files, once it exists. */
 let directory: string | undefined;
 
 /**
@@ -17,7 +17,7 @@ export function leaveNothing(place = tmpdir()): string {
   if (directory !== undefined) return directory;
   const own = mkdtempSync(join(place, "ibx-run-"));
   directory = own;
-  // A Postgres server in it runs as another user, who has to get through.
+  // A Postgres server in it runs as another user, which must be able to enter.
   chmodSync(own, 0o711);
   process.env.TMPDIR = own;
   process.on("exit", () => rmSync(own, { recursive: true, force: true }));
@@ -34,7 +34,7 @@ export function leaveNothing(place = tmpdir()): string {
 
 let isEnding = false;
 
-/** Whether a signal has come: nothing is to be started any more. */
+/** Whether a signal has come, after which nothing new may start. */
 export function isRunEnding(): boolean {
   return isEnding;
 }
@@ -45,7 +45,7 @@ const endings = [
   ["SIGTERM", 143],
 ] as const;
 
-/** What this process waits for ends, and then it has a moment to end by itself. */
+/** Ends the started processes, then gives this one 3 s to end by itself. */
 async function end(code: number): Promise<void> {
   await endStarted();
   await new Promise((resolve) => setTimeout(resolve, lastMomentMs).unref());
@@ -55,7 +55,7 @@ async function end(code: number): Promise<void> {
 
 const lastMomentMs = 3_000;
 
-/** An interactive shell ends by SIGHUP alone; Postgres waits for its clients after SIGTERM, and does not after SIGQUIT. */
+/** Only SIGHUP ends an interactive shell; Postgres waits for its clients after SIGTERM, but not after SIGQUIT. */
 const phases: readonly { signals: readonly NodeJS.Signals[]; ms: number }[] = [
   { signals: ["SIGTERM", "SIGHUP", "SIGCONT"], ms: 5_000 },
   { signals: ["SIGQUIT"], ms: 1_000 },
@@ -83,7 +83,7 @@ export async function endStarted(began: readonly number[] = []): Promise<void> {
   }
 }
 
-/** Adds to `known` what has been started by those that are known. */
+/** Adds the children of known processes to `known`; returns those that still run. */
 function startedHere(known: Set<number>): number[] {
   const processes = listProcesses();
   const ownSession = processes.find(({ pid }) => pid === process.pid)?.session;
@@ -108,16 +108,16 @@ function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It has just ended.
+    // The process has ended meanwhile.
   }
 }
 
 interface Listed {
   pid: number;
   parent: number;
-  /** Where the system has no such list, the group. */
+  /** The session, or the process group on systems without `/proc`. */
   session: number;
-  /** It has ended, and its parent has not asked how. */
+  /** A zombie: it has ended, and its parent has not collected it. */
   isOver: boolean;
 }
 

@@ -26,14 +26,14 @@ await initialised.exec("drop database template0");
 await initialised.exec("vacuum full freeze analyze");
 await initialised.close();
 
-// Behind the vacuum, so that the planner finds tables that nobody has counted yet, as after any migration.
+// After the vacuum, so that the tables have no statistics yet, as after any migration.
 const database = await openDatabase({ dataDir: workplace });
 await migrate(database);
 await database.close();
 
 const engine = await PGlite.create({ dataDir: cluster });
 await engine.exec("checkpoint");
-// What comes after the switch, the last checkpoint too, is in a segment of its own: the only one that is needed.
+// Everything after the switch, with the last checkpoint, is in one segment, the only one that is needed.
 await engine.exec("select pg_switch_wal(); select pg_logical_emit_message(false, 'inboxd', '')");
 const { rows } = await engine.query<{ name: string }>("select pg_walfile_name(pg_current_wal_insert_lsn()) as name");
 await engine.close();

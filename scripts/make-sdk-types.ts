@@ -17,7 +17,7 @@ if (import.meta.main) {
   console.log("sdk/typescript/src/openapi.ts is what the document says");
 }
 
-/** Whether the types that are there are those of the document. */
+/** Whether the types in the repository match the document. */
 export async function areTypesFresh(): Promise<boolean> {
   return readFileSync(typesFile, "utf8") === (await madeTypes());
 }
@@ -38,7 +38,7 @@ async function madeTypes(): Promise<string> {
   }
 }
 
-/** Of a service that is started for it, with the settings that there are without any. */
+/** The document of a service with default settings, started for it. */
 async function servedDocument(dataDir: string): Promise<string> {
   const config = readConfig({ DATA_DIR: dataDir, PORT: "0", SMTP_PORT: "0" });
   const service = await startService(config, pino({ level: "silent" }));

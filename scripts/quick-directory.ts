@@ -11,7 +11,7 @@ export function quickPlace(): string {
 
 const shared = "/dev/shm";
 
-/** A container has 64 MB there, and often none from which a program can be started. */
+/** A container has 64 MB there, and often a mount that forbids programs. */
 function hasRoomInMemory(): boolean {
   try {
     const mounts = readFileSync("/proc/mounts", "utf8").split("\n");
@@ -19,7 +19,7 @@ function hasRoomInMemory(): boolean {
     const { bavail, bsize } = statfsSync(shared);
     return !options.split(",").includes("noexec") && bavail * bsize >= 4 * 1024 ** 3;
   } catch {
-    // Not every system has it.
+    // Not every system has these files.
     return false;
   }
 }

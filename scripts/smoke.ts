@@ -40,7 +40,7 @@ async function onEngine(engine: string, url: string | undefined, budget: { first
     check(
       `cold start, ${what}: ${Math.round(coldStartMs)} ms (${coldStartCpuMs} ms of CPU), budget ${budgetMs} ms`,
       async () => {
-        // The budget is for an idle machine; on a busy one only the processor's time can be judged.
+        // The limit is for an idle machine; on a busy one only processor time counts.
         equal(coldStartMs < budgetMs || coldStartCpuMs < budgetMs * 1.5, true);
       },
     );
@@ -84,7 +84,7 @@ async function onEngine(engine: string, url: string | undefined, budget: { first
       );
       const messages = await messagesOf(inboxd, inboxId);
       equal(JSON.stringify(messages.map(({ subject }) => subject)), JSON.stringify(firstSubjects));
-      // A list cuts a body as long as this.
+      // Lists truncate a body of this length.
       equal((await messageOf(inboxd, messages[0]?.id ?? "")).bodyText.endsWith("End"), true);
     });
     await check("refuses mail for nobody", async () => {

@@ -6,10 +6,10 @@ import { overHttp, overStdio } from "../../tests/support/mcp.ts";
 import { startReceiver } from "../../tests/support/receiver.ts";
 import { deliver, mailOf } from "./mail.ts";
 
-/** Counts what is tried under the words that say it. */
+/** Counts each check under its name. */
 type Check = (what: string, work: () => Promise<void>) => Promise<void>;
 
-/** What is tried on a server that has ada's inbox, and by which binary. */
+/** The server under test, with ada's inbox, and its binary. */
 interface Tried {
   check: Check;
   inboxd: RunningInboxd;
@@ -17,7 +17,7 @@ interface Tried {
   options: RunOptions;
 }
 
-/** All who may be told of what happens: endpoints, readers of the log, streams, waits and models. */
+/** Every kind of listener: endpoints, readers of the log, streams, waits and models. */
 export async function tryListeners({ check, inboxd, inboxId, options }: Tried): Promise<Listening> {
   const asAda = { INBOXD_URL: inboxd.api, INBOXD_API_KEY: inboxd.apiKey ?? "" };
   const bearer = { authorization: `Bearer ${inboxd.apiKey}` };
@@ -46,7 +46,7 @@ export async function tryListeners({ check, inboxd, inboxId, options }: Tried): 
     await stream.frame(({ event, data }) => event === "message.sent" && data?.includes('"Told"') === true);
   });
   await check("tells a WebSocket that has subscribed", async () => {
-    // The types know the options of browsers alone.
+    // The types have only the options of browsers.
     const options = { headers: bearer } as unknown as string[];
     const socket = new WebSocket(new URL("/v1/ws", inboxd.api.replace("http", "ws")), options);
     const next = answersOf(socket);
@@ -106,11 +106,11 @@ export async function tryListeners({ check, inboxd, inboxId, options }: Tried): 
 }
 
 export interface Listening {
-  /** Goes on with the stream at the server that was started after this one. */
+  /** Continues the stream at the next server. */
   goOn(again: RunningInboxd): Promise<void>;
 }
 
-/** An address for a model with one line of configuration: no server, and an empty directory. */
+/** `inboxd mcp --embedded` in an empty directory, without a server. */
 export async function tryToolsWithoutServer(options: RunOptions): Promise<void> {
   await using model = await overStdio(["--embedded"], { DATA_DIR: "agent" }, undefined, options);
   const made = await model.call("create_inbox", { username: "agent" });
@@ -143,7 +143,7 @@ interface Told {
   message?: { subject: string };
 }
 
-/** What a socket says, one after the other. */
+/** The messages of a socket, in order. */
 function answersOf(socket: WebSocket): () => Promise<Told> {
   const come: Told[] = [];
   const waiting: ((told: Told) => void)[] = [];

@@ -6,7 +6,7 @@ import type { WorldInbox } from "./world.ts";
 
 let made = 0;
 
-/** A mail as the parser gives it; each has an id and bytes of its own. */
+/** A mail as the parser returns it; each has its own id and bytes. */
 export function parsedMail(fields: Partial<ParsedMail> = {}): ParsedMail {
   made += 1;
   return {
@@ -27,13 +27,13 @@ export function parsedMail(fields: Partial<ParsedMail> = {}): ParsedMail {
   };
 }
 
-/** What is said of a mail when it is handed over. */
+/** The SMTP envelope of a mail to these recipients. */
 export function envelopeTo(recipients: readonly FoundRecipient[]): Envelope {
   const client = { address: "192.0.2.1", network: "192.0.2.1", heloName: "mail.example.com", secure: false };
   return { from: "jane@example.com", recipients, client };
 }
 
-/** Takes mails in behind the door, many at a time: where a test needs many and the way in is not its subject. */
+/** Files many mails at a time without SMTP, for tests that need them and do not test receiving. */
 export async function takeIn(deps: Deps, inbox: WorldInbox, mails: readonly Partial<ParsedMail>[]): Promise<void> {
   const receive = mailReceiver(deps);
   await Promise.all(

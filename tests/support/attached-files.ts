@@ -10,7 +10,7 @@ export interface AttachedFile {
   inline?: boolean;
 }
 
-/** Gives a message that waits to go out files, as a send with attachments does. */
+/** Adds files to a waiting message, as a send with attachments does. */
 export async function attachFiles(db: Db, messageId: string, files: readonly AttachedFile[]): Promise<void> {
   for (const [position, file] of files.entries()) {
     const sourceId = `src_${messageId.slice(4)}${position}`;

@@ -1,14 +1,14 @@
 import { connect, createServer, type Socket } from "node:net";
 
-/** A plain balancer of TCP, round robin. Those behind it see one client: the balancer. */
+/** A TCP balancer, round robin. The servers behind it see one client: the balancer. */
 export interface Balancer {
   port: number;
-  /** How many connections each target got, in their order. */
+  /** The number of connections of each target, in order. */
   served: readonly number[];
   close(): Promise<void>;
 }
 
-/** By `node:net`, since a pipe waits for a slow reader and passes on each half's end, which Bun's sockets leave to us. */
+/** Uses `node:net`: its pipes wait for slow readers and pass on a half-close, which Bun's sockets do not. */
 export async function startBalancer(targets: readonly number[]): Promise<Balancer> {
   const served = targets.map(() => 0);
   const sockets = new Set<Socket>();

@@ -11,7 +11,7 @@ export const chromiumPath = ["chromium-headless-shell", "chromium", "chromium-br
 if (chromiumPath === undefined) console.log("Skipped: the pages in a browser, since this machine has no chromium");
 
 export interface Browser extends AsyncDisposable {
-  /** A page in a profile of its own, which is new and empty. */
+  /** Opens a page in a new, empty profile. */
   open(url: URL | string, look?: Look): Promise<WatchedPage>;
 }
 
@@ -19,13 +19,13 @@ export interface Look {
   width?: number;
   height?: number;
   colorScheme?: "light" | "dark";
-  /** Without the policies of the pages: to see what stands behind them. */
+  /** Ignores the pages' content security policy, to test the protection behind it. */
   bypassCSP?: boolean;
 }
 
 export interface WatchedPage {
   page: Page;
-  /** What was thrown or complained of: by the page's scripts, or by the browser about its policy or what it could not load. */
+  /** Errors and warnings: of the page's scripts, and of the browser about its policy or failed loads. */
   faults: readonly string[];
   /** The address of each request that the page made. */
   requested: readonly URL[];
@@ -38,13 +38,13 @@ export async function startBrowser(): Promise<Browser> {
       ...["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"],
       ...["--disable-background-networking", "--disable-component-update"],
     ],
-    // A loaded machine may take long to start one; a test that hangs is ended by the runner.
+    // A loaded machine may take long to start one; the runner ends a test that hangs.
     timeout: 0,
   });
   return {
     async open(url, { width = 1400, height = 900, colorScheme = "light", bypassCSP = false } = {}) {
       const context = await browser.newContext({ viewport: { width, height }, colorScheme, bypassCSP });
-      // Before the runner ends the test, so that the error says what was waited for.
+      // Shorter than the runner's time-out, so that the error names what was waited for.
       context.setDefaultTimeout(60_000);
       const watched = await watchedPage(context);
       await watched.page.goto(String(url));

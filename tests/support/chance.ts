@@ -1,17 +1,17 @@
-/** All chance of a run comes from its seed, so that what was found can be looked for again. */
+/** Random values from a seed, so that a run can be repeated. */
 export interface Chance {
-  /** From 0 up to, not with, 1. */
+  /** At least 0 and below 1. */
   (): number;
   /** A whole number from `least` to `most`. */
   whole(least: number, most: number): number;
   pick<Item>(items: readonly Item[]): Item;
   /** True with this probability. */
   is(probability: number): boolean;
-  /** A stream of its own: what one driver draws doesn't depend on how often another did. */
+  /** An independent generator: the draws of one driver do not depend on those of another. */
   fork(): Chance;
 }
 
-/** mulberry32: 32 bits of state, which is enough for choosing faults. */
+/** mulberry32: 32 bits of state are enough to choose faults. */
 export function chanceOf(seed: number): Chance {
   let state = seed >>> 0;
   const draw = () => {

@@ -1,4 +1,4 @@
-/** A clock that stands still until it is told to go on. */
+/** A clock that stands still until the test moves it. */
 export function settable(start = "2026-03-21T10:05:00.000Z") {
   let at = new Date(start).getTime();
   return {
@@ -14,7 +14,7 @@ export function settable(start = "2026-03-21T10:05:00.000Z") {
 
 export type Clock = ReturnType<typeof settable>;
 
-/** The clock of a machine that was set wrongly, and its count of what passes, which began with the machine. */
+/** The clock of a machine that is set wrongly, and its monotonic counter. */
 export function machineClock(aheadMs: number) {
   return {
     now: () => new Date(Date.now() + aheadMs),

@@ -1,4 +1,4 @@
-/** The processor's time of this thread so far: unlike the clock it tells what the code costs also on a busy machine. */
+/** The processor time of this thread so far; unlike wall-clock time it does not depend on other work on the machine. */
 export function cpuMs(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1000;

@@ -6,7 +6,7 @@ export interface EmptyDatabase {
   drop(): Promise<void>;
 }
 
-/** On the server of TEST_DATABASE_URL, else on one that lives as long as the database does. */
+/** An empty database on the server of TEST_DATABASE_URL, or on a server of its own. */
 export async function emptyDatabase(): Promise<EmptyDatabase> {
   if (process.env.TEST_DATABASE_URL) return makeDatabase(process.env.TEST_DATABASE_URL);
   return databaseApart();
@@ -23,7 +23,7 @@ export async function databaseApart(): Promise<EmptyDatabase> {
   return { url: server.url("ibx"), drop: server.remove };
 }
 
-/** Makes an empty database on a server; its name is random, so that test files may run side by side. */
+/** Makes an empty database with a random name on a server, so that test files may run in parallel. */
 export async function makeDatabase(server: string): Promise<EmptyDatabase> {
   const name = `ibx_${crypto.randomUUID().replaceAll("-", "")}`;
   await administer(server, `create database ${name}`);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 /** One fenced block of a page. */
 export interface Block {
   language: string;
-  /** What stands behind the language, as 201 in "```json 201". */
+  /** The words after the language, as 201 in "```json 201". */
   note: string;
   text: string;
   line: number;
@@ -20,40 +20,40 @@ export function blocksOf(page: string): Block[] {
   }));
 }
 
-/** One call of a program that was made by a block of a page. */
+/** One call of a program by a block of a page. */
 export interface Call {
   block: Block;
   program: "curl" | "inboxd";
-  /** The words behind the program's name. */
+  /** The arguments. */
   asked: string;
-  /** Of curl the status of the answer, of `inboxd` the exit code. */
+  /** The HTTP status for curl, the exit code for `inboxd`. */
   status: number;
   answer: string;
   errors: string;
 }
 
-/** What came of the blocks of a page. */
+/** The results of a page's blocks. */
 export interface Pasted {
   blocks: Block[];
   calls: Call[];
 }
 
 export interface Shell {
-  /** How an interactive shell is started here. */
+  /** The command of an interactive shell. */
   shell: readonly string[];
   env: Record<string, string>;
-  /** How `inboxd` is run here. */
+  /** The command of `inboxd`. */
   inboxd: readonly string[];
 }
 
-/** Those that a reader may have. zsh, which is what macOS gives him, takes no comments in what is pasted. */
+/** Shells that a reader may have. zsh, the default of macOS, takes no comments in pasted lines. */
 export const shells: Readonly<Record<string, readonly string[]>> = {
   bash: ["bash", "--norc", "--noprofile", "-i"],
   sh: ["sh", "-i"],
   zsh: ["zsh", "-f", "-i"],
 };
 
-/** The page as it reads where these addresses stand for its own. */
+/** The page with these texts replaced. */
 export function inWords(page: string, instead: Readonly<Record<string, string>>): string {
   return Object.entries(instead).reduce((text, [from, to]) => text.replaceAll(from, to), page);
 }
@@ -83,9 +83,9 @@ export async function pasteBlocks(blocks: Block[], { shell, env, inboxd }: Shell
       env: { PATH: `${programs}:${process.env.PATH}`, HOME: directory, DOCS_CALLS: calls, ...env },
       stdin: new Blob([...pasted, "exit 0\n"]),
       stdout: "ignore",
-      // A file, which can be opened by the name /dev/stderr as a terminal can.
+      // A file, since a program may open /dev/stderr by name.
       stderr: Bun.file(join(directory, "errors")),
-      // Away from the terminal of this run, which an interactive shell would take.
+      // Detached, since an interactive shell would take over this run's terminal.
       detached: true,
     });
     const code = await child.exited;
@@ -121,7 +121,7 @@ cat "$call.answer"
 exit $code
 `;
 
-// The log shows nothing newer than the oldest transaction of the database's server, and other tests have theirs there.
+// The log hides events newer than the oldest transaction on the server, and other tests have transactions there.
 const curlBody = (curl: string) => `ask() {
   : >"$call.answer"
   ${curl} --noproxy '*' --max-time 30 "$@" -o "$call.answer" -w '%{http_code}' >"$call.status" 2>"$call.errors"
@@ -137,7 +137,7 @@ const inboxdBody = (inboxd: readonly string[]) => `${inboxd.join(" ")} "$@" >"$c
 code=$?
 echo $code >"$call.status"`;
 
-/** Which id of a server stands for which id of a page, throughout that page. */
+/** The server's ids by the page's ids, for the whole page. */
 export type KnownIds = Map<string, string>;
 
 /**
@@ -161,7 +161,7 @@ export function answerFaults(said: unknown, came: unknown, known: KnownIds = new
     .flatMap((name) => answerFaults(there[name], here[name], known, `${at}/${name}`));
 }
 
-/** Fields whose values say nothing about themselves. */
+/** Fields with random values. */
 const drawn: ReadonlySet<string> = new Set(["attempt", "latencyMs", "secretLast4"]);
 
 const differs = (at: string, said: unknown, came: unknown) => [
@@ -188,7 +188,7 @@ function isAsSaid(said: string, came: string, known: KnownIds): boolean {
   return found?.slice(1).every((id, index) => standsFor(ids[index] ?? "", id, known)) ?? false;
 }
 
-/** One for one: neither stands for two. */
+/** One to one: neither may match two. */
 function standsFor(said: string, came: string, known: KnownIds): boolean {
   const before = known.get(said);
   if (before !== undefined) return before === came;

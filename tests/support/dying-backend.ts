@@ -20,7 +20,7 @@ const outcome = await driver
     await tx`select 1`;
   })
   .catch((error) => error.code);
-// The timer has run by then.
+// The timer runs before this.
 await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
 console.log(outcome);
 process.exit(0);

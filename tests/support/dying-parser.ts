@@ -10,7 +10,7 @@ const moment = process.argv[2];
 const { databaseUrl, dataDir } = readConfig(process.env);
 let turns = 0;
 const world = await reception(await openDatabase({ url: databaseUrl, dataDir }), {
-  // Nobody has a turn while his mail comes in.
+  // No mail gets a parser on arrival.
   parse: (parse) => async (raw, entry) => {
     turns += 1;
     if (turns === 1) return undefined;

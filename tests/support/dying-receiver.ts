@@ -28,7 +28,7 @@ mail.run = async (text, values) => {
   return written;
 };
 
-// What is told of mail of ours is written behind a lock, in a transaction of its own.
+// Reports about our mail are written behind a lock, in their own transaction.
 mail.transaction = async (work) => {
   const result = await transaction(async (tx) => {
     const written = await work(tx);

@@ -19,7 +19,7 @@ async function write(db: Database): Promise<never> {
   }
 }
 
-/** What a first start does with the place of its cluster, as often as it can in a while. */
+/** Repeats what a first start does with its cluster's directory. */
 function nameThePlace(): void {
   for (let round = 0; round < 50_000; round++) {
     mkdirSync(join(dataDir, "pg.unfinished"), { recursive: true });
@@ -28,7 +28,7 @@ function nameThePlace(): void {
   }
 }
 
-/** Says what became of it in one line; `hold` then keeps the directory until standard input ends. */
+/** Prints the result in one line; `hold` then keeps the directory until standard input ends. */
 async function tryToOpen(): Promise<void> {
   try {
     const db = await openDatabase({ dataDir });

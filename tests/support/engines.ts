@@ -5,7 +5,7 @@ import { type Database, type DatabaseOptions, openDatabase } from "../../src/dat
 import { emptyDatabase } from "./database.ts";
 import { hasPostgres } from "./postgres.ts";
 
-/** An empty database on one engine, for tests of what must be the same on both. */
+/** An empty database on one engine, for tests that must pass on both. */
 export interface EngineUnderTest {
   db: Database;
   options: DatabaseOptions;
@@ -14,14 +14,14 @@ export interface EngineUnderTest {
 
 export type EngineName = "embedded" | "postgres";
 
-/** The engine of this run: each has a run of its own, so that neither has to wait for the other. */
+/** The engine of this run, as TEST_DATABASE_URL says; each engine has its own run. */
 export function enginesHere(): EngineName[] {
   if (process.env.TEST_DATABASE_URL) return ["postgres"];
   console.log("Skipped on Postgres: TEST_DATABASE_URL is not set");
   return ["embedded"];
 }
 
-/** Whether this run may start servers of its own, to stop and to break. */
+/** Whether this run may start Postgres servers of its own, to stop and to break. */
 export const breaksPostgres = hasPostgres && process.env.TEST_DATABASE_URL !== undefined;
 
 export async function openEngine(name: EngineName, extra: Partial<DatabaseOptions> = {}): Promise<EngineUnderTest> {

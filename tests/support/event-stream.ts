@@ -1,14 +1,14 @@
-/** One client of an event stream, as little of one as can be seen through. */
+/** A minimal client of an event stream. */
 export interface StreamClient {
   status: number;
   headers: Headers;
-  /** All that has come, in order. */
+  /** All received frames, in order. */
   readonly frames: readonly StreamFrame[];
-  /** Resolves with the first frame that fits, come or to come; throws where the stream ends without one. */
+  /** Resolves with the first matching frame, past or future; throws if the stream ends without one. */
   frame(fits: (frame: StreamFrame) => boolean): Promise<StreamFrame>;
-  /** Ids of frames that told something but for `ready` and `end`. */
+  /** Ids of all frames except `ready` and `end`. */
   told(): string[];
-  /** Resolves when so many have. */
+  /** Resolves after this number of events. */
   untilTold(count: number): Promise<string[]>;
   readonly lastId: string | undefined;
   over: Promise<void>;
@@ -38,7 +38,7 @@ export async function openStream(url: URL | string, headers: Record<string, stri
         for (const watcher of watchers) watcher();
       }
     } catch {
-      // It was cut off, by us or by the other side.
+      // Either side has closed the connection.
     }
     isOver = true;
     for (const watcher of watchers) watcher();
@@ -79,7 +79,7 @@ export async function openStream(url: URL | string, headers: Record<string, stri
   return client;
 }
 
-/** Gives the frames that each piece of a stream makes whole. */
+/** Returns the frames that each piece of a stream completes. */
 export function frameParser(): (piece: Uint8Array) => StreamFrame[] {
   const decoder = new TextDecoder();
   let text = "";

@@ -11,7 +11,7 @@ export interface EventsDoorOptions extends OutboxWorldOptions {
   webhooksPerAccount?: number;
 }
 
-/** The API of events and webhooks over a world of workers; the key of an account is its id. */
+/** The API of events and webhooks over an outbox world; an account's id is its key. */
 export async function eventsDoor(db: Database, options: EventsDoorOptions = {}) {
   const world = await outboxWorld(db, options);
   const { allowPrivateWebhooks = true, webhooksPerAccount = 20 } = options;
@@ -41,7 +41,7 @@ export async function eventsDoor(db: Database, options: EventsDoorOptions = {}) 
     return askNow(accountId, method, path, body, own);
   }
 
-  /** Also while a transaction holds the log back. */
+  /** Reads the log even while a transaction delays it. */
   async function askNow(
     accountId: string,
     method: string,

@@ -24,7 +24,7 @@ export function excessMsOf(work: () => unknown): number | undefined {
 
 const page = "<div>x".repeat(Math.ceil((256 * 1024) / 6)).slice(0, 256 * 1024);
 
-/** Of this thread alone. */
+/** The processor time of this thread. */
 function cpuMsOf(work: () => unknown): number {
   const before = process.threadCpuUsage();
   work();

@@ -1,6 +1,6 @@
 import type { Answer, World } from "./world.ts";
 
-/** Bytes that no compression makes smaller, the same for the same seed. */
+/** Incompressible bytes, the same for the same seed. */
 export function randomFile(sizeBytes: number, seed = 1): Uint8Array<ArrayBuffer> {
   const words = new Uint32Array(Math.ceil(sizeBytes / 4));
   let state = seed >>> 0 || 1;
@@ -23,13 +23,13 @@ export interface UploadOptions {
   apiKey?: string;
 }
 
-/** Uploads a file as `invoice.pdf`, unless told otherwise. */
+/** Uploads a file, by default as `invoice.pdf`. */
 export async function upload(world: World, bytes: Uint8Array | string, options: UploadOptions = {}): Promise<Answer> {
   const { filename = "invoice.pdf", contentType = "application/pdf", apiKey = world.apiKey } = options;
   const response = await fetch(new URL(`/v1/uploads?filename=${encodeURIComponent(filename)}`, world.service.apiUrl), {
     method: "POST",
     headers: { authorization: `Bearer ${apiKey}`, ...(contentType !== null && { "content-type": contentType }) },
-    // As a stream of bytes, to which fetch adds no type of its own.
+    // A stream, since fetch adds no content type to it.
     body: typeof bytes === "string" ? new TextEncoder().encode(bytes) : new Uint8Array(bytes),
   });
   return { status: response.status, headers: response.headers, body: await response.json() };
@@ -43,7 +43,7 @@ export interface FormOptions {
   files?: readonly (readonly [part: string, bytes: Uint8Array<ArrayBuffer>, filename: string, contentType?: string])[];
 }
 
-/** Sends by a form as a browser writes one. */
+/** Sends a form as a browser does. */
 export async function sendForm(world: World, inboxId: string, options: FormOptions): Promise<Answer> {
   const { key, apiKey = world.apiKey, texts = {}, message, files = [] } = options;
   const form = new FormData();

@@ -6,21 +6,21 @@ import { emptyDatabase } from "./database.ts";
 import { type RunningInboxd, startInboxd } from "./inboxd.ts";
 import { type Answer, deliver } from "./world.ts";
 
-/** Processes on one Postgres behind a balancer, as an operator runs them. */
+/** Several processes on one Postgres behind a balancer. */
 export interface Fleet extends AsyncDisposable {
   readonly processes: readonly RunningInboxd[];
   readonly http: Balancer;
   readonly smtp: Balancer;
-  /** Of the first account. */
+  /** The first account's key. */
   readonly apiKey: string;
-  /** What another process on the same database needs of an environment. */
+  /** The environment of another process on the same database. */
   readonly env: Record<string, string>;
-  /** One request to whichever process has its turn, or to the one that is given. */
+  /** Sends a request to the next process in turn, or to the given one. */
   api(path: string, init?: FleetRequest): Promise<Answer>;
-  /** Hands in one mail; gives the reply to its final dot, or the first refusal on the way there. */
+  /** Hands in one mail; returns the reply to its final dot, or the first refusal before it. */
   deliver(raw: string, to: string | readonly string[]): Promise<string>;
   inbox(): Promise<{ id: string; address: string }>;
-  /** All mail that the processes have sent, each into its own sandbox. */
+  /** All mail in the sandboxes of the processes. */
   sent(): string[];
 }
 
@@ -34,7 +34,7 @@ export interface FleetRequest {
 
 const apiKey = "key-of-the-first-account-in-tests";
 
-/** All of them start at once, on a database that is empty. */
+/** Starts all of them at once, on an empty database. */
 export async function startFleet(count: number, settings: Record<string, string> = {}): Promise<Fleet> {
   const database = await emptyDatabase();
   const directory = mkdtempSync(join(tmpdir(), "ibx-fleet-"));
@@ -72,7 +72,7 @@ export async function startFleet(count: number, settings: Record<string, string>
     async api(path, { method = "GET", headers = {}, body, apiKey: key = apiKey, process } = {}) {
       const response = await fetch(new URL(path, process?.api ?? `http://127.0.0.1:${http.port}`), {
         method,
-        // A connection of its own, or it would stay with the process that it came to first.
+        // A new connection, since a kept one would stay with its first process.
         keepalive: false,
         headers: {
           authorization: `Bearer ${key}`,

@@ -2,7 +2,7 @@ import { copyFileSync, existsSync, mkdtempSync, rmSync, symlinkSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Programs of others that read our document. They have a folder and a lock of their own: two hundred packages that nobody needs to run the service or its tests. */
+/** Foreign programs that read our document. Their two hundred packages have a folder and a lock file of their own, since the service and the other tests do not need them. */
 const folder = join(import.meta.dir, "../foreign-tools");
 
 export interface Ended {
@@ -10,7 +10,7 @@ export interface Ended {
   said: string;
 }
 
-/** Installed by hand or by CI, where it is a failure if they are not. */
+/** Whether they are installed; in CI it is an error if they are not. */
 export function haveForeignTools(): boolean {
   const areThere = existsSync(join(folder, "node_modules/.bin/redocly"));
   if (!areThere && process.env.CI) throw new Error(`Cannot find the packages of tests/foreign-tools: ${howToInstall}`);
@@ -19,13 +19,13 @@ export function haveForeignTools(): boolean {
 
 export const howToInstall = "bun install --frozen-lockfile --cwd tests/foreign-tools installs them";
 
-/** What a linter says of the document. Every finding, however small, makes its code another than 0. */
+/** A linter's output for the document. Any finding gives a code other than 0. */
 export async function lintWith(linter: "redocly" | "spectral", document: unknown): Promise<Ended> {
   await using place = await temporary({ "openapi.json": JSON.stringify(document) });
   const { name, words } = linters[linter];
   const ended = await run([process.execPath, join(folder, "node_modules/.bin", name), ...words(place.path)]);
   if (linter === "spectral") return ended;
-  // It takes warnings for no failure.
+  // By default its warnings do not fail.
   return { code: ended.code || (/0 errors, 0 warnings/.test(totalsOf(ended.said)) ? 0 : 1), said: ended.said };
 }
 
@@ -55,7 +55,7 @@ function totalsOf(said: string): string {
   return `${errors} errors, ${warnings} warnings`;
 }
 
-/** A program of the tools' folder with a client that is generated from the document beside it, compiled. */
+/** A compiled program of the tools' folder, with a client generated from the document. */
 export async function generatedClient(document: unknown, program: string) {
   const place = await temporary({ "openapi.json": JSON.stringify(document) });
   for (const name of ["tsconfig.json", "package.json", program]) {
@@ -85,7 +85,7 @@ async function run(command: readonly string[], cwd = folder): Promise<Ended> {
   const { PATH, HOME } = process.env;
   const child = Bun.spawn([...command], {
     cwd,
-    // Neither shall tell anybody that it ran, or ask whether there is a newer one.
+    // Both must send no telemetry and look for no newer version.
     env: { PATH, HOME, NO_COLOR: "1", REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" },
     stdin: "ignore",
     stdout: "pipe",

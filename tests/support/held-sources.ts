@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { type Db, query } from "../../src/database/db.ts";
 
-/** Sources whose first piece counts others than who hold them: messages, the messages of attachments that lie in them, uploads, mail to be parsed, and the reports that were read in one. */
+/** Sources whose first piece has a wrong count of holders: messages, messages of their attachments, uploads, unparsed mail and reports. */
 export const miscountedSources = `select c.source_id, c.shares, holder.count from source_chunks c cross join lateral (
    select (select count(*) from messages m where m.source_id = c.source_id)
      + (select count(distinct a.message_id) from attachments a join messages m on m.id = a.message_id
@@ -11,15 +11,15 @@ export const miscountedSources = `select c.source_id, c.shares, holder.count fro
      + (select count(*) from (select from reports r where r.source_id = c.source_id limit 1) told) as count) holder
  where c.part = 0 and c.seq = 0 and c.shares <> holder.count`;
 
-/** Pieces of a source of which the piece that counts is not there. */
+/** Pieces of a source without its first piece, which has the count. */
 export const uncountedPieces = `select c.source_id, c.part, c.seq from source_chunks c
  where not exists (select from source_chunks first where first.source_id = c.source_id and first.part = 0 and first.seq = 0)`;
 
-/** Attachments of a message of which the bytes are gone. */
+/** Attachments whose bytes are missing. */
 export const lostFiles = `select a.message_id, a.filename from attachments a
  where not exists (select from source_chunks c where c.source_id = a.source_id and c.part = a.part and c.seq = 0)`;
 
-/** What is wrong between the bytes that are kept and those who hold them: nothing, at any time. */
+/** Mismatches between stored bytes and their holders; there must never be one. */
 export async function faultsOfSources(db: Db): Promise<Record<string, unknown>[]> {
   const statements = [miscountedSources, uncountedPieces, lostFiles];
   return (await Promise.all(statements.map((each) => query(db, sql.raw(each))))).flat();

@@ -8,7 +8,7 @@ export function hostileHtml(count: number, seed: number, stranger: string): stri
   const chance = chanceOf(seed);
   return Array.from({ length: count }, (_, index) => {
     const to = `${stranger}/${index}`;
-    // Each has its turn as the first.
+    // Each attack comes first once.
     const first = attacks.slice(index % attacks.length).slice(0, 1);
     const others = Array.from({ length: chance.whole(0, 3) }, () => chance.pick(attacks));
     const parts = [...first, ...others].map((attack) =>
@@ -20,9 +20,9 @@ export function hostileHtml(count: number, seed: number, stranger: string): stri
 
 interface Means {
   chance: Chance;
-  /** The stranger's server. */
+  /** The attacker's server. */
   to: string;
-  /** A script without quotes of the double kind. */
+  /** A script without double quotes. */
   script: string;
 }
 
@@ -128,7 +128,7 @@ const lead: Attack[] = [
     `<dialog open>Enter your key</dialog><p id=navigation name=body class=frame popover>x</p><img name=cookie id=documentElement>`,
 ];
 
-/** What is harmless as it is read first, and not as a browser reads what was written of it. */
+/** Markup that is harmless in a first reading, but not after it was written out and read by a browser. */
 const mutating: Attack[] = [
   ({ script }) =>
     `<math><mtext><table><mglyph><style><!--</style><img title="--&gt;&lt;img src=x onerror=${script}&gt;">`,
@@ -160,7 +160,7 @@ const mutating: Attack[] = [
 
 const attacks: readonly Attack[] = [...run, ...fetched, ...lead, ...mutating];
 
-/** The same markup, in a place where it is read in another way. */
+/** The same markup, in a context with other parsing rules. */
 function hidden(chance: Chance, markup: string): string {
   const [before, after] = chance.pick([
     ...([
@@ -226,12 +226,12 @@ function styleOf(chance: Chance, to: string): string {
   ]);
 }
 
-/** `javascript:`, in a spelling that a browser reads as that. */
+/** `javascript:`, in a spelling that browsers accept. */
 function hiddenScheme(script: string): string {
   return `&#x01; ja&Tab;va&NewLine;script&colon;${script}`;
 }
 
-/** A value with some of its letters as entities, which need no semicolon. */
+/** A value with some letters as entities, which need no semicolon. */
 function encoded(chance: Chance, value: string): string {
   return Array.from(value, (letter) => {
     const code = letter.codePointAt(0) ?? 0;
@@ -241,7 +241,7 @@ function encoded(chance: Chance, value: string): string {
   }).join("");
 }
 
-/** Encoded once or more often: whoever decodes too often makes markup of it. */
+/** Encoded once or more: decoding too often makes markup of it. */
 function doubled(chance: Chance, markup: string): string {
   let text = markup;
   for (let times = chance.whole(1, 3); times > 0; times -= 1) {

@@ -10,7 +10,7 @@ import { type HttpAddress, serveHttp } from "../../src/http/shell/server.ts";
 
 export const goodKey = "ibx_good";
 
-/** The door with throwaway routes behind it, on a free port, with what it logged and which keys it was asked about. */
+/** The HTTP shell with test routes, on a free port, with its log and the keys that were checked. */
 export function openDoor(own: Partial<HttpDeps> = {}, address: HttpAddress = { hostname: "127.0.0.1", port: 0 }) {
   const log: string[] = [];
   const keysAsked: string[] = [];
@@ -42,7 +42,7 @@ export function openDoor(own: Partial<HttpDeps> = {}, address: HttpAddress = { h
   const server = serveHttp(app, address, logger);
   return {
     server,
-    /** Of a door on the network. */
+    /** Where a door on the network listens. */
     url: server.url?.origin ?? "",
     port: Number(server.url?.port ?? 0),
     log,
@@ -53,7 +53,7 @@ export function openDoor(own: Partial<HttpDeps> = {}, address: HttpAddress = { h
     /** Resolves when a request has reached `/v1/boxes/1/slow`, which answers after `letSlowEnd`. */
     slowArrived: arrived.promise,
     letSlowEnd: gate.resolve,
-    /** A request with the good key, unless told otherwise. */
+    /** A request, by default with the good key. */
     ask: (method: string, path: string, { headers, ...init }: RequestInit = {}) =>
       fetch(new URL(path, server.url), {
         method,
@@ -88,7 +88,7 @@ function boxes(slow: { arrived: () => void; mayEnd: Promise<void> }) {
       ({ body, set }) => {
         set.status = 201;
         set.headers.location = "/v1/boxes/1";
-        // A field that the schema does not name must not get out.
+        // A field outside the schema must not be sent.
         return { id: JSON.stringify(body), size: body.size, secret: "canary" };
       },
       operation({

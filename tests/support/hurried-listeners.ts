@@ -15,7 +15,7 @@ import type { World } from "./world.ts";
 
 export interface HurriedListeners extends AsyncDisposable {
   url: URL;
-  /** Why listeners were closed, in their order. */
+  /** The reasons why listeners were closed, in order. */
   closed: readonly string[];
   /** How many events were handed out, to whomever. */
   sent(): number;
@@ -23,7 +23,7 @@ export interface HurriedListeners extends AsyncDisposable {
   answer(path: string): Promise<Response>;
 }
 
-/** Streams and sockets on the log of a world, whose seconds are so short; the world itself goes on with its own. Any key is taken. */
+/** Streams and sockets on a world's log, with shorter seconds; the world keeps its own. Any key is accepted. */
 export async function hurriedListeners({ service: { deps } }: World, secondMs: number): Promise<HurriedListeners> {
   const account = await findFirstAccount(deps.db.api);
   if (account === undefined) throw new Error("There is no account");

@@ -2,11 +2,11 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { untilAnswered } from "./until.ts";
 
-/** How to run it: as this run of the tests does, unless a test says otherwise. */
+/** The command to run, by default that of this test run. */
 export interface RunOptions {
   command?: readonly string[];
   cwd?: string;
-  /** All that the process gets to see of an environment, beside PATH and HOME. */
+  /** The environment of the process, besides PATH and HOME. */
   env?: Record<string, string | undefined>;
 }
 
@@ -16,30 +16,30 @@ export interface Finished {
   stderr: string;
 }
 
-/** `inboxd serve` as a process of its own, as an operator runs it. */
+/** `inboxd serve` as a process. */
 export interface RunningInboxd {
   api: string;
   smtpPort: number;
-  /** What a first start printed. */
+  /** The output of a first start. */
   apiKey: string | undefined;
   webhookSecret: string | undefined;
   /** From the start of the process to its first answer. */
   coldStartMs: number;
-  /** The processor's time in it, which other work on the machine changes little; undefined where nobody tells. */
+  /** The processor time until then, which depends little on other work; undefined on systems without `/proc`. */
   coldStartCpuMs: number | undefined;
   pid: number;
-  /** Everything printed so far. */
+  /** Everything that it has printed. */
   printed(): string;
-  /** Resolves when the log says so. */
+  /** Resolves when the log has such a line. */
   logged(message: string): Promise<void>;
   request(method: string, path: string, body?: unknown, key?: string): Promise<Response>;
   signal(signal: NodeJS.Signals): void;
   exited: Promise<number>;
-  /** Ends it as an init system does; its exit code. */
+  /** Ends it as an init system does; returns its exit code. */
   stop(): Promise<number>;
 }
 
-/** The binary that `bun run test` has made of the sources; the sources themselves for a test that is run by itself. */
+/** The binary that `bun run test` has compiled, or the sources under `bun test`. */
 export const inboxdHere: readonly string[] = process.env.TEST_INBOXD
   ? [process.env.TEST_INBOXD]
   : [process.execPath, join(import.meta.dir, "../../src/main.ts")];
@@ -55,7 +55,7 @@ export async function runInboxd(words: readonly string[], options: RunOptions = 
   return { code, stdout, stderr };
 }
 
-/** Starts the service on free ports and waits until it answers; throws what it said when it ends instead. */
+/** Starts the service on free ports and waits for its first answer; throws its output if it ends instead. */
 export async function startInboxd(options: RunOptions = {}): Promise<RunningInboxd> {
   const startedAt = performance.now();
   const child = spawn(["serve"], {
@@ -67,7 +67,7 @@ export async function startInboxd(options: RunOptions = {}): Promise<RunningInbo
   const started = await output.line('"msg":"started"');
   if (started === undefined) throw new Error(`inboxd ended with ${await child.exited}: ${await faults}`);
   const { api, smtp_port: smtpPort } = JSON.parse(started) as { api: string; smtp_port: number };
-  // Where much else runs, its database may take longer for the first answer than a probe waits.
+  // On a busy machine the database may answer the first time later than a probe waits.
   await untilAnswered(async () => ((await fetch(new URL("/readyz", api))).ok ? true : undefined));
   const coldStartMs = performance.now() - startedAt;
   const coldStartCpuMs = cpuMsOf(child.pid);
@@ -121,7 +121,7 @@ function cpuMsOf(pid: number): number | undefined {
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
-/** Reads on for ever, so that the process never waits for its reader. */
+/** Reads without end, so that the process never waits for its reader. */
 function follow(stream: ReadableStream<Uint8Array>) {
   let text = "";
   let over = false;
@@ -139,7 +139,7 @@ function follow(stream: ReadableStream<Uint8Array>) {
     changed();
   })();
 
-  /** The first whole line that holds `part`; undefined when the stream ends without one. */
+  /** The first whole line with `part`; undefined if the stream ends without one. */
   function line(part: string): Promise<string | undefined> {
     const { promise, resolve } = Promise.withResolvers<string | undefined>();
     const watcher = () => {

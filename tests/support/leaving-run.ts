@@ -13,7 +13,7 @@ const directory = mkdtempSync(join(tmpdir(), "ibx-leaving-"));
 const say = "echo $$; exec sleep 300";
 const kinds: [command: string[], options: { detached?: boolean; cwd?: string }][] = [
   [["sh", "-c", say], {}],
-  // As the shells that the guides are pasted into: interactive, and away from the terminal of the run.
+  // Like the shells for the guides: interactive, and without the run's terminal.
   [["bash", "--norc", "-i", "-c", "echo $$; while :; do sleep 0.1; done"], { detached: true }],
   // A daemon: its parent has ended, and it is in a session of its own.
   [["sh", "-c", `setsid sh -c '${say}' &`], { cwd: directory }],

@@ -13,17 +13,17 @@ import { startWorld, type World, type WorldDatabase } from "./world.ts";
 const apiKey = "key-of-the-first-account-in-tests";
 const limits = { SENDS_PER_MINUTE: "0", SENDS_PER_DAY: "0", COLD_RECIPIENT_DAILY: "0", INBOXES_PER_DAY: "0" };
 
-/** A database and a directory that outlive the processes on them. */
+/** A database and a directory that outlive their processes. */
 export interface Life extends AsyncDisposable {
   relay(script?: Script): Promise<ScriptedSmtp>;
   start(relay: ScriptedSmtp, env?: Record<string, string>): Promise<RunningInboxd>;
   /** The service again after its process died, an hour later, with a relay that works. */
   recover(): Promise<World & { settled(): Promise<void> }>;
-  /** All that any relay got whole, in order. */
+  /** All complete mails of all relays, in order. */
   mails(): ReceivedMail[];
 }
 
-/** One database and directory, and the processes that live on it one after the other. */
+/** One database and directory, for processes that run one after the other. */
 export function livesOn(engine: EngineName): () => Promise<Life> {
   const given = process.env.TEST_DATABASE_URL;
   let server: PostgresServer | undefined;
@@ -89,7 +89,7 @@ export function livesOn(engine: EngineName): () => Promise<Life> {
   };
 }
 
-/** Once nothing waits in the outbox any more. */
+/** Waits until the outbox is empty. */
 async function emptied({ service: { deps } }: World): Promise<void> {
   const left = () => deps.db.maintain((runner) => runner.run("select 1 from outbox limit 1", []));
   while ((await left()).length > 0) await Bun.sleep(10);

@@ -15,7 +15,7 @@ export async function untilLogShowsAll(db: Db): Promise<void> {
   }
 }
 
-/** Whether a request reads the log itself. */
+/** Whether a request reads the event log. */
 export function readsLog(method: string, path: string): boolean {
   const isRead = method === "GET" && /^\/v1\/events(?:\?|$)/.test(path);
   return isRead || (method === "POST" && /^\/v1\/webhooks\/[^/]+\/recover$/.test(path));

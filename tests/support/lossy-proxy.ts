@@ -3,30 +3,30 @@ import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 
-/** What becomes of an answer on its way through the proxy. */
+/** The fate of an answer in the proxy. */
 export type Fate = "arrives" | "is lost" | "is late" | "is doubled";
 
 export interface LossyProxy extends AsyncDisposable {
   url: string;
-  /** How many answers had each fate. */
+  /** The number of answers with each fate. */
   readonly fates: ReadonlyMap<Fate, number>;
 }
 
 const fates: readonly Fate[] = ["arrives", "is lost", "arrives", "is late", "arrives", "is doubled"];
 
 export interface LossyProxyOptions {
-  /** Where it leads. */
+  /** The address behind it. */
   to: URL;
-  /** Which answers have which fate, in turn. */
+  /** The fates of the answers, in turn. */
   turns?: readonly Fate[];
-  /** What each request has besides its own, as a session's cookie that a proxy trades for its key. */
+  /** Headers that it adds to each request, as a proxy that replaces a session cookie by a key. */
   headers?(request: Request): Record<string, string>;
-  /** What it answers itself. */
+  /** The requests that it answers itself. */
   own?(path: string): Response | undefined;
   lateMs?: number;
 }
 
-/** A proxy that carries each request out, and then loses every other answer, keeps it back, or has asked twice. */
+/** A proxy that forwards each request, and then loses or delays its answer, or has sent the request twice. */
 export async function startLossyProxy({
   to,
   turns = fates,
@@ -62,7 +62,7 @@ export async function startLossyProxy({
     incoming.socket.destroy();
   }
 
-  // A client that has left, or a service that is gone, ends the connection.
+  // A client or a service that is gone ends the connection.
   const server = createServer((incoming, outgoing) => {
     answer(incoming, outgoing).catch(() => incoming.socket.destroy());
   });
@@ -78,7 +78,7 @@ export async function startLossyProxy({
 }
 
 async function send({ status, headers, body }: Response, outgoing: ServerResponse): Promise<void> {
-  // The client that asks the service has taken the encoding off already.
+  // `fetch` has already decoded the body.
   const told = [...headers].filter(
     ([name]) => !["content-encoding", "content-length", "transfer-encoding"].includes(name),
   );

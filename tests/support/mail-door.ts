@@ -8,18 +8,18 @@ import type { Certificate } from "../../src/smtp/self-signed.ts";
 import type { SmtpLimits } from "../../src/smtp/smtp-limits.ts";
 import { originOf } from "../../src/standards/ip.ts";
 
-/** A listener before a door that keeps what it is given and answers as told; it stops when disposed of. */
+/** An SMTP listener whose door records mails and answers as the test says; disposing stops it. */
 export interface TestListener extends AsyncDisposable {
   readonly listener: SmtpListener;
   readonly port: number;
   readonly mails: InboundMail[];
-  /** Replace either answer to have the door decide otherwise. */
+  /** The door's answers, which a test may replace. */
   readonly door: {
     recipient: (address: string) => Promise<RecipientDecision>;
     accept: (mail: InboundMail) => Promise<AcceptDecision>;
   };
   readonly refused: string[];
-  /** The sizes of what was answered 250. */
+  /** The sizes of accepted mails. */
   readonly accepted: number[];
   readonly faults: unknown[];
 }

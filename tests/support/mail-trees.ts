@@ -1,7 +1,7 @@
-/** Random mails, written by the few lines below and by nothing that the parser shares. */
+/** Random mails, written by the lines below, which share nothing with the parser. */
 import fc from "fast-check";
 
-/** A mail of these parts: its first is the text, the others are what hangs on it. */
+/** A mail of these parts: the first is the text, the others are files. */
 export interface MailTree {
   subject: string;
   text: string;
@@ -23,7 +23,7 @@ interface Box {
 
 type Node = File | Box;
 
-/** Any bytes but those that 8bit can't carry: it has lines that end in CRLF, and none of our delimiters. */
+/** Bytes that 8bit can carry: lines that end in CRLF, without our delimiters. */
 const binary = fc.uint8Array({ maxLength: 200 });
 const lines = fc
   .array(fc.string({ unit: fc.constantFrom(..."ab =-.\t", "ü", "--", "\f"), maxLength: 20 }), { maxLength: 6 })
@@ -59,7 +59,7 @@ export const mailTrees: fc.Arbitrary<MailTree> = fc.record({
   epilogue: fc.boolean(),
 });
 
-/** The files of a mail in the order in which they come. */
+/** The files of a mail, in order. */
 export function filesIn({ nodes }: Pick<MailTree, "nodes">): File[] {
   return nodes.flatMap(filesOf);
 }
@@ -68,11 +68,11 @@ function filesOf(node: Node): File[] {
   return node.kind === "file" ? [node] : node.children.flatMap(filesOf);
 }
 
-/** The octets of a mail, under the headers given beside its subject. */
+/** The octets of a mail with these headers besides its subject. */
 export function written({ subject, text, nodes, epilogue }: MailTree, headers = ""): Uint8Array {
   let boxes = 0;
   function box(parts: readonly Buffer[], rest: string): Buffer {
-    // Each boundary begins with the one outside of it: a careless reader takes one for the other.
+    // Each boundary begins with the outer one, so that a careless reader confuses them.
     const boundary = "b".repeat(++boxes);
     const delimited = parts.flatMap((part) => [Buffer.from(`\r\n--${boundary}\r\n`), part]);
     const head = Buffer.from(`Content-Type: multipart/mixed; boundary="${boundary}"\r\n\r\nnot to be read`);

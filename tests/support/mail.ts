@@ -1,4 +1,4 @@
-/** A small mail, as a sender writes it. What isn't given isn't there; a header may be of any length. */
+/** A small mail, as a sender writes it, with only the given fields; a header may have any length. */
 export interface MailFields {
   from?: string;
   to?: string;

@@ -1,15 +1,15 @@
 import type { MailFields } from "./mail.ts";
 
-/** Mails of a public list as their programs write them, oldest first, and into how many conversations what they name joins them. */
+/** Mails of a public list, oldest first, and the number of conversations that their ids make. */
 export interface MailingList {
   mails: MailFields[];
   conversations: number;
 }
 
-/** How a program names what it answers: `chain` is the way from the first mail of the conversation to the one that is answered. */
+/** How a mail program names its parents: `chain` leads from the conversation's first mail to the answered one. */
 type Naming = (chain: readonly string[]) => Pick<MailFields, "inReplyTo" | "references">;
 
-/** Nearly all name the whole way and their parent twice; some leave In-Reply-To out, or shorten a long way, or know the parent alone. */
+/** Nearly all programs name the whole chain and the parent twice; some omit In-Reply-To, shorten a long chain, or name only the parent. */
 const whole: Naming = (chain) => ({ ...answers(chain), references: chain });
 const programs: readonly Naming[] = [
   ...Array.from({ length: 16 }, () => whole),
@@ -23,7 +23,7 @@ function answers(chain: readonly string[]): { inReplyTo: string } {
   return { inReplyTo: chain.at(-1) ?? "" };
 }
 
-/** The same list for the same seed. A tenth of its mails never came, first ones of conversations among them. */
+/** The same list for the same seed. A tenth of its mails are missing, also first ones of conversations. */
 export function mailingList(seed: number, size = 196, beginnings = 7): MailingList {
   const pick = picking(seed);
   const all: { chain: string[]; mail: MailFields }[] = [];
@@ -38,7 +38,7 @@ export function mailingList(seed: number, size = 196, beginnings = 7): MailingLi
   return { mails, conversations: conversationsOf(mails) };
 }
 
-/** Mails are of one conversation when one names the other, or both name a third, whether it came or not. */
+/** Mails belong together if one names the other, or both name a third, which may be missing. */
 function conversationsOf(mails: readonly MailFields[]): number {
   const next = new Map<string, string>();
   const headOf = (id: string): string => {
@@ -59,7 +59,7 @@ export function shuffled<Item>(items: readonly Item[], seed: number): Item[] {
   return items.flatMap(() => left.splice(pick(left.length), 1));
 }
 
-/** Whole numbers below the one that is given, the same ones for the same seed (the generator mulberry32). */
+/** Whole numbers below the given one, the same for the same seed (mulberry32). */
 function picking(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {

@@ -9,7 +9,7 @@ import { AjvJsonSchemaValidator } from "@modelcontextprotocol/client/validators/
 import { tools } from "../../src/mcp/tools.ts";
 import { inboxdHere, type RunOptions } from "./inboxd.ts";
 
-/** What a client speaks: the revision of 2026-07-28, or what began with `initialize`. */
+/** The protocol of a client: the revision of 2026-07-28, or the one that begins with `initialize`. */
 export const eras = {
   "revision 2026-07-28": { versionNegotiation: { mode: { pin: "2026-07-28" } } },
   "the handshake of before": { versionNegotiation: { mode: "legacy" } },
@@ -19,14 +19,14 @@ export type Era = keyof typeof eras;
 /** The official client, connected. */
 export interface Model extends AsyncDisposable {
   client: Client;
-  /** What a tool answers; throws where it failed, and where the answer is not what its schema says. */
+  /** A tool's answer; throws if it failed or does not fit its schema. */
   // biome-ignore lint/suspicious/noExplicitAny: what a test reads it compares at once
   call(name: string, args?: object): Promise<any>;
-  /** The words of a failure. */
+  /** The text of a failure. */
   failure(name: string, args?: object): Promise<string>;
 }
 
-/** A server, and who asks it: a `World`, or any other. */
+/** A server and its caller: a `World`, or another one. */
 interface Server {
   apiKey: string;
   service: { apiUrl: URL };
@@ -41,7 +41,7 @@ export function overHttp(
   return connected(new StreamableHTTPClientTransport(url, { requestInit: { headers } }), era);
 }
 
-/** `inboxd mcp`, as a client's configuration has it. */
+/** `inboxd mcp`, as in a client's configuration. */
 export function overStdio(
   words: readonly string[],
   env: Record<string, string>,
@@ -91,7 +91,7 @@ async function connected(transport: Transport, era: Era): Promise<Model> {
 
 const validator = new AjvJsonSchemaValidator();
 
-/** Held against the schema with nothing beside what it names. */
+/** Validates with the schema, without additional fields. */
 function schemaFaults(name: string, value: unknown): string | undefined {
   const schema = closed(JSON.parse(JSON.stringify(tools.find((tool) => tool.name === name)?.output)));
   const { valid, errorMessage } = validator.getValidator(schema as never)(value);

@@ -1,6 +1,6 @@
 import type { World } from "./world.ts";
 
-/** What `/metrics` says, by the name with its labels. */
+/** The values of `/metrics`, by name with labels. */
 export async function readMetrics(world: World): Promise<Map<string, number>> {
   const { metricsUrl } = world.service;
   if (metricsUrl === undefined) throw new Error("Cannot read metrics: the world serves none");

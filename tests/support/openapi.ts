@@ -16,7 +16,7 @@ export interface OpenApiDocument {
   paths: Record<string, Record<string, Documented>>;
 }
 
-/** What every document of ours must be: valid in the eyes of a parser that is not ours, and whole. */
+/** Checks a document: valid by a foreign parser, and complete. */
 export async function expectWholeDocument(document: OpenApiDocument): Promise<void> {
   const validator = new Validator();
   const { valid, errors } = await validator.validate(structuredClone(document) as never);
@@ -48,7 +48,7 @@ export async function expectWholeDocument(document: OpenApiDocument): Promise<vo
       ]);
       for (const [status, { content }] of Object.entries(operation.responses)) {
         const types = Object.keys(content ?? {});
-        // Only a range of bytes is refused without words.
+        // Only 416 has no body.
         if (Number(status) < 400 || status === "416") continue;
         expect([where, types]).toEqual([where, ["application/problem+json", "application/json"]]);
       }
@@ -60,7 +60,7 @@ export async function expectWholeDocument(document: OpenApiDocument): Promise<vo
   }
 }
 
-/** The document with each reference replaced by what it refers to. */
+/** The document with each reference replaced by its target. */
 export function dereferenced<Document extends object>(document: Document): Document {
   const replaced = (value: unknown): unknown => {
     if (typeof value !== "object" || value === null) return value;

@@ -30,7 +30,7 @@ export interface OutboxWorldOptions {
   deps?: Partial<WorkerDeps>;
 }
 
-/** What one process has of the service behind its doors: flows and workers over a database, and a clock that is told. */
+/** Flows and workers of one process over a database, without the doors, with a clock that the test moves. */
 export async function outboxWorld(db: Database, { clock = settable(), deps: own = {} }: OutboxWorldOptions = {}) {
   const log: Record<string, unknown>[] = [];
   const logger = pino({ level: "info" }, { write: (line: string) => void log.push(JSON.parse(line)) });
@@ -86,12 +86,12 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
     clock,
     log,
     relay,
-    /** The workers, from when they were started. */
+    /** The workers, once started. */
     async start(): Promise<Workers> {
       workers = await startWorkers(deps);
       return workers;
     },
-    /** As if the process had died: nothing of it is heard any more. */
+    /** Acts as if the process had died: it does nothing more. */
     async stop(graceMs = 5000): Promise<void> {
       await workers?.stop(graceMs);
       workers = undefined;
@@ -118,13 +118,13 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
       if (sent.kind !== "accepted") throw new Error(`Not accepted: ${sent.kind}`);
       return sent.message.id;
     },
-    /** Makes the account's webhook; gives its secret. */
+    /** Makes the account's webhook; returns its secret. */
     async setWebhook(accountId: string, url: string): Promise<string> {
       const secret = newWebhookSecret(randomBytes);
       await insertWebhook(db.api, { accountId, url, secret, createdAt: clock.now() });
       return secret;
     },
-    /** A mail as it comes in by SMTP, once it is on disk. */
+    /** Files a mail as if it came by SMTP. */
     async receive(inbox: { id: string }, mail: Partial<ParsedMail> = {}, alsoTo: readonly { id: string }[] = []) {
       arrivals += 1;
       const messageId = `${deps.newId("msg", clock.now())}@mail.example`;
@@ -146,9 +146,9 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
         sql`select subject_id as "subjectId", attempt, state, due_at as "dueAt" from outbox order by created_at, subject_id`,
       );
     },
-    /** What the log of the service says, from warnings up. */
+    /** The service's log lines, from warnings up. */
     warnings: () => log.filter(({ level }) => Number(level) >= 40).map(({ msg }) => msg),
-    /** Once no row of the outbox is being attempted, or could be. */
+    /** Waits until no row of the outbox is in progress or ready. */
     async rested(): Promise<void> {
       for (;;) {
         const rows = await query(
@@ -159,11 +159,11 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
         await Bun.sleep(betweenLooksMs);
       }
     },
-    /** Once the outbox has no row at all. */
+    /** Waits until the outbox has no row. */
     async emptied(): Promise<void> {
       while ((await query(db.api, sql`select from outbox limit 1`)).length > 0) await Bun.sleep(betweenLooksMs);
     },
-    /** Moves the clock and lets everybody look. */
+    /** Moves the clock and lets the workers look. */
     pass(ms: number): void {
       clock.pass(ms);
       deps.nudge("relay");
@@ -177,7 +177,7 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
   };
 }
 
-/** So that the looks leave the engine, and the processor, to those who are looked at. */
+/** A pause between looks, which leaves the engine and the processor to the workers. */
 const betweenLooksMs = 2;
 
 const emptyMail: ParsedMail = {
@@ -208,19 +208,19 @@ async function newInbox(deps: Deps, accountId?: string): Promise<{ id: string; a
   return inbox;
 }
 
-/** A way out that answers as told and remembers what it was given. */
+/** A relay that answers as the test says and records its mails. */
 export interface RecordingRelay extends Relay {
   mails: RecordedMail[];
-  /** What it says from now on: for all recipients of a mail, or for each. */
+  /** Sets the next answers: for all recipients of a mail, or for each. */
   answer: (
     mail: RecordedMail,
     signal: AbortSignal | undefined,
   ) => RelayOutcome | RelayOutcome[] | Promise<RelayOutcome | RelayOutcome[]>;
-  /** The mail with this number (from 1), once it is here. */
+  /** Waits for the mail with this number (from 1). */
   mail(number: number): Promise<RecordedMail>;
 }
 
-/** With its bytes, and the first whom it was for. */
+/** A mail with its bytes and its first recipient. */
 export interface RecordedMail extends RelayedMail {
   raw: Uint8Array;
   to: string;

@@ -1,6 +1,6 @@
-/** The regular expressions that stand in TypeScript, found by a walk over its text that minds strings, templates and comments. */
+/** Finds the regular expressions in TypeScript, by a walk that skips strings, templates and comments. */
 export interface Pattern {
-  /** The file, and the line in it. */
+  /** Its file and line. */
   where: string;
   source: string;
   flags: string;
@@ -10,9 +10,9 @@ export function patternsIn(file: string, text: string): Pattern[] {
   const patterns: Pattern[] = [];
   const add = (at: number, { source, flags }: Pick<Pattern, "source" | "flags">) =>
     patterns.push({ where: `${file}:${text.slice(0, at).split("\n").length}`, source, flags });
-  /** For each `${` that is open, how many braces are open within it. */
+  /** The open braces within each open `${`. */
   const templates: number[] = [];
-  // What runs a file as a program is no part of it.
+  // A `#!` line is no part of the program.
   let at = text.startsWith("#!") ? endOf(text, "\n", 0) : 0;
 
   function walkTemplate(): void {
@@ -73,7 +73,7 @@ function endOfString(text: string, start: number): number {
   return at + 1;
 }
 
-/** Behind the `/` that ends it: one within brackets does not. */
+/** The position after the closing `/`, which is not within brackets. */
 function endOfPattern(text: string, start: number): number {
   let inClass = false;
   let at = start + 1;
@@ -86,7 +86,7 @@ function endOfPattern(text: string, start: number): number {
   return at + 1;
 }
 
-/** A slash behind a value divides; behind anything else it begins a pattern. */
+/** A slash after a value divides; after anything else it begins a pattern. */
 function mayBeginPattern(before: string): boolean {
   return (
     before === "" || /[(,=:[!&|?{};+\-*%~^<>]$|\b(?:return|typeof|case|in|of|do|else|void|await|yield)$/.test(before)
@@ -103,7 +103,7 @@ function endOfCall(text: string, start: number): number {
   }
 }
 
-/** What `new RegExp(…)` makes: names stand for the constants of the file, and what only a call knows for a letter. */
+/** The pattern of `new RegExp(…)`: names are replaced by the file's constants, and unknown values by a letter. */
 function made(text: string, call: string): RegExp {
   const scope = new Map<string, unknown>();
   for (const [, name = "", value = ""] of text.matchAll(constant)) scope.set(name, evaluated(value, scope));

@@ -1,14 +1,14 @@
 import { connect, type Socket } from "node:net";
 import { frameParser, type StreamFrame } from "./event-stream.ts";
 
-/** A client of an event stream that asks, and then reads nothing until it is told to. */
+/** A client of an event stream that reads nothing until the test resumes it. */
 export interface PausedStream {
-  /** All that it has read, in order. */
+  /** Everything that it has read, in order. */
   readonly frames: readonly StreamFrame[];
   /** Ids of events that it has read. */
   ids(): string[];
   resume(): void;
-  /** Resolves when it has read to the end; it must have been resumed. */
+  /** Resolves at the end of the stream, after it was resumed. */
   over: Promise<void>;
   close(): void;
 }
@@ -27,7 +27,7 @@ export async function pausedStream(url: URL, apiKey: string): Promise<PausedStre
   socket.on("data", (data: Buffer) => {
     for (const piece of bodyOf(data)) frames.push(...parsed(piece));
   });
-  // What has come is read though the connection was cut off behind it.
+  // Received data is read even if the connection was cut after it.
   socket.on("error", () => undefined);
   return {
     frames,
@@ -39,7 +39,7 @@ export async function pausedStream(url: URL, apiKey: string): Promise<PausedStre
   };
 }
 
-/** Takes the head and the lengths of chunks out of what comes: `5\r\nhello\r\n`. */
+/** Removes the head and the chunk lengths (`5\r\nhello\r\n`). */
 function unchunker(): (data: Buffer) => Buffer[] {
   let rest: Buffer = Buffer.alloc(0);
   let isBehindHead = false;

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { untilAnswered } from "./until.ts";
 
-/** A PgBouncer of one's own before a Postgres, on a unix socket in a temporary directory. */
+/** A PgBouncer before a Postgres, on a unix socket in a temporary directory. */
 export interface PgBouncer {
   url: string;
   stop(): Promise<void>;
@@ -41,7 +41,7 @@ export async function startPgBouncer(databaseUrl: string, settings: readonly str
   const child = Bun.spawn([program, "-q", ...account, join(directory, "pgbouncer.ini")], {
     stdio: ["ignore", "ignore", "ignore"],
   });
-  // Its socket is there a moment before anybody listens to it.
+  // Its socket exists a moment before it listens.
   const listens = () => isTaken(join(directory, ".s.PGSQL.6432"));
   await untilAnswered(async () => child.exitCode !== null || (await listens()) || undefined);
   return {

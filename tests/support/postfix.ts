@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** A Postfix of one's own, as its package sets it up. */
+/** A Postfix of the test's own, set up as by its package. */
 export interface Postfix {
   /** The directory of its configuration, which its programs take with `-c` or `-C`. */
   config: string;
@@ -9,16 +9,16 @@ export interface Postfix {
 }
 
 export interface PostfixOptions {
-  /** Lines of main.cf that say what it is for. */
+  /** Further lines of main.cf. */
   settings: readonly string[];
-  /** Where it listens; nowhere without one. */
+  /** Its port; without one it does not listen. */
   port?: number;
 }
 
-/** Whether this machine has it, and lets us start one: it must be root's. */
+/** Whether this machine has it and this process may start it, which takes root. */
 export const hasPostfix = existsSync("/usr/sbin/postfix") && process.getuid?.() === 0;
 
-/** Starts one in a directory that everybody may enter. */
+/** Starts one in a directory that every user may enter. */
 export async function startPostfixIn(home: string, { settings, port }: PostfixOptions): Promise<Postfix> {
   const config = join(home, "etc");
   for (const path of [home, config, join(home, "queue"), join(home, "data")]) mkdirSync(path, { recursive: true });
@@ -34,7 +34,7 @@ export async function startPostfixIn(home: string, { settings, port }: PostfixOp
   writeFileSync(join(config, "main.cf"), `${[...common, ...settings].join("\n")}\n`);
   const services = await Bun.file(masterFile()).text();
   const door = port === undefined ? "" : `127.0.0.1:${port} inet n - n - - smtpd`;
-  // None of its programs in a jail, for which more would have to be set up.
+  // No chroot, which would need more set-up.
   const master = services.replace(/^smtp +inet .*$/m, door).replace(/^(\S+ +(?:unix|inet|fifo) +\S+ +\S+ +)y/gm, "$1n");
   writeFileSync(join(config, "master.cf"), `${master}\npostlog unix-dgram n - n - 1 postlogd\n`);
   await Bun.$`chown postfix ${home}/data`.quiet();

@@ -7,12 +7,12 @@ import postgres from "postgres";
 export interface PostgresServer {
   /** The address of a database on it. */
   url(database: string): string;
-  /** Runs statements on a database, from outside, as the server's owner. */
+  /** Runs statements on a database as the server's owner. */
   ask(statement: string, database?: string): Promise<Record<string, unknown>[]>;
   /** Runs one of the server's own programs, such as `pg_dump`, to its end. */
   run(program: string, ...words: string[]): Promise<void>;
   start(): Promise<void>;
-  /** As in a crash: nothing is finished, clients are cut off. */
+  /** Stops it like a crash: nothing is finished, clients are cut off. */
   stop(): Promise<void>;
   freeze(): void;
   thaw(): void;
@@ -79,7 +79,7 @@ export async function startPostgres(settings: readonly string[] = [], parent = t
       try {
         process.kill(pid, signal);
       } catch {
-        // A backend that has just ended needs no signal.
+        // The backend may have ended already.
       }
     }
   }
@@ -116,7 +116,7 @@ export async function startPostgres(settings: readonly string[] = [], parent = t
   return running;
 }
 
-/** Postgres refuses to run as root: it then runs as somebody who owns nothing. */
+/** Postgres refuses to run as root, so it runs as a user without files. */
 function unprivilegedAccount(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const nobody = readFileSync("/etc/passwd", "utf8")

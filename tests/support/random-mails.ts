@@ -10,11 +10,11 @@ export function randomMail(seed: number, number: number): Buffer {
 interface Chance {
   /** A whole number from 0 to below the limit. */
   below(limit: number): number;
-  /** Mostly few, at times the most. */
+  /** Usually a small number, sometimes the largest. */
   few(most: number): number;
   isOneIn(odds: number): boolean;
   pick<One>(all: readonly One[]): One;
-  /** Whether there may be one part more: else a deep mail would have as many as it likes. */
+  /** Whether another part is allowed, which limits the parts of a deep mail. */
   mayDivide(): boolean;
 }
 
@@ -40,7 +40,7 @@ function chanceFrom(seed: number): Chance {
   };
 }
 
-/** All text here is octets: each character is one. */
+/** All text here is octets, one for each character. */
 function mail(chance: Chance): string {
   const lead = chance.isOneIn(30)
     ? chance.pick(["\xef\xbb\xbf", "\r\n", " ", "\n", "From eve Mon Jan  1\r\n", "\0"])
@@ -58,7 +58,7 @@ function addressing(chance: Chance): string {
   return fields.join("");
 }
 
-/** Values from these pieces, now and then one of them far too often. */
+/** A value of these pieces, sometimes with one of them repeated far too often. */
 function words(chance: Chance, pieces: readonly string[], most: number): string {
   const all = Array.from({ length: 1 + chance.few(most) }, () => chance.pick(pieces));
   if (chance.isOneIn(150)) all.push(chance.pick(pieces).repeat(1 + chance.below(20_000)), chance.pick(pieces));
@@ -69,7 +69,7 @@ function lineEnd(chance: Chance): string {
   return chance.isOneIn(12) ? chance.pick(["\n", "\r", "\r\r\n", "\r\n \r\n", "\n\r", ""]) : "\r\n";
 }
 
-/** Content fields, what separates them from the body, and the body. */
+/** Content fields, a separator, and the body. */
 function part(chance: Chance, depth: number): string {
   if (depth > 0 && !chance.isOneIn(depth > 4 ? 40 : 3) && chance.mayDivide()) return multipart(chance, depth);
   const fields: string[] = [];
@@ -115,7 +115,7 @@ function body(chance: Chance): string {
   return Array.from({ length: chance.few(60) }, () => chance.pick(pieces)).join(chance.pick(["", " ", "\r\n", "\n"]));
 }
 
-/** Something that lets a pattern match, much that it matches, and an end that may be one at which it fails. */
+/** A beginning that a pattern matches, a long repetition, and an end where it may fail. */
 function bomb(chance: Chance): string {
   const all = [...texts, ...markup, ...coded];
   const run = chance.pick(all);

@@ -1,10 +1,10 @@
 import { connect } from "node:net";
-/** A world, or another service. */
+/** A world or another service. */
 export interface Asked {
   service: { apiUrl: URL };
 }
 
-/** A POST by hand whose body the test sends as badly as it likes. */
+/** A raw POST whose body the test writes piece by piece. */
 export function beginRequest({ service }: Asked, path: string, fields: readonly string[]) {
   const socket = connect(Number(service.apiUrl.port), "127.0.0.1");
   const closed = Promise.withResolvers<void>();
@@ -15,7 +15,7 @@ export function beginRequest({ service }: Asked, path: string, fields: readonly 
     wake.resolve();
     wake = Promise.withResolvers();
   });
-  // To be cut off is what most of these bodies come to.
+  // Most of these requests end with a closed connection.
   socket.on("error", () => undefined);
   socket.on("close", () => {
     closed.resolve();
@@ -25,12 +25,12 @@ export function beginRequest({ service }: Asked, path: string, fields: readonly 
   return {
     closed: closed.promise,
     send: (bytes: string | Uint8Array) => void socket.write(bytes),
-    /** Resolves when all of it was taken, and throws where it was not. */
+    /** Resolves when all of it was written; throws if not. */
     sent: (bytes: string | Uint8Array) =>
       new Promise<void>((resolve, reject) => {
         socket.write(bytes, (error) => (error ? reject(error) : resolve()));
       }),
-    /** The same again and again, as fast as it is taken. */
+    /** Repeats a piece as fast as the server reads. */
     sendWithoutEnd(text: string) {
       const more = () => {
         while (!socket.destroyed && socket.write(text));
@@ -38,7 +38,7 @@ export function beginRequest({ service }: Asked, path: string, fields: readonly 
       socket.on("drain", more);
       more();
     },
-    /** The whole answer, or what there was of it when the connection closed. */
+    /** The answer, or its part if the connection closed. */
     async answer(): Promise<string> {
       for (;;) {
         const head = answered.indexOf("\r\n\r\n");

@@ -4,7 +4,7 @@ export interface RawResponse {
   body: string;
 }
 
-/** HTTP by hand over one connection, for what `fetch` would not send. Answers are awaited one after the other. */
+/** Raw HTTP over one connection, for requests that `fetch` cannot send. Answers come in order. */
 export async function connectRaw(target: { port: number } | { unix: string }) {
   let received = "";
   let wake = Promise.withResolvers<void>();
@@ -33,9 +33,9 @@ export async function connectRaw(target: { port: number } | { unix: string }) {
     closed: closed.promise,
     send: (text: string) => void connection.write(text),
     end: () => void connection.end(),
-    /** All that has come and was not awaited. */
+    /** The received bytes that no answer has used. */
     rest: () => received,
-    /** The next whole response, or `undefined` when the connection ended without one. */
+    /** The next whole response, or `undefined` if the connection ended before it. */
     async response({ toHead = false } = {}): Promise<RawResponse | undefined> {
       for (;;) {
         const end = received.indexOf("\r\n\r\n");

@@ -1,7 +1,7 @@
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 
-/** An SMTP client that sends exactly what it is told to, right or wrong. */
+/** An SMTP client that sends exactly the given lines, right or wrong. */
 export interface RawSmtp {
   /** Writes the octets as they are; strings as UTF-8. Lines need their own CRLF. */
   send(octets: string | Uint8Array): void;
@@ -9,18 +9,18 @@ export interface RawSmtp {
   reply(): Promise<string>;
   /** The next `count` replies. */
   replies(count: number): Promise<string[]>;
-  /** Sends one command and gives its reply. */
+  /** Sends one command and returns its reply. */
   ask(command: string): Promise<string>;
-  /** Turns to TLS, after the 220 to STARTTLS. */
+  /** Starts TLS, after the 220 to STARTTLS. */
   secure(): Promise<TLSSocket>;
   /** Resolves once the server has closed the connection. */
   readonly closed: Promise<void>;
   readonly socket: Socket;
-  /** Ends without a word, as a client does that crashes. */
+  /** Closes without QUIT, as a crashed client does. */
   destroy(): void;
 }
 
-/** `localAddress`: whom the server sees; on Linux all of 127.0.0.0/8 is ours. */
+/** `localAddress` is the address that the server sees; Linux has all of 127.0.0.0/8. */
 export async function rawSmtp(port: number, host = "127.0.0.1", localAddress?: string): Promise<RawSmtp> {
   let socket: Socket = connectTcp({ port, host, ...(localAddress !== undefined && { localAddress }) });
   const closed = Promise.withResolvers<void>();
@@ -101,7 +101,7 @@ export async function rawSmtp(port: number, host = "127.0.0.1", localAddress?: s
   return client;
 }
 
-/** A client past greeting, EHLO, MAIL, RCPT and DATA: what it sends now is mail. */
+/** A client after greeting, EHLO, MAIL, RCPT and DATA, ready to send the mail. */
 export async function inData(
   port: number,
   to: string | readonly string[] = "ada@inbox.localhost",
@@ -116,7 +116,7 @@ export async function inData(
   return client;
 }
 
-/** A client past greeting and EHLO. */
+/** A client after greeting and EHLO. */
 export async function greeted(port: number, localAddress?: string): Promise<RawSmtp> {
   const client = await rawSmtp(port, "127.0.0.1", localAddress);
   await client.reply();

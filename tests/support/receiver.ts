@@ -7,18 +7,18 @@ import { createServer as createTlsServer } from "node:tls";
 export interface Receiver {
   port: number;
   url: string;
-  /** What has arrived, whole requests only. */
+  /** The whole requests that have arrived. */
   requests: ReceivedRequest[];
   connections(): number;
-  /** From the next request on. */
+  /** Sets the behaviour from the next request on. */
   behave(behaviour: Behaviour): void;
-  /** The request with this number (from 1), as soon as it is here. */
+  /** Waits for the request with this number (from 1). */
   request(number: number): Promise<ReceivedRequest>;
-  /** Once `count` connections have been made. */
+  /** Waits until `count` connections were made. */
   connected(count: number): Promise<void>;
   /** Closes every connection. */
   disconnect(): void;
-  /** Once `count` connections have been closed. */
+  /** Waits until `count` connections were closed. */
   closed(count: number): Promise<void>;
   close(): Promise<void>;
 }
@@ -26,10 +26,10 @@ export interface Receiver {
 export interface ReceivedRequest {
   method: string;
   path: string;
-  /** Names in lower case. */
+  /** Header names in lower case. */
   headers: Record<string, string>;
   body: string;
-  /** Which connection it came on, from 1. */
+  /** The number of its connection, from 1. */
   connection: number;
 }
 
@@ -40,7 +40,7 @@ export interface ReceiverOptions {
   port?: number;
   tls?: { cert: string; key: string };
   behaviour?: Behaviour;
-  /** Said before anything is asked, as servers of other protocols do. */
+  /** Bytes sent before any request, as servers of other protocols do. */
   greeting?: string;
 }
 
@@ -132,7 +132,7 @@ export function raw(bytes: string | Uint8Array): Behaviour {
   return (socket) => void socket.write(bytes);
 }
 
-/** Any bytes, and then the end. */
+/** Any bytes, then closes. */
 export function rawThenClose(bytes: string | Uint8Array): Behaviour {
   return (socket) => void socket.end(bytes);
 }
@@ -141,7 +141,7 @@ export const hang: Behaviour = () => undefined;
 
 export const reset: Behaviour = (socket) => void socket.resetAndDestroy();
 
-/** One byte every `everyMs`, over and over: never idle, never done. */
+/** One byte every `everyMs`, without end. */
 export function trickle(start: string, everyMs: number): Behaviour {
   return (socket) => {
     socket.write(start);
@@ -150,7 +150,7 @@ export function trickle(start: string, everyMs: number): Behaviour {
   };
 }
 
-/** A body that doesn't end, as fast as the socket takes it; `sent` tells how much that was. */
+/** An endless body, as fast as the socket takes it; `sent` counts its bytes. */
 export function endless(start: string, piece: Uint8Array, sent: { bytes: number }, limitBytes: number): Behaviour {
   return (socket) => {
     const pour = () => {

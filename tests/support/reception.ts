@@ -16,14 +16,14 @@ import { type OutboxWorldOptions, outboxWorld } from "./outbox-world.ts";
 
 export interface ReceptionOptions extends OutboxWorldOptions {
   parser?: Partial<MailParserOptions>;
-  /** Stands around the parser: what of it a test wants to be otherwise. */
+  /** Wraps the parser, for tests that change its behaviour. */
   parse?: (parse: UnparsedDeps["parse"]) => UnparsedDeps["parse"];
 }
 
-/** A mail that the parser of these tests never comes to an end with. */
+/** A header with which the parser of these tests never ends. */
 export const spinning = "X-Parser: spin";
 
-/** How mail comes in, from the listener to the workers, over a database; the workers begin when they are told to. */
+/** Receiving, from the listener to the workers, over a database; a test starts the workers. */
 export async function reception(db: Database, options: ReceptionOptions = {}) {
   const outbox = await outboxWorld(db, options);
   const { deps } = outbox;
@@ -54,7 +54,7 @@ export async function reception(db: Database, options: ReceptionOptions = {}) {
   return {
     ...outbox,
     port: smtp.port,
-    /** Lets the workers begin with what was kept. */
+    /** Starts the workers, which parse the kept mail. */
     async parseKept(): Promise<void> {
       await outbox.start();
       deps.nudge("parse");

@@ -1,7 +1,7 @@
 import type { RelayOutcome } from "../../src/domain/outcome.ts";
 import { bytesBody, type RelayedMail } from "../../src/relay/relayed-mail.ts";
 
-/** A mail from our bot to these. */
+/** A mail from our bot to these recipients. */
 export function mailTo(to: string | readonly string[], raw: string | Uint8Array): RelayedMail {
   return {
     envelopeFrom: "bot@inbox.test",
@@ -11,7 +11,7 @@ export function mailTo(to: string | readonly string[], raw: string | Uint8Array)
   };
 }
 
-/** Of a mail to one. */
+/** The outcome of a mail to one recipient. */
 export function only(outcomes: readonly RelayOutcome[]): RelayOutcome {
   const [outcome] = outcomes;
   if (outcome === undefined || outcomes.length > 1) throw new Error(`not one outcome: ${JSON.stringify(outcomes)}`);

@@ -5,7 +5,7 @@ import { returnPathKey } from "../../src/standards/signature.ts";
 import { send } from "./sends.ts";
 import type { World } from "./world.ts";
 
-/** The key of worlds whose return paths a test makes for itself. */
+/** The signing key of worlds for which tests make return paths. */
 export const signingKey = "a-signing-key-of-tests-that-is-long-enough";
 
 export interface SentMessage {
@@ -20,7 +20,7 @@ export async function returnPathOf(messageId: string): Promise<string> {
 
 let recipients = 0;
 
-/** Sends a mail that the next server takes, to somebody new unless told otherwise, and gives where reports of it come to. */
+/** Sends a mail that the next server accepts, by default to a new recipient; returns its return path. */
 export async function sent(
   world: World,
   inboxId: string,
@@ -31,18 +31,18 @@ export async function sent(
   return { id: body.messageId, returnPath: await returnPathOf(body.messageId) };
 }
 
-/** Hands in a report as servers do, from nobody. */
+/** Hands in a report as servers do, with a null sender. */
 export function report(world: World, mail: string, to: string | readonly string[], from = ""): Promise<string> {
   return world.deliver(mail.replaceAll(/\r?\n/g, "\r\n"), to, from);
 }
 
-/** The events of one type, as the log tells them. */
+/** The events of one type from the log. */
 export async function eventsOf(world: World, type: string) {
   const { body } = await world.api(`/v1/events?types=${type}&limit=100`);
   return body.data;
 }
 
-/** All that nothing is sent to. */
+/** All suppressions. */
 export async function suppressed(world: World): Promise<SuppressedRow[]> {
   return query(
     world.service.deps.db.api,

@@ -1,4 +1,4 @@
-/** What a document of the API says of a value, as far as ours goes. */
+/** The parts of a JSON schema that our document uses. */
 export interface DocumentedSchema {
   type?: string;
   properties?: Record<string, DocumentedSchema>;
@@ -12,7 +12,7 @@ export interface DocumentedSchema {
   format?: string;
 }
 
-/** Where a value is not what is documented, with fields that nobody documented among it. */
+/** The differences between a value and its schema, undocumented fields included. */
 export function mismatches(schema: DocumentedSchema, value: unknown, path = ""): string[] {
   const either = schema.anyOf ?? schema.oneOf;
   if (either !== undefined) {

@@ -9,11 +9,11 @@ export interface DnsQuestion {
   over: "udp" | "tcp";
   id: number;
   hasEdns: boolean;
-  /** The port that the answer goes to. */
+  /** The port of the client. */
   port: number;
 }
 
-/** What is said to it: a message, bytes as they are, or nothing (over TCP the end of the connection alone). */
+/** The answer: a message, raw bytes, or none (over TCP the connection just ends). */
 export type DnsReply = DnsMessage | Uint8Array | "silence";
 
 export interface DnsMessage {
@@ -24,7 +24,7 @@ export interface DnsMessage {
   authorities?: packet.Answer[];
 }
 
-/** Several are said one after the other. */
+/** Several answers, in order. */
 export type DnsScript = (question: DnsQuestion) => DnsReply | DnsReply[] | Promise<DnsReply | DnsReply[]>;
 
 /**
@@ -71,7 +71,7 @@ export async function scriptedDns(script: DnsScript, address = "127.0.0.1"): Pro
       if (received.length < 2 || received.length < 2 + received.readUInt16BE(0)) return;
       for (const reply of await repliesTo(received.subarray(2), "tcp", socket.remotePort ?? 0)) {
         const whole = Buffer.concat([Uint8Array.of(reply.length >> 8, reply.length & 0xff), reply]);
-        // In pieces, as a network brings it.
+        // In pieces, as a network may deliver it.
         for (const [from, to] of [[0, 1], [1, 20], [20]]) {
           socket.write(whole.subarray(from, to));
           await new Promise((resolve) => setImmediate(resolve));
@@ -97,7 +97,7 @@ export async function scriptedDns(script: DnsScript, address = "127.0.0.1"): Pro
   };
 }
 
-/** The records of a zone, with what it says where there is none; aliases are followed as a resolver does. */
+/** Answers from the records of a zone; follows aliases as a resolver does. */
 export function zone(records: readonly packet.Answer[]): DnsScript {
   const names = new Set(records.map(({ name }) => name));
   return ({ name, type }) => {
@@ -115,7 +115,7 @@ export function zone(records: readonly packet.Answer[]): DnsScript {
   };
 }
 
-/** The record beside "there is none", which holds for so long. */
+/** The SOA record of a negative answer, with its TTL. */
 export function soa(minimum: number, ttl = 86_400): packet.Answer {
   const data = { mname: "ns.works", rname: "root.works", serial: 1, refresh: 1, retry: 1, expire: 1, minimum };
   return { name: "works", type: "SOA", ttl, data };
@@ -125,7 +125,7 @@ export function encoded(id: number, questions: packet.Question[], { code = 0, fl
   return packet.encode({ type: "response", id, flags: packet.RECURSION_AVAILABLE | flags | code, questions, ...rest });
 }
 
-/** That somebody else has gone shows where the next thing is sent, and only there. */
+/** A closed connection shows only in the next write. */
 function say(socket: Bun.udp.Socket<"buffer">, message: Uint8Array, port: number, address: string): void {
   if (socket.closed) return;
   try {
@@ -135,7 +135,7 @@ function say(socket: Bun.udp.Socket<"buffer">, message: Uint8Array, port: number
   }
 }
 
-/** A port that is free for both. */
+/** A port that is free for UDP and TCP. */
 async function bothOn(
   tcp: Server,
   address: string,
@@ -146,7 +146,7 @@ async function bothOn(
       hostname: address,
       port: 0,
       socket: {
-        // That an asker has gone.
+        // The client has closed its connection.
         error: () => {},
         data(socket, query, from, peer) {
           onQuery(query, from, (message) => say(socket, message, from, peer));

@@ -2,25 +2,25 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import { testOnlyCertificate, testOnlyKey } from "./test-only-certificate.ts";
 
-/** What the server does when its turn has come. */
+/** A step of the server. */
 export type Move =
   /** Lines without their CRLF. */
   | string
   /** The same bytes, one TCP packet after the other. */
   | { packets: string[] }
-  /** Says nothing, for ever. */
+  /** Never answers. */
   | "silence"
-  /** Hangs up: in order, or with a reset. */
+  /** Closes the connection, with FIN or with a reset. */
   | "hang up"
   | "reset"
-  /** Says this, then hangs up, in order or with a reset; as bytes without a CRLF behind them. */
+  /** Sends these bytes without CRLF, then closes, with FIN or with a reset. */
   | { lastWords: string | { bytes: string }; isReset?: true };
 
 export interface Script {
   greeting?: Move;
-  /** The lines of EHLO behind the first. STARTTLS is taken out once TLS is on. */
+  /** The further lines of EHLO. STARTTLS is removed under TLS. */
   extensions?: string[];
-  /** `handshake fails`: says 220 to STARTTLS, and answers the handshake with something that is not TLS. */
+  /** `handshake fails`: answers 220 to STARTTLS, then sends something that is not TLS. */
   tls?: "implicit" | "handshake fails";
   /**
    * The answer to a command line, to `DATA's end` as ".", or nothing for the usual one. `mails` is how many mails this
@@ -43,20 +43,20 @@ export interface ScriptedSmtp {
   mails: ReceivedMail[];
   /** All commands in order; AUTH lines included. */
   commands: string[];
-  /** How many connections were ever made. */
+  /** The number of connections so far. */
   connections(): number;
-  /** How many are open now. */
+  /** The number of open connections. */
   open(): number;
-  /** Resolves when a command (or ".") arrives that begins so, now or before. */
+  /** Resolves when a command (or ".") with this beginning has arrived. */
   seen(commandStart: string): Promise<void>;
-  /** Resolves when so many connections are open. */
+  /** Resolves when this number of connections is open. */
   openIs(count: number): Promise<void>;
   /** Resets every connection. */
   cut(): void;
   close(): Promise<void>;
 }
 
-/** A real SMTP server over real sockets that behaves, and misbehaves, as told. */
+/** An SMTP server on real sockets that follows a script, also into errors. */
 export async function scriptedSmtp(script: Script = {}, host = "127.0.0.1", port = 0): Promise<ScriptedSmtp> {
   const mails: ReceivedMail[] = [];
   const commands: string[] = [];

@@ -1,6 +1,6 @@
 import type { Inboxd, InboxdOptions } from "../../sdk/typescript/src/inboxd.ts";
 
-/** What a user of the client does, wherever it runs: it imports nothing, so that each runtime can be given it with its own client. */
+/** What a user of the client does, in any runtime: it imports nothing, so each runtime passes in its own client. */
 export async function tour(Client: typeof Inboxd, options: InboxdOptions, sends: number) {
   const inboxd = new Client({ ...options, retries: 10 });
   const inbox = await inboxd.inboxes.create({});
@@ -32,7 +32,7 @@ export async function tour(Client: typeof Inboxd, options: InboxdOptions, sends:
     read.push(id);
   }
   const refused = await inboxd.inboxes.get("inb_none").catch((error) => [error.name, error.status, error.code]);
-  // Who doubled the request, the proxy or the browser, may hand on the answer to the second.
+  // The proxy or the browser that doubled the request may pass on the second answer.
   await inboxd.inboxes.delete(inbox.id).catch((error) => {
     if (error.code !== "not_found") throw error;
   });

@@ -3,7 +3,7 @@ import { createAccount } from "../../src/flows/account/manage-accounts.ts";
 import type { Answer, World } from "./world.ts";
 
 export interface SendOptions {
-  /** One of its own, unless given. */
+  /** A random key, unless given. */
   key?: string;
   apiKey?: string;
   /** Waits for the first attempt to relay it. */
@@ -13,7 +13,7 @@ export interface SendOptions {
 
 let keys = 0;
 
-/** Sends to Jane, but for what is given. Answers at once, so that no test depends on the way out unless it asks to. */
+/** Sends to Jane, with these fields changed. It does not wait for the first attempt unless the test says so. */
 export function send(
   world: World,
   inboxId: string,
@@ -29,7 +29,7 @@ export function send(
   });
 }
 
-/** Another account; gives its key. */
+/** Makes another account; returns its key. */
 export async function newAccount(world: World, plan: Plan = "developer"): Promise<string> {
   const { deps } = world.service;
   const name = `account ${deps.newId("acc", deps.now())}`;
@@ -42,7 +42,7 @@ export async function newInbox(world: World, apiKey = world.apiKey, username?: s
   return body.id;
 }
 
-/** How often each status and code came. */
+/** The number of answers by status and code. */
 export function tally(answers: readonly Answer[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { status, body } of answers) {

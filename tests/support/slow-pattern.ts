@@ -5,7 +5,7 @@ export interface Weakness {
   before: string;
   run: string;
   end: string;
-  /** How often the run comes in the shorter text, what that took, and what twice as many took. */
+  /** The repetitions in the shorter text, its time, and the time of the double length. */
   times: number;
   ms: number;
   twiceMs: number | undefined;
@@ -29,10 +29,10 @@ export function weaknessOf(pattern: Pick<Pattern, "source" | "flags">): Weakness
 
 const mostGrowth = 2.5;
 
-/** Under this it is noise. */
+/** Times below this are noise. */
 const noticeableMs = 1;
 
-/** Nothing sound takes noticeably long for so few: what is exponential shows here, and what is cubic, which would never end below. */
+/** A short text first: exponential and cubic patterns show here, and would not end with a longer one. */
 const shortLengths = [24, 100, 1_000];
 const longLength = 8_000;
 
@@ -42,7 +42,7 @@ function textOf({ before, run, end }: Attack, times: number): string {
   return before + run.repeat(times) + end;
 }
 
-/** Undefined where something else took the time, or it grows as the text does. */
+/** Undefined if the time grows linearly or came from other work. */
 function measured(expression: RegExp, attack: Attack, times: number): Weakness | undefined {
   const best = (length: number) => Math.min(...[1, 2, 3].map(() => msOf(expression, textOf(attack, length))));
   const ms = best(times);
@@ -52,7 +52,7 @@ function measured(expression: RegExp, attack: Attack, times: number): Weakness |
   return twiceMs > mostGrowth * ms ? { ...attack, times, ms, twiceMs } : undefined;
 }
 
-/** The thread's own time: other work on the machine is not the pattern's. */
+/** Processor time of this thread, since other work on the machine does not count. */
 function msOf(expression: RegExp, text: string): number {
   expression.lastIndex = 0;
   const before = process.threadCpuUsage();
@@ -80,20 +80,20 @@ function* attacksOn({ source, flags }: Pick<Pattern, "source" | "flags">): Gener
   }
 }
 
-/** Of these at least one is nothing that a pattern expects, and two end a line for a dot or a dollar. */
+/** Characters of which at least one is unexpected for any pattern; two end a line for `.` and `$`. */
 const ends = ["", "\0", "!", " x", "\n\0", "\u2028\0"];
 
-/** Characters that stand for all others, and those by which mail, HTML and headers are divided. */
+/** Sample characters, and the separators of mail, HTML and headers. */
 const alphabet = [..."a1Z ,<>\"'=;:()[]@.-_/\\&?*\t\r\n\f\u00a0\u2028\u2029ü\u{1f600}"];
 
-/** A place at which a pattern repeats something, and what leads there and on from there. */
+/** A repetition in a pattern, with the parts before and after it. */
 interface Point {
   before: string;
   runs: readonly string[];
   after: string;
 }
 
-/** One thing of a pattern, and how often it may come. */
+/** An atom of a pattern and its repetitions. */
 interface Piece {
   atom: string;
   /** The alternatives of a group. */
@@ -103,13 +103,13 @@ interface Piece {
 }
 
 interface Sampler {
-  /** Characters that this atom matches; none for what has no width. */
+  /** Characters that this atom matches; none for an assertion. */
   characters(atom: string): readonly string[];
-  /** Something that these match, where each comes at least so often. */
+  /** A text that these atoms match, each with at least these repetitions. */
   text(pieces: readonly Piece[], atLeast?: number): string;
 }
 
-/** They differ in which character they take where there is a choice, and whether what may be absent is. */
+/** Variants by the chosen characters and by the presence of optional parts. */
 function samplersOf(source: string, flags: string): Sampler[] {
   const known = new Map<string, string[]>();
   const candidates = [...new Set([...alphabet, ...source.replace(/\\[a-z]|[[\](){}^$*+?|\\]/gi, "")])];
@@ -141,7 +141,7 @@ function samplersOf(source: string, flags: string): Sampler[] {
   ]);
 }
 
-/** Every place that repeats without a bound worth the name, within groups too. */
+/** Every repetition without a small limit, also within groups. */
 function pointsIn(alternatives: readonly Piece[][], before: string, after: string, sampler: Sampler): Point[] {
   return alternatives.flatMap((pieces) =>
     pieces.flatMap((piece, index) => {
@@ -159,13 +159,13 @@ function pointsIn(alternatives: readonly Piece[][], before: string, after: strin
   );
 }
 
-/** Runs of any character, behind nothing and behind what matches. */
+/** Runs of any character, alone and after a match. */
 function blindPoints(alternatives: readonly Piece[][], sampler: Sampler): Point[] {
   const whole = sampler.text(alternatives[0] ?? []);
   return ["", whole].map((before) => ({ before, runs: alphabet, after: "" }));
 }
 
-/** The alternatives of a pattern, as far as attacks need it: what stands in it, and how often. */
+/** The alternatives of a pattern: their atoms and repetitions. */
 function parse(source: string, hasNestedClasses: boolean): Piece[][] {
   let at = 0;
 
@@ -190,7 +190,7 @@ function parse(source: string, hasNestedClasses: boolean): Piece[][] {
       at += opening.length;
       const inside = alternatives();
       at++;
-      // Looking around takes no room.
+      // Look-around has no width.
       group = /[=!]$/.test(opening) ? [[]] : inside;
     } else if (source[at] === "[") {
       at = endOfClass(at);
@@ -203,7 +203,7 @@ function parse(source: string, hasNestedClasses: boolean): Piece[][] {
     return { atom, group, ...timesOf(quantifier) };
   }
 
-  /** A class may hold others (`v`); where it may not, none begins in it. */
+  /** A class may contain others only with the flag `v`. */
   function endOfClass(from: number): number {
     let end = from + 1;
     while (end < source.length && source[end] !== "]") {
@@ -216,7 +216,7 @@ function parse(source: string, hasNestedClasses: boolean): Piece[][] {
   return alternatives();
 }
 
-/** A character, written as it is or by an escape. */
+/** A character, plain or escaped. */
 const simple = /^(?:\\(?:u\{\w+\}|u\w{4}|x\w\w|[pP]\{[^}]*\}|k<\w+>|[\s\S])|[\s\S])/u;
 
 function timesOf(quantifier: string): Pick<Piece, "min" | "max"> {

@@ -2,17 +2,17 @@ import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** A file system of its own, in memory, which is soon full. */
+/** A small file system in memory, to be filled. */
 export interface SmallDisk {
   path: string;
-  /** Takes all room that is left, to the last byte. */
+  /** Fills all free space, to the last byte. */
   fill(): void;
-  /** Gives it back. */
+  /** Frees the space. */
   free(): void;
   remove(): void;
 }
 
-/** Whether this machine lets us mount one: it takes root, and a container that may. */
+/** Whether this process may mount one, which takes root and a permissive container. */
 export const hasSmallDisks = mounts();
 if (!hasSmallDisks) console.log("Skipped: full disks, since nothing can be mounted here");
 
@@ -30,7 +30,7 @@ export function smallDisk(megabytes: number): SmallDisk {
     },
     free: () => rmSync(ballast, { force: true }),
     remove() {
-      // Lazily: a process that was killed may not have let go of its files yet.
+      // A lazy unmount: a killed process may still hold its files.
       Bun.spawnSync(["umount", "--lazy", path]);
       rmSync(path, { recursive: true });
     },
@@ -41,7 +41,7 @@ function writeUntilFull(file: number, piece: Uint8Array): void {
   try {
     while (writeSync(file, piece) === piece.length);
   } catch {
-    // It is full.
+    // The disk is full.
   }
 }
 

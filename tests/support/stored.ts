@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import { type Db, query } from "../../src/database/db.ts";
 import { findChunk } from "../../src/store/mail/sources.ts";
 
-/** What lies in the database, read past the API. */
+/** Reads rows of the database directly. */
 export interface StoredMessage extends Record<string, unknown> {
   id: string;
   inboxId: string;
@@ -67,7 +67,7 @@ export function storedAttachments(db: Db, messageId: string): Promise<StoredAtta
   );
 }
 
-/** How many rows a table has, of one inbox where it knows inboxes. */
+/** The number of rows of a table, optionally of one inbox. */
 export async function countRows(db: Db, table: string, inboxId?: string): Promise<number> {
   const where = inboxId === undefined ? sql`` : sql` where inbox_id = ${inboxId}`;
   const [row] = await query<{ count: number }>(db, sql`select count(*) from ${sql.identifier(table)}${where}`);

@@ -2,13 +2,13 @@ import { promises as dns } from "node:dns";
 import { isIPv4 } from "node:net";
 import { scriptedDns } from "./scripted-dns.ts";
 
-/** A name server that gives the addresses it is told, and other ones the next time. */
+/** A name server with scripted addresses, which may change between lookups. */
 export interface StubDns {
-  /** Asks this server over the wire, as a resolver does: A and AAAA. */
+  /** Queries this server over the network for A and AAAA. */
   lookup(host: string): Promise<string[]>;
-  /** The addresses of a host, one list for each time it is asked for; the last stays. An empty list is a name without. */
+  /** Sets the addresses of a host, one list for each lookup; the last repeats. An empty list is a name without addresses. */
   answers(host: string, ...lists: (readonly string[])[]): void;
-  /** How often the addresses of a host were asked for. */
+  /** The number of lookups of a host. */
   questions(host: string): number;
   close(): Promise<void>;
 }
@@ -19,7 +19,7 @@ export async function startStubDns(): Promise<StubDns> {
 
   const server = await scriptedDns(({ name, type }) => {
     const lists = zone.get(name);
-    // A and AAAA of one look-up belong together: each type counts its own questions.
+    // A and AAAA belong to one lookup, so each type counts its own questions.
     const key = `${name} ${type}`;
     const count = asked.get(key) ?? 0;
     asked.set(key, count + 1);

@@ -1,4 +1,4 @@
-/** Counts what happens, and lets a test wait for more of it. */
+/** A counter that a test can wait for. */
 export interface Tally {
   add(): void;
   /** Resolves when `count` more have been added from now on. */

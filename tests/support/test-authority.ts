@@ -53,7 +53,7 @@ YSMCIGjQcVSBIvcaQOR/b7SO5SGaMl1YD8jaN1g/mLsbtwW5
 -----END CERTIFICATE-----
 `;
 
-/** Of these three. */
+/** The key of these three certificates. */
 export const hooksKey = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgUboR3eI716zWF152
 tGoS2j/P1dlD90wzKQRaH1IQvF2hRANCAASS9EIwOaz9SvNMvvJpcyna2UwSmMPu

@@ -1,14 +1,14 @@
-/** Resolves once `isSo`, asked anew at each turn of the event loop. */
+/** Resolves once `isSo`, checked at each turn of the event loop. */
 export async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Asks again and again, for what nobody tells, and gives the first answer that there is. */
+/** Polls `ask` until it returns an answer. */
 export async function untilAnswered<Answer>(ask: () => Promise<Answer | undefined>): Promise<Answer> {
   for (;;) {
     const answer = await ask();
     if (answer !== undefined) return answer;
-    // An answer that is there at once would otherwise let nothing else have its turn.
+    // Without this pause an immediate answer would block the event loop.
     await new Promise((resolve) => setImmediate(resolve));
   }
 }

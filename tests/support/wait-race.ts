@@ -2,23 +2,23 @@ import type { outboxWorld } from "./outbox-world.ts";
 import type { waitsOn } from "./waits.ts";
 
 export interface WaitRace {
-  /** The process that mail comes in by. */
+  /** The process that receives the mail. */
   world: Awaited<ReturnType<typeof outboxWorld>>;
   /** The process that waits. */
   waits: ReturnType<typeof waitsOn>;
   rounds: number;
-  /** How many are under way together, each in an inbox of its own. */
+  /** The number of parallel rounds, each with its own inbox. */
   atOnce?: number;
 }
 
 export interface RaceResult {
-  /** Rounds in which the wait did not answer the mail. */
+  /** The rounds in which the wait did not return the mail. */
   missed: string[];
-  /** From the commit, or from the beginning of the wait where that came later, to the answer. */
+  /** The time from the commit, or from the start of the wait if later, to the answer. */
   tookMs: number[];
 }
 
-/** In each round a mail is committed between 50 ms before and 50 ms after a wait for it begins. */
+/** In each round a mail is committed from 50 ms before to 50 ms after a wait for it begins. */
 export async function raceOfWaits({ world, waits, rounds, atOnce = 20 }: WaitRace): Promise<RaceResult> {
   const result: RaceResult = { missed: [], tookMs: [] };
   const inboxes = await Promise.all(Array.from({ length: atOnce }, () => world.newInbox()));

@@ -13,7 +13,7 @@ export const deafChanges: Pick<Changes, "notify" | "listen"> = {
   listen: () => () => undefined,
 };
 
-/** A code is what stands behind the word, and each mail with an address of the web in it has a link. */
+/** Finds a code after the word "code", and a link in each mail with a URL. */
 export function plainExtract({ bodyText }: Pick<StoredMessage, "bodyText">): Extracted {
   const [, code] = /code (\d+)/.exec(bodyText) ?? [];
   return {

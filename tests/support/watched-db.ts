@@ -1,13 +1,13 @@
 import type { Db } from "../../src/database/db.ts";
 
-/** A statement on its way to the database. */
+/** A statement before it reaches the database. */
 export interface SeenStatement {
   text: string;
-  /** How much its parameters hold. */
+  /** The size of its parameters. */
   sizeBytes: number;
 }
 
-/** The same database, told of each statement beforehand, those of transactions too, and of each that was answered. */
+/** The database with a callback before and after each statement, also in transactions. */
 export function watchedDb(
   db: Db,
   onStatement: (statement: SeenStatement) => void,

@@ -1,6 +1,6 @@
 import type { World } from "./world.ts";
 
-/** Ids of all events of the first account's log, in its order. */
+/** The ids of all events in the first account's log, in order. */
 export async function wholeLog(world: Pick<World, "api">, query = "types=*"): Promise<string[]> {
   const ids: string[] = [];
   for (let after = "start"; ; ) {

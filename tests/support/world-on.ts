@@ -32,7 +32,7 @@ export function worldsOn(engine: EngineName): (options?: WorldOptions) => Promis
   return async (options) => startWorld({ database: await database(), ...options });
 }
 
-/** One world for all tests of a `describe`; what they make in it must not be in each other's way. */
+/** One world for all tests of a `describe`; each test makes its own inboxes. */
 export function oneWorldOn(engine: EngineName, options?: WorldOptions): () => World {
   const start = worldsOn(engine);
   let world: World | undefined;

@@ -9,25 +9,25 @@ import { makeDatabase } from "./database.ts";
 import { readsLog, untilLogShowsAll } from "./log-horizon.ts";
 import { rawSmtp } from "./raw-smtp.ts";
 
-/** The whole service on its own database, on free ports, with a clock that moves when told. */
+/** The whole service on its own database and free ports, with a clock that the test moves. */
 export interface World extends AsyncDisposable {
   readonly service: Service;
   readonly clock: Clock;
   readonly apiKey: string;
   readonly smtpPort: number;
-  /** What the service logged, line by line. */
+  /** The service's log lines. */
   readonly log: Record<string, unknown>[];
-  /** One request to the API, with the first account's key unless told otherwise; a body that is no text goes as JSON. */
+  /** A request to the API, by default with the first account's key; a body that is no string is sent as JSON. */
   api(path: string, init?: ApiInit): Promise<Answer>;
-  /** The same for answers that are no JSON. */
+  /** The same, for answers that are not JSON. */
   fetch(path: string, init?: ApiInit): Promise<Response>;
   /** A new inbox of the first account. */
   inbox(username?: string): Promise<WorldInbox>;
-  /** Hands in one mail by SMTP and gives the reply to its final dot, or the first refusal on the way there. */
+  /** Hands in one mail by SMTP; returns the reply to its final dot, or the first refusal before it. */
   deliver(raw: string | Uint8Array, to: string | readonly string[], from?: string): Promise<string>;
-  /** Another process on the same database. Postgres alone can have one. */
+  /** Starts another process on the same database, which must be a Postgres. */
   another(options?: WorldOptions): Promise<World>;
-  /** Stops the service and starts it anew on the same database and directory. */
+  /** Restarts the service on the same database and directory. */
   restart(): Promise<void>;
 }
 
@@ -42,12 +42,12 @@ export interface WorldDatabase {
 }
 
 export interface WorldOptions {
-  /** Variables of the service. */
+  /** The service's environment variables. */
   env?: Environment;
   clock?: Clock;
-  /** Goes by the database's clock, as a service in production does, on a machine whose own is so far ahead of it. */
+  /** Uses the database's clock, as in production, on a machine whose own clock is this far ahead. */
   machineAheadMs?: number;
-  /** A Postgres database that is there and empty. Without one: a fresh one on the server of TEST_DATABASE_URL, else embedded. */
+  /** An existing, empty Postgres database. Default: a new one on the server of TEST_DATABASE_URL, else embedded. */
   database?: WorldDatabase | "embedded";
 }
 
@@ -55,7 +55,7 @@ export interface ApiInit {
   method?: string;
   headers?: Record<string, string>;
   body?: unknown;
-  /** `null` sends none. */
+  /** `null` sends no key. */
   apiKey?: string | null;
 }
 
@@ -169,7 +169,7 @@ async function worldOn(databaseUrl: string | undefined, options: WorldOptions): 
   return world;
 }
 
-/** Hands in one mail by SMTP and gives the reply to its final dot, or the first refusal on the way there. */
+/** Hands in one mail by SMTP; returns the reply to its final dot, or the first refusal before it. */
 export async function deliver(
   port: number,
   raw: string | Uint8Array,
@@ -198,7 +198,7 @@ export async function deliver(
   }
 }
 
-/** The mail as DATA carries it: dots stuffed (RFC 5321 §4.5.2) and the end set behind it. */
+/** The mail as DATA transmits it: dots stuffed (RFC 5321 §4.5.2), with the final dot. */
 function onTheWire(raw: string | Uint8Array): Uint8Array {
   const text = Buffer.from(raw).toString("latin1");
   const stuffed = text.replace(/^\./, "..").replaceAll("\r\n.", "\r\n..");

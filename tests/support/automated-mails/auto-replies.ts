@@ -3,7 +3,7 @@ import { rowsOf } from "./row.ts";
 const answers = "In-Reply-To: <q1@inbox.localhost>";
 const ofExchange = ["X-Auto-Response-Suppress: All", "Auto-Submitted: auto-generated", answers];
 
-/** What answers while its owner is away, and what answers for nobody. */
+/** Automatic answers: of people who are away, and of machines. */
 export const autoReplies = rowsOf("auto_reply", [
   [
     "Gmail",

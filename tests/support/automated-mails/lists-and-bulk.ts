@@ -1,6 +1,6 @@
 import { rowsOf } from "./row.ts";
 
-/** A list takes a mail to all its members; most are what people write, carried by a program. */
+/** Mail of mailing lists, most of it written by people and distributed by a program. */
 export const lists = rowsOf("list", [
   [
     "Mailman 2",

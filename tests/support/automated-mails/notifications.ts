@@ -1,6 +1,6 @@
 import { rowsOf } from "./row.ts";
 
-/** What services say by themselves. */
+/** Notifications of services. */
 export const notifications = rowsOf("notification", [
   [
     "cron",

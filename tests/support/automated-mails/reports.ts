@@ -2,7 +2,7 @@ import { rowsOf } from "./row.ts";
 
 const dsn = 'Content-Type: multipart/report; report-type=delivery-status; boundary="b1"';
 
-/** What mail servers say of a mail that did not arrive, or not yet. */
+/** Reports of mail servers about failed and delayed mail. */
 export const deliveryReports = rowsOf("delivery_report", [
   [
     "Postfix, undeliverable",

@@ -1,18 +1,18 @@
 import type { AutomatedKind } from "../../../src/domain/automated.ts";
 
-/** A mail and what it is, from knowledge of the formats; nothing of it was taken from the rules that are held against it. */
+/** A mail and its kind, written from knowledge of the formats and not from the rules under test. */
 export interface Row {
   what: string;
   kind: AutomatedKind | null;
   why: string;
-  /** The reverse-path of its SMTP transaction. */
+  /** The reverse path of its SMTP transaction. */
   from: string;
   head: readonly string[];
-  /** What the rules take it for, where they are wrong and may be. */
+  /** The kind that the rules give it, where a wrong one is accepted. */
   miss?: { kind: AutomatedKind | null; why: string };
 }
 
-/** Rows of one kind. The head has a From and a Subject, and what else tells. */
+/** Rows of one kind. The headers are From, Subject and the signs. */
 export function rowsOf(
   kind: Row["kind"],
   rows: readonly [what: string, why: string, from: string, head: readonly string[], miss?: Row["miss"]][],
@@ -20,7 +20,7 @@ export function rowsOf(
   return rows.map(([what, why, from, head, miss]) => ({ what, kind, why, from, head, ...(miss && { miss }) }));
 }
 
-/** As a server hands it over: what servers and writers put around the fields in question. */
+/** The mail as a server hands it over, with the usual other headers. */
 export function rawOf({ head }: Pick<Row, "head">): string {
   const type = head.some((line) => /^content-type:/i.test(line)) ? [] : ["Content-Type: text/plain; charset=utf-8"];
   const lines = [

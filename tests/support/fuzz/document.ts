@@ -22,7 +22,7 @@ export interface ShownOperation {
   method: string;
   path: string;
   operationId: string;
-  /** Answers without a key, all or some of its requests. */
+  /** Some or all of its requests need no key. */
   isOpen: boolean;
   takesKey: boolean;
   parameters: ShownParameter[];
@@ -45,7 +45,7 @@ interface RawOperation extends Pick<ShownOperation, "operationId" | "parameters"
   requestBody?: { required: boolean; content: Record<string, ShownContent> };
 }
 
-/** What a document without references says, as whoever makes requests from it needs it. */
+/** A document without references, in the form that the fuzzer needs. */
 export function readDocument({ paths }: Raw): ShownDocument {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, of]) => ({

@@ -15,13 +15,13 @@ export interface Draft {
   query: [name: string, value: string][];
   headers: Record<string, string>;
   json: unknown;
-  /** In place of the JSON. */
+  /** A body that replaces the JSON. */
   body: string | Uint8Array<ArrayBuffer> | undefined;
-  /** Behind the path, as it is. */
+  /** The query, as it is. */
   tail: string;
 }
 
-/** What may be done to it. */
+/** A change to the request. */
 export interface Change {
   name: string;
   intent: Intent;

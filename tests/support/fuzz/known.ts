@@ -14,7 +14,7 @@ const idNames: Readonly<Record<string, string>> = {
   after: "evt",
 };
 
-/** As many of a kind as are remembered. */
+/** The number of values remembered of each kind. */
 const mostRemembered = 40;
 
 interface Link {
@@ -24,7 +24,7 @@ interface Link {
   signature: string;
 }
 
-/** What the service has told of so far, for the next requests. */
+/** Values from earlier answers, for the next requests. */
 export function knownThings(webhookUrl: string) {
   const pools = new Map<string, string[]>();
   const remember = (kind: string, value: string, chance: Chance) => {
@@ -35,9 +35,9 @@ export function knownThings(webhookUrl: string) {
     else pool[chance.whole(1, pool.length - 1)] = value;
   };
   return {
-    /** Of an inbox that is not to be deleted, so that there is always something to ask for. */
+    /** An inbox that is never deleted, so that requests always find one. */
     isKept: (id: string) => pools.get("inb")?.[0] === id,
-    /** Takes what is new in an answer. */
+    /** Remembers the values of an answer. */
     learn(body: string, chance: Chance): void {
       for (const [id] of body.matchAll(/\b(?:inb|thr|msg|evt|whk)_[0-9a-z]{26}\b/g))
         remember(id.slice(0, 3), id, chance);
@@ -52,11 +52,11 @@ export function knownThings(webhookUrl: string) {
         );
       }
     },
-    /** For one request, whose parts then belong together. */
+    /** Values for one request, which belong together. */
     forRequest(chance: Chance): Known {
       const of = (kind: string) => {
         const pool = pools.get(kind) ?? [];
-        // The first are of one inbox, which is never deleted: what belongs together is often asked for together.
+        // The first values belong to one inbox that is never deleted, so that related values often meet in a request.
         return chance.is(0.4) ? pool[0] : pool.length === 0 ? undefined : chance.pick(pool);
       };
       const link = partsOf(of("link"));
@@ -67,7 +67,7 @@ export function knownThings(webhookUrl: string) {
           if (["to", "cc", "bcc", "replyTo"].includes(name))
             return (chance.is(0.6) ? of("address") : undefined) ?? "jane@example.com";
           if (name === "url") return webhookUrl;
-          // Else all of them would want the one name of the example.
+          // Otherwise all inboxes would have the example's name.
           if (name === "username") return `u${chance.whole(1e6, 1e9)}`;
           return link?.[name as keyof Link];
         },

@@ -1,7 +1,7 @@
 import type { Change } from "./draft.ts";
 import { oddText, oddValue } from "./values.ts";
 
-/** What may be done to any request, and the service shall only stay itself. */
+/** Changes to any request, which the service must survive. */
 export const oddities: readonly Change[] = [
   odd("odd fields", (draft, chance) => {
     if (typeof draft.json !== "object" || draft.json === null) return;
@@ -83,7 +83,7 @@ const oddHeaderValues: readonly string[] = [
   ...["Bearer x", "application/json; charset=utf-16", 'W/"x", *', "100-continue"],
 ];
 
-/** Not every value has a text of its own. */
+/** Not every value can be written as text. */
 function asText(value: unknown): string {
   return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
 }

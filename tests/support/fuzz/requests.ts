@@ -7,7 +7,7 @@ import { badValue, goodValue, type Known, type ShownSchema } from "./values.ts";
 export interface FuzzRequest {
   operation: ShownOperation;
   intent: Intent;
-  /** What is done to it, for who reads of a fault. */
+  /** A description of the change, for reports. */
   about: string;
   method: string;
   path: string;
@@ -15,14 +15,14 @@ export interface FuzzRequest {
   body: string | Uint8Array<ArrayBuffer> | undefined;
 }
 
-/** What the requests of a run are asked by. */
+/** The keys of a run's requests. */
 export interface Credentials {
   apiKey: string;
-  /** Which may only read. */
+  /** A token that may only read. */
   token: string;
 }
 
-/** A request as the document would have it, and two times in three something is done to it. */
+/** A request by the document, changed two times in three. */
 export function makeRequest(
   document: ShownDocument,
   known: Known,
@@ -76,7 +76,7 @@ function goodDraft(operation: ShownOperation, known: Known, apiKey: string, chan
   };
 }
 
-/** A wait begins behind a message or at an instant, and here it only looks: the others shall not wait for it. */
+/** A wait begins after a message or at an instant, and returns at once here, so that it delays no other request. */
 function withPlace(query: [string, string][], { operationId }: ShownOperation, known: Known): [string, string][] {
   if (operationId !== "waitForMail") return query;
   const message = known.named("messageId");
@@ -85,23 +85,23 @@ function withPlace(query: [string, string][], { operationId }: ShownOperation, k
   return [...others, ...(isBehind ? [["after", String(message)] as [string, string]] : []), ["timeout", "0"]];
 }
 
-/** What two fields come to together is not in any schema. */
+/** Rules between two fields are in no schema. */
 function agreeing(json: unknown, { operationId }: ShownOperation): unknown {
   if (operationId === "sendEmail") return agreeingMail(json);
   if (operationId === "addSuppressions") return agreeingSuppression(json as Record<string, unknown>);
   return json;
 }
 
-/** One, or many in its place; none has ended. */
+/** One suppression, or a list of them; none has expired. */
 function agreeingSuppression({ data, ...one }: Record<string, unknown>): unknown {
   const endless = ({ expiresAt: _end, expires_at: _too, ...others }: Record<string, unknown>) => others;
   return Array.isArray(data) ? { data: data.map(endless) } : { address: "jane@example.com", ...endless(one) };
 }
 
-/** A mail that is no reply has a subject, and says whom it is for. */
+/** A mail that is no reply needs a subject and a recipient. */
 function agreeingMail(json: unknown): unknown {
-  // Which addresses are the inbox's own only it knows, and of all that a reply may be `replyAll` wants a mail that came in.
-  // A forward is no reply, what says how it is made goes with it alone, and a file has one of three sources.
+  // Only the inbox knows its own addresses, and `replyAll` needs an inbound mail.
+  // A forward is no reply, its options need it, and a file has one of three sources.
   const { forwardOf, forwardAs, includeAttachments, attachments, ...plain } = json as Record<string, unknown>;
   const { readUpToMessageId, fromAddr, replyAll, bodyFormat, ...asked } = plain;
   const fields: Record<string, unknown> = {
@@ -114,7 +114,7 @@ function agreeingMail(json: unknown): unknown {
   return readUpToMessageId === undefined ? fields : { ...fields, readUpToMessageId };
 }
 
-/** Second names, and a token, which is another way in and must have been made here. */
+/** Second names, and tokens, which must have been made by this service. */
 function isLeftOut(name: string): boolean {
   return name === "isRead" || name === "cursor" || name === "token";
 }
@@ -135,7 +135,7 @@ function addressOf({ operation, path, query, tail }: Draft): string {
   return `${place}${tail}${search.length === 0 ? "" : `?${search.join("&")}`}`;
 }
 
-/** Faults that this operation must refuse: each is surely one, whatever else the request is. */
+/** Faults that this operation must refuse in any request. */
 function faultsOf(operation: ShownOperation): Change[] {
   const fields = Object.entries(operation.body?.properties ?? {});
   const required = operation.body?.required ?? [];
@@ -181,7 +181,7 @@ function faultsOf(operation: ShownOperation): Change[] {
     add("unknown field", (draft) => Object.assign(draft.json as object, { "no-such-field": 1 }));
   }
   if (!operation.isOpen) add("?unknown", (draft) => draft.query.push(["no-such-parameter", "1"]));
-  // Of an open operation that takes nothing no request is wrong.
+  // An open operation without parameters accepts every request.
   if (changes.length === 0)
     changes.push({ name: "a stranger", intent: "odd", change: (draft) => delete draft.headers.authorization });
   return changes;

@@ -14,16 +14,16 @@ export interface FuzzRun {
 }
 
 export interface FuzzResult {
-  /** Each fault with the request that shows it, as often as it was seen. */
+  /** Each fault with the request that shows it, once for each time. */
   faults: Map<string, { count: number; sample: string }>;
-  /** How many answers there were, by operation and status. */
+  /** The number of answers by operation and status. */
   answers: Map<string, number>;
 }
 
-/** As many at a time as a busy client has. */
+/** The number of simultaneous requests of a busy client. */
 const inFlight = 8;
 
-/** Makes requests from the document of a service of its own and holds every answer against that document. */
+/** Sends requests made from a service's document and checks every answer against the document. */
 export async function fuzz({ requests, seed, database }: FuzzRun): Promise<FuzzResult> {
   const receiver = await startReceiver();
   await using world = await startWorld({ env: unlimited, ...(database !== undefined && { database }) });
@@ -45,7 +45,7 @@ export async function fuzz({ requests, seed, database }: FuzzRun): Promise<FuzzR
       if (request.method === "DELETE" && known.isKept(idIn(request))) continue;
       const answer = await ask(world.service.apiUrl, request);
       note(result, request, answer, document);
-      // What is open to all tells of nothing here: the document's examples are somebody else's.
+      // Open operations return nothing to remember: the document's examples are not from this service.
       if (request.operation.takesKey && answer.status < 300) known.learn(answer.body, chance);
       if (request.method === "DELETE" && answer.status === 204) known.forget(idIn(request));
     }
@@ -60,7 +60,7 @@ function idIn({ path }: FuzzRequest): string {
   return path.split("?")[0]?.split("/")[3] ?? "";
 }
 
-/** Limits that a run would only wait for. */
+/** Limits that would only slow the run down. */
 const unlimited = {
   SENDS_PER_MINUTE: "0",
   SENDS_PER_DAY: "0",
@@ -79,7 +79,7 @@ async function ask(origin: URL, { method, path, headers, body }: FuzzRequest): P
   return { status: response.status, headers: response.headers, body: text };
 }
 
-/** Of an answer that does not end by itself. */
+/** The time-out for an answer that does not end. */
 async function firstFrame({ body }: Response): Promise<string> {
   let text = "";
   const decoder = new TextDecoder();

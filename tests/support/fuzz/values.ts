@@ -1,9 +1,9 @@
 import type { Chance } from "../chance.ts";
 import type { DocumentedSchema } from "../schema-check.ts";
 
-/** What the service has that requests may name: without it nearly all of them would end with 404. */
+/** Existing values that requests may name; without them nearly all would get 404. */
 export interface Known {
-  /** Something real of this name, where there is any: an id, a cursor, an address. */
+  /** An existing value of this name, if there is one: an id, a cursor, an address. */
   named(name: string): unknown;
 }
 
@@ -22,11 +22,11 @@ export interface ShownSchema extends DocumentedSchema {
   default?: unknown;
 }
 
-/** A value that the schema takes. */
+/** A value that fits the schema. */
 export function goodValue(schema: ShownSchema, name: string, known: Known, chance: Chance): unknown {
   const real = known.named(name);
   if (real !== undefined && chance.is(0.9)) return real;
-  // Recipients: an address alone, or entries, of which what the schema says of a string is not all.
+  // Recipients: an address alone, or entries, whose rules are not all in the schema.
   if (schema.oneOf !== undefined) return schema.examples?.[0];
   if (schema.anyOf !== undefined) return goodValue(chance.pick(schema.anyOf), name, known, chance);
   if (schema.enum !== undefined) return chance.pick(schema.enum);
@@ -50,7 +50,7 @@ export function goodValue(schema: ShownSchema, name: string, known: Known, chanc
   }
 }
 
-/** Second names of fields: given together with the first they are one thing said twice. */
+/** Second names of fields: both together are refused as a duplicate. */
 const aliases: ReadonlySet<string> = new Set(["mailboxName", "isRead", "cursor"]);
 
 function goodObject({ properties = {}, required = [] }: ShownSchema, known: Known, chance: Chance) {
@@ -61,13 +61,13 @@ function goodObject({ properties = {}, required = [] }: ShownSchema, known: Know
 }
 
 function goodText({ minLength, maxLength = 40, pattern, examples = [] }: ShownSchema, chance: Chance): unknown {
-  // A text without a least length is an id, a date, an address: what it may be, its schema does not say.
+  // A text without a minimum length is an id, a date or an address, whose form is not in its schema.
   if (minLength === undefined) return examples.length > 0 ? chance.pick(examples) : "text";
   const text = oddText(Math.max(1, edge(minLength, Math.min(maxLength, 3000), chance)), chance);
   return pattern === undefined || new RegExp(pattern, "u").test(text) ? text : text.replaceAll(/[\r\n]/g, "-");
 }
 
-/** Something that this schema does not take. */
+/** A value that does not fit the schema. */
 export function badValue(schema: ShownSchema, chance: Chance): unknown {
   const types = (schema.anyOf ?? [schema]).map(({ type }) => type);
   const wrongType = oddValues.filter((value) => !types.some((type) => isOfType(type, value)));
@@ -106,7 +106,7 @@ function isOfType(type: string | undefined, value: unknown): boolean {
   if (type === "integer") return Number.isInteger(value);
   if (type === "array") return Array.isArray(value);
   if (type === "object") return typeof value === "object" && value !== null && !Array.isArray(value);
-  // The fault of a text with NUL is of another kind.
+  // A NUL is refused with another code.
   return typeof value === type;
 }
 
@@ -115,7 +115,7 @@ function edge(least: number, most: number, chance: Chance): number {
   return chance.is(0.3) ? chance.pick(edges) : chance.whole(least, Math.min(most, least + 100));
 }
 
-/** Text of that many code points, of all sorts of letters. */
+/** Text of this many code points, of many scripts. */
 export function oddText(length: number, chance: Chance): string {
   const alphabet = chance.pick(alphabets);
   return Array.from({ length }, () => chance.pick(alphabet)).join("");

@@ -8,12 +8,12 @@ export interface FuzzAnswer {
   body: string;
 }
 
-/** Where an answer is not one that the document has for the request. */
+/** The faults of an answer, compared with the document. */
 export function faultsOfAnswer(request: FuzzRequest, answer: FuzzAnswer, document: ShownDocument): string[] {
   const { operation, intent } = request;
   const { status, headers } = answer;
   const faults: string[] = [];
-  // That it is not ready, as on a machine that is too busy for a moment, is what this one is asked for.
+  // This operation may answer that the service is not ready, as on a busy machine.
   const saysNotReady = operation.operationId === "checkReadiness" && status === 503;
   if (status >= 500 && !saysNotReady) faults.push(`answered ${status}`);
   if (!headers.get("x-request-id")) faults.push("has no X-Request-Id");
@@ -30,13 +30,13 @@ export function faultsOfAnswer(request: FuzzRequest, answer: FuzzAnswer, documen
   return faults;
 }
 
-/** Codes that say of a request that it is not as the document has it. */
+/** Codes that call a request malformed. */
 const malformed: ReadonlySet<string> = new Set([
   ...["invalid_json", "validation_error", "invalid_query", "unsupported_media_type", "payload_too_large"],
   ...["unauthorized", "missing_idempotency_key", "invalid_idempotency_key"],
 ]);
 
-/** Another method than the operation's, or another path: HEAD alone is answered as GET is. */
+/** Whether method or path is not the operation's; HEAD counts as GET. */
 function isElsewhere({ operation, method, path }: FuzzRequest, document: ShownDocument): boolean {
   const [place = ""] = path.split("?");
   const isOfPath = place.split("/").length === operation.path.split("/").length && !place.endsWith("/");
@@ -45,14 +45,14 @@ function isElsewhere({ operation, method, path }: FuzzRequest, document: ShownDo
   return !(method === "HEAD" && operation.method === "GET" && document.methodsOf.get(operation.path)?.has("GET"));
 }
 
-/** What is answered where the document has no operation, or another one than the request was made from. */
+/** The allowed answers to a request outside its operation. */
 function faultsOfNoOperation({ method }: FuzzRequest, { status, headers, body }: FuzzAnswer, code: string | undefined) {
   if (method === "OPTIONS" && status === 204) return headers.has("allow") && body === "" ? [] : ["204 without Allow"];
   if (status === 405)
     return headers.has("allow") && (method === "HEAD" || code === "method_not_allowed")
       ? []
       : ["405 without Allow or code"];
-  // It may be another operation's path and method: only that it is no failure is asked then.
+  // It may be another operation, so the answer only must not be a failure.
   return status < 500 ? [] : [`${status} where there is no operation`];
 }
 

@@ -8,7 +8,7 @@ export interface Named {
   returnPath: string;
   providerMessageId: string;
   recipient: string;
-  /** When it was so. */
+  /** The time of the bounce. */
   at: Date;
 }
 
@@ -89,7 +89,7 @@ export function mailgunFailure({ rfcMessageId, returnPath, recipient, at }: Name
   };
 }
 
-/** SendGrid, a batch: with what it passes on to those who count opens. */
+/** SendGrid, a batch, with an open event in it. */
 export function sendgridBatch({ messageId, recipient, at }: Named) {
   const common = { email: recipient, "smtp-id": "<14c5d75ce93.dfd.64b469@ismtpd-555>", category: ["cat facts"] };
   const sgMessageId = "14c5d75ce93.dfd.64b469.filter0001.16648.5515E0B88.0";

@@ -17,7 +17,7 @@ import { certificatePem, type Provider, type Signed, settings } from "./signing.
 const signingKey = "signing-key-of-the-tests-32-letters";
 const mailDomain = "mail.example";
 
-/** A relay that answers with an id of its own for each mail. */
+/** A relay that answers with its own id for each mail. */
 export function namingRelay(): Promise<ScriptedSmtp> {
   let mailsTaken = 0;
   return scriptedSmtp({
@@ -29,7 +29,7 @@ export function namingRelay(): Promise<ScriptedSmtp> {
   });
 }
 
-/** A service that sends by this relay, and is told by it, or by nobody. */
+/** A service that sends by this relay and gets notices from it, or from none. */
 export function noticedWorld(
   relay: ScriptedSmtp,
   provider: Provider | undefined,
@@ -45,7 +45,7 @@ export function noticedWorld(
   });
 }
 
-/** A mail that the relay took, with all its names. */
+/** A mail that the relay accepted, with all its names. */
 export async function sentBy(
   relay: ScriptedSmtp,
   world: World,
@@ -64,7 +64,7 @@ export async function sentBy(
 
 export type Post = (signed: Signed) => Promise<{ status: number; headers: Headers; body: Record<string, unknown> }>;
 
-/** By the service's own door; by that of SES with a certificate that was fetched from nowhere. */
+/** Posts notices to the service; for SES with a local certificate. */
 export async function noticeDoor(world: World, provider: Provider): Promise<Post> {
   const app = provider === "ses" ? await sesApp(world) : undefined;
   return async ({ headers, body }) => {

@@ -32,7 +32,7 @@ const sendgridPublic = sendgridKeys.publicKey.export({ format: "der", type: "spk
 
 export type Provider = "ses" | "mailgun" | "sendgrid" | "resend" | "postmark" | "generic";
 
-/** `RELAY_NOTICES` of each. */
+/** The value of `RELAY_NOTICES` for each relay. */
 export const settings: Record<Provider, string> = {
   ses: `ses:${topic}`,
   mailgun: `mailgun:${mailgunKey}`,
@@ -77,7 +77,7 @@ export function subscription(subscribeUrl: string): Omit<SnsMessage, "Signature"
   };
 }
 
-/** SNS says that its JSON is text. */
+/** SNS sends its JSON as text/plain. */
 export function signedBySns(message: Omit<SnsMessage, "Signature">, key: KeyObject = createPrivateKey(snsKey)): Signed {
   const digest = message.SignatureVersion === "1" ? "sha1" : "sha256";
   const whole = { ...message, Signature: "" };
@@ -88,7 +88,7 @@ export function signedBySns(message: Omit<SnsMessage, "Signature">, key: KeyObje
   };
 }
 
-/** Signed when the clock of a new world stands still, unless told otherwise. */
+/** Signed by default at the time of a new world's clock. */
 export function signedByMailgun(
   body: object,
   {
