@@ -171,7 +171,7 @@ async function appOf(
       health: async () => (doors.areOpen ? await isReady() : { ready: false, reason: "the listeners are not up yet" }),
       serviceId,
       version,
-      tells: eventKinds,
+      events: eventKinds,
       get baseUrl() {
         return baseUrl();
       },

@@ -1,7 +1,7 @@
 import { consoleScript, consoleStyle } from "./bundle.ts" with { type: "macro" };
 
 export interface Asset {
-  /** Has the hash of what it holds, so that it may be kept for good. */
+  /** Has the hash of the content, so that browsers may keep it forever. */
   name: string;
   type: string;
   text: string;

@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 /**
- * Macros: run when this is compiled, or at the first visit from source, and replaced by the text that they give. So the binary carries the
- * console, and there is no step of building it.
+ * Macros: Bun runs them when it compiles the service, or at the first visit from source, and puts their text in their
+ * place. So the binary has the console in it without a build step.
  */
 export function consoleScript(): string {
   const main = fileURLToPath(new URL("../../console/main.tsx", import.meta.url));
@@ -15,7 +15,10 @@ export function consoleScript(): string {
   return bundler.stdout.toString();
 }
 
-/** Not by the bundler: it takes `light-dark()` apart, and then only the system could choose the theme. */
+/**
+ * Joins the style sheets without the bundler, which would rewrite `light-dark()` so that only the system could choose
+ * the theme.
+ */
 export function consoleStyle(): string {
   const folder = new URL("../../console/styles/", import.meta.url);
   const files = ["tokens", "base", "controls", "frame", "parts", "charts", "screens", "mail"];

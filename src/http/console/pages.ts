@@ -3,8 +3,8 @@ import { notFound } from "../../domain/errors.ts";
 import type { Asset } from "./assets.ts";
 
 /**
- * The pages of the console: one page at every address, whose script knows what to show there. Nothing of it is read before the first
- * visit. Its addresses are relative, so that it also works under a proxy's prefix.
+ * The pages of the console: every address has the same page, and its script decides what to show. It is loaded at the
+ * first visit. Its links are relative, so that it also works behind a proxy's prefix.
  */
 export function consolePages() {
   return new Elysia({ prefix: "/console" })
@@ -35,7 +35,7 @@ const pageHeaders = {
 
 async function page(path: string, set: Answering): Promise<string> {
   const { script, style } = await import("./assets.ts");
-  // As deep as the address is, so far up are the assets.
+  // One step up for each step that the path is deep.
   const up = "../".repeat(path.split("/").length - 3);
   Object.assign(set.headers, pageHeaders);
   return `<!doctype html>

@@ -40,8 +40,9 @@ const linkNeeded = "the link is no link to sign in by, has been used, or is olde
 const limits = { maxBytes: 4096, timeoutMs: 10_000 };
 
 /**
- * Gives a browser its session, for a key or for a link. No session is stored: it is a token of that key, so any process takes it,
- * and it ends with the key. The routes are mounted open and are no part of the API, since programs have the key itself.
+ * Gives a browser a session for a key or a sign-in link. A session is a token of the key and is not stored, so every
+ * process accepts it, and it ends with the key. The routes are mounted open and are not part of the API, because
+ * programs use the key itself.
  */
 export function consoleSession(deps: ConsoleSessionDeps) {
   const judge = bodyJudge(NewSession, "sign in", readAsTheyAre<Static<typeof NewSession>>(faultsBetween));
@@ -66,7 +67,7 @@ export function consoleSession(deps: ConsoleSessionDeps) {
             ? (await accountOf(key, deps.keys.authenticateKey, keyNeeded)).keyId
             : await keyOfLink(request, link, confirm);
         const token = await newSession(deps, keyId);
-        Object.assign(set.headers, { "set-cookie": deps.session.cookie(token, consoleSeconds.console), ...unkept });
+        Object.assign(set.headers, { "set-cookie": deps.session.cookie(token, consoleSeconds.console), ...notStored });
         set.status = 204;
       },
       hidden,
@@ -75,7 +76,7 @@ export function consoleSession(deps: ConsoleSessionDeps) {
       "",
       ({ request, set }) => {
         deps.session.refuseForeign(request);
-        Object.assign(set.headers, { "set-cookie": deps.session.cookie("", 0), ...unkept });
+        Object.assign(set.headers, { "set-cookie": deps.session.cookie("", 0), ...notStored });
         set.status = 204;
       },
       hidden,
@@ -83,4 +84,4 @@ export function consoleSession(deps: ConsoleSessionDeps) {
 }
 
 const hidden = { parse: "none" as const, detail: { hide: true } };
-const unkept = { "cache-control": "no-store" };
+const notStored = { "cache-control": "no-store" };

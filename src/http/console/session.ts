@@ -2,24 +2,24 @@ import { Refusal } from "../../domain/errors.ts";
 import type { Account, Authenticate } from "../shell/auth.ts";
 
 export interface SessionDoorDeps {
-  /** By the token that a session is. */
+  /** Finds the account of a session's token. */
   authenticateSession: Authenticate;
   baseUrl(): string;
 }
 
-/** A browser's session: a token in a cookie that no script can read, taken only from pages of our own. */
+/** A browser session: a token in a cookie that no script can read. Only pages of this service may use it. */
 export interface SessionDoor {
-  /** The holder of the session, where the request may use one; refuses what another site may have had the browser send. */
+  /** The account of the session, if the request may use one. Throws if another site may have caused the request. */
   authenticateSession(request: Request): Promise<Account | undefined>;
-  /** Refuses a request that changes something and does not come from a page of ours. */
+  /** Throws if the request changes something and does not come from a page of this service. */
   refuseForeign(request: Request): void;
-  /** The cookie that a browser shall keep for as many seconds; 0 has it forget the cookie. */
+  /** The cookie for a browser to keep for `seconds`; 0 deletes it. */
   cookie(token: string, seconds: number): string;
 }
 
 export function sessionDoor({ authenticateSession, baseUrl }: SessionDoorDeps): SessionDoor {
   const isSecure = () => baseUrl().startsWith("https:");
-  // The prefix has browsers take the cookie from this very host alone, by https, for all of its paths.
+  // With the prefix browsers accept the cookie only from this host, by https, and for all paths.
   const name = () => (isSecure() ? "__Host-inboxd" : "inboxd");
 
   function refuseForeign(request: Request): void {
@@ -43,8 +43,8 @@ export function sessionDoor({ authenticateSession, baseUrl }: SessionDoorDeps): 
 }
 
 /**
- * Whether a page of ours asks, or a person by an address. Browsers say so themselves (Fetch Metadata), and no page can make them say
- * another thing. A page of a sister domain is `same-site`, and is not ours.
+ * Whether the request comes from a page of this service, or from a person who typed the address. Browsers say so (Fetch
+ * Metadata), and no page can change it. A page of a sister domain is `same-site` and does not count.
  */
 function isFromHere({ method, headers }: Request): boolean {
   const site = headers.get("sec-fetch-site");
@@ -56,7 +56,7 @@ function isReading(method: string): boolean {
   return method === "GET" || method === "HEAD";
 }
 
-/** Whether the page that asks has the address that was asked, or the one under which the service is known. */
+/** Whether the page has the requested origin or the origin of BASE_URL. */
 function isOwnOrigin(headers: Headers, baseUrl: string): boolean {
   const origin = URL.parse(headers.get("origin") ?? "");
   if (origin === null || !/^https?:$/.test(origin.protocol)) return false;
@@ -64,7 +64,10 @@ function isOwnOrigin(headers: Headers, baseUrl: string): boolean {
   return origin.host === asked?.host || origin.origin === new URL(baseUrl).origin;
 }
 
-/** The value of a cookie (RFC 6265 §5.4). Of two of one name, as a sister domain may set one beside ours, none counts. */
+/**
+ * The value of a cookie (RFC 6265 §5.4). Undefined if there are two of one name, because a sister domain may have set
+ * one of them.
+ */
 function cookieNamed(name: string, header: string | null): string | undefined {
   const values = (header ?? "").split(";").flatMap((pair) => {
     const at = pair.indexOf("=");

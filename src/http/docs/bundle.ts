@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 /**
- * Macros: run when this is compiled or loaded from source, and replaced by the text that they give. So the script of the page is
- * TypeScript under the same rules as all else, and the binary carries it without a bundler.
+ * Macros: Bun runs them when it compiles or loads the service, and puts their text in their place. So the page's script
+ * is TypeScript under the same rules as all other code, and the binary needs no bundler.
  */
 export function bundledScript(entry: string): string {
   const file = fileURLToPath(new URL(entry, import.meta.url));
@@ -14,7 +14,10 @@ export function bundledScript(entry: string): string {
   return bundler.stdout.toString();
 }
 
-/** Not by the bundler: it takes `light-dark()` apart, and then only the system could choose the theme. */
+/**
+ * Joins the style sheets without the bundler, which would rewrite `light-dark()` so that only the system could choose
+ * the theme.
+ */
 export function styles(files: readonly string[]): string {
   return files.map((file) => readFileSync(new URL(file, import.meta.url), "utf8")).join("\n");
 }

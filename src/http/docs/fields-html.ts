@@ -2,10 +2,10 @@ import { inline } from "./guide-html.ts";
 import { type Html, html } from "./html.ts";
 import { refName, type Schema } from "./reference.ts";
 
-/** How deep fields within fields are shown: what lies deeper stands in the example. */
+/** Nested fields are shown to this depth. Deeper ones are in the example. */
 const deepest = 4;
 
-/** The fields of an object, one beneath the other; of a list, those of its entries. Nothing where there are none. */
+/** The list of an object's fields, or of the fields of an array's items. Undefined if there are none. */
 export function fieldsOf(schema: Schema | undefined, depth = 0): Html | undefined {
   const properties = Object.entries(objectIn(schema)?.properties ?? {});
   if (properties.length === 0 || depth >= deepest) return undefined;
@@ -16,10 +16,10 @@ export function fieldsOf(schema: Schema | undefined, depth = 0): Html | undefine
 export function fieldItem(name: string, schema: Schema, isRequired: boolean, depth = 0): Html {
   return html`<li><p class="field"><code class="name" data-field>${name}</code> <span class="type">${typeOf(schema)}</span>${
     isRequired && html` <span class="required">required</span>`
-  }</p>${schema.description !== undefined && html`<p>${inline(schema.description)}</p>`}${wordsOf(schema)}${fieldsOf(schema, depth + 1)}</li>`;
+  }</p>${schema.description !== undefined && html`<p>${inline(schema.description)}</p>`}${limitsOf(schema)}${fieldsOf(schema, depth + 1)}</li>`;
 }
 
-/** The object that a schema speaks of, where it speaks of one: itself, the entries of a list, or what may also be null. */
+/** The object in a schema: the schema itself, the items of an array, or the first object of alternatives. */
 function objectIn(schema: Schema | undefined): Schema | undefined {
   if (schema === undefined) return undefined;
   if (schema.allOf) {
@@ -52,8 +52,8 @@ function joined(types: readonly Html[]): Html {
   return html`${types.map((type, index) => html`${index > 0 && " or "}${type}`)}`;
 }
 
-/** What else is said of a value: its bounds and what stands for it when it is left out. */
-function wordsOf(schema: Schema): Html | undefined {
+/** The limits of a value and its default. */
+function limitsOf(schema: Schema): Html | undefined {
   const words = [
     bounds(schema.minimum, schema.maximum, ""),
     bounds(schema.minLength, schema.maxLength, " characters"),

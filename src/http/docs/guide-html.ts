@@ -2,21 +2,22 @@ import { type Html, trusted } from "./html.ts";
 
 const markdown = { headings: { ids: true }, noHtmlBlocks: true, noHtmlSpans: true } as const;
 
-/** One line of Markdown, as descriptions are. */
+/** Converts one line of Markdown, such as a description. */
 export function inline(text: string | undefined): Html {
   const paragraph = Bun.markdown.html(text ?? "", markdown).trimEnd();
   return trusted(paragraph.startsWith("<p>") ? paragraph.slice("<p>".length, -"</p>".length) : paragraph);
 }
 
 export interface Heading {
-  /** Where it is linked, as `quickstart/make-an-inbox`. */
+  /** For example `quickstart/make-an-inbox`. */
   id: string;
   text: string;
 }
 
 /**
- * A guide as HTML, its headings beneath the page's own and under the guide's name: `#threads/the-read-flag`. Links to other guides
- * lead to where they stand on the page; a link to a file that is not here becomes its text.
+ * Converts a guide to HTML. Its headings are one level lower, and their ids begin with the guide's name:
+ * `#threads/the-read-flag`. Links to other guides lead to their place on the page; a link to a file that is not served
+ * becomes its text.
  */
 export function guideHtml(name: string, text: string, isHere: (name: string) => boolean) {
   const headings: Heading[] = [];
@@ -49,7 +50,7 @@ export function guideHtml(name: string, text: string, isHere: (name: string) => 
         table.after("</div>", { html: true });
       },
     })
-    // They lie beside the guides, not in the service.
+    // The repository has pictures, but the service does not.
     .on("img", { element: (picture) => void picture.remove() })
     .on("pre", { element: (block) => void block.setAttribute("tabindex", "0") });
   return { body: trusted(rewriter.transform(Bun.markdown.html(text, markdown))), headings };
@@ -59,7 +60,7 @@ function headingId(element: HTMLRewriterTypes.Element): string {
   return (element.getAttribute("id") ?? "").split("/").at(-1) ?? "";
 }
 
-/** `errors.md#limits` is `#errors/limits` here. */
+/** The address on the page of a link: `errors.md#limits` becomes `#errors/limits`. */
 function addressOnPage(href: string, name: string, isHere: (name: string) => boolean): string | undefined {
   if (/^https?:/.test(href)) return href;
   const [file = "", fragment] = href.split("#");

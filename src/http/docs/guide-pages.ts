@@ -22,7 +22,7 @@ export interface GuidePage {
   text: string;
 }
 
-/** The documentation for users in reading order, carried in the binary: it tells of this version, and needs no network. */
+/** The guides in reading order. They are in the binary, so that they fit its version and need no network. */
 export const guidePages: Readonly<Record<string, GuidePage>> = {
   quickstart: { about: "from nothing to a mail that is received, read and answered", text: quickstart },
   receiving: { about: "what the SMTP listener answers, reading messages, the event log", text: receiving },

@@ -1,13 +1,13 @@
 import { escapeHtml } from "../../mail/html/html.ts";
 
-/** A piece of HTML, as opposed to text that is yet to be escaped. */
+/** A piece of HTML. Other text has to be escaped first. */
 export interface Html {
   readonly html: string;
 }
 
 type Piece = Html | string | number | undefined | false | readonly Piece[];
 
-/** HTML from a template: what is put in is escaped, unless it is HTML already; nothing stands for `undefined` and `false`. */
+/** Makes HTML from a template. Values are escaped unless they are HTML; `undefined` and `false` become nothing. */
 export function html(strings: TemplateStringsArray, ...pieces: readonly Piece[]): Html {
   return { html: String.raw({ raw: strings }, ...pieces.map(textOf)) };
 }

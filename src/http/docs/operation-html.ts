@@ -76,7 +76,7 @@ function goodAnswer(status: string, { description, content }: Answer): Html {
   }</details>`;
 }
 
-/** An answer that is a named schema as a whole has its fields there. */
+/** Links to the fields of an answer that is a named schema. */
 function schemaLink({ schema }: Content): Html | undefined {
   const name = schema?.$ref?.split("/").at(-1);
   return name === undefined ? undefined : html`<p>Its fields: <a href="#schema-${name}">${name}</a></p>`;

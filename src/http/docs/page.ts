@@ -6,9 +6,9 @@ import { eventHtml, methodBadge, operationHtml } from "./operation-html.ts";
 import { type Document, type Group, type Reference, referenceOf } from "./reference.ts";
 
 /**
- * The documentation as one page, whole without a script: guides, operations, events and schemas, each part a `.view` with an
- * address of its own. The script shows one view at a time, searches, and makes the forms work. Addresses are relative, so that
- * the page also works under a proxy's prefix.
+ * The documentation as one page that is complete without a script: guides, operations, events and schemas. Each part is
+ * a `.view` with its own address. The script shows one view at a time, searches, and makes the forms work. Links are
+ * relative, so that the page also works behind a proxy's prefix.
  */
 export function docsPage(document: Document, guides: Readonly<Record<string, GuidePage>>, version: string): string {
   const reference = referenceOf(document);

@@ -1,4 +1,4 @@
-/** What the page shows of an OpenAPI document, in the order in which people read it. */
+/** The parts of an OpenAPI document that the page shows, in reading order. */
 export interface Reference {
   groups: Group[];
   events: EventShape[];
@@ -14,19 +14,19 @@ export interface Group {
 export interface ReferenceOperation extends DocumentOperation {
   method: string;
   path: string;
-  /** Whether it asks for an API key. */
+  /** Whether it needs an API key. */
   needsKey: boolean;
 }
 
 export interface EventShape {
-  /** As `message.received`. */
+  /** For example `message.received`. */
   name: string;
   summary: string;
   description: string | undefined;
   content: Content | undefined;
 }
 
-/** As much of OpenAPI 3.1 as our documents use. */
+/** The part of OpenAPI 3.1 that our document uses. */
 export interface Document {
   tags?: readonly { name: string; description?: string }[];
   security?: readonly object[];
@@ -89,7 +89,7 @@ export interface Schema {
 
 const readingOrder = ["Inboxes", "Sending", "Messages", "Threads", "Attachments", "Webhooks", "Webhook", "Events"];
 
-/** First what makes the thing, then what shows it, and last what removes it. */
+/** The order of operations in a group: first those that create, then those that read. `rankOf` puts DELETE last. */
 const verbOrder = ["create", "set", "send", "list", "get", "mark", "download"];
 
 export function referenceOf(document: Document): Reference {
@@ -119,7 +119,7 @@ export function referenceOf(document: Document): Reference {
   };
 }
 
-/** What is sent stands whole where it is told, and not behind a link. */
+/** Puts the whole schema of a body into the operation, in place of a reference. */
 function withBody(operation: DocumentOperation, schemas: Record<string, Schema>): DocumentOperation {
   if (operation.requestBody === undefined) return operation;
   const content = Object.entries(operation.requestBody.content).map(([type, one]): [string, Content] => [
@@ -129,7 +129,7 @@ function withBody(operation: DocumentOperation, schemas: Record<string, Schema>)
   return { ...operation, requestBody: { ...operation.requestBody, content: Object.fromEntries(content) } };
 }
 
-/** The schema itself where a name stands for it; its fields keep the names of theirs. */
+/** Resolves a reference to a schema. References inside the schema stay. */
 function opened(schema: Schema, schemas: Record<string, Schema>): Schema {
   const named = schema.$ref === undefined ? undefined : schemas[refName(schema.$ref)];
   if (named !== undefined) return opened(named, schemas);
@@ -140,7 +140,7 @@ export function firstContent(content: Record<string, Content> | undefined): [typ
   return Object.entries(content ?? {})[0];
 }
 
-/** An example of a body or an answer: its own, else the first of several. */
+/** The example of a body or an answer, or the first of several. */
 export function exampleIn({ example, examples, schema }: Content): unknown {
   return example ?? Object.values(examples ?? {})[0]?.value ?? schema?.examples?.[0];
 }

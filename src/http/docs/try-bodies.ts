@@ -1,14 +1,15 @@
 import type { Parameter, ReferenceOperation, Schema } from "./reference.ts";
 
-/** A body that can be sent as it stands once the page has put in what the account has: `{address}` and the like. */
+/** An example body. The page replaces `{address}` and other placeholders by values of the account. */
 export interface TryBody {
   label: string;
   text: string;
 }
 
 /**
- * Small and honest: no field that isn't needed, no id of nobody. `{fresh}` is drawn anew for each request; `{address}` is an
- * inbox of this server, so that the first send needs no other mail server; the others are of the mail that came in last.
+ * Example bodies with only the fields that are needed. `{fresh}` is random for each request. `{address}` is an inbox of
+ * this server, so that the first send needs no other mail server. The other placeholders come from the latest inbound
+ * mail.
  */
 const ownBodies: Readonly<Record<string, readonly { label: string; body: object }[]>> = {
   createInbox: [{ label: "Named", body: { username: "ada-{fresh}", externalId: "user-7" } }],
@@ -23,7 +24,7 @@ const ownBodies: Readonly<Record<string, readonly { label: string; body: object 
   setWebhook: [{ label: "On this machine", body: { url: "http://127.0.0.1:8080/hook" } }],
 };
 
-/** The bodies to try an operation with: its own ones, else the fields that it requires, from their examples. */
+/** The example bodies of an operation, or one with its required fields. */
 export function tryBodies({ operationId, requestBody }: ReferenceOperation): readonly TryBody[] {
   const [type, content] = Object.entries(requestBody?.content ?? {})[0] ?? [];
   if (content?.schema === undefined) return [];
@@ -32,13 +33,13 @@ export function tryBodies({ operationId, requestBody }: ReferenceOperation): rea
   return bodies.map(({ label, body }) => ({ label, text: JSON.stringify(body, null, 2) }));
 }
 
-/** The `Content-Type` of these bodies. */
+/** The `Content-Type` of the example bodies. */
 export function tryType({ requestBody }: ReferenceOperation): string {
   const [type] = Object.keys(requestBody?.content ?? {});
   return type === "*/*" ? "text/plain" : "application/json";
 }
 
-/** The value to try a required parameter of the query with; others are left out. */
+/** The example value of a required query parameter. */
 export function tryQuery({ name, schema }: Parameter): string {
   return name === "filename" ? "hello.txt" : String(schema?.examples?.[0] ?? "");
 }

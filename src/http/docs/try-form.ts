@@ -2,14 +2,14 @@ import { html } from "./html.ts";
 import type { Parameter, ReferenceOperation } from "./reference.ts";
 import { type TryBody, tryBodies, tryQuery, tryType } from "./try-bodies.ts";
 
-/** What is sent, as a form that the page's script makes work (browser/try.ts), and the code that does the same. */
+/** A form that sends the request, and code that does the same. The page's script makes both work (browser/try.ts). */
 export function tryForm(operation: ReferenceOperation) {
   const { operationId, method, path, parameters = [] } = operation;
   const of = (place: string) => parameters.filter((parameter) => parameter.in === place);
   const headers = Object.groupBy(of("header"), ({ required }) => (required ? "needed" : "others"));
   const query = Object.groupBy(of("query"), ({ required }) => (required ? "needed" : "others"));
   const bodies = tryBodies(operation);
-  return html`<form class="try" data-method="${method}" data-path="${path}" data-type="${tryType(operation)}"${asksForKey(operation) && html` data-needs-key`}${goesOn(operation) && html` data-goes-on`} aria-label="Try: ${operation.summary}">
+  return html`<form class="try" data-method="${method}" data-path="${path}" data-type="${tryType(operation)}"${asksForKey(operation) && html` data-needs-key`}${isEndless(operation) && html` data-endless`} aria-label="Try: ${operation.summary}">
 <div class="inputs">
 ${of("path").map((parameter) => textInput(operationId, parameter, wantedFor(path, parameter.name)))}
 ${(headers.needed ?? []).map((parameter) => textInput(operationId, parameter))}
@@ -30,13 +30,13 @@ ${headers.others && html`<details><summary>Headers</summary>${headers.others.map
 </form>`;
 }
 
-/** What stands open takes a signed address; the page has none, and goes in by the key. */
+/** Whether the form sends the key. Open operations under /v1/ take a signed URL; the form uses the key instead. */
 export function asksForKey({ path, needsKey }: ReferenceOperation): boolean {
   return needsKey || path.startsWith("/v1/");
 }
 
-/** Its answer is a stream, which ends when its reader does. */
-function goesOn({ responses = {} }: ReferenceOperation): boolean {
+/** Whether the answer is a stream without an end. */
+function isEndless({ responses = {} }: ReferenceOperation): boolean {
   return Object.values(responses).some(({ content = {} }) => "text/event-stream" in content);
 }
 
@@ -84,7 +84,7 @@ function queryInput(operationId: string, parameter: Parameter) {
   )}</select></div>`;
 }
 
-/** What the page puts in, told by what stands before the id in the path: `/v1/threads/{id}` wants a thread. */
+/** The resource whose id the page fills in, found by the path before the id: `/v1/threads/{id}` wants a thread. */
 function wantedFor(path: string, name: string): string | undefined {
   const [before = ""] = path.split(`/{${name}}`);
   const kinds: Record<string, string> = {

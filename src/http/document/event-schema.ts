@@ -2,9 +2,9 @@ import { Kind, type Static, type TObject, type TProperties, type TSchema, Type, 
 import { Value } from "@sinclair/typebox/value";
 import { instant, oneOf } from "../shell/models.ts";
 import { examples } from "./examples.ts";
-import { named, placeOf } from "./schema.ts";
+import { named, refTo } from "./schema.ts";
 
-/** What belongs to one attempt and to nothing else (contract §10.7). */
+/** Fields of one attempt to deliver (contract §10.7). */
 const attempt = {
   delivered_at: instant({ description: "When this attempt was made", examples: ["2026-03-21T10:05:01.000Z"] }),
   attempt: Type.Integer({ description: "The number of the attempt, from 1", examples: [1] }),
@@ -16,7 +16,7 @@ export interface EventParts<Fields extends TProperties> {
   fields: Fields;
 }
 
-/** An event as the log has it and as a delivery tells it. The fields stand in the order in which they go over the wire. */
+/** The schemas of an event, in the log and in a delivery. The fields are in the order of the payload. */
 export function eventOf<const Event extends string, Fields extends TProperties>(
   event: Event,
   { name, description, fields }: EventParts<Fields>,
@@ -40,9 +40,9 @@ interface TEventUnion<Members extends readonly TObject[]> extends TSchema {
   oneOf: Members;
 }
 
-/** One of these, told apart by `event`. */
+/** The union of event schemas. `event` is its discriminator. */
 export function eventUnion<Members extends readonly TObject[]>(name: string, description: string, members: Members) {
-  const mapping = Object.fromEntries(members.map((member) => [member.properties.event?.enum[0], placeOf(member)]));
+  const mapping = Object.fromEntries(members.map((member) => [member.properties.event?.enum[0], refTo(member)]));
   return named(name, {
     description,
     oneOf: members,

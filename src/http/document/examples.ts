@@ -1,6 +1,6 @@
 /**
- * One small story, told by every example of the document: Jane writes to Ada's inbox, and a program answers her.
- * The ids are real ones, made at the instants that stand beside them.
+ * Values of all examples in the document, which tell one story: Jane writes to Ada's inbox, and a program answers her.
+ * The ids are valid, and made at the instants beside them.
  */
 export const examples = {
   inboxId: "inb_01km57j4m0eh7awf6pjemv292z",

@@ -9,15 +9,15 @@ import { type EventKind, webhooksSection } from "./webhooks.ts";
 export interface Description {
   version: string;
   baseUrl: string;
-  /** What webhooks are told. */
-  tells?: readonly EventKind[];
+  /** The events that webhooks get. */
+  events?: readonly EventKind[];
 }
 
-/** The document of these plugins, made from the very schemas that judge their requests (contract §13). */
-export async function describe(plugins: readonly AnyElysia[], { version, baseUrl, tells = [] }: Description) {
+/** Makes the document of these plugins from the schemas that validate their requests (contract §13). */
+export async function describe(plugins: readonly AnyElysia[], { version, baseUrl, events = [] }: Description) {
   const writer = schemaWriter();
   const paths = pathsOf(await describedRoutes(plugins), writer);
-  const webhooks = webhooksSection(tells, writer);
+  const webhooks = webhooksSection(events, writer);
   return {
     openapi: "3.1.0",
     info: {
@@ -32,7 +32,7 @@ export async function describe(plugins: readonly AnyElysia[], { version, baseUrl
     security: [{ apiKey: [] }],
     tags,
     paths,
-    ...(tells.length > 0 && { webhooks }),
+    ...(events.length > 0 && { webhooks }),
     components: {
       schemas: writer.definitions(),
       securitySchemes,
@@ -79,7 +79,7 @@ interface Described {
   of: AnyOperation;
 }
 
-/** In reading order: by group, and within a group by path. */
+/** The paths by group, and within a group by path. */
 function pathsOf(routes: readonly Described[], writer: SchemaWriter) {
   const found = routes.toSorted(
     (one, other) => indexOfTag(one.tag) - indexOfTag(other.tag) || compare(one.path, other.path),
@@ -92,9 +92,9 @@ function pathsOf(routes: readonly Described[], writer: SchemaWriter) {
   return paths;
 }
 
-/** @elysiajs/swagger collects the routes and spells their paths. Who says nothing by way of `operation()` is no part of the API. */
+/** @elysiajs/swagger lists the routes and writes their paths. A route without `operation()` is not part of the API. */
 async function describedRoutes(plugins: readonly AnyElysia[]): Promise<Described[]> {
-  // Loaded when the document is asked for: it is a good part of what a start would otherwise load.
+  // Loaded when the document is requested, because it would slow the start down.
   const { swagger } = await import("@elysiajs/swagger");
   const collector = plugins.reduce(
     (app: AnyElysia, plugin) => app.use(plugin),

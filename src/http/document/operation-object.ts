@@ -29,7 +29,7 @@ export function operationObject(
   };
 }
 
-/** Of an operation that needs no key, or not always. */
+/** How an open operation authenticates its caller: by a signed URL or a key, by its own schemes, or not at all. */
 function securityOf({ link, security = [] }: AnyOperation) {
   return link ? [{}, { apiKey: [] }] : security.map((scheme) => ({ [scheme]: [] }));
 }
@@ -103,12 +103,12 @@ function answers({ answers, otherAnswers, answerHeaders }: AnyOperation, writer:
 function contentOf(schema: TSchema | undefined, writer: SchemaWriter) {
   if (schema === undefined) return {};
   const mediaType: string = schema.contentMediaType ?? "application/json";
-  // A range of types is a key of the document, and no value of the keyword.
+  // `*/*` may be a key of `content`, but not a value of `contentMediaType`.
   const shown = mediaType === "*/*" ? { ...schema, contentMediaType: undefined } : schema;
   return { [mediaType]: { schema: writer.write(shown), example: exampleOf(schema) } };
 }
 
-/** The summary as one word: "Create inbox" is `createInbox`. */
+/** The summary as one word: "Create inbox" becomes `createInbox`. */
 export function operationId({ summary }: { summary: string }): string {
   const [first = "", ...others] = summary.replaceAll(/[^A-Za-z0-9 ]/g, "").split(" ");
   return first.toLowerCase() + others.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");

@@ -10,13 +10,13 @@ import { isRequired, type SchemaWriter } from "./schema.ts";
 
 export type AnyOperation = Operation<TSchema, TObject, Record<number, TSchema>>;
 
-/** Where an operation is: its path as the document spells it. */
+/** The method and path of an operation, as the document spells them. */
 export interface OperationPlace {
   method: string;
   path: string;
 }
 
-/** Why an operation may refuse: what lies in how and by whom it is asked, and the reasons of its own. */
+/** All refusals of an operation: those that follow from its parameters, body and key, and its own. */
 function reasonsOf(of: AnyOperation, { method, path }: OperationPlace): ReadonlySet<Reason> {
   const isBeyondTokens = !of.open && readByToken(method, path) === "forbidden";
   return new Set<Reason>([
@@ -32,14 +32,14 @@ function reasonsOf(of: AnyOperation, { method, path }: OperationPlace): Readonly
       ? (["invalid_idempotency_key", "idempotency_in_progress", "idempotency_key_reused"] as const)
       : []),
     ...(of.refuses ?? []),
-    // A body that is declared too large is refused before it is known whether anybody would read it.
+    // A body that is declared too large is refused before the route is known.
     "payload_too_large",
     "internal_error",
     "service_unavailable",
   ]);
 }
 
-/** The refusals of an operation by status, each code with an example of what is said then. */
+/** The refusals of an operation by status, with an example for each code. */
 export function refusalResponses(of: AnyOperation, place: OperationPlace, writer: SchemaWriter) {
   const byStatus = Map.groupBy(reasonsOf(of, place), (reason) => statusOf[reason]);
   const schema = writer.write(Problem);
@@ -94,7 +94,7 @@ const waitingReasons: ReadonlySet<Reason> = new Set([
   "service_unavailable",
 ]);
 
-/** What is said of this reason, with what the service puts beside it. */
+/** An example of the problem that the service answers for a code. */
 function exampleProblem(code: Reason, of: AnyOperation, path: string) {
   return problemOf(exampleRefusal(code, of, path), examplePath(path, of), examples.requestId).body;
 }
@@ -150,7 +150,7 @@ function firstField(schema: TSchema | undefined): string {
   return names.find((name) => isRequired(schema as TObject, name)) ?? names[0] ?? "";
 }
 
-/** The first thing that a path names: what a stranger to it is told of. */
+/** The first resource of a path, which `not_found` names. */
 function resourceOf(path: string): Resource {
   if (path.startsWith("/v1/outbox")) return "outbox_item";
   const [, resource] =
@@ -162,7 +162,7 @@ function examplePath(path: string, of: AnyOperation): string {
   return path.replaceAll(/\{([^}]+)\}/g, (whole, name) => of.path?.[name]?.example ?? whole);
 }
 
-/** Refusals that are the same wherever they are met. */
+/** Texts of refusals that are the same for all operations. */
 const wholeSentences: Partial<Record<Reason, string>> = {
   unauthorized: "Cannot authenticate: a valid API key is needed as Bearer token",
   invalid_json: "Cannot read body: it is not valid JSON in UTF-8",

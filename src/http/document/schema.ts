@@ -1,44 +1,44 @@
 import type { TObject, TSchema } from "@sinclair/typebox";
 
-/** Symbols, so that no judge of values takes them for keywords. */
+/** Symbols, so that no validator takes them for keywords. */
 const schemaName = Symbol("name in the document");
-const shownToo = Symbol("keywords of the document alone");
+const documentKeywords = Symbol("keywords of the document alone");
 
-/** A schema that the document has once, under this name, and refers to wherever it stands. */
+/** Names a schema. The document has it once, under this name, and refers to it everywhere else. */
 export function named<Schema extends TSchema>(name: string, schema: Schema): Schema {
   return { ...schema, [schemaName]: name };
 }
 
-/** A schema of which the document says more than is judged: what we write ourselves needs no judge. */
+/** Adds keywords that only the document has. They are not validated, because we write these values ourselves. */
 export function shownWith<Schema extends TSchema>(schema: Schema, keywords: Readonly<Record<string, unknown>>): Schema {
-  return { ...schema, [shownToo]: keywords };
+  return { ...schema, [documentKeywords]: keywords };
 }
 
 export type Written = Record<string, unknown>;
 
-/** Where the document has a schema that has a name. */
-export function placeOf(schema: TSchema): string {
-  return placeOfName(String(nameOf(schema)));
+/** The reference to a named schema. */
+export function refTo(schema: TSchema): string {
+  return refToName(String(nameOf(schema)));
 }
 
 function nameOf(schema: TSchema): unknown {
   return schema[schemaName as unknown as string];
 }
 
-function placeOfName(name: string): string {
+function refToName(name: string): string {
   return `#/components/schemas/${name}`;
 }
 
 export interface SchemaWriter {
-  /** The schema as the document has it in this place: whole, or as a reference where it has a name. */
+  /** Writes a schema, or a reference to it if it has a name. */
   write(schema: TSchema): Written;
-  /** The same for what is taken from callers, of which unknown fields are refused. */
+  /** The same for the schema of a request body, whose unknown fields are refused. */
   writeTaken(schema: TSchema): Written;
-  /** All that was referred to, by name. */
+  /** All schemas that were referred to, by name. */
   definitions(): Record<string, Written>;
 }
 
-/** Writes schemas as JSON Schema has them: without TypeBox's symbols, functions, and our own words for a fault. */
+/** Writes schemas as JSON Schema: without TypeBox's symbols, functions, and our `error` texts. */
 export function schemaWriter(): SchemaWriter {
   const definitions = new Map<string, Written>();
 
@@ -51,7 +51,7 @@ export function schemaWriter(): SchemaWriter {
       throw new Error(`Cannot describe: two schemas are named ${name}`);
     }
     definitions.set(name, written);
-    return { $ref: placeOfName(name) };
+    return { $ref: refToName(name) };
   }
 
   function writeWhole(schema: TSchema, isTaken: boolean): Written {
@@ -62,7 +62,7 @@ export function schemaWriter(): SchemaWriter {
     }
     if (Array.isArray(written.required) && written.required.length === 0) delete written.required;
     if (isTaken) Object.assign(written, takenKeywords(written));
-    return Object.assign(written, schema[shownToo as unknown as string]);
+    return Object.assign(written, schema[documentKeywords as unknown as string]);
   }
 
   function writeKeyword(keyword: string, value: unknown, schema: TSchema, isTaken: boolean): unknown {
@@ -91,8 +91,8 @@ export function schemaWriter(): SchemaWriter {
 }
 
 /**
- * Of a body unknown fields are refused. A default is told in words there: generators of clients take a field that has one
- * for a field that is always there, and would have callers send it.
+ * Keywords of a request body. Unknown fields are refused. The description names the default, because client generators
+ * make a field with `default` a required one.
  */
 function takenKeywords({ properties, description, default: preset }: Written): Written {
   if (properties !== undefined) return { additionalProperties: false };
@@ -100,12 +100,12 @@ function takenKeywords({ properties, description, default: preset }: Written): W
   return { default: undefined, description: `${description} (unless given: ${JSON.stringify(preset)})` };
 }
 
-/** What has a default may be left out, though whoever reads what was judged always finds it. */
+/** Whether callers must send a field. A field with a default may be left out, although handlers always find it. */
 export function isRequired({ required, properties }: TObject, name: string): boolean {
   return (required ?? []).includes(name) && properties[name]?.default === undefined;
 }
 
-/** An example of a schema: its own, else one put together from those of its fields. */
+/** The example of a schema, or one that is made from its fields. */
 export function exampleOf(schema: TSchema): unknown {
   if (Array.isArray(schema.examples)) return schema.examples[0];
   if (schema.default !== undefined) return schema.default;

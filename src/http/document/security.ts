@@ -1,4 +1,4 @@
-/** In what ways a request may be proven, as the document has it. */
+/** The ways to authenticate a request, as the document lists them. */
 export const securitySchemes = {
   apiKey: { type: "http", scheme: "bearer", description: "The API key, as `Authorization: Bearer ibx_…`" },
   relaySignature: {

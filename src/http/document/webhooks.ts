@@ -2,17 +2,20 @@ import type { TSchema } from "@sinclair/typebox";
 import { examples } from "./examples.ts";
 import { exampleOf, type SchemaWriter } from "./schema.ts";
 
-/** A kind of event that the service tells of. */
+/** A type of event that webhooks get. */
 export interface EventKind {
-  /** As `event` says it: "message.received". */
+  /** For example "message.received". */
   event: string;
   summary: string;
   description: string;
-  /** What is posted to the webhook. */
+  /** The schema of the body. */
   delivery: TSchema;
 }
 
-/** What the service sends by itself, one entry for each kind of event: from the receiver's side, so `post` is its operation. */
+/**
+ * The section `webhooks` of the document, with one entry for each type of event. It describes the receiver, so the
+ * operation is `post`.
+ */
 export function webhooksSection(kinds: readonly EventKind[], writer: SchemaWriter) {
   return Object.fromEntries(kinds.map((kind) => [kind.event, { post: deliveryOperation(kind, writer) }]));
 }
@@ -23,7 +26,7 @@ function deliveryOperation({ event, summary, description, delivery }: EventKind,
     tags: ["Events"],
     summary,
     description,
-    // The receiver knows us by the signature.
+    // The signature authenticates the service.
     security: [],
     parameters: deliveryHeaders.map(([name, about, example]) => ({
       name,

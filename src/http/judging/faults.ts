@@ -6,10 +6,10 @@ import { knownFields, type PlacedFault } from "./known-fields.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What is wrong between fields. They may be of any shape: the schema tells that. */
+/** Finds faults between fields. A field may have any type here, because the schema reports wrong types. */
 export type FaultsOfFields = (fields: Fields) => readonly Fault[];
 
-/** What fields say, and what is wrong with it, by one reading; the value is asked for only where nothing is. */
+/** Reads fields once for their faults and their value. `value` is called only if there are no faults. */
 export type ReadFields<Value> = (fields: Fields) => FieldsRead<Value>;
 
 export interface FieldsRead<Value> {
@@ -17,14 +17,15 @@ export interface FieldsRead<Value> {
   value: () => Value;
 }
 
-/** For fields that say no more than their schema says. */
+/** Returns the fields as they are, for schemas that need no conversion. */
 export function readAsTheyAre<Value>(alsoWrong: FaultsOfFields = () => []): ReadFields<Value> {
   return (fields) => ({ faults: alsoWrong(fields), value: () => fields as Value });
 }
 
 /**
- * Judges a parsed body: unknown fields are refused, defaults filled in, nothing is converted but by `readFields`. All faults are told
- * at once and none repeats a value. `doing` says what is refused: "create inbox".
+ * Makes a function that validates a parsed body. It refuses unknown fields, sets defaults, and converts nothing except
+ * by `readFields`. It reports all faults at once and never repeats a value. `doing` is what could not be done: "create
+ * inbox".
  */
 export function bodyJudge<Schema extends TSchema, Value = Static<Schema>>(
   schema: Schema,
@@ -35,7 +36,7 @@ export function bodyJudge<Schema extends TSchema, Value = Static<Schema>>(
   const fault = (path: string, detail: string): Fault => ({ pointer: `#${fragment(path)}`, detail });
   return (body) => {
     const { value, misplaced, spelt } = knownFields(schema, body);
-    // A name that nobody knows comes first: where a field is missing, that is most often why.
+    // An unknown name comes first: it is most often why another field is missing.
     const faults = [
       ...misplaced.map(({ path, detail }) => fault(path, detail)),
       ...faultsOf(check, value).map(({ path, detail }) => fault(spelt(path), detail)),
@@ -46,23 +47,23 @@ export function bodyJudge<Schema extends TSchema, Value = Static<Schema>>(
   };
 }
 
-/** Of one field one fault is told, the schema's before a rule's. */
+/** Reports one fault for each field. The schema's fault wins over a rule's. */
 function onceEach(faults: readonly Fault[], further: readonly Fault[]): readonly Fault[] {
   if (faults.length === 0) return further;
-  const placeOf = (each: Fault) => ("pointer" in each ? each.pointer : each.parameter);
-  const told = new Set(faults.map(placeOf));
-  return [...faults, ...further.filter((each) => !told.has(placeOf(each)))];
+  const pathOf = (each: Fault) => ("pointer" in each ? each.pointer : each.parameter);
+  const reported = new Set(faults.map(pathOf));
+  return [...faults, ...further.filter((each) => !reported.has(pathOf(each)))];
 }
 
 /**
- * Judges the text of a query: each parameter at most once and of a name that is known, converted to the type that its schema
- * names.
+ * Makes a function that validates a query string. Each parameter must be known and may be given once. It is converted
+ * to the type of its schema.
  */
 export function queryJudge<Schema extends TObject>(schema: Schema, doing: string): (query: string) => Static<Schema> {
   const check = TypeCompiler.Compile(schema);
   const properties = Object.entries(schema.properties);
   return (query) => {
-    // Without a prototype, since a parameter may be called `__proto__`.
+    // Without a prototype, because a parameter may be called `__proto__`.
     const given: Record<string, unknown> = Object.create(null);
     const doubles = new Set<string>();
     for (const [name, text] of new URLSearchParams(query)) {
@@ -84,7 +85,7 @@ export function queryJudge<Schema extends TObject>(schema: Schema, doing: string
   };
 }
 
-/** The path as the fragment of a URI (RFC 6901 §6). */
+/** Writes a path as the fragment of a URI (RFC 6901 §6). */
 function fragment(path: string): string {
   return path.split("/").map(encodeURIComponent).join("/");
 }
@@ -103,14 +104,17 @@ function isFields(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A text that is no number stays a text, and so the schema refuses it. `1e1`, ` 1` and `0x1` are no numbers here. */
+/**
+ * Converts a text to the type of a property. A text that does not fit stays a text, and the schema refuses it. `1e1`, `
+ * 1` and `0x1` are not numbers here.
+ */
 function converted(property: TSchema, text: string): unknown {
   if (property.type === "integer") return /^-?[0-9]{1,16}$/.test(text) ? Number(text) : text;
   if (property.type === "boolean") return text === "true" ? true : text === "false" ? false : text;
   return text;
 }
 
-/** As many as one answer tells. */
+/** An answer reports at most this many faults. */
 const maxFaults = 100;
 
 function faultsOf(check: TypeCheck<TSchema>, value: unknown): PlacedFault[] {
@@ -119,7 +123,7 @@ function faultsOf(check: TypeCheck<TSchema>, value: unknown): PlacedFault[] {
   if (!check.Check(value)) {
     for (const error of check.Errors(value)) {
       if (details.size >= maxFaults) break;
-      // A missing field is told twice, as missing and as not of its type: the first is what the caller needs.
+      // TypeBox reports a missing field twice, as missing and as a wrong type. The caller needs the first.
       if (!details.has(error.path)) details.set(error.path, explained(error));
     }
   }
@@ -127,8 +131,8 @@ function faultsOf(check: TypeCheck<TSchema>, value: unknown): PlacedFault[] {
 }
 
 /**
- * Paths of strings with NUL or half a surrogate pair: no database takes the first, no UTF-8 the second. A body may hold
- * a million values, nearly all in order, so a path is put together only for what needs one.
+ * Paths of strings with NUL, which Postgres does not store, or with half a surrogate pair, which UTF-8 does not have. A
+ * body may hold a million values, so a path is made only for a fault.
  */
 function unsafeStrings(value: unknown, path = "", found: string[] = []): string[] {
   if (isUnsafe(value)) found.push(path);
@@ -144,7 +148,7 @@ function isUnsafe(value: unknown): boolean {
   return typeof value === "string" && (!value.isWellFormed() || value.includes("\0"));
 }
 
-/** In plain words, from the schema alone: the value itself is never repeated. */
+/** The text of a fault, made from the schema alone: the value is never repeated. */
 function explained({ type, schema }: ValueError): string {
   if (type === ValueErrorType.ObjectRequiredProperty) return "is required";
   if (typeof schema.error === "string") return schema.error;
@@ -185,7 +189,7 @@ function sentence(doing: string, [first, ...others]: Fault[]): string {
   const name = "pointer" in first ? nameIn(decodeURIComponent(first.pointer.slice(1))) : first.parameter;
   const what = name === "" && "pointer" in first && first.pointer === "#" ? "the body" : `"${name}"`;
   const more = others.length === 0 ? "" : others.length === 1 ? "1 more fault" : `${others.length} more faults`;
-  // Behind a question, as "did you mean …?", a comma would not do.
+  // A comma does not fit behind a question such as "did you mean …?".
   const added = more === "" ? "" : first.detail.endsWith("?") ? ` (and ${more})` : `, and ${more}`;
   return `Cannot ${doing}: ${what} ${first.detail}${added}`;
 }

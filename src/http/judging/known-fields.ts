@@ -2,30 +2,31 @@ import type { TObject, TSchema } from "@sinclair/typebox";
 import { nearestName } from "../../primitives/nearest-name.ts";
 import { truncateCodePoints } from "../../standards/text.ts";
 
-/** What is wrong at a place, which is a JSON Pointer in the caller's own spelling. */
+/** A fault and its path, a JSON Pointer in the caller's spelling. */
 export interface PlacedFault {
   path: string;
   detail: string;
 }
 
 export interface KnownFields {
-  /** The fields that the schema names, under their first names, with the defaults of those that are left out. */
+  /** The fields of the schema under their first names, with defaults for missing ones. */
   value: unknown;
-  /** Names that nobody knows, and names that were given in both spellings. */
+  /** Unknown names, and fields that were given in both spellings. */
   misplaced: PlacedFault[];
-  /** A place in `value` as the caller spelt it. */
+  /** Spells a path in `value` as the caller did. */
   spelt(path: string): string;
 }
 
 /**
- * What a schema knows of a value. TypeBox's own Clean lets `__proto__` and `constructor` through, as it asks whether a name is
- * *in* the properties. An array keeps one item more than it may have: enough to be refused for it, without a look at a million others.
+ * Picks the fields of a value that its schema has. TypeBox's own Clean lets `__proto__` and `constructor` pass, because
+ * it checks whether a name is *in* the properties. An array is cut to one item more than its maximum: enough to be
+ * refused, without checking a million others.
  */
 export function knownFields(schema: TSchema, given: unknown): KnownFields {
   const misplaced: PlacedFault[] = [];
   const aliases = new Map<string, string>();
 
-  /** `path` is the place in the result, `speltPath` the same in the caller's spelling. */
+  /** `path` is the path in the result, `speltPath` the same in the caller's spelling. */
   function known(part: TSchema, value: unknown, path: string, speltPath: string): unknown {
     if (Array.isArray(value)) {
       if (part.type !== "array") return value;
@@ -54,11 +55,11 @@ export function knownFields(schema: TSchema, given: unknown): KnownFields {
         fields[name] = known(property, value[spelling], `${path}/${name}`, `${speltPath}/${spelling}`);
       } else if (property.default !== undefined) fields[name] = property.default;
     }
-    tellUnknown(properties, value, taken, speltPath);
+    reportUnknown(properties, value, taken, speltPath);
     return fields;
   }
 
-  function tellUnknown(properties: TObject["properties"], value: object, taken: number, speltPath: string): void {
+  function reportUnknown(properties: TObject["properties"], value: object, taken: number, speltPath: string): void {
     const all = Object.keys(value);
     if (all.length === taken) return;
     const names = Object.keys(properties);
@@ -76,10 +77,10 @@ export function knownFields(schema: TSchema, given: unknown): KnownFields {
   return { value, misplaced, spelt: (path) => (aliases.size === 0 ? path : speltBy(aliases, path)) };
 }
 
-/** Half of what one answer tells: the rest is for faults of fields that are known. */
+/** Half of the faults of an answer. The rest is for faults of known fields. */
 const mostMisplaced = 50;
 
-/** A stranger's name in an answer: cut, and without what could hide or turn the text around it. */
+/** A caller's name as an answer shows it: cut to 64 characters, and without characters that hide or reorder text. */
 function shownName(name: string): string {
   const cut = truncateCodePoints(name, longestShown);
   return (cut.length < name.length ? `${cut}…` : cut).toWellFormed().replace(unshowable, "\ufffd");
@@ -87,7 +88,7 @@ function shownName(name: string): string {
 
 const longestShown = 64;
 
-/** Controls, marks of direction, what joins or has no glyph, and Unicode's own line breaks. */
+/** Control characters, direction marks, characters without a glyph, and Unicode's line breaks. */
 const unshowable = /[\p{C}\p{Zl}\p{Zp}]/gu;
 
 /** RFC 6901 §3. */

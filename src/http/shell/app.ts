@@ -20,7 +20,7 @@ import { requestId, requestIdHeader } from "./request-headers.ts";
 import { isStreamed } from "./streamed-body.ts";
 
 export interface HttpDeps extends HealthDeps, Description, AuthenticateStream {
-  /** Refuses what a token may not ask for. */
+  /** Throws if a token may not make this request. */
   refuseBeyondToken?: (account: Account, asked: { method: string; path: string }) => Promise<void>;
   newRequestId(): string;
   log: Logger;
@@ -28,15 +28,16 @@ export interface HttpDeps extends HealthDeps, Description, AuthenticateStream {
 }
 
 export interface Plugins {
-  /** Behind the guard: made by `api(prefix, tag)`. */
+  /** Routes that need a key. `api(prefix, tag)` makes them. */
   guarded: readonly AnyElysia[];
-  /** Without a key, or with their own idea of who may pass (a signed address). */
+  /** Routes that need no key, or that check the caller themselves (a signed address). */
   open?: readonly AnyElysia[];
 }
 
 /**
- * The door: what holds for every request, whatever its resource. The order is the contract's (§2): what is in the way
- * of every answer (a body declared too large, the service going down), then the key, then the route, its resource, its body.
+ * The HTTP app, with everything that applies to every request. The contract sets the order of checks (§2): first what
+ * prevents any answer (a body that is declared too large, a shutdown), then the key, the route, its resource and its
+ * body.
  */
 export function httpApp(deps: HttpDeps, { guarded, open = [] }: Plugins): AnyElysia {
   const bodyLimits = deps.bodyLimits ?? defaultBodyLimits;
@@ -63,12 +64,12 @@ export function httpApp(deps: HttpDeps, { guarded, open = [] }: Plugins): AnyEly
 
   const app: AnyElysia = shell;
   const routes = () => app.routes;
-  app.use(together([health(deps), ...open])).use(noSuchRoute("/*", routes));
-  app.use(guard(deps)).use(together(guarded)).use(noSuchRoute("/v1", routes)).use(noSuchRoute("/v1/*", routes));
+  app.use(mountedTogether([health(deps), ...open])).use(noSuchRoute("/*", routes));
+  app.use(guard(deps)).use(mountedTogether(guarded)).use(noSuchRoute("/v1", routes)).use(noSuchRoute("/v1/*", routes));
   return app;
 }
 
-/** What the guard puts on the context of every route behind it. */
+/** Fields that the guard adds to the context of every route behind it. */
 export type Guarded = {
   account: Account;
   requestId: string;
@@ -76,7 +77,7 @@ export type Guarded = {
 
 type Nothing = Record<never, never>;
 
-/** The beginning of a resource's plugin: its routes see `account` and `requestId`, once mounted as guarded. */
+/** Starts the plugin of a resource. Its routes see `account` and `requestId` when they are mounted behind the guard. */
 export function api<const Prefix extends string>(prefix: Prefix, tag: string) {
   return new Elysia<Prefix, { decorator: Nothing; store: Nothing; derive: Guarded; resolve: Nothing }>({
     prefix,
@@ -84,7 +85,7 @@ export function api<const Prefix extends string>(prefix: Prefix, tag: string) {
   });
 }
 
-/** Asks for the key before every route that is mounted after it. */
+/** Checks the key before every route that is mounted after it. */
 function guard(deps: HttpDeps) {
   return new Elysia().derive({ as: "global" }, async ({ request, path, set }): Promise<Guarded> => {
     if (deps.isDraining()) throw unavailable("the service is shutting down", { connection: "close" });
@@ -113,13 +114,13 @@ function accessLog(log: Logger) {
   });
 }
 
-function together(plugins: readonly AnyElysia[]): AnyElysia {
+function mountedTogether(plugins: readonly AnyElysia[]): AnyElysia {
   return plugins.reduce((app, plugin) => app.use(plugin), new Elysia() as AnyElysia);
 }
 
 /**
- * What no route has answered: a path that is not there, or one that is and does not know the method. Under /v1 it
- * stands behind the guard, so that a stranger learns nothing about routes.
+ * Answers requests that match no route: 404 if the path is unknown, 405 if it has other methods, 204 to OPTIONS. Under
+ * /v1 it is mounted behind the guard, so that a caller without a key learns nothing about routes.
  */
 function noSuchRoute(pattern: string, routes: () => readonly Route[]) {
   return new Elysia().all(
@@ -143,7 +144,7 @@ interface Route {
   path: string;
 }
 
-/** The methods that a path answers, for `Allow`. Asked only where no route matched, so it may be slow. */
+/** The methods of a path, for `Allow`. Called only if no route matched, so it may be slow. */
 function methodsOf(path: string, routes: readonly Route[]): string[] {
   const segments = path.split("/");
   const methods = routes.filter((route) => route.method !== "ALL" && matches(route.path.split("/"), segments));

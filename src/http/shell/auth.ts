@@ -2,29 +2,29 @@ import type { TokenClaims } from "../../domain/access/token.ts";
 import { Refusal } from "../../domain/errors.ts";
 import type { Plan } from "../../domain/limits.ts";
 
-/** Who calls, as the guard found it: the part of an account that the door needs. */
+/** The caller, as the guard found it: the part of an account that HTTP needs. */
 export interface Account {
   readonly id: string;
   readonly plan: Plan;
   readonly keyId: string;
-  /** What a token says that came in place of the key. */
+  /** The claims of the token, if the request has one instead of the key. */
   readonly token?: TokenClaims;
-  /** Set where the key's session in a browser asks: it may what the key may, until then. */
+  /** Set if the request has a browser session of the key. A session has the rights of its key until it expires. */
   readonly session?: { readonly expiresAt: Date };
 }
 
 /**
- * Finds the account of a key, or of a token that was made by one. It is asked for every request, with "" when no usable key came along, so that
- * all refusals take the same road and the same time.
+ * Finds the account of a key, or of a token that a key made. It is called for every request, with "" if there is no
+ * usable key, so that all refusals take the same path and the same time.
  */
 export type Authenticate = (apiKey: string) => Account | undefined | Promise<Account | undefined>;
 
-/** The account of the request's Bearer key, or the one refusal there is (RFC 6750 §3). */
+/** The account of the request's Bearer key. Throws `unauthorized` if there is none (RFC 6750 §3). */
 export function authenticated(request: Request, authenticate: Authenticate): Promise<Account> {
   return accountOf(bearerKey(request.headers.get("authorization")), authenticate);
 }
 
-/** The same, or that of the browser's session: whoever brings a key of any kind is judged by it alone. */
+/** The account of the Bearer key or of the browser session. If the request has `Authorization`, only that counts. */
 export async function authenticatedCaller(request: Request, ways: AuthenticateCaller): Promise<Account> {
   const authorization = request.headers.get("authorization");
   const bySession = authorization === null ? await ways.authenticateSession?.(request) : undefined;
@@ -33,13 +33,16 @@ export async function authenticatedCaller(request: Request, ways: AuthenticateCa
 
 export interface AuthenticateCaller {
   authenticate: Authenticate;
-  /** By a browser's session, where the request may use it; refuses what another site may have had the browser send. */
+  /**
+   * Finds the account of a browser session, if the request may use one. Throws if another site may have caused the
+   * request.
+   */
   authenticateSession?: ((request: Request) => Promise<Account | undefined>) | undefined;
 }
 
 /**
- * The same at the two paths of streams, and at no others: browsers can give a stream no header, so the address may carry a token, which
- * then decides alone.
+ * The same for the two paths of streams. Browsers cannot set headers of a stream, so its URL may carry a token; then
+ * only the token counts.
  */
 export function authenticatedStream(request: Request, ways: AuthenticateStream): Promise<Account> {
   const inAddress = new URL(request.url).searchParams.get("token");
@@ -49,7 +52,7 @@ export function authenticatedStream(request: Request, ways: AuthenticateStream):
 }
 
 export interface AuthenticateStream extends AuthenticateCaller {
-  /** By what an address may carry in place of a key. */
+  /** Accepts only credentials that may appear in a URL: tokens that expire within an hour, never keys. */
   authenticateAddress?: Authenticate;
 }
 
@@ -58,14 +61,14 @@ const nobody: Authenticate = () => undefined;
 export const eventStreamPath = "/v1/events/stream";
 export const socketPath = "/v1/ws";
 
-/** The account of a key, or what stands for one, wherever it came from; else the refusal says what is needed there. */
+/** The account of a credential. Throws `unauthorized` if there is none; `needed` is the text that says why. */
 export async function accountOf(credential: string, authenticate: Authenticate, needed = keyNeeded): Promise<Account> {
   const account = await authenticate(credential);
   if (account === undefined) throw unauthorized(needed);
   return account;
 }
 
-/** The token of `Bearer <token>`; the scheme is matched without regard to case (RFC 9110 §11.1). "" for all else. */
+/** The token of `Bearer <token>`, or "". The scheme is case-insensitive (RFC 9110 §11.1). */
 export function bearerKey(authorization: string | null): string {
   return (authorization !== null && bearer.exec(authorization)?.[1]) || "";
 }

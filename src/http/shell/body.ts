@@ -3,7 +3,7 @@ import { within } from "../../primitives/within.ts";
 
 export interface BodyLimits {
   maxBytes: number;
-  /** How long a body may take to arrive: an idle time-out alone would let one byte a second go on for weeks. */
+  /** How long a whole body may take. With an idle time-out alone, a client could send one byte a second for weeks. */
   timeoutMs: number;
 }
 
@@ -12,10 +12,10 @@ export const defaultBodyLimits: BodyLimits = { maxBytes: 2_000_000, timeoutMs: 6
 export const relayNoticesPath = "/v1/relay-notices";
 export const relayNoticesLimits: BodyLimits = { maxBytes: 2 << 20, timeoutMs: 60_000 };
 
-/** Paths that take more than others. */
+/** Paths that have larger limits. */
 const largeBodies: ReadonlyMap<string, BodyLimits> = new Map([[relayNoticesPath, relayNoticesLimits]]);
 
-/** The bytes of a JSON body, unread of their meaning: refuses other kinds (415) and what is too large (413). */
+/** Reads the bytes of a JSON body. Throws 415 for other types and 413 if it is too large. */
 export async function readBody(request: Request, limits: BodyLimits): Promise<Uint8Array> {
   const mediaType = request.headers.get("content-type");
   if (mediaType !== null && !isJson(mediaType)) throw notJson();
@@ -24,27 +24,27 @@ export async function readBody(request: Request, limits: BodyLimits): Promise<Ui
   return bytes;
 }
 
-/** The same whatever type it is said to be of: some call JSON plain text. */
+/** The same for any Content-Type, because some relays send JSON as plain text. */
 export async function readBodyOfAnyType(request: Request, limits: BodyLimits): Promise<Uint8Array> {
   refuseEncoded(request);
   refuseDeclaredTooLarge(request, limits);
   return readBytes(request, limits);
 }
 
-/** Refuses a body that says it is compressed: nobody here would decompress it. */
+/** Throws if the body is compressed, because nothing here decompresses it. */
 export function refuseEncoded(request: Request): void {
   const encoding = request.headers.get("content-encoding");
   if (encoding === null || encoding.toLowerCase() === "identity") return;
   throw new Refusal("unsupported_media_type", "Cannot read body: it must come without a Content-Encoding");
 }
 
-/** Whether a request brings a body where none is asked for. A GET may have one that means nothing (RFC 9110 §9.3.1). */
-export function bringsBody({ method, headers }: Request): boolean {
+/** Whether a request has a body. The body of a GET has no meaning (RFC 9110 §9.3.1), so it does not count. */
+export function hasBody({ method, headers }: Request): boolean {
   if (method === "GET" || method === "HEAD") return false;
   return headers.has("transfer-encoding") || Number(headers.get("content-length") ?? 0) > 0;
 }
 
-/** The value of a JSON body, `undefined` where there is none. */
+/** Parses a JSON body. Undefined if it is empty. */
 export function parseJson(bytes: Uint8Array): unknown {
   if (bytes.length === 0) return undefined;
   const value = parse(bytes);
@@ -52,7 +52,7 @@ export function parseJson(bytes: Uint8Array): unknown {
   return value;
 }
 
-/** Refuses a body by its declared length alone, before a byte of it is read. */
+/** Throws if the declared length is too large, before any byte is read. */
 export function refuseDeclaredTooLarge(request: Request, limits: Pick<BodyLimits, "maxBytes">): void {
   const declared = request.headers.get("content-length");
   if (declared === null || Number(declared) <= limits.maxBytes) return;
@@ -88,8 +88,8 @@ function parse(bytes: Uint8Array): unknown {
 }
 
 /**
- * Level by level instead of by recursion: a body of brackets alone is a million levels deep, and whoever walks
- * it later (a fingerprint, a log line) would overflow the stack.
+ * Goes level by level, without recursion. A body of brackets can be a million levels deep, and code that walks it later
+ * (a fingerprint, a log line) would overflow the stack.
  */
 function isDeeperThan(value: unknown, limit: number): boolean {
   let level = [value];
@@ -97,7 +97,7 @@ function isDeeperThan(value: unknown, limit: number): boolean {
     const next: unknown[] = [];
     for (const node of level) {
       if (typeof node !== "object" || node === null) continue;
-      // Object.values of an array makes a string of every index: a second for a million numbers.
+      // Object.values makes a string of every index of an array, which takes a second for a million numbers.
       const children = Array.isArray(node) ? node : Object.values(node);
       for (const child of children) if (typeof child === "object" && child !== null) next.push(child);
     }
@@ -107,7 +107,7 @@ function isDeeperThan(value: unknown, limit: number): boolean {
   return true;
 }
 
-/** `application/json` or a `+json` type; a charset, where one is named, must be UTF-8 (RFC 8259 §8.1). */
+/** Accepts `application/json` and `+json` types. The charset, if there is one, must be UTF-8 (RFC 8259 §8.1). */
 function isJson(mediaType: string): boolean {
   const [type = "", ...parameters] = mediaType.toLowerCase().split(";");
   if (!jsonType.test(type.trim())) return false;
@@ -130,11 +130,11 @@ async function readBytes(request: Request, limits: BodyLimits): Promise<Uint8Arr
   }
 }
 
-/** A chunked body declares no length, so it is counted while it arrives. */
+/** Counts a chunked body while it arrives, because it declares no length. */
 async function countedBytes(request: Request, limits: BodyLimits): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
   let size = 0;
-  // What comes behind is thrown away later, where the connection ends.
+  // server.ts reads and drops the rest before the answer.
   for await (const part of request.body?.values({ preventCancel: true }) ?? []) {
     size += part.length;
     if (size > limits.maxBytes) throw tooLarge(limits, otherWays(request));
@@ -143,14 +143,14 @@ async function countedBytes(request: Request, limits: BodyLimits): Promise<Uint8
   return Buffer.concat(parts);
 }
 
-/** The connection ends with it: what is left of such a body could not be told from the next request. */
+/** Closes the connection, because the rest of the body could not be told from the next request. */
 export function tooLarge({ maxBytes }: Pick<BodyLimits, "maxBytes">, otherWays = ""): Refusal {
   return new Refusal("payload_too_large", `Cannot read body: it is larger than ${maxBytes} bytes${otherWays}`, {
     headers: { connection: "close" },
   });
 }
 
-/** How else the files come that make the JSON of a send so large. */
+/** Names the other ways to send files, if the request is a send in JSON. */
 function otherWays(request: Request): string {
   if (!isSend(request) || isForm(request)) return "";
   return "; larger files come by POST /v1/uploads, or in a body of multipart/form-data";

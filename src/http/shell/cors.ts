@@ -1,6 +1,6 @@
 import type { Fetching } from "./timed-app.ts";
 
-/** What pages may send; a request with none of it needs no leave. */
+/** Request headers that pages of other origins may set. */
 const allowedHeaders = [
   "Authorization",
   "Content-Type",
@@ -13,7 +13,7 @@ const allowedHeaders = [
 
 const allowedMethods = "GET, HEAD, POST, PUT, PATCH, DELETE";
 
-/** Every header that an answer of the API names: a test holds the document against it. */
+/** Response headers that such pages may read. A test compares them with the document. */
 export const exposedHeaders = [
   "Allow",
   "Content-Disposition",
@@ -31,8 +31,8 @@ export const exposedHeaders = [
 const rememberedSeconds = 7_200;
 
 /**
- * Opens /v1 to pages of other origins, which come with a key or a token and never with cookies. What asks for leave carries no key, so it
- * is answered before one is asked for.
+ * Lets pages of other origins call /v1 with a key or a token, never with cookies. A preflight carries no key, so it is
+ * answered before the key is checked.
  */
 export function corsApp(app: Fetching, origins: readonly string[] | "*"): Fetching {
   const isAllowed = (origin: string) => origins === "*" || origins.includes(origin);
@@ -41,7 +41,7 @@ export function corsApp(app: Fetching, origins: readonly string[] | "*"): Fetchi
       if (!isOfApi(request.url)) return app.fetch(request);
       const origin = request.headers.get("origin");
       const allowed = origin !== null && isAllowed(origin) ? origin : undefined;
-      if (allowed !== undefined && isPreflight(request)) return leave(allowed);
+      if (allowed !== undefined && isPreflight(request)) return preflightAnswer(allowed);
       const answer = await app.fetch(request);
       answer.headers.append("vary", "Origin");
       if (allowed !== undefined) {
@@ -62,7 +62,7 @@ function isPreflight(request: Request): boolean {
   return request.method === "OPTIONS" && request.headers.has("access-control-request-method");
 }
 
-function leave(origin: string): Response {
+function preflightAnswer(origin: string): Response {
   return new Response(null, {
     status: 204,
     headers: {

@@ -4,54 +4,54 @@ import type { SecurityScheme } from "../document/security.ts";
 import type { FaultsOfFields, ReadFields } from "../judging/faults.ts";
 import type { Account } from "./auth.ts";
 
-/** One operation of the API: what it takes, what it answers, what it refuses, in words for the document. */
+/** One operation of the API: its parameters, answers and refusals, with the texts of the document. */
 export interface Operation<
   Body extends TSchema,
   Query extends TObject,
   Answers extends Record<number, TSchema>,
   Value = Static<Body>,
 > {
-  /** In the imperative, as "Create inbox"; a refusal begins with it: `Cannot create inbox: …`. */
+  /** An imperative, such as "Create inbox". Refusals begin with it: `Cannot create inbox: …`. */
   summary: string;
   description: string;
   body?: Body;
-  /** Bodies of other kinds that it takes, for the document alone: by media type, what is said of each. */
+  /** Bodies of other media types, for the document only. */
   otherBodies?: Record<string, { schema: Record<string, unknown>; example?: unknown }>;
-  /** Reads a body that is a form, to the value that the same request has in JSON, and has it judged. */
+  /** Reads a form into the value that the same request has in JSON, and passes it to `judge`. */
   readForm?: (context: Refused & { request: Request }, judge: (value: unknown) => unknown) => Promise<unknown>;
-  /** Faults of the body that its schema can't see, since they lie between fields; told together with the schema's own. */
+  /** Finds faults between fields, which the schema cannot see. They are reported together with the schema's. */
   alsoWrong?: FaultsOfFields;
-  /** In its place, where more is read of the fields than what is wrong with them: the handler gets that as its body. */
+  /** Replaces `alsoWrong` if the fields are also converted. The handler gets the result as its body. */
   readFields?: ReadFields<Value>;
-  /** A request without any body then counts as `{}`. */
+  /** Whether an empty body counts as `{}`. */
   bodyMayBeEmpty?: boolean;
   query?: Query;
-  /** Path parameters, for the document alone: an id of the wrong form is an unknown id. */
+  /** Path parameters, for the document only. They are not validated, because a malformed id is an unknown id. */
   path?: Record<string, { description: string; example: string }>;
-  /** Query parameters of a signed address that stands for a key, for the document alone: the handler judges them. */
+  /** Query parameters of a signed URL, for the document only: the handler checks them. */
   link?: Record<string, { description: string; example: string }>;
-  /** Whether the `Idempotency-Key` field is read; the handler finds it by `idempotencyKeyOf(request)`. */
+  /** Whether the operation reads `Idempotency-Key`. The handler gets it by `idempotencyKeyOf(request)`. */
   idempotencyKey?: "required" | "optional";
-  /** Other request headers that the operation reads, for the document alone. */
+  /** Other request headers that the operation reads, for the document only. */
   headers?: Record<string, { description: string; required?: boolean; example?: string }>;
   answers: Answers;
-  /** What it may answer under the same status in another media type, for the document alone. */
+  /** Answers with the same status in another media type, for the document only. */
   otherAnswers?: Record<number, TSchema>;
-  /** Response headers, by status; those of a refusal too. */
+  /** Response headers by status, also of refusals. */
   answerHeaders?: Record<number, Record<string, string>>;
-  /** What to refuse with, and to set on the answer, where what the request brings is refused with this. */
+  /** Called when the request is refused. Returns the refusal to send, and may set headers of the answer. */
   whenRefused?: (context: Refused, refusal: Refusal) => Promise<Refusal>;
-  /** Needs no key. Only the document reads this: what is open is mounted as open. */
+  /** Whether it needs no key. Its route must also be mounted as open. */
   open?: boolean;
-  /** What proves the caller in place of a key, one of these schemes; for the document alone. */
+  /** Schemes that authenticate the caller instead of a key, for the document only. */
   security?: readonly SecurityScheme[];
-  /** A body that the handler reads by itself, since its form hangs on who sends it; for the document alone. */
+  /** The schema of a body that the handler reads itself, because its shape depends on the sender. */
   ownBody?: TSchema;
-  /** Reasons beyond those that every operation has. */
+  /** Refusals beyond those that every operation has. */
   refuses?: readonly Reason[];
 }
 
-/** Whether an operation under a key has no use for a body. */
+/** Whether an operation that needs a key takes no body. */
 export function takesNoBody({
   open,
   body,
@@ -62,8 +62,8 @@ export function takesNoBody({
 }
 
 /**
- * For an operation whose handler looks its resource up: that there is none comes before what else is wrong with the request
- * (contract §2.2).
+ * For operations whose handler looks up the resource: a missing resource is reported before any other fault of the
+ * request (contract §2.2).
  */
 export function whetherThere(
   lookUp: (accountId: string, id: string) => Promise<unknown>,
@@ -74,7 +74,7 @@ export function whetherThere(
   };
 }
 
-/** What a refused request is known by: the guard and the look-up of its resource have let it pass. */
+/** The context of a refused request. It has passed the guard and the look-up of its resource. */
 export interface Refused {
   account: Account;
   params: Record<string, string>;

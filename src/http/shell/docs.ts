@@ -14,7 +14,7 @@ const style = styles([
   "./browser/screens.css",
 ]);
 
-/** The document and a page that shows it. Nothing is fetched from elsewhere, and the page could not if it tried. */
+/** Serves the document and a page that shows it. The page's policy lets it load nothing from other hosts. */
 export function docs(plugins: readonly AnyElysia[], description: Description) {
   let document: Promise<string> | undefined;
   let page: Promise<StaticText> | undefined;
@@ -46,8 +46,8 @@ export function docs(plugins: readonly AnyElysia[], description: Description) {
 }
 
 /**
- * What people type who look for the documentation. The way there is relative, so that it also leads there under a proxy's prefix, and
- * found anew each time, since a browser keeps a way that is said to be for good.
+ * Redirects the addresses that people try first to the documentation. The location is relative, so that it also works
+ * behind a proxy's prefix. The status is 302, because browsers remember a permanent redirect.
  */
 export function docsRedirects() {
   return new Elysia()
@@ -83,8 +83,8 @@ interface Answering {
 }
 
 /**
- * A text that is the same until the next upgrade. A browser asks each time whether it still is, and is told so in a few bytes: script and
- * page shall never be of two versions.
+ * Serves a text that changes only with the version. Browsers revalidate it each time by its entity tag, so that script
+ * and page are always of the same version.
  */
 function staticText(text: string, headers: Readonly<Record<string, string>>): StaticText {
   const entityTag = `"${Bun.hash(text).toString(36)}"`;

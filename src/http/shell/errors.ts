@@ -27,8 +27,8 @@ export interface ProblemAnswer {
 }
 
 /**
- * What the door says to a refusal. `path` is the path alone: a query may carry what should not be repeated. `accept` is what the
- * client asks for: one that takes plain JSON and no problems gets the same bytes under that name.
+ * The answer to a refusal. `path` has no query, which may carry secrets. `accept` is the request's header: a client
+ * that accepts plain JSON but no problem+json gets the same bytes as `application/json`.
  */
 export function problemOf(
   refusal: Refusal,
@@ -73,7 +73,7 @@ export interface Failure {
   request_id: string;
 }
 
-/** What the caller may see of an error. A bug is logged whole and shown as nothing. */
+/** The refusal that the caller gets for an error. A bug is logged in full, and the caller learns nothing of it. */
 export function refusalOf({ error, ...failed }: Failure, log: Logger): Refusal {
   if (error instanceof Refusal) return error;
   if (error instanceof NotFoundError) return notFound("route");
@@ -100,8 +100,8 @@ function isUnavailable(error: unknown): boolean {
 }
 
 /**
- * A response that breaks its schema comes as an error whose message repeats the value, which may be someone's mail:
- * the log gets the places that are wrong and nothing of what stands there.
+ * The loggable part of Elysia's error for a response that breaks its schema. Its message repeats the value, which may
+ * be someone's mail, so the log gets only the paths of the wrong fields.
  */
 function brokenSchema(error: ValidationError) {
   const faults = error.all.map((fault) => ("path" in fault ? String(fault.path) : ""));

@@ -3,23 +3,23 @@ import { Dicer } from "@fastify/busboy";
 import { Refusal } from "../../domain/errors.ts";
 import { parseFormDisposition } from "../../standards/content-disposition.ts";
 
-/** One part of a form. Its bytes are there to be read until whoever takes it is done with it. */
+/** One part of a form. Its bytes can be read until `take` resolves. */
 export interface FormPart {
   name: string;
   filename: string | undefined;
-  /** As it stands in its head. */
+  /** The value of its Content-Type header. */
   contentType: string | undefined;
   bytes: AsyncIterable<Uint8Array>;
 }
 
 const mostParts = 200;
 const mostHeadBytes = 8192;
-/** Of parts that nobody has taken yet. */
+/** Limit of bytes that are parsed and not taken yet. */
 const mostUnreadBytes = 256 << 10;
 
 /**
- * Reads a form (RFC 7578) and hands out its parts one after the other, in the order in which they come. Nothing is read ahead of
- * who takes them but what lies in the same piece of the body. Whatever is no form from end to end is refused.
+ * Reads a form (RFC 7578) and passes its parts to `take`, one after the other and in order. It reads ahead only within
+ * the current chunk of the body. Throws if the body is not a complete form.
  */
 export async function readForm(
   contentType: string,
@@ -39,7 +39,7 @@ export async function readForm(
   const room = async () => {
     while ([...unread].reduce((sum, part) => sum + part.readableLength, 0) > mostUnreadBytes) await taken.promise;
   };
-  const tell = () => {
+  const onTaken = () => {
     taken.resolve();
     taken = Promise.withResolvers();
   };
@@ -57,9 +57,9 @@ export async function readForm(
       heads += 1;
       unread.add(stream);
       taking = taking.then(async () => {
-        await take({ ...partOf(head as Record<string, string[]>), bytes: telling(stream, tell) });
+        await take({ ...partOf(head as Record<string, string[]>), bytes: notifying(stream, onTaken) });
         unread.delete(stream);
-        tell();
+        onTaken();
       });
       taking.catch(stop);
     });
@@ -71,7 +71,7 @@ export async function readForm(
     if (heads < parts) throw broken("a part has no head");
     await Promise.race([taking, stopped.promise]);
   } catch (error) {
-    // Who still takes a part is done with it before anybody clears up behind him.
+    // `take` has to end before the caller cleans up.
     for (const part of unread) part.destroy();
     await taking.catch(() => undefined);
     throw error;
@@ -79,16 +79,16 @@ export async function readForm(
 }
 
 /**
- * Its types lack the last two. A head that is cut there is over our own limit. Of its own accord the parser never waits for who
- * reads a part, since it may then wait for ever: where the last piece leaves more of a part unread than its bound, the end of that part
- * is told as the end of the form, and never to who has written the piece. So it is us who wait.
+ * The types of Dicer lack the last two settings. `maxHeaderSize` is above our own limit, so that we see headers that
+ * are too long. `partHwm` turns off the parser's back-pressure, which can wait forever: if the last chunk leaves more
+ * than `partHwm` of a part unread, the parser never calls back the writer of that chunk. `feed` waits instead.
  */
 function settingsOf(contentType: string): Dicer.Config {
   const settings = { boundary: boundaryOf(contentType), maxHeaderSize: 2 * mostHeadBytes, partHwm: 1 << 30 };
   return settings;
 }
 
-/** The next piece when the one before is taken, so that a part that nobody reads yet holds up the connection. */
+/** Writes each chunk when the one before is taken, so that an unread part slows the connection down. */
 async function feed(
   parser: Dicer,
   body: AsyncIterable<Uint8Array>,
@@ -102,10 +102,10 @@ async function feed(
   parser.end();
 }
 
-/** Says of each piece that it has been taken, which makes room for another. */
-async function* telling(bytes: AsyncIterable<Uint8Array>, tell: () => void): AsyncGenerator<Uint8Array> {
+/** Calls `onTaken` for each chunk, which makes room for another. */
+async function* notifying(bytes: AsyncIterable<Uint8Array>, onTaken: () => void): AsyncGenerator<Uint8Array> {
   for await (const piece of bytes) {
-    tell();
+    onTaken();
     yield piece;
   }
 }
@@ -133,7 +133,7 @@ function lengthOf(name: string, values: readonly string[]): number {
   return values.reduce((sum, value) => sum + name.length + value.length + ": \r\n".length, 0);
 }
 
-/** The parser gives octets as characters. */
+/** Decodes UTF-8, which the parser gives with one character per octet. */
 function utf8Of(octets: string): string {
   return Buffer.from(octets, "latin1").toString("utf8");
 }

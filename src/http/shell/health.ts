@@ -10,11 +10,11 @@ import { operation } from "./operation.ts";
 export interface HealthDeps {
   health(): Promise<Readiness>;
   isDraining(): boolean;
-  /** By which it is told from others on this machine. */
+  /** Tells this service from others on the same machine. */
   serviceId: string;
 }
 
-/** For whoever watches the process: both answer without a key (contract §11). */
+/** Health checks for a supervisor of the process. They need no key (contract §11). */
 export function health(deps: HealthDeps) {
   const alive = ({ set }: { set: { headers: Record<string, string | number> } }) => {
     set.headers[serviceIdHeader] = deps.serviceId;

@@ -1,7 +1,7 @@
 /**
- * What the log gets of an error. The driver and Drizzle hang parameters and rows on theirs (`params`, `detail`), and
- * Drizzle even writes them into the message: addresses and mail, which no log may hold. So only what is known to
- * speak of the program is taken.
+ * The fields of an error that may be logged. The driver and Drizzle attach parameters and rows (`params`, `detail`),
+ * and Drizzle writes them into the message too. They are addresses and mail, which no log may hold, so only fields
+ * about the program are copied.
  */
 export function loggable(error: unknown, depth = 0): Record<string, unknown> {
   if (!(error instanceof Error)) return { type: typeof error };
@@ -15,16 +15,16 @@ export function loggable(error: unknown, depth = 0): Record<string, unknown> {
   };
 }
 
-/** An error may be its own cause. */
+/** Ends the chain of an error that is its own cause. */
 const maxDepth = 5;
 
-/** The frames alone: a stack begins with the message. */
+/** The stack without the message that it begins with. */
 function framesOf(error: Error): string[] {
   const lines = (error.stack ?? "").split("\n").map((line) => line.trim());
   return lines.filter((line) => line.startsWith("at "));
 }
 
-/** The name of an attachment is part of someone's mail; the ids before it tell which one it was. */
+/** The path without the name of an attachment, which is part of someone's mail. The message id is enough to find it. */
 export function loggablePath(path: string): string {
   return path.replace(/^(\/v1\/attachments\/[^/]+\/).+$/, "$1…");
 }

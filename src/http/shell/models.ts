@@ -3,8 +3,8 @@ import { examples } from "../document/examples.ts";
 import { named, shownWith } from "../document/schema.ts";
 
 /**
- * The pieces that wire shapes are made of. Each may carry `error`, the words in which a caller hears that a value
- * does not fit ("must be …"); what carries none is explained from its kind (faults.ts).
+ * The building blocks of schemas. `error` is the text that a caller gets if a value does not fit ("must be …"). Without
+ * it judging/faults.ts makes one from the type.
  */
 interface Options extends SchemaOptions {
   error?: string;
@@ -21,7 +21,7 @@ export interface TText extends TSchema {
 
 /**
  * A string whose length counts Unicode code points, as JSON Schema says (Validation §6.3.1). TypeBox's own String
- * counts UTF-16 units, so that an emoji would be two characters long.
+ * counts UTF-16 units, so an emoji would count as two characters.
  */
 export function text({ min, max, ...options }: Options & { min?: number; max?: number; pattern?: string } = {}): TText {
   return Type.Unsafe<string>({
@@ -35,7 +35,7 @@ export function text({ min, max, ...options }: Options & { min?: number; max?: n
 
 TypeRegistry.Set<TText>("Text", ({ minLength = 0, maxLength = Number.MAX_SAFE_INTEGER, pattern }, value) => {
   if (typeof value !== "string") return false;
-  // A string has at least half as many code points as units and at most as many: most need no counting.
+  // A string has at least half as many code points as units, and at most as many, so most need no counting.
   if (value.length > maxLength * 2 || value.length < minLength) return false;
   if (value.length > maxLength || value.length < minLength * 2) {
     const length = codePoints(value);
@@ -51,7 +51,7 @@ export interface TOneOf<Value extends string> extends TSchema {
   enum: readonly Value[];
 }
 
-/** One of a few words: an `enum` in the document, where a union of literals would be a page of `anyOf`. */
+/** One of a few words. It is an `enum` in the document; a union of literals would be a long `anyOf`. */
 export function oneOf<const Value extends string>(values: readonly Value[], options: Options = {}): TOneOf<Value> {
   return Type.Unsafe<Value>({ ...options, [Kind]: "OneOf", type: "string", enum: values }) as unknown as TOneOf<Value>;
 }
@@ -67,12 +67,12 @@ export function nullable<Schema extends TSchema>(schema: Schema, options: Option
   return Type.Union([schema, Type.Null()], options);
 }
 
-/** The answer without a body: 204. */
+/** An answer without a body (204). */
 export function nothing(description: string) {
   return Type.Void({ description });
 }
 
-/** `limit` and `offset` of a listing. Outside their range they are refused, never clamped. */
+/** `limit` and `offset` of a list. A value outside the range is refused, never clamped. */
 export function pageQuery(defaultLimit = 50) {
   return {
     limit: Type.Integer({ minimum: 1, maximum: 100, default: defaultLimit, description: "How many to return" }),
@@ -85,17 +85,17 @@ export function pageQuery(defaultLimit = 50) {
   };
 }
 
-/** A path parameter that is an id, for the document. An id of the wrong form is an unknown id, so nothing judges it. */
+/** A path parameter that is an id, for the document only. A malformed id is an unknown id, so it is not validated. */
 export function idPath(what: "inbox" | "thread" | "message" | "event" | "webhook" | "suppression") {
   return { id: { description: `Id of the ${what}`, example: examples[`${what}Id`] } };
 }
 
-/** Of a list: how many there are in all, beyond this page. */
+/** The number of all rows of a list, not only of this page. */
 export function totalCount(description: string) {
   return Type.Integer({ minimum: 0, description, examples: [1] });
 }
 
-/** Where a list goes on. */
+/** The cursor of the next page of a list. */
 export function nextCursor() {
   return nullable(Type.String({ examples: [examples.cursor] }), {
     description: "`cursor` of the next page; null at the end",
@@ -175,7 +175,7 @@ export const Problem = named(
   ),
 );
 
-/** Counts as people do: a pair of surrogates is one character. */
+/** Counts a surrogate pair as one character. */
 export function codePoints(text: string): number {
   let count = text.length;
   for (let index = 0; index < text.length - 1; index += 1) {

@@ -4,15 +4,15 @@ import { missingIdempotencyKey } from "../../domain/idempotency.ts";
 import { operationId } from "../document/operation-object.ts";
 import type { AnyOperation } from "../document/refusals.ts";
 import { bodyJudge, queryJudge, readAsTheyAre } from "../judging/faults.ts";
-import { type BodyLimits, bringsBody, invalidJson, isForm, parseJson, readBody, refuseEncoded } from "./body.ts";
+import { type BodyLimits, hasBody, invalidJson, isForm, parseJson, readBody, refuseEncoded } from "./body.ts";
 import { type Operation, type Refused, takesNoBody } from "./described-operation.ts";
 import { idempotencyKeyOf } from "./request-headers.ts";
 
 /**
- * The hook of a route. Body and query are read and judged here, as the route's own and therefore last transform: the
- * guard and a look-up of the resource come before it (401 → 404 → 415/413 → 400), which Elysia's order, with parsing
- * first, would not give. So Elysia itself gets no schema for them, only their types. Responses it validates, but for lists: to go over
- * fifty messages again takes a tenth of the time of a page, and a test holds every list against what is documented.
+ * The hook of a route. It reads and validates body and query in the route's own transform, which runs last: the guard
+ * and the look-up of the resource come first (401 → 404 → 415/413 → 400). Elysia would parse the body before them, so
+ * it gets the types and no schemas. Elysia validates responses, except lists: to validate fifty messages takes a tenth
+ * of the time of a page, and a test compares every list with the document.
  */
 export function operation<
   Answers extends Record<number, TSchema>,
@@ -33,7 +33,7 @@ export function operation<
     ([Query] extends [never] ? unknown : { query: Query });
 }
 
-/** What a request brings is taken in the contract's order (§2), one step after the other. */
+/** The steps that read a request, in the contract's order (§2). */
 function takes(of: AnyOperation): ((context: Taken) => void | Promise<void>)[] {
   const { idempotencyKey, query, body, readForm, whenRefused } = of;
   const doing = of.summary.charAt(0).toLowerCase() + of.summary.slice(1);
@@ -56,7 +56,7 @@ function takes(of: AnyOperation): ((context: Taken) => void | Promise<void>)[] {
       context.query = judge(queryOf(context));
     });
   } else if (!of.open) {
-    // An open address is a link, and links are given parameters on their way: by campaigns, by those who break caches.
+    // Unknown parameters are refused, except of open operations: campaigns and caches add parameters to links.
     const judge = queryJudge(Type.Object({}), doing);
     steps.push((context) => {
       if (context.qi !== -1) judge(queryOf(context));
@@ -73,7 +73,7 @@ function takes(of: AnyOperation): ((context: Taken) => void | Promise<void>)[] {
       if (value === undefined && whenEmpty === undefined) throw invalidJson("it is empty");
       context.body = judge(value === undefined ? whenEmpty : value);
     };
-    // A form is read while it is judged; all else has been read.
+    // A form is read only now. Every other body is already read.
     steps.push((context) => (context.body instanceof Uint8Array ? takeJson(context, context.body) : takeForm(context)));
   }
   if (takesNoBody(of)) {
@@ -81,8 +81,8 @@ function takes(of: AnyOperation): ((context: Taken) => void | Promise<void>)[] {
     const judgeNothing = async ({ request, bodyLimits }: Taken) => {
       judge(parseJson(await readBody(request, bodyLimits)) ?? {});
     };
-    // A field that is dropped while the answer says that all is done would be worse than a refusal.
-    steps.push((context) => (bringsBody(context.request) ? judgeNothing(context) : undefined));
+    // To ignore fields and answer that all is done would be worse than to refuse them.
+    steps.push((context) => (hasBody(context.request) ? judgeNothing(context) : undefined));
   }
   if (whenRefused === undefined) return steps;
   return steps.map((step) => async (context: Taken) => {
@@ -101,7 +101,7 @@ function queryOf({ url, qi }: Taken): string {
 interface Taken {
   request: Request;
   url: string;
-  /** Where the query begins in `url`, or -1: Elysia's own field. */
+  /** The index of the query in `url`, or -1. Elysia sets it. */
   qi: number;
   bodyLimits: BodyLimits;
   body: unknown;
@@ -114,28 +114,28 @@ interface Answered {
 }
 
 /**
- * The answer of a list as a stream of one piece, where it is long; undefined for any other, which is left to the framework.
+ * Answers a long list as a stream of one chunk. Undefined for other values, which Elysia serialises.
  *
- * Bun gathers the head of an answer that is made after its request's turn only where the body is short. The head of a long one goes
- * out in eighteen writes, each of them a packet, which takes twice as long as all else about a page of messages. The head of a
- * stream is always gathered.
+ * Bun sends the headers of an asynchronous answer in one write only if the body is short. With a long body it makes
+ * eighteen writes, each of them a packet, which takes twice as long as everything else about a page of messages. It
+ * always sends the headers of a stream in one write.
  */
 function longAnswer({ responseValue, set }: Answered): Response | undefined {
-  if (!isListOfSome(responseValue)) return undefined;
+  if (!isListOfSeveral(responseValue)) return undefined;
   const text = JSON.stringify(responseValue);
   set.headers["content-type"] = "application/json;charset=utf-8";
-  return new Response(text.length < gatheredCharacters ? text : inOnePiece(text));
+  return new Response(text.length < oneWriteCharacters ? text : inOneChunk(text));
 }
 
-/** What is shorter for certain is not worth a look. */
-function isListOfSome(value: unknown): boolean {
+/** Shorter lists are never long enough in bytes. */
+function isListOfSeveral(value: unknown): boolean {
   return (
     typeof value === "object" && value !== null && "data" in value && Array.isArray(value.data) && value.data.length > 5
   );
 }
 
-/** Bun's own kind of stream, which its types leave out: whoever pulls gets all at once. */
-function inOnePiece(text: string): ReadableStream {
+/** A direct stream, which Bun's types lack: one pull gives the whole text. */
+function inOneChunk(text: string): ReadableStream {
   const source = {
     type: "direct",
     pull(controller: { write(text: string): unknown; close(): void }) {
@@ -146,5 +146,5 @@ function inOnePiece(text: string): ReadableStream {
   return new ReadableStream(source as unknown as UnderlyingByteSource);
 }
 
-/** Bun's own bound is 15,360 octets. */
-const gatheredCharacters = 15_000;
+/** Bun's limit is 15,360 octets. */
+const oneWriteCharacters = 15_000;

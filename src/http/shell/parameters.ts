@@ -5,7 +5,7 @@ import { plainQuestion } from "../../domain/search.ts";
 import { parseInstant } from "../../standards/instant.ts";
 import { examples } from "../document/examples.ts";
 
-/** A query parameter that stays a string and is judged by a function, in the words of `error`. */
+/** A query parameter that stays a string and is validated by a function. `error` says what it must be. */
 interface TParameter extends TSchema {
   [Kind]: "Parameter";
   static: string;
@@ -37,7 +37,7 @@ export function wordsParameter(description: string, example: string) {
 
 const longestQuestion = 500;
 
-/** One or more of a few words, with commas between. */
+/** A comma list of fixed words. */
 export function wordListParameter(description: string, words: readonly string[]) {
   const shown = words.map((word) => `\`${word}\``).join(", ");
   return parameter((text) => text.split(",").every((word) => words.includes(word)), {
@@ -47,7 +47,7 @@ export function wordListParameter(description: string, words: readonly string[])
   });
 }
 
-/** A message, or the `cursor` of a wait. */
+/** The id of a message, or the `cursor` of a wait. */
 export function placeParameter(description: string) {
   return parameter((text) => text.startsWith("msg_") || isCursor(text), {
     error: "must be the id of a message, or the `cursor` of a wait",
@@ -64,7 +64,7 @@ export function cursorParameter() {
   });
 }
 
-/** What a question may ask for beside what its answer always has. Each door has its own words. */
+/** The `include` parameter of an operation. `meanings` has the fields that each word adds. */
 export function includeParameter(meanings: Readonly<Record<string, string>>) {
   const words = Object.keys(meanings);
   const told = Object.entries(meanings).map(([word, meaning]) => `\`${word}\`: ${meaning}`);
@@ -75,7 +75,7 @@ export function includeParameter(meanings: Readonly<Record<string, string>>) {
   });
 }
 
-/** The words of an `include`; none where it is left out. */
+/** The words of an `include` parameter; none if it is left out. */
 export function includedWords(text: string | undefined): string[] {
   return (text ?? "")
     .split(",")
@@ -83,12 +83,12 @@ export function includedWords(text: string | undefined): string[] {
     .filter((word) => word !== "");
 }
 
-/** Where a list goes on, by the cursor of a page of this very question. */
+/** The position in a cursor. Refuses the cursor of another list or of other filters. */
 export function cursorPosition(cursor: string, question: unknown, doing: string): number | Refusal {
   return positionOf(cursor, question) ?? wrongParameter("cursor", ofAnotherList, doing);
 }
 
-/** The same of a list whose rows have no number of their own in it. */
+/** The same for a list whose rows are not numbered. */
 export function cursorPlace(
   cursor: string,
   question: unknown,
@@ -100,7 +100,7 @@ export function cursorPlace(
 
 const ofAnotherList = "must come from a page of the same list, with the same filters";
 
-/** What a refusal says of a parameter that is wrong beside others. */
+/** The refusal of a parameter that does not fit the others. */
 export function wrongParameter(name: string, detail: string, doing: string): Refusal {
   return new Refusal("invalid_query", `Cannot ${doing}: "${name}" ${detail}`, {
     faults: [{ parameter: name, detail }],

@@ -4,23 +4,23 @@ import { loggable } from "./loggable.ts";
 import { type SocketDoor, type SocketSession, socketHandlers, upgraded } from "./sockets.ts";
 import type { Fetching } from "./timed-app.ts";
 
-/** Where to listen: an address of the network, or a socket in the file system (the operator's own channel). */
+/** Where to listen: a network address, or a Unix socket (the operator's channel). */
 export type HttpAddress = { hostname: string; port: number } | { unix: string };
 
 export interface HttpServer {
-  /** With the port that was taken when 0 was asked for; `undefined` on a socket of the file system. */
+  /** Has the real port if port 0 was given. Undefined for a Unix socket. */
   readonly url: URL | undefined;
-  /** A request may be without an answer for as long as it takes. */
+  /** Lifts the limit on how long a request may stay without an answer. */
   mayTakeLong(request: Request): void;
-  /** Whoever takes nothing of the answer for a few seconds more is cut off. */
+  /** Closes the connection if the client reads nothing for 10 seconds. */
   endsSoon(request: Request): void;
-  /** Ends listening and closes idle connections at once, lets requests in flight end, cuts off after `graceMs`. */
+  /** Stops listening, closes idle connections at once, and closes all others after `graceMs`. */
   stop(graceMs: number): Promise<void>;
 }
 
-/** Serves the app. Throws at once when the address is taken. */
+/** Serves the app. Throws if the address is in use. */
 export function serveHttp(app: Fetching, address: HttpAddress, log: Logger, sockets?: SocketDoor): HttpServer {
-  // What Bun knows of a request it knows of the one that it gave.
+  // `server.timeout` needs the request object that Bun gave.
   const asReceived = new WeakMap<Request, Request>();
   const shared = {
     async fetch(request: Request, bun: Bun.Server<SocketSession>) {
@@ -29,15 +29,16 @@ export function serveHttp(app: Fetching, address: HttpAddress, log: Logger, sock
       return answerOnceSent(whole, await app.fetch(whole));
     },
     websocket: socketHandlers,
-    // What is thrown inside the app is answered there; this is for what not even its error hook could take.
+    // The app answers its own errors. This one is for errors that its error hook could not handle.
     error: (error: Error) => {
       log.error({ error: loggable(error) }, "request failed: nothing could answer it");
       return new Response(null, { status: 500 });
     },
-    // Else a failure is answered with a page that shows the source. Outside of development Bun also lets a second
-    // process listen on the same port, and each would get some of the requests: hence `reusePort: false` below.
+    // In development mode Bun answers a failure with a page that shows the source. Outside of it Bun lets a second
+    // process listen on the same port and get some of the requests, hence `reusePort: false` below.
     development: false,
-    // The door refuses large bodies itself (body.ts): Bun's own 413 is bare. What nobody reads, Bun doesn't keep.
+    // The app refuses large bodies itself (body.ts), because Bun's own 413 has no body. Bun does not buffer a body that
+    // nobody reads.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
   };
   const server =
@@ -55,13 +56,15 @@ export function serveHttp(app: Fetching, address: HttpAddress, log: Logger, sock
   };
 }
 
-/** Longer than an answer takes to begin, unless it waits for mail: Bun's 10 s would cut off a send that waits for its twin. */
+/**
+ * Longer than any answer takes to begin, except waits. Bun's 10 s would cut off a send that waits for its duplicate.
+ */
 const idleTimeoutSeconds = 60;
 const lastSeconds = 10;
 
 /**
- * Without a Host that names one (HTTP/1.0, as old health checkers speak, or an empty field) Bun's url is the path
- * alone, where Elysia looks for the path behind the host.
+ * Gives a request without a Host header (HTTP/1.0, as old health checkers use) a whole URL. Bun's URL is then only the
+ * path, but Elysia looks for the path behind the host.
  */
 function withAbsoluteUrl(request: Request, asReceived: WeakMap<Request, Request>): Request {
   if (!request.url.startsWith("/")) return request;
@@ -70,11 +73,11 @@ function withAbsoluteUrl(request: Request, asReceived: WeakMap<Request, Request>
   return whole;
 }
 
-/** How much is read of a body only to be thrown away, and for how long. */
+/** Limits of reading a body that is thrown away. */
 export interface ThrownAway {
   maxBytes: number;
   maxMs: number;
-  /** Who sends nothing for so long waits for the answer. */
+  /** A client that sends nothing for this long waits for the answer. */
   silentMs: number;
 }
 
@@ -82,8 +85,9 @@ export interface ThrownAway {
 const usualThrownAway: ThrownAway = { maxBytes: 40_000_000, maxMs: 10_000, silentMs: 1000 };
 
 /**
- * Where an answer ends its connection, what the client is still sending is thrown away before it goes out: most clients send all before
- * they read, and would see a broken connection in place of the answer. What declares more than that is not waited for.
+ * Reads and drops the rest of the request before an answer that closes the connection. Most clients send everything
+ * before they read, and would see a broken connection instead of the answer. A body that declares more than `maxBytes`
+ * is not read.
  */
 export async function answerOnceSent(
   request: Request,

@@ -5,20 +5,20 @@ import { type Account, type AuthenticateStream, authenticatedStream, socketPath 
 import { problemOf, refusalOf, unavailable } from "./errors.ts";
 import { requestId, requestIdHeader } from "./request-headers.ts";
 
-/** What Bun knows of a WebSocket, as far as a session needs it. */
+/** The part of Bun's WebSocket that a session needs. */
 export interface Socket {
-  /** Bytes that lie here for the client, beside what the kernel has taken. */
+  /** Bytes that wait here, beside those that the kernel has taken. */
   unsentBytes(): number;
   /** Bytes of messages that the client has taken. */
   takenBytes(): number;
   send(text: string): void;
   ping(): void;
-  /** Says goodbye; who does not answer it is cut off. */
+  /** Sends a close frame, and terminates the connection if the client does not answer it. */
   close(code: number, reason: string): void;
   cutOff(): void;
 }
 
-/** One client at a socket. */
+/** The session of one client at a WebSocket. */
 export interface SocketSession {
   opened(socket: Socket): void;
   received(message: string | Uint8Array): void;
@@ -27,10 +27,10 @@ export interface SocketSession {
   closed(): void;
 }
 
-/** Stands in front of the app: what becomes a socket is no request any more. */
+/** Handles WebSocket upgrades in front of the app, because an upgraded request has no answer. */
 export interface SocketDoor {
   isAskedFor(request: Request): boolean;
-  /** A session, or the answer to who may have none. */
+  /** Returns a session, or the answer that refuses one. */
   admit(request: Request): Promise<SocketSession | Response>;
 }
 
@@ -41,7 +41,7 @@ export interface SocketDoorDeps extends AuthenticateStream {
   newSession(account: Account): SocketSession;
 }
 
-/** The door of the app (app.ts), for sockets: the same checks in the same order. */
+/** The checks of the app (app.ts) for WebSockets, in the same order. */
 export function socketDoor(deps: SocketDoorDeps): SocketDoor {
   return {
     isAskedFor: (request) =>
@@ -67,7 +67,7 @@ export function socketDoor(deps: SocketDoorDeps): SocketDoor {
   };
 }
 
-/** What a socket tells is said by its messages. */
+/** The query has only `token`; a client subscribes by messages. */
 const judgeQuery = queryJudge(Type.Object({ token: Type.Optional(Type.String()) }), "open a socket");
 
 export async function upgraded(
@@ -87,17 +87,17 @@ export const socketHandlers: Bun.WebSocketHandler<SocketSession> = {
   drain: (socket) => socket.data.drained(),
   pong: (socket) => socket.data.ponged(),
   close: (socket) => socket.data.closed(),
-  // A session says itself what is too long; what is far beyond that is not even read.
+  // A session checks a lower limit itself. Bun does not read a message above this one.
   maxPayloadLength: 64 << 10,
-  // Past it a frame would be dropped without a word. A session writes nothing while there is anything much to take.
+  // Bun silently drops frames above this limit. A session writes nothing while unsent bytes wait.
   backpressureLimit: 256 << 20,
-  // A session pings by itself, and looks who answers.
+  // A session sends its own pings and checks the answers.
   idleTimeout: 0,
   sendPings: false,
   perMessageDeflate: false,
 };
 
-const goodbyeMs = 5_000;
+const closeTimeoutMs = 5_000;
 
 function asSocket(socket: Bun.ServerWebSocket<SocketSession>): Socket {
   let sentBytes = 0;
@@ -111,7 +111,7 @@ function asSocket(socket: Bun.ServerWebSocket<SocketSession>): Socket {
     ping: () => void socket.ping(),
     close(code, reason) {
       socket.close(code, reason);
-      setTimeout(() => socket.terminate(), goodbyeMs).unref();
+      setTimeout(() => socket.terminate(), closeTimeoutMs).unref();
     },
     cutOff: () => socket.terminate(),
   };

@@ -3,8 +3,8 @@ import { within } from "../../primitives/within.ts";
 import { isForm, isSend, refuseDeclaredTooLarge, refuseEncoded, tooLarge } from "./body.ts";
 
 /**
- * The bytes of a body of any kind, as they come. Nothing is read before somebody asks for it, and then no more than he takes: the
- * connection waits meanwhile. What ends early, takes too long or is too large throws, and closes the connection.
+ * The chunks of a body of any type. Each is read when the caller asks for it, so a slow caller slows the connection
+ * down. Throws and closes the connection if the body ends early, is too slow or is too large.
  */
 export async function* streamedBody(request: Request, maxBytes: number): AsyncGenerator<Uint8Array> {
   refuseEncoded(request);
@@ -31,7 +31,7 @@ export async function* streamedBody(request: Request, maxBytes: number): AsyncGe
   }
 }
 
-/** A minute, and what a slow line needs for what has come so far; never more than ten. */
+/** The time limit: one minute and 1 ms for every 16 bytes that came so far, at most ten minutes. */
 function mayTakeMs(sizeBytes: number): number {
   return Math.min(60_000 + sizeBytes / slowestBytesAMs, 600_000);
 }
@@ -45,13 +45,13 @@ function broken(why: string): Refusal {
   });
 }
 
-/** What a body says of its length; undefined where it comes in chunks. */
+/** The Content-Length of a body; undefined if it is chunked. */
 export function declaredBytes(request: Request): number | undefined {
   const declared = request.headers.get("content-length");
   return declared === null ? undefined : Number(declared);
 }
 
-/** Bodies that are read as streams, each under a limit of its own: the one for JSON is not theirs. */
+/** Whether the body is read as a stream. Such a body has its own limit, not the one for JSON. */
 export function isStreamed(request: Request): boolean {
   if (isSend(request)) return isForm(request);
   const [path = ""] = request.url.split("?", 1);

@@ -1,7 +1,9 @@
-/** Told of each request: the route's pattern, never the path, which names inboxes and may be anything. */
+/**
+ * Called for each request with the pattern of its route. Never with the path, which names inboxes and can be anything.
+ */
 export type RequestObserver = (method: string, route: string, status: number, seconds: number) => void;
 
-/** What serves requests: an app, or one that is timed. */
+/** Anything that serves requests: an app or a wrapper of one. */
 export interface Fetching {
   fetch(request: Request): Response | Promise<Response>;
 }
@@ -10,29 +12,29 @@ export interface Routed extends Fetching {
   readonly routes: readonly { path: string }[];
 }
 
-/** The app, with each answer told of as it begins. Around the app and not a hook in it, which would cost more. */
+/** Wraps the app and reports each answer as it begins. A hook inside the app would cost more. */
 export function timedApp(app: Routed, observe: RequestObserver): Fetching {
   const routeOf = routeNames(app.routes.map(({ path }) => path));
-  function tell(request: Request, status: number, startedMs: number): void {
+  function report(request: Request, status: number, startedMs: number): void {
     observe(knownMethod(request.method), routeOf(pathOf(request.url)), status, (performance.now() - startedMs) / 1000);
   }
   return {
     async fetch(request) {
       const startedMs = performance.now();
       const response = await app.fetch(request);
-      tell(request, response.status, startedMs);
+      report(request, response.status, startedMs);
       return response;
     },
   };
 }
 
-/** What no route has is `other`: a stranger must not be able to make us remember names. */
+/** Finds the pattern of a path, or `other` if there is none: callers must not be able to add names to the metrics. */
 export function routeNames(patterns: readonly string[]): (path: string) => string {
   const bySize = Map.groupBy(
     [...new Set(patterns)]
       .filter((pattern) => !pattern.includes("*"))
       .map((pattern) => ({ pattern, parts: pattern.split("/") }))
-      // What is written out goes before what is open.
+      // Patterns with fewer parameters come first.
       .sort((one, other) => openParts(one.parts) - openParts(other.parts)),
     ({ parts }) => parts.length,
   );

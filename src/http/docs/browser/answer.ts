@@ -6,25 +6,25 @@ export interface Answered {
   statusText: string;
   headers: readonly (readonly [string, string])[];
   ms: number;
-  /** As text, or how many bytes of what it is that are no text. */
+  /** The body as text, or its size and type if it is not text. */
   text: string;
-  /** Of an answer that is JSON. */
+  /** The body's value, if it is JSON. */
   json: unknown;
 }
 
 const longestShown = 100_000;
-/** How long the page listens to an answer that has no end. */
+/** How long the page reads a stream. */
 const listenedMs = 2000;
 
 export async function read(response: Response, ms: number): Promise<Answered> {
   const type = response.headers.get("content-type") ?? "";
-  const goesOn = type.startsWith("text/event-stream");
-  const bytes = await (goesOn ? beginning(response) : response.arrayBuffer());
+  const isEndless = type.startsWith("text/event-stream");
+  const bytes = await (isEndless ? beginning(response) : response.arrayBuffer());
   const isText = /^(?:text\/|message\/|application\/(?:problem\+)?json)/.test(type);
   const whole = isText ? new TextDecoder().decode(bytes) : "";
   const json = /\bjson\b/.test(type) ? parsed(whole) : undefined;
   const said = json === undefined ? whole : JSON.stringify(json, null, 2);
-  const text = goesOn ? `${said}… It goes on: this page listens for ${listenedMs / 1000} s.` : said;
+  const text = isEndless ? `${said}… It goes on: this page listens for ${listenedMs / 1000} s.` : said;
   const shown =
     text.length > longestShown ? `${text.slice(0, longestShown)}\n… ${text.length - longestShown} more` : text;
   return {

@@ -1,4 +1,4 @@
-/** The element that the page has by design: where it is missing, page and script are of two versions. */
+/** Finds an element that the page must have. If it is missing, page and script are of different versions. */
 export function the<Kind extends Element = HTMLElement>(selector: string, within: ParentNode = document): Kind {
   const found = within.querySelector<Kind>(selector);
   if (found === null) throw new Error(`Cannot find ${selector}: reload the page`);
@@ -16,7 +16,7 @@ export function element<Name extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
-/** A value that outlives the page, where the browser lets it: some forbid it, and then it lives as long as the page. */
+/** A value in the browser's storage. If the browser forbids storage, it lasts as long as the page. */
 export function kept(storage: () => Storage, name: string) {
   let here: string | null = null;
   try {

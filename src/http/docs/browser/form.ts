@@ -3,7 +3,7 @@ import { type Draft, isJson } from "./samples.ts";
 
 type Input = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
 
-/** A form of the page as a request: what it wants, what it says. */
+/** Reads a form of the page as a request. */
 export function requestForm(form: HTMLFormElement, base: URL) {
   const { method = "GET", path = "", type = "", needsKey } = form.dataset;
   const faultOf = (text: string) => (isJson(type) ? jsonFault(text) : undefined);
@@ -13,13 +13,13 @@ export function requestForm(form: HTMLFormElement, base: URL) {
   form.addEventListener("input", ({ target }) => own.add(target as Element));
 
   return {
-    /** What it needs from the account, as it stands. */
+    /** The placeholders that still need values of the account. */
     wants(): string[] {
       const ofInputs = inputs.map(({ dataset, value }) => (value === "" ? dataset.wanted : undefined));
       const ofBody = Array.from(body?.value.matchAll(/\{(\w+)\}/g) ?? [], ([, name]) => name);
       return [...ofInputs, ...ofBody].filter((name) => name !== undefined);
     },
-    /** Puts in what is known, but never over what somebody typed. */
+    /** Fills in known values, but never over typed text. */
     fill(known: Known, fresh: string): void {
       const meant = (name: string) => (name === "fresh" ? fresh : name === "key" ? `try-${fresh}` : known.meant(name));
       for (const input of inputs) {
@@ -31,13 +31,13 @@ export function requestForm(form: HTMLFormElement, base: URL) {
         return value === undefined ? whole : JSON.stringify(value).slice(1, -1);
       });
     },
-    /** Another example of the body: what was typed goes. */
+    /** Shows another example body in place of the typed one. */
     choose(template: string): void {
       if (body === null) return;
       body.dataset.template = template;
       own.delete(body);
     },
-    /** Why it can't be sent, in words. */
+    /** Why the form cannot be sent; undefined if it can. */
     fault(): string | undefined {
       const empty = inputs.find(({ required, value }) => required && value === "");
       if (empty) return `${empty.name.split(":")[1]} is missing`;
@@ -58,7 +58,7 @@ export function requestForm(form: HTMLFormElement, base: URL) {
         method,
         url: `${base.href}${filled.slice(1)}${query && `?${query}`}`,
         needsKey: needsKey !== undefined,
-        goesOn: "goesOn" in form.dataset,
+        isEndless: "endless" in form.dataset,
         headers: [
           ...(text === undefined ? [] : [["Content-Type", type] as const]),
           ...of("header").map(([, name, value]) => [name, value] as const),

@@ -1,14 +1,14 @@
-/** What is told apart by colour; the rest is plain. */
+/** Parts of code that get a colour. */
 type Kind = "string" | "name" | "number" | "word" | "comment";
 
-// The end of a string may be missing, so that each sign is looked at once.
+// The end of a string is optional, so that the pattern reads each character once.
 const piece =
   /(?<string>"(?:[^"\\]|\\[\s\S])*"?|'(?:[^'\\]|\\[\s\S])*'?|`[^`]*`?)|(?<comment>(?:#|\/\/) [^\n]*)|(?<number>(?<![\w.:/-])\d+(?:\.\d+)?(?![\w.:/-]))|(?<word>\b(?:true|false|null|True|False|None|const|await|import|from|export|function|return|if|with|as|curl|for|def|type|func|package)\b)/g;
 
-/** Longer text stays plain: a colour for each word of a megabyte is no help. */
+/** Longer text gets no colours. */
 const longest = 100_000;
 
-/** Colours a piece of code, by its text alone: what it holds never becomes markup. */
+/** Colours a piece of code. Its text never becomes markup. */
 export function highlight(code: Element): void {
   const text = code.textContent;
   if (text.length > longest) return;

@@ -3,12 +3,12 @@ import { kept, the } from "./elements.ts";
 export interface Key {
   read(): string;
   headers(isNeeded: boolean): [string, string][];
-  /** Says why a key is needed, and puts the cursor where it goes. */
+  /** Shows why a key is needed, and focuses the field. */
   ask(why: string): void;
   told(text: string): void;
 }
 
-/** The API key: kept for this tab and no longer, and sent nowhere but to this server. */
+/** The field of the API key. The key is stored for this tab only, and sent to this server only. */
 export function keyField(changed: () => void): Key {
   const form = the<HTMLFormElement>("#key");
   const input = the<HTMLInputElement>("#api-key");
@@ -21,7 +21,7 @@ export function keyField(changed: () => void): Key {
     changed();
   };
   input.addEventListener("change", take);
-  // Who goes on by a click into a form has the key taken before it is needed.
+  // `read` takes the key too, so that a click into a form does not miss it.
   input.addEventListener("input", () => {
     told.textContent = "";
   });

@@ -1,10 +1,10 @@
-/** What the page has seen of the account: fills ids into forms, so that none has to be made up. */
+/** Values of the account that the page has seen. They fill the forms. */
 export interface Known {
-  /** What stands for a wanted thing, if it is known. */
+  /** The value of a placeholder, if it is known. */
   meant(wanted: string): string | undefined;
-  /** Takes what it can from an answer. */
+  /** Remembers the values in an answer. */
   learn(answer: unknown): void;
-  /** After a thing was not found, or was deleted. */
+  /** Called after a 404 or a deletion. */
   forget(): void;
 }
 
@@ -63,7 +63,7 @@ export function newKnown(): Known {
     learn(answer) {
       const { data } = fieldsOf(answer);
       if (!Array.isArray(data)) return learnOne(fieldsOf(answer), false);
-      // A list begins with what is newest, which shall win; but it doesn't take away the inbox that somebody works with.
+      // A list begins with the newest row, which wins. It never replaces the inbox that is in use.
       const hasInbox = inbox !== undefined;
       for (const entry of data.toReversed()) learnOne(fieldsOf(entry), hasInbox);
     },

@@ -1,11 +1,11 @@
 import type { Known } from "./known.ts";
 
-/** Asks the API for JSON, with the key. */
+/** Gets JSON from the API, with the key. */
 export type Ask = (path: string) => Promise<{ status: number; body: unknown }>;
 
-/** What is still missing of what a form wants, after the account was asked for it. */
+/** Gets the values that a form wants from the API. Returns a name that is still missing, if there is one. */
 export async function lookUp(wanted: readonly string[], known: Known, ask: Ask): Promise<string | undefined> {
-  const missing = () => wanted.find((name) => name in places && known.meant(name) === undefined);
+  const missing = () => wanted.find((name) => name in remedies && known.meant(name) === undefined);
   for (const step of steps) {
     if (missing() === undefined) return undefined;
     if (!wanted.some((name) => step.finds.includes(name) && known.meant(name) === undefined)) continue;
@@ -20,7 +20,7 @@ const ofMail = ["message", "thread", "correspondent"];
 
 const steps: readonly { finds: readonly string[]; path: (inbox: string) => string | undefined }[] = [
   { finds: ofInbox, path: (inbox) => (inbox === "" ? "v1/inboxes?limit=1" : undefined) },
-  // An inbox that was learned from its mail has no address yet.
+  // An inbox that is known from its mail may have no address yet.
   { finds: ["address"], path: (inbox) => (inbox === "" ? undefined : `v1/inboxes/${inbox}`) },
   { finds: ofMail, path: listed("limit=1&direction=inbound") },
   { finds: ["message", "thread"], path: listed("limit=1") },
@@ -32,8 +32,8 @@ function listed(query: string) {
   return (inbox: string) => (inbox === "" ? undefined : `v1/inboxes/${inbox}/messages?${query}`);
 }
 
-/** How one gets what is missing: a sentence and the operation that helps. */
-export const places: Readonly<Record<string, readonly [sentence: string, link: string, label: string]>> = {
+/** How to get a missing value: a sentence, and a link to the operation that helps. */
+export const remedies: Readonly<Record<string, readonly [sentence: string, link: string, label: string]>> = {
   inbox: ["There is no inbox yet.", "#createInbox", "Create one first"],
   address: ["There is no inbox yet.", "#createInbox", "Create one first"],
   message: ["There is no mail yet.", "#sendEmail", "Send one first"],

@@ -2,18 +2,18 @@ import { the } from "./elements.ts";
 import { highlight } from "./highlight.ts";
 import { type Draft, type Language, sampleOf } from "./samples.ts";
 
-/** The language of the code, which is one for all forms. */
-export interface Spoken {
+/** The language of the code samples, which all forms share. */
+export interface SampleLanguage {
   language: () => Language;
-  speak: (language: Language) => void;
+  choose: (language: Language) => void;
 }
 
-/** The code beneath a form: in the language that was chosen, to be copied. */
-export function sampleView(form: HTMLFormElement, draft: () => Draft, { language, speak }: Spoken) {
+/** The code sample below a form, in the chosen language, with a button that copies it. */
+export function sampleView(form: HTMLFormElement, draft: () => Draft, { language, choose }: SampleLanguage) {
   const code = the("pre code", form);
   form.addEventListener("click", ({ target }) => {
     const tab = (target as Element).closest<HTMLElement>("[data-language]");
-    if (tab) speak(tab.dataset.language as Language);
+    if (tab) choose(tab.dataset.language as Language);
     const copy = (target as Element).closest(".copy");
     if (copy) copyText(code.textContent, copy);
   });
@@ -27,14 +27,14 @@ export function sampleView(form: HTMLFormElement, draft: () => Draft, { language
 }
 
 function copyText(text: string, button: Element): void {
-  // Only pages with TLS and those of this machine may write to the clipboard.
+  // Only pages with TLS and pages of this machine may write to the clipboard.
   const copied = navigator.clipboard?.writeText(text) ?? Promise.reject(new Error("no clipboard"));
-  const tell = (word: string) => {
+  const label = (word: string) => {
     button.textContent = word;
   };
   copied.then(
-    () => tell("Copied"),
-    () => tell("Select it"),
+    () => label("Copied"),
+    () => label("Select it"),
   );
-  button.addEventListener("blur", () => tell("Copy"), { once: true });
+  button.addEventListener("blur", () => label("Copy"), { once: true });
 }

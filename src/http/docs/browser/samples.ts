@@ -1,13 +1,13 @@
-/** A request as the form says it, before the key is put in. */
+/** A request as the form has it, without the key. */
 export interface Draft {
   method: string;
   url: string;
   needsKey: boolean;
-  /** The answer has no end: what comes is printed as it comes. */
-  goesOn?: boolean;
+  /** Whether the answer is a stream: the sample prints it as it comes. */
+  isEndless?: boolean;
   /** Without `Authorization`. */
   headers: readonly (readonly [name: string, value: string])[];
-  /** As it was typed: JSON where the `Content-Type` among the headers says so. */
+  /** The typed text: JSON if the `Content-Type` in `headers` says so. */
   body: string | undefined;
 }
 
@@ -21,15 +21,15 @@ function hasJson({ headers }: Draft): boolean {
 
 export type Language = "curl" | "typescript" | "python";
 
-/** Code that sends the request and runs as it stands: the key comes from the environment, and nothing has to be installed. */
+/** Code that sends the request. It gets the key from the environment and needs no packages. */
 export function sampleOf(language: Language, draft: Draft): string {
   return { curl, typescript, python }[language](draft);
 }
 
-function curl({ method, url, needsKey, goesOn = false, headers, body }: Draft): string {
+function curl({ method, url, needsKey, isEndless = false, headers, body }: Draft): string {
   const isImplied = method === "GET" || (method === "POST" && body !== undefined);
   return [
-    `curl -s${goesOn ? "N" : ""} ${isImplied ? "" : `-X ${method} `}${shellQuoted(url)}`,
+    `curl -s${isEndless ? "N" : ""} ${isImplied ? "" : `-X ${method} `}${shellQuoted(url)}`,
     ...(needsKey ? ['-H "Authorization: Bearer $INBOXD_API_KEY"'] : []),
     ...headers.map(([name, value]) => `-H ${shellQuoted(`${name}: ${value}`)}`),
     ...(body === undefined ? [] : [`-d ${shellQuoted(body)}`]),
@@ -41,7 +41,7 @@ function shellQuoted(text: string): string {
 }
 
 function typescript(draft: Draft): string {
-  const { method, url, needsKey, goesOn = false, headers, body } = draft;
+  const { method, url, needsKey, isEndless = false, headers, body } = draft;
   const fields = [
     ...(needsKey ? ['    Authorization: "Bearer " + process.env.INBOXD_API_KEY,'] : []),
     ...headers.map(([name, value]) => `    ${JSON.stringify(name)}: ${JSON.stringify(value)},`),
@@ -54,7 +54,7 @@ function typescript(draft: Draft): string {
       : [`  body: ${hasJson(draft) ? `JSON.stringify(${indented(body)})` : JSON.stringify(body)},`]),
   ];
   const call = options.length === 0 ? "" : `, {\n${options.join("\n")}\n}`;
-  const printing = goesOn
+  const printing = isEndless
     ? "for await (const piece of response.body!.pipeThrough(new TextDecoderStream())) process.stdout.write(piece);"
     : "console.log(response.status, await response.text());";
   return `const response = await fetch(${JSON.stringify(url)}${call});\n${printing}`;
@@ -65,7 +65,7 @@ function indented(text: string): string {
 }
 
 function python(draft: Draft): string {
-  const { method, url, needsKey, goesOn = false, headers, body } = draft;
+  const { method, url, needsKey, isEndless = false, headers, body } = draft;
   const data =
     body === undefined ? undefined : hasJson(draft) ? `json.dumps(${pythonText(body)})` : JSON.stringify(body);
   const fields = [
@@ -84,7 +84,7 @@ function python(draft: Draft): string {
     ...(data === undefined ? [] : [`    data=${data}.encode(),`]),
     ")",
     "with urllib.request.urlopen(request) as response:",
-    ...(goesOn
+    ...(isEndless
       ? ["    for line in response:", '        print(line.decode(), end="", flush=True)']
       : ["    print(response.status, response.read().decode())"]),
   ].join("\n");

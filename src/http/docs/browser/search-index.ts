@@ -1,14 +1,14 @@
 export interface Entry {
   title: string;
-  /** What it is part of. */
+  /** The title of the section. */
   where: string;
   href: string;
   text: string;
-  /** Comes before others that match as well. */
+  /** A heavier entry comes first among equal matches. */
   weight: number;
 }
 
-/** The best first. Each word must be there somewhere; a title counts most, and most of all its beginning. */
+/** Finds entries that have all words, the best first. Words in a title count most, above all at its beginning. */
 export function find(entries: readonly Entry[], query: string, limit: number): Entry[] {
   const words = query
     .toLowerCase()
@@ -25,7 +25,7 @@ export function find(entries: readonly Entry[], query: string, limit: number): E
 
 function scoreOf({ title, where, text, weight }: Entry, words: readonly string[]): number {
   const [inTitle, inWhere, inText] = [title.toLowerCase(), where.toLowerCase(), text.toLowerCase()];
-  // What is merely part of what is looked for is no find: else each field of an operation would come with it.
+  // One word at least must be in the title or text. Otherwise each field of a matching operation would be found too.
   if (!words.some((word) => inTitle.includes(word) || inText.includes(word))) return 0;
   let score = 0;
   for (const word of words) {
@@ -39,7 +39,7 @@ function scoreOf({ title, where, text, weight }: Entry, words: readonly string[]
   return score + weight;
 }
 
-/** What of a text stands around the first word that is looked for. */
+/** The part of a text around the first word of the query. */
 export function around(text: string, query: string): string {
   const word = query.trim().split(/\s+/)[0] ?? "";
   const from = Math.max(0, text.toLowerCase().indexOf(word.toLowerCase()) - 40);

@@ -3,7 +3,7 @@ import { around, type Entry, find } from "./search-index.ts";
 
 const mostShown = 14;
 
-/** Search over all of the page, by `/`, arrows and Enter. */
+/** The search over the whole page: `/` opens it, arrows and Enter choose a result. */
 export function makeSearch(): void {
   const dialog = the<HTMLDialogElement>("#finder");
   const input = the<HTMLInputElement>("#finder-query");
@@ -72,26 +72,26 @@ function resultItem({ title, where, href, text }: Entry, index: number, query: s
 function entriesOfPage(): Entry[] {
   const main = the("#content");
   const headings = Array.from(main.querySelectorAll<HTMLElement>(".guide :is(h2, h3, h4)[id]"), (heading) => ({
-    title: wordsOf(heading),
-    where: wordsOf(heading.closest(".guide")?.querySelector("h2")),
+    title: textIn(heading),
+    where: textIn(heading.closest(".guide")?.querySelector("h2")),
     href: `#${heading.id}`,
     text: textUnder(heading),
     weight: heading.tagName === "H2" ? 12 : 6,
   }));
   const articles = Array.from(main.querySelectorAll<HTMLElement>("article[id]"), (article) => ({
-    title: wordsOf(article.querySelector("h3")),
-    where: wordsOf(article.querySelector(".route")) || wordsOf(article.closest(".view")?.querySelector("h2")),
+    title: textIn(article.querySelector("h3")),
+    where: textIn(article.querySelector(".route")) || textIn(article.closest(".view")?.querySelector("h2")),
     href: `#${article.id}`,
-    text: wordsOf(article.querySelector(".about > p:not(.route), :scope > p")),
+    text: textIn(article.querySelector(".about > p:not(.route), :scope > p")),
     weight: 10,
   }));
   const fields = Array.from(main.querySelectorAll<HTMLElement>("article[id] [data-field]"), (field) => {
     const article = field.closest("article");
     return {
-      title: wordsOf(field),
-      where: wordsOf(article?.querySelector("h3")),
+      title: textIn(field),
+      where: textIn(article?.querySelector("h3")),
       href: `#${article?.id}`,
-      text: wordsOf(field.closest("li")?.querySelector("p:not(.field)")),
+      text: textIn(field.closest("li")?.querySelector("p:not(.field)")),
       weight: 0,
     };
   });
@@ -102,11 +102,11 @@ function entriesOfPage(): Entry[] {
 function textUnder(heading: Element): string {
   const words: string[] = [];
   for (let next = heading.nextElementSibling; next && !/^H\d$/.test(next.tagName); next = next.nextElementSibling) {
-    words.push(wordsOf(next));
+    words.push(textIn(next));
   }
   return words.join(" ");
 }
 
-function wordsOf(node: Element | null | undefined): string {
+function textIn(node: Element | null | undefined): string {
   return (node?.textContent ?? "").replaceAll(/\s+/g, " ").trim();
 }

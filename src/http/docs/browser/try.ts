@@ -3,8 +3,8 @@ import { element, kept, the } from "./elements.ts";
 import { requestForm } from "./form.ts";
 import type { Key } from "./key.ts";
 import type { Known } from "./known.ts";
-import { type Ask, lookUp, places } from "./look-up.ts";
-import { type Spoken, sampleView } from "./sample-view.ts";
+import { type Ask, lookUp, remedies } from "./look-up.ts";
+import { type SampleLanguage, sampleView } from "./sample-view.ts";
 import type { Language } from "./samples.ts";
 
 export interface TryDeps {
@@ -12,19 +12,19 @@ export interface TryDeps {
   key: Key;
   known: Known;
   ask: Ask;
-  /** A few letters and digits, others each time. */
+  /** Makes six random letters and digits. */
   fresh: () => string;
   now: () => number;
 }
 
-/** Makes each form of the page send its request, and show the code that does the same. */
+/** Makes each form send its request and show the code that does the same. */
 export function makeFormsWork(deps: TryDeps): { refresh: () => void } {
   const language = kept(() => localStorage, "inboxd-language");
   if (language.read() === "") language.write("curl");
   const forms = Array.from(document.querySelectorAll<HTMLFormElement>("form.try"), (form) =>
     oneForm(form, deps, {
       language: () => language.read() as Language,
-      speak(chosen) {
+      choose(chosen) {
         language.write(chosen);
         for (const { draw } of forms) draw();
       },
@@ -38,7 +38,7 @@ export function makeFormsWork(deps: TryDeps): { refresh: () => void } {
   return { refresh };
 }
 
-interface AllForms extends Spoken {
+interface AllForms extends SampleLanguage {
   refresh: () => void;
 }
 
@@ -69,7 +69,7 @@ function oneForm(form: HTMLFormElement, deps: TryDeps, all: AllForms) {
     told.replaceChildren(...words);
   }
 
-  /** Removes what can't be brought back: only the second click does it. */
+  /** Asks for a second click before a request that deletes something. */
   function ask(isNow: boolean): void {
     isAsked = isNow;
     button.textContent = isNow ? "Really send it" : label;
@@ -83,7 +83,7 @@ function oneForm(form: HTMLFormElement, deps: TryDeps, all: AllForms) {
     }
     const missing = await lookUp(request.wants(), deps.known, deps.ask);
     all.refresh();
-    const [sentence, link, words] = places[missing ?? ""] ?? [];
+    const [sentence, link, words] = remedies[missing ?? ""] ?? [];
     if (sentence !== undefined) return tell(`${sentence} `, element("a", { href: link ?? "" }, words ?? ""));
     const wrong = request.fault();
     if (wrong !== undefined) return tell(wrong);

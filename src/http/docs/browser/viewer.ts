@@ -6,14 +6,14 @@ import { makeSearch } from "./search.ts";
 import { makeFormsWork } from "./try.ts";
 import { makeDrawer, makeThemeButton, showViews } from "./views.ts";
 
-/** The script of the page. It alone asks the browser for time and chance. */
+/** The script of the page. Only this file reads the clock and draws random numbers. */
 makeThemeButton();
 showViews();
 makeDrawer();
 makeSearch();
 for (const code of document.querySelectorAll('pre code[class^="language-"]')) highlight(code);
 
-// The page stands beside the API: at `docs` of the server or of the proxy's prefix.
+// The API's base address: the page is at `docs` below it.
 const base = new URL(".", location.href.replace(/[?#].*/s, ""));
 const known = newKnown();
 const key = keyField(() => {
@@ -35,7 +35,7 @@ const forms = makeFormsWork({
   now: () => performance.now(),
 });
 
-/** Fills the forms with what the account has, and tells a wrong key before the first click. */
+/** Fills the forms with values of the account, and shows whether the key is accepted. */
 async function meet(): Promise<void> {
   const { status, body } = await ask("v1/inboxes?limit=1").catch(() => ({ status: 0, body: undefined }));
   key.told(status === 200 ? "Accepted" : status === 401 ? "Refused" : "");

@@ -1,6 +1,6 @@
 import { kept, the } from "./elements.ts";
 
-/** Shows the part of the page that the address names, and where in the contents that is. */
+/** Shows the view that the address names, and marks it in the contents. */
 export function showViews(): void {
   const views = Array.from(document.querySelectorAll<HTMLElement>(".view"));
   const links = Array.from(document.querySelectorAll<HTMLAnchorElement>("#contents a"));
@@ -45,7 +45,7 @@ function headingOf(target: HTMLElement): string {
   return heading?.textContent ?? "";
 }
 
-/** The contents on a phone: a drawer that opens over the page. */
+/** Makes the contents a drawer over the page on small screens. */
 export function makeDrawer(): void {
   const button = the("#menu");
   const drawer = the("#contents");

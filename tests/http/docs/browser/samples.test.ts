@@ -82,7 +82,7 @@ describe.each(Object.keys(runners) as Language[])("The code in %s", (language) =
       fetch: () => new Response(new ReadableStream({ start: (stream) => stream.enqueue("data: one\n\n") })),
     });
     const directory = mkdtempSync(join(tmpdir(), "ibx-sample-"));
-    const asked = { ...post, method: "GET", headers: [], body: undefined, goesOn: true, url: server.url.href };
+    const asked = { ...post, method: "GET", headers: [], body: undefined, isEndless: true, url: server.url.href };
     await Bun.write(join(directory, file), sampleOf(language, asked));
     const env = { ...process.env, INBOXD_API_KEY: "ibx_key" };
     const child = Bun.spawn(command(join(directory, file)), { env, stdout: "pipe" });
