@@ -1,11 +1,13 @@
-import { expect, test } from "bun:test";
+import { afterEach, beforeEach, expect, jest, test } from "bun:test";
 import { type LargeEventClient, largeEvents } from "../../../src/flows/events/large-events.ts";
-import { until } from "../../support/until.ts";
 
-/** Memory for 100 bytes, whose seconds are 4 ms long, and what became of its clients. */
+beforeEach(() => void jest.useFakeTimers());
+afterEach(() => void jest.useRealTimers());
+
+/** Memory for 100 bytes, and what it did with its clients. */
 function memory() {
   const said: string[] = [];
-  const large = largeEvents({ mostBytes: 100, secondMs: 4 });
+  const large = largeEvents({ mostBytes: 100 });
   function client(name: string, { accountId = "one", takenBytes = (): number => 0 } = {}): LargeEventClient {
     const own: LargeEventClient = {
       accountId,
@@ -21,7 +23,16 @@ function memory() {
   return { large, client, said, [Symbol.dispose]: large.stop };
 }
 
+/** Takes 64 MiB a second. */
 const fast = { takenBytes: () => performance.now() * (64 << 10) };
+
+/** Lets five seconds pass, with what is done at once after each look. */
+async function fiveSeconds(): Promise<void> {
+  for (let look = 0; look < 20; look += 1) {
+    jest.advanceTimersByTime(250);
+    await Promise.resolve();
+  }
+}
 
 test("An account holds half of the memory that is left, so that another finds room", () => {
   using kept = memory();
@@ -47,14 +58,14 @@ test("Clients that are sent the same event share its memory", () => {
   for (const name of ["first", "second", "third"]) expect(kept.large.mayHold(kept.client(name), event, 50)).toBe(true);
 });
 
-test("A slow client is cut off when another waits, and not before", async () => {
+test("A slow client is closed when another waits, and not before", async () => {
   using kept = memory();
   kept.large.mayHold(kept.client("slow"), {}, 50);
-  await Bun.sleep(20);
+  await fiveSeconds();
   expect(kept.said).toEqual([]);
   const next = kept.client("next");
   expect(kept.large.mayHold(next, {}, 50)).toBe(false);
-  await until(() => kept.said.length === 2);
+  await fiveSeconds();
   expect(kept.said).toEqual(["slow is cut off", "next goes on"]);
   expect(kept.large.mayHold(next, {}, 50)).toBe(true);
 });
@@ -64,10 +75,10 @@ test("A fast client keeps its event, and the newest that waits goes on when it h
   const holder = kept.client("fast", fast);
   kept.large.mayHold(holder, {}, 50);
   for (const name of ["older", "newer"]) expect(kept.large.mayHold(kept.client(name, fast), {}, 50)).toBe(false);
-  await Bun.sleep(20);
+  await fiveSeconds();
   expect(kept.said).toEqual([]);
   kept.large.letGo(holder);
-  await until(() => kept.said.length > 0);
+  await Promise.resolve();
   expect(kept.said).toEqual(["newer goes on"]);
 });
 
@@ -79,6 +90,6 @@ test("A client that leaves while it waits is not called", async () => {
   kept.large.mayHold(waiting, {}, 50);
   kept.large.letGo(waiting);
   kept.large.letGo(holder);
-  await Bun.sleep(20);
+  await fiveSeconds();
   expect(kept.said).toEqual([]);
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, jest, test } from "bun:test";
 import { createKey, revokeKey } from "../../../src/flows/account/manage-accounts.ts";
 import { type EndReason, type OpenStream, openStreams } from "../../../src/flows/events/open-streams.ts";
 import { listeners } from "../../../src/flows/listeners.ts";
@@ -12,7 +12,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => world[Symbol.asyncDispose]());
 
-/** A keeper whose seconds are milliseconds, with what it said to each of its streams. */
+/** Open streams whose seconds are milliseconds, with what was done to each of them. */
 async function keeper(secondMs = 2) {
   const { deps } = world.service;
   const account = await findFirstAccount(deps.db.api);
@@ -20,7 +20,7 @@ async function keeper(secondMs = 2) {
   const counted = listeners({ perAccount: 10, perProcess: 10 });
   const closed: string[] = [];
   const open = openStreams({ ...deps, listeners: counted, secondMs, observe: { closed: (why) => closed.push(why) } });
-  /** A client with bytes that lie here for it, which takes as many more each second as it is asked how many. */
+  /** A client with unsent bytes. Each call of `takenBytes` counts as a second. */
   function listen({ unsentBytes = 0, takesBytes = 0 } = {}) {
     let takenBytes = 0;
     let looks = 0;
@@ -45,8 +45,8 @@ async function keeper(secondMs = 2) {
   return { open, listen, closed, counted, key, [Symbol.dispose]: open.stop };
 }
 
-describe("Who listens", () => {
-  test("is spoken to every fifteen seconds, and is let be", async () => {
+describe("A stream", () => {
+  test("gets a heartbeat every fifteen seconds, and goes on", async () => {
     using kept = await keeper();
     const { said } = kept.listen();
     await until(() => said.length >= 3);
@@ -56,27 +56,30 @@ describe("Who listens", () => {
   test.each([
     ["nothing", 0],
     ["1,000 bytes a second", 1_000],
-  ])("and takes %s for a minute while more lies there is ended as slow, without heartbeats", async (_, takesBytes) => {
-    using kept = await keeper();
-    const { said, looks } = kept.listen({ unsentBytes: 1, takesBytes });
-    await until(() => said.includes("slow"));
-    expect(looks()).toBe(60);
-    expect(said).toEqual(["slow"]);
-    expect(kept.closed).toEqual(["slow"]);
-    expect(kept.counted.count("sse")).toBe(0);
-  });
+  ])(
+    "that takes %s for a minute, although more is unsent, is ended as slow, without heartbeats",
+    async (_, takesBytes) => {
+      using kept = await keeper();
+      const { said, looks } = kept.listen({ unsentBytes: 1, takesBytes });
+      await until(() => said.includes("slow"));
+      expect(looks()).toBe(60);
+      expect(said).toEqual(["slow"]);
+      expect(kept.closed).toEqual(["slow"]);
+      expect(kept.counted.count("sse")).toBe(0);
+    },
+  );
 
   test.each([
     ["takes 1,200 bytes a second", { unsentBytes: 1, takesBytes: 1_200 }],
     ["has taken all that there is", { unsentBytes: 0, takesBytes: 0 }],
-  ])("and %s stays", async (_, client) => {
+  ])("that %s stays", async (_, client) => {
     using kept = await keeper();
     const { said, looks } = kept.listen(client);
     await until(() => looks() > 200);
     expect(said).not.toContain("slow");
   });
 
-  test("is sent away once its key is revoked, though nobody told", async () => {
+  test("is ended when its key is revoked, also if the signal is lost", async () => {
     using kept = await keeper();
     const { said } = kept.listen();
     await revokeKey(world.service.deps, kept.key.id);
@@ -84,7 +87,7 @@ describe("Who listens", () => {
     expect(kept.closed).toEqual(["unauthorized"]);
   });
 
-  test("and leaves by itself is no listener any more", async () => {
+  test("whose client leaves is no listener any more", async () => {
     using kept = await keeper();
     const { said, forget } = kept.listen();
     expect(kept.counted.count("sse")).toBe(1);
@@ -95,13 +98,21 @@ describe("Who listens", () => {
     expect(said).toEqual([]);
   });
 
-  test("is sent away with all others when the service ends, not all in one instant", async () => {
-    using kept = await keeper(40);
+  test("is ended with all others at a shutdown, spread over a second", async () => {
+    using kept = await keeper(1_000);
     const all = Array.from({ length: 8 }, () => kept.listen());
+    jest.useFakeTimers();
     const ended = kept.open.endAll();
-    await until(() => kept.closed.length > 0);
-    expect(kept.closed.length).toBeLessThan(8);
+    const closed: number[] = [];
+    for (let quarter = 0; quarter < 4; quarter += 1) {
+      jest.advanceTimersByTime(250);
+      await Promise.resolve();
+      closed.push(kept.closed.length);
+    }
+    jest.useRealTimers();
     await ended;
+    // The first ends at 0 ms, then one each 125 ms.
+    expect(closed).toEqual([3, 5, 7, 8]);
     expect(all.map(({ said }) => said.at(-1))).toEqual(Array(8).fill("shutting_down"));
   });
 });
