@@ -5,7 +5,7 @@ import { eventFrame } from "../../standards/server-sent-events.ts";
 import { listEventsByIds } from "../../store/events/events.ts";
 import { collectStreamed } from "../collect-garbage.ts";
 import type { Deps } from "../deps.ts";
-import { eventBytes, tellListed } from "../read/page-events.ts";
+import { eventBytes, listedPayloads } from "../read/page-events.ts";
 import { sizeGate } from "../size-gate.ts";
 import type { PayloadDeps } from "./event-payload.ts";
 
@@ -45,11 +45,11 @@ export function eventWriter(deps: PayloadDeps & Pick<Deps, "db" | "now">): Write
     const sizes = listed.map((event) => eventBytes(event, include));
     const fitting = listed.slice(0, rowsOfPage(sizes, writtenBytes));
     const bytes = sizes.slice(0, fitting.length).reduce((sum, size) => sum + size, 0);
-    const told = await bodies(bytes, () => tellListed({ ...deps, db }, fitting, include));
+    const payloads = await bodies(bytes, () => listedPayloads({ ...deps, db }, fitting, include));
     collectStreamed(bytes);
     const deliveredAt = deps.now();
     const written = new Map(
-      told.map((event) => [event.event_id, writtenEvent(delivered(event, { deliveredAt, attempt: 1 }))]),
+      payloads.map((payload) => [payload.event_id, writtenEvent(delivered(payload, { deliveredAt, attempt: 1 }))]),
     );
     const next = listed[fitting.length];
     const reached = next === undefined ? ids : ids.slice(0, ids.indexOf(next.id));
@@ -64,15 +64,15 @@ export function eventWriter(deps: PayloadDeps & Pick<Deps, "db" | "now">): Write
   };
 }
 
-export function writtenEvent(told: { event: string; event_id: string }): WrittenEvent {
-  const json = JSON.stringify(told);
+export function writtenEvent(payload: { event: string; event_id: string }): WrittenEvent {
+  const json = JSON.stringify(payload);
   let frame: Uint8Array<ArrayBuffer> | undefined;
   return {
-    id: told.event_id,
+    id: payload.event_id,
     json,
     sizeBytes: Buffer.byteLength(json),
     frame() {
-      frame ??= eventFrame({ event: told.event, id: told.event_id, data: json });
+      frame ??= eventFrame({ event: payload.event, id: payload.event_id, data: json });
       return frame;
     },
   };

@@ -8,7 +8,7 @@ import { listBodyTexts } from "../../store/mail/bodies.ts";
 import { listIncluded } from "../../store/mail/included.ts";
 import { type EventPayload, eventPayload, type PayloadDeps, type WholeEvent } from "../events/event-payload.ts";
 
-export interface ToldPage {
+export interface PayloadPage {
   events: EventPayload[];
   hasMore: boolean;
   /** The id to go on behind, also if no event was wanted; null if the log has no more events. */
@@ -20,29 +20,28 @@ export async function pageEvents(
   deps: PayloadDeps & { db: Db; now: () => Date },
   page: EventPage,
   include: readonly IncludeWord[],
-): Promise<ToldPage> {
+): Promise<PayloadPage> {
   const found = await listEvents(deps.db, { ...page, limit: page.limit + 1 });
   const sizes = found.events.map((event) => eventBytes(event, include));
   const listed = found.events.slice(0, Math.min(page.limit, rowsOfPage(sizes)));
   const isCut = found.events.length > listed.length;
-  const told = await tellListed(deps, listed, include);
   return {
-    events: told,
+    events: await listedPayloads(deps, listed, include),
     hasMore: isCut || found.isBounded,
     last: isCut ? (listed.at(-1)?.id ?? null) : found.lookedTo,
   };
 }
 
 /** The payloads of listed events, with texts, attachments and other parts that are not in their rows. */
-export async function tellListed(
+export async function listedPayloads(
   deps: PayloadDeps & { db: Db; now: () => Date },
   listed: readonly ListedEvent[],
   include: readonly IncludeWord[],
 ): Promise<EventPayload[]> {
   const at = deps.now();
   const whole = await wholeEvents(deps.db, listed, include);
-  const told = await Promise.all(whole.map((event) => eventPayload(deps, event, include, at)));
-  return told.filter((event) => event !== undefined);
+  const payloads = await Promise.all(whole.map((event) => eventPayload(deps, event, include, at)));
+  return payloads.filter((payload) => payload !== undefined);
 }
 
 async function wholeEvents(
