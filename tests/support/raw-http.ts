@@ -9,6 +9,11 @@ export async function connectRaw(target: { port: number } | { unix: string }) {
   let received = "";
   let wake = Promise.withResolvers<void>();
   const closed = Promise.withResolvers<void>();
+  let unsent: Uint8Array = new Uint8Array();
+  /** Bun writes as much as the kernel has room for, and does not keep the rest. */
+  const flush = (to: { write(bytes: Uint8Array): number }) => {
+    unsent = unsent.subarray(Math.max(0, to.write(unsent)));
+  };
   const socket = {
     data(_: unknown, bytes: Uint8Array) {
       received += Buffer.from(bytes).toString("latin1");
@@ -18,6 +23,7 @@ export async function connectRaw(target: { port: number } | { unix: string }) {
       closed.resolve();
       wake.resolve();
     },
+    drain: flush,
     error() {},
   };
   const connection =
@@ -31,7 +37,10 @@ export async function connectRaw(target: { port: number } | { unix: string }) {
 
   return {
     closed: closed.promise,
-    send: (text: string) => void connection.write(text),
+    send(text: string) {
+      unsent = Buffer.concat([unsent, Buffer.from(text)]);
+      flush(connection);
+    },
     end: () => void connection.end(),
     /** The received bytes that no answer has used. */
     rest: () => received,
