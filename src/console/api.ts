@@ -4,15 +4,15 @@ import { service } from "./address.ts";
 
 export { InboxdError, type InboxdEvent, type Schemas } from "../../sdk/typescript/src/inboxd.ts";
 
-/** How news comes: by the stream, by asking for the log, or not at all. */
+/** The source of live events: the stream, polling the log, or none while the service does not answer. */
 export const connection = signal<"stream" | "log" | "away">("log");
 
-/** Said by the service where it does not know the session any more. */
+/** Set when the service answers 401. */
 export const isSignedOut = signal(false);
 
 export const inboxd = new Inboxd({ baseUrl: service, fetch: watched });
 
-/** Each answer tells how we stand with the service: there is nothing else to ask for it. */
+/** Derives the state of the session and the connection from each response. */
 async function watched(url: string | URL, init: RequestInit): Promise<Response> {
   const { pathname } = new URL(url);
   try {
@@ -26,25 +26,10 @@ async function watched(url: string | URL, init: RequestInit): Promise<Response> 
   }
 }
 
-export interface AskedLoosely {
-  path?: Readonly<Record<string, string>>;
-  query?: Readonly<Record<string, unknown>>;
-  body?: unknown;
-  idempotencyKey?: string;
-  signal?: AbortSignal;
-}
-
-/** What this version of the client has no types for. */
-export const ask = inboxd.request as unknown as <Answer>(
-  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE",
-  path: string,
-  asked: AskedLoosely,
-) => Promise<Answer>;
-
-/** What was refused, in words for people: the server's own, without the beginning that programs want. */
-export function wordsOf(error: unknown): string {
+/** The text of an error for people: the server's message without its prefix "Cannot …:". */
+export function errorText(error: unknown): string {
   if (!(error instanceof InboxdError)) return error instanceof Error ? error.message : String(error);
-  if (error.status === 0) return "The service does not answer. Try again in a moment.";
+  if (error.status === 0) return noAnswer;
   const faults = error.errors.map(({ pointer, parameter, detail }) => {
     const name = (parameter ?? pointer ?? "").replace(/^#\//, "");
     return name === "" ? detail : `${name} ${detail}`;
@@ -54,6 +39,8 @@ export function wordsOf(error: unknown): string {
   return reason.charAt(0).toUpperCase() + reason.slice(1);
 }
 
-export function isNotThere(error: unknown): boolean {
+export const noAnswer = "The service does not answer. Try again in a moment.";
+
+export function isNotFound(error: unknown): boolean {
   return error instanceof InboxdError && error.status === 404;
 }

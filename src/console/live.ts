@@ -5,51 +5,44 @@ type Listener = (event: InboxdEvent) => void;
 
 const listeners = new Set<Listener>();
 
-/** The kinds that change what a screen shows. */
-const types = "*";
-
-/** Tells all that happens, from now on, to whoever listens; over cut connections it goes on behind the last event seen. */
+/** Passes each event to all listeners. Reconnects and continues after the last event. */
 export async function listen(signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
-      for await (const event of inboxd.events.stream({ types, signal })) for (const told of listeners) told(event);
+      for await (const event of inboxd.events.stream({ types: "*", signal })) {
+        for (const listener of listeners) listener(event);
+      }
     } catch {
-      // What ended it stands in the answers of all other calls.
+      // Other calls report the error.
       connection.value = "away";
       await new Promise((resolve) => setTimeout(resolve, 5_000));
     }
   }
 }
 
-/** While a component is shown, each event as it happens. */
+/** Calls the listener for each event while the component is mounted. */
 export function useEvents(listener: Listener): void {
   const current = useRef(listener);
   current.current = listener;
   useEffect(() => {
-    const told: Listener = (event) => current.current(event);
-    listeners.add(told);
-    return () => void listeners.delete(told);
+    const latest: Listener = (event) => current.current(event);
+    listeners.add(latest);
+    return () => void listeners.delete(latest);
   }, []);
 }
 
-/** Many events in a row ask once. */
-const calmMs = 400;
-
-/**
- * While a component is shown: what it has is asked for again when something has happened that it wants, `waitMs` after the first such
- * event, however many follow.
- */
-export function useReloadAt(
-  isWanted: (event: string, told: InboxdEvent) => boolean,
+/** Reloads once, `waitMs` after the first matching event, however many follow. */
+export function useReloadOn(
+  matches: (type: string, event: InboxdEvent) => boolean,
   reload: () => void,
-  waitMs: number = calmMs,
+  waitMs = 400,
 ): void {
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const current = useRef(reload);
   current.current = reload;
   useEffect(() => () => clearTimeout(timer.current), []);
-  useEvents((told) => {
-    if (!isWanted(told.event, told)) return;
+  useEvents((event) => {
+    if (!matches(event.event, event)) return;
     timer.current ??= setTimeout(() => {
       timer.current = undefined;
       current.current();

@@ -1,9 +1,9 @@
-/** Time and chance: this file alone asks the browser for them. */
+/** The only source of time and randomness in the console. */
 import { signal } from "@preact/signals";
 
 export { newIdempotencyKey, pause } from "../../sdk/typescript/src/machine.ts";
 
-/** Now, told anew each half minute: what says "2 min ago" follows it. */
+/** The current time, updated every 30 seconds, for texts such as "2 min ago". */
 export const clock = signal(new Date());
 
 export function startClock(): void {

@@ -2,7 +2,7 @@ import { signal } from "@preact/signals";
 import { service } from "./address.ts";
 import { InboxdError, inboxd, isSignedOut, type Schemas } from "./api.ts";
 
-/** Whose console this is; undefined until it is known. */
+/** The account of the session; undefined until it is loaded. */
 export const account = signal<Schemas["Account"] | undefined>(undefined);
 
 type Right = "read" | "send" | "mark" | "manage";
@@ -14,12 +14,12 @@ const rights: Readonly<Record<string, readonly Right[] | undefined>> = {
   read: ["read"],
 };
 
-/** Whether something is offered: what the session's key may not do, the service would refuse. */
+/** Whether the session's key has this right. The console hides what the service would refuse. */
 export function may(right: Right): boolean {
   return rights[account.value?.key.access ?? ""]?.includes(right) ?? false;
 }
 
-/** The token that `inboxd console` wrote behind the address. No server has seen it, and it does not stay in the history. */
+/** Takes the token of `inboxd console` out of the fragment, which is never sent to a server, and out of the history. */
 export function takeLinkToken(): string | undefined {
   const token = new URLSearchParams(location.hash.slice(1)).get("t");
   if (token === null) return undefined;
@@ -37,14 +37,14 @@ export async function findAccount(): Promise<void> {
   }
 }
 
-/** Trades an API key for the cookie of a session; answers what is wrong with it, if anything is. */
+/** Exchanges an API key for a session cookie. Returns an error text if it fails. */
 export async function signIn(key: string): Promise<string | undefined> {
   const response = await askForSession({ key });
-  if (response.status === 401) return "This key is not known. It may have been revoked.";
+  if (response.status === 401) return "Unknown API key. It may have been revoked.";
   return faultOf(response);
 }
 
-/** The token of a link, and the two accounts between which the person at the browser has to choose. */
+/** The token of a link, with the names of its account and of the current account, to choose between. */
 export interface OpenLink {
   token: string;
   account: string;
@@ -52,8 +52,8 @@ export interface OpenLink {
 }
 
 /**
- * Trades the token of a link for the cookie of a session. Where the browser has a session already, the service wants `confirm`: the
- * answer then is the question to ask. Else it is what is wrong with the link, if anything is.
+ * Exchanges the token of a link for a session cookie. Returns an error text if it fails. If the browser has a session for
+ * another account, the service requires `confirm`, and the result names both accounts.
  */
 export async function signInByLink(token: string, confirm = false): Promise<OpenLink | string | undefined> {
   const response = await askForSession({ link: token, confirm });
@@ -62,7 +62,7 @@ export async function signInByLink(token: string, confirm = false): Promise<Open
     return { token, account, current };
   }
   if (response.status === 401) {
-    return "This link is not valid any more: each signs in once, within five minutes. Make a new one, or enter an API key.";
+    return "This link is no longer valid: each link works once, within five minutes. Create a new one, or enter an API key.";
   }
   return faultOf(response);
 }
@@ -88,10 +88,10 @@ export async function signOut(): Promise<void> {
 }
 
 function withoutCookie(): string {
-  return "The browser did not keep the session. Cookies of this site must be allowed.";
+  return "The browser did not keep the session. Allow cookies for this site.";
 }
 
-/** Browsers tell a server who asks only by https or on this very machine; without it no session is taken. */
-export function isTooOpen(): boolean {
+/** Whether the page was opened over plain http from another machine, where a browser keeps no session cookie. */
+export function isInsecure(): boolean {
   return !isSecureContext;
 }

@@ -1,34 +1,27 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { type Browser, chromiumPath, startBrowser } from "../support/browser.ts";
-import { startWorld, type World, type WorldInbox } from "../support/world.ts";
-import { arrive, goTo, signedIn } from "./support.ts";
+import type { WorldInbox } from "../support/world.ts";
+import { arrive, describeInBrowser, goTo, setUpConsole, signedIn } from "./support.ts";
 
-describe.skipIf(chromiumPath === undefined)("To a key that may less the console", () => {
-  let browser: Browser;
-  let world: World;
+describeInBrowser("The console, for a key", () => {
+  const setup = setUpConsole();
   let ada: WorldInbox;
   let threadId: string;
   beforeAll(async () => {
-    [browser, world] = await Promise.all([startBrowser(), startWorld()]);
-    ada = await world.inbox("ada");
-    threadId = await arrive(world, ada, { subject: "Where is it?" });
+    ada = await setup.world.inbox("ada");
+    threadId = await arrive(setup.world, ada, { subject: "Where is it?" });
   }, 60_000);
-  afterAll(async () => {
-    await browser?.[Symbol.asyncDispose]();
-    await world?.[Symbol.asyncDispose]();
-  });
 
   const offered = (page: Page) => page.locator("#navigation li").allTextContents();
-  const words = "Cannot delete inbox: this key may not";
-  const problem = { code: "forbidden", status: 403, detail: words, message: words };
+  const message = "Cannot delete inbox: this key may not";
+  const problem = { code: "forbidden", status: 403, detail: message, message };
   const refusal = { status: 403, contentType: "application/problem+json", body: JSON.stringify(problem) };
 
-  /** Signs in with a key of that access, as a service has them that knows more than full keys: what it may not ask for is refused. */
+  /** Signs in with a key that has this access. Requests that it is not allowed to make are refused. */
   async function withAccess(access: string, isAllowed: (method: string, path: string) => boolean) {
     const refused: string[] = [];
-    const watched = await signedIn(browser, world);
-    const { body: account } = await world.api("/v1/account");
+    const watched = await signedIn(setup);
+    const { body: account } = await setup.world.api("/v1/account");
     await watched.page.route("**/v1/**", (route) => {
       const [method, { pathname }] = [route.request().method(), new URL(route.request().url())];
       if (pathname === "/v1/account") return route.fulfill({ json: { ...account, key: { ...account.key, access } } });
@@ -37,13 +30,13 @@ describe.skipIf(chromiumPath === undefined)("To a key that may less the console"
       return route.fulfill(refusal);
     });
     await watched.page.reload({ waitUntil: "commit" });
-    // What the full key's page had asked for until then.
+    // Drops the requests of the page before the reload.
     refused.length = 0;
     await watched.page.locator("#navigation").waitFor({ state: "attached" });
     return { ...watched, refused };
   }
 
-  test("that only sends shows what it can send from, lets it send, asks for nothing else, and says so elsewhere", async () => {
+  test("that can only send, shows the inboxes, sends, and requests nothing else on any screen", async () => {
     const { page, refused } = await withAccess(
       "send",
       (method, path) =>
@@ -61,23 +54,23 @@ describe.skipIf(chromiumPath === undefined)("To a key that may less the console"
     await page.getByText("Sent", { exact: true }).waitFor();
     await page.getByRole("heading", { name: "Inboxes" }).waitFor();
     for (const address of ["events", "outbox", "webhooks", `inboxes/${ada.id}`, `threads/${threadId}`]) {
-      await goTo(page, world, address);
-      await page.getByText("It can read no mail").waitFor();
-      await goTo(page, world, "inboxes");
+      await goTo(page, address);
+      await page.getByText("It cannot read mail").waitFor();
+      await goTo(page, "inboxes");
       await page.getByRole("heading", { name: "Inboxes" }).waitFor();
     }
     expect(refused).toEqual([]);
-    const { body } = await world.api(`/v1/inboxes/${ada.id}/messages?to=joe@example.com`);
+    const { body } = await setup.world.api(`/v1/inboxes/${ada.id}/messages?to=joe@example.com`);
     expect(body.data).toMatchObject([{ subject: "By a sender" }]);
   });
 
-  test("that only reads offers nothing that changes something", async () => {
+  test("that can only read, offers no action that changes anything", async () => {
     const { page, refused } = await withAccess("read", (method) => method === "GET");
     await page.getByRole("heading", { name: "Overview" }).waitFor();
     expect(await offered(page)).toEqual(["Overview", "Inboxes", "Outbox", "Events", "Webhooks", "Suppressions"]);
-    await goTo(page, world, "inboxes");
+    await goTo(page, "inboxes");
     await page.locator(".inbox-rows .row").waitFor();
-    await goTo(page, world, `threads/${threadId}`);
+    await goTo(page, `threads/${threadId}`);
     await page.locator(".conversation-title h2").waitFor();
     await page.keyboard.press("m");
     await page.keyboard.press("c");
@@ -90,9 +83,9 @@ describe.skipIf(chromiumPath === undefined)("To a key that may less the console"
     expect(refused).toEqual([]);
   });
 
-  test("that was narrowed under the open page tells in the service's words what was refused, and goes on", async () => {
+  test("that loses access while the page is open, shows the service's refusal and goes on", async () => {
     const { page, refused } = await withAccess("full", (method) => method !== "DELETE");
-    await goTo(page, world, "inboxes");
+    await goTo(page, "inboxes");
     await page.getByRole("button", { name: `Delete ${ada.address}` }).click();
     await page.getByRole("button", { name: "Delete inbox" }).click();
     await page.locator(".notice.is-bad", { hasText: "This key may not" }).waitFor();

@@ -1,30 +1,23 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, expect, test } from "bun:test";
 import { revokeKey } from "../../src/flows/account/manage-accounts.ts";
 import { startBalancer } from "../support/balancer.ts";
-import { type Browser, chromiumPath, startBrowser } from "../support/browser.ts";
-import { startWorld, type World, type WorldInbox } from "../support/world.ts";
-import { arrive, consoleOf, goTo, send, signedIn } from "./support.ts";
+import { startWorld, type WorldInbox } from "../support/world.ts";
+import { arrive, consoleOf, describeInBrowser, goTo, send, setUpConsole, signedIn } from "./support.ts";
 
-describe.skipIf(chromiumPath === undefined)("In a browser the console", () => {
-  let browser: Browser;
-  let world: World;
+describeInBrowser("The console", () => {
+  const setup = setUpConsole({ env: { SENDS_PER_MINUTE: "0" } });
   let ada: WorldInbox;
   beforeAll(async () => {
-    [browser, world] = await Promise.all([startBrowser(), startWorld({ env: { SENDS_PER_MINUTE: "0" } })]);
-    ada = await world.inbox("ada");
-    await arrive(world, ada, { subject: "First letter", text: "How are you?" });
-    await arrive(world, ada, { subject: "Second letter", html: "<p>Look <b>here</b></p>" });
+    ada = await setup.world.inbox("ada");
+    await arrive(setup.world, ada, { subject: "First letter", text: "How are you?" });
+    await arrive(setup.world, ada, { subject: "Second letter", html: "<p>Look <b>here</b></p>" });
   }, 60_000);
-  afterAll(async () => {
-    await browser?.[Symbol.asyncDispose]();
-    await world?.[Symbol.asyncDispose]();
-  });
 
-  test("leads from the key to a sent reply by the keyboard alone", async () => {
-    const { page, faults } = await browser.open(consoleOf(world));
+  test("can be used with the keyboard alone, from signing in to a sent reply", async () => {
+    const { page, faults } = await setup.browser.open(consoleOf(setup.world));
     await page.locator("#key").waitFor();
     await page.keyboard.press("Tab");
-    await page.keyboard.type(world.apiKey);
+    await page.keyboard.type(setup.world.apiKey);
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Overview" }).waitFor();
     await page.keyboard.press("g");
@@ -41,14 +34,14 @@ describe.skipIf(chromiumPath === undefined)("In a browser the console", () => {
     await page.keyboard.type("Well, thank you.");
     await page.keyboard.press("Control+Enter");
     await page.getByText("Sent to jane@example.com").waitFor();
-    const { body } = await world.api(`/v1/inboxes/${ada.id}/messages?direction=outbound`);
+    const { body } = await setup.world.api(`/v1/inboxes/${ada.id}/messages?direction=outbound`);
     expect(body.data).toMatchObject([{ toAddr: "jane@example.com", subject: "Re: First letter" }]);
-    // Before one has signed in, the page asks who it is.
+    // The first request of the page, before signing in, fails.
     expect(faults.filter((fault) => !/40[14]/.test(fault))).toEqual([]);
   });
 
-  test("paints its frame with its page, style and script alone, before the API has answered anything", async () => {
-    const { page } = await signedIn(browser, world);
+  test("paints its frame from the page, the style and the script, before the API has answered", async () => {
+    const { page } = await signedIn(setup);
     const { promise: isPainted, resolve: goOn } = Promise.withResolvers<void>();
     await page.route("**/v1/**", (route) => isPainted.then(() => route.continue()));
     await page.reload();
@@ -62,10 +55,10 @@ describe.skipIf(chromiumPath === undefined)("In a browser the console", () => {
     await page.getByRole("heading", { name: "Overview" }).waitFor();
   });
 
-  test("leads from the link of the command to a mail and its marks by the pointer", async () => {
-    const { url = "" } = world.service.signIn ?? {};
-    const { page, faults } = await browser.open(consoleOf(world, `#t=${url.split("#t=")[1] ?? ""}`));
-    if (url === "") await page.fill("#key", world.apiKey).then(() => page.click("button[type=submit]"));
+  test("can be used with the mouse alone, from the link of the command line to a marked mail", async () => {
+    const { url = "" } = setup.world.service.signIn ?? {};
+    const { page, faults } = await setup.browser.open(consoleOf(setup.world, `#t=${url.split("#t=")[1] ?? ""}`));
+    if (url === "") await page.fill("#key", setup.world.apiKey).then(() => page.click("button[type=submit]"));
     await page.getByRole("link", { name: "Inboxes", exact: true }).click();
     await page.locator(".inbox-rows .row-link").click();
     await page.locator("[data-thread]", { hasText: "Second letter" }).click();
@@ -76,38 +69,38 @@ describe.skipIf(chromiumPath === undefined)("In a browser the console", () => {
     await page.getByRole("button", { name: "Mark unread" }).waitFor();
     await page.getByRole("button", { name: "Headers" }).click();
     await page.locator(".headers dd", { hasText: "Second letter" }).waitFor();
-    const { body } = await world.api(`/v1/inboxes/${ada.id}/threads?is_read=true`);
+    const { body } = await setup.world.api(`/v1/inboxes/${ada.id}/threads?is_read=true`);
     expect(body.data.map(({ subject }: { subject: string }) => subject)).toContain("Second letter");
     expect(faults.filter((fault) => !/40[14]/.test(fault))).toEqual([]);
   });
 
-  test("makes and deletes an inbox, and asks before it does", async () => {
-    const { page } = await signedIn(browser, world, "inboxes");
+  test("creates an inbox, and deletes it after a question", async () => {
+    const { page } = await signedIn(setup, "inboxes");
     await page.fill("#username", "grace");
     await page.press("#username", "Enter");
     await page.locator(".inbox-rows", { hasText: "grace@" }).waitFor();
     await page.getByRole("button", { name: "Delete grace@inbox.localhost" }).click();
     await page.getByRole("button", { name: "Keep" }).click();
-    expect((await world.api("/v1/inboxes")).body.total).toBe(2);
+    expect((await setup.world.api("/v1/inboxes")).body.total).toBe(2);
     await page.getByRole("button", { name: "Delete grace@inbox.localhost" }).click();
     await page.getByRole("button", { name: "Delete inbox" }).click();
     await page.getByText("grace@inbox.localhost is deleted").waitFor();
-    expect((await world.api("/v1/inboxes")).body.total).toBe(1);
+    expect((await setup.world.api("/v1/inboxes")).body.total).toBe(1);
   });
 
-  test("sends a mail once, however often one presses", async () => {
-    const { page } = await signedIn(browser, world, `compose?inbox=${ada.id}`);
+  test("sends a mail once, even after a double click", async () => {
+    const { page } = await signedIn(setup, `compose?inbox=${ada.id}`);
     await page.fill("#to", "joe@example.com");
     await page.fill("#subject", "Only one");
     await page.fill(".compose-body", "Is it?");
     await page.locator(".compose button[type=submit]").dblclick();
     await page.locator(".conversation-title h2", { hasText: "Only one" }).waitFor();
-    const { body } = await world.api(`/v1/inboxes/${ada.id}/messages?to=joe@example.com`);
+    const { body } = await setup.world.api(`/v1/inboxes/${ada.id}/messages?to=joe@example.com`);
     expect(body.total).toBe(1);
   });
 
-  test("has at most forty of ten thousand threads in the document, wherever one scrolls", async () => {
-    const { page } = await signedIn(browser, world);
+  test("has at most 40 of 10,000 threads in the document, at any scroll position", async () => {
+    const { page } = await signedIn(setup);
     await page.route("**/v1/inboxes/*/threads?*", async (route) => {
       const query = new URL(route.request().url()).searchParams;
       const offset = Number(query.get("offset"));
@@ -116,7 +109,7 @@ describe.skipIf(chromiumPath === undefined)("In a browser the console", () => {
       );
       await route.fulfill({ json: { data, total: 10_000 } });
     });
-    await goTo(page, world, `inboxes/${ada.id}`);
+    await goTo(page, `inboxes/${ada.id}`);
     await page.locator("[data-thread]").first().waitFor();
     for (const [at, subject] of [
       [0.5, "Thread 5000"],
@@ -132,31 +125,31 @@ describe.skipIf(chromiumPath === undefined)("In a browser the console", () => {
     }
   });
 
-  test("shows a mail as it comes, and moves nothing of what one has scrolled to", async () => {
-    const busy = await world.inbox("busy");
-    for (let index = 0; index < 20; index += 1) await arrive(world, busy, { subject: `Before ${index}` });
-    const { page } = await signedIn(browser, world, `inboxes/${busy.id}`);
+  test("shows new mail at once, but moves nothing in a list that was scrolled", async () => {
+    const busy = await setup.world.inbox("busy");
+    for (let index = 0; index < 20; index += 1) await arrive(setup.world, busy, { subject: `Before ${index}` });
+    const { page } = await signedIn(setup, `inboxes/${busy.id}`);
     await page.locator(".connection.is-stream").waitFor();
     await page.locator("[data-thread]", { hasText: "Before 19" }).waitFor();
-    await arrive(world, busy, { subject: "At the top" });
+    await arrive(setup.world, busy, { subject: "At the top" });
     await page.locator("[data-thread]", { hasText: "At the top" }).waitFor();
     await page.evaluate(() => document.querySelector(".virtual")?.scrollTo(0, 300));
     await page.waitForFunction(() => document.querySelector(".virtual")?.scrollTop === 300);
-    await arrive(world, busy, { subject: "While away" });
+    await arrive(setup.world, busy, { subject: "While away" });
     await page.locator(".fresh-pill").waitFor();
     expect(await page.evaluate(() => document.querySelector(".virtual")?.scrollTop)).toBe(300);
     await page.locator(".fresh-pill").click();
     await page.locator("[data-thread]", { hasText: "While away" }).waitFor();
   });
 
-  test("goes on by itself when the service restarts under it, and counts each mail once", async () => {
+  test("continues after a restart of the service, and counts each mail once", async () => {
     await using other = await startWorld({ database: "embedded" });
     const inbox = await other.inbox("ada");
     for (let index = 0; index < 20; index += 1) await arrive(other, inbox, { subject: `Before ${index}` });
-    // The service comes back at another port; its address stays.
+    // The service restarts on another port, behind the same address.
     const ports = [Number(other.service.apiUrl.port)];
     const address = await startBalancer(ports);
-    const { page } = await browser.open(`http://127.0.0.1:${address.port}/console/inboxes/${inbox.id}`);
+    const { page } = await setup.browser.open(`http://127.0.0.1:${address.port}/console/inboxes/${inbox.id}`);
     await page.fill("#key", other.apiKey);
     await page.press("#key", "Enter");
     await page.locator("[data-thread]", { hasText: "Before 19" }).waitFor();
@@ -180,11 +173,11 @@ describe.skipIf(chromiumPath === undefined)("In a browser the console", () => {
     await address.close();
   }, 120_000);
 
-  test("says why when its key is revoked, and has kept what was written", async () => {
+  test("explains that its key was revoked, and keeps the draft", async () => {
     await using other = await startWorld({ database: "embedded" });
     const inbox = await other.inbox("ada");
     const threadId = await arrive(other, inbox, { subject: "Half" });
-    const { page } = await signedIn(browser, other, `threads/${threadId}`);
+    const { page } = await signedIn({ browser: setup.browser, world: other }, `threads/${threadId}`);
     await page.fill("#reply", "Half an answer");
     const { body } = await other.api("/v1/account");
     await revokeKey(other.service.deps, body.key.id);
@@ -192,21 +185,29 @@ describe.skipIf(chromiumPath === undefined)("In a browser the console", () => {
     expect(await page.evaluate((id) => sessionStorage.getItem(`inboxd reply ${id}`), threadId)).toBe("Half an answer");
   }, 60_000);
 
-  test("shows what a message came to, step by step", async () => {
-    const id = await send(world, ada, { to: "joe@example.com", subject: "Steps", body: "One by one" });
-    const { page } = await signedIn(browser, world, `messages/${id}`);
+  test("shows the delivery of a message, step by step", async () => {
+    const id = await send(setup.world, ada, { to: "joe@example.com", subject: "Steps", body: "One by one" });
+    const { page } = await signedIn(setup, `messages/${id}`);
     await page.locator(".step", { hasText: "Relayed" }).waitFor();
-    expect(await page.locator(".step-name").allTextContents()).toEqual([
-      ...["Accepted (done)", "Relayed (done)", "Delivery (not yet)"],
-    ]);
+    const steps = await page.locator(".step-name").allTextContents();
+    expect(steps).toEqual(["Accepted (done)", "Relayed (done)", "Delivery (not yet)"]);
   });
 });
 
 function madeUpThread(inboxId: string, index: number) {
   const at = new Date(Date.UTC(2026, 0, 1) - index * 60_000).toISOString();
   return {
-    ...{ id: `thr_${index}`, threadId: `thr_${index}`, inboxId, subject: `Thread ${index}`, isRead: index % 3 > 0 },
-    ...{ messageCount: 1, lastMessageAt: at, lastMessageId: `msg_${index}`, createdAt: at },
-    ...{ participants: ["jane@example.com"], preview: "Hello", hasAttachments: false },
+    id: `thr_${index}`,
+    threadId: `thr_${index}`,
+    inboxId,
+    subject: `Thread ${index}`,
+    isRead: index % 3 > 0,
+    messageCount: 1,
+    lastMessageAt: at,
+    lastMessageId: `msg_${index}`,
+    createdAt: at,
+    participants: ["jane@example.com"],
+    preview: "Hello",
+    hasAttachments: false,
   };
 }

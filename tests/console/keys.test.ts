@@ -1,22 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { type Browser, chromiumPath, startBrowser } from "../support/browser.ts";
-import { startWorld, type World, type WorldInbox } from "../support/world.ts";
-import { arrive, consoleOf, goTo, signedIn } from "./support.ts";
+import type { WorldInbox } from "../support/world.ts";
+import { arrive, consoleOf, describeInBrowser, goTo, setUpConsole, signedIn } from "./support.ts";
 
-describe.skipIf(chromiumPath === undefined)("By the keyboard, beside the list of an inbox,", () => {
-  let browser: Browser;
-  let world: World;
+describeInBrowser("In the list of an inbox,", () => {
+  const setup = setUpConsole();
   let ada: WorldInbox;
   beforeAll(async () => {
-    [browser, world] = await Promise.all([startBrowser(), startWorld()]);
-    ada = await world.inbox("ada");
-    for (const subject of ["First", "Second", "Third"]) await arrive(world, ada, { subject });
+    ada = await setup.world.inbox("ada");
+    for (const subject of ["First", "Second", "Third"]) await arrive(setup.world, ada, { subject });
   }, 60_000);
-  afterAll(async () => {
-    await browser?.[Symbol.asyncDispose]();
-    await world?.[Symbol.asyncDispose]();
-  });
 
   const listOf = () => `inboxes/${ada.id}`;
   const linkTo = (name: string) => (page: Page) => page.getByRole("link", { name, exact: true });
@@ -25,43 +18,43 @@ describe.skipIf(chromiumPath === undefined)("By the keyboard, beside the list of
   test.each([
     ["a link of the navigation", linkTo("Outbox"), "/console/outbox"],
     ["a tab", linkTo("Unread"), "?view=unread"],
-    ["the way to write", linkTo("Write from ada@inbox.localhost"), "/console/compose?"],
-  ])("Enter on %s goes where it leads", async (_, control, address) => {
-    const { page } = await signedIn(browser, world, listOf());
+    ["the button to write", linkTo("Write from ada@inbox.localhost"), "/console/compose?"],
+  ])("Enter on %s opens it", async (_, control, address) => {
+    const { page } = await signedIn(setup, listOf());
     await page.locator("[data-thread]").first().waitFor();
     await control(page).press("Enter");
     await page.waitForURL((url) => url.href.includes(address));
     await page.context().close();
   });
 
-  test("Enter on a button of the selection does what it says", async () => {
-    const { page } = await signedIn(browser, world, listOf());
+  test("Enter on a button of the selection presses it", async () => {
+    const { page } = await signedIn(setup, listOf());
     await page.locator("[data-thread]").first().waitFor();
     await page.keyboard.press("j");
     await page.keyboard.press("x");
     await buttonOf("Mark read")(page).press("Enter");
     await page.locator(".thread:not(.is-unread)").waitFor();
     await buttonOf("Mark read")(page).waitFor({ state: "detached" });
-    expect(page.url()).toBe(consoleOf(world, listOf()).href);
+    expect(page.url()).toBe(consoleOf(setup.world, listOf()).href);
     await page.context().close();
   });
 
-  test("Enter on the menu of a phone opens it", async () => {
-    const { page } = await signedIn(browser, world, listOf(), { width: 360 });
+  test("Enter on the menu button of a narrow screen opens the menu", async () => {
+    const { page } = await signedIn(setup, listOf(), { width: 360 });
     await page.locator("[data-thread]").first().waitFor();
     await buttonOf("Menu")(page).press("Enter");
     await page.locator(".menu-open").waitFor();
-    expect(page.url()).toBe(consoleOf(world, listOf()).href);
+    expect(page.url()).toBe(consoleOf(setup.world, listOf()).href);
     await page.context().close();
   });
 
-  test("Enter opens the thread that one has moved to, however fast, and the first where one has not moved", async () => {
-    const { page } = await signedIn(browser, world, listOf());
+  test("Enter opens the current thread, also right after other keys, and the first thread if there is no current one", async () => {
+    const { page } = await signedIn(setup, listOf());
     const title = (subject: string) => page.locator(".conversation-title h2", { hasText: subject }).waitFor();
     await page.locator("[data-thread]").first().waitFor();
     await page.locator("body").press("Enter");
     await title("Third");
-    await goTo(page, world, listOf());
+    await goTo(page, listOf());
     await page.locator(".conversation").waitFor({ state: "detached" });
     await page.locator("[data-thread]").nth(2).waitFor();
     await page.evaluate(pressAtOnce, ["j", "j", "Enter"]);
@@ -70,7 +63,7 @@ describe.skipIf(chromiumPath === undefined)("By the keyboard, beside the list of
   });
 });
 
-/** Each key where the focus is by then, as fast as one task follows another; Enter presses a link as the browser does it. */
+/** Presses each key at the focused element, one task after another. Enter clicks a link, as in a browser. */
 async function pressAtOnce(keys: readonly string[]): Promise<void> {
   for (const key of keys) {
     const target = document.activeElement ?? document.body;

@@ -1,30 +1,23 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { type Browser, chromiumPath, startBrowser } from "../support/browser.ts";
-import { startWorld, type World, type WorldInbox } from "../support/world.ts";
-import { arrive, signedIn } from "./support.ts";
+import type { WorldInbox } from "../support/world.ts";
+import { arrive, describeInBrowser, setUpConsole, signedIn } from "./support.ts";
 
-describe.skipIf(chromiumPath === undefined)("The frame of a mail", () => {
-  let browser: Browser;
-  let world: World;
+describeInBrowser("The frame of a mail", () => {
+  const setup = setUpConsole({ database: "embedded" });
   let ada: WorldInbox;
   beforeAll(async () => {
-    [browser, world] = await Promise.all([startBrowser(), startWorld({ database: "embedded" })]);
-    ada = await world.inbox("ada");
+    ada = await setup.world.inbox("ada");
   }, 60_000);
-  afterAll(async () => {
-    await browser?.[Symbol.asyncDispose]();
-    await world?.[Symbol.asyncDispose]();
-  });
 
   async function shown(html: string): Promise<Page> {
-    const threadId = await arrive(world, ada, { subject: "Look", html: `${html}<p id=end>the end</p>` });
-    const { page } = await signedIn(browser, world, `threads/${threadId}`);
+    const threadId = await arrive(setup.world, ada, { subject: "Look", html: `${html}<p id=end>the end</p>` });
+    const { page } = await signedIn(setup, `threads/${threadId}`);
     await page.frameLocator(".paper iframe").getByText("the end").waitFor({ state: "attached" });
     return page;
   }
 
-  /** The heights that the frame has, one for each of 60 frames that the browser paints. */
+  /** The heights of the frame in 60 paints of the browser. */
   function heightsIn(page: Page): Promise<number[]> {
     return page.evaluate(async () => {
       const heights: number[] = [];
@@ -57,7 +50,7 @@ describe.skipIf(chromiumPath === undefined)("The frame of a mail", () => {
     60_000,
   );
 
-  test("does not shrink and grow in turns with what a mail makes of its window's height", async () => {
+  test("does not shrink and grow in turns if the styles depend on the height of the window", async () => {
     const page = await shown(
       "<style>p{height:900px} @media (min-height:500px){p{height:10px}} @media (min-height:700px){p{height:20px}}</style>",
     );
@@ -65,7 +58,7 @@ describe.skipIf(chromiumPath === undefined)("The frame of a mail", () => {
     expect(new Set(heights.slice(30)).size).toBe(1);
   }, 60_000);
 
-  test("is at most 20,000 pixels high, and what is further down is scrolled to within it", async () => {
+  test("is at most 20,000 pixels high, and scrolls a longer mail", async () => {
     const page = await shown(`<div style="height:50000px">high</div>`);
     await page.waitForFunction(
       () => document.querySelector(".paper iframe")?.getBoundingClientRect().height === 20_000,
@@ -78,7 +71,7 @@ describe.skipIf(chromiumPath === undefined)("The frame of a mail", () => {
     });
   }, 60_000);
 
-  test("is as high as its mail, and counts the remote pictures in it", async () => {
+  test("is as high as its mail, and counts the remote pictures", async () => {
     const page = await shown(`<img src="https://a.example/1.png"><img src="https://a.example/2.png">`);
     await page.getByRole("button", { name: "Show remote images (2)" }).waitFor();
     const [height = 0] = (await heightsIn(page)).slice(-1);

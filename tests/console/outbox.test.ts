@@ -1,68 +1,62 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type Browser, chromiumPath, startBrowser } from "../support/browser.ts";
+import { beforeAll, expect, test } from "bun:test";
 import { startReceiver } from "../support/receiver.ts";
 import { untilAnswered } from "../support/until.ts";
-import { startWorld, type World, type WorldInbox } from "../support/world.ts";
-import { send, signedIn } from "./support.ts";
+import type { WorldInbox } from "../support/world.ts";
+import { describeInBrowser, send, setUpConsole, signedIn } from "./support.ts";
 
-describe.skipIf(chromiumPath === undefined)("The screen of the outbox", () => {
-  let browser: Browser;
-  let world: World;
+describeInBrowser("The screen of the outbox", () => {
+  // No server listens on port 1, so all mail waits.
+  const setup = setUpConsole({ env: { OUTBOUND: "smtp://127.0.0.1:1?tls=off", ALLOW_PRIVATE_WEBHOOKS: "1" } });
   let ada: WorldInbox;
   beforeAll(async () => {
-    // Nobody listens there: all that is to go out waits.
-    const env = { OUTBOUND: "smtp://127.0.0.1:1?tls=off", ALLOW_PRIVATE_WEBHOOKS: "1" };
-    [browser, world] = await Promise.all([startBrowser(), startWorld({ env })]);
-    ada = await world.inbox("ada");
+    ada = await setup.world.inbox("ada");
   }, 60_000);
-  afterAll(async () => {
-    await browser?.[Symbol.asyncDispose]();
-    await world?.[Symbol.asyncDispose]();
-  });
 
   const untilWait = (count: number, kind: "relay" | "webhook") =>
     untilAnswered(async () => {
-      const { body } = await world.api(`/v1/outbox?kind=${kind}&state=waiting&limit=100`);
+      const { body } = await setup.world.api(`/v1/outbox?kind=${kind}&state=waiting&limit=100`);
       return body.data.length === count || undefined;
     });
 
-  test("has several hurried, and several taken out after a question, a mail to several whole", async () => {
+  test("retries several items, and cancels several after a question, a mail with two destinations as a whole", async () => {
     const several = { to: ["bob@one.example", "bob@two.example"], subject: "several", body: "x" };
-    const ids = [await send(world, ada, several)];
+    const ids = [await send(setup.world, ada, several)];
     for (const name of ["cleo", "dan"])
-      ids.push(await send(world, ada, { to: `${name}@example.com`, subject: name, body: "x" }));
+      ids.push(await send(setup.world, ada, { to: `${name}@example.com`, subject: name, body: "x" }));
     await untilWait(3, "relay");
-    const { page, faults } = await signedIn(browser, world, "outbox");
+    const { page, faults } = await signedIn(setup, "outbox");
     const toolbar = page.getByRole("toolbar", { name: "Selected in the outbox" });
     for (const name of ["cleo", "dan"]) await page.getByLabel(`Select ${name}@example.com`).check();
     await toolbar.getByText("2 selected").waitFor();
     await toolbar.getByRole("button", { name: "Retry now" }).click();
-    await page.getByText("All 2 are in line now").waitFor();
+    await page.getByText("2 items queued for retry").waitFor();
     await untilWait(3, "relay");
 
     const boxes = page.getByRole("checkbox");
     await boxes.nth(2).waitFor();
     for (const box of await boxes.all()) await box.check();
     await toolbar.getByRole("button", { name: "Cancel" }).click();
-    await page.getByRole("button", { name: "Take out 3" }).click();
-    await page.getByText("Nothing waits").waitFor();
+    await page.getByRole("button", { name: "Cancel 3 items" }).click();
+    await page.getByText("The outbox is empty").waitFor();
     for (const id of ids) {
-      const { body } = await world.api(`/v1/messages/${id}`);
+      const { body } = await setup.world.api(`/v1/messages/${id}`);
       expect([body.status, body.failure.reason]).toEqual(["failed", "canceled"]);
     }
     // Nobody is signed in at first.
     expect(faults.filter((fault) => !fault.includes("401"))).toEqual([]);
   });
 
-  test("shows one state and one kind of it alone, asked of the service, page by page and back", async () => {
+  test("filters by state and kind, page by page forwards and back", async () => {
     const gone = await startReceiver();
     await gone.close();
     const hook = { url: gone.url, eventTypes: ["inbox.created"] };
-    expect((await world.api("/v1/webhooks", { method: "POST", body: hook })).body).toMatchObject({ url: gone.url });
-    for (let made = 0; made < 51; made += 1) await world.inbox();
+    expect((await setup.world.api("/v1/webhooks", { method: "POST", body: hook })).body).toMatchObject({
+      url: gone.url,
+    });
+    for (let made = 0; made < 51; made += 1) await setup.world.inbox();
     await untilWait(51, "webhook");
-    await send(world, ada, { to: "erin@example.com", subject: "erin", body: "x" });
-    const { page, faults } = await signedIn(browser, world, "outbox?kind=webhook&state=waiting");
+    await send(setup.world, ada, { to: "erin@example.com", subject: "erin", body: "x" });
+    const { page, faults } = await signedIn(setup, "outbox?kind=webhook&state=waiting");
     const rows = page.locator(".rows .row");
     const untilShown = (count: number) => untilAnswered(async () => (await rows.count()) === count || undefined);
     await untilShown(50);

@@ -9,7 +9,7 @@ afterAll(() => world[Symbol.asyncDispose]());
 
 const ask = (path: string, headers: Record<string, string> = {}) => world.fetch(path, { apiKey: null, headers });
 
-/** The addresses that a page names, as a browser would ask for them. */
+/** The paths of the scripts and styles of a page. */
 async function assetsOf(path: string): Promise<string[]> {
   const page = await (await ask(path)).text();
   const named = page.matchAll(/(?:src|href)="([^"]+\.(?:js|css))"/g);
@@ -17,7 +17,7 @@ async function assetsOf(path: string): Promise<string[]> {
 }
 
 describe("The console's pages", () => {
-  test("let nothing run, be fetched or frame them but what is their own", async () => {
+  test("allow only their own scripts, requests and frames", async () => {
     const page = await ask("/console/inboxes/inb_1");
     expect(page.headers.get("content-security-policy")).toBe(
       "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
@@ -28,7 +28,7 @@ describe("The console's pages", () => {
     expect(page.headers.get("x-content-type-options")).toBe("nosniff");
   });
 
-  test("find their script and style from every depth, by addresses that also hold under a proxy's prefix", async () => {
+  test("find their script and style at every depth, also behind a proxy with a path prefix", async () => {
     const assets = await assetsOf("/console/");
     expect(assets).toEqual([
       expect.stringMatching(/^\/console\/assets\/console-\w+\.css$/),
@@ -41,7 +41,7 @@ describe("The console's pages", () => {
     expect([redirect.status, redirect.headers.get("location")]).toEqual([302, "console/"]);
   });
 
-  test("cost three requests and 70 kB at most, and are kept for good", async () => {
+  test("cost at most three requests and 70 kB, and are cached without limit", async () => {
     const sizes: Record<string, number> = {};
     for (const path of await assetsOf("/console/")) {
       const asset = await ask(path, { "accept-encoding": "gzip" });
@@ -54,7 +54,7 @@ describe("The console's pages", () => {
     expect((await ask("/console/assets/console-old.js")).status).toBe(404);
   });
 
-  test("are not there where the operator wants none", async () => {
+  test("do not exist with CONSOLE=0", async () => {
     await using without = await startWorld({ database: "embedded", env: { CONSOLE: "0" } });
     for (const path of ["/console", "/console/", "/console/inboxes", "/console/assets/x.js"]) {
       expect((await without.fetch(path, { apiKey: null })).status).toBe(404);

@@ -1,11 +1,33 @@
+import { afterAll, beforeAll, describe } from "bun:test";
 import type { Page } from "playwright-core";
-import type { Browser, Look, WatchedPage } from "../support/browser.ts";
-import type { World, WorldInbox } from "../support/world.ts";
+import { type Browser, chromiumPath, type Look, startBrowser, type WatchedPage } from "../support/browser.ts";
+import { startWorld, type World, type WorldInbox, type WorldOptions } from "../support/world.ts";
+
+/** Tests that are skipped on a machine without a browser. */
+export const describeInBrowser = describe.skipIf(chromiumPath === undefined);
+
+interface ConsoleSetup {
+  browser: Browser;
+  world: World;
+}
+
+/** Starts a browser and a world before the tests of a `describe`, and closes them afterwards. */
+export function setUpConsole(options: WorldOptions = {}): ConsoleSetup {
+  const setup = {} as ConsoleSetup;
+  beforeAll(async () => {
+    [setup.browser, setup.world] = await Promise.all([startBrowser(), startWorld(options)]);
+  }, 60_000);
+  afterAll(async () => {
+    await setup.browser?.[Symbol.asyncDispose]();
+    await setup.world?.[Symbol.asyncDispose]();
+  });
+  return setup;
+}
 
 export const consoleOf = (world: World, path = "") => new URL(`/console/${path}`, world.service.apiUrl);
 
-/** A page of the console, in which the holder of the world's key has signed in. */
-export async function signedIn(browser: Browser, world: World, path = "", look: Look = {}): Promise<WatchedPage> {
+/** Opens a page of the console and signs in with the key of the world. */
+export async function signedIn({ browser, world }: ConsoleSetup, path = "", look: Look = {}): Promise<WatchedPage> {
   const watched = await browser.open(consoleOf(world, path), look);
   await watched.page.fill("#key", world.apiKey);
   await watched.page.press("#key", "Enter");
@@ -13,12 +35,12 @@ export async function signedIn(browser: Browser, world: World, path = "", look: 
   return watched;
 }
 
-/** Goes there without a new page. */
-export async function goTo(page: Page, world: World, path: string): Promise<void> {
+/** Opens a screen without loading the page again. */
+export async function goTo(page: Page, path: string): Promise<void> {
   await page.evaluate((address) => {
     history.pushState(null, "", address);
     dispatchEvent(new PopStateEvent("popstate"));
-  }, consoleOf(world, path).pathname + consoleOf(world, path).search);
+  }, `/console/${path}`);
 }
 
 export interface Letter {
@@ -26,11 +48,11 @@ export interface Letter {
   text?: string;
   html?: string;
   from?: string;
-  /** Further lines of its head. */
+  /** Further header lines. */
   head?: readonly string[];
 }
 
-/** Hands in a mail from Jane; gives the id of its thread. */
+/** Delivers a mail from Jane and returns the id of its thread. */
 export async function arrive(
   world: World,
   inbox: WorldInbox,
@@ -45,7 +67,7 @@ export async function arrive(
     `Content-Type: ${type}; charset=utf-8`,
   ];
   const reply = await world.deliver([...head, "", html ?? text, ""].join("\r\n"), inbox.address, from);
-  if (!reply.startsWith("250")) throw new Error(`Cannot hand in ${subject}: ${reply}`);
+  if (!reply.startsWith("250")) throw new Error(`Cannot deliver ${subject}: ${reply}`);
   const { body } = await world.api(`/v1/inboxes/${inbox.id}/threads?limit=1`);
   return body.data[0].id;
 }

@@ -1,22 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type Browser, chromiumPath, startBrowser } from "../support/browser.ts";
-import { startWorld, type World } from "../support/world.ts";
-import { signedIn } from "./support.ts";
+import { expect, test } from "bun:test";
+import { describeInBrowser, setUpConsole, signedIn } from "./support.ts";
 
-describe.skipIf(chromiumPath === undefined)("The screen of suppressions", () => {
-  let browser: Browser;
-  let world: World;
-  beforeAll(async () => {
-    [browser, world] = await Promise.all([startBrowser(), startWorld()]);
-  }, 60_000);
-  afterAll(async () => {
-    await browser?.[Symbol.asyncDispose]();
-    await world?.[Symbol.asyncDispose]();
-  });
+describeInBrowser("The screen of suppressions", () => {
+  const setup = setUpConsole();
 
-  test("puts an address on the list by the keyboard, says what is wrong with another, and takes it off after a question", async () => {
-    const { page, faults } = await signedIn(browser, world, "suppressions");
-    await page.getByText("Nobody is suppressed").waitFor();
+  test("adds an address by the keyboard, explains an invalid one, and removes one after a question", async () => {
+    const { page, faults } = await signedIn(setup, "suppressions");
+    await page.getByText("No suppressed addresses").waitFor();
     const field = page.getByLabel("Send no mail to");
     await field.fill("jane");
     await field.press("Enter");
@@ -25,16 +15,16 @@ describe.skipIf(chromiumPath === undefined)("The screen of suppressions", () => 
     await field.press("Enter");
     const row = page.locator(".rows .row");
     await row.getByText("jane@example.com").waitFor();
-    expect(await row.textContent()).toContain("By hand");
-    const listed = async () => (await world.api("/v1/suppressions")).body.data.map((one: Listed) => one.address);
+    expect(await row.textContent()).toContain("Manual");
+    const listed = async () => (await setup.world.api("/v1/suppressions")).body.data.map((one: Listed) => one.address);
     expect(await listed()).toEqual(["jane@example.com"]);
 
     await page.getByRole("button", { name: "Bounced" }).click();
-    await page.getByText("Nobody for this reason").waitFor();
+    await page.getByText("No addresses with this reason").waitFor();
     await page.getByRole("button", { name: "All" }).click();
-    await page.getByRole("button", { name: "Take jane@example.com off" }).click();
-    await page.getByRole("button", { name: "Take it off", exact: true }).last().click();
-    await page.getByText("Nobody is suppressed").waitFor();
+    await page.getByRole("button", { name: "Remove jane@example.com" }).click();
+    await page.getByRole("button", { name: "Remove", exact: true }).click();
+    await page.getByText("No suppressed addresses").waitFor();
     expect(await listed()).toEqual([]);
     expect(faults.filter((fault) => !/40[01]/.test(fault))).toEqual([]);
   });

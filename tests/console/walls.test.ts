@@ -1,14 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type Browser, chromiumPath, startBrowser } from "../support/browser.ts";
-import { startWorld, type World, type WorldInbox } from "../support/world.ts";
-import { arrive, consoleOf, goTo, signedIn } from "./support.ts";
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { WorldInbox } from "../support/world.ts";
+import { arrive, consoleOf, describeInBrowser, goTo, setUpConsole, signedIn } from "./support.ts";
 
-/** What browsers sent along to a page of the stranger's. */
+/** The cookies that reached the stranger's server. */
 const cookies: string[] = [];
-/** Another address of the house's name, which is the stranger's. */
-const sisterOf = (house: string) => Object.assign(new URL("/cookie", house), { port: String(stranger.port) }).href;
+/** The stranger's server under the host name of the service. */
+const sisterOf = (service: string) => Object.assign(new URL("/cookie", service), { port: String(stranger.port) }).href;
 
-/** What a stranger may find in our pages: it is told of each request. */
+/** The other requests that reached the stranger's server. */
 const reached: string[] = [];
 const stranger = Bun.serve({
   port: 0,
@@ -31,44 +30,38 @@ const hostile: readonly string[] = [
   `<form action="${evil}/form"><button autofocus>Go</button></form><img src="${evil}/pixel"><link rel=stylesheet href="${evil}/l">`,
 ];
 
-describe.skipIf(chromiumPath === undefined)("The console's walls", () => {
-  let browser: Browser;
-  let world: World;
+describeInBrowser("The console's walls", () => {
+  const setup = setUpConsole();
   let ada: WorldInbox;
   beforeAll(async () => {
-    [browser, world] = await Promise.all([startBrowser(), startWorld()]);
-    ada = await world.inbox("ada");
+    ada = await setup.world.inbox("ada");
   }, 60_000);
-  afterAll(async () => {
-    await browser?.[Symbol.asyncDispose]();
-    await world?.[Symbol.asyncDispose]();
-    await stranger.stop(true);
-  });
+  afterAll(() => stranger.stop(true));
 
-  test("hold hostile mail: it asks nobody, says nothing, leads nowhere, and the page stays usable", async () => {
-    const { page } = await signedIn(browser, world);
+  test("keep hostile mail from requests, dialogs and navigation, and the page stays usable", async () => {
+    const { page } = await signedIn(setup);
     const dialogs: string[] = [];
     page.on("dialog", (dialog) => {
       dialogs.push(dialog.message());
       void dialog.dismiss();
     });
     for (const html of hostile) {
-      const threadId = await arrive(world, ada, { subject: "Look", html: `${html}<p>the end</p>` });
-      await goTo(page, world, `threads/${threadId}`);
+      const threadId = await arrive(setup.world, ada, { subject: "Look", html: `${html}<p>the end</p>` });
+      await goTo(page, `threads/${threadId}`);
       await page.frameLocator(".paper iframe").getByText("the end").waitFor();
     }
     await page.getByRole("button", { name: "Mark read" }).click();
     await page.getByRole("button", { name: "Mark unread" }).waitFor();
-    expect(page.url()).toStartWith(consoleOf(world).href);
+    expect(page.url()).toStartWith(consoleOf(setup.world).href);
     expect([dialogs, reached]).toEqual([[], []]);
     const sandbox = await page.locator(".paper iframe").getAttribute("sandbox");
     expect(sandbox).not.toContain("allow-scripts");
     expect(sandbox).not.toContain("allow-top-navigation");
   });
 
-  test("show remote pictures at a click alone, and for this message alone", async () => {
-    const threadId = await arrive(world, ada, { subject: "Picture", html: `<p>it</p><img src="${evil}/seen">` });
-    const { page } = await signedIn(browser, world, `threads/${threadId}`);
+  test("show remote pictures only after a click, and only for this message", async () => {
+    const threadId = await arrive(setup.world, ada, { subject: "Picture", html: `<p>it</p><img src="${evil}/seen">` });
+    const { page } = await signedIn(setup, `threads/${threadId}`);
     await page.frameLocator(".paper iframe").getByText("it").waitFor();
     expect(reached).toEqual([]);
     const asked = page.waitForRequest(`${evil}/seen`);
@@ -76,44 +69,44 @@ describe.skipIf(chromiumPath === undefined)("The console's walls", () => {
     await asked;
   });
 
-  test("let pages of a sister domain, pages without an origin and pictures change nothing and read nothing", async () => {
-    // Of one site: the browser sends the cookie along.
-    const house = `http://app.inboxd.localhost:${world.service.apiUrl.port}`;
-    const { page } = await browser.open(`${house}/console/`);
-    await page.fill("#key", world.apiKey);
+  test("keep pages of a sister domain, pages without an origin and pictures from changing or reading anything", async () => {
+    // Both hosts are of one site, so the browser sends the cookie.
+    const service = `http://app.inboxd.localhost:${setup.world.service.apiUrl.port}`;
+    const { page } = await setup.browser.open(`${service}/console/`);
+    await page.fill("#key", setup.world.apiKey);
     await page.press("#key", "Enter");
     await page.locator("#navigation").waitFor({ state: "attached" });
-    const before = (await world.api("/v1/inboxes")).body.total;
+    const before = (await setup.world.api("/v1/inboxes")).body.total;
     await page.goto(`http://evil.inboxd.localhost:${stranger.port}/page`);
     const answers: string[] = [];
     page.on("response", (response) => {
       const { pathname, origin } = new URL(response.url());
-      if (origin === house) answers.push(`${response.request().method()} ${pathname} ${response.status()}`);
+      if (origin === service) answers.push(`${response.request().method()} ${pathname} ${response.status()}`);
     });
-    // A cookie knows no ports: so the stranger sees at the house's name what the browser sends along.
-    await page.evaluate((address) => fetch(address, { mode: "no-cors", credentials: "include" }), sisterOf(house));
+    // Cookies ignore the port, so a server with the same host name sees what the browser sends.
+    await page.evaluate((address) => fetch(address, { mode: "no-cors", credentials: "include" }), sisterOf(service));
     expect(cookies.at(-1)).toContain("inboxd=ibt_");
-    await page.evaluate(attack, house);
+    await page.evaluate(attack, service);
     expect(answers.filter((answer) => !/ 40[13]$/.test(answer))).toEqual([]);
     expect(new Set(answers.map((answer) => answer.split(" ", 2).join(" ")))).toEqual(
       new Set(["GET /v1/inboxes", "POST /v1/inboxes", "POST /console/session"]),
     );
-    expect((await world.api("/v1/inboxes")).body.total).toBe(before);
-    await page.goto(`${house}/console/`);
+    expect((await setup.world.api("/v1/inboxes")).body.total).toBe(before);
+    await page.goto(`${service}/console/`);
     await page.getByRole("heading", { name: "Overview" }).waitFor();
   });
 
-  test("let a foreign page change and read nothing by the session of its visitor", async () => {
-    const { page } = await signedIn(browser, world);
+  test("keep a foreign page from changing or reading anything with the session of its visitor", async () => {
+    const { page } = await signedIn(setup);
     await page.goto(`${evil}/page`);
-    const { origin } = world.service.apiUrl;
-    const read = await page.evaluate(async (house) => {
+    const { origin } = setup.world.service.apiUrl;
+    const read = await page.evaluate(async (service) => {
       const answers: string[] = [];
       const body = JSON.stringify({ username: "stolen" });
       for (const mode of ["no-cors", "cors"] as const) {
         for (const method of ["GET", "POST"]) {
           const init = { method, mode, credentials: "include", ...(method === "POST" && { body }) } as RequestInit;
-          const answer = await fetch(`${house}/v1/inboxes`, init).then(
+          const answer = await fetch(`${service}/v1/inboxes`, init).then(
             (response) => response.text(),
             () => "",
           );
@@ -123,39 +116,39 @@ describe.skipIf(chromiumPath === undefined)("The console's walls", () => {
       return answers;
     }, origin);
     expect(read).toEqual(["", "", "", ""]);
-    await page.evaluate((house) => {
-      const form = Object.assign(document.createElement("form"), { method: "post", action: `${house}/v1/inboxes` });
+    await page.evaluate((service) => {
+      const form = Object.assign(document.createElement("form"), { method: "post", action: `${service}/v1/inboxes` });
       document.body.append(form);
       form.submit();
     }, origin);
     await page.waitForURL(`${origin}/v1/inboxes`);
-    expect((await world.api("/v1/inboxes")).body.total).toBe(1);
+    expect((await setup.world.api("/v1/inboxes")).body.total).toBe(1);
   });
 });
 
-/** Runs in a page of a stranger: whatever a page can send to another without being asked first. */
-async function attack(house: string): Promise<void> {
+/** Runs in a page of a stranger: sends each kind of request that needs no preflight. */
+async function attack(service: string): Promise<void> {
   const begun = { mode: "no-cors", credentials: "include" } as const;
   const key = JSON.stringify({ key: "key-of-the-first-account-in-tests" });
-  await fetch(`${house}/v1/inboxes`, begun);
-  await fetch(`${house}/v1/inboxes`, { ...begun, method: "POST" });
-  await fetch(`${house}/v1/inboxes`, { ...begun, method: "POST", body: "{}" });
-  await fetch(`${house}/console/session`, { ...begun, method: "POST", body: key });
+  await fetch(`${service}/v1/inboxes`, begun);
+  await fetch(`${service}/v1/inboxes`, { ...begun, method: "POST" });
+  await fetch(`${service}/v1/inboxes`, { ...begun, method: "POST", body: "{}" });
+  await fetch(`${service}/console/session`, { ...begun, method: "POST", body: key });
   await new Promise((resolve) => {
-    Object.assign(new Image(), { onload: resolve, onerror: resolve, src: `${house}/v1/inboxes` });
+    Object.assign(new Image(), { onload: resolve, onerror: resolve, src: `${service}/v1/inboxes` });
   });
   await new Promise((resolve) => {
     const script = document.createElement("script");
-    Object.assign(script, { onload: resolve, onerror: resolve, src: `${house}/v1/inboxes` });
+    Object.assign(script, { onload: resolve, onerror: resolve, src: `${service}/v1/inboxes` });
     document.body.append(script);
   });
-  // Its origin is null, and that of what it sends.
+  // A sandboxed frame has the origin null, and sends it.
   await new Promise((resolve) => {
     const frame = document.createElement("iframe");
     frame.setAttribute("sandbox", "allow-scripts");
     frame.srcdoc = `<script>
       const begun = { mode: "no-cors", credentials: "include", method: "POST" };
-      fetch("${house}/v1/inboxes", begun).then(() => fetch("${house}/console/session", { ...begun, body: '${key}' }))
+      fetch("${service}/v1/inboxes", begun).then(() => fetch("${service}/console/session", { ...begun, body: '${key}' }))
         .finally(() => parent.postMessage("done", "*"));
     </script>`;
     addEventListener("message", resolve, { once: true });

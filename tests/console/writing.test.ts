@@ -1,30 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import type { Page, Request } from "playwright-core";
-import { type Browser, chromiumPath, startBrowser } from "../support/browser.ts";
-import { startWorld, type World, type WorldInbox } from "../support/world.ts";
-import { arrive, signedIn } from "./support.ts";
+import type { World, WorldInbox } from "../support/world.ts";
+import { arrive, describeInBrowser, setUpConsole, signedIn } from "./support.ts";
 
-describe.skipIf(chromiumPath === undefined)("What is written in the console", () => {
-  let browser: Browser;
-  let world: World;
-  beforeAll(async () => {
-    [browser, world] = await Promise.all([
-      startBrowser(),
-      startWorld({ env: { SENDS_PER_MINUTE: "0", ALLOW_PRIVATE_WEBHOOKS: "1" } }),
-    ]);
-  }, 60_000);
-  afterAll(async () => {
-    await browser?.[Symbol.asyncDispose]();
-    await world?.[Symbol.asyncDispose]();
-  });
+describeInBrowser("A draft in the console", () => {
+  const setup = setUpConsole({ env: { SENDS_PER_MINUTE: "0", ALLOW_PRIVATE_WEBHOOKS: "1" } });
 
-  test("as a reply is one mail where the answer is lost, also when it is sent again after a reload", async () => {
-    const ada = await world.inbox("reply-again");
-    const threadId = await arrive(world, ada, { subject: "Lost" });
-    const { page } = await signedIn(browser, world, `threads/${threadId}`);
+  test("is sent once if the response is lost and it is sent again after a reload", async () => {
+    const ada = await setup.world.inbox("reply-again");
+    const threadId = await arrive(setup.world, ada, { subject: "Lost" });
+    const { page } = await signedIn(setup, `threads/${threadId}`);
     await page.fill("#reply", "Only once");
     await page.route("**/send", async (route) => {
-      await handOver(world, route.request());
+      await handOver(setup.world, route.request());
       await route.abort("connectionreset");
     });
     await page.press("#reply", "Control+Enter");
@@ -37,30 +25,30 @@ describe.skipIf(chromiumPath === undefined)("What is written in the console", ()
     await page.press("#reply", "Control+Enter");
     await page.getByText("Sent to jane@example.com").waitFor();
     expect(await page.inputValue("#reply")).toBe("");
-    expect(await sentBodies(world, ada)).toEqual(["Only once"]);
+    expect(await sentBodies(setup.world, ada)).toEqual(["Only once"]);
 
     await page.fill("#reply", "The next one");
     await page.press("#reply", "Control+Enter");
     await page.locator(".messages li").nth(2).waitFor();
-    expect(await sentBodies(world, ada)).toEqual(["The next one", "Only once"]);
+    expect(await sentBodies(setup.world, ada)).toEqual(["The next one", "Only once"]);
   });
 
-  test("and changed after a lost answer is a second mail at one's word alone", async () => {
-    const ada = await world.inbox("changed");
-    const { page } = await signedIn(browser, world, `compose?inbox=${ada.id}`);
+  test("that is changed after a lost response is sent as a second mail only after a question", async () => {
+    const ada = await setup.world.inbox("changed");
+    const { page } = await signedIn(setup, `compose?inbox=${ada.id}`);
     await page.fill("#to", "joe@example.com");
     await page.fill("#subject", "Two");
     await page.fill(".compose-body", "First");
     await page.route("**/send", async (route) => {
-      await handOver(world, route.request());
-      // As of a proxy, that long that it is not asked again by itself.
+      await handOver(setup.world, route.request());
+      // The answer of a proxy, with a delay that is too long for an automatic retry.
       await route.fulfill({ status: 504, headers: { "retry-after": "600" }, body: "Gateway time-out" });
     });
     await page.press(".compose-body", "Control+Enter");
     await page.getByText("The service answered 504, so it is not known whether the mail was sent").waitFor();
     await page.unroute("**/send");
 
-    // What is refused meanwhile says nothing of the first.
+    // A refusal in between does not change what is known of the first mail.
     await page.fill("#to", "joe");
     await page.press(".compose-body", "Control+Enter");
     await page.getByText("to must be").waitFor();
@@ -70,35 +58,39 @@ describe.skipIf(chromiumPath === undefined)("What is written in the console", ()
       const answer = page.waitForResponse("**/send");
       await page.press(".compose-body", "Control+Enter");
       expect((await answer).status()).toBe(422);
-      await page.getByText("A mail was sent from here before").waitFor();
+      await page.getByText("A mail was already sent from here").waitFor();
     }
-    expect(await sentBodies(world, ada)).toEqual(["First"]);
+    expect(await sentBodies(setup.world, ada)).toEqual(["First"]);
     await page.getByRole("button", { name: "Send this as another mail" }).click();
     await page.locator(".conversation-title h2", { hasText: "Two" }).waitFor();
-    expect(await sentBodies(world, ada)).toEqual(["Second", "First"]);
+    expect(await sentBodies(setup.world, ada)).toEqual(["Second", "First"]);
   });
 
-  test("as an answer in the long form answers what it was opened for, and leaves newer mail unread", async () => {
-    const ada = await world.inbox("seen");
+  test("in the long form replies to the message that it was opened for, and leaves newer mail unread", async () => {
+    const ada = await setup.world.inbox("seen");
     for (const toWhom of ["", "&all=1"]) {
       const id = `<1${toWhom}@seen>`;
-      const threadId = await arrive(world, ada, { subject: "Seen", text: "It was seen", head: [`Message-ID: ${id}`] });
-      const [first] = await messagesOf(world, threadId);
-      const { page } = await signedIn(browser, world, `compose?thread=${threadId}&message=${first?.id}${toWhom}`);
+      const threadId = await arrive(setup.world, ada, {
+        subject: "Seen",
+        text: "It was seen",
+        head: [`Message-ID: ${id}`],
+      });
+      const [first] = await messagesOf(setup.world, threadId);
+      const { page } = await signedIn(setup, `compose?thread=${threadId}&message=${first?.id}${toWhom}`);
       await page.fill(".compose-body", "My answer");
-      await arrive(world, ada, { subject: "Re: Seen", text: "It was not", head: [`In-Reply-To: ${id}`] });
+      await arrive(setup.world, ada, { subject: "Re: Seen", text: "It was not", head: [`In-Reply-To: ${id}`] });
       await page.press(".compose-body", "Control+Enter");
       await page.locator(".conversation-title h2").waitFor();
-      const { body: thread } = await world.api(`/v1/threads/${threadId}/messages`);
+      const { body: thread } = await setup.world.api(`/v1/threads/${threadId}/messages`);
       expect([toWhom, thread.isRead, thread.total]).toEqual([toWhom, false, 3]);
       expect(thread.data[2].bodyText).toContain("> It was seen");
     }
   });
 
-  test("as a reply is not changed while it is sent, so that nothing of it is lost", async () => {
-    const ada = await world.inbox("slow");
-    const threadId = await arrive(world, ada, { subject: "Slow" });
-    const { page } = await signedIn(browser, world, `threads/${threadId}`);
+  test("cannot be changed while it is being sent", async () => {
+    const ada = await setup.world.inbox("slow");
+    const threadId = await arrive(setup.world, ada, { subject: "Slow" });
+    const { page } = await signedIn(setup, `threads/${threadId}`);
     const { promise: isReleased, resolve: release } = Promise.withResolvers<void>();
     await page.route("**/send", (route) => isReleased.then(() => route.continue()));
     await page.fill("#reply", "All of it");
@@ -111,14 +103,14 @@ describe.skipIf(chromiumPath === undefined)("What is written in the console", ()
     await page.getByText("Sent to jane@example.com").waitFor();
     await page.locator("#reply").pressSequentially("and more");
     expect(await page.inputValue("#reply")).toBe("and more");
-    expect(await sentBodies(world, ada)).toEqual(["All of it"]);
+    expect(await sentBodies(setup.world, ada)).toEqual(["All of it"]);
   });
 
-  test("is never cut, and is counted and refused as the service counts", async () => {
-    const ada = await world.inbox("long");
-    const threadId = await arrive(world, ada, { subject: "Long" });
+  test("is never cut, and its length is counted as the service counts", async () => {
+    const ada = await setup.world.inbox("long");
+    const threadId = await arrive(setup.world, ada, { subject: "Long" });
     const text = "a😀".repeat(50_000);
-    const { page } = await signedIn(browser, world, `threads/${threadId}`);
+    const { page } = await signedIn(setup, `threads/${threadId}`);
     await typeAtOnce(page, "#reply", text);
     expect((await page.inputValue("#reply")).length).toBe(text.length);
     await page.getByText("100,000 / 100,000").waitFor();
@@ -128,13 +120,13 @@ describe.skipIf(chromiumPath === undefined)("What is written in the console", ()
     await page.press(".compose-body", "Control+Enter");
     await page.getByText("body must be a string of 1 to 100000 characters").waitFor();
     expect((await page.inputValue(".compose-body")).length).toBe(text.length + 1);
-    expect(await sentBodies(world, ada)).toEqual([]);
+    expect(await sentBodies(setup.world, ada)).toEqual([]);
   });
 
-  test("as an endpoint is made once, however often one presses, and also where its first answer is lost", async () => {
-    const { page } = await signedIn(browser, world, "webhooks");
+  test("of an endpoint creates it once, after a double click or a lost response", async () => {
+    const { page } = await signedIn(setup, "webhooks");
     const addresses = async () => {
-      const { body } = await world.api("/v1/webhooks");
+      const { body } = await setup.world.api("/v1/webhooks");
       return body.data.map(({ url }: { url: string }) => url).toSorted();
     };
     const { promise: isReleased, resolve: release } = Promise.withResolvers<void>();
@@ -153,7 +145,7 @@ describe.skipIf(chromiumPath === undefined)("What is written in the console", ()
 
     await page.route("**/v1/webhooks", async (route) => {
       if (!isPost(route.request())) return route.continue();
-      await handOver(world, route.request());
+      await handOver(setup.world, route.request());
       return route.fulfill({ status: 504, headers: { "retry-after": "600" }, body: "Gateway time-out" });
     });
     await page.getByRole("button", { name: "Add endpoint" }).click();
@@ -162,16 +154,18 @@ describe.skipIf(chromiumPath === undefined)("What is written in the console", ()
     await page.getByText("answered 504").waitFor();
     await page.unroute("**/v1/webhooks");
     await page.getByRole("button", { name: "Add", exact: true }).click();
-    await page.getByText("its secret was lost with the first answer").waitFor();
+    await page.getByText("the response with its secret was lost").waitFor();
     expect(await addresses()).toEqual(["http://127.0.0.1:65000/first", "http://127.0.0.1:65000/second"]);
   });
 });
 
-/** The service gets what the page asked, though the page gets no answer of it. */
+/** Passes the page's request to the service, without passing the response back. */
 async function handOver(world: World, request: Request): Promise<void> {
   const headers = { "idempotency-key": request.headers()["idempotency-key"] ?? "" };
   const { status } = await world.api(new URL(request.url()).pathname, {
-    ...{ method: "POST", headers, body: request.postDataJSON() },
+    method: "POST",
+    headers,
+    body: request.postDataJSON(),
   });
   if (status >= 300) throw new Error(`Cannot hand over: answered ${status}`);
 }
@@ -185,7 +179,7 @@ async function messagesOf(world: World, threadId: string): Promise<{ id: string 
   return (await world.api(`/v1/threads/${threadId}/messages`)).body.data;
 }
 
-/** The newest first, without what they quote. */
+/** The bodies of sent mail, newest first, without quotes. */
 async function sentBodies(world: World, inbox: WorldInbox): Promise<string[]> {
   const { body } = await world.api(`/v1/inboxes/${inbox.id}/messages?direction=outbound`);
   return body.data.map(({ bodyText }: { bodyText: string }) => bodyText.split("\n", 1)[0]?.trim());

@@ -1,28 +1,33 @@
-import { place } from "../address.ts";
-import { newInboxLine } from "../inboxes/inbox-list.tsx";
+import { useState } from "preact/hooks";
+import { go, href, route } from "../address.ts";
+import { inboxd, type Schemas } from "../api.ts";
+import { notify } from "../frame/notice.tsx";
+import { newInboxCommand } from "../inboxes/inbox-list.tsx";
 import { Empty } from "../parts/empty.tsx";
-import { Fault } from "../parts/fault.tsx";
+import { Fault, LoadState } from "../parts/load-state.tsx";
 import { useLoaded } from "../parts/loaded.ts";
 import { Page } from "../parts/page.tsx";
-import { Placeholder } from "../parts/placeholder.tsx";
 import { may } from "../session.ts";
-import { ComposeForm } from "./compose-form.tsx";
-import { purposeOf } from "./purpose.ts";
+import { clearDraft, useDraft } from "./draft.ts";
+import { FilePicker } from "./file-picker.tsx";
+import { RecipientFields } from "./recipient-fields.tsx";
+import { sendMail } from "./send-mail.ts";
+import { BodyCount, SendButton, SendProblem, useSending } from "./sending.tsx";
 
+/** Writes a new mail, a reply or a forward. */
 export function Compose() {
-  const { query } = place.value;
+  const { query } = route.value;
   const name = query.toString();
   const purpose = useLoaded(() => purposeOf(query), [name]);
   const { answered, forwarded } = purpose.value ?? {};
   const title = answered ? "Reply" : forwarded ? "Forward" : "New mail";
   return (
     <Page title={title} about={answered?.subject ?? forwarded?.subject}>
-      {purpose.error !== undefined && <Fault error={purpose.error} again={purpose.reload} />}
-      {purpose.isSlow && <Placeholder lines={6} />}
-      {!may("send") && <Fault error={new Error("This key only reads: it can send nothing.")} />}
+      <LoadState of={purpose} lines={6} />
+      {!may("send") && <Fault error={new Error("This key can only read, so it cannot send mail.")} />}
       {purpose.value?.inboxes.length === 0 && (
-        <Empty icon="inboxes" title="An inbox is needed first" command={newInboxLine()}>
-          <p>Mail goes out from an inbox, so that answers come back to it.</p>
+        <Empty icon="inboxes" title="Create an inbox first" command={newInboxCommand()}>
+          <p>Mail is sent from an inbox, and replies arrive there.</p>
         </Empty>
       )}
       {may("send") && purpose.value && purpose.value.inboxes.length > 0 && (
@@ -30,4 +35,152 @@ export function Compose() {
       )}
     </Page>
   );
+}
+
+/** The inboxes to send from, and the message to reply to or to forward. */
+interface Purpose {
+  inboxes: readonly Schemas["Inbox"][];
+  inboxId: string | undefined;
+  answered: Schemas["Message"] | undefined;
+  toAll: boolean;
+  forwarded: Schemas["Message"] | undefined;
+}
+
+async function purposeOf(query: URLSearchParams): Promise<Purpose> {
+  const messageWith = async (id: string | null) => (id === null ? undefined : inboxd.messages.get(id));
+  const [inboxes, answered, forwarded] = await Promise.all([
+    inboxd.inboxes.list({ limit: 100 }).page(),
+    messageWith(query.get("message")),
+    messageWith(query.get("forward")),
+  ]);
+  const inboxId = answered?.inboxId ?? query.get("inbox") ?? forwarded?.inboxId ?? inboxes.data[0]?.id;
+  const isListed = inboxId === undefined || inboxes.data.some(({ id }) => id === inboxId);
+  return {
+    inboxes: isListed ? inboxes.data : [await inboxd.inboxes.get(inboxId), ...inboxes.data],
+    inboxId,
+    answered,
+    toAll: query.get("all") !== null,
+    forwarded,
+  };
+}
+
+const fields = ["to", "cc", "bcc", "subject", "body"] as const;
+
+function ComposeForm({ name, purpose }: { name: string; purpose: Purpose }) {
+  const { inboxes, answered, forwarded, toAll } = purpose;
+  const draft = (field: (typeof fields)[number]) => `compose ${name} ${field}`;
+  const [from, setFrom] = useState(purpose.inboxId ?? "");
+  const [to, setTo] = useDraft(draft("to"), answered && !toAll ? answerTo(purpose) : "");
+  const [cc, setCc] = useDraft(draft("cc"));
+  const [bcc, setBcc] = useDraft(draft("bcc"));
+  const [subject, setSubject] = useDraft(draft("subject"));
+  const [body, setBody] = useDraft(draft("body"));
+  const [isMarkdown, setIsMarkdown] = useState(false);
+  const [files, setFiles] = useState<readonly File[]>([]);
+  const sending = useSending(`compose ${name}`);
+  const { isBusy } = sending;
+
+  function send() {
+    const mail = { from, to, cc, bcc, subject, body, isMarkdown, files, answered, forwarded, toAll };
+    void sending.send(
+      (key) => sendMail(mail, key),
+      (outcome) => {
+        if (outcome.kind !== "sent") return;
+        const { status, threadId } = outcome.sent;
+        clearDraft(...fields.map(draft));
+        notify(status === "failed" ? "The mail was refused" : "Sent", status === "failed" ? "bad" : "good");
+        go(may("read") ? href(`threads/${threadId}`) : href("inboxes"), true);
+      },
+    );
+  }
+
+  function sendAnother() {
+    sending.beginAnother();
+    send();
+  }
+
+  return (
+    <form
+      class="compose"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        send();
+      }}
+      onKeyDown={(event) => {
+        if (event.key === "Enter" && (event.metaKey || event.ctrlKey)) send();
+      }}
+    >
+      <div class="line">
+        <label for="from">From</label>
+        <select
+          id="from"
+          value={from}
+          disabled={isBusy || answered !== undefined}
+          onChange={(event) => setFrom(event.currentTarget.value)}
+        >
+          {inboxes.map(({ id, address }) => (
+            <option key={id} value={id}>
+              {address}
+            </option>
+          ))}
+        </select>
+      </div>
+      <RecipientFields
+        toAll={toAll}
+        isReadOnly={isBusy}
+        to={to}
+        setTo={setTo}
+        cc={cc}
+        setCc={setCc}
+        bcc={bcc}
+        setBcc={setBcc}
+      />
+      <div class="line">
+        <label for="subject">Subject</label>
+        <input
+          id="subject"
+          value={subject}
+          readOnly={isBusy}
+          placeholder={defaultSubject(purpose)}
+          onInput={(event) => setSubject(event.currentTarget.value)}
+        />
+      </div>
+      <textarea
+        class="compose-body"
+        aria-label="Text"
+        rows={14}
+        readOnly={isBusy}
+        value={body}
+        aria-describedby="send-fault"
+        onInput={(event) => setBody(event.currentTarget.value)}
+      />
+      <FilePicker files={files} isDisabled={isBusy} onChange={setFiles} />
+      <SendProblem sending={sending} onSendAnother={sendAnother} />
+      <div class="compose-foot">
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={isMarkdown}
+            disabled={isBusy}
+            onChange={(event) => setIsMarkdown(event.currentTarget.checked)}
+          />
+          Markdown
+        </label>
+        <BodyCount body={body} />
+        <SendButton isDisabled={isBusy} />
+      </div>
+    </form>
+  );
+}
+
+function answerTo({ answered }: Purpose): string {
+  if (answered === undefined) return "";
+  return answered.direction === "inbound" ? (answered.replyTo ?? answered.fromAddr) : answered.toAddr;
+}
+
+/** The subject that the service uses if the field is empty. */
+function defaultSubject({ answered, forwarded }: Purpose): string {
+  if (answered) return `Re: ${answered.subject.replace(/^re: ?/i, "")}`;
+  return forwarded ? `Fwd: ${forwarded.subject.replace(/^fwd: ?/i, "")}` : "";
 }

@@ -1,7 +1,7 @@
 import { useRef, useState } from "preact/hooks";
 import { newIdempotencyKey } from "../machine.ts";
 
-/** What is being written, kept in this tab: over a look elsewhere, a reload, and a session that ends. */
+/** A text that is kept in this tab: through navigation, a reload and the end of the session. */
 export function useDraft(name: string, start = ""): [text: string, change: (text: string) => void] {
   const [text, setText] = useState(() => read(name) ?? start);
   return [
@@ -18,12 +18,12 @@ export function clearDraft(...names: readonly string[]): void {
 }
 
 export interface DraftKey {
-  /** From the first try on it stays with the draft. */
+  /** Stores the key with the draft, from the first try on. */
   keep(): string;
   change(): void;
 }
 
-/** Says which mail a draft is, in this tab: a double click, and a second try, also after a reload, are one mail. */
+/** The idempotency key of a draft in this tab: a double click or another try, even after a reload, sends one mail. */
 export function useDraftKey(draft: string): DraftKey {
   const name = `${draft} key`;
   const [first] = useState(() => read(name) ?? newIdempotencyKey());
@@ -48,12 +48,12 @@ function read(name: string): string | undefined {
   }
 }
 
-/** A browser that keeps nothing, or has no room, loses the draft with the page. */
+/** Stores a text. Without storage, or if it is full, the draft is lost with the page. */
 function write(name: string, text: string): void {
   try {
     if (text === "") sessionStorage.removeItem(`inboxd ${name}`);
     else sessionStorage.setItem(`inboxd ${name}`, text);
   } catch {
-    // As it is.
+    // The browser may not allow storage.
   }
 }

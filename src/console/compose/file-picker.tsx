@@ -1,8 +1,8 @@
 import { useRef } from "preact/hooks";
+import { formatSize } from "../format.ts";
 import { Icon } from "../parts/icon.tsx";
-import { sizeWords } from "../words.ts";
 
-/** Files that go along. They are kept in this page alone: a reload forgets them. */
+/** The attachments of a mail. They are lost on a reload. */
 export function FilePicker({
   files,
   isDisabled,
@@ -33,12 +33,12 @@ export function FilePicker({
       {files.map((file, index) => (
         <span key={`${index} ${file.name}`} class="file">
           <span class="attachment-name">{file.name}</span>
-          <span class="quiet-text">{sizeWords(file.size)}</span>
+          <span class="quiet-text">{formatSize(file.size)}</span>
           <button
             type="button"
             class="quiet small"
             disabled={isDisabled}
-            aria-label={`Leave out ${file.name}`}
+            aria-label={`Remove ${file.name}`}
             onClick={() => onChange(files.filter((_, at) => at !== index))}
           >
             <Icon name="close" />

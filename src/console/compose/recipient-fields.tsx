@@ -4,7 +4,7 @@ interface RecipientFieldsProps {
   to: string;
   cc: string;
   bcc: string;
-  /** The service itself finds to whom an answer to all goes. */
+  /** The service chooses the recipients of a reply to all. */
   toAll: boolean;
   isReadOnly: boolean;
   setTo(text: string): void;
@@ -19,7 +19,7 @@ export function RecipientFields({ to, cc, bcc, toAll, isReadOnly, setTo, setCc, 
       <div class="line">
         <label for="to">To</label>
         {toAll ? (
-          <output id="to">all who are in the conversation</output>
+          <output id="to">everyone in the conversation</output>
         ) : (
           <AddressField
             id="to"

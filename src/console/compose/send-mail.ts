@@ -1,7 +1,7 @@
-import { ask, type Schemas } from "../api.ts";
+import { inboxd, type Schemas } from "../api.ts";
 
 interface Mail {
-  /** Id of the inbox. */
+  /** The id of the inbox. */
   from: string;
   to: string;
   cc: string;
@@ -15,24 +15,23 @@ interface Mail {
   toAll: boolean;
 }
 
-/** Files go as a form, all else as JSON: with one recipient as the service has always taken it. */
+/** Sends the mail as JSON, or as a form if it has files. */
 export function sendMail(mail: Mail, idempotencyKey: string): Promise<Schemas["SendResult"]> {
   const email = emailOf(mail);
-  const asked = { path: { id: mail.from }, idempotencyKey };
-  if (mail.files.length === 0) return ask("POST", "/v1/inboxes/{id}/send", { ...asked, body: email });
-  const form = new FormData();
-  form.append("message", new Blob([JSON.stringify(email)], { type: "application/json" }));
-  for (const file of mail.files) form.append("attachments", file, file.name);
-  return ask("POST", "/v1/inboxes/{id}/send", { ...asked, body: form });
+  if (mail.files.length === 0) return inboxd.messages.send(mail.from, email, { idempotencyKey });
+  const body = new FormData();
+  body.append("message", new Blob([JSON.stringify(email)], { type: "application/json" }));
+  for (const file of mail.files) body.append("attachments", file, file.name);
+  return inboxd.request("POST", "/v1/inboxes/{id}/send", { path: { id: mail.from }, idempotencyKey, body });
 }
 
-function emailOf({ to, cc, bcc, subject, body, isMarkdown, answered, forwarded, toAll }: Mail) {
-  const [onlyOne, ...others] = addressesIn(to);
-  const copies = { cc: addressesIn(cc), bcc: addressesIn(bcc) };
+function emailOf(mail: Mail): Schemas["NewEmail"] {
+  const { subject, body, isMarkdown, answered, forwarded, toAll } = mail;
+  const [to, cc, bcc] = [addressesIn(mail.to), addressesIn(mail.cc), addressesIn(mail.bcc)];
   return {
-    ...(!toAll && { to: others.length === 0 ? (onlyOne ?? "") : [onlyOne, ...others] }),
-    ...(copies.cc.length > 0 && { cc: copies.cc }),
-    ...(copies.bcc.length > 0 && { bcc: copies.bcc }),
+    ...(!toAll && { to: to.length > 1 ? to : (to[0] ?? "") }),
+    ...(cc.length > 0 && { cc }),
+    ...(bcc.length > 0 && { bcc }),
     ...(subject.trim() !== "" && { subject: subject.trim() }),
     ...(body !== "" || forwarded === undefined ? { body } : {}),
     ...(isMarkdown && { bodyFormat: "markdown" }),
@@ -42,8 +41,8 @@ function emailOf({ to, cc, bcc, subject, body, isMarkdown, answered, forwarded, 
   };
 }
 
-/** As people write them down: with commas, semicolons or spaces between; of `Jane <jane@example.com>` the address. */
-export function addressesIn(text: string): string[] {
+/** Splits addresses at commas, semicolons and spaces. Takes the address out of `Jane <jane@example.com>`. */
+function addressesIn(text: string): string[] {
   const parts = text.split(/[,;\n]+/).map((part) => part.trim());
   return parts.flatMap((part) => {
     if (part === "") return [];

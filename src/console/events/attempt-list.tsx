@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks";
 import { href } from "../address.ts";
 import type { Schemas } from "../api.ts";
+import { formatClock, formatFullTime, formatLatency } from "../format.ts";
 import { Tag } from "../parts/tag.tsx";
-import { clockTime, fullTime, latencyWords } from "../words.ts";
 
 interface AttemptListProps {
   endpoint: Schemas["WebhookEndpoint"];
@@ -10,7 +10,7 @@ interface AttemptListProps {
   onRedeliver: (() => void) | undefined;
 }
 
-/** What one endpoint was told of an event, and how it answered each time. */
+/** The attempts to deliver an event to one endpoint. */
 export function AttemptList({ endpoint, attempts, onRedeliver }: AttemptListProps) {
   return (
     <div class="card attempts">
@@ -24,7 +24,7 @@ export function AttemptList({ endpoint, attempts, onRedeliver }: AttemptListProp
           </button>
         )}
       </header>
-      {attempts.length === 0 && <p class="card-nothing">It was not told of this one.</p>}
+      {attempts.length === 0 && <p class="card-nothing">Not delivered to this endpoint.</p>}
       <ol>
         {attempts.map((attempt) => (
           <Attempt key={`${attempt.attempt} ${attempt.attemptedAt}`} attempt={attempt} />
@@ -42,15 +42,15 @@ function Attempt({ attempt }: { attempt: Schemas["Delivery"] }) {
     <li>
       <div class="attempt">
         <span class="quiet-text number">#{attempt.attempt}</span>
-        <time dateTime={attemptedAt} title={fullTime(at)}>
-          {clockTime(at)}
+        <time dateTime={attemptedAt} title={formatFullTime(at)}>
+          {formatClock(at)}
         </time>
-        <Tag tone={error === null ? "good" : "bad"}>{status ?? "no answer"}</Tag>
-        <span class="number">{latencyMs === null ? "" : latencyWords(latencyMs)}</span>
+        <Tag tone={error === null ? "good" : "bad"}>{status ?? "no response"}</Tag>
+        <span class="number">{latencyMs === null ? "" : formatLatency(latencyMs)}</span>
         <span class="attempt-error">{error ?? ""}</span>
         {response !== null && response !== "" && (
           <button type="button" class="link" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
-            Answer
+            Response
           </button>
         )}
       </div>

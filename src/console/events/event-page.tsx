@@ -1,23 +1,20 @@
-import { href, place } from "../address.ts";
-import { inboxd, isNotThere, wordsOf } from "../api.ts";
-import { tell } from "../frame/notice.tsx";
-import { Command } from "../parts/command.tsx";
-import { curl } from "../parts/curl.ts";
+import { href, route } from "../address.ts";
+import { errorText, type InboxdEvent, inboxd, isNotFound } from "../api.ts";
+import { notify } from "../frame/notice.tsx";
+import { Command, curl, Scrolled } from "../parts/command.tsx";
 import { Empty } from "../parts/empty.tsx";
-import { Fault } from "../parts/fault.tsx";
+import { LoadState } from "../parts/load-state.tsx";
 import { useLoaded } from "../parts/loaded.ts";
 import { Page } from "../parts/page.tsx";
-import { Placeholder } from "../parts/placeholder.tsx";
-import { Scrolled } from "../parts/scrolled.tsx";
 import { Time } from "../parts/time.tsx";
 import { may } from "../session.ts";
 import { AttemptList } from "./attempt-list.tsx";
-import { type AnyEvent, lookOf, subjectOf } from "./event-words.ts";
+import { looks, subjectOf } from "./event-look.ts";
 import { knownEvents, recentEvents } from "./recent-events.ts";
 
-/** An event, whom it was told, and how they answered. */
+/** An event and its deliveries. */
 export function EventPage() {
-  const id = place.value.path.split("/")[1] ?? "";
+  const id = route.value.path.split("/")[1] ?? "";
   const facts = useLoaded(async () => {
     const [deliveries, endpoints] = await Promise.all([
       inboxd.events.deliveries(id, { limit: 100 }).page(),
@@ -30,19 +27,19 @@ export function EventPage() {
   async function redeliver(webhookId: string | null) {
     try {
       await inboxd.events.redeliver(id, webhookId === null ? {} : { webhookId });
-      tell("It is delivered again");
+      notify("Queued for redelivery");
       setTimeout(facts.reload, 1_500);
     } catch (error) {
-      tell(wordsOf(error), "bad");
+      notify(errorText(error), "bad");
     }
   }
 
-  if (isNotThere(facts.error)) {
+  if (isNotFound(facts.error)) {
     return (
       <Page title="Event">
-        <Empty icon="events" title="This event is not there">
+        <Empty icon="events" title="Event not found">
           <p>
-            It may be older than the log. <a href={href("events")}>Go to the events</a>
+            It may have been removed from the log. <a href={href("events")}>Go to the events</a>
           </p>
         </Empty>
       </Page>
@@ -50,9 +47,8 @@ export function EventPage() {
   }
   const { event, deliveries = [], endpoints = [] } = facts.value ?? {};
   return (
-    <Page title={event ? lookOf(event.event).words : "Event"} about={event && subjectOf(event)}>
-      {facts.error !== undefined && <Fault error={facts.error} again={facts.reload} />}
-      {facts.isSlow && <Placeholder lines={6} />}
+    <Page title={event ? looks[event.event].name : "Event"} about={event && subjectOf(event)}>
+      <LoadState of={facts} lines={6} />
       {facts.value && (
         <>
           <EventFacts id={id} event={event} />
@@ -60,7 +56,7 @@ export function EventPage() {
             <h2 id="deliveries">Deliveries</h2>
             {endpoints.length === 0 ? (
               <p class="quiet-text">
-                There is no endpoint to tell. <a href={href("webhooks")}>Add a webhook</a>
+                There are no endpoints. <a href={href("webhooks")}>Add a webhook</a>
               </p>
             ) : (
               endpoints.map((endpoint) => (
@@ -76,13 +72,13 @@ export function EventPage() {
             )}
           </section>
           <section class="section" aria-labelledby="payload">
-            <h2 id="payload">What is told</h2>
+            <h2 id="payload">Payload</h2>
             {event ? (
               <Scrolled isBlock>
                 <code>{JSON.stringify(event, undefined, 2)}</code>
               </Scrolled>
             ) : (
-              <p class="quiet-text">This event lies further back in the log than this page looks.</p>
+              <p class="quiet-text">This event is too far back in the log for this page.</p>
             )}
             {may("manage") && <Command line={curl("POST", `v1/events/${id}/redeliver`, "{}")} />}
           </section>
@@ -92,7 +88,7 @@ export function EventPage() {
   );
 }
 
-function EventFacts({ id, event }: { id: string; event: AnyEvent | undefined }) {
+function EventFacts({ id, event }: { id: string; event: InboxdEvent | undefined }) {
   return (
     <dl class="facts event-facts">
       <dt>Event</dt>
@@ -101,17 +97,17 @@ function EventFacts({ id, event }: { id: string; event: AnyEvent | undefined }) 
       </dd>
       {event && (
         <>
-          <dt>Kind</dt>
+          <dt>Type</dt>
           <dd>
             <code>{event.event}</code>
           </dd>
-          <dt>Happened</dt>
+          <dt>Time</dt>
           <dd>
             <Time at={event.occurred_at} />
           </dd>
         </>
       )}
-      {event?.thread_id && (
+      {event && "thread_id" in event && (
         <>
           <dt>Thread</dt>
           <dd>

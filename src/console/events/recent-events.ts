@@ -1,56 +1,49 @@
-import { inboxd } from "../api.ts";
-import { severalAtOnce } from "../parts/loaded.ts";
-import { type AnyEvent, anyEvent } from "./event-words.ts";
+import { type InboxdEvent, inboxd } from "../api.ts";
+import { mapAtMost } from "../parts/loaded.ts";
 
-/** What was shown last, so that an event opened from the list is there at once. */
-export const knownEvents = new Map<string, AnyEvent>();
+/** The events loaded so far, so that an event opened from the list is shown at once. */
+export const knownEvents = new Map<string, InboxdEvent>();
 
 export interface RecentEvents {
   /** Newest first. */
-  events: AnyEvent[];
-  /** What there is more of: nothing, earlier events, or so many that none could be reached. */
+  events: InboxdEvent[];
+  /** `earlier`: there are earlier events. `unreached`: the log is too long to reach its end. */
   more: "none" | "earlier" | "unreached";
 }
 
 const perPage = 100;
-const mostPages = 20;
+const maxPages = 20;
 
 /**
- * The last events. The log is read forwards alone, so a place to begin at is needed: what an endpoint was told as many deliveries ago.
- * Without an endpoint it is read from its beginning.
+ * The last events, at least `pagesBack` pages of them. The log can only be read forwards, so this starts at an event that
+ * was delivered to an endpoint that many pages ago. Without endpoints, it starts at the beginning.
  */
 export async function recentEvents(pagesBack: number): Promise<RecentEvents> {
-  const after = await placeBack(pagesBack);
-  const events: AnyEvent[] = [];
+  const after = await startBack(pagesBack);
+  const events: InboxdEvent[] = [];
   let pages = 0;
   for await (const { data, hasMore } of inboxd.events
     .list({ types: "*", limit: perPage, after: after ?? "start" })
     .pages()) {
-    events.push(...data.map(anyEvent));
+    events.push(...data);
     pages += 1;
-    if (pages === mostPages && hasMore) return { events: [], more: "unreached" };
+    if (pages === maxPages && hasMore) return { events: [], more: "unreached" };
   }
   for (const event of events) knownEvents.set(event.event_id, event);
   return { events: events.reverse(), more: after === undefined ? "none" : "earlier" };
 }
 
-/** Undefined: from the beginning. Of several endpoints it is the latest place, so that what is read stays short. */
-async function placeBack(pagesBack: number): Promise<string | undefined> {
+/** The id of the event to start after; undefined for the beginning. With several endpoints, the latest of their events. */
+async function startBack(pagesBack: number): Promise<string | undefined> {
   const { data: endpoints } = await inboxd.webhooks.list();
-  const places = await severalAtOnce(
-    endpoints.map(
-      ({ id }) =>
-        () =>
-          placeOf(id, pagesBack),
-    ),
-  );
-  return places
-    .flatMap((place) => place ?? [])
+  const ids = await mapAtMost(endpoints, ({ id }) => deliveredBack(id, pagesBack));
+  return ids
+    .flatMap((id) => id ?? [])
     .sort()
     .at(-1);
 }
 
-async function placeOf(endpointId: string, pagesBack: number): Promise<string | undefined> {
+async function deliveredBack(endpointId: string, pagesBack: number): Promise<string | undefined> {
   let pages = 0;
   for await (const { data, nextCursor } of inboxd.webhooks.deliveries(endpointId, { limit: perPage }).pages()) {
     pages += 1;

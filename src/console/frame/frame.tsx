@@ -1,6 +1,6 @@
 import { effect, signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { href, place } from "../address.ts";
+import { href, route } from "../address.ts";
 import { Icon, Mark } from "../parts/icon.tsx";
 import { Help } from "./help.tsx";
 import { useShortcuts } from "./keyboard.ts";
@@ -10,11 +10,11 @@ import { Screen } from "./screen.tsx";
 
 const isMenuOpen = signal(false);
 
-/** What stands around every screen. */
+/** The frame around every screen: bar, navigation, notices and help. */
 export function Frame() {
   useShortcuts();
   const main = useRef<HTMLElement>(null);
-  const path = place.value.path;
+  const path = route.value.path;
   const isFirst = useRef(true);
   useEffect(() => {
     if (!isFirst.current) main.current?.focus({ preventScroll: true });
@@ -24,7 +24,7 @@ export function Frame() {
   useEffect(
     () =>
       effect(() => {
-        if (place.value) isMenuOpen.value = false;
+        if (route.value) isMenuOpen.value = false;
       }),
     [],
   );

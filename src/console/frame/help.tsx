@@ -18,7 +18,7 @@ const shortcuts: readonly (readonly [keys: string, what: string])[] = [
   ["g e", "Go to the events"],
   ["g w", "Go to the webhooks"],
   ["g h", "Go to the overview"],
-  ["?", "This list"],
+  ["?", "Show this list"],
 ];
 
 export function Help() {
@@ -54,7 +54,7 @@ export function Help() {
             hasShortcuts.value = event.currentTarget.checked;
           }}
         />
-        Single letters act
+        Enable single-key shortcuts
       </label>
       <div class="actions">
         <button type="button" onClick={close}>

@@ -1,28 +1,29 @@
 import { useEffect, useLayoutEffect } from "preact/hooks";
-import { go, href, place } from "../address.ts";
+import { go, href, route } from "../address.ts";
 import { may } from "../session.ts";
 import { isHelpOpen } from "./help.tsx";
 import { hasShortcuts } from "./theme.ts";
 
-type Act = () => void;
+type Action = () => void;
 
-const ofScreens = new Set<ReadonlyMap<string, Act>>();
+const screenKeys = new Set<ReadonlyMap<string, Action>>();
 
-/** While a screen is shown, what its keys do. Where two know a key the last that came decides. */
-export function useKeys(keys: Readonly<Record<string, Act>>): void {
-  // As soon as it is drawn, not when there is time for it: the next key may come at once.
+/** Sets the shortcuts of a component while it is mounted. If two have the same key, the later one wins. */
+export function useKeys(keys: Readonly<Record<string, Action>>): void {
+  // A layout effect runs with the rendering: the next key may be pressed at once.
   useLayoutEffect(() => {
-    const told = new Map(Object.entries(keys));
-    ofScreens.add(told);
-    return () => void ofScreens.delete(told);
+    const added = new Map(Object.entries(keys));
+    screenKeys.add(added);
+    return () => void screenKeys.delete(added);
   });
 }
 
-const places: Readonly<Record<string, string>> = { i: "inboxes", o: "outbox", e: "events", h: "", w: "webhooks" };
+/** The paths for the second key after `g`. */
+const goToPaths: Readonly<Record<string, string>> = { i: "inboxes", o: "outbox", e: "events", h: "", w: "webhooks" };
 
 /**
- * Single letters, never in a field, never with a modifier: those, the arrows and the Page keys stay the browser's. Enter belongs to
- * whatever it presses where the focus is.
+ * Handles shortcuts: single keys, never in a field and never with a modifier. The browser keeps the arrow and Page keys.
+ * Enter keeps its meaning on links and buttons.
  */
 export function useShortcuts(): void {
   useEffect(() => {
@@ -32,38 +33,38 @@ export function useShortcuts(): void {
       if (isField(event.target) || document.querySelector("dialog[open]") !== null) return;
       if (event.key === "Enter" && isPressable(event.target)) return;
       if (!hasShortcuts.value && event.key !== "Escape") return;
-      const act = isGoing ? goTo(event.key) : actOf(event.key);
+      const action = isGoing ? goTo(event.key) : actionOf(event.key);
       isGoing = !isGoing && event.key === "g";
-      if (act === undefined) return;
+      if (action === undefined) return;
       event.preventDefault();
-      act();
+      action();
     };
     document.addEventListener("keydown", pressed);
     return () => document.removeEventListener("keydown", pressed);
   }, []);
 }
 
-function actOf(key: string): Act | undefined {
-  const ofScreen = [...ofScreens].findLast((keys) => keys.has(key))?.get(key);
-  return ofScreen ?? ofAll[key];
+function actionOf(key: string): Action | undefined {
+  const ofScreen = [...screenKeys].findLast((keys) => keys.has(key))?.get(key);
+  return ofScreen ?? globalKeys[key];
 }
 
-const ofAll: Readonly<Record<string, Act | undefined>> = {
+const globalKeys: Readonly<Record<string, Action | undefined>> = {
   c: () => {
-    if (may("send")) go(href("compose", { inbox: inboxHere() }));
+    if (may("send")) go(href("compose", { inbox: currentInbox() }));
   },
   "?": () => {
     isHelpOpen.value = true;
   },
 };
 
-function goTo(key: string): Act | undefined {
-  const path = places[key];
+function goTo(key: string): Action | undefined {
+  const path = goToPaths[key];
   return path === undefined ? undefined : () => go(href(path));
 }
 
-function inboxHere(): string | undefined {
-  const [kind, id] = place.value.path.split("/");
+function currentInbox(): string | undefined {
+  const [kind, id] = route.value.path.split("/");
   return kind === "inboxes" ? id : undefined;
 }
 

@@ -1,4 +1,4 @@
-import { href, place } from "../address.ts";
+import { href, route } from "../address.ts";
 import { connection } from "../api.ts";
 import { Icon, type IconName, Mark } from "../parts/icon.tsx";
 import { account, may, signOut } from "../session.ts";
@@ -9,14 +9,14 @@ interface Entry {
   path: string;
   name: string;
   icon: IconName;
-  /** Paths that belong here as well. */
+  /** Further paths that belong to this entry. */
   also?: readonly string[];
 }
 
-/** All that a key finds that only sends. */
-const entriesOfSenders = ["inboxes"];
+/** The paths for a key that can only send. */
+const senderPaths = ["inboxes"];
 
-/** What is for whoever uses mail, and what is for whoever runs it. Domains, keys, usage and the audit join the second. */
+/** The first group is for mail, the second for operating the account. */
 const entries: readonly (readonly Entry[])[] = [
   [
     { path: "", name: "Overview", icon: "overview" },
@@ -31,8 +31,8 @@ const entries: readonly (readonly Entry[])[] = [
 ];
 
 export function Navigation() {
-  const at = place.value.path.split("/")[0] ?? "";
-  const isOffered = ({ path }: Entry) => may("read") || entriesOfSenders.includes(path);
+  const at = route.value.path.split("/")[0] ?? "";
+  const isOffered = ({ path }: Entry) => may("read") || senderPaths.includes(path);
   const shown = entries.map((group) => group.filter(isOffered)).filter((group) => group.length > 0);
   const themeName = { system: "System", light: "Light", dark: "Dark" }[theme.value];
   return (
@@ -96,9 +96,9 @@ export function Navigation() {
 }
 
 const connectionWords = {
-  stream: ["Live", "What happens is shown as it happens"],
-  log: ["Asking", "There is no stream: the log is asked every few seconds"],
-  away: ["Away", "The service does not answer; it is tried again"],
+  stream: ["Live", "Events are shown as they happen"],
+  log: ["Polling", "There is no stream, so new events are loaded every few seconds"],
+  away: ["Offline", "The service does not answer. Trying again"],
 } as const;
 
 function ConnectionDot() {

@@ -1,12 +1,12 @@
 import { signal } from "@preact/signals";
 
-const notice = signal<{ words: string; tone: "good" | "bad" } | undefined>(undefined);
+const notice = signal<{ text: string; tone: "good" | "bad" } | undefined>(undefined);
 let timer: ReturnType<typeof setTimeout> | undefined;
 
-/** Says what came of something, at the edge, for long enough to be read. */
-export function tell(words: string, tone: "good" | "bad" = "good"): void {
+/** Shows the result of an action for six seconds. */
+export function notify(text: string, tone: "good" | "bad" = "good"): void {
   clearTimeout(timer);
-  notice.value = { words, tone };
+  notice.value = { text, tone };
   timer = setTimeout(() => {
     notice.value = undefined;
   }, 6_000);
@@ -15,7 +15,7 @@ export function tell(words: string, tone: "good" | "bad" = "good"): void {
 export function Notice() {
   return (
     <div class="notices" role="status">
-      {notice.value && <p class={`notice is-${notice.value.tone}`}>{notice.value.words}</p>}
+      {notice.value && <p class={`notice is-${notice.value.tone}`}>{notice.value.text}</p>}
     </div>
   );
 }

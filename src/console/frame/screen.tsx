@@ -1,4 +1,4 @@
-import { href, place } from "../address.ts";
+import { href, route } from "../address.ts";
 import { Compose } from "../compose/compose.tsx";
 import { EventList } from "../events/event-list.tsx";
 import { EventPage } from "../events/event-page.tsx";
@@ -13,10 +13,10 @@ import { SuppressionList } from "../suppressions/suppression-list.tsx";
 import { EndpointList } from "../webhooks/endpoint-list.tsx";
 import { EndpointPage } from "../webhooks/endpoint-page.tsx";
 
-/** The screen of an address. A key that sends and does not read is shown what it can send from. */
+/** The screen for the current address. A key that can only send sees the inboxes that it can send from. */
 export function Screen() {
-  const [kind = "", id] = place.value.path.split("/");
-  // The address of the form is left as soon as somebody is in.
+  const [kind = "", id] = route.value.path.split("/");
+  // After signing in, the address of the form shows the first screen.
   const isFirst = kind === "" || kind === "login";
   if ((kind === "inboxes" && id === undefined) || (isFirst && !may("read"))) return <InboxList />;
   if (kind === "compose") return <Compose />;
@@ -29,21 +29,25 @@ export function Screen() {
   if (kind === "webhooks") return id === undefined ? <EndpointList /> : <EndpointPage key={id} />;
   if (kind === "suppressions") return <SuppressionList />;
   return (
-    <Empty icon="search" title="Nothing is here">
-      <p>
-        This address leads nowhere. <a href={href("")}>Go to the overview</a>
-      </p>
-    </Empty>
+    <div class="page">
+      <Empty icon="search" title="Page not found">
+        <p>
+          There is no page at this address. <a href={href("")}>Go to the overview</a>
+        </p>
+      </Empty>
+    </div>
   );
 }
 
 function NotForThisKey() {
   return (
-    <Empty icon="compose" title="This key only sends">
-      <p>
-        It can read no mail and none of what is here. <a href={href("compose")}>Write a mail</a>, or sign in with a key
-        that may read.
-      </p>
-    </Empty>
+    <div class="page">
+      <Empty icon="compose" title="This key can only send">
+        <p>
+          It cannot read mail or anything else here. <a href={href("compose")}>Write a mail</a>, or sign in with a key
+          that may read.
+        </p>
+      </Empty>
+    </div>
   );
 }

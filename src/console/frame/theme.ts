@@ -6,7 +6,7 @@ const next: Readonly<Record<Theme, Theme>> = { system: "light", light: "dark", d
 
 export const theme = signal<Theme>(kept("theme", ["light", "dark"] as const) ?? "system");
 
-/** Single letters as shortcuts can be switched off (WCAG 2.1.4). */
+/** Single-key shortcuts can be turned off (WCAG 2.1.4). */
 export const hasShortcuts = signal(kept("shortcuts", ["off"] as const) === undefined);
 
 export function changeTheme(): void {
@@ -31,12 +31,12 @@ function kept<Word extends string>(name: string, words: readonly Word[]): Word |
   }
 }
 
-/** A browser that keeps nothing shows what it would show a newcomer. */
+/** Stores a choice. Without storage, the defaults apply after a reload. */
 function keep(name: string, value: string | undefined): void {
   try {
     if (value === undefined) localStorage.removeItem(`inboxd-${name}`);
     else localStorage.setItem(`inboxd-${name}`, value);
   } catch {
-    // It may have none.
+    // The browser may not allow storage.
   }
 }

@@ -1,40 +1,39 @@
 import { useState } from "preact/hooks";
 import { href } from "../address.ts";
-import { inboxd, type Schemas } from "../api.ts";
-import { tell } from "../frame/notice.tsx";
-import { useReloadAt } from "../live.ts";
-import { CopyButton } from "../parts/command.tsx";
+import { errorText, inboxd, type Schemas } from "../api.ts";
+import { formatCount, formatNumber } from "../format.ts";
+import { notify } from "../frame/notice.tsx";
+import { useReloadOn } from "../live.ts";
+import { CopyButton, curl } from "../parts/command.tsx";
 import { Confirm } from "../parts/confirm.tsx";
-import { curl } from "../parts/curl.ts";
 import { Empty } from "../parts/empty.tsx";
-import { Fault } from "../parts/fault.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { severalAtOnce, useLoaded } from "../parts/loaded.ts";
+import { LoadState } from "../parts/load-state.tsx";
+import { mapAtMost, useLoaded } from "../parts/loaded.ts";
 import { Page } from "../parts/page.tsx";
 import { Pager } from "../parts/pager.tsx";
-import { Placeholder } from "../parts/placeholder.tsx";
 import { Time } from "../parts/time.tsx";
 import { account, may } from "../session.ts";
-import { countWords, numberWords } from "../words.ts";
-import { deleteInbox } from "./delete-inbox.ts";
 import { NewInbox } from "./new-inbox.tsx";
 
 const pageSize = 25;
 
 export function InboxList() {
   const [offset, setOffset] = useState(0);
-  const [leaving, setLeaving] = useState<Schemas["Inbox"] | undefined>(undefined);
+  const [toDelete, setToDelete] = useState<Schemas["Inbox"] | undefined>(undefined);
   const inboxes = useLoaded(() => inboxd.inboxes.list({ limit: pageSize, offset }).page(), [offset]);
   const listed = inboxes.value?.data ?? [];
   const unread = useLoaded(() => unreadCounts(may("read") ? listed : []), [listed.map(({ id }) => id).join()]);
-  useReloadAt((event) => event.startsWith("inbox."), inboxes.reload);
-  useReloadAt((event) => event === "message.received", unread.reload);
+  useReloadOn((event) => event.startsWith("inbox."), inboxes.reload);
+  useReloadOn((event) => event === "message.received", unread.reload);
 
-  async function answered(isWanted: boolean) {
-    const inbox = leaving;
-    setLeaving(undefined);
-    if (!isWanted || inbox === undefined) return;
-    tell(...(await deleteInbox(inbox)));
+  async function remove({ id, address }: Schemas["Inbox"]) {
+    try {
+      await inboxd.inboxes.delete(id);
+      notify(`${address} is deleted`);
+    } catch (error) {
+      notify(errorText(error), "bad");
+    }
     inboxes.reload();
   }
 
@@ -45,16 +44,15 @@ export function InboxList() {
       about={
         inboxes.value &&
         (total === 0
-          ? "Each is a real address."
-          : `${countWords(total, "address", "addresses")} at ${account.value?.mailDomain}`)
+          ? "Each inbox has a real email address."
+          : `${formatCount(total, "address", "addresses")} at ${account.value?.mailDomain}`)
       }
     >
-      {may("manage") && <NewInbox onMade={inboxes.reload} />}
-      {inboxes.error !== undefined && <Fault error={inboxes.error} again={inboxes.reload} />}
-      {inboxes.isSlow && <Placeholder />}
+      {may("manage") && <NewInbox onCreated={inboxes.reload} />}
+      <LoadState of={inboxes} />
       {inboxes.value && listed.length === 0 && (
-        <Empty icon="inboxes" title="No inbox yet" command={newInboxLine()}>
-          <p>An inbox is an address that receives mail at once. Name one above, or let a program make it:</p>
+        <Empty icon="inboxes" title="No inboxes yet" command={newInboxCommand()}>
+          <p>An inbox is an address that can receive mail at once. Enter a name above, or use the API:</p>
         </Empty>
       )}
       {listed.length > 0 && (
@@ -67,7 +65,7 @@ export function InboxList() {
               >
                 <span class="strong">{inbox.address}</span>
                 <span class="quiet-text">
-                  made <Time at={inbox.createdAt} />
+                  created <Time at={inbox.createdAt} />
                   {inbox.externalId !== null && <> · {inbox.externalId}</>}
                 </span>
               </a>
@@ -79,7 +77,7 @@ export function InboxList() {
                   class="quiet small"
                   aria-label={`Delete ${inbox.address}`}
                   title="Delete"
-                  onClick={() => setLeaving(inbox)}
+                  onClick={() => setToDelete(inbox)}
                 >
                   <Icon name="remove" />
                 </button>
@@ -89,13 +87,16 @@ export function InboxList() {
         </ul>
       )}
       <Pager offset={offset} pageSize={pageSize} total={total} onMove={setOffset} />
-      {leaving && (
+      {toDelete && (
         <Confirm
-          title={`Delete ${leaving.address}?`}
+          title={`Delete ${toDelete.address}?`}
           verb="Delete inbox"
-          onDone={(isWanted) => void answered(isWanted)}
+          onDone={(isConfirmed) => {
+            setToDelete(undefined);
+            if (isConfirmed) void remove(toDelete);
+          }}
         >
-          <p>Its mail goes with it, and the address receives no more. This can't be taken back.</p>
+          <p>All of its mail is deleted too, and the address stops receiving mail. This cannot be undone.</p>
         </Confirm>
       )}
     </Page>
@@ -106,21 +107,19 @@ function Unread({ count }: { count: number | undefined }) {
   if (count === undefined || count === 0) return <span class="unread-count" />;
   return (
     <span class="unread-count">
-      <strong>{numberWords(count)}</strong> unread
+      <strong>{formatNumber(count)}</strong> unread
     </span>
   );
 }
 
 async function unreadCounts(inboxes: readonly Schemas["Inbox"][]): Promise<Map<string, number>> {
-  const counts = await severalAtOnce(
-    inboxes.map(({ id }) => async () => {
-      const { total } = await inboxd.threads.list(id, { is_read: false, limit: 1 }).page();
-      return [id, total] as const;
-    }),
-  );
+  const counts = await mapAtMost(inboxes, async ({ id }) => {
+    const { total } = await inboxd.threads.list(id, { is_read: false, limit: 1 }).page();
+    return [id, total] as const;
+  });
   return new Map(counts);
 }
 
-export function newInboxLine(): string {
+export function newInboxCommand(): string {
   return curl("POST", "v1/inboxes", '{"username": "ada"}');
 }

@@ -1,56 +1,21 @@
-import { useState } from "preact/hooks";
-import { inboxd, wordsOf } from "../api.ts";
-import { tell } from "../frame/notice.tsx";
-import { useBusy } from "../parts/busy.ts";
+import { inboxd } from "../api.ts";
+import { AddForm } from "../parts/add-form.tsx";
 import { account } from "../session.ts";
 
-/** Makes an inbox by its name; without one the service draws one. */
-export function NewInbox({ onMade }: { onMade: () => void }) {
-  const [fault, setFault] = useState<string | undefined>(undefined);
-  const { isBusy, unlessBusy } = useBusy();
-
-  async function make(form: HTMLFormElement) {
-    const username = String(new FormData(form).get("username") ?? "").trim();
-    try {
-      const { address } = await inboxd.inboxes.create(username === "" ? {} : { username });
-      form.reset();
-      setFault(undefined);
-      tell(`${address} is ready for mail`);
-      onMade();
-    } catch (error) {
-      setFault(wordsOf(error));
-    }
-  }
-
+/** Creates an inbox. Without a name, the service chooses one. */
+export function NewInbox({ onCreated }: { onCreated: () => void }) {
   return (
-    <form
-      class="new-inbox"
-      onSubmit={(event) => {
-        event.preventDefault();
-        const form = event.currentTarget;
-        void unlessBusy(() => make(form));
+    <AddForm
+      name="username"
+      label="New inbox"
+      verb="Create"
+      placeholder="name (optional)"
+      suffix={`@${account.value?.mailDomain}`}
+      add={async (username) => {
+        const { address } = await inboxd.inboxes.create(username === "" ? {} : { username });
+        onCreated();
+        return `${address} is ready for mail`;
       }}
-    >
-      <label for="username">New inbox</label>
-      <div class="joined">
-        <input
-          id="username"
-          name="username"
-          autocomplete="off"
-          autocapitalize="none"
-          spellcheck={false}
-          placeholder="any name, or none"
-          aria-invalid={fault !== undefined}
-          aria-describedby="username-fault"
-        />
-        <span class="joined-end">@{account.value?.mailDomain}</span>
-      </div>
-      <button type="submit" disabled={isBusy}>
-        Create
-      </button>
-      <p id="username-fault" class="field-fault" role="alert">
-        {fault}
-      </p>
-    </form>
+    />
   );
 }

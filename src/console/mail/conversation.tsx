@@ -1,29 +1,28 @@
 import { useEffect, useState } from "preact/hooks";
 import { go, href } from "../address.ts";
-import { inboxd, isNotThere, type Schemas } from "../api.ts";
+import { inboxd, isNotFound, type Schemas } from "../api.ts";
+import { formatCount } from "../format.ts";
 import { useKeys } from "../frame/keyboard.ts";
 import { useEvents } from "../live.ts";
 import { Empty } from "../parts/empty.tsx";
-import { Fault } from "../parts/fault.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { LoadState } from "../parts/load-state.tsx";
 import { useLoaded } from "../parts/loaded.ts";
 import { useTitle } from "../parts/page.tsx";
-import { Placeholder } from "../parts/placeholder.tsx";
 import { may } from "../session.ts";
-import { countWords } from "../words.ts";
 import { type AsOf, isReadNow, mark, nextStep } from "./marking.ts";
 import { MessageView } from "./message-view.tsx";
 import { QuickReply } from "./quick-reply.tsx";
 
 interface ConversationProps {
   threadId: string;
-  /** Tells in which inbox it is. */
+  /** Called with the inbox of the thread. */
   onFound(inboxId: string): void;
 }
 
 const perPage = 50;
 
-/** A thread: its last message open, those before it folded. */
+/** A thread, with its last message open and the earlier ones collapsed. */
 export function Conversation({ threadId, onFound }: ConversationProps) {
   const [pages, setPages] = useState(1);
   const thread = useLoaded(() => lastMessages(threadId, pages * perPage), [threadId, pages]);
@@ -47,17 +46,16 @@ export function Conversation({ threadId, onFound }: ConversationProps) {
     r: () => document.querySelector<HTMLElement>("#reply")?.focus(),
   });
 
-  if (isNotThere(thread.error)) {
+  if (isNotFound(thread.error)) {
     return (
-      <Empty icon="inboxes" title="This thread is not there">
+      <Empty icon="inboxes" title="Thread not found">
         <p>
-          It may have been removed with its inbox. <a href={href("inboxes")}>Go to the inboxes</a>
+          It may have been deleted with its inbox. <a href={href("inboxes")}>Go to the inboxes</a>
         </p>
       </Empty>
     );
   }
-  if (thread.error !== undefined) return <Fault error={thread.error} again={thread.reload} />;
-  if (thread.value === undefined) return thread.isSlow ? <Placeholder lines={6} /> : null;
+  if (thread.value === undefined) return <LoadState of={thread} lines={6} />;
   const { subject, total } = thread.value;
   return (
     <article class="conversation">
@@ -68,7 +66,7 @@ export function Conversation({ threadId, onFound }: ConversationProps) {
         <div class="conversation-title">
           <h2>{subject || "(no subject)"}</h2>
           <p class="quiet-text">
-            {countWords(total, "message")}
+            {formatCount(total, "message")}
             {isRead ? "" : " · unread"}
           </p>
         </div>
@@ -80,7 +78,7 @@ export function Conversation({ threadId, onFound }: ConversationProps) {
       </header>
       {total > messages.length && (
         <button type="button" class="earlier" onClick={() => setPages(pages + 1)}>
-          Show {Math.min(perPage, total - messages.length)} earlier of {total - messages.length}
+          Show {Math.min(perPage, total - messages.length)} of {formatCount(total - messages.length, "earlier message")}
         </button>
       )}
       <ol class="messages">
@@ -95,12 +93,12 @@ export function Conversation({ threadId, onFound }: ConversationProps) {
   );
 }
 
-/** The last ones of a thread, which may have more than one wants to see. */
-async function lastMessages(threadId: string, most: number): Promise<AsOf<Schemas["ThreadMessages"]>> {
+/** The last `max` messages of a thread. */
+async function lastMessages(threadId: string, max: number): Promise<AsOf<Schemas["ThreadMessages"]>> {
   const asOf = nextStep();
   const begun = await inboxd.threads.messages(threadId, { limit: perPage }).page();
   if (begun.total <= perPage) return { ...begun, asOf };
-  const first = Math.max(0, begun.total - most);
+  const first = Math.max(0, begun.total - max);
   const data: Schemas["ListedMessage"][] = [];
   for await (const message of inboxd.threads.messages(threadId, { limit: perPage, offset: first })) data.push(message);
   return { ...begun, data, asOf };

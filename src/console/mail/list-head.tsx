@@ -10,17 +10,17 @@ export type View = "all" | "unread" | "search";
 interface ListHeadProps {
   inbox: Schemas["Inbox"];
   view: View;
-  words: string;
-  search: RefObject<HTMLInputElement | null>;
+  searchText: string;
+  searchField: RefObject<HTMLInputElement | null>;
 }
 
-/** Whose list it is, which part of it is shown, and the search in it. */
-export function ListHead({ inbox, view, words, search }: ListHeadProps) {
-  const here = (shown: View) => href(`inboxes/${inbox.id}`, shown === "all" ? {} : { view: shown });
+/** The head of a list: the address of its inbox, the search and the views. */
+export function ListHead({ inbox, view, searchText, searchField }: ListHeadProps) {
+  const viewHref = (shown: View) => href(`inboxes/${inbox.id}`, shown === "all" ? {} : { view: shown });
   function find(event: SubmitEvent) {
     event.preventDefault();
-    const asked = search.current?.value.trim() ?? "";
-    go(href(`inboxes/${inbox.id}`, asked === "" ? {} : { view: "search", q: asked }));
+    const text = searchField.current?.value.trim() ?? "";
+    go(href(`inboxes/${inbox.id}`, text === "" ? {} : { view: "search", q: text }));
   }
   return (
     <header class="list-head">
@@ -42,11 +42,11 @@ export function ListHead({ inbox, view, words, search }: ListHeadProps) {
         <form class="list-search" onSubmit={find}>
           <Icon name="search" />
           <input
-            key={words}
-            ref={search}
+            key={searchText}
+            ref={searchField}
             type="search"
             name="q"
-            defaultValue={words}
+            defaultValue={searchText}
             aria-label="Search this inbox"
             placeholder="Search"
             onKeyDown={(event) => {
@@ -56,15 +56,15 @@ export function ListHead({ inbox, view, words, search }: ListHeadProps) {
         </form>
       </search>
       <nav class="tabs" aria-label="View">
-        <a href={here("all")} aria-current={view === "all" ? "page" : undefined}>
+        <a href={viewHref("all")} aria-current={view === "all" ? "page" : undefined}>
           All
         </a>
-        <a href={here("unread")} aria-current={view === "unread" ? "page" : undefined}>
+        <a href={viewHref("unread")} aria-current={view === "unread" ? "page" : undefined}>
           Unread
         </a>
         {view === "search" && (
-          <a href={href(`inboxes/${inbox.id}`, { view, q: words })} aria-current="page">
-            Found
+          <a href={href(`inboxes/${inbox.id}`, { view, q: searchText })} aria-current="page">
+            Results
           </a>
         )}
       </nav>

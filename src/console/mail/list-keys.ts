@@ -10,25 +10,25 @@ import { type AsOf, isReadNow, mark } from "./marking.ts";
 
 interface ListKeys {
   view: View;
-  /** The thread that is open beside the list: its own keys come first. */
+  /** The thread that is open beside the list. Its keys replace some of the list. */
   openId: string | undefined;
-  /** -1: none yet. */
+  /** The index of the row with the keyboard focus; -1 for none. */
   current: number;
   total: number | undefined;
   rowHeight: number;
   threads: Rows<AsOf<Schemas["Thread"]>>;
   selected: Selected;
   scroller: RefObject<HTMLDivElement | null>;
-  search: RefObject<HTMLInputElement | null>;
+  searchField: RefObject<HTMLInputElement | null>;
   idAt(index: number): string | undefined;
   setCurrent(index: number): void;
   setSelected(selected: Selected): void;
 }
 
-/** What single letters do in a list. */
+/** The shortcuts of a list. */
 export function useListKeys(list: ListKeys): void {
-  const { view, openId, current, total = 1, idAt, selected, setSelected, scroller, search, threads } = list;
-  /** The focus follows as soon as the row is drawn, not when there is time for it: the next key may come at once. */
+  const { view, openId, current, total = 1, idAt, selected, setSelected, scroller, searchField, threads } = list;
+  /** Whether the focus must move with the next rendering. */
   const isMoved = useRef(false);
 
   function moveTo(index: number) {
@@ -37,6 +37,7 @@ export function useListKeys(list: ListKeys): void {
     list.setCurrent(next);
     showRow(scroller.current, next, list.rowHeight);
   }
+  // A layout effect runs with the rendering: the next key may be pressed at once.
   useLayoutEffect(() => {
     if (!isMoved.current) return;
     isMoved.current = false;
@@ -58,17 +59,17 @@ export function useListKeys(list: ListKeys): void {
     void mark(thread.id, !isReadNow(thread), thread.lastMessageId);
   }
 
-  const ofListAlone = { Enter: open, x: select, m: toggleRead, u: () => go(href("inboxes")) };
+  const withoutOpenThread = { Enter: open, x: select, m: toggleRead, u: () => go(href("inboxes")) };
   useKeys({
     j: () => moveTo(current + 1),
     k: () => moveTo(current - 1),
-    "/": () => search.current?.focus(),
-    ...(openId === undefined && ofListAlone),
+    "/": () => searchField.current?.focus(),
+    ...(openId === undefined && withoutOpenThread),
     ...(selected.size > 0 && { Escape: () => setSelected(new Map()) }),
   });
 }
 
-/** The threads that are selected, each with the message that was its last one then: what came later was not seen. */
+/** The ids of the selected threads, each with its last message at that time: later messages were not seen. */
 export type Selected = ReadonlyMap<string, string>;
 
 export function toggled(selected: Selected, { id, lastMessageId }: Schemas["Thread"]): Selected {
@@ -77,7 +78,7 @@ export function toggled(selected: Selected, { id, lastMessageId }: Schemas["Thre
   return next;
 }
 
-/** Scrolls as little as brings the row into sight. */
+/** Scrolls the row into view, as little as possible. */
 function showRow(element: HTMLElement | null, index: number, rowHeight: number): void {
   if (element === null) return;
   const top = index * rowHeight;

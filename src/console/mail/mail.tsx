@@ -1,24 +1,24 @@
 import { useState } from "preact/hooks";
-import { place } from "../address.ts";
-import { inboxd, isNotThere, type Schemas } from "../api.ts";
+import { route } from "../address.ts";
+import { inboxd, isNotFound, type Schemas } from "../api.ts";
 import { Empty } from "../parts/empty.tsx";
 import { useLoaded } from "../parts/loaded.ts";
 import { Conversation } from "./conversation.tsx";
 import { ThreadList } from "./thread-list.tsx";
 
-/** An inbox: its list, and beside it or in its place the thread that is open. */
+/** An inbox: the list of its threads, and the open thread beside it, or instead of it on a narrow screen. */
 export function Mail() {
-  const [kind, id = ""] = place.value.path.split("/");
+  const [kind, id = ""] = route.value.path.split("/");
   const threadId = kind === "threads" ? id : undefined;
   const [inboxId, setInboxId] = useState<string | undefined>(undefined);
   const shownInbox = kind === "inboxes" ? id : inboxId;
   const inbox = useLoaded(() => (shownInbox === undefined ? nothing : inboxd.inboxes.get(shownInbox)), [shownInbox]);
 
-  if (isNotThere(inbox.error)) {
+  if (isNotFound(inbox.error)) {
     return (
       <div class="page">
-        <Empty icon="inboxes" title="This inbox is not there">
-          <p>It was deleted, or belongs to another account.</p>
+        <Empty icon="inboxes" title="Inbox not found">
+          <p>It was deleted, or it belongs to another account.</p>
         </Empty>
       </div>
     );
@@ -32,7 +32,7 @@ export function Mail() {
       )}
       <section class="conversation-pane" aria-label="Conversation">
         {threadId === undefined ? (
-          <p class="nothing-open">Choose a thread to read it here</p>
+          <p class="nothing-open">Select a thread to read it here</p>
         ) : (
           <Conversation key={threadId} threadId={threadId} onFound={setInboxId} />
         )}

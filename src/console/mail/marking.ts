@@ -1,24 +1,24 @@
 import { signal } from "@preact/signals";
-import { inboxd, wordsOf } from "../api.ts";
-import { tell } from "../frame/notice.tsx";
+import { errorText, inboxd } from "../api.ts";
+import { notify } from "../frame/notice.tsx";
 
 interface Mark {
   isRead: boolean;
   asOf: number;
 }
 
-/** Flags that were set here, shown at once wherever the thread is, until the service is asked anew. */
+/** Flags that were set on this page. They are shown at once, until the thread is loaded again. */
 const marked = signal<ReadonlyMap<string, Mark>>(new Map());
 
 let steps = 0;
 
-/** What is asked and what is marked has one order: of two words about a thread the later one holds. */
+/** Numbers loads and marks in one order, so that the later of two states of a thread wins. */
 export function nextStep(): number {
   steps += 1;
   return steps;
 }
 
-/** What the service says of a thread, as of the step at which it was asked. */
+/** A thread from the service, with the number of its load. */
 export type AsOf<Thread> = Thread & { asOf: number };
 
 export function isReadNow(thread: AsOf<{ id: string; isRead: boolean }>): boolean {
@@ -26,7 +26,7 @@ export function isReadNow(thread: AsOf<{ id: string; isRead: boolean }>): boolea
   return mark !== undefined && mark.asOf > thread.asOf ? mark.isRead : thread.isRead;
 }
 
-/** Shown at once; taken back where the service refuses it. `upTo` is the last message that was seen. */
+/** Marks a thread. The mark is shown at once, and undone if the service refuses it. `upTo` is the last message seen. */
 export async function mark(id: string, isRead: boolean, upTo?: string): Promise<void> {
   const before = marked.value.get(id);
   set(id, { isRead, asOf: Number.POSITIVE_INFINITY });
@@ -36,10 +36,10 @@ export async function mark(id: string, isRead: boolean, upTo?: string): Promise<
       ...(isRead && upTo !== undefined && { up_to_message_id: upTo }),
     });
     set(id, { isRead: answer.isRead, asOf: nextStep() });
-    if (answer.reason === "newer_inbound") tell("It stays unread: newer mail has come in");
+    if (answer.reason === "newer_inbound") notify("The thread stays unread because newer mail has arrived");
   } catch (error) {
     set(id, before);
-    tell(wordsOf(error), "bad");
+    notify(errorText(error), "bad");
   }
 }
 

@@ -2,14 +2,14 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { apiHref } from "../address.ts";
 import type { Schemas } from "../api.ts";
 
-/** Until it is known how high it is, it takes about as much as a short mail. */
+/** The height until the mail is measured: about a short mail. */
 const firstHeight = 120;
-/** A mail that is higher scrolls within its frame. */
-const mostHeight = 20_000;
+/** A higher mail scrolls within its frame. */
+const maxHeight = 20_000;
 
 /**
- * A stranger's mail in a frame of its own, at its height. It runs nothing, fetches nothing but its own pictures, and can lead nowhere but
- * to a new tab; `allow-same-origin` is there to measure it. Never add `allow-scripts`.
+ * Shows a stranger's mail in a frame as high as the mail. The mail runs no scripts, loads only its own pictures, and its
+ * links open new tabs. `allow-same-origin` is needed to measure it. Never add `allow-scripts`.
  */
 export function MessageFrame({ message }: { message: Schemas["ListedMessage"] }) {
   const frame = useRef<HTMLIFrameElement>(null);
@@ -28,10 +28,10 @@ export function MessageFrame({ message }: { message: Schemas["ListedMessage"] })
     let [highest, measuredWidth] = [0, 0];
     const measure = () => {
       const { width, height } = inside.documentElement.getBoundingClientRect();
-      // A mail whose styles ask for the height of its window could make it shrink and grow in turns.
+      // The height only grows: styles that depend on the height of the window could make it shrink and grow in turns.
       highest = width === measuredWidth ? Math.max(highest, height) : height;
       measuredWidth = width;
-      setHeight(Math.min(Math.ceil(highest) + 2, mostHeight));
+      setHeight(Math.min(Math.ceil(highest) + 2, maxHeight));
     };
     measure();
     observer.current?.disconnect();
@@ -59,7 +59,7 @@ export function MessageFrame({ message }: { message: Schemas["ListedMessage"] })
           </button>
         )}
         <button type="button" class="link" aria-pressed={isDark} onClick={() => setIsDark(!isDark)}>
-          {isDark ? "On white" : "On dark"}
+          {isDark ? "Show on white" : "Show on dark"}
         </button>
       </div>
     </>

@@ -1,20 +1,18 @@
 import { apiHref } from "../address.ts";
 import { inboxd } from "../api.ts";
-import { Fault } from "../parts/fault.tsx";
+import { formatSize } from "../format.ts";
+import { Scrolled } from "../parts/command.tsx";
+import { LoadState } from "../parts/load-state.tsx";
 import { useLoaded } from "../parts/loaded.ts";
-import { Placeholder } from "../parts/placeholder.tsx";
-import { Scrolled } from "../parts/scrolled.tsx";
-import { sizeWords } from "../words.ts";
 
-/** So much of a mail is shown; what is longer is there to be downloaded. */
-const mostBytes = 256 << 10;
+/** The part of a mail that is shown. The rest can be downloaded. */
+const maxBytes = 256 << 10;
 
-/** The mail as it came or went: its head, or all of it. */
+/** The source of a mail: its headers, or the first part of all its bytes. */
 export function MessageSource({ id, part }: { id: string; part: "headers" | "raw" }) {
   const source = useLoaded(() => inboxd.messages.raw(id), [id]);
-  if (source.error !== undefined) return <Fault error={source.error} again={source.reload} />;
-  if (source.value === undefined) return source.isSlow ? <Placeholder /> : null;
-  const shown = new TextDecoder().decode(source.value.subarray(0, mostBytes)).replaceAll("\r\n", "\n");
+  if (source.value === undefined) return <LoadState of={source} />;
+  const shown = new TextDecoder().decode(source.value.subarray(0, maxBytes)).replaceAll("\r\n", "\n");
   const head = shown.split("\n\n", 1)[0] ?? "";
   return (
     <>
@@ -24,10 +22,8 @@ export function MessageSource({ id, part }: { id: string; part: "headers" | "raw
           Download the mail
         </a>
         <span class="quiet-text">
-          {sizeWords(source.value.length)}
-          {part === "raw" &&
-            source.value.length > mostBytes &&
-            `, of which the first ${sizeWords(mostBytes)} are shown`}
+          {formatSize(source.value.length)}
+          {part === "raw" && source.value.length > maxBytes && `, only the first ${formatSize(maxBytes)} are shown`}
         </span>
       </p>
     </>

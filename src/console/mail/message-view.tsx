@@ -1,11 +1,11 @@
 import { useState } from "preact/hooks";
 import { href } from "../address.ts";
 import type { Schemas } from "../api.ts";
+import { formatCount, formatSize } from "../format.ts";
 import { Icon } from "../parts/icon.tsx";
-import { StatusTag } from "../parts/status-tag.tsx";
+import { StatusTag } from "../parts/tag.tsx";
 import { Time } from "../parts/time.tsx";
 import { may } from "../session.ts";
-import { AttachmentList } from "./attachment-list.tsx";
 import { MessageFrame } from "./message-frame.tsx";
 import { MessageSource } from "./message-source.tsx";
 
@@ -13,7 +13,7 @@ type Face = "html" | "text" | "headers" | "raw";
 
 const faceNames: Readonly<Record<Face, string>> = { html: "HTML", text: "Text", headers: "Headers", raw: "Raw" };
 
-/** One message of a thread, folded to a line or open. */
+/** One message of a thread, collapsed to a line or open. */
 export function MessageView({ message, isLast }: { message: Schemas["ListedMessage"]; isLast: boolean }) {
   const [isOpen, setIsOpen] = useState(isLast);
   const { direction, fromName, fromAddr, cc } = message;
@@ -33,8 +33,8 @@ export function MessageView({ message, isLast }: { message: Schemas["ListedMessa
           {!isOpen && <span class="message-preview">{message.bodyText.slice(0, 160)}</span>}
         </button>
         {isOut && (
-          <a class="message-fate" href={href(`messages/${message.id}`)} title="What became of it">
-            <StatusTag status={fateOf(message)} />
+          <a class="message-fate" href={href(`messages/${message.id}`)} title="Delivery status">
+            <StatusTag status={message.delivery?.state ?? message.status} />
           </a>
         )}
         <span class="message-when">
@@ -54,14 +54,9 @@ export function MessageView({ message, isLast }: { message: Schemas["ListedMessa
   );
 }
 
-/** All of the To field, which of older mail that came in nobody wrote down. */
+/** The addresses in the To field, or the inbox's own address if the mail has none, for example as a blind copy. */
 export function toOf({ to, toAddr }: Pick<Schemas["ListedMessage"], "to" | "toAddr">): readonly string[] {
   return to.length === 0 ? [toAddr] : to;
-}
-
-/** What came back of it says more than that it went out. */
-export function fateOf({ delivery, status }: Schemas["ListedMessage"]): string {
-  return delivery?.state ?? status;
 }
 
 function MessageBody({ message }: { message: Schemas["ListedMessage"] }) {
@@ -98,5 +93,22 @@ function MessageBody({ message }: { message: Schemas["ListedMessage"] }) {
       {(face === "headers" || face === "raw") && <MessageSource id={message.id} part={face} />}
       <AttachmentList attachments={message.attachments.filter(({ inline }) => !inline)} />
     </>
+  );
+}
+
+function AttachmentList({ attachments }: { attachments: readonly Schemas["Attachment"][] }) {
+  if (attachments.length === 0) return null;
+  return (
+    <ul class="attachments" aria-label={formatCount(attachments.length, "attachment")}>
+      {attachments.map(({ id, filename, sizeBytes, url }) => (
+        <li key={id}>
+          <a class="button attachment" href={url} download={filename} target="_blank" rel="noreferrer">
+            <Icon name="attachment" />
+            <span class="attachment-name">{filename}</span>
+            <span class="quiet-text">{formatSize(sizeBytes)}</span>
+          </a>
+        </li>
+      ))}
+    </ul>
   );
 }

@@ -1,11 +1,8 @@
 import { href } from "../address.ts";
 import { inboxd, type Schemas } from "../api.ts";
-import { BodyCount } from "../compose/body-count.tsx";
 import { clearDraft, useDraft } from "../compose/draft.ts";
-import { SendButton } from "../compose/send-button.tsx";
-import { SendFault } from "../compose/send-fault.tsx";
-import { useSending } from "../compose/sending.ts";
-import { tell } from "../frame/notice.tsx";
+import { BodyCount, SendButton, SendProblem, useSending } from "../compose/sending.tsx";
+import { notify } from "../frame/notice.tsx";
 
 interface QuickReplyProps {
   threadId: string;
@@ -13,7 +10,7 @@ interface QuickReplyProps {
   onSent(): void;
 }
 
-/** An answer to the last one who wrote. Half an answer is kept while one looks elsewhere. */
+/** A reply to the last person who wrote. Its draft is kept during navigation. */
 export function QuickReply({ threadId, messages, onSent }: QuickReplyProps) {
   const name = `reply ${threadId}`;
   const [body, setBody] = useDraft(name);
@@ -38,7 +35,10 @@ export function QuickReply({ threadId, messages, onSent }: QuickReplyProps) {
         const { status } = outcome.sent;
         clearDraft(name);
         setBody("");
-        tell(status === "failed" ? `It was refused for ${to}` : `Sent to ${to}`, status === "failed" ? "bad" : "good");
+        notify(
+          status === "failed" ? `The mail to ${to} was refused` : `Sent to ${to}`,
+          status === "failed" ? "bad" : "good",
+        );
         onSent();
       },
     );
@@ -72,7 +72,7 @@ export function QuickReply({ threadId, messages, onSent }: QuickReplyProps) {
           if (event.key === "Escape") event.currentTarget.blur();
         }}
       />
-      <SendFault sending={sending} onSendAnother={sendAnother} />
+      <SendProblem sending={sending} onSendAnother={sendAnother} />
       <div class="quick-reply-foot">
         <a href={href("compose", { thread: threadId, message: answered.id })}>More: attachments, other recipients</a>
         <BodyCount body={body} />
@@ -90,8 +90,8 @@ interface ReplyEmail {
 }
 
 /**
- * The same text once more, after no answer came, is the same mail: it answers what it answered then, though the thread has it as its
- * last message by now.
+ * The email of an earlier try without a response, if the text is still the same. It replies to the same message as
+ * before, although that reply may by now be the last message of the thread.
  */
 function triedEmail(tried: string, body: string): ReplyEmail | undefined {
   if (tried === "") return undefined;

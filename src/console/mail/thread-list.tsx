@@ -1,26 +1,28 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { place } from "../address.ts";
+import { route } from "../address.ts";
 import { inboxd, type Schemas } from "../api.ts";
-import { useEvents, useReloadAt } from "../live.ts";
-import { Fault } from "../parts/fault.tsx";
+import { useEvents, useReloadOn } from "../live.ts";
+import { curl } from "../parts/command.tsx";
+import { Empty } from "../parts/empty.tsx";
+import { Fault } from "../parts/load-state.tsx";
+import { mapAtMost } from "../parts/loaded.ts";
 import { useTitle } from "../parts/page.tsx";
 import { type Rows, useRows } from "../parts/rows.ts";
+import { SelectionBar } from "../parts/selection.tsx";
 import { VirtualList } from "../parts/virtual-list.tsx";
-import { FoundRow } from "./found-row.tsx";
-import { ListEmpty } from "./list-empty.tsx";
+import { may } from "../session.ts";
 import { ListHead, type View } from "./list-head.tsx";
 import { type Selected, toggled, useListKeys } from "./list-keys.ts";
-import { type AsOf, isReadNow, nextStep } from "./marking.ts";
-import { SelectionBar } from "./selection-bar.tsx";
-import { ThreadRow } from "./thread-row.tsx";
+import { FoundRow, ThreadRow } from "./list-rows.tsx";
+import { type AsOf, isReadNow, mark, nextStep } from "./marking.ts";
 
 const rowHeight = 68;
 
-/** New mail is seen at once, and a burst of it asks ten times a second at most. */
+/** New mail is shown at once, and a burst reloads the list at most ten times a second. */
 const newMailMs = 100;
 
-/** Where each list stood when one left it. */
-const tops = new Map<string, number>();
+/** The scroll position of each list, for the way back to it. */
+const scrollTops = new Map<string, number>();
 
 interface ThreadListProps {
   inbox: Schemas["Inbox"];
@@ -28,77 +30,113 @@ interface ThreadListProps {
 }
 
 export function ThreadList({ inbox, openId }: ThreadListProps) {
-  const [asked, setAsked] = useState(viewHere);
+  const [asked, setAsked] = useState(currentView);
   useEffect(() => {
-    // An open thread says nothing of the list: it stays as it was.
-    if (openId === undefined) setAsked(viewHere());
-  }, [place.value]);
-  const { view, words } = asked;
-  const name = `${inbox.id} ${view} ${words}`;
+    // The address of an open thread does not name a view, so the list keeps its own.
+    if (openId === undefined) setAsked(currentView());
+  }, [route.value]);
+  const { view, search: searchText } = asked;
+  const name = `${inbox.id} ${view} ${searchText}`;
   const threads = useRows<AsOf<Schemas["Thread"]>>({
     name,
-    ask: (page) =>
+    load: (range) =>
       view === "search"
         ? nothing
-        : asOfNow(inboxd.threads.list(inbox.id, { ...page, ...(view === "unread" && { is_read: false }) }).page()),
+        : asOfNow(inboxd.threads.list(inbox.id, { ...range, ...(view === "unread" && { is_read: false }) }).page()),
     hasLeft: (thread) => view === "unread" && isReadNow(thread),
   });
   const found = useRows<Schemas["ListedMessage"]>({
     name,
-    ask: (page) =>
-      view === "search" && words !== "" ? inboxd.messages.list(inbox.id, { ...page, q: words }).page() : nothing,
+    load: (range) =>
+      view === "search" && searchText !== ""
+        ? inboxd.messages.list(inbox.id, { ...range, q: searchText }).page()
+        : nothing,
   });
   const rows: Rows<AsOf<Schemas["Thread"]> | Schemas["ListedMessage"]> = view === "search" ? found : threads;
   const [current, setCurrent] = useState(-1);
   const [selected, setSelected] = useState<Selected>(new Map());
-  const [fresh, setFresh] = useState(0);
+  const [newCount, setNewCount] = useState(0);
   const scroller = useRef<HTMLDivElement>(null);
-  const search = useRef<HTMLInputElement>(null);
+  const searchField = useRef<HTMLInputElement>(null);
   useTitle(inbox.address);
   useEffect(() => {
     setCurrent(-1);
     setSelected(new Map());
-    setFresh(0);
+    setNewCount(0);
   }, [name]);
 
   function refresh() {
     if (scroller.current !== null) scroller.current.scrollTop = 0;
-    setFresh(0);
+    setNewCount(0);
     rows.reload();
   }
 
   useEvents(({ event, inbox_id }) => {
-    if (inbox_id === inbox.id && view !== "search" && event === "message.received") setFresh((count) => count + 1);
+    if (inbox_id === inbox.id && view !== "search" && event === "message.received") setNewCount((count) => count + 1);
   });
-  useReloadAt(
-    (event, { inbox_id }) => inbox_id === inbox.id && event.startsWith("message."),
+  useReloadOn(
+    (type, { inbox_id }) => inbox_id === inbox.id && type.startsWith("message."),
     () => {
       const element = scroller.current;
-      const isUnderHand = element !== null && (element.scrollTop > 0 || element.matches(":hover"));
-      // Nothing moves that one is about to press; in the unread view nothing leaves by itself.
-      if (!isUnderHand && view === "all") rows.reload();
+      const isInUse = element !== null && (element.scrollTop > 0 || element.matches(":hover"));
+      // Rows must not move under the pointer, and read threads stay in the unread view until it is opened again.
+      if (!isInUse && view === "all") rows.reload();
     },
     newMailMs,
   );
 
   useListKeys({
-    ...{ view, openId, current, setCurrent, scroller, search, selected, setSelected, rowHeight, threads },
+    view,
+    openId,
+    current,
     total: rows.total,
+    rowHeight,
+    threads,
+    selected,
+    scroller,
+    searchField,
     idAt: (index) => rows.at(index)?.threadId,
+    setCurrent,
+    setSelected,
   });
 
-  const total = rows.total;
+  function row(index: number) {
+    const isCurrent = index === Math.max(0, current);
+    const onFocus = () => setCurrent(index);
+    if (view === "search") {
+      const message = found.at(index);
+      if (message === undefined) return <div class="thread-coming" />;
+      return (
+        <FoundRow message={message} isOpen={message.threadId === openId} isCurrent={isCurrent} onFocus={onFocus} />
+      );
+    }
+    const thread = threads.at(index);
+    if (thread === undefined) return <div class="thread-coming" />;
+    return (
+      <ThreadRow
+        thread={thread}
+        own={inbox.address}
+        isOpen={thread.id === openId}
+        isCurrent={isCurrent}
+        isSelected={selected.has(thread.id)}
+        onSelect={() => setSelected(toggled(selected, thread))}
+        onFocus={onFocus}
+      />
+    );
+  }
+
+  const { total } = rows;
   return (
     <section class="threads" aria-label="Threads">
-      <ListHead inbox={inbox} view={view} words={words} search={search} />
+      <ListHead inbox={inbox} view={view} searchText={searchText} searchField={searchField} />
       {selected.size > 0 ? (
-        <SelectionBar selected={selected} onDone={() => setSelected(new Map())} />
+        <SelectedThreads selected={selected} onClear={() => setSelected(new Map())} />
       ) : (
-        <FreshPill count={fresh} onPress={refresh} />
+        <NewMailButton count={newCount} onPress={refresh} />
       )}
-      {rows.error !== undefined && <Fault error={rows.error} again={rows.reload} />}
+      {rows.error !== undefined && <Fault error={rows.error} onRetry={rows.reload} />}
       {total === 0 ? (
-        <ListEmpty inbox={inbox} view={view} words={words} />
+        <EmptyList inbox={inbox} view={view} searchText={searchText} />
       ) : (
         <VirtualList
           key={name}
@@ -107,18 +145,10 @@ export function ThreadList({ inbox, openId }: ThreadListProps) {
           rowHeight={rowHeight}
           current={current}
           onRange={rows.want}
-          startTop={tops.get(name) ?? 0}
-          onScroll={(top) => tops.set(name, top)}
+          startTop={scrollTops.get(name) ?? 0}
+          onScroll={(top) => scrollTops.set(name, top)}
           scroller={scroller}
-          row={(index) => (
-            <ListRow
-              {...{ view, openId, found: found.at(index), thread: threads.at(index), own: inbox.address }}
-              isCurrent={index === Math.max(0, current)}
-              selected={selected}
-              onFocus={() => setCurrent(index)}
-              onSelect={setSelected}
-            />
-          )}
+          row={row}
         />
       )}
     </section>
@@ -127,21 +157,41 @@ export function ThreadList({ inbox, openId }: ThreadListProps) {
 
 const nothing = Promise.resolve({ data: [], total: 0 });
 
-async function asOfNow(asked: Promise<{ data: Schemas["Thread"][]; total: number }>) {
+async function asOfNow(loading: Promise<{ data: Schemas["Thread"][]; total: number }>) {
   const asOf = nextStep();
-  const { data, total } = await asked;
+  const { data, total } = await loading;
   return { data: data.map((thread) => ({ ...thread, asOf })), total };
 }
 
-function viewHere(): { view: View; words: string } {
-  const { query } = place.value;
-  const asked = query.get("view");
-  const words = query.get("q") ?? "";
-  return { view: asked === "unread" || asked === "search" ? asked : "all", words };
+function currentView(): { view: View; search: string } {
+  const { query } = route.value;
+  const view = query.get("view");
+  const search = query.get("q") ?? "";
+  return { view: view === "unread" || view === "search" ? view : "all", search };
 }
 
-/** New mail moves nothing that one is about to press: it is told here, until one asks for it. */
-function FreshPill({ count, onPress }: { count: number; onPress: () => void }) {
+function SelectedThreads({ selected, onClear }: { selected: Selected; onClear: () => void }) {
+  const markAll = (isRead: boolean) => {
+    void mapAtMost([...selected], ([id, lastSeen]) => mark(id, isRead, lastSeen), 4).then(onClear);
+  };
+  return (
+    <SelectionBar label="Selected threads" count={selected.size} onClear={onClear}>
+      {may("mark") && (
+        <>
+          <button type="button" class="small" onClick={() => markAll(true)}>
+            Mark read
+          </button>
+          <button type="button" class="small" onClick={() => markAll(false)}>
+            Mark unread
+          </button>
+        </>
+      )}
+    </SelectionBar>
+  );
+}
+
+/** Shows new mail when it is pressed, so that rows do not move by themselves. */
+function NewMailButton({ count, onPress }: { count: number; onPress: () => void }) {
   return (
     <div class="fresh" role="status">
       {count > 0 && (
@@ -153,31 +203,29 @@ function FreshPill({ count, onPress }: { count: number; onPress: () => void }) {
   );
 }
 
-interface ListRowProps {
-  view: View;
-  thread: AsOf<Schemas["Thread"]> | undefined;
-  found: Schemas["ListedMessage"] | undefined;
-  own: string;
-  openId: string | undefined;
-  isCurrent: boolean;
-  selected: Selected;
-  onFocus(): void;
-  onSelect(selected: Selected): void;
-}
-
-/** A row of either list; a still one where it is on its way. */
-function ListRow({ view, thread, found, own, openId, isCurrent, selected, onFocus, onSelect }: ListRowProps) {
+function EmptyList({ inbox, view, searchText }: { inbox: Schemas["Inbox"]; view: View; searchText: string }) {
   if (view === "search") {
-    if (found === undefined) return <div class="thread-coming" />;
-    return <FoundRow message={found} isOpen={found.threadId === openId} {...{ isCurrent, onFocus }} />;
+    return (
+      <Empty icon="search" title={searchText === "" ? "Enter words to search for" : `No results for “${searchText}”`}>
+        <p>Searches the subjects, texts, names and addresses in this inbox for whole words.</p>
+      </Empty>
+    );
   }
-  if (thread === undefined) return <div class="thread-coming" />;
+  if (view === "unread") {
+    return (
+      <Empty icon="done" title="No unread threads">
+        <p>New mail appears here automatically.</p>
+      </Empty>
+    );
+  }
+  const mail = `{"to": "${inbox.address}", "subject": "Hello", "body": "Is anybody there?"}`;
+  const line = curl("POST", `v1/inboxes/${inbox.id}/send`, mail).replace(
+    '-H "Content-Type',
+    '-H "Idempotency-Key: hello-1" \\\n  -H "Content-Type',
+  );
   return (
-    <ThreadRow
-      {...{ thread, own, isCurrent, onFocus }}
-      isOpen={thread.id === openId}
-      isSelected={selected.has(thread.id)}
-      onSelect={() => onSelect(toggled(selected, thread))}
-    />
+    <Empty icon="inboxes" title="No mail yet" command={line}>
+      <p>Send a mail to this address, or run this command to send one from the inbox to itself. It appears at once.</p>
+    </Empty>
   );
 }

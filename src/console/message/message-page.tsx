@@ -1,31 +1,29 @@
-import { href, place } from "../address.ts";
-import { inboxd, isNotThere, type Schemas } from "../api.ts";
-import { lookOf } from "../events/event-words.ts";
+import { href, route } from "../address.ts";
+import { inboxd, isNotFound, type Schemas } from "../api.ts";
+import { looks } from "../events/event-look.ts";
 import { recentEvents } from "../events/recent-events.ts";
-import { useReloadAt } from "../live.ts";
+import { formatFullTime } from "../format.ts";
+import { useReloadOn } from "../live.ts";
 import { toOf } from "../mail/message-view.tsx";
 import { Empty } from "../parts/empty.tsx";
-import { Fault } from "../parts/fault.tsx";
+import { LoadState } from "../parts/load-state.tsx";
 import { useLoaded } from "../parts/loaded.ts";
 import { Page } from "../parts/page.tsx";
-import { Placeholder } from "../parts/placeholder.tsx";
-import { StatusTag } from "../parts/status-tag.tsx";
-import { Steps } from "../parts/steps.tsx";
+import { StatusTag } from "../parts/tag.tsx";
 import { Time } from "../parts/time.tsx";
-import { fullTime } from "../words.ts";
-import { lifeOf } from "./life.ts";
+import { Steps } from "./steps.tsx";
 
-/** What became of a message. */
+/** The delivery of a message: its steps, recipients, reports and events. */
 export function MessagePage() {
-  const id = place.value.path.split("/")[1] ?? "";
-  const found = useLoaded(() => findLife(id), [id]);
-  useReloadAt((event) => event.startsWith("message."), found.reload);
-  if (isNotThere(found.error)) {
+  const id = route.value.path.split("/")[1] ?? "";
+  const found = useLoaded(() => findMessage(id), [id]);
+  useReloadOn((event) => event.startsWith("message."), found.reload);
+  if (isNotFound(found.error)) {
     return (
       <Page title="Message">
-        <Empty icon="inboxes" title="This message is not there">
+        <Empty icon="inboxes" title="Message not found">
           <p>
-            It was removed, or belongs to another account. <a href={href("inboxes")}>Go to the inboxes</a>
+            It was deleted, or it belongs to another account. <a href={href("inboxes")}>Go to the inboxes</a>
           </p>
         </Empty>
       </Page>
@@ -44,26 +42,25 @@ export function MessagePage() {
         )
       }
     >
-      {found.error !== undefined && <Fault error={found.error} again={found.reload} />}
-      {found.isSlow && <Placeholder lines={6} />}
+      <LoadState of={found} lines={6} />
       {message && (
         <>
-          <section class="card" aria-labelledby="life">
+          <section class="card" aria-labelledby="status">
             <header>
-              <h2 id="life">What became of it</h2>
+              <h2 id="status">Status</h2>
             </header>
-            <Steps steps={lifeOf(message, { sentAt, failedAt })} />
+            <Steps message={message} times={{ sentAt, failedAt }} />
           </section>
           <Recipients message={message} />
           {reports.length > 0 && <Reports reports={reports} />}
-          <section class="section" aria-labelledby="told-of">
-            <h2 id="told-of">Told to your programs</h2>
-            {events.length === 0 && <p class="section-nothing">Nothing lately.</p>}
+          <section class="section" aria-labelledby="message-events">
+            <h2 id="message-events">Events</h2>
+            {events.length === 0 && <p class="section-nothing">No recent events.</p>}
             <ul class="rows">
               {events.map(({ event_id, event, occurred_at }) => (
                 <li key={event_id} class="row">
                   <a class="row-link" href={href(`events/${event_id}`)}>
-                    <span class="strong">{lookOf(event).words}</span>
+                    <span class="strong">{looks[event].name}</span>
                     <span class="quiet-text">{event}</span>
                   </a>
                   <span class="row-state quiet-text">
@@ -82,8 +79,8 @@ export function MessagePage() {
             <dd>
               <code>{message.rfcMessageId}</code>
             </dd>
-            <dt>Written</dt>
-            <dd>{fullTime(new Date(message.createdAt))}</dd>
+            <dt>Created</dt>
+            <dd>{formatFullTime(new Date(message.createdAt))}</dd>
           </dl>
         </>
       )}
@@ -91,7 +88,7 @@ export function MessagePage() {
   );
 }
 
-/** Each of several, with what became of him. */
+/** The status of each recipient, if there are several. */
 function Recipients({ message: { recipients } }: { message: Schemas["Message"] }) {
   if (recipients.length < 2) return null;
   return (
@@ -117,7 +114,7 @@ function Recipients({ message: { recipients } }: { message: Schemas["Message"] }
 function Reports({ reports }: { reports: readonly Schemas["Report"][] }) {
   return (
     <section class="section" aria-labelledby="reports">
-      <h2 id="reports">What came back</h2>
+      <h2 id="reports">Reports</h2>
       <ul class="rows">
         {reports.map(({ id, kind, type, recipient, diagnostic, receivedAt }) => (
           <li key={id} class="row">
@@ -139,13 +136,13 @@ function Reports({ reports }: { reports: readonly Schemas["Report"][] }) {
   );
 }
 
-async function findLife(id: string) {
+async function findMessage(id: string) {
   const [message, reports, log] = await Promise.all([
     inboxd.messages.get(id),
     inboxd.request("GET", "/v1/messages/{id}/reports", { path: { id } }),
     recentEvents(1),
   ]);
-  const events = log.events.filter((event) => event.message?.id === id);
-  const at = (kind: string) => events.find(({ event }) => event === kind)?.occurred_at;
+  const events = log.events.filter((event) => "message" in event && event.message.id === id);
+  const at = (type: string) => events.find(({ event }) => event === type)?.occurred_at;
   return { message, reports: reports.data, events, sentAt: at("message.sent"), failedAt: at("message.failed") };
 }

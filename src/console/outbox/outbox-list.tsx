@@ -1,98 +1,107 @@
 import { useState } from "preact/hooks";
-import { go, href, place } from "../address.ts";
-import { useReloadAt } from "../live.ts";
-import { curl } from "../parts/curl.ts";
-import { CursorPager, useCursors } from "../parts/cursors.tsx";
+import { go, href, route } from "../address.ts";
+import { inboxd } from "../api.ts";
+import { useReloadOn } from "../live.ts";
+import { curl } from "../parts/command.tsx";
+import { Confirm } from "../parts/confirm.tsx";
 import { Empty } from "../parts/empty.tsx";
-import { ListFault } from "../parts/fault.tsx";
-import { severalAtOnce, useLoaded } from "../parts/loaded.ts";
+import { LoadState } from "../parts/load-state.tsx";
+import { mapAtMost, useLoaded } from "../parts/loaded.ts";
 import { Page } from "../parts/page.tsx";
-import { Placeholder } from "../parts/placeholder.tsx";
-import { useSelection } from "../parts/selection.tsx";
-import { ShareBar } from "../parts/share-bar.tsx";
-import { CancelQuestion } from "./cancel-question.tsx";
-import { findOutbox, mayChange, type OutboxItem, type OutboxQuery } from "./outbox.ts";
-import { actOn, type OutboxAct } from "./outbox-acts.ts";
+import { CursorPager, useCursors } from "../parts/pager.tsx";
+import { SelectionBar, useSelection } from "../parts/selection.tsx";
+import { changeItems, mayChange, type OutboxItem } from "./outbox.ts";
 import { OutboxRow } from "./outbox-row.tsx";
-import { OutboxSelection } from "./outbox-selection.tsx";
+import { ShareBar } from "./share-bar.tsx";
 
-const states = ["ready", "running", "waiting"] as const;
-const kinds = { all: undefined, mail: "relay", webhooks: "webhook" } as const;
+type State = OutboxItem["state"];
+type Kind = OutboxItem["kind"];
 
-/** What waits to go out: mail and deliveries, with what stood in their way. */
+const states: readonly State[] = ["ready", "running", "waiting"];
+const kinds: readonly (readonly [name: string, kind: Kind | undefined])[] = [
+  ["All", undefined],
+  ["Mail", "relay"],
+  ["Webhooks", "webhook"],
+];
+
+/** The mail and the webhook deliveries that are not done yet. */
 export function OutboxList() {
-  const state = place.value.query.get("state") ?? undefined;
-  const kind = place.value.query.get("kind") ?? undefined;
-  const figures = useLoaded(() => severalAtOnce(states.map((name) => () => figureOf(name, kind))), [kind]);
-  useReloadAt(() => true, figures.reload);
-  const isEmpty = figures.value?.every(({ count }) => count === 0);
+  const state = states.find((name) => name === route.value.query.get("state"));
+  const kind = kinds.find(([, name]) => name === route.value.query.get("kind"))?.[1];
+  const counts = useLoaded(() => mapAtMost(states, (name) => countOf(name, kind)), [kind]);
+  useReloadOn(() => true, counts.reload);
+  const isEmpty = counts.value?.every(({ count }) => count === 0);
 
   return (
-    <Page title="Outbox" about="What waits to go out: mail, and what your webhooks are told.">
-      <fieldset class="tabs" aria-label="Which kind">
-        {Object.entries(kinds).map(([name, one]) => (
+    <Page title="Outbox" about="Mail and webhook deliveries that are not done yet.">
+      <fieldset class="tabs" aria-label="Filter by kind">
+        {kinds.map(([name, shown]) => (
           <button
             key={name}
             type="button"
-            aria-pressed={kind === one}
-            onClick={() => go(href("outbox", { state, kind: one }))}
+            aria-pressed={kind === shown}
+            onClick={() => go(href("outbox", { state, kind: shown }))}
           >
-            {name.charAt(0).toUpperCase() + name.slice(1)}
+            {name}
           </button>
         ))}
       </fieldset>
-      {figures.value && !isEmpty && (
+      {counts.value && !isEmpty && (
         <ShareBar
           label="The outbox by state"
-          shares={figures.value}
+          shares={counts.value}
           chosen={state}
           onChoose={(name) => go(href("outbox", { state: name, kind }))}
         />
       )}
-      {/* Another question has cursors of its own. */}
+      {/* Each filter has its own cursors. */}
       <OutboxRows key={`${state} ${kind}`} state={state} kind={kind} />
     </Page>
   );
 }
 
-const mostCounted = 100;
-
-/** How many are in a state, as far as they are counted. */
-async function figureOf(name: string, kind: string | undefined) {
-  const { data, nextCursor } = await findOutbox({ state: name, kind, limit: String(mostCounted) });
-  return { name, count: data.length, isMore: nextCursor !== null };
+/** The number of items in a state, counted up to 100. */
+async function countOf(state: State, kind: Kind | undefined) {
+  const { data, nextCursor } = await inboxd.outbox.list({ ...filterOf(state, kind), limit: 100 }).page();
+  return { name: state, count: data.length, isMore: nextCursor !== null };
 }
 
-function OutboxRows({ state, kind }: OutboxQuery) {
+function filterOf(state: State | undefined, kind: Kind | undefined) {
+  return { ...(state && { state }), ...(kind && { kind }) };
+}
+
+function OutboxRows({ state, kind }: { state: State | undefined; kind: Kind | undefined }) {
   const cursors = useCursors();
+  const { cursor } = cursors;
   const page = useLoaded(
-    () => findOutbox({ state, kind, limit: "50", cursor: cursors.cursor }),
-    [state, kind, cursors.cursor],
+    () => inboxd.outbox.list({ ...filterOf(state, kind), ...(cursor && { cursor }), limit: 50 }).page(),
+    [state, kind, cursor],
   );
-  useReloadAt(() => true, page.reload);
+  useReloadOn(() => true, page.reload);
   const items = page.value?.data ?? [];
   const selection = useSelection(items.filter(mayChange).map(({ id }) => id));
   const selected = items.filter(({ id }) => selection.has(id));
-  const [leaving, setLeaving] = useState<readonly OutboxItem[]>([]);
+  const [toCancel, setToCancel] = useState<readonly OutboxItem[]>([]);
 
-  async function act(on: readonly OutboxItem[], what: OutboxAct) {
+  async function change(changed: readonly OutboxItem[], action: "retry" | "cancel") {
     selection.clear();
-    await actOn(on, what);
+    await changeItems(changed, action);
     page.reload();
   }
 
   return (
     <>
-      {page.error !== undefined && <ListFault error={page.error} again={page.reload} />}
-      {page.isSlow && <Placeholder />}
-      {page.value && items.length === 0 && <NothingWaits isAll={state === undefined && kind === undefined} />}
+      <LoadState of={page} />
+      {page.value && items.length === 0 && <NoItems isAll={state === undefined && kind === undefined} />}
       {selected.length > 0 && (
-        <OutboxSelection
-          count={selected.length}
-          onRetry={() => void act(selected, "retry")}
-          onCancel={() => setLeaving(selected)}
-          onNone={selection.clear}
-        />
+        <SelectionBar label="Selected in the outbox" count={selected.length} onClear={selection.clear}>
+          <button type="button" class="small" onClick={() => void change(selected, "retry")}>
+            Retry now
+          </button>
+          <button type="button" class="small" onClick={() => setToCancel(selected)}>
+            Cancel
+          </button>
+        </SelectionBar>
       )}
       {items.length > 0 && (
         <ul class="rows">
@@ -101,19 +110,19 @@ function OutboxRows({ state, kind }: OutboxQuery) {
               key={item.id}
               item={item}
               selection={selection}
-              onRetry={() => void act([item], "retry")}
-              onCancel={() => setLeaving([item])}
+              onRetry={() => void change([item], "retry")}
+              onCancel={() => setToCancel([item])}
             />
           ))}
         </ul>
       )}
       <CursorPager cursors={cursors} next={page.value?.nextCursor} />
-      {leaving.length > 0 && (
-        <CancelQuestion
-          items={leaving}
-          onDone={(isWanted) => {
-            setLeaving([]);
-            if (isWanted) void act(leaving, "cancel");
+      {toCancel.length > 0 && (
+        <ConfirmCancel
+          items={toCancel}
+          onDone={(isConfirmed) => {
+            setToCancel([]);
+            if (isConfirmed) void change(toCancel, "cancel");
           }}
         />
       )}
@@ -121,13 +130,33 @@ function OutboxRows({ state, kind }: OutboxQuery) {
   );
 }
 
-function NothingWaits({ isAll }: { isAll: boolean }) {
+function NoItems({ isAll }: { isAll: boolean }) {
   if (!isAll) return <p class="section-nothing">None here.</p>;
   return (
-    <Empty icon="done" title="Nothing waits" command={curl("GET", "v1/outbox")}>
+    <Empty icon="done" title="The outbox is empty" command={curl("GET", "v1/outbox")}>
       <p>
-        All that was to go out is out. What a server puts off stands here, with what it said and when it is tried again.
+        Everything has been sent. Mail that a server defers appears here, with the server's reply and the time of the
+        next attempt.
       </p>
     </Empty>
+  );
+}
+
+interface ConfirmCancelProps {
+  items: readonly OutboxItem[];
+  onDone(isConfirmed: boolean): void;
+}
+
+function ConfirmCancel({ items, onDone }: ConfirmCancelProps) {
+  const hasMail = items.some(({ kind }) => kind === "relay");
+  const hasDeliveries = items.some(({ kind }) => kind === "webhook");
+  const what = items.length > 1 ? `${items.length} items` : hasMail ? "mail" : "delivery";
+  return (
+    <Confirm title={`Cancel ${items.length > 1 ? what : `this ${what}`}?`} verb={`Cancel ${what}`} onDone={onDone}>
+      {hasMail && (
+        <p>The mail is not sent to recipients that it has not reached yet. Its status becomes failed (canceled).</p>
+      )}
+      {hasDeliveries && <p>The delivery stops. The event stays in the log and can be delivered again.</p>}
+    </Confirm>
   );
 }

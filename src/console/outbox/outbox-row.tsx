@@ -1,7 +1,7 @@
 import { href } from "../address.ts";
 import { Icon } from "../parts/icon.tsx";
 import { RowSelect, type Selection } from "../parts/selection.tsx";
-import { StatusTag } from "../parts/status-tag.tsx";
+import { StatusTag } from "../parts/tag.tsx";
 import { Time } from "../parts/time.tsx";
 import { mayChange, type OutboxItem } from "./outbox.ts";
 
@@ -14,7 +14,7 @@ interface OutboxRowProps {
 
 export function OutboxRow({ item, selection, onRetry, onCancel }: OutboxRowProps) {
   const { state, messageId, eventId, attempt, dueAt, lastError, createdAt } = item;
-  const to = toWords(item);
+  const to = item.to.join(", ");
   const address = messageId ? href(`messages/${messageId}`) : href(`events/${eventId ?? ""}`);
   return (
     <li class="row">
@@ -23,7 +23,7 @@ export function OutboxRow({ item, selection, onRetry, onCancel }: OutboxRowProps
         <span class="strong">{to}</span>
         {lastError === null ? (
           <span class="quiet-text">
-            since <Time at={createdAt} />
+            queued <Time at={createdAt} />
           </span>
         ) : (
           <span class="quiet-text said" title={lastError}>
@@ -35,7 +35,7 @@ export function OutboxRow({ item, selection, onRetry, onCancel }: OutboxRowProps
         <StatusTag status={state} />
         <span class="quiet-text">
           {attempt > 0 && `attempt ${attempt} · `}
-          {dueAt !== null && state === "waiting" ? (
+          {state === "waiting" ? (
             <>
               due <Time at={dueAt} />
             </>
@@ -58,9 +58,4 @@ export function OutboxRow({ item, selection, onRetry, onCancel }: OutboxRowProps
       )}
     </li>
   );
-}
-
-function toWords({ to, messageId, eventId }: OutboxItem): string {
-  if (typeof to === "string") return to;
-  return to === null ? (messageId ?? eventId ?? "") : to.join(", ");
 }

@@ -1,10 +1,10 @@
 import { href } from "../address.ts";
 import { inboxd, type Schemas } from "../api.ts";
-import { useReloadAt } from "../live.ts";
-import { Fault } from "../parts/fault.tsx";
+import { useReloadOn } from "../live.ts";
 import { Icon } from "../parts/icon.tsx";
-import { severalAtOnce, useLoaded } from "../parts/loaded.ts";
-import { StatusTag } from "../parts/status-tag.tsx";
+import { LoadState } from "../parts/load-state.tsx";
+import { mapAtMost, useLoaded } from "../parts/loaded.ts";
+import { StatusTag } from "../parts/tag.tsx";
 import { Time } from "../parts/time.tsx";
 
 interface LastMailProps {
@@ -15,26 +15,19 @@ interface LastMailProps {
 }
 
 const shown = 6;
-const mostAsked = 20;
+const maxInboxes = 20;
 
-/** The last mails of one direction, of the newest inboxes together. */
+/** The last mails in one direction, of the newest inboxes together. */
 export function LastMail({ inboxes, direction, title, nothing }: LastMailProps) {
-  const asked = inboxes.slice(0, mostAsked);
-  const mails = useLoaded(
-    () =>
-      lastOf(
-        asked.map(({ id }) => id),
-        direction,
-      ),
-    [asked.map(({ id }) => id).join(), direction],
-  );
-  useReloadAt((event) => event.startsWith("message."), mails.reload);
+  const ids = inboxes.slice(0, maxInboxes).map(({ id }) => id);
+  const mails = useLoaded(() => lastOf(ids, direction), [ids.join(), direction]);
+  useReloadOn((event) => event.startsWith("message."), mails.reload);
   return (
     <section class="card" aria-label={title}>
       <header>
         <h2>{title}</h2>
       </header>
-      {mails.error !== undefined && <Fault error={mails.error} again={mails.reload} />}
+      <LoadState of={mails} />
       {mails.value?.length === 0 && <p class="card-nothing">{nothing}</p>}
       <ul class="last-mail">
         {mails.value?.map((mail) => (
@@ -56,9 +49,7 @@ export function LastMail({ inboxes, direction, title, nothing }: LastMailProps) 
 }
 
 async function lastOf(ids: readonly string[], direction: "inbound" | "outbound"): Promise<Schemas["ListedMessage"][]> {
-  const pages = await severalAtOnce(
-    ids.map((id) => () => inboxd.messages.list(id, { direction, limit: shown }).page()),
-  );
+  const pages = await mapAtMost(ids, (id) => inboxd.messages.list(id, { direction, limit: shown }).page());
   return pages
     .flatMap(({ data }) => data)
     .sort((one, other) => (one.createdAt < other.createdAt ? 1 : -1))

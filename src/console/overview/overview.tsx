@@ -1,41 +1,39 @@
 import { href } from "../address.ts";
 import { inboxd } from "../api.ts";
-import { newInboxLine } from "../inboxes/inbox-list.tsx";
+import { newInboxCommand } from "../inboxes/inbox-list.tsx";
 import { NewInbox } from "../inboxes/new-inbox.tsx";
-import { useReloadAt } from "../live.ts";
+import { useReloadOn } from "../live.ts";
 import { Empty } from "../parts/empty.tsx";
-import { Fault } from "../parts/fault.tsx";
+import { LoadState } from "../parts/load-state.tsx";
 import { useLoaded } from "../parts/loaded.ts";
 import { Page } from "../parts/page.tsx";
-import { Placeholder } from "../parts/placeholder.tsx";
 import { account, may } from "../session.ts";
 import { Figures } from "./figures.tsx";
 import { LastMail } from "./last-mail.tsx";
 import { MailByDay } from "./mail-by-day.tsx";
 
-const routes = {
-  sandbox: "Sandbox: mail to others is kept here and goes nowhere",
-  relay: "Mail goes out by a relay",
-  direct: "Mail goes straight to the recipients' hosts",
+const outboundTexts = {
+  sandbox: "Sandbox: outgoing mail is stored here and not delivered",
+  relay: "Mail is sent through a relay",
+  direct: "Mail is sent directly to the recipients' servers",
 } as const;
 
-/** What one wants to know at a glance: is there mail, does it go out, is anything broken. */
+/** The first screen: is there new mail, does mail go out, is anything broken? */
 export function Overview() {
   const inboxes = useLoaded(() => inboxd.inboxes.list({ limit: 100 }).page(), []);
-  useReloadAt((event) => event.startsWith("inbox."), inboxes.reload);
+  useReloadOn((event) => event.startsWith("inbox."), inboxes.reload);
   const listed = inboxes.value?.data ?? [];
-  const route = account.value?.outbound ?? "sandbox";
+  const outbound = account.value?.outbound ?? "sandbox";
   return (
-    <Page title="Overview" about={routes[route]}>
-      {inboxes.error !== undefined && <Fault error={inboxes.error} again={inboxes.reload} />}
-      {inboxes.isSlow && <Placeholder lines={6} />}
+    <Page title="Overview" about={outboundTexts[outbound]}>
+      <LoadState of={inboxes} lines={6} />
       {inboxes.value && listed.length === 0 && (
         <>
-          {may("manage") && <NewInbox onMade={inboxes.reload} />}
-          <Empty icon="inboxes" title="Begin with an inbox" command={newInboxLine()}>
+          {may("manage") && <NewInbox onCreated={inboxes.reload} />}
+          <Empty icon="inboxes" title="Create your first inbox" command={newInboxCommand()}>
             <p>
-              An inbox is a real address: it receives at once, sends, and tells your programs by{" "}
-              <a href={href("webhooks")}>webhook</a>. Name one above, or make it from a shell:
+              An inbox is a real address. It can receive and send at once, and notifies your programs by{" "}
+              <a href={href("webhooks")}>webhook</a>. Enter a name above, or use a shell:
             </p>
           </Empty>
         </>
@@ -48,18 +46,18 @@ export function Overview() {
             <LastMail
               inboxes={listed}
               direction="outbound"
-              title={route === "sandbox" ? "Would have gone out" : "Went out"}
+              title={outbound === "sandbox" ? "Sent to the sandbox" : "Sent"}
               nothing={
-                route === "sandbox"
-                  ? "Nothing has been sent yet. In the sandbox each mail that is sent stands here, and reaches nobody."
+                outbound === "sandbox"
+                  ? "Nothing has been sent yet. In the sandbox, sent mail appears here and is not delivered."
                   : "Nothing has been sent yet."
               }
             />
             <LastMail
               inboxes={listed}
               direction="inbound"
-              title="Came in"
-              nothing={`Nothing has come yet. Send a mail to ${listed[0]?.address}: it is here within a second.`}
+              title="Received"
+              nothing={`Nothing has been received yet. Send a mail to ${listed[0]?.address}.`}
             />
           </div>
         </>

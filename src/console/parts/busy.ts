@@ -2,21 +2,22 @@ import { useRef, useState } from "preact/hooks";
 
 export interface Busy {
   isBusy: boolean;
-  /** What is asked for while something is under way, as by a double click, is not begun. */
+  /** Runs the work, unless earlier work is still running, for example after a double click. */
   unlessBusy(work: () => Promise<void>): Promise<void>;
 }
 
 export function useBusy(): Busy {
   const [isBusy, setIsBusy] = useState(false);
-  const isUnderWay = useRef(false);
+  /** Set at once, while the state is set with the next rendering. */
+  const isRunning = useRef(false);
   async function unlessBusy(work: () => Promise<void>) {
-    if (isUnderWay.current) return;
-    isUnderWay.current = true;
+    if (isRunning.current) return;
+    isRunning.current = true;
     setIsBusy(true);
     try {
       await work();
     } finally {
-      isUnderWay.current = false;
+      isRunning.current = false;
       setIsBusy(false);
     }
   }

@@ -4,12 +4,12 @@ import { useEffect, useRef } from "preact/hooks";
 interface ConfirmProps {
   title: string;
   children: ComponentChildren;
-  /** What the button says that does it. */
+  /** The text of the button that confirms. */
   verb: string;
-  onDone(isWanted: boolean): void;
+  onDone(isConfirmed: boolean): void;
 }
 
-/** Asks before what can't be taken back. The way out has the focus. */
+/** Asks for confirmation. The button that keeps everything has the focus. */
 export function Confirm({ title, children, verb, onDone }: ConfirmProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current?.showModal(), []);

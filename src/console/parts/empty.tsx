@@ -6,11 +6,11 @@ interface EmptyProps {
   icon: IconName;
   title: string;
   children?: ComponentChildren;
-  /** How it is done from a shell. */
+  /** A command that does it in a shell. */
   command?: string;
 }
 
-/** Where there is nothing yet: what would be here, and how it comes here. */
+/** Explains an empty list: what will appear in it, and how. */
 export function Empty({ icon, title, children, command }: EmptyProps) {
   return (
     <div class="empty">

@@ -29,7 +29,7 @@ const drawings = {
 
 export type IconName = keyof typeof drawings;
 
-/** A drawing beside words: it says nothing that they don't. */
+/** A decorative drawing: screen readers skip it. */
 export function Icon({ name }: { name: IconName }) {
   return (
     <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">
@@ -38,7 +38,7 @@ export function Icon({ name }: { name: IconName }) {
   );
 }
 
-/** The mark of the house: an envelope. */
+/** The logo: an envelope. */
 export function Mark() {
   return (
     <svg class="mark" viewBox="0 0 32 32" aria-hidden="true">

@@ -1,25 +1,24 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { oneAtATime } from "./one-at-a-time.ts";
 
 export interface Loaded<Value> {
   value: Value | undefined;
   error: unknown;
-  /** It takes long enough that one would wonder: then something is shown in its place. */
+  /** Nothing is loaded after 200 ms, so a placeholder is shown. */
   isSlow: boolean;
-  /** Asks again and shows what there is until then. An answer on its way is shown too, and is not the last. */
+  /** Loads again; the current value stays until then. A request in progress is followed by another one. */
   reload(): void;
 }
 
-const patienceMs = 200;
+const slowMs = 200;
 
-/** What was asked for, asked again when what it depends on changes; an answer to an earlier question is not shown. */
+/** Loads a value, and loads it again when `dependsOn` changes. Responses to earlier requests are ignored. */
 export function useLoaded<Value>(
-  ask: (signal: AbortSignal) => Promise<Value>,
+  load: (signal: AbortSignal) => Promise<Value>,
   dependsOn: readonly unknown[],
 ): Loaded<Value> {
   const [shown, setShown] = useState<Omit<Loaded<Value>, "reload">>(nothingYet);
-  const question = useRef(ask);
-  question.current = ask;
+  const latest = useRef(load);
+  latest.current = load;
   const reload = useRef(() => {});
 
   useEffect(() => {
@@ -28,9 +27,9 @@ export function useLoaded<Value>(
     const { signal } = controller;
     reload.current = oneAtATime(async () => {
       if (signal.aborted) return;
-      const timer = setTimeout(() => setShown((last) => ({ ...last, isSlow: last.value === undefined })), patienceMs);
+      const timer = setTimeout(() => setShown((last) => ({ ...last, isSlow: last.value === undefined })), slowMs);
       signal.addEventListener("abort", () => clearTimeout(timer));
-      const next = await question
+      const next = await latest
         .current(signal)
         .then((value) => ({ value, error: undefined, isSlow: false }))
         .catch((error: unknown) => ({ value: undefined, error, isSlow: false }));
@@ -46,16 +45,38 @@ export function useLoaded<Value>(
 
 const nothingYet = { value: undefined, error: undefined, isSlow: false };
 
-/** Runs the jobs, so many at a time, and gives what they come to in their order. */
-export async function severalAtOnce<Value>(jobs: readonly (() => Promise<Value>)[], most = 6): Promise<Value[]> {
-  const results: Value[] = [];
-  let next = 0;
-  const worker = async () => {
-    for (let index = next++; index < jobs.length; index = next++) {
-      const job = jobs[index];
-      if (job) results[index] = await job();
+/** Runs one job at a time. Calls during a run cause one more run after it. */
+export function oneAtATime(job: () => Promise<void>): () => void {
+  let isRunning = false;
+  let isRunAgain = false;
+  async function run(): Promise<void> {
+    isRunning = true;
+    try {
+      do {
+        isRunAgain = false;
+        await job();
+      } while (isRunAgain);
+    } finally {
+      isRunning = false;
     }
+  }
+  return () => {
+    if (isRunning) isRunAgain = true;
+    else void run();
   };
-  await Promise.all(Array.from({ length: Math.min(most, jobs.length) }, worker));
+}
+
+/** Applies `work` to each item, at most `max` at a time. The results are in the order of the items. */
+export async function mapAtMost<Item, Result>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<Result>,
+  max = 6,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  const left = items.entries();
+  const worker = async () => {
+    for (const [index, item] of left) results[index] = await work(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(max, items.length) }, worker));
   return results;
 }

@@ -5,12 +5,12 @@ interface PageProps {
   title: string;
   /** One line beneath the title. */
   about?: ComponentChildren;
-  /** What can be done here, beside the title. */
+  /** Buttons beside the title. */
   actions?: ComponentChildren;
   children: ComponentChildren;
 }
 
-/** A screen that is read from top to bottom. */
+/** A screen with a title, an optional line and buttons, and its content. */
 export function Page({ title, about, actions, children }: PageProps) {
   useTitle(title);
   return (

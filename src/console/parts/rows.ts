@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { oneAtATime } from "./one-at-a-time.ts";
+import { oneAtATime } from "./loaded.ts";
 
 interface Page<Row> {
   data: Row[];
@@ -7,26 +7,25 @@ interface Page<Row> {
 }
 
 interface RowsOptions<Row> {
-  /** Another list has another name. */
+  /** Identifies the list. */
   name: string;
-  ask(place: { offset: number; limit: number }): Promise<Page<Row>>;
-  /** Whether the service lists it no more, though it is still shown: what lies behind it has moved up there. */
+  load(range: { offset: number; limit: number }): Promise<Page<Row>>;
+  /** Whether a shown row is no longer in the service's list, so that the rows after it have moved up there. */
   hasLeft?(row: Row): boolean;
 }
 
 export interface Rows<Row> {
-  /** Undefined until it is known. */
+  /** Undefined until it is loaded. */
   total: number | undefined;
   error: unknown;
   at(index: number): Row | undefined;
-  /** Asks for what is missing between two rows. */
+  /** Loads the missing pages between two rows. */
   want(first: number, last: number): void;
-  /** Asks anew, and shows what there is until the answer is there. An answer on its way is older than that, and is not the last. */
+  /** Loads again; the current rows stay until then. A request in progress is followed by another one. */
   reload(): void;
-  change(isMeant: (row: Row) => boolean, changed: (row: Row) => Row): void;
 }
 
-export const rowsPerPage = 50;
+const rowsPerPage = 50;
 
 interface Known<Row> {
   name: string;
@@ -35,20 +34,21 @@ interface Known<Row> {
   error: unknown;
 }
 
-/** A long list, of which pages are asked for as they come into sight. */
-export function useRows<Row>({ name, ask, hasLeft = () => false }: RowsOptions<Row>): Rows<Row> {
+/** A long list whose pages are loaded as they scroll into view. */
+export function useRows<Row>({ name, load, hasLeft = () => false }: RowsOptions<Row>): Rows<Row> {
   const [, draw] = useState(0);
   const known = useRef<Known<Row>>(nothingKnown(name));
-  const asked = useRef(new Set<number>());
+  const requested = useRef(new Set<number>());
   const seen = useRef({ first: 0, last: 0 });
 
   async function fetchPage(number: number): Promise<void> {
-    if (asked.current.has(number)) return;
-    asked.current.add(number);
+    if (requested.current.has(number)) return;
+    requested.current.add(number);
     const here = known.current;
     const leftBefore = [...here.pages].flatMap(([page, rows]) => (page < number ? rows.filter(hasLeft) : [])).length;
     try {
-      const { data, total } = await ask({ offset: Math.max(0, number * rowsPerPage - leftBefore), limit: rowsPerPage });
+      const offset = Math.max(0, number * rowsPerPage - leftBefore);
+      const { data, total } = await load({ offset, limit: rowsPerPage });
       if (known.current !== here) return;
       const left = [...here.pages].flatMap(([page, rows]) => (page === number ? [] : rows.filter(hasLeft))).length;
       here.pages.set(number, data);
@@ -56,7 +56,7 @@ export function useRows<Row>({ name, ask, hasLeft = () => false }: RowsOptions<R
       here.error = undefined;
     } catch (error) {
       if (known.current !== here) return;
-      asked.current.delete(number);
+      requested.current.delete(number);
       here.error = error;
     }
     draw((round) => round + 1);
@@ -67,14 +67,14 @@ export function useRows<Row>({ name, ask, hasLeft = () => false }: RowsOptions<R
     for (let page = Math.floor(first / rowsPerPage); page * rowsPerPage <= last; page += 1) void fetchPage(page);
   }
 
-  async function askAnew(): Promise<void> {
+  async function loadAgain(): Promise<void> {
     const first = Math.floor(seen.current.first / rowsPerPage);
     const last = Math.floor(Math.max(0, seen.current.last) / rowsPerPage);
     const before = known.current;
     try {
       const numbers = Array.from({ length: last - first + 1 }, (_, index) => first + index);
       const pages = await Promise.all(
-        numbers.map((number) => ask({ offset: number * rowsPerPage, limit: rowsPerPage })),
+        numbers.map((number) => load({ offset: number * rowsPerPage, limit: rowsPerPage })),
       );
       if (known.current !== before) return;
       known.current = {
@@ -82,21 +82,21 @@ export function useRows<Row>({ name, ask, hasLeft = () => false }: RowsOptions<R
         pages: new Map(pages.map(({ data }, index) => [first + index, data])),
         total: pages[0]?.total ?? 0,
       };
-      asked.current = new Set(numbers);
-      // Scrolled to meanwhile.
+      requested.current = new Set(numbers);
+      // The list may have been scrolled meanwhile.
       want(seen.current.first, seen.current.last);
     } catch (error) {
       before.error = error;
     }
     draw((round) => round + 1);
   }
-  const latest = useRef(askAnew);
-  latest.current = askAnew;
+  const latest = useRef(loadAgain);
+  latest.current = loadAgain;
   const [reload] = useState(() => oneAtATime(() => latest.current()));
 
   if (known.current.name !== name) {
     known.current = nothingKnown(name);
-    asked.current = new Set();
+    requested.current = new Set();
   }
   useEffect(() => want(0, rowsPerPage - 1), [name]);
 
@@ -106,15 +106,6 @@ export function useRows<Row>({ name, ask, hasLeft = () => false }: RowsOptions<R
     at: (index) => known.current.pages.get(Math.floor(index / rowsPerPage))?.[index % rowsPerPage],
     want,
     reload,
-    change(isMeant, changed) {
-      for (const [number, rows] of known.current.pages) {
-        known.current.pages.set(
-          number,
-          rows.map((row) => (isMeant(row) ? changed(row) : row)),
-        );
-      }
-      draw((round) => round + 1);
-    },
   };
 }
 

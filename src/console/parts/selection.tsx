@@ -1,6 +1,8 @@
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import { Icon } from "./icon.tsx";
 
-/** Which rows of a list are chosen, for something to be done with all of them. */
+/** The selected rows of a list. */
 export interface Selection {
   size: number;
   has(id: string): boolean;
@@ -8,7 +10,7 @@ export interface Selection {
   clear(): void;
 }
 
-/** Of what is listed now: what has left the list is chosen no more. */
+/** Selects rows by id. A row that leaves the list is no longer selected. */
 export function useSelection(listed: readonly string[]): Selection {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const present = new Set(listed.filter((id) => chosen.has(id)));
@@ -34,5 +36,26 @@ export function RowSelect({ id, name, selection }: { id: string; name: string; s
         aria-label={`Select ${name}`}
       />
     </label>
+  );
+}
+
+interface SelectionBarProps {
+  label: string;
+  count: number;
+  /** The buttons for all selected rows. */
+  children: ComponentChildren;
+  onClear(): void;
+}
+
+/** A toolbar for the selected rows. */
+export function SelectionBar({ label, count, children, onClear }: SelectionBarProps) {
+  return (
+    <div class="selection" role="toolbar" aria-label={label}>
+      <span role="status">{count} selected</span>
+      {children}
+      <button type="button" class="quiet small" aria-label="Clear selection" onClick={onClear}>
+        <Icon name="close" />
+      </button>
+    </div>
   );
 }

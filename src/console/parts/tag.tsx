@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 
 export type Tone = "good" | "bad" | "warm" | "plain" | "accent";
 
-/** A word about a state; the shape beside it says the same to those who see no colours. */
+/** A label for a state. Its shape shows the same as its colour, for people who see no colours. */
 export function Tag({ tone, children }: { tone: Tone; children: ComponentChildren }) {
   return (
     <span class={`tag tone-${tone}`}>
@@ -13,6 +13,27 @@ export function Tag({ tone, children }: { tone: Tone; children: ComponentChildre
     </span>
   );
 }
+
+/** The status of a mail, a delivery or an item of the outbox. */
+export function StatusTag({ status }: { status: string }) {
+  return <Tag tone={tones[status] ?? "plain"}>{statusTexts[status] ?? status}</Tag>;
+}
+
+const statusTexts: Readonly<Record<string, string>> = { none: "not delivered", running: "in progress" };
+
+const tones: Readonly<Record<string, Tone>> = {
+  received: "accent",
+  pending: "warm",
+  sent: "good",
+  failed: "bad",
+  delivered: "good",
+  bounced: "bad",
+  complained: "bad",
+  delayed: "warm",
+  ready: "accent",
+  running: "accent",
+  waiting: "warm",
+};
 
 const round = "M5 1.5a3.5 3.5 0 1 0 0 7 3.5 3.5 0 0 0 0-7";
 const shapes: Readonly<Record<Tone, string>> = {

@@ -1,18 +1,18 @@
+import { formatAgo, formatFullTime, formatShortTime } from "../format.ts";
 import { clock } from "../machine.ts";
-import { agoWords, fullTime, shortTime } from "../words.ts";
 
 interface TimeProps {
   at: string;
-  /** `short`, as a list says it; `ago`, as one would say it. */
+  /** `short` as in "14:05" or "Mon", `ago` as in "4 min ago". */
   as?: "short" | "ago";
 }
 
 export function Time({ at, as = "ago" }: TimeProps) {
   const date = new Date(at);
-  const words = as === "short" ? shortTime : agoWords;
+  const format = as === "short" ? formatShortTime : formatAgo;
   return (
-    <time dateTime={at} title={fullTime(date)}>
-      {words(date, clock.value)}
+    <time dateTime={at} title={formatFullTime(date)}>
+      {format(date, clock.value)}
     </time>
   );
 }

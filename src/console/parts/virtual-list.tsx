@@ -5,21 +5,21 @@ interface VirtualListProps {
   label: string;
   count: number;
   rowHeight: number;
-  /** Stays in the document wherever one scrolls, so that it keeps the focus. */
+  /** The index of a row that stays in the document while scrolling, so that it keeps the focus. */
   current: number;
-  /** Rows that are about to be seen. */
+  /** Called with the rows that are in the document. */
   onRange(first: number, last: number): void;
-  /** Where it stood when it was left, and where it stands now. */
+  /** The scroll position at the start. */
   startTop: number;
   onScroll(top: number): void;
   row(index: number): ComponentChildren;
   scroller: Ref<HTMLDivElement> & { current: HTMLDivElement | null };
 }
 
-/** So many rows beyond the edges are there already. */
+/** The number of rows above and below the visible ones. */
 const beyond = 5;
 
-/** Ten thousand rows, of which those are in the document that one sees. */
+/** A long list, with only the visible rows in the document. */
 export function VirtualList(props: VirtualListProps) {
   const { label, count, rowHeight, current, onRange, startTop, onScroll, row, scroller } = props;
   const [top, setTop] = useState(startTop);
@@ -31,7 +31,7 @@ export function VirtualList(props: VirtualListProps) {
     if (element === null) return undefined;
     const observer = new ResizeObserver(() => {
       setHeight(element.clientHeight);
-      // What was hidden has forgotten where it stood.
+      // A hidden element loses its scroll position.
       if (element.clientHeight > 0 && element.scrollTop !== kept.current) element.scrollTop = kept.current;
     });
     observer.observe(element);

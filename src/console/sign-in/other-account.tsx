@@ -1,10 +1,11 @@
 import { useState } from "preact/hooks";
 import { href } from "../address.ts";
+import { noAnswer } from "../api.ts";
 import { Mark } from "../parts/icon.tsx";
 import { useTitle } from "../parts/page.tsx";
 import { type OpenLink, signInByLink } from "../session.ts";
 
-/** Asks before a link takes the place of the session that the browser has: anybody may have written the link. */
+/** Asks before a link replaces the current session, because anybody may have sent the link. */
 export function OtherAccount({ link: { token, account, current }, onKeep }: { link: OpenLink; onKeep: () => void }) {
   const [fault, setFault] = useState<string>();
   const [isBusy, setIsBusy] = useState(false);
@@ -12,10 +13,10 @@ export function OtherAccount({ link: { token, account, current }, onKeep }: { li
 
   async function change() {
     setIsBusy(true);
-    const answer = await signInByLink(token, true).catch(() => "The service does not answer. Try again in a moment.");
-    // Nothing of the other account's mail stays in the page.
-    if (answer === undefined) return location.replace(href(""));
-    setFault(typeof answer === "string" ? answer : undefined);
+    const result = await signInByLink(token, true).catch(() => noAnswer);
+    // Loads the page again, so that no mail of the other account stays in memory.
+    if (result === undefined) return location.replace(href(""));
+    setFault(typeof result === "string" ? result : undefined);
     setIsBusy(false);
   }
 
@@ -23,10 +24,10 @@ export function OtherAccount({ link: { token, account, current }, onKeep }: { li
     <main class="sign-in">
       <div class="sign-in-card">
         <Mark />
-        <h1>You are signed in already</h1>
+        <h1>You are already signed in</h1>
         <p>
           This browser is signed in as <strong>{current}</strong>. The link that you opened signs in as{" "}
-          <strong>{account}</strong> in its place. If it was not you who made this link, keep your session.
+          <strong>{account}</strong> instead. If you did not create this link, stay signed in.
         </p>
         <p class="field-fault" role="alert">
           {fault}

@@ -1,10 +1,11 @@
 import { useState } from "preact/hooks";
+import { noAnswer } from "../api.ts";
 import { Command } from "../parts/command.tsx";
 import { Mark } from "../parts/icon.tsx";
 import { useTitle } from "../parts/page.tsx";
-import { isTooOpen, signIn } from "../session.ts";
+import { isInsecure, signIn } from "../session.ts";
 
-/** `why` says what became of the session that there was, or of the link. */
+/** The sign-in form. `why` is the reason why a session or a link is no longer valid. */
 export function SignIn({ why }: { why: string | undefined }) {
   const [fault, setFault] = useState(why);
   const [isBusy, setIsBusy] = useState(false);
@@ -15,7 +16,7 @@ export function SignIn({ why }: { why: string | undefined }) {
     const key = String(new FormData(event.currentTarget as HTMLFormElement).get("key") ?? "").trim();
     if (key === "") return setFault("Enter the API key that the first start printed.");
     setIsBusy(true);
-    setFault(await signIn(key).catch(() => "The service does not answer. Try again in a moment."));
+    setFault(await signIn(key).catch(() => noAnswer));
     setIsBusy(false);
   }
 
@@ -24,10 +25,10 @@ export function SignIn({ why }: { why: string | undefined }) {
       <div class="sign-in-card">
         <Mark />
         <h1>Sign in to inboxd</h1>
-        {isTooOpen() ? (
+        {isInsecure() ? (
           <p class="fault">
-            The console needs <strong>https</strong>: over plain http a browser keeps no session here. Open it by https,
-            or on the machine that it runs on.
+            The console needs <strong>https</strong>: over plain http, the browser does not keep the session. Open the
+            console over https, or on the machine that runs the service.
           </p>
         ) : (
           <form onSubmit={(event) => void enter(event)}>
@@ -51,7 +52,7 @@ export function SignIn({ why }: { why: string | undefined }) {
           </form>
         )}
         <div class="sign-in-other">
-          <p>On the machine that runs it, one line opens the console without a key:</p>
+          <p>On the machine that runs the service, this command opens the console without a key:</p>
           <Command line="inboxd console" />
         </div>
       </div>

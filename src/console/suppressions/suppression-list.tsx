@@ -1,36 +1,43 @@
 import { useState } from "preact/hooks";
 import { href } from "../address.ts";
-import { inboxd, type Schemas, wordsOf } from "../api.ts";
-import { tell } from "../frame/notice.tsx";
-import { useReloadAt } from "../live.ts";
+import { errorText, inboxd, type Schemas } from "../api.ts";
+import { notify } from "../frame/notice.tsx";
+import { useReloadOn } from "../live.ts";
+import { AddForm } from "../parts/add-form.tsx";
+import { curl } from "../parts/command.tsx";
 import { Confirm } from "../parts/confirm.tsx";
-import { curl } from "../parts/curl.ts";
-import { CursorPager, useCursors } from "../parts/cursors.tsx";
 import { Empty } from "../parts/empty.tsx";
-import { ListFault } from "../parts/fault.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { LoadState } from "../parts/load-state.tsx";
 import { useLoaded } from "../parts/loaded.ts";
 import { Page } from "../parts/page.tsx";
-import { Placeholder } from "../parts/placeholder.tsx";
+import { CursorPager, useCursors } from "../parts/pager.tsx";
 import { Tag, type Tone } from "../parts/tag.tsx";
 import { Time } from "../parts/time.tsx";
 import { may } from "../session.ts";
-import { NewSuppression } from "./new-suppression.tsx";
 
 type Suppression = Schemas["Suppression"];
 
 const reasons = [undefined, "bounce", "complaint", "unsubscribe", "manual"] as const;
-const words = { bounce: "Bounced", complaint: "Complained", unsubscribe: "Unsubscribed", manual: "By hand" } as const;
+const reasonTexts = {
+  bounce: "Bounced",
+  complaint: "Complained",
+  unsubscribe: "Unsubscribed",
+  manual: "Manual",
+} as const;
 const tones: Readonly<Record<Suppression["reason"], Tone>> = {
-  ...{ bounce: "bad", complaint: "bad", unsubscribe: "warm", manual: "plain" },
+  bounce: "bad",
+  complaint: "bad",
+  unsubscribe: "warm",
+  manual: "plain",
 };
 
-/** To whom no mail is sent, and why. */
+/** The addresses that no mail is sent to, each with its reason. */
 export function SuppressionList() {
   const [reason, setReason] = useState<(typeof reasons)[number]>(undefined);
   const cursors = useCursors();
   const { cursor } = cursors;
-  const [leaving, setLeaving] = useState<Suppression | undefined>(undefined);
+  const [toRemove, setToRemove] = useState<Suppression | undefined>(undefined);
   const page = useLoaded(
     () =>
       inboxd.request("GET", "/v1/suppressions", {
@@ -38,73 +45,83 @@ export function SuppressionList() {
       }),
     [reason, cursor],
   );
-  useReloadAt((event) => event === "suppression.added", page.reload);
+  useReloadOn((event) => event === "suppression.added", page.reload);
   const listed = page.value?.data ?? [];
 
   async function remove({ id, address }: Suppression) {
     try {
       await inboxd.request("DELETE", "/v1/suppressions/{id}", { path: { id } });
-      tell(`Mail to ${address} goes out again`);
+      notify(`${address} is no longer suppressed`);
     } catch (error) {
-      tell(wordsOf(error), "bad");
+      notify(errorText(error), "bad");
     }
     page.reload();
   }
 
   return (
-    <Page title="Suppressions" about="Addresses that get no mail: they bounced, complained, left, or you said so.">
-      {page.error !== undefined && <ListFault error={page.error} again={page.reload} />}
-      {page.error === undefined && (
-        <>
-          {may("manage") && <NewSuppression onMade={page.reload} />}
-          <fieldset class="tabs" aria-label="Which suppressions">
-            {reasons.map((name) => (
-              <button
-                key={name ?? "all"}
-                type="button"
-                aria-pressed={reason === name}
-                onClick={() => {
-                  cursors.begin();
-                  setReason(name);
-                }}
-              >
-                {name === undefined ? "All" : words[name]}
-              </button>
-            ))}
-          </fieldset>
-        </>
+    <Page
+      title="Suppressions"
+      about="Addresses that no mail is sent to, because they bounced, complained, unsubscribed, or were added manually."
+    >
+      {may("manage") && (
+        <AddForm
+          name="address"
+          label="Send no mail to"
+          verb="Add"
+          placeholder="jane@example.com"
+          inputMode="email"
+          add={async (address) => {
+            await inboxd.request("POST", "/v1/suppressions", { body: { address } });
+            page.reload();
+            return `${address} is suppressed`;
+          }}
+        />
       )}
-      {page.isSlow && <Placeholder />}
+      <fieldset class="tabs" aria-label="Filter by reason">
+        {reasons.map((name) => (
+          <button
+            key={name ?? "all"}
+            type="button"
+            aria-pressed={reason === name}
+            onClick={() => {
+              cursors.begin();
+              setReason(name);
+            }}
+          >
+            {name === undefined ? "All" : reasonTexts[name]}
+          </button>
+        ))}
+      </fieldset>
+      <LoadState of={page} />
       {page.value && listed.length === 0 && (
         <Empty
           icon="suppressions"
-          title={reason === undefined ? "Nobody is suppressed" : "Nobody for this reason"}
+          title={reason === undefined ? "No suppressed addresses" : "No addresses with this reason"}
           command={curl("POST", "v1/suppressions", '{"address": "jane@example.com"}')}
         >
           <p>
-            When a mail bounces for good, its recipient is put here by itself, and no more mail harms your name. By
-            hand:
+            If a mail bounces permanently, its recipient is added automatically, to protect your reputation. To add one:
           </p>
         </Empty>
       )}
       {listed.length > 0 && (
         <ul class="rows">
           {listed.map((suppression) => (
-            <SuppressionRow key={suppression.id} suppression={suppression} onRemove={() => setLeaving(suppression)} />
+            <SuppressionRow key={suppression.id} suppression={suppression} onRemove={() => setToRemove(suppression)} />
           ))}
         </ul>
       )}
       <CursorPager cursors={cursors} next={page.value?.nextCursor} />
-      {leaving && (
+      {toRemove && (
         <Confirm
-          title={`Send to ${leaving.address} again?`}
-          verb="Take it off"
-          onDone={(isWanted) => {
-            setLeaving(undefined);
-            if (isWanted) void remove(leaving);
+          title={`Send to ${toRemove.address} again?`}
+          verb="Remove"
+          onDone={(isConfirmed) => {
+            setToRemove(undefined);
+            if (isConfirmed) void remove(toRemove);
           }}
         >
-          <p>If it bounces again it is put back. Who complained should rather not be written to.</p>
+          <p>The address is added again if it bounces. Do not write to people who complained.</p>
         </Confirm>
       )}
     </Page>
@@ -128,7 +145,7 @@ function SuppressionRow({ suppression, onRemove }: { suppression: Suppression; o
         </span>
       </div>
       <div class="row-state">
-        <Tag tone={tones[reason]}>{words[reason]}</Tag>
+        <Tag tone={tones[reason]}>{reasonTexts[reason]}</Tag>
         <span class="quiet-text">
           {expiresAt === null ? (
             <Time at={createdAt} />
@@ -141,13 +158,7 @@ function SuppressionRow({ suppression, onRemove }: { suppression: Suppression; o
       </div>
       {may("manage") && (
         <div class="row-actions">
-          <button
-            type="button"
-            class="quiet small"
-            aria-label={`Take ${address} off`}
-            title="Take it off"
-            onClick={onRemove}
-          >
+          <button type="button" class="quiet small" aria-label={`Remove ${address}`} title="Remove" onClick={onRemove}>
             <Icon name="remove" />
           </button>
         </div>

@@ -1,31 +1,62 @@
 import { useState } from "preact/hooks";
-import { href, place } from "../address.ts";
-import { inboxd, isNotThere } from "../api.ts";
+import { go, href, route } from "../address.ts";
+import { errorText, inboxd, isNotFound, type Schemas } from "../api.ts";
+import { formatLatency } from "../format.ts";
+import { notify } from "../frame/notice.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { Empty } from "../parts/empty.tsx";
-import { Fault } from "../parts/fault.tsx";
+import { LoadState } from "../parts/load-state.tsx";
 import { useLoaded } from "../parts/loaded.ts";
 import { Page } from "../parts/page.tsx";
-import { Placeholder } from "../parts/placeholder.tsx";
+import { Time } from "../parts/time.tsx";
 import { may } from "../session.ts";
 import { DeliveryList } from "./delivery-list.tsx";
-import { endpointActs } from "./endpoint-acts.ts";
-import { EndpointFacts } from "./endpoint-facts.tsx";
-import { SecretOnce } from "./secret-once.tsx";
+import { EndpointState, NewSecret } from "./endpoint-parts.tsx";
 
-/** One endpoint: what it is told, how it stands, and what each delivery came to. */
+/** One endpoint: its settings, its state and its deliveries. */
 export function EndpointPage() {
-  const id = place.value.path.split("/")[1] ?? "";
+  const id = route.value.path.split("/")[1] ?? "";
   const found = useLoaded(() => inboxd.webhooks.get(id), [id]);
   const [asking, setAsking] = useState<"delete" | "secret" | undefined>(undefined);
   const [secret, setSecret] = useState<string | undefined>(undefined);
 
-  const { test, change, remove, rotate } = endpointActs(id, { onDone: found.reload, onSecret: setSecret });
+  /** Runs an action, shows its result and loads the endpoint again. */
+  async function act(action: () => Promise<string>) {
+    try {
+      notify(await action());
+      found.reload();
+    } catch (error) {
+      notify(errorText(error), "bad");
+    }
+  }
+  const test = () =>
+    act(async () => {
+      const { delivered, status, latencyMs, error } = await inboxd.webhooks.test(id);
+      const time = formatLatency(latencyMs);
+      if (!delivered) throw new Error(`Test failed: ${error ?? status ?? "no response"} after ${time}`);
+      return `Test delivered: ${status} after ${time}`;
+    });
+  const disable = (disabled: boolean) =>
+    act(async () => {
+      await inboxd.webhooks.change(id, { disabled });
+      return disabled ? "Endpoint disabled" : "Endpoint enabled";
+    });
+  const remove = () =>
+    act(async () => {
+      await inboxd.webhooks.delete(id);
+      go(href("webhooks"), true);
+      return "Endpoint deleted";
+    });
+  const rotate = () =>
+    act(async () => {
+      setSecret((await inboxd.webhooks.rotateSecret(id)).secret);
+      return "New secret created. The old one stays valid for a while";
+    });
 
-  if (isNotThere(found.error)) {
+  if (isNotFound(found.error)) {
     return (
       <Page title="Webhook">
-        <Empty icon="webhooks" title="This endpoint is not there">
+        <Empty icon="webhooks" title="Endpoint not found">
           <p>
             It was deleted. <a href={href("webhooks")}>Go to the webhooks</a>
           </p>
@@ -45,7 +76,7 @@ export function EndpointPage() {
             <button type="button" onClick={() => void test()}>
               Test
             </button>
-            <button type="button" onClick={() => void change(endpoint.disabledAt === null)}>
+            <button type="button" onClick={() => void disable(endpoint.disabledAt === null)}>
               {endpoint.disabledAt === null ? "Disable" : "Enable"}
             </button>
             <button type="button" onClick={() => setAsking("secret")}>
@@ -58,9 +89,8 @@ export function EndpointPage() {
         )
       }
     >
-      {found.error !== undefined && <Fault error={found.error} again={found.reload} />}
-      {found.isSlow && <Placeholder />}
-      {secret !== undefined && <SecretOnce secret={secret} onDone={() => setSecret(undefined)} />}
+      <LoadState of={found} />
+      {secret !== undefined && <NewSecret secret={secret} onDone={() => setSecret(undefined)} />}
       {endpoint && (
         <>
           <EndpointFacts endpoint={endpoint} />
@@ -68,20 +98,64 @@ export function EndpointPage() {
         </>
       )}
       {asking === "delete" && (
-        <Confirm title="Delete this endpoint?" verb="Delete endpoint" onDone={(isWanted) => answered(isWanted, remove)}>
-          <p>It is told nothing any more, and what waits for it is given up.</p>
+        <Confirm
+          title="Delete this endpoint?"
+          verb="Delete endpoint"
+          onDone={(isConfirmed) => answered(isConfirmed, remove)}
+        >
+          <p>It gets no more events, and its pending deliveries are dropped.</p>
         </Confirm>
       )}
       {asking === "secret" && (
-        <Confirm title="Make a new secret?" verb="New secret" onDone={(isWanted) => answered(isWanted, rotate)}>
-          <p>Deliveries are then signed with both for a while, so that your program can be changed without a gap.</p>
+        <Confirm
+          title="Create a new secret?"
+          verb="Create secret"
+          onDone={(isConfirmed) => answered(isConfirmed, rotate)}
+        >
+          <p>
+            For a while, deliveries are signed with both secrets, so that you can update your program without a gap.
+          </p>
         </Confirm>
       )}
     </Page>
   );
 
-  function answered(isWanted: boolean, work: () => Promise<void>) {
+  function answered(isConfirmed: boolean, action: () => Promise<void>) {
     setAsking(undefined);
-    if (isWanted) void work();
+    if (isConfirmed) void action();
   }
+}
+
+function EndpointFacts({ endpoint }: { endpoint: Schemas["WebhookEndpoint"] }) {
+  const { failingSince, eventTypes, description, secretLast4, createdAt } = endpoint;
+  return (
+    <dl class="facts event-facts">
+      <dt>State</dt>
+      <dd>
+        <EndpointState endpoint={endpoint} />
+        {failingSince !== null && (
+          <span class="quiet-text">
+            {" since "}
+            <Time at={failingSince} />
+          </span>
+        )}
+      </dd>
+      <dt>Events</dt>
+      <dd>{eventTypes.includes("*") ? "all events" : eventTypes.join(", ")}</dd>
+      {description !== null && (
+        <>
+          <dt>Description</dt>
+          <dd>{description}</dd>
+        </>
+      )}
+      <dt>Secret</dt>
+      <dd>
+        <code>…{secretLast4}</code>
+      </dd>
+      <dt>Created</dt>
+      <dd>
+        <Time at={createdAt} />
+      </dd>
+    </dl>
+  );
 }

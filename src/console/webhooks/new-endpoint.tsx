@@ -1,28 +1,28 @@
 import { useState } from "preact/hooks";
-import { InboxdError, inboxd, type Schemas, wordsOf } from "../api.ts";
+import { errorText, InboxdError, inboxd, type Schemas } from "../api.ts";
 import { newIdempotencyKey } from "../machine.ts";
 import { useBusy } from "../parts/busy.ts";
 
 type EventType = NonNullable<Schemas["NewWebhookEndpoint"]["eventTypes"]>[number];
 
-const offered: readonly (readonly [type: EventType, words: string])[] = [
+const offered: readonly (readonly [type: EventType, label: string])[] = [
   ["message.received", "Mail received"],
   ["message.sent", "Mail sent"],
   ["message.failed", "Mail failed"],
   ["message.bounced", "Mail bounced"],
   ["message.complained", "Complaint"],
-  ["*", "All, also what comes later"],
+  ["*", "All events, including future types"],
 ];
 
-const madeBefore = "An endpoint was made before, though its answer was lost. Leave this form to see it";
+const createdBefore = "An endpoint was already created, but the response was lost. Close this form to see it";
 
-/** Gives the endpoint that was made; nothing where it was left. */
-export function NewEndpoint({ onDone }: { onDone: (made: Schemas["CreatedWebhookEndpoint"] | undefined) => void }) {
+/** A form for a new endpoint. `onDone` gets the endpoint, or undefined if the form was cancelled. */
+export function NewEndpoint({ onDone }: { onDone: (created: Schemas["CreatedWebhookEndpoint"] | undefined) => void }) {
   const [fault, setFault] = useState<string | undefined>(undefined);
   const { isBusy, unlessBusy } = useBusy();
-  // A second try after a lost answer makes no second one.
+  // Another try after a lost response does not create a second endpoint.
   const [idempotencyKey] = useState(newIdempotencyKey);
-  async function make(form: FormData) {
+  async function create(form: FormData) {
     const description = String(form.get("description") ?? "").trim();
     try {
       const endpoint = {
@@ -32,8 +32,8 @@ export function NewEndpoint({ onDone }: { onDone: (made: Schemas["CreatedWebhook
       };
       onDone(await inboxd.webhooks.create(endpoint, { idempotencyKey }));
     } catch (error) {
-      const isMadeBefore = error instanceof InboxdError && error.code === "idempotency_key_reused";
-      setFault(isMadeBefore ? madeBefore : wordsOf(error));
+      const isCreatedBefore = error instanceof InboxdError && error.code === "idempotency_key_reused";
+      setFault(isCreatedBefore ? createdBefore : errorText(error));
     }
   }
   return (
@@ -43,11 +43,11 @@ export function NewEndpoint({ onDone }: { onDone: (made: Schemas["CreatedWebhook
       onSubmit={(event) => {
         event.preventDefault();
         const form = new FormData(event.currentTarget);
-        void unlessBusy(() => make(form));
+        void unlessBusy(() => create(form));
       }}
     >
       <div class="field">
-        <label for="url">Address</label>
+        <label for="url">URL</label>
         <input
           id="url"
           name="url"
@@ -61,15 +61,15 @@ export function NewEndpoint({ onDone }: { onDone: (made: Schemas["CreatedWebhook
         </p>
       </div>
       <div class="field">
-        <label for="description">Note</label>
-        <input id="description" name="description" placeholder="what it is for" />
+        <label for="description">Description</label>
+        <input id="description" name="description" placeholder="optional" />
       </div>
       <fieldset class="checks">
-        <legend class="label">Told of</legend>
-        {offered.map(([type, words]) => (
+        <legend class="label">Events</legend>
+        {offered.map(([type, label]) => (
           <label key={type} class="check">
             <input type="checkbox" name="type" value={type} defaultChecked={type === "message.received"} />
-            {words}
+            {label}
           </label>
         ))}
       </fieldset>
@@ -78,7 +78,7 @@ export function NewEndpoint({ onDone }: { onDone: (made: Schemas["CreatedWebhook
           Add
         </button>
         <button type="button" onClick={() => onDone(undefined)}>
-          Leave
+          Cancel
         </button>
       </div>
     </form>

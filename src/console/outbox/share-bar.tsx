@@ -1,15 +1,15 @@
-import { numberWords } from "../words.ts";
+import { formatNumber } from "../format.ts";
 
 interface ShareBarProps {
   label: string;
-  /** `isMore`: they were not counted to the end. */
-  shares: readonly { name: string; count: number; isMore?: boolean }[];
+  /** `isMore`: there are more than `count`. */
+  shares: readonly { name: string; count: number; isMore: boolean }[];
   chosen: string | undefined;
-  /** Undefined: all of them again. */
+  /** `undefined` shows all again. */
   onChoose(name: string | undefined): void;
 }
 
-/** How a whole is made up, as a bar; each part can be looked at alone. */
+/** A bar with a segment for each part, and a button that shows one part alone. */
 export function ShareBar({ label, shares, chosen, onChoose }: ShareBarProps) {
   return (
     <div class="shares">
@@ -32,7 +32,7 @@ export function ShareBar({ label, shares, chosen, onChoose }: ShareBarProps) {
             <span class={`share-key share-${name}`} />
             {name}
             <strong>
-              {numberWords(count)}
+              {formatNumber(count)}
               {isMore && "+"}
             </strong>
           </button>

@@ -8,19 +8,19 @@ const wholeDate = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "sho
 const whole = new Intl.DateTimeFormat("en-GB", { dateStyle: "full", timeStyle: "medium" });
 const number = new Intl.NumberFormat("en");
 
-/** As a list of mail says it: today the time, this week the day, this year the date. */
-export function shortTime(at: Date, now: Date): string {
+/** The time today, the weekday within a week, else the date. */
+export function formatShortTime(at: Date, now: Date): string {
   if (startOfDay(at).getTime() === startOfDay(now).getTime()) return time.format(at);
   if (startOfDay(now).getTime() - startOfDay(at).getTime() < 7 * day && at < now) return weekday.format(at);
   return at.getFullYear() === now.getFullYear() ? dayAndMonth.format(at) : wholeDate.format(at);
 }
 
-/** As one would say it: "just now", "4 min ago", "in 30 s"; further away the date and the time. */
-export function agoWords(at: Date, now: Date): string {
+/** For example "just now", "4 min ago" or "in 30 s"; from a day on, the date and the time. */
+export function formatAgo(at: Date, now: Date): string {
   const seconds = Math.round((at.getTime() - now.getTime()) / 1000);
   const away = Math.abs(seconds);
   if (away < 5) return "just now";
-  if (away >= 86_400) return `${shortTime(at, now)}, ${time.format(at)}`;
+  if (away >= 86_400) return `${formatShortTime(at, now)}, ${time.format(at)}`;
   const words =
     away < 60
       ? `${away} s`
@@ -32,32 +32,27 @@ export function agoWords(at: Date, now: Date): string {
   return seconds < 0 ? `${words} ago` : `in ${words}`;
 }
 
-export const clockTime = (at: Date): string => withSeconds.format(at);
-export const fullTime = (at: Date): string => whole.format(at);
-export const dayWords = (at: Date): string => dayAndMonth.format(at);
-export const weekdayWords = (at: Date): string => weekday.format(at);
-export const numberWords = (value: number): string => number.format(value);
+export const formatClock = (at: Date): string => withSeconds.format(at);
+export const formatFullTime = (at: Date): string => whole.format(at);
+export const formatDay = (at: Date): string => dayAndMonth.format(at);
+export const formatWeekday = (at: Date): string => weekday.format(at);
+export const formatNumber = (value: number): string => number.format(value);
 
 export function startOfDay(at: Date): Date {
   return new Date(at.getFullYear(), at.getMonth(), at.getDate());
 }
 
 /** "1 inbox", "12 inboxes". */
-export function countWords(count: number, one: string, many = `${one}s`): string {
+export function formatCount(count: number, one: string, many = `${one}s`): string {
   return `${number.format(count)} ${count === 1 ? one : many}`;
 }
 
-export function sizeWords(bytes: number): string {
+export function formatSize(bytes: number): string {
   if (bytes < 1_000) return `${bytes} B`;
   const inKilobytes = bytes / 1_000;
   return inKilobytes < 1_000 ? `${Math.round(inKilobytes)} kB` : `${(inKilobytes / 1_000).toFixed(1)} MB`;
 }
 
-export function latencyWords(ms: number): string {
+export function formatLatency(ms: number): string {
   return ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`;
-}
-
-/** What stands in front of the @ is what one tells apart in a list of our own. */
-export function localPart(address: string): string {
-  return address.slice(0, address.lastIndexOf("@"));
 }

@@ -4,21 +4,25 @@ import { Icon } from "../parts/icon.tsx";
 import { Time } from "../parts/time.tsx";
 import { type AsOf, isReadNow } from "./marking.ts";
 
-interface ThreadRowProps {
-  thread: AsOf<Schemas["Thread"]>;
-  /** The address of the inbox: of the participants it is the one who is not named. */
-  own: string;
+interface RowProps {
+  /** Whether its thread is open beside the list. */
   isOpen: boolean;
+  /** Whether the keyboard is on this row. */
   isCurrent: boolean;
+  onFocus(): void;
+}
+
+interface ThreadRowProps extends RowProps {
+  thread: AsOf<Schemas["Thread"]>;
+  /** The address of the inbox, which is not shown among the participants. */
+  own: string;
   isSelected: boolean;
   onSelect(): void;
-  onFocus(): void;
 }
 
 export function ThreadRow({ thread, own, isOpen, isCurrent, isSelected, onSelect, onFocus }: ThreadRowProps) {
   const isRead = isReadNow(thread);
   const others = thread.participants.filter((address) => address !== own);
-  const who = others.length === 0 ? own : others.join(", ");
   const classes = ["thread", isRead ? "" : "is-unread", isOpen ? "is-open" : "", isSelected ? "is-selected" : ""];
   return (
     <div class={classes.filter(Boolean).join(" ")}>
@@ -41,7 +45,7 @@ export function ThreadRow({ thread, own, isOpen, isCurrent, isSelected, onSelect
       >
         <span class="thread-who">
           {!isRead && <span class="unseen">Unread. </span>}
-          {who}
+          {others.length === 0 ? own : others.join(", ")}
           {thread.messageCount > 1 && <span class="thread-count">{thread.messageCount}</span>}
         </span>
         <span class="thread-when">
@@ -56,6 +60,33 @@ export function ThreadRow({ thread, own, isOpen, isCurrent, isSelected, onSelect
         <span class="thread-what">
           <span class="thread-subject">{thread.subject || "(no subject)"}</span>
           <span class="thread-preview">{thread.preview}</span>
+        </span>
+      </a>
+    </div>
+  );
+}
+
+/** A message in the results of a search. */
+export function FoundRow({ message, isOpen, isCurrent, onFocus }: RowProps & { message: Schemas["ListedMessage"] }) {
+  const { direction, fromName, fromAddr, toAddr } = message;
+  return (
+    <div class={isOpen ? "thread is-found is-open" : "thread is-found"}>
+      <a
+        href={href(`threads/${message.threadId}`)}
+        class="thread-link"
+        data-thread={message.threadId}
+        tabIndex={isCurrent ? 0 : -1}
+        aria-current={isOpen ? "true" : undefined}
+        onFocus={onFocus}
+      >
+        <span class="thread-who">{direction === "inbound" ? (fromName ?? fromAddr) : `to ${toAddr}`}</span>
+        <span class="thread-when">
+          {message.attachments.length > 0 && <Icon name="attachment" />}
+          <Time at={message.createdAt} as="short" />
+        </span>
+        <span class="thread-what">
+          <span class="thread-subject">{message.subject || "(no subject)"}</span>
+          <span class="thread-preview">{message.bodyText.slice(0, 200)}</span>
         </span>
       </a>
     </div>

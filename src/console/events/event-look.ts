@@ -1,0 +1,34 @@
+import type { InboxdEvent } from "../api.ts";
+import type { IconName } from "../parts/icon.tsx";
+import type { Tone } from "../parts/tag.tsx";
+
+interface Look {
+  icon: IconName;
+  tone: Tone;
+  name: string;
+}
+
+/** The icon, the colour and the name of each type of event. */
+export const looks: Readonly<Record<InboxdEvent["event"], Look>> = {
+  "message.received": { icon: "in", tone: "accent", name: "Received" },
+  "message.sent": { icon: "out", tone: "good", name: "Sent" },
+  "message.failed": { icon: "out", tone: "bad", name: "Failed" },
+  "message.delivered": { icon: "done", tone: "good", name: "Delivered" },
+  "message.delayed": { icon: "outbox", tone: "warm", name: "Delayed" },
+  "message.bounced": { icon: "close", tone: "bad", name: "Bounced" },
+  "message.complained": { icon: "suppressions", tone: "bad", name: "Complaint" },
+  "suppression.added": { icon: "suppressions", tone: "warm", name: "Suppressed" },
+  "inbox.created": { icon: "inboxes", tone: "plain", name: "Inbox created" },
+  "inbox.deleted": { icon: "remove", tone: "plain", name: "Inbox deleted" },
+  "webhook.disabled": { icon: "webhooks", tone: "bad", name: "Webhook disabled" },
+};
+
+/** One line about the subject of an event. */
+export function subjectOf(event: InboxdEvent): string {
+  if ("message" in event) {
+    const { message } = event;
+    const correspondent = "from" in message ? (message.from_name ?? message.from) : `to ${message.to}`;
+    return `${message.subject || "(no subject)"} · ${correspondent}`;
+  }
+  return "inbox" in event ? event.inbox.address : event.webhook.url;
+}
