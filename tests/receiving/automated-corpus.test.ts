@@ -16,17 +16,17 @@ async function kindOf(row: Row) {
   return automatedOf(mail, row.from)?.kind ?? null;
 }
 
-describe("a mail is taken for what it is", () => {
+describe("a mail is classified", () => {
   test.each(singly.map((row) => [row.what, row] as const))("%s", async (_, row) => {
     expect(await kindOf(row)).toBe(row.miss === undefined ? row.kind : row.miss.kind);
   });
 
-  test("whatever program a person writes it with", async () => {
+  test("as written by a person, for every mail program", async () => {
     const marked = await Promise.all(people.map(async (row) => ((await kindOf(row)) === null ? [] : row.what)));
     expect(marked.flat()).toEqual([]);
   });
 
-  test("of 120 and more, 95 in a hundred; of people's, but one in two hundred is marked", () => {
+  test("as automated for 95 % of over 120 automated mails, and at most 0.5 % of people's mails", () => {
     expect(singly.length).toBeGreaterThanOrEqual(120);
     const missed = singly.filter(({ miss }) => miss !== undefined);
     expect(missed.length / singly.length).toBeLessThanOrEqual(0.05);

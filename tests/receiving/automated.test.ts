@@ -9,7 +9,7 @@ import type { WorldInbox } from "../support/world.ts";
 import { oneWorldOn } from "../support/world-on.ts";
 
 for (const engine of enginesHere()) {
-  describe(`what tells that no person wrote a mail, with the ${engine} database`, () => {
+  describe(`the field "automated" with the ${engine} database`, () => {
     const world = oneWorldOn(engine);
     let inbox: WorldInbox;
 
@@ -18,7 +18,7 @@ for (const engine of enginesHere()) {
       return body.data[0];
     }
 
-    test("stands behind the older fields of a message at every door", async () => {
+    test("stands after the other fields of a message at every door", async () => {
       inbox = await world().inbox();
       await world().deliver(mailOf({ headers: ["Auto-Submitted: auto-replied"], subject: "needle" }), inbox.address);
       const automated = { kind: "auto_reply", reasons: ["auto-submitted"] };
@@ -36,7 +36,7 @@ for (const engine of enginesHere()) {
       }
     });
 
-    test("is null for a person's mail, and for what goes out", async () => {
+    test("is null for a person's mail and for outbound mail", async () => {
       inbox = await world().inbox();
       await world().deliver(
         mailOf({ headers: ["Auto-Submitted: no", "X-Auto-Response-Suppress: None"] }),
@@ -47,7 +47,7 @@ for (const engine of enginesHere()) {
       expect((await world().api(`/v1/messages/${body.messageId}`)).body.automated).toBeNull();
     });
 
-    test("goes by the envelope as well, in each inbox of the mail", async () => {
+    test("also depends on the envelope, in each inbox of the mail", async () => {
       const inboxes = [await world().inbox(), await world().inbox()];
       const bounce = mailOf({ from: "MAILER-DAEMON@example.com", subject: "failure notice" });
       await world().deliver(
@@ -63,7 +63,7 @@ for (const engine of enginesHere()) {
       }
     });
 
-    test("is seen of a mail whose head is not ASCII, and of one that is a report", async () => {
+    test("is set for a mail with a non-ASCII header, and for a report", async () => {
       inbox = await world().inbox();
       const headers = ["X-Name: Jürgen", "LIST-ID:\r\n <list.example.com>"];
       await world().deliver(mailOf({ headers }), inbox.address);
@@ -76,7 +76,7 @@ for (const engine of enginesHere()) {
     test.each([
       ["auto-generated", "notification"],
       ["auto-replied", "auto_reply"],
-    ])("is what our own mail to ourselves says of itself: %s", async (autoSubmitted, kind) => {
+    ])("is what our own mail to ourselves declares: %s", async (autoSubmitted, kind) => {
       inbox = await world().inbox();
       const from = await world().inbox();
       await send(world(), from.id, { to: inbox.address, autoSubmitted });
@@ -86,7 +86,7 @@ for (const engine of enginesHere()) {
       expect(raw).toContain(`Auto-Submitted: ${autoSubmitted}\r\nX-Auto-Response-Suppress: OOF, AutoReply\r\n`);
     });
 
-    test("the parent that a mail names is kept with it", async () => {
+    test("the parent that a mail names is stored with it", async () => {
       const parentOf = async (fields: Parameters<typeof mailOf>[0]) => {
         inbox = await world().inbox();
         await world().deliver(mailOf(fields), inbox.address);

@@ -4,7 +4,7 @@ import { rawSmtp } from "../support/raw-smtp.ts";
 import { watchesClock } from "../support/watches-clock.ts";
 import { startWorld, type World, type WorldInbox } from "../support/world.ts";
 
-/** Mail made to hold the service up, by SMTP. Nobody else may notice. */
+/** Mail by SMTP that is made to block the service. No other mail may be delayed. */
 
 let world: World;
 let inbox: WorldInbox;
@@ -20,7 +20,7 @@ const besideText = `${mixed}--b\r\n\r\nhi\r\n--b\r\nContent-Type: text/html\r\n\
 const KB = 1024;
 const MB = 1024 * KB;
 
-/** A beginning that lets something match, much that it matches in many ways, and an end at which it fails. */
+/** Text for a slow pattern: a beginning that matches, much that matches in many ways, and an end that does not match. */
 function bomb(bytes: number, before: string, run: string, end: string): Buffer {
   const piece = Buffer.from(run);
   return Buffer.concat([Buffer.from(before), Buffer.alloc(bytes - (bytes % piece.length), piece), Buffer.from(end)]);
@@ -41,8 +41,8 @@ const bombs: readonly [what: string, raw: () => Buffer][] = [
   ["HTML that nests", () => bomb(47 * KB, `${head}Content-Type: text/html\r\n\r\n`, "<ul><li>x", "\r\n")],
 ];
 
-describe("a bomb is taken, and nobody waits for it", () => {
-  // The processor's time that is held here grows, too, while neighbours of the machine are busy.
+describe("a bomb is accepted and delays no other mail:", () => {
+  // Processor time also grows while other processes on the machine are busy.
   test.each(bombs)("%s", { ...watchesClock, timeout: 30_000 }, async (_, raw) => {
     const client = await rawSmtp(world.smtpPort);
     await client.reply();

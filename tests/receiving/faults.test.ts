@@ -25,7 +25,7 @@ describe.each(engines)("kill -9 around the commit (%s)", (engine) => {
   }, 30_000);
   afterAll(() => server?.remove());
 
-  /** A database of its own, and what a receiver on it is started with. */
+  /** A separate database, and the settings of a receiver on it. */
   async function onNew(name: string, run: (place: Place) => Promise<void>): Promise<void> {
     const dataDir = mkdtempSync(join(tmpdir(), "ibx-kill-"));
     if (server) await server.ask(`create database ${name}`);
@@ -42,7 +42,7 @@ describe.each(engines)("kill -9 around the commit (%s)", (engine) => {
   }
 
   test.each(["before", "after"] as const)(
-    "%s that of a mail: its sender keeps it, sends it again, and it is there once with one event",
+    "%s the commit of a mail: the sender tries again, and it is stored once with one event",
     (moment) =>
       onNew(`killed_${moment}`, async ({ env, look }) => {
         const hooked = { ...env, WEBHOOK_URL: "http://127.0.0.1:65535/" };
@@ -72,7 +72,7 @@ describe.each(engines)("kill -9 around the commit (%s)", (engine) => {
   );
 
   test.each(["before", "after"] as const)(
-    "%s that of a report: its sender has no answer, sends it again, and there is one report with one event",
+    "%s the commit of a report: the sender tries again, and there is one report with one event",
     (moment) =>
       onNew(`reported_${moment}`, async ({ env, look }) => {
         const signed = { ...env, SIGNING_KEY: signingKey };
@@ -105,7 +105,7 @@ describe.each(engines)("kill -9 around the commit (%s)", (engine) => {
 
 interface Place {
   env: Record<string, string>;
-  /** At the database, while nobody else has it. */
+  /** Queries the database while no process uses it. */
   look(at: (db: Db) => Promise<void>): Promise<void>;
 }
 
@@ -115,7 +115,7 @@ async function asked<Answer>({ apiUrl }: { apiUrl: string }, path: string, body:
   return (await response.json()) as Answer;
 }
 
-describe.skipIf(!breaksPostgres)("a Postgres that goes", () => {
+describe.skipIf(!breaksPostgres)("while Postgres fails,", () => {
   let server: PostgresServer;
   beforeAll(async () => {
     server = await startPostgres();
@@ -127,7 +127,7 @@ describe.skipIf(!breaksPostgres)("a Postgres that goes", () => {
   const worldOn = (name: string) =>
     startWorld({ database: { url: server.url(name), drop: async () => undefined }, env: { INBOXES_PER_DAY: "0" } });
 
-  test("has mail answered 451 while it is away, and taken within two seconds of its coming back", {
+  test("mail is answered 451, and accepted within two seconds after Postgres is back", {
     ...watchesClock,
     timeout: 60_000,
   }, async () => {
@@ -135,7 +135,7 @@ describe.skipIf(!breaksPostgres)("a Postgres that goes", () => {
     const ada = await world.inbox("ada");
     expect(await world.deliver(mailOf({ messageId: "a@b.example" }), ada.address)).toStartWith("250");
     await server.stop();
-    // Ada's name is remembered, so that the mail gets as far as its final dot; Bob's can't be looked up.
+    // Ada's inbox is cached, so that her mail gets as far as the final dot; Bob's cannot be looked up.
     expect(await world.deliver(mailOf({ messageId: "c@b.example" }), ada.address)).toStartWith("451 4.3.0");
     expect(await world.deliver(mailOf(), "bob@inbox.localhost")).toStartWith("451 4.3.0");
     await server.start();
@@ -147,7 +147,7 @@ describe.skipIf(!breaksPostgres)("a Postgres that goes", () => {
     expect(stored.map(({ rfcMessageId }) => rfcMessageId)).toEqual(["a@b.example", "c@b.example"]);
   });
 
-  test("or whose backends are killed over and over: each 250 is there once and whole, nothing else is", async () => {
+  test("each mail answered 250 is stored once and whole, and no other, although backends are killed again and again", async () => {
     await using world = await worldOn("killed");
     const inboxes = await Promise.all(Array.from({ length: 4 }, () => world.inbox()));
     const acknowledged = new Set<string>();
@@ -157,7 +157,7 @@ describe.skipIf(!breaksPostgres)("a Postgres that goes", () => {
       for (let number = 0; !over; number += 1) {
         const messageId = `m${sender}.${number}@b.example`;
         const raw = mailOf({ messageId, text: `Text of ${messageId}\r\n` });
-        // As a sender does: the same mail again until it is taken.
+        // Like a sender, repeats the same mail until it is accepted.
         for (let reply = ""; !reply.startsWith("250"); ) {
           reply = await world.deliver(raw, inboxes[number % 4]?.address ?? "");
           expect(reply).toMatch(/^(250|451)/);
@@ -212,7 +212,7 @@ async function startReceiver(
   return { smtpPort, apiUrl, exited: child.exited, kill: () => child.kill("SIGKILL") };
 }
 
-/** What a crash left, read by someone who comes after it. */
+/** Reads what the crash left, in a new process. */
 async function onDatabase(url: string | undefined, dataDir: string, work: (db: Db) => Promise<void>): Promise<void> {
   const db = await openDatabase({ url, dataDir });
   await work(db.api).finally(db.close);

@@ -1,15 +1,14 @@
 import { describe, expect, test } from "bun:test";
-import { sql } from "drizzle-orm";
-import { query, transaction } from "../../src/database/db.ts";
 import { databaseApart } from "../support/database.ts";
 import { enginesHere } from "../support/engines.ts";
+import { lockInbox } from "../support/lock-inbox.ts";
 import { mailOf } from "../support/mail.ts";
 import { storedMessages } from "../support/stored.ts";
 import { watchesClock } from "../support/watches-clock.ts";
 import { startWorld, type World, type WorldInbox } from "../support/world.ts";
 
-describe.skipIf(!enginesHere().includes("postgres"))("an inbox whose row somebody has locked", () => {
-  test("has its own mail wait, and be refused in the end, while that of others goes by as ever", {
+describe.skipIf(!enginesHere().includes("postgres"))("an inbox whose row is locked", () => {
+  test("delays and finally refuses its own mail, while the mail of other inboxes is not delayed", {
     ...watchesClock,
     timeout: 30_000,
   }, async () => {
@@ -18,12 +17,12 @@ describe.skipIf(!enginesHere().includes("postgres"))("an inbox whose row somebod
     if (held === undefined) throw new Error("Cannot test: there is no inbox");
     for (const inbox of [held, ...others]) await world.deliver(mailOf({ messageId: "first@x.example" }), inbox.address);
 
-    const release = await hold(world, held);
+    const release = await lockInbox(world.service.deps.db.work, held.id);
     let isOver = false;
     const early = mailTo(world, held, "early").finally(() => {
       isOver = true;
     });
-    // One that is larger than a batch, and one that is for another inbox as well.
+    // One mail is larger than a batch, and one is for another inbox as well.
     const large = world.deliver(
       mailOf({ messageId: "large@x.example", text: "0123456789\r\n".repeat(100_000) }),
       held.address,
@@ -54,10 +53,10 @@ describe.skipIf(!enginesHere().includes("postgres"))("an inbox whose row somebod
     expect(ids.at(-1)).toBe("last@x.example");
   });
 
-  test("gets what has waited as soon as it is let go, once", async () => {
+  test("gets the mail that has waited, once, as soon as the lock is released", async () => {
     await using world = await startWorld({ database: await databaseApart() });
     const inbox = await world.inbox();
-    const release = await hold(world, inbox);
+    const release = await lockInbox(world.service.deps.db.work, inbox.id);
     const waiting = Array.from({ length: 10 }, (_, number) => mailTo(world, inbox, `waiting.${number}`));
     const large = world.deliver(
       mailOf({ messageId: "large@x.example", text: "0123456789\r\n".repeat(100_000) }),
@@ -70,22 +69,6 @@ describe.skipIf(!enginesHere().includes("postgres"))("an inbox whose row somebod
     expect(stored.map(({ seq }) => seq)).toEqual(Array.from({ length: 11 }, (_, index) => index + 1));
   }, 30_000);
 });
-
-/** As somebody in psql does; resolves once it is locked, with what lets it go. */
-async function hold(world: World, { id }: WorldInbox): Promise<() => Promise<void>> {
-  const locked = Promise.withResolvers<void>();
-  const released = Promise.withResolvers<void>();
-  const holding = transaction(world.service.deps.db.work, async (tx) => {
-    await query(tx, sql`select from inboxes where id = ${id} for update`);
-    locked.resolve();
-    await released.promise;
-  });
-  await locked.promise;
-  return async () => {
-    released.resolve();
-    await holding;
-  };
-}
 
 function mailTo(world: World, { address }: WorldInbox, name: string): Promise<string> {
   return world.deliver(mailOf({ messageId: `${name}@x.example` }), address);

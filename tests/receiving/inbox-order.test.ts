@@ -1,10 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
-import { type Db, query, transaction } from "../../src/database/db.ts";
+import { type Db, query } from "../../src/database/db.ts";
 import { takeIn } from "../support/arrivals.ts";
 import { databaseApart } from "../support/database.ts";
 import { enginesHere } from "../support/engines.ts";
 import { openStream } from "../support/event-stream.ts";
+import { lockInbox } from "../support/lock-inbox.ts";
 import { mailOf } from "../support/mail.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { untilAnswered } from "../support/until.ts";
@@ -14,8 +15,8 @@ import { worldsOn } from "../support/world-on.ts";
 describe.each(enginesHere())("The order of an inbox (%s)", (engine) => {
   const startWorld = worldsOn(engine);
 
-  test("is that of the numbers, in the log, in streams and in the line of deliveries, for mails of one batch", async () => {
-    // It never answers, so that the deliveries stay in line.
+  test("is that of the message numbers in the log, in streams and in the outbox, for the mails of one batch", async () => {
+    // The receiver never answers, so the deliveries stay in the outbox.
     const receiver = await startReceiver({ behaviour: () => undefined });
     await using world = await startWorld({ env: { WEBHOOK_URL: receiver.url } });
     try {
@@ -23,7 +24,7 @@ describe.each(enginesHere())("The order of an inbox (%s)", (engine) => {
       const stream = await openStream(new URL("/v1/events/stream?after=start", world.service.apiUrl), {
         authorization: `Bearer ${world.apiKey}`,
       });
-      // Each answers the one behind it, so they are numbered from the last to the first.
+      // Each mail replies to the next one, so they are numbered from the last to the first.
       const chain = Array.from({ length: 20 }, (_, number) => ({
         messageId: `${number}@x.example`,
         inReplyTo: [`${number + 1}@x.example`],
@@ -42,8 +43,8 @@ describe.each(enginesHere())("The order of an inbox (%s)", (engine) => {
   }, 30_000);
 });
 
-describe.skipIf(!enginesHere().includes("postgres"))("The order of an inbox of two processes", () => {
-  test("is that of the numbers where one of them has waited for another inbox", async () => {
+describe.skipIf(!enginesHere().includes("postgres"))("The order of an inbox with two processes", () => {
+  test("is that of the message numbers if one of them has waited for another inbox", async () => {
     await using world = await startWorld({ database: await databaseApart() });
     await using other = await world.another();
     const made = [await world.inbox(), await world.inbox()];
@@ -52,8 +53,8 @@ describe.skipIf(!enginesHere().includes("postgres"))("The order of an inbox of t
     const { db } = world.service.deps;
 
     for (let round = 0; round < 5; round += 1) {
-      const release = await hold(world, second.id);
-      // It waits for the held inbox first, and numbers its mail first.
+      const release = await lockInbox(db.work, second.id);
+      // The mail of this process waits for the locked inbox first, and is numbered first.
       const early = other.deliver(mailOf({ messageId: `early.${round}@x.example` }), second.address);
       await untilWaiting(db.work, 1);
       const late = world.deliver(mailOf({ messageId: `late.${round}@x.example` }), [first.address, second.address]);
@@ -68,41 +69,25 @@ describe.skipIf(!enginesHere().includes("postgres"))("The order of an inbox of t
   }, 60_000);
 });
 
-/** The messages of an inbox in the order of their numbers. */
+/** The ids of the messages of an inbox in the order of their numbers. */
 async function numberedIds(world: World, inboxId: string): Promise<string[]> {
   const { body } = await world.api(`/v1/inboxes/${inboxId}/messages?limit=100`);
   return body.data.map(({ id }: { id: string }) => id).toReversed();
 }
 
-/** The messages of an inbox as its log tells them. */
+/** The ids of the messages of an inbox in the order of the log. */
 async function loggedIds(world: World, inboxId: string): Promise<string[]> {
   const { body } = await world.api(`/v1/events?inbox_id=${inboxId}&types=message.received&limit=100`);
   return body.data.map(({ message }: { message: { id: string } }) => message.id);
 }
 
-/** The messages whose deliveries wait, in the order in which deliveries start. */
+/** The ids of the messages whose deliveries wait, in the order in which the deliveries start. */
 async function idsInLine(db: Db): Promise<string[]> {
   const rows = await query<{ id: string }>(
     db,
     sql`select e.message_id as id from outbox o join events e on e.id = o.subject_id order by o.created_at, o.subject_id`,
   );
   return rows.map(({ id }) => id);
-}
-
-/** Locks an inbox as another process does; resolves once it is locked, with what lets it go. */
-async function hold(world: World, id: string): Promise<() => Promise<void>> {
-  const locked = Promise.withResolvers<void>();
-  const released = Promise.withResolvers<void>();
-  const holding = transaction(world.service.deps.db.work, async (tx) => {
-    await query(tx, sql`select from inboxes where id = ${id} for update`);
-    locked.resolve();
-    await released.promise;
-  });
-  await locked.promise;
-  return async () => {
-    released.resolve();
-    await holding;
-  };
 }
 
 /** Resolves once this many transactions wait for a lock. */

@@ -10,13 +10,13 @@ import { deliver, type WorldInbox } from "../support/world.ts";
 import { oneWorldOn, worldsOn } from "../support/world-on.ts";
 
 for (const engine of enginesHere()) {
-  describe(`mail that comes in by SMTP (${engine})`, () => {
+  describe(`mail received by SMTP (${engine})`, () => {
     const world = oneWorldOn(engine, { env: { OPERATOR_INBOX: "operator", INBOXES_PER_DAY: "0" } });
     const db = () => world().service.deps.db.api;
     const messages = (inbox: WorldInbox) => storedMessages(db(), inbox.id);
     const deliver = (raw: string | Uint8Array, ...to: string[]) => world().deliver(raw, to);
 
-    test("of fifty senders at once is kept once each, and none of it is lost", async () => {
+    test("of 50 senders at the same time is stored once each, without a loss", async () => {
       const inboxes = await Promise.all(Array.from({ length: 5 }, () => world().inbox()));
       const sent = Array.from({ length: 200 }, (_, index) => `m${index}@many.example`);
       const lines = sent.entries();
@@ -39,7 +39,7 @@ for (const engine of enginesHere()) {
       for (const inbox of inboxes) expect(await countEvents(db(), "message.received", inbox.id)).toBe(40);
     }, 30_000);
 
-    test("is stored with what it carries, threaded, and the same again changes nothing", async () => {
+    test("is stored with its attachments and its thread, and a copy changes nothing", async () => {
       const ada = await world().inbox();
       const file = crypto.getRandomValues(Buffer.alloc(50_000));
       const raw = mailOf({
@@ -84,7 +84,7 @@ for (const engine of enginesHere()) {
         client.destroy();
       });
 
-      test("postmaster and abuse are the operator's", async () => {
+      test("mail to postmaster and abuse goes to the operator's inbox", async () => {
         const operator = await world().inbox("operator");
         for (const address of ["postmaster@inbox.localhost", "Abuse@inbox.localhost", "postmaster"])
           expect(await deliver(mailOf({ messageId: address }), address)).toStartWith("250");
@@ -95,13 +95,13 @@ for (const engine of enginesHere()) {
         ]);
       });
 
-      test("of an inbox that was made a moment ago is known at once, though it was unknown before", async () => {
+      test("of an inbox that was just created is accepted at once, although it was refused before", async () => {
         expect(await deliver(mailOf(), "later@inbox.localhost")).toStartWith("550 5.1.1");
         const later = await world().inbox("later");
         expect(await deliver(mailOf(), later.address)).toStartWith("250");
       });
 
-      test("of a deleted inbox is refused at once, also where it was just in use", async () => {
+      test("of a deleted inbox is refused at once, also right after it was used", async () => {
         const brief = await world().inbox();
         expect(await deliver(mailOf(), brief.address)).toStartWith("250");
         const client = await inData(world().smtpPort, brief.address);
@@ -112,7 +112,7 @@ for (const engine of enginesHere()) {
         expect(await deliver(mailOf(), brief.address)).toStartWith("550 5.1.1");
       });
 
-      test("is for those inboxes that RCPT found, as far as they live when it is stored", async () => {
+      test("is stored for the inboxes that RCPT found, unless they have been deleted", async () => {
         const [stays, goes] = [await world().inbox(), await world().inbox()];
         const client = await greeted(world().smtpPort);
         await client.ask("MAIL FROM:<jane@example.com>");
@@ -126,11 +126,11 @@ for (const engine of enginesHere()) {
         expect(await messages(goes)).toEqual([]);
       });
 
-      test("is never for another inbox that has got the name since RCPT", async () => {
+      test("is never stored for another inbox that got the name after RCPT", async () => {
         const before = await world().inbox("handed-on");
         const client = await inData(world().smtpPort, before.address);
         await world().api(`/v1/inboxes/${before.id}`, { method: "DELETE" });
-        // RCPT remembers whom a name meant until it hears of that, and a name is held for far longer.
+        // RCPT caches the inbox of a name until it is notified, and a deleted name stays reserved for far longer.
         const isForgotten = async () => !(await deliver(mailOf(), before.address)).includes("any more");
         await untilAnswered(async () => (await isForgotten()) || undefined);
         await query(db(), sql`update addresses set held_until = '2000-01-01' where username = 'handed-on'`);
@@ -151,7 +151,7 @@ for (const engine of enginesHere()) {
       expect(await deliver(mailOf(), ...inboxes.map(({ address }) => address), "postmaster")).toStartWith("452 4.5.3");
     }, 30_000);
 
-    test("a mail as large as may be is kept to the last octet, one octet more is refused", async () => {
+    test("a mail of the maximum size is stored completely, and one octet more is refused", async () => {
       const inbox = await world().inbox();
       const limit = 26_214_400;
       const head =
@@ -168,7 +168,7 @@ for (const engine of enginesHere()) {
       expect((await storedBytes(db(), message?.sourceId ?? "")).equals(Buffer.from(large))).toBe(true);
     }, 60_000);
 
-    describe("an end that is none (SMTP smuggling)", () => {
+    describe("a false end of a mail (SMTP smuggling)", () => {
       const inbound = [
         "\n.\n",
         "\n.\r",
@@ -193,7 +193,7 @@ for (const engine of enginesHere()) {
           client.send(before + sequence.slice(0, split));
           await new Promise((resolve) => setImmediate(resolve));
           client.send(sequence.slice(split) + rest);
-          // Whatever it is answered, it is answered once: for one mail, or for none and the session is over.
+          // There is one reply: for one mail, or a refusal that ends the session.
           const reply = await client.reply();
           expect(reply).toMatch(/^(250 2\.0\.0|550 5\.6\.0)/);
           client.destroy();
@@ -203,10 +203,10 @@ for (const engine of enginesHere()) {
     });
   });
 
-  describe(`a service that starts again (${engine})`, () => {
+  describe(`a service after a restart (${engine})`, () => {
     const start = worldsOn(engine);
 
-    test("has all that it acknowledged, and knows a mail that comes again", async () => {
+    test("has all mail that it acknowledged, and recognizes a copy", async () => {
       await using world = await start();
       const ada = await world.inbox("ada");
       const raw = mailOf({ messageId: "a@b.example" });
@@ -225,7 +225,7 @@ for (const engine of enginesHere()) {
     }, 30_000);
 
     if (engine === "postgres") {
-      test("beside another: a mail that comes to both at once is one, an inbox deleted at one is refused at both", async () => {
+      test("next to another one: a mail delivered to both is stored once, and an inbox deleted at one is refused at both", async () => {
         await using world = await start();
         await using other = await world.another();
         const ada = await world.inbox("ada");

@@ -11,7 +11,7 @@ import { startWorld, type World } from "../support/world.ts";
 
 if (!hasPostfix) console.log("Skipped: postfix is not installed here for root");
 
-describe.skipIf(!hasPostfix)("By way of a Postfix", () => {
+describe.skipIf(!hasPostfix)("Through a Postfix,", () => {
   let home: string;
   let world: World;
   let elsewhere: ScriptedSmtp;
@@ -25,7 +25,7 @@ describe.skipIf(!hasPostfix)("By way of a Postfix", () => {
         return command.startsWith("RCPT TO:<eve@") ? "554 5.7.1 Your reputation is bad" : undefined;
       },
     });
-    // A port that is free: the way out must be known before who listens there can know where we do.
+    // A free port: the relay's port must be known before it starts, because it needs ours.
     const place = await scriptedSmtp();
     const { port } = place;
     await place.close();
@@ -52,7 +52,7 @@ describe.skipIf(!hasPostfix)("By way of a Postfix", () => {
     rmSync(home, { recursive: true, force: true });
   }, 60_000);
 
-  test("a mail to three of whom two are refused later is told of each and suppresses nobody; to one of them alone it suppresses, and no bounce is mail", async () => {
+  test("a mail to three recipients reports each of two later bounces without suppressing; a mail to one of them suppresses it; and no bounce is stored as mail", async () => {
     const inbox = await world.inbox();
     const to = ["ann@example.com", "bob@example.com", "eve@example.com"];
     const { body } = await send(world, inbox.id, { to }, { waits: true });
@@ -84,7 +84,7 @@ describe.skipIf(!hasPostfix)("By way of a Postfix", () => {
   }, 60_000);
 });
 
-/** Undefined until somebody does. */
+/** Undefined until there is one. */
 async function isListening(port: number): Promise<true | undefined> {
   try {
     const socket = await Bun.connect({ hostname: "127.0.0.1", port, socket: { data: () => undefined } });

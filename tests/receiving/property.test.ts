@@ -10,7 +10,7 @@ interface WireAttachment {
   sizeBytes: number;
 }
 
-test("whatever tree a mail is: by SMTP in and by the API out, subject, text, names and bytes come back", async () => {
+test("the subject, text, names and bytes of a mail with any structure are the same through SMTP and the API", async () => {
   await using world = await startWorld();
   const inbox = await world.inbox();
   let mails = 0;
@@ -21,7 +21,7 @@ test("whatever tree a mail is: by SMTP in and by the API out, subject, text, nam
       expect(await world.deliver(raw, inbox.address)).toStartWith("250");
       const page = await world.api(`/v1/inboxes/${inbox.id}/messages?limit=1`);
       expect(page.body.total).toBe(mails);
-      // A list shows fifty attachments of a message.
+      // A list shows at most 50 attachments of a message.
       const { body: message } = await world.api(`/v1/messages/${page.body.data[0].id}`);
       const files = filesIn(mail);
       expect(message.subject).toBe(mail.subject.trim());

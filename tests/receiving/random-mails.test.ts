@@ -8,17 +8,17 @@ import { randomMail } from "../support/random-mails.ts";
 import { watchesClock } from "../support/watches-clock.ts";
 import { startWorld } from "../support/world.ts";
 
-/** Others each time; what fails tells its seed, and `MAIL_SEED` repeats it. */
+/** Different mails in each run. A failure shows its seed, and `MAIL_SEED` repeats it. */
 const seed = Number(process.env.MAIL_SEED ?? crypto.getRandomValues(new Uint32Array(1))[0]) % 1_000_000;
 console.log(`Random mails: MAIL_SEED=${seed}`);
 
 const parser = mailParser({ mailDomain: "inbox.localhost" });
 afterAll(() => parser.close());
 
-/** Work of the main thread for one mail, without what the machine does for others. */
+/** The limit of processor time of the main thread for one mail. */
 const mostBusyMs = 200;
 
-test("20,000 random mails: each is read as a value that can be stored, and none holds up the others", async () => {
+test("20,000 random mails: each is parsed into a value that can be stored, and none delays the others", async () => {
   const faults: string[] = [];
   for (let first = 0; first < 20_000; first += together) {
     const mails = Array.from({ length: together }, (_, index) => ({
@@ -30,7 +30,7 @@ test("20,000 random mails: each is read as a value that can be stored, and none 
       const found = result[index] === undefined ? ["is not read"] : faultsOf(result[index]);
       faults.push(...found.map((fault) => `${about}: ${fault}`));
     }
-    // All of these together were too much: one by one they may not be.
+    // Together they took too long, so measure them one by one.
     for (const { about, raw } of busyMs > mostBusyMs ? mails : []) {
       const alone = await busiest(() => read(raw));
       if (alone.busyMs > mostBusyMs) faults.push(`${about}: holds the loop up for ${alone.busyMs} ms`);
@@ -39,10 +39,10 @@ test("20,000 random mails: each is read as a value that can be stored, and none 
   expect(faults).toEqual([]);
 }, 300_000);
 
-/** So that none waits while another is read in a thread. */
+/** Runs several at the same time, so that none waits while another is parsed in a thread. */
 const together = 20;
 
-/** As the service does before it stores a mail. */
+/** Parses and checks a mail like the service does before storing it. */
 async function read(raw: Uint8Array): Promise<ParsedMail> {
   const mail = await parser.parse(raw);
   previewOf(mail.bodyText);
@@ -85,17 +85,17 @@ function textsIn(value: unknown): string[] {
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }
 
-test("300 of them by SMTP are taken, and listed as JSON", { ...watchesClock, timeout: 120_000 }, async () => {
+test("300 random mails by SMTP are accepted and listed as JSON", { ...watchesClock, timeout: 120_000 }, async () => {
   await using world = await startWorld();
   const inbox = await world.inbox();
   let taken = 0;
   for (let number = 0; number < 300; number++) {
     const raw = randomMail(seed, number);
-    // The client is at work in this thread too, and of a large mail its part would be the most.
+    // The client works in this thread too, and would take most of the time for a large mail.
     if (raw.length > 256 * 1024) continue;
     const about = `mail ${number} of MAIL_SEED=${seed}`;
     const { result, busyMs } = await busiest(() => world.deliver(raw, inbox.address));
-    // What is refused is refused for what might be two mails to another server, or for going round in a circle.
+    // Refusals are for mail that another server might read as two, and for mail in a loop.
     expect(result, about).toMatch(/^(?:250|550 5\.6\.0|554 5\.4\.6)/);
     expect(busyMs, about).toBeLessThan(mostBusyMs);
     if (result.startsWith("250")) taken += 1;
@@ -108,7 +108,7 @@ test("300 of them by SMTP are taken, and listed as JSON", { ...watchesClock, tim
     total = body.total;
     for (const { id } of body.data) ids.add(id);
   }
-  // Two may be copies of each other.
+  // Two mails may be copies of each other.
   expect(ids.size).toBeLessThanOrEqual(taken);
   expect(ids.size).toBeGreaterThan(taken / 2);
 });

@@ -10,14 +10,14 @@ import { oneWorldOn, worldsOn } from "../support/world-on.ts";
 const limits = { SENDS_PER_MINUTE: "0", SENDS_PER_DAY: "0", COLD_RECIPIENT_DAILY: "0", INBOXES_PER_DAY: "0" };
 const env = { SIGNING_KEY: signingKey, SEND_WAIT_MS: "20000", ...limits };
 
-/** What a server says of one recipient. */
+/** The report of a server about one recipient. */
 const bounced = (address: string) =>
   `Final-Recipient: rfc822; ${address}\nAction: failed\nStatus: 5.1.1\nDiagnostic-Code: smtp; 550 5.1.1 User unknown`;
 const delivered = (address: string) => `Final-Recipient: rfc822; ${address}\nAction: delivered\nStatus: 2.0.0`;
 
 let mails = 0;
 
-/** A mail to three of whom no other mail knows: in the To field, by name, and in secret. */
+/** A mail to three new recipients: in To, in To with a name, and in Bcc. */
 async function sentToThree(world: World) {
   const domain = `mail-${++mails}.example`;
   const [ann, bob, eve] = [`ann@${domain}`, `bob@${domain}`, `eve@${domain}`] as const;
@@ -42,10 +42,10 @@ async function sentToThree(world: World) {
 const states = (message: { recipients: { delivery: { state: string } | null }[] }) =>
   message.recipients.map(({ delivery }) => delivery?.state ?? null);
 
-describe.each(enginesHere())("What comes back about a mail to several (%s)", (engine) => {
+describe.each(enginesHere())("A report about a mail to several recipients (%s)", (engine) => {
   const world = oneWorldOn(engine, { env });
 
-  test("of two of whom one bounces each shows his own, the message the worst, and nobody is suppressed", async () => {
+  test("about one of two is shown for that one, the message shows the worst, and no address is suppressed", async () => {
     const mail = await sentToThree(world());
     expect(await mail.tell(dsn({ fields: `${delivered(mail.ann)}\n\n${bounced(mail.bob)}` }))).toStartWith("250");
 
@@ -66,7 +66,7 @@ describe.each(enginesHere())("What comes back about a mail to several (%s)", (en
     expect(await mail.suppressed()).toEqual([]);
   });
 
-  test("of two whom one report names each has his own, with the same raw bytes", async () => {
+  test("that names two is shown for each, with the same raw bytes", async () => {
     const mail = await sentToThree(world());
     await mail.tell(dsn({ fields: `${bounced(mail.eve)}\n\n${bounced(mail.bob)}` }));
     const reports = await mail.reports();
@@ -80,13 +80,13 @@ describe.each(enginesHere())("What comes back about a mail to several (%s)", (en
     expect(raws[1]).toBe(raws[0]);
   });
 
-  test("by the original recipient where the final one is behind an alias", async () => {
+  test("is matched by the original recipient if the final one is behind an alias", async () => {
     const mail = await sentToThree(world());
     await mail.tell(dsn({ fields: `Original-Recipient: rfc822; ${mail.eve}\n${bounced("inner@backend.example")}` }));
     expect(states(await mail.message())).toEqual([null, null, "bounced"]);
   });
 
-  test("that names none of ours it stands at the message, and nobody is suppressed", async () => {
+  test("that names none of our recipients is shown at the message, and no address is suppressed", async () => {
     const mail = await sentToThree(world());
     await mail.tell(dsn({ fields: bounced("stranger@elsewhere.example") }));
     const message = await mail.message();
@@ -99,7 +99,7 @@ describe.each(enginesHere())("What comes back about a mail to several (%s)", (en
     expect(await mail.suppressed()).toEqual([]);
   });
 
-  test("a complaint that hides its reader stands at the message; one that names him is his", async () => {
+  test("of a complaint without a recipient is shown at the message, and one with a recipient is shown for it", async () => {
     const mail = await sentToThree(world());
     await mail.tell(feedback("Feedback-Type: abuse"));
     expect(await mail.reports()).toMatchObject([{ kind: "complained", recipient: null, suppressed: false }]);
@@ -109,7 +109,7 @@ describe.each(enginesHere())("What comes back about a mail to several (%s)", (en
     expect(await mail.suppressed()).toEqual([]);
   });
 
-  /** What one recipient, who sees the return path, can say about another one. */
+  /** Reports that one recipient, who knows the return path, could forge about another one. */
   const attacks: [string, (mail: Awaited<ReturnType<typeof sentToThree>>) => Promise<unknown>][] = [
     [
       "a bounce that names the other as its original recipient",
@@ -159,7 +159,7 @@ describe.each(enginesHere())("What comes back about a mail to several (%s)", (en
     ],
   ];
 
-  test.each(attacks)("one recipient can't have another one suppressed by %s", async (_, attack) => {
+  test.each(attacks)("by one recipient cannot suppress another one by %s", async (_, attack) => {
     const mail = await sentToThree(world());
     expect(await attack(mail)).toStartWith("250");
     expect(await mail.suppressed()).toEqual([]);
@@ -168,7 +168,7 @@ describe.each(enginesHere())("What comes back about a mail to several (%s)", (en
     expect(body.status).toBe("sent");
   });
 
-  test("a stranger who had a customer answered by Cc can't have that customer suppressed", async () => {
+  test("by a stranger cannot suppress a customer who was in Cc of our reply", async () => {
     const [stranger, customer] = [`stranger@mail-${++mails}.example`, `customer@mail-${mails}.example`];
     const inbox = await world().inbox();
     const question = `From: ${stranger}\r\nTo: ${inbox.address}\r\nCc: ${customer}\r\nMessage-ID: <q${mails}@v.example>\r\n\r\nHi\r\n`;
@@ -190,7 +190,7 @@ describe.each(enginesHere())("What comes back about a mail to several (%s)", (en
     expect((await suppressed(world())).map(({ address }) => address)).not.toContain(customer);
   });
 
-  test("ten reports of each at once are one report and one event of each", async () => {
+  test("sent ten times at once for each recipient is one report and one event each", async () => {
     const mail = await sentToThree(world());
     const all = [mail.ann, mail.bob, mail.eve];
     const copies = all.flatMap((address) => Array.from({ length: 10 }, () => dsn({ fields: bounced(address) })));
@@ -203,10 +203,10 @@ describe.each(enginesHere())("What comes back about a mail to several (%s)", (en
   });
 });
 
-describe.each(enginesHere())("The way out of a mail to several (%s)", (engine) => {
+describe.each(enginesHere())("An outbound mail to several recipients (%s)", (engine) => {
   const startWorld = worldsOn(engine);
 
-  test("has one return path, and names each recipient to who reports", async () => {
+  test("has one return path, and an ORCPT for each recipient", async () => {
     const relay = await scriptedSmtp({ extensions: ["DSN"] });
     await using world = await startWorld({ env: { ...env, OUTBOUND: `smtp://127.0.0.1:${relay.port}?tls=off` } });
     const { id, returnPath, ann, bob, eve } = await sentToThree(world);

@@ -18,7 +18,7 @@ const ofJane = (action: string, status: string) =>
 const late = dsn({ fields: ofJane("delayed", "4.4.1") });
 const arrived = dsn({ fields: ofJane("delivered", "2.0.0") });
 
-/** As if the reporter returned this message. */
+/** A report that returns this message. */
 function returning(mail: string, messageId: string): string {
   return mail.replaceAll("<m1@mail.example>", `<${messageId}@inbox.localhost>`);
 }
@@ -28,10 +28,10 @@ const outOfOffice = plain("I am away until Monday. In urgent cases call 550 1234
   more: "Auto-Submitted: auto-replied\n",
 });
 
-describe.each(enginesHere())("What comes back about a mail (%s)", (engine) => {
+describe.each(enginesHere())("A report about a mail (%s):", (engine) => {
   const world = oneWorldOn(engine, { env });
 
-  test("a bounce to the return path is shown by the message, told once, and suppresses; it is no mail", async () => {
+  test("a bounce to the return path is shown at the message, notified once, suppresses, and is not stored as mail", async () => {
     const inbox = await world().inbox();
     const { id, returnPath } = await sent(world(), inbox.id, "jane@example.com");
     const before = (await world().api(`/v1/inboxes/${inbox.id}`)).body;
@@ -82,7 +82,7 @@ describe.each(enginesHere())("What comes back about a mail (%s)", (engine) => {
     );
   });
 
-  test("its raw bytes are there as they came, for the owner of the message", async () => {
+  test("its raw bytes can be downloaded by the owner of the message", async () => {
     const inbox = await world().inbox();
     const { id, returnPath } = await sent(world(), inbox.id);
     await report(world(), late, returnPath);
@@ -98,7 +98,7 @@ describe.each(enginesHere())("What comes back about a mail (%s)", (engine) => {
     expect((await world().api(`/v1/messages/${id}/reports`, { apiKey: "another" })).status).toBe(401);
   });
 
-  test("of a large one, too, which lies in pieces", async () => {
+  test("also of a large one, which is stored in pieces", async () => {
     const inbox = await world().inbox();
     const { id, returnPath } = await sent(world(), inbox.id);
     const large = dsn({
@@ -152,7 +152,7 @@ describe.each(enginesHere())("What comes back about a mail (%s)", (engine) => {
     expect((await world().api(`/v1/messages/${id}`)).body.delivery).toMatchObject({ state: "bounced", type });
   });
 
-  test("an out-of-office reply to the return path is mail of the inbox, and nothing else", async () => {
+  test("an out-of-office reply to the return path is stored as mail of the inbox, and is no report", async () => {
     const inbox = await world().inbox();
     const { id, returnPath } = await sent(world(), inbox.id, "away@example.com");
     expect(await report(world(), outOfOffice, returnPath)).toStartWith("250");
@@ -165,7 +165,7 @@ describe.each(enginesHere())("What comes back about a mail (%s)", (engine) => {
     expect((await suppressed(world())).map(({ address }) => address)).not.toContain("away@example.com");
   });
 
-  test("a mail to an inbox and to a return path: each has it its way", async () => {
+  test("a mail to an inbox and to a return path is stored as mail and as a report", async () => {
     const [inbox, other] = [await world().inbox(), await world().inbox()];
     const { id, returnPath } = await sent(world(), inbox.id);
     expect(await report(world(), late, [other.address, returnPath])).toStartWith("250");
@@ -174,7 +174,7 @@ describe.each(enginesHere())("What comes back about a mail (%s)", (engine) => {
     expect((await world().api(`/v1/inboxes/${inbox.id}/messages`)).body.total).toBe(1);
   });
 
-  test("a forged report to an inbox that names another inbox's message is mail without effect", async () => {
+  test("a forged report to an inbox about another inbox's message is stored as mail without an effect", async () => {
     const [inbox, other] = [await world().inbox(), await world().inbox()];
     const { id } = await sent(world(), inbox.id, "forged@example.com");
     expect(await report(world(), returning(unknownUser, id), other.address)).toStartWith("250");
@@ -183,7 +183,7 @@ describe.each(enginesHere())("What comes back about a mail (%s)", (engine) => {
     expect((await world().api(`/v1/messages/${id}/reports`)).body.data).toEqual([]);
   });
 
-  test("a report to the inbox that it is about is mail and has its effect, and suppresses nobody", async () => {
+  test("a report to the inbox that it is about is stored as mail, takes effect, and suppresses no address", async () => {
     const inbox = await world().inbox();
     const { id } = await sent(world(), inbox.id, "named@example.com");
     expect(await report(world(), returning(unknownUser, id), inbox.address)).toStartWith("250");
@@ -194,7 +194,7 @@ describe.each(enginesHere())("What comes back about a mail (%s)", (engine) => {
     expect((await suppressed(world())).map(({ address }) => address)).not.toContain("named@example.com");
   });
 
-  test("what a return path proves takes over what a Message-ID said, and suppresses; the event is told once", async () => {
+  test("a report to a return path replaces one that named the Message-ID, and suppresses; the event is notified once", async () => {
     const inbox = await world().inbox();
     const { id, returnPath } = await sent(world(), inbox.id, "over@example.com");
     const mail = returning(unknownUser, id).replaceAll("jane@", "over@");
@@ -207,7 +207,7 @@ describe.each(enginesHere())("What comes back about a mail (%s)", (engine) => {
     expect(told.filter(({ message }: { message: { id: string } }) => message.id === id)).toHaveLength(1);
   });
 
-  test("a stranger as the final recipient: our own recipient alone is suppressed", async () => {
+  test("with a stranger as the final recipient suppresses only our own recipient", async () => {
     const inbox = await world().inbox();
     const { id, returnPath } = await sent(world(), inbox.id, "ours@example.com");
     await report(world(), unknownUser.replaceAll("jane@example.com", "stranger@example.net"), returnPath);
@@ -218,7 +218,7 @@ describe.each(enginesHere())("What comes back about a mail (%s)", (engine) => {
     ]);
   });
 
-  test("a bounce that is soft, or speaks of us, suppresses nobody", async () => {
+  test("a soft bounce, or one about our server, suppresses no address", async () => {
     const inbox = await world().inbox();
     const { id, returnPath } = await sent(world(), inbox.id, "full@example.com");
     await report(world(), refused("smtp; 552 5.2.2 user is over quota", "5.2.2"), returnPath);
@@ -268,7 +268,7 @@ describe.each(enginesHere())("What comes back about a mail (%s)", (engine) => {
     expect(told.filter(({ message }: { message: { id: string } }) => message.id === id)).toHaveLength(1);
   });
 
-  test("a complaint that hides the recipient is proven by the sender that it names", async () => {
+  test("a complaint without a recipient is proven by the sender that it names", async () => {
     const inbox = await world().inbox();
     const { id, returnPath } = await sent(world(), inbox.id, "complains@example.com");
     const other = await world().inbox();
@@ -287,7 +287,7 @@ describe.each(enginesHere())("What comes back about a mail (%s)", (engine) => {
     expect((await world().api(`/v1/inboxes/${other.id}/messages`)).body.total).toBe(2);
   });
 
-  test("who opts out is suppressed for the inbox that wrote to him, without a report", async () => {
+  test("an opt-out suppresses the address for the inbox that wrote to it, without a report", async () => {
     const inbox = await world().inbox();
     const { id, returnPath } = await sent(world(), inbox.id, "leaves@example.com");
     const leaves = feedback(`Feedback-Type: opt-out\nOriginal-Mail-From: <${returnPath}>`);
@@ -301,7 +301,7 @@ describe.each(enginesHere())("What comes back about a mail (%s)", (engine) => {
     expect((await world().api(`/v1/messages/${id}`)).body.delivery).toBeNull();
   });
 
-  test("a report goes with its message when the inbox is deleted, and its return path leads nowhere then", async () => {
+  test("a report is deleted with its inbox, and the return path is then refused", async () => {
     const inbox = await world().inbox();
     const { id, returnPath } = await sent(world(), inbox.id);
     await report(world(), late, returnPath);
@@ -354,7 +354,7 @@ describe.each(enginesHere())("The way out (%s)", (engine) => {
         "RCPT TO:<jane@example.com> NOTIFY=FAILURE,DELAY,SUCCESS ORCPT=rfc822;jane@example.com",
       ]);
       expect(relay.mails[0]?.raw.toString()).toContain(inbox.address);
-      // Reports of what went out before the setting was changed come still.
+      // Reports for mail sent before the setting was changed still arrive.
       expect(await report(world, late, returnPath)).toStartWith("250");
       await report(world, returning(unknownUser, id), inbox.address);
       expect(await suppressed(world)).toHaveLength(isPath ? 0 : 1);
@@ -362,7 +362,7 @@ describe.each(enginesHere())("The way out (%s)", (engine) => {
     },
   );
 
-  test("sixty days on, a return path is refused at the dot; 400 days on, at RCPT", async () => {
+  test("after 60 days, a return path is refused at the final dot; after 400 days, at RCPT", async () => {
     await using world = await startWorld({ env });
     const inbox = await world.inbox();
     const { id, returnPath } = await sent(world, inbox.id);
@@ -377,7 +377,7 @@ describe.each(enginesHere())("The way out (%s)", (engine) => {
   });
 });
 
-describe.skipIf(!breaksPostgres)("While the database is away", () => {
+describe.skipIf(!breaksPostgres)("While the database is unavailable,", () => {
   let server: PostgresServer;
   beforeAll(async () => {
     server = await startPostgres();
@@ -385,7 +385,7 @@ describe.skipIf(!breaksPostgres)("While the database is away", () => {
   }, 30_000);
   afterAll(() => server.remove());
 
-  test("a return path that is not ours is refused all the same, a report to one of ours is left with its sender", async () => {
+  test("a forged return path is still refused, and a report to one of ours is delayed", async () => {
     const database = { url: server.url("away"), drop: async () => undefined };
     await using world = await startWorld({ database, env });
     const inbox = await world.inbox();

@@ -11,7 +11,7 @@ const env = { SIGNING_KEY: signingKey, SEND_WAIT_MS: "20000", ...limits };
 
 let mails = 0;
 
-/** A mail to an address that no other mail has, and what is known of it later. */
+/** A mail to a new address, and its later state. */
 async function sentToMax(world: World) {
   const max = `max-${++mails}@v.example`;
   const inbox = await world.inbox();
@@ -87,15 +87,18 @@ describe.each(enginesHere())("At a return path (%s)", (engine) => {
   const world = oneWorldOn(engine, { env });
   const startWorld = worldsOn(engine);
 
-  test.each(answers)("an answer from nobody %s is mail in the thread of what it answers", async (_, mail) => {
-    const own = await sentToMax(world());
-    expect(await own.tell(mail)).toStartWith("250");
-    expect(await own.received()).toMatchObject([{ threadId: own.threadId, toAddr: own.inbox.address }]);
-    expect(await own.delivery()).toBeNull();
-    expect(await own.suppressed()).toBeUndefined();
-  });
+  test.each(answers)(
+    "a reply with an empty sender %s is stored as mail in the thread that it replies to",
+    async (_, mail) => {
+      const own = await sentToMax(world());
+      expect(await own.tell(mail)).toStartWith("250");
+      expect(await own.received()).toMatchObject([{ threadId: own.threadId, toAddr: own.inbox.address }]);
+      expect(await own.delivery()).toBeNull();
+      expect(await own.suppressed()).toBeUndefined();
+    },
+  );
 
-  test("an answer that names another mail of the inbox stands in the thread of that one", async () => {
+  test("a reply that names another mail of the inbox is stored in the thread of that one", async () => {
     const own = await sentToMax(world());
     const other = await sent(world(), own.inbox.id);
     const { body } = await world().api(`/v1/messages/${other.id}`);
@@ -104,7 +107,7 @@ describe.each(enginesHere())("At a return path (%s)", (engine) => {
     expect(await own.received()).toMatchObject([{ threadId: body.threadId }]);
   });
 
-  test("an answer makes its sender no known correspondent by the return path alone", async () => {
+  test("a reply does not make its sender a known correspondent by the return path alone", async () => {
     await using strict = await startWorld({ env: { ...env, COLD_RECIPIENT_DAILY: "1" } });
     const own = await sentToMax(strict);
     await own.tell(written("Max <max@v.example>", "Away", "I am away."));
@@ -120,7 +123,7 @@ describe.each(enginesHere())("At a return path (%s)", (engine) => {
     ["the recipient and the returned mail", `max@v.example is unknown: no such user\n\n${returnedMail}`, "hard", false],
     ["the recipient and a full mailbox in words", `max@v.example: mailbox is full\n\n${returnedMail}`, "soft", false],
   ];
-  test.each(two)("what nobody says with %s is a bounce", async (_, text, type, isSuppressed) => {
+  test.each(two)("an empty sender with %s is a bounce", async (_, text, type, isSuppressed) => {
     const own = await sentToMax(world());
     await own.tell(written(gateway, "Problem", text));
     expect(await own.delivery()).toMatchObject({ state: "bounced", type });
@@ -128,7 +131,7 @@ describe.each(enginesHere())("At a return path (%s)", (engine) => {
     expect((await own.suppressed()) !== undefined).toBe(isSuppressed);
   });
 
-  test("a mail server that says it too suppresses after what a program said in words", async () => {
+  test("a bounce from a mail server suppresses, after a bounce that was only text", async () => {
     const own = await sentToMax(world());
     const text = `max@v.example is unknown: no such user\n\n${returnedMail}\n`;
     await own.tell(written(gateway, "Problem", text));
@@ -137,7 +140,7 @@ describe.each(enginesHere())("At a return path (%s)", (engine) => {
     expect(await own.suppressed()).toMatchObject({ reason: "bounce" });
   });
 
-  test("a server's warning is a delay also without the returned mail", async () => {
+  test("a warning from a server is a delay, also without the returned mail", async () => {
     const own = await sentToMax(world());
     const text = "Delivery of your mail is delayed. It will be tried again for 3 days.\n\n  max@v.example\n";
     await own.tell(plain(text, { from: daemon, more: "Auto-Submitted: auto-replied\n" }));
@@ -146,15 +149,15 @@ describe.each(enginesHere())("At a return path (%s)", (engine) => {
   });
 });
 
-/** A complaint as Hotmail and Outlook.com send it. */
+/** A complaint in the format of Hotmail and Outlook.com. */
 const complaint = (field: string) =>
   `${head("staff@hotmail.com", "complaint about message from 192.0.2.9", 'Content-Type: multipart/mixed; boundary="b1"\n')}\n--b1\nContent-Type: message/rfc822\nContent-Disposition: inline\n\n${field}${returnedMail}\n\nHello\n--b1--\n`;
 const ofMicrosoft = complaint("X-HmXmrOriginalRecipient: <max@v.example>\nX-SID-PRA: ada@mail.example\n");
 
-describe.each(enginesHere())("A complaint of Microsoft's (%s)", (engine) => {
+describe.each(enginesHere())("A complaint from Microsoft (%s)", (engine) => {
   const world = oneWorldOn(engine, { env });
 
-  test("at the return path is one, and suppresses", async () => {
+  test("to the return path is accepted, and suppresses", async () => {
     const own = await sentToMax(world());
     await own.tell(ofMicrosoft, own.returnPath, "staff@hotmail.com");
     expect(await own.delivery()).toMatchObject({ state: "complained", source: "arf", proof: "return_path" });
@@ -162,7 +165,7 @@ describe.each(enginesHere())("A complaint of Microsoft's (%s)", (engine) => {
     expect(await own.received()).toEqual([]);
   });
 
-  test("at an inbox is proven by the return path in the mail's head", async () => {
+  test("to an inbox is proven by the return path in the header of the mail", async () => {
     const own = await sentToMax(world());
     const mail = ofMicrosoft.replace("Received:", `Return-Path: <${own.returnPath}>\nReceived:`);
     await own.tell(mail, own.inbox.address, "staff@hotmail.com");
@@ -171,14 +174,14 @@ describe.each(enginesHere())("A complaint of Microsoft's (%s)", (engine) => {
     expect(await own.received()).toHaveLength(1);
   });
 
-  test("at an inbox that names only the Message-ID is told and suppresses nobody", async () => {
+  test("to an inbox that names only the Message-ID is notified and suppresses no address", async () => {
     const own = await sentToMax(world());
     await own.tell(ofMicrosoft, own.inbox.address, "staff@hotmail.com");
     expect(await own.delivery()).toMatchObject({ state: "complained", proof: "message_id" });
     expect(await own.suppressed()).toBeUndefined();
   });
 
-  test("without its field is a mail that somebody forwarded", async () => {
+  test("without its special field is a forwarded mail", async () => {
     const own = await sentToMax(world());
     await own.tell(complaint(""), own.returnPath, "max@v.example");
     expect(await own.delivery()).toBeNull();

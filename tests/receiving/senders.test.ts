@@ -7,7 +7,7 @@ import { hasPostfix, startPostfixIn } from "../support/postfix.ts";
 import { storedAttachments, storedBytes, storedMessages } from "../support/stored.ts";
 import { startWorld, type World, type WorldInbox } from "../support/world.ts";
 
-/** Mail servers and clients of others, as they are: what isn't installed is skipped with a line. */
+/** Real mail servers and clients. Those that are not installed are skipped with a message. */
 const python = found("python3");
 const swaks = found("swaks");
 const swaksHasTls = swaks !== undefined && /TLS supported/.test(Bun.spawnSync([swaks, "--support"]).stdout.toString());
@@ -32,7 +32,7 @@ afterAll(async () => {
 
 const file = Buffer.from(Array.from({ length: 70_000 }, (_, index) => (index * index + (index >> 8)) % 256));
 
-/** The one message of an inbox with the bytes of its one attachment. */
+/** The only message of an inbox, with the bytes of its only attachment. */
 async function received(inbox: WorldInbox) {
   const db = world.service.deps.db.api;
   const [message, ...more] = await storedMessages(db, inbox.id);
@@ -146,7 +146,7 @@ test("nodemailer: required STARTTLS, several mails on one connection", async () 
 });
 
 test.skipIf(postfix === undefined)(
-  "Postfix relays what it was given, and hears which address is unknown",
+  "Postfix relays its mail, and is told which address is unknown",
   async () => {
     const inbox = await world.inbox();
     const relay = await startRelay(world.smtpPort);
@@ -195,7 +195,7 @@ async function run(command: string[], input = ""): Promise<string> {
   return out;
 }
 
-/** A Postfix of the test's own that sends everything to us. It listens nowhere. */
+/** A separate Postfix that sends everything to us and does not listen. */
 async function startRelay(port: number) {
   const home = join(directory, "postfix");
   const postfix = await startPostfixIn(home, {

@@ -17,7 +17,7 @@ import { countEvents, countRows, storedAttachments, storedBytes, storedMessages 
 import { untilAnswered } from "../support/until.ts";
 import { deliver } from "../support/world.ts";
 
-/** Big enough for the parser apart. */
+/** Large enough for the parser process. */
 const padding = `${"Lorem ipsum dolor sit amet ".repeat(2)}\r\n`.repeat(5200);
 const bomb = (number: number) =>
   mailOf({ messageId: `bomb${number}@x.example`, headers: [spinning], text: `${number}\r\n${padding}` });
@@ -32,13 +32,13 @@ const withPdf = mailOf({
     .replace(/.{76}/g, "$&\r\n")}\r\n--b--\r\n`,
 });
 
-/** Nobody has a turn while his mail comes in, only later. */
+/** No mail gets a turn with the parser while it arrives, only later. */
 const fullAtTheDoor: ReceptionOptions = {
   parse: (parse) => async (raw, entry) => (entry.signal === undefined ? undefined : parse(raw, entry)),
 };
 
 for (const engine of enginesHere()) {
-  describe(`Mail that others' mail keeps from the parser (${engine})`, () => {
+  describe(`Mail that cannot be parsed at once (${engine})`, () => {
     let under: EngineUnderTest;
     beforeEach(async () => {
       under = await openEngine(engine);
@@ -57,7 +57,7 @@ for (const engine of enginesHere()) {
       );
     }
 
-    test("80 bombs are queued, and another's PDF arrives whole", async () => {
+    test("from another sender is stored whole while 80 bombs are queued", async () => {
       await using world = await reception(under.db, { parser: { timeoutMs: 500, queueMs: 8000 } });
       const ada = await world.newInbox();
       const eve = await world.newInbox();
@@ -65,7 +65,7 @@ for (const engine of enginesHere()) {
       expect(await Promise.race(bombs)).toStartWith("250");
       const reply = await deliver(world.port, withPdf, addressOf(ada), "jane@example.com", "127.0.0.2");
       expect(reply).toStartWith("250 2.0.0");
-      // Behind all the bombs it would have had its turn when they had waited too long, and were kept for later.
+      // Behind all the bombs, it would have had its turn only after they had waited too long.
       expect(await rows("unparsed_mails")).toBe(0);
       const [message, ...more] = await storedMessages(under.db.api, ada.id);
       expect(more).toEqual([]);
@@ -73,7 +73,7 @@ for (const engine of enginesHere()) {
       const [file] = await storedAttachments(under.db.api, message?.id ?? "");
       expect(file).toMatchObject({ filename: "file.pdf", sizeBytes: pdf.length });
       expect((await storedBytes(under.db.api, file?.sourceId ?? "", file?.part)).equals(pdf)).toBe(true);
-      // Whose own mail was ended has it listed by its head; what had no turn yet is kept.
+      // A mail whose parsing was ended is listed by its header; one without a turn is stored unparsed.
       for (const answer of await Promise.all(bombs)) expect(answer).toStartWith("250 2.0.0");
       const listed = await rows("messages");
       expect(listed).toBeGreaterThan(1);
@@ -82,7 +82,7 @@ for (const engine of enginesHere()) {
       expect(told.filter(({ truncated }) => truncated === true)).toHaveLength(listed - 1);
     }, 30_000);
 
-    test("is acknowledged once it is kept, shown to nobody, and then filed for all whom it is for", async () => {
+    test("is acknowledged once it is stored, hidden at first, and then filed for all its inboxes", async () => {
       await using world = await reception(under.db, fullAtTheDoor);
       const [ada, bob] = [await world.newInbox(), await world.newInbox()];
       const to = [addressOf(ada), `${bob.username}+x@inbox.localhost`, addressOf(bob)];
@@ -126,7 +126,7 @@ for (const engine of enginesHere()) {
       expect(world.warnings()).toEqual([]);
     }, 20_000);
 
-    test("is one message when its sender sends it again meanwhile", async () => {
+    test("is one message if its sender sends it again meanwhile", async () => {
       await using world = await reception(under.db, fullAtTheDoor);
       const ada = await world.newInbox();
       for (let copy = 0; copy < 3; copy += 1) {
@@ -140,7 +140,7 @@ for (const engine of enginesHere()) {
       expect(await rows("source_chunks")).toBe(1);
     });
 
-    test("is for those that still live, and gone when none does", async () => {
+    test("is filed for the inboxes that still exist, and deleted if none does", async () => {
       await using world = await reception(under.db, fullAtTheDoor);
       const [ada, bob] = [await world.newInbox(), await world.newInbox()];
       await deliver(world.port, letter("both@x.example"), [addressOf(ada), addressOf(bob)]);
@@ -158,7 +158,7 @@ for (const engine of enginesHere()) {
       expect(shares).toBe(1);
     });
 
-    test("moves with an export, and is filed where it was read in", async () => {
+    test("moves with an export, and is filed after the import", async () => {
       let lines = "";
       {
         await using world = await reception(under.db, fullAtTheDoor);
@@ -185,7 +185,7 @@ for (const engine of enginesHere()) {
       }
     });
 
-    test("stays with its sender when it can't be kept", async () => {
+    test("is delayed if it cannot be stored", async () => {
       await using world = await reception(under.db, fullAtTheDoor);
       const ada = await world.newInbox();
       await query(under.db.api, sql`alter table unparsed_mails rename to away`);
@@ -194,7 +194,7 @@ for (const engine of enginesHere()) {
       expect(await promises()).toEqual([]);
     });
 
-    test("is left to others at once by a process that stops", async () => {
+    test("is released at once by a process that stops", async () => {
       const waits = Promise.withResolvers<void>();
       await using world = await reception(under.db, {
         parse:
@@ -215,7 +215,7 @@ for (const engine of enginesHere()) {
       expect(await rows("unparsed_mails")).toBe(1);
     });
 
-    test("is tried again later where no parser can be started, and by its head after twenty attempts", async () => {
+    test("is retried later if no parser can be started, and listed by its header after 20 attempts", async () => {
       await using world = await reception(under.db, { parser: { command: ["/no/such/program"] } });
       const ada = await world.newInbox();
       expect(await deliver(world.port, letter(), addressOf(ada))).toStartWith("250");
@@ -233,9 +233,9 @@ for (const engine of enginesHere()) {
     });
   });
 
-  describe(`Kill -9 of a process that has acknowledged a mail which is not parsed yet (${engine})`, () => {
+  describe(`Kill -9 of a process that has acknowledged an unparsed mail (${engine})`, () => {
     test.each(["kept", "parsed", "filed"])(
-      "when it is %s: the next one has it, once",
+      "while the mail is %s: the next process files it, once",
       async (moment) => {
         const database = engine === "embedded" ? undefined : await emptyDatabase();
         const dataDir = mkdtempSync(join(tmpdir(), "ibx-unparsed-"));
@@ -276,7 +276,7 @@ for (const engine of enginesHere()) {
           expect(message).toMatchObject({ bodyText: "See file", attachments: [{ filename: "file.pdf" }] });
           const raw = await after.request("GET", `/v1/messages/${message?.id}/raw`);
           expect(await raw.text()).toBe(withPdf);
-          // The log shows nothing newer than the oldest transaction of the server, and other tests have theirs.
+          // The log shows nothing newer than the oldest transaction of the server, and other tests have transactions too.
           expect(await untilAnswered(() => rowsAt("/v1/events"))).toHaveLength(1);
           await after.stop();
         } finally {

@@ -29,7 +29,7 @@ const shared = async (sourceId: string) =>
   )[0]?.shares;
 
 describe("attachments of a send", () => {
-  test("are shown, downloaded, searched for and counted as those that came in", async () => {
+  test("are shown, downloaded, searched for and counted like received ones", async () => {
     const text = "hello ".repeat(1000);
     const { status, body } = await send(world, inboxId, {
       attachments: [
@@ -56,7 +56,7 @@ describe("attachments of a send", () => {
     expect(await shared(first?.sourceId ?? "")).toBe(1);
   });
 
-  test("as JSON, as a form and by an upload are one message under one key", async () => {
+  test("as JSON, as a form and by an upload are one message with one key", async () => {
     const file = new TextEncoder().encode("the same file");
     const key = "three-ways";
     const json = await send(
@@ -85,7 +85,7 @@ describe("attachments of a send", () => {
     const another = await sendForm(world, inboxId, { key, texts: form, files: [["attachments", file, "b.pdf"]] });
     expect([another.status, another.body.code]).toEqual([422, "idempotency_key_reused"]);
 
-    // A replay is known after the upload is gone; a new send of it is not possible.
+    // A replay works after the upload is deleted; a new send with it does not.
     expect((await world.api(`/v1/uploads/${uploaded.id}`, { method: "DELETE" })).status).toBe(204);
     const replayed = await send(world, inboxId, { attachments: [{ uploadId: uploaded.id }] }, { key });
     expect([replayed.status, replayed.body.messageId]).toEqual([200, json.body.messageId]);
@@ -94,7 +94,7 @@ describe("attachments of a send", () => {
     expect(await query(db(), sql`select id from uploads where completed_at is null`)).toEqual([]);
   });
 
-  test("by an upload are stored once, for all who have them, and stay when it ends", async () => {
+  test("by an upload are stored once for all their messages, and stay after the upload expires", async () => {
     const bytes = randomFile(2_500_000, 7);
     const { body: uploaded } = await upload(world, bytes);
     const sent = await Promise.all(
@@ -109,7 +109,7 @@ describe("attachments of a send", () => {
     expect(Buffer.compare(await storedBytes(db(), sourceId), Buffer.from(bytes))).toBe(0);
   });
 
-  test("of another account, or of nobody, are not found", async () => {
+  test("of another account, or unknown ones, are not found", async () => {
     const apiKey = await newAccount(world);
     const { body: uploaded } = await upload(world, "secret", { apiKey });
     const theirs = await newInbox(world, apiKey);
@@ -136,7 +136,7 @@ describe("attachments of a send", () => {
     ).toBe(200);
   });
 
-  test("that are wrong are told of by their places", async () => {
+  test("that are wrong are named by their position", async () => {
     const { status, body } = await send(world, inboxId, {
       attachments: [
         { content: "no base64!", filename: "a" },
@@ -167,7 +167,7 @@ describe("a forward", () => {
     return { inbox, id: body.data[0].id as string };
   }
 
-  test("takes the attachments along, which stay when the original goes, until both have", async () => {
+  test("includes the attachments, which stay until both messages are deleted", async () => {
     const { inbox, id } = await received();
     const forwarding = await newInbox(world);
     const { status, body } = await send(world, forwarding, { forwardOf: id, subject: undefined, body: "FYI" });
@@ -194,7 +194,7 @@ describe("a forward", () => {
     expect(await query(db(), sql`select 1 from source_chunks where source_id = ${sourceId}`)).toEqual([]);
   });
 
-  test("as an attachment is the raw mail, and without attachments its words alone", async () => {
+  test("as an attachment is the raw mail, and without attachments only its text", async () => {
     const { inbox, id } = await received();
     const whole = await send(world, inboxId, {
       forwardOf: id,
@@ -236,7 +236,7 @@ describe("a forward", () => {
     expect(await (await fetch(file.url)).text()).toBe(await source.text());
   });
 
-  test("has HTML where the original has, unless it is to be text", async () => {
+  test("has HTML if the original has, unless it is requested as text", async () => {
     const { messageId } = (await send(world, inboxId, { body: "<p>Hello</p>" })).body;
     const forwarded = async (bodyFormat: string) => {
       const { body } = await send(world, inboxId, { forwardOf: messageId, body: "FYI", bodyFormat });
@@ -248,7 +248,7 @@ describe("a forward", () => {
     expect(await (await world.fetch(`/v1/messages/${text.id}/raw`)).text()).not.toContain("text/html");
   });
 
-  test("of a mail of ours needs no room that is left for uploads", async () => {
+  test("of our own mail does not count towards the limit of uploads", async () => {
     const { messageId } = (await send(world, inboxId)).body;
     const { body: uploaded } = await upload(world, "all the room");
     await query(db(), sql`update uploads set size_bytes = ${2 ** 30} where id = ${uploaded.id}`);
@@ -257,7 +257,7 @@ describe("a forward", () => {
     await world.api(`/v1/uploads/${uploaded.id}`, { method: "DELETE" });
   });
 
-  test("of a text that is longer than is read of it says that it is cut", async () => {
+  test("of a very long text says that it is cut", async () => {
     const { inbox, id } = await received();
     await query(db(), sql`update messages set body_text = repeat('word ', 500000) where id = ${id}`);
     const { body } = await send(world, inbox.id, { forwardOf: id, body: undefined });
@@ -267,7 +267,7 @@ describe("a forward", () => {
     expect(bodyText.length).toBeLessThan(1_100_000);
   });
 
-  test("of what is not there, or another's, is not found, behind a replay", async () => {
+  test("of an unknown message, or of another account's, is not found, but a replay is checked first", async () => {
     const apiKey = await newAccount(world);
     const { id } = await received();
     const theirs = await newInbox(world, apiKey);
@@ -276,8 +276,8 @@ describe("a forward", () => {
   });
 });
 
-describe("what nobody holds any more", () => {
-  test("has no piece left", async () => {
+describe("an attachment without a message", () => {
+  test("has no stored pieces", async () => {
     const orphans = await query(
       db(),
       sql`select distinct c.source_id from source_chunks c

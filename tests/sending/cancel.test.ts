@@ -23,7 +23,7 @@ const unanswered: RelayOutcome = {
   maybeAccepted: true,
 };
 
-describe.each(enginesHere())("Taking a mail back (%s)", (engine) => {
+describe.each(enginesHere())("Canceling a mail (%s)", (engine) => {
   let under: EngineUnderTest;
   const worlds: World[] = [];
 
@@ -66,7 +66,7 @@ describe.each(enginesHere())("Taking a mail back (%s)", (engine) => {
       )
     )[0]?.data;
 
-  /** What cancelling came to, in one word. */
+  /** The result of canceling, in one word. */
   async function cancel(world: World, accountId: string, id: string): Promise<string> {
     try {
       await cancelMail(world.deps, accountId, id);
@@ -77,7 +77,7 @@ describe.each(enginesHere())("Taking a mail back (%s)", (engine) => {
     }
   }
 
-  test("a mail in line fails with the reason canceled, and that is told once", async () => {
+  test("a waiting mail fails with the reason canceled, with one event", async () => {
     const world = await newWorld();
     const inbox = await world.newInbox();
     const id = await world.send(inbox, "jane@example.com");
@@ -97,7 +97,7 @@ describe.each(enginesHere())("Taking a mail back (%s)", (engine) => {
     expect(await told(id)).toEqual(["message.failed"]);
   });
 
-  test("of another account it is not there", async () => {
+  test("a mail of another account is not found", async () => {
     const world = await newWorld();
     const inbox = await world.newInbox();
     const stranger = await world.newInbox();
@@ -106,7 +106,7 @@ describe.each(enginesHere())("Taking a mail back (%s)", (engine) => {
     expect(await world.waiting()).toHaveLength(1);
   });
 
-  test("while an attempt is in hand nothing is changed", async () => {
+  test("during an attempt nothing is changed", async () => {
     const world = await newWorld();
     const inbox = await world.newInbox();
     const { promise, resolve } = Promise.withResolvers<RelayOutcome>();
@@ -126,7 +126,7 @@ describe.each(enginesHere())("Taking a mail back (%s)", (engine) => {
   test.each([
     ["got an answer", nobodyAnswers, undefined],
     ["ended without an answer behind the final dot", unanswered, true],
-  ])("it may have been sent where an attempt %s: as that says", async (_, outcome, mayHaveBeenSent) => {
+  ])("the mail may have been sent if an attempt %s", async (_, outcome, mayHaveBeenSent) => {
     const world = await newWorld();
     const inbox = await world.newInbox();
     world.relay.answer = () => outcome;
@@ -138,7 +138,7 @@ describe.each(enginesHere())("Taking a mail back (%s)", (engine) => {
     expect((await rowOf(id))?.failure?.mayHaveBeenSent).toBe(mayHaveBeenSent as never);
   });
 
-  test("that an attempt had no answer is not forgotten by a later one that had", async () => {
+  test("an attempt without a reply is still remembered after a later one with a reply", async () => {
     const world = await newWorld();
     const inbox = await world.newInbox();
     world.relay.answer = () => (world.relay.mails.length === 1 ? unanswered : nobodyAnswers);
@@ -153,7 +153,7 @@ describe.each(enginesHere())("Taking a mail back (%s)", (engine) => {
     expect((await rowOf(id))?.failure?.mayHaveBeenSent).toBe(true);
   });
 
-  test("it may have been sent by a process that died in the attempt", async () => {
+  test("the mail may have been sent by a process that died during the attempt", async () => {
     const world = await newWorld();
     const inbox = await world.newInbox();
     const id = await world.send(inbox, "jane@example.com");
@@ -168,8 +168,8 @@ describe.each(enginesHere())("Taking a mail back (%s)", (engine) => {
     expect((await rowOf(id))?.failure?.mayHaveBeenSent).toBe(true);
   });
 
-  describe("that goes to several", () => {
-    /** Jane's copy is sent, Joe's and Bob's wait, each with a row of its own. */
+  describe("to several recipients", () => {
+    /** Jane's copy is sent; Joe's and Bob's wait, each with its own row. */
     async function toSeveral(world: World, inbox: { id: string; accountId: string }) {
       const id = await world.send(inbox, "jane@one.example");
       await query(under.db.api, sql`update messages set status = 'sent', recipient_count = 3 where id = ${id}`);
@@ -196,7 +196,7 @@ describe.each(enginesHere())("Taking a mail back (%s)", (engine) => {
         sql`select status, failure from recipients where message_id = ${id} order by position`,
       );
 
-    test("leaves to those who have it what they have", async () => {
+    test("does not change recipients to whom it was sent", async () => {
       const world = await newWorld();
       const inbox = await world.newInbox();
       const id = await toSeveral(world, inbox);
@@ -216,7 +216,7 @@ describe.each(enginesHere())("Taking a mail back (%s)", (engine) => {
       expect(await told(id)).toEqual(["message.failed"]);
     });
 
-    test("is refused while an attempt for any of them is in hand", async () => {
+    test("is refused during an attempt for any of them", async () => {
       const world = await newWorld();
       const inbox = await world.newInbox();
       const id = await toSeveral(world, inbox);
@@ -226,7 +226,7 @@ describe.each(enginesHere())("Taking a mail back (%s)", (engine) => {
       expect((await recipientsOf(id)).map(({ status }) => status)).toEqual(["sent", "pending", "pending"]);
     });
 
-    test("tells what has become of each, and of a name", async () => {
+    test("reports the status of each, also with a name", async () => {
       const world = await newWorld();
       const inbox = await world.newInbox();
       const id = await toSeveral(world, inbox);
@@ -257,7 +257,7 @@ describe.each(enginesHere())("Taking a mail back (%s)", (engine) => {
       expect(await rowOf(id)).toMatchObject({ status: "sent", failure: { code: 550, reason: "refused" } });
     });
 
-    test("keeps the failure of whom it failed for first", async () => {
+    test("keeps the failure of the first recipient that failed", async () => {
       const world = await newWorld();
       const inbox = await world.newInbox();
       const id = await toSeveral(world, inbox);
@@ -270,7 +270,7 @@ describe.each(enginesHere())("Taking a mail back (%s)", (engine) => {
     });
   });
 
-  test(`of ${races} mails that two processes send, none goes out that was answered "canceled"`, async () => {
+  test(`of ${races} mails that two processes send, none is sent after the answer "canceled"`, async () => {
     const otherDb = engine === "postgres" ? await openDatabase(under.options) : undefined;
     try {
       const world = await newWorld();
@@ -283,7 +283,7 @@ describe.each(enginesHere())("Taking a mail back (%s)", (engine) => {
           const by = number % 2 === 0 ? world : other;
           const id = await by.send(inbox, `r${racer}@example.com`);
           by.deps.nudge("relay");
-          // Now before its claim, now while it is claimed, now behind it.
+          // Before, during and after the claim.
           for (let turn = 0; turn < (number * 7 + racer * 3) % 50; turn += 1)
             await new Promise((go) => setImmediate(go));
           answers.push([id, await cancel(number % 4 < 2 ? world : other, inbox.accountId, id)]);

@@ -10,11 +10,11 @@ import { worldsOn } from "../support/world-on.ts";
 
 const minute = 60_000;
 
-describe.skipIf(!enginesHere().includes("postgres"))("two processes, and a machine whose clock is wrong", () => {
+describe.skipIf(!enginesHere().includes("postgres"))("two processes, one on a machine with a wrong clock,", () => {
   const startWorld = worldsOn("postgres");
 
-  test("relay each mail once, however long the relay takes for it", async () => {
-    // Longer than it takes the other process to look for claims whose time is over.
+  test("relay each mail once, even with a slow relay", async () => {
+    // Longer than the interval at which the other process looks for expired claims.
     const late = { packets: [...Array<string>(900).fill(""), "250 2.0.0 Ok\r\n"] };
     await using relay = await closing(scriptedSmtp({ answer: (line) => (line === "." ? late : undefined) }));
     const env = {
@@ -36,7 +36,7 @@ describe.skipIf(!enginesHere().includes("postgres"))("two processes, and a machi
     expect(lost).toEqual([]);
   }, 60_000);
 
-  test("count the sends of a minute and of a day to the unit, on the database's day", async () => {
+  test("count the sends of a minute and of a day exactly, by the clock of the database", async () => {
     const env = { SENDS_PER_MINUTE: "10", SENDS_PER_DAY: "12", COLD_RECIPIENT_DAILY: "0" };
     await using right = await startWorld({ env, machineAheadMs: 0 });
     await using ahead = await right.another({ machineAheadMs: 24 * 60 * minute });

@@ -9,7 +9,7 @@ import { scriptedSmtp } from "../support/scripted-smtp.ts";
 import { newInbox, send } from "../support/sends.ts";
 import { worldsOn } from "../support/world-on.ts";
 
-/** A mail program of Jane's: it writes with nodemailer, reads with postal-mime, and threads as RFC 5322 §3.6.4 says. */
+/** Jane's mail program: writes with nodemailer, reads with postal-mime, and threads by RFC 5322 §3.6.4. */
 function mailProgram(smtpPort: number) {
   const transport = createTransport({ host: "127.0.0.1", port: smtpPort, secure: false, ignoreTLS: true });
   const mails: { id: string; parent: string | undefined; references: string[] }[] = [];
@@ -41,7 +41,7 @@ function mailProgram(smtpPort: number) {
       });
       keep({ messageId: info.messageId, inReplyTo: parent?.messageId, references });
     },
-    /** From each mail the way to the first one, by parents. */
+    /** The chain of parents from each mail to the first one. */
     thread(): string[] {
       const parentOf = new Map(mails.map(({ id, parent }) => [id, parent]));
       const way: string[] = [];
@@ -59,7 +59,7 @@ function idsIn(field: string | undefined): string[] {
 describe.each(enginesHere())("a conversation of six mails (%s)", (engine) => {
   const startWorld = worldsOn(engine);
 
-  test("is one thread here and in the mail program at the other end, signed and quoted", async () => {
+  test("is one thread here and in the other mail program, signed and quoted", async () => {
     await using jane = await disposable(scriptedSmtp());
     const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
     const pem = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
@@ -105,7 +105,7 @@ describe.each(enginesHere())("a conversation of six mails (%s)", (engine) => {
       expect(await signatureOf(raw, pem)).toBe("pass");
     }
 
-    // Each mail names its parent and all that came before it, whoever wrote it.
+    // Each mail names its parent and all earlier mails, by either side.
     expect(program.thread()).toEqual(program.mails.map(({ id }) => id));
     for (const [index, { references }] of program.mails.entries()) {
       expect(references).toEqual(program.mails.slice(0, index).map(({ id }) => id));
@@ -123,7 +123,7 @@ describe.each(enginesHere())("a conversation of six mails (%s)", (engine) => {
 describe("mail to an inbox of this service", () => {
   const startWorld = worldsOn("embedded");
 
-  test("arrives there by the door, and the reply to it joins the thread", async () => {
+  test("arrives through SMTP, and the reply to it joins the thread", async () => {
     await using world = await startWorld();
     const [ada, bob] = [await newInbox(world, world.apiKey, "ada"), await newInbox(world, world.apiKey, "bob")];
     const first = await send(world, ada, { to: "BOB+work@inbox.localhost" }, { waits: true });
@@ -142,7 +142,7 @@ describe("mail to an inbox of this service", () => {
   });
 });
 
-/** What a verifier that is not ours says to the signature. */
+/** The result of another implementation that verifies the signature. */
 async function signatureOf(raw: Buffer, pem: string): Promise<string | undefined> {
   const resolver = async (name: string, type: string) => {
     if (type === "TXT" && name === "mail._domainkey.inbox.localhost") return [[publicKeyRecord(pem)]];

@@ -10,16 +10,16 @@ import type { World } from "../support/world.ts";
 const rounds = Number(process.env.KILL_ROUNDS ?? (process.env.TEST_DATABASE_URL ? 8 : 4));
 const apiKey = "key-of-the-first-account-in-tests";
 
-describe.each(enginesHere())("kill -9 in a send (%s)", (engine) => {
+describe.each(enginesHere())("kill -9 during a send (%s)", (engine) => {
   const lives = livesOn(engine);
 
-  test("before the commit: nothing was sent, and the same key sends it", async () => {
+  test("before the commit: nothing was sent, and the same key sends the mail", async () => {
     await using life = await lives();
     const relay = await life.relay();
     const process = await life.start(relay);
     const inboxId = await newInboxOf(process);
     const sending = ask(process, inboxId, "before-commit");
-    // Somewhere between the request and the commit, wherever that is this time.
+    // At a random point between the request and the commit.
     await Promise.race([sending.answered, Bun.sleep(Math.random() * 6)]);
     await kill(process);
     const answer = await sending.answered;
@@ -31,12 +31,12 @@ describe.each(enginesHere())("kill -9 in a send (%s)", (engine) => {
     expectOnce(life.mails(), body.messageId);
   }, 60_000);
 
-  test("after the commit, before the claim: it goes out once", async () => {
+  test("after the commit, before the claim: the mail is sent once", async () => {
     await using life = await lives();
     const relay = await life.relay({ greeting: "silence" });
     const process = await life.start(relay);
     const inboxId = await newInboxOf(process);
-    // Every place at the relay is taken: the last ones stay in line.
+    // All connections to the relay are busy, so the last mails stay in the outbox.
     const answers = await Promise.all(
       Array.from({ length: 40 }, (_, index) => ask(process, inboxId, `in-line-${index}`, true).answered),
     );
@@ -54,7 +54,7 @@ describe.each(enginesHere())("kill -9 in a send (%s)", (engine) => {
   }, 60_000);
 
   test.skipIf(engine === "postgres")(
-    "the next process on the directory knows at once that nobody has mail in hand",
+    "the next process on the directory takes over claimed mail at once",
     async () => {
       await using life = await lives();
       const silent = await life.relay({ answer: (command) => (command === "." ? "silence" : undefined) });
@@ -62,7 +62,7 @@ describe.each(enginesHere())("kill -9 in a send (%s)", (engine) => {
       const inboxId = await newInboxOf(first);
       await ask(first, inboxId, "in-hand", true).answered;
       await silent.seen(".");
-      // Behind the first, since mail of one inbox to one domain goes one by one.
+      // After the first one, because mail of one inbox to one domain is sent one at a time.
       await ask(first, inboxId, "behind-it", true).answered;
       await kill(first);
 
@@ -111,9 +111,9 @@ describe.each(enginesHere())("kill -9 in a send (%s)", (engine) => {
 describe.each(enginesHere())(`kill -9 ${rounds} times under load (%s)`, (engine) => {
   const lives = livesOn(engine);
 
-  test("each key is one message, which goes out once for each answer that the relay got through, and is `sent`", async () => {
+  test("each key is one message, which is `sent`, and sent again only if the reply of the relay was lost", async () => {
     await using life = await lives();
-    // A relay that sometimes keeps its answer to itself.
+    // A relay that sometimes does not reply.
     let dots = 0;
     const withheld = new Map<string, number>();
     const relay = await life.relay({
@@ -134,7 +134,7 @@ describe.each(enginesHere())(`kill -9 ${rounds} times under load (%s)`, (engine)
     let over = false;
     let restarting: Promise<unknown> = Promise.resolve();
 
-    /** Sends on and on; what got no answer is asked for again with its key. */
+    /** Sends continuously, and repeats requests without a response with the same key. */
     async function caller(): Promise<void> {
       while (!over) {
         key += 1;
@@ -174,22 +174,22 @@ describe.each(enginesHere())(`kill -9 ${rounds} times under load (%s)`, (engine)
       const mine = Number(name.slice("load-".length));
       const { status, body } = await again(world, inboxIds[mine % 3] ?? "", name);
       expect([status, body.status]).toEqual([200, "sent"]);
-      // I4: whatever was answered before, it was this one.
+      // I4: all earlier responses named the same message.
       expect([...seen, body.messageId].every((id) => id === body.messageId)).toBe(true);
       messageIds.add(body.messageId);
     }
     expect(messageIds.size).toBe(answers.size);
 
-    // I4 and I5: at the relay each is there, the same bytes each time, and no other.
+    // I4 and I5: the relay got each message with the same bytes each time, and no other.
     const copies = Map.groupBy(life.mails(), ({ raw }) => idOf(raw));
     expect([...copies.keys()].sort()).toEqual([...messageIds].map((id) => `${id}@inbox.localhost`).sort());
     let repeated = 0;
     for (const [id, mails] of copies) {
       expect(new Set(mails.map(({ raw }) => raw.toString())).size).toBe(1);
-      // A reply that was on its way when the process died counts as withheld, too: at most one for each kill.
+      // A reply in transit when the process died also counts as lost.
       repeated += Math.max(0, mails.length - 1 - (withheld.get(id) ?? 0));
     }
-    // Ten connections may each have had one; that half of them had at every kill would be no accident any more.
+    // Each of ten connections may have had one at a kill, but not half of them at every kill.
     expect(repeated).toBeLessThanOrEqual(rounds * 5);
     console.log(`${engine}: ${rounds} kills, ${answers.size} sends, ${life.mails().length} mails at the relay`);
   }, 600_000);
@@ -200,7 +200,7 @@ interface Sent {
   threadId: string;
 }
 
-/** Asks for a send; what comes of it is undefined when there was no answer. */
+/** Requests a send; undefined if there was no response. */
 function ask(
   process: RunningInboxd,
   inboxId: string,

@@ -3,7 +3,7 @@ import { type ScriptedDns, scriptedDns, zone } from "../support/scripted-dns.ts"
 import { newInbox, send } from "../support/sends.ts";
 import { startWorld, type World } from "../support/world.ts";
 
-describe("mail that goes straight out goes where the servers of DNS_SERVERS say, and", () => {
+describe("with OUTBOUND=direct and DNS_SERVERS, mail", () => {
   let dns: ScriptedDns;
   let world: World;
   let inboxId: string;

@@ -17,10 +17,10 @@ const metricsToken = "a-token-of-twenty-characters-or-more";
 const hourMs = 3_600_000;
 const file = randomFile(1_300_000, 11);
 
-describe.each(enginesHere())("kill -9 while files come (%s)", (engine) => {
+describe.each(enginesHere())("kill -9 during uploads (%s)", (engine) => {
   const lives = livesOn(engine);
 
-  test("leaves nothing of those that were not whole, and each source to just those who hold it", async () => {
+  test("leaves nothing of incomplete ones, and keeps each source for exactly its messages", async () => {
     await using life = await lives();
     const relay = await life.relay();
     let process = await life.start(relay, { METRICS_TOKEN: metricsToken });
@@ -28,17 +28,17 @@ describe.each(enginesHere())("kill -9 while files come (%s)", (engine) => {
     const uploaded = await asked(process, "/v1/uploads?filename=a.bin", {}, file);
     const { id: uploadId = "" } = ((await uploaded?.json()) ?? {}) as { id?: string };
 
-    // In the middle of an upload and of a form, some pieces of which are written.
+    // In the middle of an upload and of a form, with some pieces written.
     for (const sentBytes of [1_200_000, 2_700_000]) {
       const open = beginBoth(process, inboxId, sentBytes);
-      // A form's parser keeps back what may be the beginning of its boundary.
+      // The form parser holds back bytes that may begin a boundary.
       await untilAnswered(async () => ((await cameBytes(process)) > 2 * sentBytes - 1000 ? true : undefined));
       await kill(process);
       for (const each of open) each.leave();
       process = await life.start(relay, { METRICS_TOKEN: metricsToken });
     }
 
-    // While mail by the upload, by forms and by forwards is accepted, wherever that is this time.
+    // At a random point while mail by the upload, by forms and by forwards is accepted.
     const [first] = await Promise.all([sendUploaded(process, inboxId, "first", uploadId)]);
     const forwardOf = first?.messageId ?? "";
     for (const round of [1, 2, 3]) {
@@ -63,7 +63,7 @@ describe.each(enginesHere())("kill -9 while files come (%s)", (engine) => {
     expect(await query(db, sql`select id from uploads where id <> ${uploadId}`)).toEqual([]);
     expect(await faultsOfSources(db)).toEqual([]);
 
-    // What was accepted is whole, also when the upload is gone.
+    // Accepted mail is complete, also after the upload is deleted.
     expect((await world.api(`/v1/uploads/${uploadId}`, { method: "DELETE" })).status).toBe(204);
     const { body: page } = await world.api(`/v1/inboxes/${inboxId}/messages?limit=100`);
     expect(page.data.length).toBeGreaterThan(0);
@@ -85,7 +85,7 @@ const formHead = (key: string) => ({ "content-type": "multipart/form-data; bound
 const texts = '--b\r\nContent-Disposition: form-data; name="to"\r\n\r\njane@example.com\r\n';
 const begun = `${texts}--b\r\nContent-Disposition: form-data; name="attachments"; filename="a.bin"\r\n\r\n`;
 
-/** An upload and a form of 6 MB, of which so many bytes come. */
+/** An upload and a form of 6 MB, of which only this many bytes are sent. */
 function beginBoth(process: RunningInboxd, inboxId: string, sentBytes: number) {
   const service = { apiUrl: new URL(process.api) };
   const fields = (more: Record<string, string>) =>
@@ -108,7 +108,7 @@ async function cameBytes(process: RunningInboxd): Promise<number> {
   return parsedMetrics(await response.text()).get("inboxd_upload_bytes_total") ?? 0;
 }
 
-/** Undefined where the process died before it answered. */
+/** Undefined if the process died before it answered. */
 function asked(
   process: RunningInboxd,
   to: string,

@@ -15,20 +15,20 @@ const mebibyte = 1 << 20;
  * that all forms are under way until the last piece of each.
  */
 describe.skipIf(!breaksPostgres)("Eight forms of 18 MB at once", () => {
-  test("are taken in memory that is not as large as they are", async () => {
+  test("are accepted in less memory than their size", async () => {
     await using fleet = await startFleet(1, { SENDS_PER_MINUTE: "0", SENDS_PER_DAY: "0", COLD_RECIPIENT_DAILY: "0" });
     const [process] = fleet.processes;
     if (process === undefined) throw new Error("No process runs");
     const { id } = await fleet.inbox();
     const files = Array.from({ length: atOnce }, (_, place) => randomFile(formBytes, place + 1));
-    // What a process has once it has done this: code, pools, and what its allocator keeps.
+    // The memory of the process after a first run: code, pools and memory kept by the allocator.
     await sent(process, id, files.slice(0, 1), "warm");
     const before = residentBytes(process.pid, "VmRSS");
     forgetPeak(process.pid);
     const answers = await sent(process, id, files, "form");
     const grown = residentBytes(process.pid, "VmHWM") - before;
     console.log(`Eight forms of 18 MB: + ${(grown / mebibyte).toFixed(0)} MiB`);
-    // What the collector of the runtime has not seen yet is some 100 MiB, for any number of bytes. Their own would be 137 more.
+    // Memory not yet collected is some 100 MiB for any number of bytes. The files themselves would be 137 MiB more.
     expect(grown).toBeLessThan(190 * mebibyte);
     for (const [place, answer] of answers.entries()) {
       const { body } = await fleet.api(`/v1/messages/${answer.messageId}`);
@@ -39,7 +39,7 @@ describe.skipIf(!breaksPostgres)("Eight forms of 18 MB at once", () => {
   }, 120_000);
 });
 
-/** Sends a form with each of these, all of them piece by piece in turns. */
+/** Sends a form with each of these files, all at the same time, one piece of each in turn. */
 async function sent(
   process: RunningInboxd,
   inboxId: string,
@@ -86,7 +86,7 @@ async function answerOf(socket: Socket): Promise<{ messageId: string }> {
   return JSON.parse(answer.slice(answer.indexOf("\r\n\r\n") + 4));
 }
 
-/** By proc(5): what is resident, and the most that ever was. */
+/** The resident memory of the process now and at its peak (proc(5)). */
 function residentBytes(pid: number, name: "VmRSS" | "VmHWM"): number {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   return Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(status)?.[1]) * 1024;

@@ -19,7 +19,7 @@ afterAll(() => world[Symbol.asyncDispose]());
 
 const db = () => world.service.deps.db.api;
 
-/** Once no piece is kept of what no mail bears. */
+/** Waits until all pieces without a mail are deleted. */
 function nothingKept(): Promise<true> {
   return untilAnswered(async () => {
     const kept = await query(
@@ -64,7 +64,7 @@ const file = (body: string) =>
 const texts = field("to", "jane@example.com") + field("subject", "Hello") + field("body", "Hello Jane");
 
 describe("a form", () => {
-  test("says what JSON says, with its files in the order in which they come", async () => {
+  test("is equivalent to JSON, with its files in their order", async () => {
     const bytes = randomFile(3_000_000, 5);
     const { status, body } = await sendForm(world, inboxId, {
       key: newKey(),
@@ -97,7 +97,7 @@ describe("a form", () => {
     await nothingKept();
   });
 
-  test("that says it is compressed is refused, as JSON is, before a byte of it is read", async () => {
+  test("that is compressed is refused before a byte of it is read, like JSON", async () => {
     const request = begin(["Content-Encoding: gzip", "Content-Length: 100000"]);
     const answer = await request.answer();
     request.leave();
@@ -133,7 +133,7 @@ describe("a form", () => {
       ["inline:c1"],
       "#/attachments/1/contentId",
     ],
-  ])("with %s is refused before anything is looked up, and leaves nothing", async (_, attachments, inForm, pointer) => {
+  ])("with %s is refused before any query, and leaves nothing", async (_, attachments, inForm, pointer) => {
     const { status, body } = await sendForm(world, inboxId, {
       key: newKey(),
       message: { to: "jane@example.com", subject: "Hello", body: "x", ...(attachments.length > 0 && { attachments }) },
@@ -146,7 +146,7 @@ describe("a form", () => {
     await nothingKept();
   });
 
-  test("has room for 50 files, in its message and beside it", async () => {
+  test("may have 50 files, in its message and as parts", async () => {
     const content = { content: "SGVsbG8K", filename: "a.txt" };
     const { status, body } = await sendForm(world, inboxId, {
       key: newKey(),
@@ -157,7 +157,7 @@ describe("a form", () => {
     expect((await world.api(`/v1/messages/${body.messageId}`)).body.attachments).toHaveLength(50);
   });
 
-  test("for no inbox, or by no key, is refused before a byte of it is read", async () => {
+  test("for an unknown inbox, or without an API key, is refused before a byte of it is read", async () => {
     const head = ["Content-Type: multipart/form-data; boundary=b", "Content-Length: 100000"];
     const nobody = beginRequest(world, `/v1/inboxes/${inboxId}/send`, head);
     expect(await nobody.answer()).toMatch(/^HTTP\/1.1 401 /);
@@ -208,7 +208,7 @@ describe("a form", () => {
     await nothingKept();
   });
 
-  test("whose client leaves in the middle of a file leaves nothing", async () => {
+  test("whose client disconnects in the middle of a file leaves nothing", async () => {
     const gone = begin(["Content-Length: 5000000"]);
     gone.send(`${texts}${file("x".repeat(2_500_000)).slice(0, -2)}`);
     await untilAnswered(async () => ((await query(db(), sql`select 1 from uploads`)).length > 0 ? true : undefined));

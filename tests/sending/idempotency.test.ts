@@ -5,6 +5,7 @@ import type { KeyUse } from "../../src/domain/idempotency.ts";
 import { emailSender } from "../../src/flows/send/send-email.ts";
 import { databaseApart } from "../support/database.ts";
 import { enginesHere } from "../support/engines.ts";
+import { lockInbox } from "../support/lock-inbox.ts";
 import { newAccount, newInbox, send, tally } from "../support/sends.ts";
 import { countRows } from "../support/stored.ts";
 import { watchesClock } from "../support/watches-clock.ts";
@@ -13,7 +14,7 @@ import { oneWorldOn, worldsOn } from "../support/world-on.ts";
 
 const hour = 3_600_000;
 
-/** How many of these answers were replays, and which messages they name. */
+/** The statuses, messages and replays of these responses. */
 function outcome(answers: readonly Answer[]) {
   return {
     statuses: tally(answers),
@@ -37,7 +38,7 @@ describe.each(enginesHere())("one email for each key (%s)", (engine) => {
     expect(await rows("messages", inboxId)).toBe(1);
   });
 
-  test("the same key with another body is refused, and the first answer stays", async () => {
+  test("the same key with another body is refused, and the first response stays", async () => {
     const inboxId = await newInbox(world());
     const first = await send(world(), inboxId, {}, { key: "reused" });
     for (const change of [
@@ -55,7 +56,7 @@ describe.each(enginesHere())("one email for each key (%s)", (engine) => {
     expect(await rows("messages", inboxId)).toBe(1);
   });
 
-  test("of requests at once with one key and two bodies, one body is sent and the other refused", async () => {
+  test("of requests at the same time with one key and two bodies, one body is sent and the other refused", async () => {
     const inboxId = await newInbox(world());
     const answers = await Promise.all(
       times(20, (index) => send(world(), inboxId, { subject: index % 2 ? "odd" : "even" }, { key: "two-bodies" })),
@@ -64,13 +65,13 @@ describe.each(enginesHere())("one email for each key (%s)", (engine) => {
     expect(await rows("messages", inboxId)).toBe(1);
   });
 
-  test("the same key on two inboxes at once is one message: its second path is another request", async () => {
+  test("the same key for two inboxes at the same time is one message, and the other request is refused", async () => {
     const inboxIds = await Promise.all(times(2, () => newInbox(world())));
     const answers = await Promise.all(inboxIds.map((inboxId) => send(world(), inboxId, {}, { key: "two-inboxes" })));
     expect(tally(answers)).toEqual({ "200": 1, "422 idempotency_key_reused": 1 });
   });
 
-  test("another account may use the same key, and so may the creation of an inbox", async () => {
+  test("the same key may be used by another account, and to create an inbox", async () => {
     const apiKey = await newAccount(world());
     const [mine, theirs] = [await newInbox(world()), await newInbox(world(), apiKey)];
     const body = { username: "shared-key" };
@@ -100,7 +101,7 @@ describe.each(enginesHere())("one email for each key (%s)", (engine) => {
     expect(outcome(answers)).toEqual({ statuses: { "200": 2 }, messages: 1, replays: 1 });
   });
 
-  test("white space between fields doesn't matter, nor whether the key is quoted", async () => {
+  test("white space between fields and quotes around the key do not matter", async () => {
     const inboxId = await newInbox(world());
     const fields = { to: "a@x.example", subject: "c", body: "b" };
     const answers: Answer[] = [];
@@ -114,7 +115,7 @@ describe.each(enginesHere())("one email for each key (%s)", (engine) => {
     expect(outcome(answers)).toEqual({ statuses: { "200": 2 }, messages: 1, replays: 1 });
   });
 
-  test("a refused request leaves its key free", async () => {
+  test("a refused request does not use up its key", async () => {
     const inboxId = await newInbox(world());
     const refused = await send(world(), inboxId, { threadId: "thr_none" }, { key: "freed" });
     expect(refused.status).toBe(404);
@@ -122,7 +123,7 @@ describe.each(enginesHere())("one email for each key (%s)", (engine) => {
     expect(outcome([accepted])).toEqual({ statuses: { "200": 1 }, messages: 1, replays: 0 });
   });
 
-  test("a refused and a good request at once with one key: the good one is sent", async () => {
+  test("of a refused and a valid request at the same time with one key, the valid one is sent", async () => {
     const inboxId = await newInbox(world());
     const answers = await Promise.all([
       send(world(), inboxId, { threadId: "thr_none" }, { key: "mixed" }),
@@ -132,7 +133,7 @@ describe.each(enginesHere())("one email for each key (%s)", (engine) => {
     expect(await rows("messages", inboxId)).toBe(1);
   });
 
-  test("a replay sends nothing, and counts against no limit that is used up", async () => {
+  test("a replay sends nothing, and is not limited", async () => {
     const inboxId = await newInbox(world());
     const first = await send(world(), inboxId, {}, { key: "first" });
     await Promise.all(times(9, () => send(world(), inboxId)));
@@ -144,7 +145,7 @@ describe.each(enginesHere())("one email for each key (%s)", (engine) => {
     expect(await rows("messages", inboxId)).toBe(10);
   });
 
-  test("a replay tells what has become of the message since", async () => {
+  test("a replay shows the current status of the message", async () => {
     const inboxId = await newInbox(world());
     const first = await send(world(), inboxId, {}, { key: "told-later" });
     expect(first.body.status).toBe("pending");
@@ -160,7 +161,7 @@ describe.each(enginesHere())("one email for each key (%s)", (engine) => {
 describe.each(enginesHere())("a key is kept for 24 hours (%s)", (engine) => {
   const startWorld = worldsOn(engine);
 
-  test("also over a restart, and then means a new request", async () => {
+  test("also over a restart, and can then be used again", async () => {
     await using world = await startWorld();
     const inboxId = await newInbox(world);
     const first = await send(world, inboxId, {}, { key: "kept" });
@@ -197,7 +198,7 @@ describe.skipIf(!enginesHere().includes("postgres"))("two processes on one Postg
     expect(await countRows(first.service.deps.db.api, "messages", inboxId)).toBe(1);
   });
 
-  test("a hundred keys, each asked for in both at once, are a hundred messages", async () => {
+  test("100 keys, each used in both at the same time, are 100 messages", async () => {
     const inboxIds = await Promise.all(times(20, () => newInbox(first)));
     const answers = await Promise.all(
       times(200, (index) => {
@@ -209,28 +210,12 @@ describe.skipIf(!enginesHere().includes("postgres"))("two processes on one Postg
     expect(outcome(answers)).toEqual({ statuses: { "200": 200 }, messages: 100, replays: 100 });
   });
 
-  /** As a process that died or stands still in the middle of a send: it has the inbox, and lets go when told. */
-  async function hold(inboxId: string): Promise<() => Promise<void>> {
-    const held = Promise.withResolvers<void>();
-    const end = Promise.withResolvers<void>();
-    const holding = transaction(second.service.deps.db.api, async (tx) => {
-      await query(tx, sql`select from inboxes where id = ${inboxId} for update`);
-      held.resolve();
-      await end.promise;
-    });
-    await held.promise;
-    return () => {
-      end.resolve();
-      return holding;
-    };
-  }
-
-  test("requests whose inbox somebody holds are not carried out once they are told to come back, and hold up nobody else", {
+  test("requests for a locked inbox are not carried out after they were answered, and delay no others", {
     ...watchesClock,
     timeout: 30_000,
   }, async () => {
     const [inboxId, other] = [await newInbox(first), await newInbox(first)];
-    const letGo = await hold(inboxId);
+    const release = await lockInbox(second.service.deps.db.api, inboxId);
     const startMs = performance.now();
     const firsts = times(8, (index) => send(first, inboxId, {}, { key: `hangs-${index}` }));
     const twins = times(4, () => send(first, inboxId, {}, { key: "hangs-too" }));
@@ -251,7 +236,7 @@ describe.skipIf(!enginesHere().includes("postgres"))("two processes on one Postg
     expect(await somebodyWaits()).toBe(false);
     const late = times(8, (index) => send(first, inboxId, {}, { key: `hangs-${index}` }));
     await untilSomebodyWaits();
-    await letGo();
+    await release();
     expect(outcome(await Promise.all(late))).toEqual({
       statuses: { "200": 8 },
       messages: 8,
@@ -260,17 +245,17 @@ describe.skipIf(!enginesHere().includes("postgres"))("two processes on one Postg
     expect(await countRows(first.service.deps.db.api, "messages", inboxId)).toBe(8);
   });
 
-  test("one that has to wait a moment is accepted then, once", async () => {
+  test("a request that waits a moment for a lock is accepted, once", async () => {
     const inboxId = await newInbox(first);
-    const letGo = await hold(inboxId);
+    const release = await lockInbox(second.service.deps.db.api, inboxId);
     const sends = times(6, (index) => send(index % 2 ? first : second, inboxId, {}, { key: "patient" }));
     await untilSomebodyWaits();
-    await letGo();
+    await release();
     const answers = await Promise.all(sends);
     expect(outcome(answers)).toEqual({ statuses: { "200": 6 }, messages: 1, replays: 5 });
   });
 
-  test("a twin on another inbox that is written between the look at the key and the writing is seen all the same", async () => {
+  test("a request with the same key for another inbox, written between the check and the write, is still noticed", async () => {
     const [inboxId, twins] = [await newInbox(first), await newInbox(first)];
     const { deps } = second.service;
     await send(second, twins, {}, { key: "unseen" });
@@ -279,7 +264,7 @@ describe.skipIf(!enginesHere().includes("postgres"))("two processes on one Postg
       sql`delete from idempotency_keys where key = 'unseen' returning *`,
     );
     const looked = Promise.withResolvers<void>();
-    // Its key is taken and not committed: nobody sees it, and whoever takes it too waits.
+    // The key is inserted but not committed: others cannot see it, and wait if they insert it too.
     const twin = transaction(deps.db.api, async (tx) => {
       await query(
         tx,
@@ -295,7 +280,7 @@ describe.skipIf(!enginesHere().includes("postgres"))("two processes on one Postg
     expect(await countRows(deps.db.api, "messages", inboxId)).toBe(0);
   });
 
-  test("a request whose key another process is taking is told to come back, and the others of its batch are accepted", async () => {
+  test("a request whose key another process is inserting is refused for now, and the others of its batch are accepted", async () => {
     const inboxIds = await Promise.all(times(4, () => newInbox(first)));
     const { deps } = first.service;
     const [owner] = await query<{ accountId: string }>(
@@ -328,7 +313,7 @@ describe.skipIf(!enginesHere().includes("postgres"))("two processes on one Postg
     });
     await taken.promise;
 
-    // Asked for in one turn, they are one batch.
+    // Requests in one turn of the event loop are one batch.
     const results = await Promise.all(sends());
     expect(results.map(({ kind }) => kind)).toEqual(["accepted", "refused", "accepted", "accepted"]);
     expect(results[1]).toMatchObject({ refusal: { reason: "idempotency_in_progress" } });
@@ -339,7 +324,7 @@ describe.skipIf(!enginesHere().includes("postgres"))("two processes on one Postg
     for (const inboxId of inboxIds) expect(await countRows(deps.db.api, "messages", inboxId)).toBe(1);
   }, 30_000);
 
-  /** Whether some statement waits for a lock. */
+  /** Whether a statement waits for a lock. */
   async function somebodyWaits(): Promise<boolean> {
     return (await query(second.service.deps.db.work, sql`select from pg_locks where not granted limit 1`)).length > 0;
   }

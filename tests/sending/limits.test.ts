@@ -13,7 +13,7 @@ function times<T>(count: number, make: (index: number) => T): T[] {
   return Array.from({ length: count }, (_, index) => make(index));
 }
 
-/** Sends one after the other, with time between them. */
+/** Sends one mail after another, with time between them. */
 async function sendOneByOne(world: World, inboxId: string, count: number, everyMs = 0, body: object = {}) {
   const answers: Answer[] = [];
   for (let index = 0; index < count; index += 1) {
@@ -31,7 +31,7 @@ describe.each(enginesHere())("limits of an inbox (%s)", (engine) => {
   }, 30_000);
   afterAll(() => world[Symbol.asyncDispose]());
 
-  test("of 50 sends at once exactly 10 are accepted and 40 are told to wait", async () => {
+  test("of 50 sends at the same time, exactly 10 are accepted and 40 refused", async () => {
     const inboxId = await newInbox(world);
     const answers = await Promise.all(times(50, (index) => send(world, inboxId, { to: `jane${index}@example.com` })));
     expect(tally(answers)).toEqual({ "200": 10, "429 rate_limit_exceeded": 40 });
@@ -42,18 +42,18 @@ describe.each(enginesHere())("limits of an inbox (%s)", (engine) => {
       expect(headers.get("ratelimit")).toStartWith('"burst";r=0;t=60, "daily";r=190;');
       expect(headers.get("retry-after")).toBe("60");
       const resetsAt = new Date(world.clock.now().getTime() + 60 * second).toISOString();
-      // Sends of one instant are dated a millisecond apart at most.
+      // Sends at the same time get dates at most one millisecond apart.
       expect(body).toMatchObject({ limit: 10, used: 10, resets_at: resetsAt });
     }
   });
 
-  test("inboxes don't share a limit, also not in one batch", async () => {
+  test("inboxes do not share a limit, even in one batch", async () => {
     const inboxIds = await Promise.all(times(4, () => newInbox(world)));
     const answers = await Promise.all(times(48, (index) => send(world, inboxIds[index % 4] ?? "")));
     expect(tally(answers)).toEqual({ "200": 40, "429 rate_limit_exceeded": 8 });
   });
 
-  test("the minute slides: each send makes room for another 60 seconds after it", async () => {
+  test("the minute slides: each send allows another one 60 seconds later", async () => {
     const inboxId = await newInbox(world);
     expect(tally(await sendOneByOne(world, inboxId, 10, 5 * second))).toEqual({ "200": 10 });
     const refused = await send(world, inboxId);
@@ -69,7 +69,7 @@ describe.each(enginesHere())("limits of an inbox (%s)", (engine) => {
     expect(tally(await sendOneByOne(world, inboxId, 2))).toEqual({ "200": 1, "429 rate_limit_exceeded": 1 });
   });
 
-  test("what is left is told: the first send leaves nine, for a minute", async () => {
+  test("the response shows what is left: nine after the first send, for a minute", async () => {
     const inboxId = await newInbox(world);
     const none = await send(world, inboxId, { to: "nobody" });
     expect(none.headers.get("ratelimit")).toStartWith('"burst";r=10;t=0, "daily";r=200;');
@@ -83,7 +83,7 @@ describe.each(enginesHere())("limits of a day (%s)", (engine) => {
   const startWorld = worldsOn(engine);
   const env = { SENDS_PER_MINUTE: "0", SENDS_PER_DAY: "30", COLD_RECIPIENT_DAILY: "0" };
 
-  test("a day ends at midnight UTC, and takes its count with it", async () => {
+  test("the count of a day ends at midnight UTC", async () => {
     await using world = await startWorld({ env });
     const inboxId = await newInbox(world);
     world.clock.set("2026-03-21T23:59:30.000Z");
@@ -100,7 +100,7 @@ describe.each(enginesHere())("limits of a day (%s)", (engine) => {
     expect([next.status, next.headers.get("ratelimit")]).toEqual([200, '"daily";r=29;t=86400']);
   });
 
-  test("the first limit that is reached is the one that is told: burst, day, cold recipient", async () => {
+  test("the refusal names the first limit that is reached: burst, day, cold recipient", async () => {
     const limits = { SENDS_PER_MINUTE: "2", SENDS_PER_DAY: "3", COLD_RECIPIENT_DAILY: "1" };
     await using world = await startWorld({ env: limits });
     const inboxId = await newInbox(world);
@@ -115,10 +115,10 @@ describe.each(enginesHere())("limits of a day (%s)", (engine) => {
   });
 });
 
-describe.each(enginesHere())("a clock that is put back (%s)", (engine) => {
+describe.each(enginesHere())("a clock that is set back (%s)", (engine) => {
   const startWorld = worldsOn(engine);
 
-  test("by a day gives no day's limit once more: the later day that was seen stays in force", async () => {
+  test("by a day does not reset the limit of the day: the latest day counts", async () => {
     const limits = { SENDS_PER_MINUTE: "0", SENDS_PER_DAY: "5", COLD_RECIPIENT_DAILY: "3", INBOXES_PER_DAY: "3" };
     await using world = await startWorld({ env: limits });
     world.clock.set("2026-03-22T10:00:00.000Z");
@@ -143,7 +143,7 @@ describe.each(enginesHere())("a clock that is put back (%s)", (engine) => {
     await newInbox(world);
   });
 
-  test("by an hour counts no send from before within the minute, and each since then", async () => {
+  test("by an hour does not count earlier sends within the minute, but all later ones", async () => {
     await using world = await startWorld({ env: { SENDS_PER_MINUTE: "5", COLD_RECIPIENT_DAILY: "0" } });
     const inboxId = await newInbox(world);
     expect(tally(await sendOneByOne(world, inboxId, 6))).toEqual({ "200": 5, "429 rate_limit_exceeded": 1 });
@@ -164,7 +164,7 @@ describe.each(enginesHere())("cold recipients (%s)", (engine) => {
   const startWorld = worldsOn(engine);
   const env = { SENDS_PER_MINUTE: "0", SENDS_PER_DAY: "0", COLD_RECIPIENT_DAILY: "3" };
 
-  test("of many sends at once to one who has never written, three go; the case of the address doesn't matter", async () => {
+  test("get three of many sends at the same time, whatever the case of the address", async () => {
     await using world = await startWorld({ env });
     const inboxId = await newInbox(world);
     const answers = await Promise.all(
@@ -181,7 +181,7 @@ describe.each(enginesHere())("cold recipients (%s)", (engine) => {
     expect(tally(await sendOneByOne(world, inboxId, 4))).toEqual({ "200": 3, "429 cold_outreach_limit": 1 });
   });
 
-  test("who has answered the inbox once is not cold any more, and was not counted since", async () => {
+  test("that have replied to the inbox once are no longer cold or counted", async () => {
     await using world = await startWorld({ env });
     const { id, address } = await world.inbox("ada");
     const other = await newInbox(world, world.apiKey, "bob");
@@ -193,7 +193,7 @@ describe.each(enginesHere())("cold recipients (%s)", (engine) => {
     expect(tally(await sendOneByOne(world, other, 4))).toEqual({ "200": 3, "429 cold_outreach_limit": 1 });
   });
 
-  test("a sender that anybody can write into a mail is no answer", async () => {
+  test("do not become known by a forged sender", async () => {
     await using world = await startWorld({ env });
     const { id, address } = await world.inbox("ada");
     const toJane = await sendOneByOne(world, id, 4);
@@ -216,7 +216,7 @@ describe.each(enginesHere())("cold recipients (%s)", (engine) => {
     expect(tally(toMallory)).toEqual({ "200": 3, "429 cold_outreach_limit": 1 });
   });
 
-  test("an answer to one inbox is none to another", async () => {
+  test("that reply to one inbox are still cold for another", async () => {
     await using world = await startWorld({ env });
     const ada = await world.inbox("ada");
     const bob = await world.inbox("bob");
@@ -226,14 +226,14 @@ describe.each(enginesHere())("cold recipients (%s)", (engine) => {
     expect((await send(world, ada.id)).body.code).toBe("cold_outreach_limit");
   });
 
-  test("who has an inbox here is no stranger", async () => {
+  test("do not include inboxes of this service", async () => {
     await using world = await startWorld({ env });
     const ada = await world.inbox("ada");
     const bob = await world.inbox("bob");
     expect(tally(await sendOneByOne(world, ada.id, 6, 0, { to: bob.address }))).toEqual({ "200": 6 });
   });
 
-  /** The Message-ID of what was sent first. */
+  /** The Message-ID of the first sent mail. */
   async function idOf(world: World, [sent]: readonly Answer[]): Promise<string> {
     const { body } = await world.api(`/v1/messages/${sent?.body.messageId}`);
     return body.rfcMessageId.slice(1, -1);
@@ -243,7 +243,7 @@ describe.each(enginesHere())("cold recipients (%s)", (engine) => {
 describe("limits of a plan", () => {
   const startWorld = worldsOn("embedded");
 
-  test("each plan has its own, and zero is none", async () => {
+  test("each plan has its own, and 0 means no limit", async () => {
     const env = {
       SENDS_PER_MINUTE: "2,enterprise=0,free=1",
       SENDS_PER_DAY: "0,free=5",
@@ -273,10 +273,10 @@ describe("limits of a plan", () => {
   });
 });
 
-describe.skipIf(!enginesHere().includes("postgres"))("limits over two processes on one Postgres", () => {
+describe.skipIf(!enginesHere().includes("postgres"))("limits with two processes on one Postgres", () => {
   const startWorld = worldsOn("postgres");
 
-  test("of 50 sends at once over both, exactly 10 are accepted, ten times over", async () => {
+  test("of 50 sends at the same time over both, exactly 10 are accepted, ten times", async () => {
     await using first = await startWorld();
     await using another = await first.another();
     for (let round = 0; round < 10; round += 1) {
@@ -286,7 +286,7 @@ describe.skipIf(!enginesHere().includes("postgres"))("limits over two processes 
     }
   });
 
-  test("a day's limit is exact though one's midnight comes two seconds before the other's", async () => {
+  test("the limit of a day is exact, although midnight comes two seconds earlier in one process", async () => {
     const env = { SENDS_PER_MINUTE: "0", SENDS_PER_DAY: "20", COLD_RECIPIENT_DAILY: "0" };
     await using late = await startWorld({ env, clock: settable("2026-03-21T23:59:58.500Z") });
     await using early = await late.another({ clock: settable("2026-03-22T00:00:00.500Z") });
@@ -298,7 +298,7 @@ describe.skipIf(!enginesHere().includes("postgres"))("limits over two processes 
     expect(tally(answers)).toEqual({ "200": 20, "429 daily_limit_exceeded": 34 });
   });
 
-  test("the day's and the cold recipient's limits are exact over both, too", async () => {
+  test("the limits of a day and of cold recipients are exact over both, too", async () => {
     const env = { SENDS_PER_MINUTE: "0", SENDS_PER_DAY: "40", COLD_RECIPIENT_DAILY: "7" };
     await using first = await startWorld({ env });
     await using another = await first.another();
@@ -311,7 +311,7 @@ describe.skipIf(!enginesHere().includes("postgres"))("limits over two processes 
     expect(tally(many)).toEqual({ "200": 33, "429 daily_limit_exceeded": 27 });
   });
 
-  test("of 50 sends to five at once over both, a day's limit takes as many recipients as it has left, to the unit", async () => {
+  test("of 50 sends to five recipients at the same time over both, exactly the rest of the limit of a day is accepted", async () => {
     const env = { SENDS_PER_MINUTE: "0", SENDS_PER_DAY: "98", COLD_RECIPIENT_DAILY: "3" };
     await using first = await startWorld({ env });
     await using another = await first.another();
@@ -324,7 +324,7 @@ describe.skipIf(!enginesHere().includes("postgres"))("limits over two processes 
     const inboxId = await newInbox(first);
     const many = await both(inboxId, (index) => toFive("jane", index));
     expect(tally(many)).toEqual({ "200": 19, "429 daily_limit_exceeded": 31 });
-    // Three are left: a mail to four is too much for that, and one to three is not.
+    // Three are left: a mail to four is refused, one to three is accepted.
     const [four, three] = [
       times(4, (place) => `four-${place}@example.com`),
       times(3, (place) => `${place}@example.com`),
@@ -333,7 +333,7 @@ describe.skipIf(!enginesHere().includes("postgres"))("limits over two processes 
     expect(tally([await send(first, inboxId, { to: three })])).toEqual({ "200": 1 });
     expect(tally([await send(another, inboxId)])).toEqual({ "429 daily_limit_exceeded": 1 });
 
-    // One of the five is the same each time, and gets three.
+    // One of the five is the same in each mail, and gets three.
     const other = await newInbox(first);
     const cold = await both(other, (index) => ({ to: [...toFive("joe", index).to.slice(1), "ann@example.com"] }));
     expect(tally(cold)).toEqual({ "200": 3, "429 cold_outreach_limit": 47 });

@@ -18,7 +18,7 @@ for (const engine of enginesHere()) {
   describe(`a reply to a robot, with the ${engine} database`, () => {
     const start = worldsOn(engine);
 
-    /** A first mail to the robot, and what it and its thread come to. */
+    /** A first mail to the robot, with its thread. */
     async function withRobot(world: World) {
       const inbox = await world.inbox();
       let last = await send(world, inbox.id, { to: "robot@example.com" });
@@ -27,7 +27,7 @@ for (const engine of enginesHere()) {
 
       return {
         inbox,
-        /** What the robot says, as an answer to our last mail. */
+        /** A reply of the robot to our last mail. */
         async tells(headers: readonly string[], subject = "Re: Hello"): Promise<void> {
           told += 1;
           const raw = mailOf({
@@ -52,7 +52,7 @@ for (const engine of enginesHere()) {
       };
     }
 
-    test("an autoresponder and an agent that answers everything stop after three echoes", async () => {
+    test("an autoresponder and an agent that replies to everything stop after three echoes", async () => {
       await using world = await start();
       const robot = await withRobot(world);
       let refused: Answer | undefined;
@@ -82,10 +82,10 @@ for (const engine of enginesHere()) {
       expect((await robot.reply()).status).toBe(200);
     });
 
-    /** What a program answers each of our mails with: its address, its reverse path, and further fields. */
+    /** The automatic reply of a program: its address, its reverse path, and further fields. */
     type Answerer = (count: number) => { from: string; reversePath: string; headers?: string[] };
 
-    /** How often an agent that answers everything writes to a program that does so too, both over SMTP. */
+    /** The number of mails that an agent writes to a program if both reply to everything, over SMTP. */
     async function roundsWith(answerer: Answerer): Promise<{ sent: number; code: string }> {
       await using other = await disposable(scriptedSmtp());
       await using world = await start({ env: { ...unlimited, OUTBOUND: `smtp://127.0.0.1:${other.port}?tls=off` } });
@@ -148,7 +148,7 @@ for (const engine of enginesHere()) {
         "goes on",
       ],
     ];
-    test.each(programs)("a program that answers with %s", async (_, answerer, outcome) => {
+    test.each(programs)("a program that replies with %s", async (_, answerer, outcome) => {
       const { sent, code } = await roundsWith(answerer);
       expect([sent, code]).toEqual(outcome === "stops" ? [3, "loop_detected"] : [21, "goes on"]);
     });
@@ -185,7 +185,7 @@ for (const engine of enginesHere()) {
       expect([(await inbound()).total, code]).toEqual([stopsAfter, "loop_detected"]);
     });
 
-    test("a mail of a person between them begins the count anew", async () => {
+    test("a mail by a person in between resets the count", async () => {
       await using world = await start();
       const robot = await withRobot(world);
       for (let echo = 1; echo <= 3; echo += 1) await robot.answers();
@@ -199,7 +199,7 @@ for (const engine of enginesHere()) {
       expect((await robot.reply()).status).toBe(200);
     });
 
-    test("a ticket system that tells hours later never counts", async () => {
+    test("a ticket system that writes hours later never counts", async () => {
       await using world = await start();
       const robot = await withRobot(world);
       for (let told = 1; told <= 6; told += 1) {
@@ -209,7 +209,7 @@ for (const engine of enginesHere()) {
       }
     });
 
-    test("of fifty at once all are judged alike, over two processes too", async () => {
+    test("50 replies at the same time are judged alike, also over two processes", async () => {
       await using world = await start({ env: { SENDS_PER_DAY: "0", COLD_RECIPIENT_DAILY: "0" } });
       await using second = engine === "postgres" ? await world.another() : undefined;
       const robot = await withRobot(world);
@@ -226,7 +226,7 @@ for (const engine of enginesHere()) {
       expect(tally(await fifty())).toEqual({ "429 loop_detected": 50 });
     });
 
-    test("LOOP_ECHOES is a number, one for a plan, or 0 for none", async () => {
+    test("LOOP_ECHOES is a number, one for each plan, or 0 for no limit", async () => {
       await using world = await start({ env: { LOOP_ECHOES: "1,enterprise=0" } });
       const robot = await withRobot(world);
       await robot.answers();
@@ -238,7 +238,7 @@ for (const engine of enginesHere()) {
       expect((await other.reply()).status).toBe(200);
     });
 
-    test("two agents here that say what they are stop each other", async () => {
+    test("two agents of this service that declare themselves stop each other", async () => {
       await using world = await start();
       const ada = await world.inbox();
       const bob = await world.inbox();
@@ -260,11 +260,11 @@ for (const engine of enginesHere()) {
         const reply = await send(world, from.id, { to: to.address, threadId, autoSubmitted: "auto-replied" });
         answered.push(reply.status === 200 ? "sent" : reply.body.code);
       }
-      // Bob answers thrice, Ada twice, since what Bob got first answers nothing of his.
+      // Bob replies three times, Ada twice, because the first mail was not a reply.
       expect(answered).toEqual(["sent", "sent", "sent", "sent", "sent", "loop_detected"]);
     });
 
-    test("a request without the new fields has the fingerprint that it always had", async () => {
+    test("a request without these fields has the same fingerprint as before", async () => {
       await using world = await start();
       const { id } = await world.inbox();
       const asked = { to: "jane@example.com", subject: "Hello", body: "Hello Jane" };
@@ -281,7 +281,7 @@ for (const engine of enginesHere()) {
       expect((await once({ autoSubmitted: "auto-replied" })).body.code).toBe("idempotency_key_reused");
     });
 
-    test("what a mail may say of itself is one of two words", async () => {
+    test("autoSubmitted is one of two words", async () => {
       await using world = await start();
       const { id } = await world.inbox();
       const { status, body } = await send(world, id, { autoSubmitted: "no" });

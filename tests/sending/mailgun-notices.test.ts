@@ -18,7 +18,7 @@ afterAll(() => relay.close());
 
 const minuteMs = 60_000;
 
-/** A world that Mailgun tells, and two mails that it took. */
+/** A world with notices from Mailgun, and two mails that Mailgun accepted. */
 async function told() {
   const world = await noticedWorld(relay, "mailgun");
   const inbox = await world.inbox();
@@ -52,7 +52,7 @@ describe("a token of Mailgun", () => {
     expect(await statusOf(world, bounced(second, { random: "another-token-of-mailgun" }))).toBe(200);
   }, 60_000);
 
-  test("of ten different notices at once signs one", async () => {
+  test("of ten different notices at the same time signs one", async () => {
     const { world, first } = await told();
     await using _ = world;
     const notices = Array.from({ length: 10 }, (_, number) => signedByMailgun({ ...mailgunFailure(first), number }));
@@ -60,7 +60,7 @@ describe("a token of Mailgun", () => {
     expect(statuses.toSorted()).toEqual([200, ...Array.from({ length: 9 }, () => 401)]);
   }, 60_000);
 
-  test("signs nothing more than an hour later, or an hour ahead", async () => {
+  test("is valid for at most an hour before and after its time", async () => {
     const { world, first } = await told();
     await using _ = world;
     const notice = bounced(first);
@@ -74,7 +74,7 @@ describe("a token of Mailgun", () => {
     expect(await statusOf(world, bounced(first, { at: within }))).toBe(200);
   }, 60_000);
 
-  test("is not used up by a notice that is asked for again", async () => {
+  test("is not used up by a notice that was refused for now", async () => {
     const { world, first } = await told();
     await using _ = world;
     const unknown = { ...first, returnPath: "", messageId: "msg_1", rfcMessageId: "nobody@elsewhere.example" };
@@ -84,7 +84,7 @@ describe("a token of Mailgun", () => {
     expect(await statusOf(world, bounced({ ...unknown, at }))).toBe(401);
   }, 60_000);
 
-  test("is forgotten an hour after it is over, and not before", async () => {
+  test("is deleted an hour after it ended, and not before", async () => {
     const { world, first } = await told();
     await using _ = world;
     expect(await statusOf(world, bounced(first))).toBe(200);
@@ -99,7 +99,7 @@ describe("a token of Mailgun", () => {
   }, 60_000);
 
   test.skipIf(!enginesHere().includes("postgres"))(
-    "is used up in all processes",
+    "is used up for all processes",
     async () => {
       const { world, first, second } = await told();
       await using _ = world;

@@ -15,7 +15,7 @@ describe.each(enginesHere())("a relay that gives mails its own Message-ID (%s)",
     for (const relay of relays.splice(0)) await relay.close();
   });
 
-  /** As Amazon SES answers: with what stands before the @ of the name. */
+  /** A reply in the format of Amazon SES: with the local part of the Message-ID. */
   async function begin(naming: string): Promise<[World, ScriptedSmtp]> {
     let mails = 0;
     const relay = await scriptedSmtp({
@@ -38,7 +38,7 @@ describe.each(enginesHere())("a relay that gives mails its own Message-ID (%s)",
     return new RegExp(`^${name}: (.*)$`, "im").exec(head)?.[1];
   };
 
-  test("is answered by the wire name, by References, by both: all join", async () => {
+  test("joins replies by the relay's Message-ID, by References, and by both", async () => {
     const [made, relay] = await begin("@eu-west-1.amazonses.com");
     await using world = made;
     const inbox = await world.inbox("ada");
@@ -46,7 +46,7 @@ describe.each(enginesHere())("a relay that gives mails its own Message-ID (%s)",
       const { body: sent } = await send(world, inbox.id, { to: `jane${turn}@example.com` }, { waits: true });
       expect(sent.status).toBe("sent");
       const own = headerOf(relay, -1, "Message-ID") ?? "";
-      // SES keeps References, and most programs hand them back.
+      // SES keeps References, and most programs copy them into replies.
       expect(headerOf(relay, -1, "References")).toBe(own);
       const wire = wireName(sent.providerMessageId);
       const ids = { wire, own: own.slice(1, -1) };
@@ -69,7 +69,7 @@ describe.each(enginesHere())("a relay that gives mails its own Message-ID (%s)",
     expect((await world.api(`/v1/inboxes/${inbox.id}/threads`)).body.total).toBe(20);
   });
 
-  test("is answered under its name on the wire, and each mail of the thread is named by both", async () => {
+  test("is replied to by the relay's Message-ID, and each mail of the thread is named by both", async () => {
     const [made, relay] = await begin("@eu-west-1.amazonses.com");
     await using world = made;
     const inboxId = await newInbox(world);
@@ -87,7 +87,7 @@ describe.each(enginesHere())("a relay that gives mails its own Message-ID (%s)",
     expect(headerOf(relay, 1, "References")).toBe(`${one} ${wire} ${two}`);
   });
 
-  test("names nothing in another inbox, and in its own also the mail itself, should it come back", async () => {
+  test("has no effect in another inbox, and recognizes the mail itself if it returns", async () => {
     const [made] = await begin("@eu-west-1.amazonses.com");
     await using world = made;
     const [ada, bob] = [await world.inbox("ada"), await world.inbox("bob")];
@@ -96,13 +96,13 @@ describe.each(enginesHere())("a relay that gives mails its own Message-ID (%s)",
     expect(await world.deliver(forged, bob.address)).toStartWith("250");
     expect((await world.api(`/v1/threads/${sent.threadId}/messages`)).body.data).toHaveLength(1);
     expect((await world.api(`/v1/inboxes/${bob.id}/threads`)).body.total).toBe(1);
-    // The very mail that comes back, as from a list, bears the name itself.
+    // The mail itself, for example returned by a list, has the same Message-ID.
     const copy = mailOf({ messageId: wireName(sent.providerMessageId) });
     expect(await world.deliver(copy, ada.address)).toStartWith("250");
     expect((await world.api(`/v1/threads/${sent.threadId}/messages`)).body.data).toHaveLength(2);
   });
 
-  test("is not believed in where names are kept: the mail is what it was", async () => {
+  test("is ignored if the setting says that names are kept", async () => {
     const [made, relay] = await begin("kept");
     await using world = made;
     const inboxId = await newInbox(world);

@@ -14,7 +14,7 @@ const privateKeyPem = String(
   generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey.export({ type: "pkcs8", format: "pem" }),
 );
 
-/** A service that signs, and the server that its mail goes to. */
+/** A service that signs, and a server for its mail. */
 async function begin(env: Environment = {}): Promise<AsyncDisposable & { world: World; relay: ScriptedSmtp }> {
   const relay = await scriptedSmtp();
   const none = { SENDS_PER_MINUTE: "0", SENDS_PER_DAY: "0", COLD_RECIPIENT_DAILY: "0" };
@@ -31,7 +31,7 @@ async function begin(env: Environment = {}): Promise<AsyncDisposable & { world: 
   };
 }
 
-/** All fields of one name. */
+/** All header fields of this name. */
 const fields = ({ headers }: Email, name: string) =>
   headers.filter(({ key }) => key === name).map(({ value }) => decodeWords(value).replace(/\s+/g, " "));
 
@@ -40,7 +40,7 @@ const text = ({ text: said = "" }: Email) => said.trim();
 
 const markdown = "# Hi **Jane**\n\n<b>raw</b>\n\n| a | b |\n|---|---|\n| 1 | 2 |";
 
-/** What is asked of a mail, and what another reader than ours finds in it at the relay. */
+/** A send request, and what another parser finds in the mail at the relay. */
 const asked: readonly [what: string, body: object, read: (mail: Email, inbox: { address: string }) => void][] = [
   [
     "headers of the caller's, in his order, encoded where they must be, and the list's folded and bare",
@@ -116,7 +116,7 @@ const asked: readonly [what: string, body: object, read: (mail: Email, inbox: { 
 ];
 
 describe.each(enginesHere())("At the relay, on %s,", () => {
-  test("a mail has what was asked of it, and a signature that holds", async () => {
+  test("a mail has what was requested, and a valid signature", async () => {
     await using here = await begin();
     const { world, relay } = here;
     const inbox = await world.inbox("ada");
@@ -135,7 +135,7 @@ describe.each(enginesHere())("At the relay, on %s,", () => {
     expect(relay.mails).toHaveLength(asked.length);
   }, 60_000);
 
-  test("none has what no caller may say, and the refusal names its field", async () => {
+  test("reserved header fields are refused, with their names", async () => {
     await using here = await begin();
     const { world, relay } = here;
     const inboxId = await newInbox(world);
@@ -169,11 +169,11 @@ describe.each(enginesHere())("At the relay, on %s,", () => {
     ["signed", {}],
     ["with a mark for the relay alone", { RELAY_NOTICES: "postmark:user:a-password-of-these-tests" }],
   ])(
-    "a mail has as many bytes as its limit was held against, and one more is refused with the number of both: %s",
+    "a mail has exactly the size that was compared with the limit, and one more byte is refused with both sizes: %s",
     async (_, env) => {
       const bytes = randomFile(300_000);
       const body = { subject: "Größe ".repeat(20), body: "<p>Hallo</p>" };
-      /** A service with such a limit, asked for the same mail by an upload. */
+      /** Sends the same mail by an upload to a service with this limit. */
       async function asks(limit: number) {
         const here = await begin({ SEND_MAX_BYTES: String(limit), ...env });
         const { id } = await here.world.inbox("ada");

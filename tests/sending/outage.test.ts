@@ -12,14 +12,14 @@ const minute = 60_000;
 
 describe.each(enginesHere())("a relay that is down for an hour (%s)", (engine) => {
   const startWorld = worldsOn(engine);
-  // The embedded database has one connection, on which every attempt is written down.
+  // The embedded database has one connection for all attempts.
   const pending = engine === "embedded" ? mails / 5 : mails;
 
-  test(`${pending} mails wait, and all go out when it is back: once, in order, over few connections`, {
+  test(`${pending} mails wait, and are sent once, in order, over few connections, when it is back`, {
     ...watchesClock,
     timeout: 300_000,
   }, async () => {
-    // A port that nobody listens on, until the relay is back.
+    // A closed port, until the relay is back.
     const before = await scriptedSmtp();
     await before.close();
     await using world = await startWorld({
@@ -38,7 +38,7 @@ describe.each(enginesHere())("a relay that is down for an hour (%s)", (engine) =
     }
     const late = await sendAll(world, inboxIds, pending / 2, pending);
     expect(await waiting(world)).toBe(pending);
-    // Accepting doesn't suffer from what waits.
+    // The waiting mails do not make accepting slower.
     expect(late.medianMs).toBeLessThan(early.medianMs * 4 + 20);
 
     let most = 0;
@@ -58,11 +58,11 @@ describe.each(enginesHere())("a relay that is down for an hour (%s)", (engine) =
       expect(world.clock.now().getTime()).toBeLessThan(Date.parse("2026-03-23T00:00:00.000Z"));
     }
     expect(relay.mails).toHaveLength(pending);
-    // Ten that carry mail; one that has carried a hundred says QUIT while its successor is being made.
+    // Ten connections with mail; one that has sent a hundred ends while its successor opens.
     expect(most).toBeWithin(1, 21);
     const numbers = relay.mails.map(({ raw }) => Number(/^Subject: No\. (\d+)/m.exec(raw.toString())?.[1]));
     expect(new Set(numbers).size).toBe(pending);
-    // The first is the one whose turn it was to look whether the relay is back.
+    // The first mail is the one that probed the relay.
     const ofInbox = Map.groupBy(numbers.slice(1), (number) => number % inboxCount);
     expect(ofInbox.size).toBe(inboxCount);
     for (const inOrder of ofInbox.values()) expect(inOrder).toEqual(inOrder.toSorted((one, other) => one - other));
@@ -72,7 +72,7 @@ describe.each(enginesHere())("a relay that is down for an hour (%s)", (engine) =
   });
 });
 
-/** Sends the mails of these numbers, those of one inbox one after the other; the median time that accepting one took. */
+/** Sends the mails with these numbers, one at a time for each inbox. Returns the median time to accept one. */
 async function sendAll(world: World, inboxIds: readonly string[], from: number, to: number) {
   const tookMs: number[] = [];
   await Promise.all(
@@ -91,7 +91,7 @@ async function sendAll(world: World, inboxIds: readonly string[], from: number, 
   return { medianMs: tookMs.toSorted((one, other) => one - other)[tookMs.length >> 1] ?? 0 };
 }
 
-/** Lets the worker see the clock, and waits until nothing is being attempted. */
+/** Lets the worker notice the clock, and waits until there is no attempt in progress. */
 async function look({ service: { deps } }: World): Promise<void> {
   deps.nudge("relay");
   const inHand = () =>

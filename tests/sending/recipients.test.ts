@@ -8,7 +8,7 @@ import { send, tally } from "../support/sends.ts";
 import { untilAnswered } from "../support/until.ts";
 import { startWorld, type World } from "../support/world.ts";
 
-/** A service whose mail goes to a real server that answers as told. */
+/** A service whose mail goes to a scripted server. */
 async function begin(
   script: Script = {},
   env: Environment = {},
@@ -30,7 +30,7 @@ async function begin(
 
 const three = { to: ["ann@example.com", { address: "bob@example.org", name: "Bob" }], cc: ["eve@example.net"] };
 
-/** 250, 550 and 450 to RCPT, and what each has become. */
+/** Replies 250, 550 and 450 to RCPT, and returns the status of each recipient. */
 const mixed: Script = {
   answer(command) {
     if (command.startsWith("RCPT TO:<bob@")) return "550 5.1.1 No such user";
@@ -39,8 +39,8 @@ const mixed: Script = {
   },
 };
 
-describe.each(enginesHere())("A mail to several, on %s", () => {
-  test("goes out in one transaction, and each recipient has an outcome of his own", async () => {
+describe.each(enginesHere())("A mail to several recipients, on %s", () => {
+  test("is sent in one transaction, with an outcome for each recipient", async () => {
     let eve = "450 4.2.1 Try later";
     await using here = await begin({
       answer(command) {
@@ -109,7 +109,7 @@ describe.each(enginesHere())("A mail to several, on %s", () => {
     ]);
   }, 60_000);
 
-  test("to none who is taken has failed, with the failure of the first", async () => {
+  test("fails with the failure of the first recipient if all are refused", async () => {
     await using here = await begin({ answer: (command) => (command.startsWith("RCPT") ? "550 5.1.1 No" : undefined) });
     const inbox = await here.world.inbox();
     const { body } = await send(here.world, inbox.id, three, { waits: true });
@@ -118,7 +118,7 @@ describe.each(enginesHere())("A mail to several, on %s", () => {
     expect(waiting).toHaveLength(0);
   }, 60_000);
 
-  test("no octet of who gets it in secret is seen by the relay's mail, in the raw download, by the others, or in a reply to all", async () => {
+  test("shows no Bcc recipient in the relayed mail, the raw download or a reply to all", async () => {
     await using here = await begin();
     const { world, relay } = here;
     const [inbox, other] = [await world.inbox(), await world.inbox()];
@@ -147,7 +147,7 @@ describe.each(enginesHere())("A mail to several, on %s", () => {
     expect(JSON.stringify(reply)).not.toContain("secret-");
   }, 60_000);
 
-  test("counts once a minute, each recipient a day, and is sent whole or not at all", async () => {
+  test("counts once for the minute and per recipient for the day, and is sent to all or none", async () => {
     await using here = await begin({}, { SENDS_PER_MINUTE: "0", SENDS_PER_DAY: "20" });
     const { world } = here;
     const inbox = await world.inbox();
@@ -160,7 +160,7 @@ describe.each(enginesHere())("A mail to several, on %s", () => {
     expect((await send(world, inbox.id, { to: "one@example.com" })).status).toBe(429);
   }, 60_000);
 
-  test("is refused whole where one of them may get no more, and says who", async () => {
+  test("is refused if one recipient may get no more, with its name", async () => {
     await using here = await begin({}, { COLD_RECIPIENT_DAILY: "2" });
     const { world } = here;
     const inbox = await world.inbox();
@@ -176,7 +176,7 @@ describe.each(enginesHere())("A mail to several, on %s", () => {
     expect((await world.api(`/v1/inboxes/${inbox.id}/messages`)).body.total).toBe(3);
   }, 60_000);
 
-  test("fifty at once get exactly as many recipients as the day has left", async () => {
+  test("uses exactly the rest of the day in 50 sends at the same time", async () => {
     await using here = await begin({}, { SENDS_PER_DAY: "100" });
     const { world } = here;
     const inbox = await world.inbox();
@@ -187,7 +187,7 @@ describe.each(enginesHere())("A mail to several, on %s", () => {
     expect(tally(answers)).toEqual({ "200": 20, "429 daily_limit_exceeded": 30 });
   }, 60_000);
 
-  test("is one request, however one recipient is spelt, and its replay says what has become of each", async () => {
+  test("is one request for any spelling of a single recipient, and its replay shows the status of each", async () => {
     await using here = await begin(mixed);
     const { world } = here;
     const inbox = await world.inbox();
@@ -203,7 +203,7 @@ describe.each(enginesHere())("A mail to several, on %s", () => {
     expect(shown.recipients).toMatchObject([{ address: "ann@example.com", name: null, type: "to" }]);
   }, 60_000);
 
-  test("one whose last answer was lost is offered again to those alone who were in that transaction", async () => {
+  test("is offered again only to the recipients of a transaction without a reply", async () => {
     let ends = 0;
     await using here = await begin({
       answer(command) {
@@ -226,7 +226,7 @@ describe.each(enginesHere())("A mail to several, on %s", () => {
     expect(relay.commands.filter((command) => command.startsWith("RCPT TO:<bob@"))).toHaveLength(1);
   }, 60_000);
 
-  test("gives each inbox here a copy in one pass, and tells who has none", async () => {
+  test("gives each inbox here a copy at once, and reports those without one", async () => {
     await using here = await begin();
     const { world, relay } = here;
     const inboxes = [await world.inbox(), await world.inbox(), await world.inbox()];

@@ -38,9 +38,9 @@ interface Told extends AsyncDisposable {
   world: World;
   inbox: WorldInbox;
   post: Post;
-  /** A mail to Ann, to Bob by his name, and to Eve in secret. */
+  /** A mail to Ann, to Bob with a name, and to Eve in Bcc. */
   mail: Named;
-  /** What each of them has come to. */
+  /** The status of each recipient. */
   states: () => Promise<(string | null)[]>;
   suppressed: () => Promise<string[]>;
 }
@@ -67,7 +67,7 @@ const sesOfTwo = (mail: Named) => {
   return { ...example, bounce: { ...example.bounce, bouncedRecipients: recipients } };
 };
 
-describe("of a mail to several", () => {
+describe("a notice about a mail to several recipients", () => {
   const ofBob: [Provider, (mail: Named) => Signed][] = [
     ["ses", (mail) => signedBySns(notification(JSON.stringify(sesBounce({ ...mail, recipient: bob }))))],
     ["mailgun", (mail) => signedByMailgun(mailgunFailure({ ...mail, recipient: bob }))],
@@ -83,7 +83,7 @@ describe("of a mail to several", () => {
     ],
   ];
   test.each(ofBob)(
-    "%s tells of one: he has bounced and is suppressed, and nobody else is",
+    "of %s about one of them marks and suppresses only that one",
     async (provider, signed) => {
       await using it = await told(provider);
       expect((await it.post(signed(it.mail))).body).toEqual({ accepted: 1, ignored: 0 });
@@ -93,7 +93,7 @@ describe("of a mail to several", () => {
     60_000,
   );
 
-  test("one notice of SES tells of two, whose reports have its words", async () => {
+  test("of SES about two of them makes two reports", async () => {
     await using it = await told("ses");
     const signed = signedBySns(notification(JSON.stringify(sesOfTwo(it.mail))));
     expect((await it.post(signed)).body).toEqual({ accepted: 2, ignored: 0 });
@@ -108,7 +108,7 @@ describe("of a mail to several", () => {
     }
   }, 60_000);
 
-  test("a batch of SendGrid tells of each what became of his, in whatever order", async () => {
+  test("of SendGrid in a batch sets the status of each, in any order", async () => {
     await using it = await told("sendgrid");
     const inboxd = it.mail.messageId;
     const events = [
@@ -125,7 +125,7 @@ describe("of a mail to several", () => {
     expect(await it.suppressed()).toEqual([bob, eve]);
   }, 60_000);
 
-  test("who is not told by name stands at the message, and is held against nobody", async () => {
+  test("without a recipient is shown at the message and suppresses no address", async () => {
     await using it = await told("generic");
     const { returnPath: return_path } = it.mail;
     expect((await it.post(signedByToken({ kind: "bounced", type: "hard", return_path }))).body.accepted).toBe(1);
@@ -135,14 +135,14 @@ describe("of a mail to several", () => {
     expect(await it.suppressed()).toEqual([]);
   }, 60_000);
 
-  test("whom Resend names is who the header names: it may be another, and nobody is suppressed", async () => {
+  test("of Resend names the recipients of the header, so it suppresses no address", async () => {
     await using it = await told("resend");
     expect((await it.post(signedByResend(resendBounce({ ...it.mail, recipient: ann })))).body.accepted).toBe(1);
     expect(await it.states()).toEqual([null, null, null]);
     expect(await it.suppressed()).toEqual([]);
   }, 60_000);
 
-  test("who leaves is suppressed for the inbox, and the others go on being written to", async () => {
+  test("about an unsubscription suppresses the address for the inbox, and others still get mail", async () => {
     await using it = await told("generic");
     const { providerMessageId: provider_message_id } = it.mail;
     await it.post(signedByToken({ kind: "unsubscribed", recipient: bob, provider_message_id }));
@@ -153,7 +153,7 @@ describe("of a mail to several", () => {
   }, 60_000);
 });
 
-describe("what the relay is given to know a mail by", () => {
+describe("the field that identifies a mail for the relay", () => {
   const { privateKey } = generateKeyPairSync("ed25519");
   const signing = {
     ...{ DKIM_SELECTOR: "s1", DKIM_KEY: String(privateKey.export({ type: "pkcs8", format: "pem" })) },
@@ -164,7 +164,7 @@ describe("what the relay is given to know a mail by", () => {
     ["ses", () => undefined],
   ];
   test.each(rows)(
-    "%s: stands in the mail, with files and without, and is not signed",
+    "%s: is in the mail, with and without files, and is not signed",
     async (provider, markOf) => {
       await using world = await noticedWorld(relay, provider, signing);
       const inbox = await world.inbox();
@@ -178,7 +178,7 @@ describe("what the relay is given to know a mail by", () => {
         const signed = /^DKIM-Signature:.*?;\s+h=(.*?);/ms.exec(head)?.[1] ?? "";
         expect(signed).toContain("Subject");
         expect(signed).not.toMatch(/X-/i);
-        // Nobody is shown it.
+        // The API does not show the field.
         const kept = await (await world.fetch(`/v1/messages/${messageId}/raw`)).text();
         expect(kept).not.toMatch(/^X-(?:SMTPAPI|PM)/im);
       }
@@ -186,7 +186,7 @@ describe("what the relay is given to know a mail by", () => {
     60_000,
   );
 
-  test("mail to an inbox of ours has no relay to take it out again", async () => {
+  test("is not in mail to our own inboxes, because there is no relay to remove it", async () => {
     await using world = await noticedWorld(relay, "postmark", { RELAY_NOTICES: settings.postmark });
     const [ada, ben] = [await world.inbox(), await world.inbox()];
     const { body } = await world.api(`/v1/inboxes/${ada.id}/send`, {
@@ -202,8 +202,8 @@ describe("what the relay is given to know a mail by", () => {
   }, 60_000);
 });
 
-describe("what the relay calls a mail", () => {
-  test("an answer to the Message-ID that Resend tells of joins the thread, and to one of another inbox does not", async () => {
+describe("the relay's id of a mail", () => {
+  test("a reply to the Message-ID in a notice of Resend joins the thread, but not one of another inbox", async () => {
     await using world = await noticedWorld(relay, "resend");
     const [ada, ben] = [await world.inbox(), await world.inbox()];
     const mail = await sentBy(relay, world, ada);
@@ -233,7 +233,7 @@ describe("what the relay calls a mail", () => {
     expect(await threadsOf(ben)).not.toContain(sent.threadId);
   }, 60_000);
 
-  test("SES is understood by its own id alone, too", async () => {
+  test("a notice of SES is matched by its own id, too", async () => {
     await using world = await noticedWorld(relay, "ses", {
       RETURN_PATH: "inbox",
       RELAY_MESSAGE_ID: "@email.amazonses.com",
@@ -247,14 +247,14 @@ describe("what the relay calls a mail", () => {
     expect((await post(signed)).body).toEqual({ accepted: 1, ignored: 0 });
     const { body: bounced } = await world.api(`/v1/messages/${mail.messageId}`);
     expect(bounced.delivery).toMatchObject({ state: "bounced" });
-    // What it is called gets into no mail: the next one names the Message-ID that it went out with.
+    // The relay's id is not used in mail: the next mail names the Message-ID that was sent.
     const next = await sentBy(relay, world, inbox, { to: "mary@example.com", threadId: bounced.threadId });
     const raw = relay.mails.find((mail) => mail.raw.includes(next.messageId))?.raw.toString() ?? "";
     expect(raw).toContain(`\r\nIn-Reply-To: <${mail.providerMessageId}@email.amazonses.com>\r\n`);
     expect(raw).not.toContain(`<${mail.providerMessageId}>`);
   }, 60_000);
 
-  test("a notice that names no mail, or is of tomorrow, is not asked for for ever", async () => {
+  test("a notice about an unknown mail, or from the future, is not requested again forever", async () => {
     await using world = await noticedWorld(relay, "sendgrid");
     const post = await noticeDoor(world, "sendgrid");
     const nameless = { event: "bounce", email: ann, status: "5.1.1", sg_message_id: "" };

@@ -27,10 +27,10 @@ const bounces = async (world: World) =>
 const deliveryOf = async (world: World, { messageId }: Named) =>
   (await world.api(`/v1/messages/${messageId}`)).body.delivery;
 
-describe("what each relay tells, signed as it signs", () => {
+describe("notices of each relay, with its signature", () => {
   const all: Provider[] = ["ses", "mailgun", "sendgrid", "resend", "postmark", "generic"];
   test.each(all)(
-    "%s: moves a message once, however often it is told, and with a byte changed nothing",
+    "%s: changes a message once if repeated, and never with a changed byte",
     async (provider) => {
       await using world = await worldOf(provider);
       const post = await noticeDoor(world, provider);
@@ -57,7 +57,7 @@ describe("what each relay tells, signed as it signs", () => {
   );
 });
 
-/** One byte of what is signed, or of the password. */
+/** Changes one byte of the signed content or of the password. */
 function changed(provider: Provider, { headers, body }: Signed): Signed {
   if (provider === "postmark") return { headers: { ...headers, authorization: `Basic ${btoa("inboxd:wrong")}` }, body };
   if (provider === "generic") return { headers: { ...headers, authorization: `${headers.authorization}x` }, body };
@@ -65,14 +65,14 @@ function changed(provider: Provider, { headers, body }: Signed): Signed {
   return { headers, body: body.replace("jane@example.com", "jbne@example.com") };
 }
 
-describe("the door of notices", () => {
-  test("is not there where RELAY_NOTICES names no relay", async () => {
+describe("the endpoint for notices", () => {
+  test("does not exist without RELAY_NOTICES", async () => {
     await using world = await worldOf(undefined);
     const { status, body } = await world.api("/v1/relay-notices", { method: "POST", apiKey: null, body: {} });
     expect([status, body.code, body.resource]).toEqual([404, "not_found", "route"]);
   });
 
-  test("takes JSON of any type, up to 2 MiB, and of generic nothing else", async () => {
+  test("accepts JSON of any content type up to 2 MiB, but only application/json for generic", async () => {
     await using world = await worldOf("generic");
     const post = await noticeDoor(world, "generic");
     const named = await sent(world, await world.inbox());
@@ -89,7 +89,7 @@ describe("the door of notices", () => {
     expect((await post({ headers: auth, body: `[${body}]` })).body).toEqual({ accepted: 1, ignored: 0 });
   }, 60_000);
 
-  test("passes over notices of a kind that it does not know, and takes the others of the list", async () => {
+  test("skips notices of an unknown kind, and accepts the others of the list", async () => {
     await using world = await worldOf("generic");
     const post = await noticeDoor(world, "generic");
     const named = await sent(world, await world.inbox());
@@ -107,7 +107,7 @@ describe("the door of notices", () => {
     }
   }, 60_000);
 
-  test("takes no forged signature of whatever shape", async () => {
+  test("refuses all kinds of forged signatures", async () => {
     await using world = await worldOf("mailgun");
     const post = await noticeDoor(world, "mailgun");
     for (const signature of [null, 1, {}, { timestamp: { toString: 1 }, token: [], signature: "" }]) {
@@ -116,7 +116,7 @@ describe("the door of notices", () => {
     expect((await post({ headers: {}, body: "null" })).status).toBe(401);
   }, 60_000);
 
-  test("asks for a notice again while its message may still turn up, and writes down what is known", async () => {
+  test("requests a notice again while its message may still be stored, and accepts the known part", async () => {
     await using world = await worldOf("generic");
     const post = await noticeDoor(world, "generic");
     const named = await sent(world, await world.inbox());
@@ -135,7 +135,7 @@ describe("the door of notices", () => {
     expect(metrics).toContain('inboxd_relay_notices_total{outcome="unknown"} 2');
   }, 60_000);
 
-  test("acts on the recipient that a notice names, and on nobody else", async () => {
+  test("affects only the recipient that a notice names", async () => {
     await using world = await worldOf("resend");
     const post = await noticeDoor(world, "resend");
     const named = await sent(world, await world.inbox());
@@ -144,7 +144,7 @@ describe("the door of notices", () => {
     expect(await deliveryOf(world, named)).toBeNull();
   }, 60_000);
 
-  test("finds a message by none of the names of another", async () => {
+  test("never matches a message by an id of another one", async () => {
     await using world = await worldOf("generic");
     const post = await noticeDoor(world, "generic");
     const named = await sent(world, await world.inbox());
@@ -162,7 +162,7 @@ describe("the door of notices", () => {
     }
   }, 60_000);
 
-  test("has whoever left suppressed for that inbox alone", async () => {
+  test("suppresses an address that unsubscribed for that inbox only", async () => {
     await using world = await worldOf("generic");
     const post = await noticeDoor(world, "generic");
     const named = await sent(world, await world.inbox());

@@ -18,10 +18,10 @@ const several = {
   bcc: ["gil@example.com"],
 };
 
-describe.each(enginesHere())("An inbox that wrote to several, with files and forwards (%s)", (engine) => {
+describe.each(enginesHere())("An inbox with mail to several recipients, files and forwards (%s)", (engine) => {
   const startWorld = worldsOn(engine);
 
-  test("leaves nothing when it goes, but what others hold of it, and these nothing of their own", async () => {
+  test("leaves nothing when it is deleted, apart from files that other inboxes share", async () => {
     await using world = await startWorld({ env });
     const db = world.service.deps.db.api;
     const [gone, stays] = [await world.inbox(), await world.inbox()];
@@ -75,7 +75,7 @@ describe.each(enginesHere())("An inbox that wrote to several, with files and for
     }
     expect(await faultsOfSources(db)).toEqual([]);
 
-    // Those who hold something of it have it whole.
+    // Shared files are still complete.
     expect(Buffer.compare(await fileOf(kept), Buffer.from(plan))).toBe(0);
     expect((await fileOf(whole)).includes('filename="again.pdf"')).toBe(true);
     expect((await send(world, stays.id, { attachments: [{ uploadId: file.id }] }, { waits: true })).status).toBe(200);
@@ -86,7 +86,7 @@ describe.each(enginesHere())("An inbox that wrote to several, with files and for
     const tables = ["messages", "threads", "recipients", "attachments", "source_chunks", "message_search"];
     for (const table of tables) expect([table, await countRows(db, table)]).toEqual([table, 0]);
 
-    /** Once all is sent, and the search index has all of it. */
+    /** Waits until all is sent and in the search index. */
     async function settled(): Promise<void> {
       await untilAnswered(async () => {
         const waiting = await query(db, sql`select 1 from outbox where kind <> 'webhook' limit 1`);
@@ -107,7 +107,7 @@ describe.each(enginesHere())("An inbox that wrote to several, with files and for
   }, 120_000);
 });
 
-/** A message with a file, from outside. */
+/** A received message with a file. */
 async function receivedIn(world: World, inbox: WorldInbox, file: Uint8Array): Promise<string> {
   const lines = Buffer.from(file).toString("base64").replace(/.{76}/g, "$&\r\n");
   const raw =

@@ -23,7 +23,7 @@ describe.each(enginesHere())("a reply (%s)", (engine) => {
     inbox = await startInbox();
   });
 
-  /** Mail from Jane; gives the thread that it is in. */
+  /** Delivers mail from Jane and returns its thread. */
   async function receive(messageId: string, text: string, more: Parameters<typeof mailOf>[0] = {}): Promise<string> {
     const reply = await world().deliver(mailOf({ messageId, text, to: inbox.address, ...more }), inbox.address);
     expect(reply).toStartWith("250");
@@ -51,7 +51,7 @@ describe.each(enginesHere())("a reply (%s)", (engine) => {
     return body;
   }
 
-  test("answers the last message, names all of the thread, and quotes in text", async () => {
+  test("replies to the last message, names all of the thread, and quotes in text", async () => {
     inbox = await startInbox();
     const threadId = await receive("one@example.com", "Hello Ada\r\n\r\n> older\r\nBye\r\n", { subject: "Plans" });
     const { status, body } = await send(world(), inbox.id, { threadId, subject: undefined, body: "Hello Jane\n" });
@@ -84,7 +84,7 @@ describe.each(enginesHere())("a reply (%s)", (engine) => {
     );
   });
 
-  test("quotes in HTML what was text and what was HTML, and nothing of it runs", async () => {
+  test("quotes text and HTML in HTML, without active content", async () => {
     inbox = await startInbox();
     const html = [
       "Content-Type: text/html",
@@ -108,14 +108,14 @@ describe.each(enginesHere())("a reply (%s)", (engine) => {
     expect(both.bodyHtml).toStartWith("<p>not plain</p>\n<div><br>On ");
   });
 
-  test("quotes nothing when told not to, and still answers", async () => {
+  test("quotes nothing if so requested, and is still a reply", async () => {
     inbox = await startInbox();
     const threadId = await receive("quiet@example.com", "Hello");
     await send(world(), inbox.id, { threadId, includeQuote: false, body: "Hello Jane" });
     expect(await lastMessage()).toMatchObject({ bodyText: "Hello Jane", inReplyTo: "quiet@example.com" });
   });
 
-  test("has a quote of 100 KB at most, whatever the caller's own length is", async () => {
+  test("has a quote of at most 100 KB, whatever the length of its own text", async () => {
     inbox = await startInbox();
     const threadId = await receive("long@example.com", `${"a line of text\r\n".repeat(20_000)}`);
     const { status } = await send(world(), inbox.id, { threadId, body: "x".repeat(100_000) });
@@ -125,7 +125,7 @@ describe.each(enginesHere())("a reply (%s)", (engine) => {
     expect(bodyText.length - 100_000).toBeWithin(102_000, 103_000);
   });
 
-  test("passes over messages that failed", async () => {
+  test("skips failed messages", async () => {
     inbox = await startInbox();
     const threadId = await receive("failed@example.com", "Hello");
     const { body } = await send(world(), inbox.id, { threadId });
@@ -136,8 +136,8 @@ describe.each(enginesHere())("a reply (%s)", (engine) => {
     expect(referenceIds).toEqual([`${body.messageId}@inbox.localhost`, "failed@example.com"]);
   });
 
-  describe("that says what its caller has seen", () => {
-    /** Jane's mail, and Eve's into the same thread, which came later. */
+  describe("with readUpToMessageId", () => {
+    /** Jane's mail, and Eve's later mail in the same thread. */
     async function mailOfTwo(): Promise<{ threadId: string; janes: string; eves: string }> {
       inbox = await startInbox();
       const threadId = await receive("jane@two.example", "The code is 1234", { subject: "Plans" });
@@ -147,7 +147,7 @@ describe.each(enginesHere())("a reply (%s)", (engine) => {
       return { threadId, janes, eves };
     }
 
-    test("answers and quotes the last message of that, and nothing of what somebody else wrote since", async () => {
+    test("replies to and quotes the last message that was seen, and nothing that arrived later", async () => {
       const { threadId, janes } = await mailOfTwo();
       await send(world(), inbox.id, { threadId, readUpToMessageId: janes, body: "<p>Thanks</p>" });
       const reply = await lastMessage();
@@ -156,12 +156,12 @@ describe.each(enginesHere())("a reply (%s)", (engine) => {
       expect(reply.bodyHtml).toContain("The code is 1234");
       expect(`${reply.bodyText}${reply.bodyHtml}`).not.toMatch(/eve@|Only for you/);
 
-      // Without it the previous message, whoever wrote that.
+      // Without it, the last message by anybody.
       await send(world(), inbox.id, { threadId, body: "And this" });
       expect((await lastMessage()).inReplyTo).toBe(reply.rfcMessageId);
     });
 
-    test("answers that one also when many do at once", async () => {
+    test("replies to that one also with many replies at the same time", async () => {
       const { threadId, janes, eves } = await mailOfTwo();
       await Promise.all(
         [janes, eves, undefined, janes, eves].map((readUpToMessageId) =>
@@ -179,7 +179,7 @@ describe.each(enginesHere())("a reply (%s)", (engine) => {
       expect(answered("eve@two.example").slice(0, 2)).toEqual([both, both]);
     });
 
-    test("may have seen an answer of its own; one that failed is passed over", async () => {
+    test("may name its own reply; a failed one is skipped", async () => {
       const { threadId } = await mailOfTwo();
       const { body: own } = await send(world(), inbox.id, { threadId, body: "Mine" });
       await receive("late@two.example", "Late", { inReplyTo: "jane@two.example" });
@@ -198,10 +198,10 @@ describe.each(enginesHere())("a reply (%s)", (engine) => {
     });
   });
 
-  describe("shows its readers nothing of what somebody else wrote meanwhile", () => {
+  describe("shows its readers nothing that somebody else wrote meanwhile", () => {
     const secret = /eve@|Eve|Only for you/;
 
-    /** Jane's mail, and Eve's into the same thread, which our caller has not seen. */
+    /** Jane's mail, and Eve's in the same thread, which the caller has not seen. */
     async function mailOfTwo(): Promise<string> {
       inbox = await startInbox();
       const threadId = await receive("jane@meanwhile.example", "The code is 1234", { subject: "Plans" });
@@ -231,7 +231,7 @@ describe.each(enginesHere())("a reply (%s)", (engine) => {
       expect(`${bodyText}${bodyHtml}`).not.toMatch(secret);
     });
 
-    test("to somebody new, whoever has a blind copy, or with a copy to ourselves", async () => {
+    test("to somebody new, with a blind copy, or with a copy to ourselves", async () => {
       const threadId = await mailOfTwo();
       const others = [
         { to: "joe@example.com" },
@@ -246,7 +246,7 @@ describe.each(enginesHere())("a reply (%s)", (engine) => {
       }
     });
 
-    test("nor of what we wrote to somebody else; whoever had a blind copy of it is quoted that", async () => {
+    test("nor of our mail to somebody else; a recipient of its blind copy sees it quoted", async () => {
       const threadId = await mailOfTwo();
       const toEve = { to: "eve@two.example", bcc: "di@example.com", body: "Dear Eve" };
       expect((await send(world(), inbox.id, { threadId, includeQuote: false, ...toEve })).status).toBe(200);
@@ -256,7 +256,7 @@ describe.each(enginesHere())("a reply (%s)", (engine) => {
       expect((await lastMessage()).bodyText).toEndWith(`${inbox.address} wrote:\n> Dear Eve`);
     });
 
-    test("with several readers, where one of them took part", async () => {
+    test("with several readers, of whom one took part", async () => {
       const threadId = await mailOfTwo();
       await send(world(), inbox.id, { threadId, to: ["joe@example.com", "jane@example.com"] });
       expect((await lastMessage()).bodyText).toEndWith("> The code is 1234");
@@ -265,7 +265,7 @@ describe.each(enginesHere())("a reply (%s)", (engine) => {
       expect((await lastMessage()).bodyText).toEndWith("> Only for you");
     });
 
-    test("also of many replies at once, while Eve writes", async () => {
+    test("also in many replies at the same time, while Eve writes", async () => {
       const threadId = await mailOfTwo();
       const writing = Array.from({ length: 10 }, (_, index) => eveWrites(`eve-${index}@meanwhile.example`));
       const replying = Array.from({ length: 20 }, (_, index) =>
@@ -284,7 +284,7 @@ describe.each(enginesHere())("a reply (%s)", (engine) => {
       }
     });
 
-    test("but all of what its caller named, or has seen", async () => {
+    test("but everything that its caller named or has seen", async () => {
       const threadId = await mailOfTwo();
       const { id: eves } = await lastMessage();
       await send(world(), inbox.id, { threadId, readUpToMessageId: eves });
@@ -294,7 +294,7 @@ describe.each(enginesHere())("a reply (%s)", (engine) => {
     });
   });
 
-  test("in a thread of which all failed answers nothing", async () => {
+  test("in a thread with only failed messages is no reply", async () => {
     inbox = await startInbox();
     const { body } = await send(world(), inbox.id);
     await query(world().service.deps.db.api, sql`update messages set status = 'failed' where id = ${body.messageId}`);
@@ -303,7 +303,7 @@ describe.each(enginesHere())("a reply (%s)", (engine) => {
     expect(await lastMessage()).toMatchObject({ inReplyTo: null, subject: "Re: Hello", bodyText: "Hello Jane" });
   });
 
-  test("names of a long thread the first and the last 99, each once", async () => {
+  test("names the first and the last 99 of a long thread, each once", async () => {
     inbox = await startInbox();
     const { body } = await send(world(), inbox.id);
     const { threadId } = body;
@@ -317,7 +317,7 @@ describe.each(enginesHere())("a reply (%s)", (engine) => {
     expect(referenceIds).toEqual([...ids.slice(0, 1), ...ids.slice(3, 102)]);
   }, 20_000);
 
-  test("names first what the first mail of the thread named, and last what it answers", async () => {
+  test("names the References of the first mail first, and the parent last", async () => {
     inbox = await startInbox();
     const references = ["root@else.example", "middle@else.example"];
     const threadId = await receive("first@chain.example", "Hello", { references, inReplyTo: "middle@else.example" });
@@ -336,7 +336,7 @@ describe.each(enginesHere())("a reply (%s)", (engine) => {
     ]);
   });
 
-  test("goes to all addresses of Reply-To, where its caller names none", async () => {
+  test("goes to all addresses of Reply-To if its caller names none", async () => {
     inbox = await startInbox();
     const replyTo = 'Reply-To: "Doe, Jane" <jane@example.com>, desk@example.com, nobody';
     const threadId = await receive("several@example.com", "Hello", { headers: [replyTo] });
@@ -352,7 +352,7 @@ describe.each(enginesHere())("a reply (%s)", (engine) => {
     expect(body.replyTo).toBe("jane@example.com");
   });
 
-  test("replies at once line up: each answers the one before and names all before it", async () => {
+  test("replies at the same time form a chain: each replies to the one before", async () => {
     inbox = await startInbox();
     const threadId = await receive("crowd@example.com", "Hello");
     await Promise.all(
@@ -374,7 +374,7 @@ describe.each(enginesHere())("a reply (%s)", (engine) => {
     expect([body.total, body.data[0].messageCount]).toEqual([1, 13]);
   });
 
-  test("takes no thread of another inbox, another account, or of nobody", async () => {
+  test("refuses a thread of another inbox or account, or an unknown one", async () => {
     const apiKey = await newAccount(world());
     const theirs = await send(world(), await newInbox(world(), apiKey), {}, { apiKey });
     const sibling = await send(world(), await newInbox(world()));
@@ -384,7 +384,7 @@ describe.each(enginesHere())("a reply (%s)", (engine) => {
     }
   });
 
-  test("without a thread a subject that looks like a reply starts one of its own", async () => {
+  test("a subject that looks like a reply, without a thread, starts a new one", async () => {
     inbox = await startInbox();
     const first = await send(world(), inbox.id, { subject: "Plans" });
     const second = await send(world(), inbox.id, { subject: "Re: Plans" });
@@ -402,7 +402,7 @@ describe.each(enginesHere())("a reply (%s)", (engine) => {
       expect("isRead" in reply.body).toBe(false);
       expect((await thread(threadId)).isRead).toBe(true);
 
-      // A replay touches nothing.
+      // A replay changes nothing.
       await receive("again@example.com", "Hello again", { inReplyTo: "unread@example.com" });
       expect((await thread(threadId)).isRead).toBe(false);
       const replay = await send(world(), inbox.id, { threadId }, { key: "marks" });
@@ -410,7 +410,7 @@ describe.each(enginesHere())("a reply (%s)", (engine) => {
       expect((await thread(threadId)).isRead).toBe(false);
     });
 
-    test("mail that came after the last one read keeps the thread unread, and the answer says so", async () => {
+    test("mail that arrived after the last one read keeps the thread unread, and the response says so", async () => {
       inbox = await startInbox();
       const threadId = await receive("seen@example.com", "Hello");
       const { id: seen } = await lastMessage();
@@ -427,7 +427,7 @@ describe.each(enginesHere())("a reply (%s)", (engine) => {
       expect((await thread(threadId)).isRead).toBe(true);
     });
 
-    test("a message of another thread can't have been read up to", async () => {
+    test("readUpToMessageId of another thread is refused", async () => {
       inbox = await startInbox();
       const { body: other } = await send(world(), inbox.id);
       const threadId = await receive("mine@example.com", "Hello");
@@ -471,12 +471,12 @@ describe("replyTo on the free plan", () => {
     expect(headers.has("ratelimit")).toBe(false);
   });
 
-  test("is anybody's on a paid one", async () => {
+  test("may be any address on a paid plan", async () => {
     const { status } = await send(world(), await newInbox(world()), { replyTo: "help@example.com" });
     expect(status).toBe(200);
   });
 
-  test("the plan is asked before the limits", async () => {
+  test("the plan is checked before the limits", async () => {
     await using world = await startWorld({ env: { SENDS_PER_MINUTE: "1", PLAN: "free" }, database: "embedded" });
     const inboxId = await newInbox(world);
     expect((await send(world, inboxId)).status).toBe(200);

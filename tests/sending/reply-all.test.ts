@@ -12,13 +12,13 @@ const env = { SENDS_PER_MINUTE: "0", SENDS_PER_DAY: "0", COLD_RECIPIENT_DAILY: "
 describe.each(enginesHere())("A reply to a message by its id (%s)", (engine) => {
   const world = oneWorldOn(engine, { env });
 
-  /** The newest message of an inbox, after a mail has come in. */
+  /** The newest message of an inbox, after a mail has arrived. */
   async function received(inbox: WorldInbox, raw: string, from?: string): Promise<{ id: string; threadId: string }> {
     expect(await world().deliver(raw, inbox.address, from)).toStartWith("250");
     return (await world().api(`/v1/inboxes/${inbox.id}/messages?limit=1`)).body.data[0];
   }
 
-  test("to all goes to its sender and the others of To and Cc, and to none of our own addresses", async () => {
+  test("to all goes to its sender and the others in To and Cc, but not to our own address", async () => {
     const inbox = await world().inbox();
     const tagged = inbox.address.replace("@", "+x@");
     const message = await received(inbox, namesAll(inbox.address, tagged));
@@ -47,7 +47,7 @@ describe.each(enginesHere())("A reply to a message by its id (%s)", (engine) => 
     expect(byThread).toMatchObject({ to: ["jane@example.com", "ann@example.com"], cc: ["dan@example.com"] });
   });
 
-  test("to all of an answer of our own goes where that went", async () => {
+  test("to all of our own reply goes to its recipients", async () => {
     const inbox = await world().inbox();
     const { body } = await send(world(), inbox.id, {
       to: ["kim@example.com", "lou@example.com"],
@@ -57,7 +57,7 @@ describe.each(enginesHere())("A reply to a message by its id (%s)", (engine) => 
     expect(shown).toMatchObject({ to: ["kim@example.com", "lou@example.com"], cc: ["may@example.com"] });
   });
 
-  test("answers that one, quotes it, and names the whole thread", async () => {
+  test("replies to that one, quotes it, and names the whole thread", async () => {
     const inbox = await world().inbox();
     const ids = [1, 2, 3, 4, 5].map((place) => `${place}@${inbox.id}`);
     let second = "";
@@ -75,7 +75,7 @@ describe.each(enginesHere())("A reply to a message by its id (%s)", (engine) => 
     expect(shown.bodyText.match(/This is mail \d/g)).toEqual(["This is mail 2"]);
   });
 
-  test("goes to a Reply-To whom nobody has heard of, and counts as one to a stranger", async () => {
+  test("goes to an unknown Reply-To, and counts as mail to a stranger", async () => {
     const inbox = await world().inbox();
     const headers = ["Reply-To: stranger@example.org"];
     const { id } = await received(inbox, mailOf({ to: inbox.address, headers }));
@@ -92,7 +92,7 @@ describe.each(enginesHere())("A reply to a message by its id (%s)", (engine) => 
   test.each([
     ["says nobody to answer", "Subject: Hi\r\nTo: ada@inbox.localhost\r\n\r\nHello\r\n", "jane@example.com"],
     ["came with a null reverse path", mailOf({ subject: "Undelivered" }), ""],
-  ])("is refused where it %s", async (_, raw, from) => {
+  ])("is refused if it %s", async (_, raw, from) => {
     const inbox = await world().inbox();
     const { id } = await received(inbox, raw, from);
     const answer = await send(world(), inbox.id, { to: undefined, subject: undefined, replyToMessageId: id });
@@ -101,7 +101,7 @@ describe.each(enginesHere())("A reply to a message by its id (%s)", (engine) => 
   });
 });
 
-/** From Jane to two of ours and Ann, with a copy to Dan and to one of ours. */
+/** From Jane to two of our inboxes and Ann, with a copy to Dan and another inbox. */
 function namesAll(ours: string, oursAgain: string): string {
   return mailOf({
     to: `Ada <${ours.toUpperCase()}>, ann@example.com,\r\n ${oursAgain}`,

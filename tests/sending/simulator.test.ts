@@ -10,7 +10,7 @@ const limits = { SENDS_PER_MINUTE: "0", SENDS_PER_DAY: "0", COLD_RECIPIENT_DAILY
 describe.each(enginesHere())("The simulator of the sandbox (%s)", (engine) => {
   const world = oneWorldOn(engine, { env: limits });
 
-  /** Sends, and waits for what comes back. */
+  /** Sends a mail and waits for the report. */
   async function fateOf(to: string | string[]) {
     const inbox = await world().inbox();
     const { body } = await send(world(), inbox.id, { to }, { waits: true });
@@ -30,7 +30,7 @@ describe.each(enginesHere())("The simulator of the sandbox (%s)", (engine) => {
     ["Delay+7@SIM.invalid", "delayed", null, "4.4.1", "dsn"],
     ["deliver@sim.invalid", "delivered", null, "2.0.0", "dsn"],
     ["complain@sim.invalid", "complained", null, null, "arf"],
-  ])("has mail to %s %s", async (to, state, type, enhancedCode, source) => {
+  ])("makes mail to %s %s", async (to, state, type, enhancedCode, source) => {
     const { message, reports, inbox } = await fateOf(to);
     expect(message).toMatchObject({
       status: "sent",
@@ -47,7 +47,7 @@ describe.each(enginesHere())("The simulator of the sandbox (%s)", (engine) => {
     expect((await world().api(`/v1/inboxes/${inbox.id}/messages?direction=inbound`)).body.data).toEqual([]);
   });
 
-  test("suppresses who bounced or complained for a minute, so that a test can be repeated", async () => {
+  test("suppresses an address that bounced or complained for only a minute, so that a test can be repeated", async () => {
     const { inbox } = await fateOf("bounce+again@sim.invalid");
     await fateOf("complain+again@sim.invalid");
     const endsAt = new Date(world().clock.now().getTime() + 60_000);
@@ -61,7 +61,7 @@ describe.each(enginesHere())("The simulator of the sandbox (%s)", (engine) => {
     expect((await again()).status).toBe(200);
   });
 
-  test("tells of each of several by himself, and nothing of others", async () => {
+  test("reports each of several recipients separately", async () => {
     const to = ["bounce+one@sim.invalid", "deliver+one@sim.invalid"];
     const { message } = await fateOf(to);
     expect(message.delivery).toMatchObject({ state: "bounced" });

@@ -8,7 +8,7 @@ import { worldsOn } from "../support/world-on.ts";
 
 const unlimited = { SENDS_PER_MINUTE: "0", SENDS_PER_DAY: "0", COLD_RECIPIENT_DAILY: "0" };
 
-describe.each(enginesHere())("mail to who is suppressed (%s)", (engine) => {
+describe.each(enginesHere())("mail to a suppressed address (%s)", (engine) => {
   const startWorld = worldsOn(engine);
   const sinks: ScriptedSmtp[] = [];
   afterEach(async () => {
@@ -27,7 +27,7 @@ describe.each(enginesHere())("mail to who is suppressed (%s)", (engine) => {
 
   const message = async (world: World, id: string) => (await world.api(`/v1/messages/${id}`)).body;
 
-  /** The same of one that is put off now and then, while time goes on. */
+  /** The same for a mail that is delayed now and then, while time passes. */
   const endedInTime = (world: World, id: string) =>
     untilAnswered(async () => {
       world.clock.pass(10_000);
@@ -35,14 +35,14 @@ describe.each(enginesHere())("mail to who is suppressed (%s)", (engine) => {
       return now.status === "pending" ? undefined : now;
     });
 
-  /** The message once it has come to an end. */
+  /** The message once it is sent or failed. */
   const ended = (world: World, id: string) =>
     untilAnswered(async () => {
       const now = await message(world, id);
       return now.status === "pending" ? undefined : now;
     });
 
-  test("does not leave once it is suppressed, however long it has waited", async () => {
+  test("is not sent after the suppression, however long it has waited", async () => {
     let isPaused = true;
     const [made, sink] = await begin({
       answer: (command) => (isPaused && command.startsWith("RCPT") ? "451 4.3.0 later" : undefined),
@@ -53,7 +53,7 @@ describe.each(enginesHere())("mail to who is suppressed (%s)", (engine) => {
     const other = await send(world, inboxId, { to: "bob@example.com" });
     await sink.seen("RCPT");
     await suppress(world, "JANE@example.com");
-    // What was on its way already is put off once more, so the relay takes nothing before all have ended.
+    // Attempts in progress are delayed once more, so that the relay accepts nothing before all have ended.
     for (const { body } of sent) {
       expect((await endedInTime(world, body.messageId)).failure).toMatchObject({
         ...{ code: null, enhancedCode: null, message: "Not sent: the recipient is suppressed (manual)" },
@@ -66,7 +66,7 @@ describe.each(enginesHere())("mail to who is suppressed (%s)", (engine) => {
     expect(body.data).toHaveLength(20);
   });
 
-  test("is refused or fails, of fifty sends beside the suppression, or was on its way before it", async () => {
+  test("is refused or fails in 50 sends at the time of the suppression, or was already in progress", async () => {
     const [made, sink] = await begin();
     await using world = made;
     const inboxId = await newInbox(world);
@@ -87,7 +87,7 @@ describe.each(enginesHere())("mail to who is suppressed (%s)", (engine) => {
     expect(sink.mails).toHaveLength(mailsBefore);
   });
 
-  test("who a server says it does not have is suppressed at once, for 90 days, and it is told", async () => {
+  test("an address that a server does not know is suppressed at once for 90 days, with an event", async () => {
     const [made] = await begin({
       answer: (command) => (command.startsWith("RCPT") ? "550 5.1.1 No such user" : undefined),
     });
@@ -126,7 +126,7 @@ describe.each(enginesHere())("mail to who is suppressed (%s)", (engine) => {
     ["the sender", (command) => (command.startsWith("MAIL") ? "550 5.1.1 no such sender" : undefined)],
     ["not now", (command) => (command.startsWith("RCPT") ? "450 4.1.1 later" : undefined)],
   ];
-  test("is nobody's for what is not about the recipient", async () => {
+  test("a failure that is not about the recipient suppresses nothing", async () => {
     let answer: (command: string) => string | undefined = () => undefined;
     const [made] = await begin({ answer: (command) => answer(command) });
     await using world = made;

@@ -12,7 +12,7 @@ import { type Script, type ScriptedSmtp, scriptedSmtp } from "../support/scripte
 import { until, untilAnswered } from "../support/until.ts";
 import { watchesClock } from "../support/watches-clock.ts";
 
-/** Each tarpit has an address of its own in 127.0.0.0/8, those of one host share one, and all other names lead to ::1. */
+/** Each tarpit has its own address in 127.0.0.0/8, those on the same host share one, and all other names lead to ::1. */
 function recordsOf(name: string, type: string): DnsReply {
   if (name.startsWith("same-host"))
     return type === "A" ? { answers: [{ name, type, ttl: 60, data: "127.3.0.1" }] } : {};
@@ -24,7 +24,7 @@ function recordsOf(name: string, type: string): DnsReply {
 }
 const addressOf = (number: number) => `127.2.${Math.floor(number / 250)}.${1 + (number % 250)}`;
 
-describe.each(enginesHere())("straight to mail servers that hold everybody up (%s)", (engine) => {
+describe.each(enginesHere())("mail to tarpits, sent directly (%s):", (engine) => {
   let under: EngineUnderTest;
   const open: { close(): unknown }[] = [];
   beforeAll(async () => {
@@ -55,7 +55,7 @@ describe.each(enginesHere())("straight to mail servers that hold everybody up (%
 
   const arrived = (server: ScriptedSmtp, count: number) => until(() => server.mails.length >= count);
 
-  test("a hundred tarpits of one account hold up no mail of another", {
+  test("100 tarpits of one account do not delay mail of another", {
     ...watchesClock,
     timeout: 30_000,
   }, async () => {
@@ -66,13 +66,13 @@ describe.each(enginesHere())("straight to mail servers that hold everybody up (%
     const startMs = performance.now();
     await world.send(theirs, "joe@good.example");
     await arrived(good, 1);
-    // Sooner than a place comes free by itself.
+    // Sooner than a slot becomes free by itself.
     expect(performance.now() - startMs).toBeLessThan(1_500);
     expect(tarpit.connections()).toBe(50);
   });
 
   test.each([2, 5])(
-    "350 mails of %d accounts hold up no mail of another",
+    "350 mails of %d accounts do not delay mail of another",
     {
       ...watchesClock,
       timeout: 60_000,
@@ -90,7 +90,7 @@ describe.each(enginesHere())("straight to mail servers that hold everybody up (%
         }),
       );
       await world.start();
-      // They have all that two accounts can have: the common slots of both pools.
+      // The attackers have all the slots that two accounts can have: the common ones of both pools.
       await until(() => tarpit.mails.length >= 200);
 
       const waitsMs: number[] = [];
@@ -105,7 +105,7 @@ describe.each(enginesHere())("straight to mail servers that hold everybody up (%
     },
   );
 
-  test("two hundred domains that lead to one host get few connections, and what waits for it counts as no attempt", {
+  test("200 domains on one host get few connections, and waiting for it does not count as an attempt", {
     ...watchesClock,
     timeout: 60_000,
   }, async () => {
@@ -126,7 +126,7 @@ describe.each(enginesHere())("straight to mail servers that hold everybody up (%
     await untilAnswered(async () => (await isSettled()) || undefined);
     expect(tarpit.connections()).toBe(16);
 
-    // What is due again is looked at, and waits on; mail of another finds a slot, and a connection there.
+    // Mail that is due again is checked and waits on; mail of another account gets a slot and a connection.
     world.clock.pass(60_000);
     const startMs = performance.now();
     await world.send(theirs, "joe@good.example");
@@ -145,7 +145,7 @@ describe.each(enginesHere())("straight to mail servers that hold everybody up (%
     expect(new Set(tarpit.mails.map(({ to }) => to)).size).toBe(201);
   });
 
-  test("nor for longer than a moment of that account itself", async () => {
+  test("tarpits delay other mail of the same account only for a moment", async () => {
     const { tarpit, good, world, ours } = await begin();
     for (let index = 0; index < 60; index += 1) await world.send(ours, `jane@tarpit-${index}.example`);
     await world.send(ours, "joe@good.example");

@@ -22,7 +22,7 @@ describe.each(enginesHere())("mail by one relay (%s)", (engine) => {
     await query(under.db.api, sql`truncate outbox`);
   });
 
-  /** A relay that takes some milliseconds for a mail, an account with a hundred inboxes, and another one. */
+  /** A relay that needs some milliseconds for a mail, an account with 100 inboxes, and another account. */
   async function begin({ answer, pauses = 4 }: { answer?: Script["answer"]; pauses?: number } = {}) {
     const slowly = { packets: [...Array(pauses).fill("250-Wait\r\n"), "250 Ok\r\n"] };
     const server = await scriptedSmtp({ answer: (line, seen) => (line === "." ? slowly : answer?.(line, seen)) });
@@ -33,29 +33,29 @@ describe.each(enginesHere())("mail by one relay (%s)", (engine) => {
     const quiet = await world.newInbox();
     const first = await world.newInbox();
     const others = await Promise.all(Array.from({ length: 99 }, () => world.newInbox(first.accountId)));
-    /** Puts thirty mails of each of the hundred inboxes in line. */
-    async function putInLine(domainOf: (number: number) => string): Promise<void> {
+    /** Adds 30 mails of each of the 100 inboxes to the outbox. */
+    async function addToOutbox(domainOf: (number: number) => string): Promise<void> {
       await Promise.all(
         [first, ...others].map(async (inbox, place) => {
           for (let count = 0; count < 30; count += 1) await world.send(inbox, `jane@${domainOf(count * 100 + place)}`);
         }),
       );
     }
-    return { server, world, quiet, putInLine };
+    return { server, world, quiet, addToOutbox };
   }
 
   test.each([
     ["to one domain", () => "busy.example"],
     ["to two hundred domains", (number: number) => `busy-${number % 200}.example`],
   ])(
-    "of an account with thousands in a hundred inboxes, %s, holds up none of another",
+    "of an account with thousands of mails in 100 inboxes, %s, does not delay that of another",
     {
       ...watchesClock,
       timeout: 120_000,
     },
     async (_where, domainOf) => {
-      const { server, world, quiet, putInLine } = await begin();
-      await putInLine(domainOf);
+      const { server, world, quiet, addToOutbox } = await begin();
+      await addToOutbox(domainOf);
       await world.start();
       await until(() => server.mails.length > 100);
 
@@ -67,15 +67,15 @@ describe.each(enginesHere())("mail by one relay (%s)", (engine) => {
         await until(() => server.mails.some((mail) => mail.to === to));
         waitsMs.push(performance.now() - startMs);
       }
-      // It was busy until the end.
+      // The relay was busy until the end.
       expect(server.mails.length).toBeLessThan(3_000);
       expect(Math.max(...waitsMs)).toBeLessThan(1_000);
     },
   );
 
-  test("that is tried again is held up by no backlog of another account, whatever its domain", async () => {
+  test("that is retried is not delayed by the backlog of another account, whatever its domain", async () => {
     let isGreylisting = true;
-    const { server, world, quiet, putInLine } = await begin({
+    const { server, world, quiet, addToOutbox } = await begin({
       answer: (line) => (isGreylisting && line.startsWith("RCPT TO:<joe@") ? "450 4.2.0 Later" : undefined),
       pauses: 40,
     });
@@ -84,12 +84,12 @@ describe.each(enginesHere())("mail by one relay (%s)", (engine) => {
     await server.seen("RCPT TO:<joe@");
     await world.stop();
     isGreylisting = false;
-    await putInLine((number) => `busy-${number % 200}.example`);
+    await addToOutbox((number) => `busy-${number % 200}.example`);
     await world.start();
     await until(() => server.mails.length > 100);
     world.clock.pass(61_000);
     await until(() => server.mails.some(({ to }) => to === "joe@zzz.example"));
-    // Looks for rows that are due come once a second, and the backlog lasts for several.
+    // Due rows are looked for once a second, and the backlog lasts several seconds.
     expect(server.mails.length).toBeLessThan(1_500);
   });
 });

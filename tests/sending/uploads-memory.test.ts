@@ -8,7 +8,7 @@ const mebibyte = 1 << 20;
 
 /* On Postgres alone: the embedded database has its memory in the same process. */
 describe.skipIf(!breaksPostgres)("Eight uploads of 10 MB at once", () => {
-  test("are all taken, in less memory than they are large, and the memory does not grow with more of them", async () => {
+  test("are accepted in less memory than their size, which does not grow with more of them", async () => {
     await using fleet = await startFleet(1, {});
     const [process] = fleet.processes;
     if (process === undefined) throw new Error("No process runs");
@@ -21,7 +21,7 @@ describe.skipIf(!breaksPostgres)("Eight uploads of 10 MB at once", () => {
       });
       return answer.status;
     };
-    // What a process has once it has done this: code, pools, and what its allocator keeps.
+    // The memory of the process after a first run: code, pools and memory kept by the allocator.
     for (const file of files.slice(0, 1)) await upload(file);
     const before = residentBytes(process.pid, "VmRSS");
     for (let round = 0; round < 3; round += 1) {
@@ -35,7 +35,7 @@ describe.skipIf(!breaksPostgres)("Eight uploads of 10 MB at once", () => {
   }, 120_000);
 });
 
-/** By proc(5): what is resident, and the most that ever was. */
+/** The resident memory of the process now and at its peak (proc(5)). */
 function residentBytes(pid: number, name: "VmRSS" | "VmHWM"): number {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   return Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(status)?.[1]) * 1024;

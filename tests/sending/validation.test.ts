@@ -26,7 +26,7 @@ function pointersOf(body: { errors?: { pointer: string }[] }): string[] | undefi
   return body.errors?.map(({ pointer }) => pointer).sort();
 }
 
-describe("a body is judged whole", () => {
+describe("all errors of a body are reported together", () => {
   const faults: [what: string, body: unknown, pointers: string[]][] = [
     ["nothing in it", {}, ["#/body", "#/subject", "#/to"]],
     [
@@ -56,7 +56,7 @@ describe("a body is judged whole", () => {
     expect(pointersOf(answer.body)).toEqual(pointers);
   });
 
-  test("no fault repeats what the caller wrote", async () => {
+  test("no error repeats the caller's text", async () => {
     const { body } = await post({ to: "canary", subject: "canary\n", body: "canary\0" });
     expect(JSON.stringify(body)).not.toContain("canary");
   });
@@ -80,7 +80,7 @@ describe("a body is judged whole", () => {
       "a@b@x.example",
     ],
   ];
-  test.each(noAddresses)("%j is no recipient, and no replyTo", async (address) => {
+  test.each(noAddresses)("%j is neither a recipient nor a replyTo", async (address) => {
     const { status, body } = await post({ ...good, to: address, replyTo: address });
     expect([status, pointersOf(body)]).toEqual([400, ["#/replyTo", "#/to"]]);
   });
@@ -93,7 +93,7 @@ describe("a body is judged whole", () => {
   });
 });
 
-describe("what is accepted is stored as it will be sent", () => {
+describe("accepted text is stored as it will be sent", () => {
   async function stored(body: object) {
     const { status, body: sent } = await send(world(), inboxId, body);
     expect(status).toBe(200);
@@ -112,7 +112,7 @@ describe("what is accepted is stored as it will be sent", () => {
     expect(row).toMatchObject({ toAddr, replyTo: toAddr, fromAddr: "ada@inbox.localhost", fromName: null });
   });
 
-  test("line breaks that are not CR or LF stay in the subject, for the composer to write on one line", async () => {
+  test("line breaks other than CR and LF stay in the subject, and are encoded in the mail", async () => {
     expect(await stored({ subject: "a\u2028b\u0085c\td" })).toMatchObject({ subject: "a\u2028b\u0085c\td" });
   });
 
@@ -130,13 +130,13 @@ describe("what is accepted is stored as it will be sent", () => {
     expect(await stored(asked)).toMatchObject({ bodyText, bodyHtml });
   });
 
-  test("a first message on which its preview would end in half a character", async () => {
+  test("a message whose preview would end in half a character", async () => {
     const body = `${" ".repeat(599)}😀${" ".repeat(3_399)}😀`;
     expect(await stored({ body })).toMatchObject({ bodyText: body });
   });
 });
 
-describe("checks come in the contract's order (§2)", () => {
+describe("checks are made in the order of the contract (§2)", () => {
   const text = { "content-type": "text/plain" };
   const steps: [what: string, ApiInit, path: string | undefined, answer: [number, string]][] = [
     ["401 before all", { body: "{", apiKey: "ibx_wrong" }, "/v1/inboxes/inb_none/send", [401, "unauthorized"]],
@@ -169,7 +169,7 @@ describe("checks come in the contract's order (§2)", () => {
     expect(body.code).toBe("invalid_idempotency_key");
   });
 
-  test("another account's inbox answers like none at all", async () => {
+  test("another account's inbox is answered like an unknown one", async () => {
     const apiKey = await newAccount(world());
     const none = await ask({ body: "{", apiKey }, "/v1/inboxes/inb_01jpw7z1x2e9a8r5k3m0t6vqhd/send");
     const others = await ask({ body: "{", apiKey });
@@ -178,7 +178,7 @@ describe("checks come in the contract's order (§2)", () => {
     }
   });
 
-  test("a deleted inbox answers like none, also to who has just sent from it", async () => {
+  test("a deleted inbox is answered like an unknown one, also right after a send from it", async () => {
     const gone = await newInbox(world());
     expect((await send(world(), gone, {}, { key: "before-the-end" })).status).toBe(200);
     await world().api(`/v1/inboxes/${gone}`, { method: "DELETE" });
@@ -193,7 +193,7 @@ describe("checks come in the contract's order (§2)", () => {
   });
 });
 
-test("HTML that nests gets a text that is no multiple of it", async () => {
+test("deeply nested HTML does not become a much longer text", async () => {
   const body = `${"<ol start=9007199254740990><li>".repeat(8)}${"x<br>".repeat(19_900)}`;
   const inbox = await newInbox(world());
   expect((await send(world(), inbox, { body })).status).toBe(200);
@@ -202,7 +202,7 @@ test("HTML that nests gets a text that is no multiple of it", async () => {
   expect(message?.bodyText.length).toBeLessThan(3 * body.length);
 });
 
-describe("every answer about an inbox tells its limits", () => {
+describe("every response about an inbox has its limits", () => {
   const answers: [what: string, request: () => ReturnType<typeof ask>, status: number][] = [
     ["accepted again", () => send(world(), inboxId, {}, { key: "told" }), 200],
     ["without a key", () => post(good, {}), 400],
@@ -221,7 +221,7 @@ describe("every answer about an inbox tells its limits", () => {
     expect(headers.get("ratelimit")).toMatch(/^"burst";r=9\d\d;t=60, "daily";r=1\d\d;t=50100$/);
   });
 
-  test("refused requests send nothing and use nothing up", async () => {
+  test("refused requests send nothing and do not count towards limits", async () => {
     const { db } = world().service.deps;
     const before = [await countRows(db.api, "messages"), await countRows(db.api, "idempotency_keys")];
     const limits = (await send(world(), inboxId, {}, { key: "told" })).headers.get("ratelimit");

@@ -6,7 +6,7 @@ import { startWorld, type World } from "../support/world.ts";
 
 const usualWaitMs = 2_000;
 
-describe("the answer waits for the first attempt", () => {
+describe("the response waits for the first attempt", () => {
   let relay: ScriptedSmtp;
   let world: World;
   let inboxId: string;
@@ -40,7 +40,7 @@ describe("the answer waits for the first attempt", () => {
     return { body, tookMs: performance.now() - startMs };
   }
 
-  test("a relay that takes the mail gives `sent` and its own id", watchesClock, async () => {
+  test("a relay that accepts the mail gives `sent` and its own id", watchesClock, async () => {
     const { body, tookMs } = await timed("jane@example.com", { waits: true });
     expect(body).toMatchObject({ status: "sent", providerMessageId: expect.stringMatching(/^\d+A\d+$/) });
     expect(tookMs).toBeLessThan(usualWaitMs);
@@ -48,7 +48,7 @@ describe("the answer waits for the first attempt", () => {
     expect(message).toMatchObject({ status: "sent", providerMessageId: body.providerMessageId, failure: null });
   });
 
-  test("one that refuses it for good gives `failed`, and the message says why", watchesClock, async () => {
+  test("one that refuses it permanently gives `failed`, with the reason in the message", watchesClock, async () => {
     const { body, tookMs } = await timed("nobody@example.com", { waits: true });
     expect(body).toMatchObject({ status: "failed", providerMessageId: `<${body.messageId}@inbox.localhost>` });
     expect(tookMs).toBeLessThan(usualWaitMs);
@@ -61,18 +61,14 @@ describe("the answer waits for the first attempt", () => {
     });
   });
 
-  test(
-    "one that wants it later gives `pending` when it has said so, not when the time is up",
-    watchesClock,
-    async () => {
-      const { body, tookMs } = await timed("full@example.com", { waits: true });
-      expect(body).toMatchObject({ status: "pending", providerMessageId: `<${body.messageId}@inbox.localhost>` });
-      expect(tookMs).toBeLessThan(usualWaitMs);
-    },
-  );
+  test("one that refuses it temporarily gives `pending` at once, not after the time limit", watchesClock, async () => {
+    const { body, tookMs } = await timed("full@example.com", { waits: true });
+    expect(body).toMatchObject({ status: "pending", providerMessageId: `<${body.messageId}@inbox.localhost>` });
+    expect(tookMs).toBeLessThan(usualWaitMs);
+  });
 
   test.each(["respond-async", "RESPOND-ASYNC", "wait=5, respond-async", "respond-async; foo=bar"])(
-    "with Prefer: %s it comes at once",
+    "with Prefer: %s the response comes at once",
     async (prefer) => {
       const { body } = await timed("jane@example.com", { headers: { prefer } });
       expect(body.status).toBe("pending");
@@ -80,7 +76,7 @@ describe("the answer waits for the first attempt", () => {
   );
 
   test(
-    "mails of one inbox to one place, which go out one by one, follow each other at once",
+    "mails of one inbox to one destination, which are sent one by one, follow each other at once",
     watchesClock,
     async () => {
       inboxId = await newInbox(world);
@@ -95,7 +91,7 @@ describe("the answer waits for the first attempt", () => {
     },
   );
 
-  test("a Prefer for something else changes nothing", async () => {
+  test("another value of Prefer changes nothing", async () => {
     const { body } = await timed("jane@example.com", {
       waits: true,
       headers: { prefer: "return=minimal, x=respond-async" },
@@ -103,7 +99,7 @@ describe("the answer waits for the first attempt", () => {
     expect(body.status).toBe("sent");
   });
 
-  test("one that says nothing gives `pending` when the time is up", async () => {
+  test("one that does not reply gives `pending` after the time limit", async () => {
     const answer = timed("slow@example.com", { waits: true });
     silent = answer.then(() => undefined);
     const { body, tookMs } = await answer;
