@@ -1,20 +1,20 @@
 #!/usr/bin/env bun
 import { Command, CommanderError } from "commander";
+import { InboxdError } from "../sdk/typescript/src/errors.ts";
 import { accountCommands, consoleCommand } from "./commands/accounts.ts";
-import { ApiProblem } from "./commands/api-client.ts";
 import type { Register } from "./commands/cli.ts";
 import { completionCommand } from "./commands/completion.ts";
 import { demoCommand } from "./commands/demo.ts";
 import { dnsCommand } from "./commands/dns.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { addExamples } from "./commands/examples.ts";
-import { isSystemTrouble, reasonOf, UsageError } from "./commands/failure.ts";
+import { isWrongRequest, messageOf, UsageError } from "./commands/failure.ts";
 import { healthcheckCommand } from "./commands/healthcheck.ts";
-import { addHelpCommands } from "./commands/help/help.ts";
+import { addHelpCommands } from "./commands/help.ts";
 import { listenCommand } from "./commands/listen.ts";
 import { mcpCommand } from "./commands/mcp/mcp.ts";
 import { skillCommand } from "./commands/mcp/skill.ts";
-import { outboxCommands } from "./commands/outbox/commands.ts";
+import { outboxCommands } from "./commands/outbox.ts";
 import { portableCommands } from "./commands/portable.ts";
 import { eventCommands } from "./commands/read/events.ts";
 import { inboxCommands } from "./commands/read/inboxes.ts";
@@ -23,13 +23,13 @@ import { threadCommands } from "./commands/read/threads.ts";
 import { waitCommand } from "./commands/read/wait.ts";
 import { sendCommand } from "./commands/send.ts";
 import { serveCommand } from "./commands/serve.ts";
-import { tailCommand } from "./commands/stream/tail.ts";
-import { tokenCommand } from "./commands/stream/token.ts";
 import { suppressionCommands } from "./commands/suppressions/commands.ts";
 import { systemdCommand } from "./commands/systemd.ts";
+import { tailCommand } from "./commands/tail.ts";
 import { tell } from "./commands/terminal.ts";
+import { tokenCommand } from "./commands/token.ts";
 import { upkeepCommands } from "./commands/upkeep.ts";
-import { webhookCommands } from "./commands/webhook/commands.ts";
+import { webhookCommands } from "./commands/webhook/endpoints.ts";
 import { ConfigError } from "./config.ts";
 import { DataDirectoryInUse } from "./database/directory-lock.ts";
 import { version } from "./version.ts";
@@ -89,13 +89,6 @@ async function run(): Promise<number> {
 }
 
 function isWrongUsage(error: unknown): boolean {
-  if (error instanceof ApiProblem) return error.isWrongUsage;
+  if (error instanceof InboxdError) return isWrongRequest(error);
   return error instanceof ConfigError || error instanceof UsageError;
-}
-
-/** The message of the error. An error of the system gets its path and code. */
-function messageOf(error: unknown): string {
-  if (!isSystemTrouble(error)) return error instanceof Error ? error.message : String(error);
-  const { path } = error as NodeJS.ErrnoException;
-  return `Cannot go on: ${path === undefined ? "" : `${path}: `}${reasonOf(error)} (${error.code})`;
 }

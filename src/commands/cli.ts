@@ -7,12 +7,10 @@ import { jsonOf, tell } from "./terminal.ts";
 /** Adds the commands of one matter to the program. */
 export type Register = (program: Command) => void;
 
-/** What a command makes of what it was given, as a person shall see it: fields, rows, or a text. */
+/** Selects what a person sees of the result of a command: fields, rows, or a text. */
 export type Shown<Given extends unknown[], Made> = (made: Made, calendar: Calendar, ...given: Given) => object | string;
 
-/**
- * What a command makes is printed: with `--json` all of it, for a script; for a person what `shown` picks from it.
- */
+/** Adds an action that prints its result: with `--json` all of it, else the selection of `shown`. */
 export function reporting<Given extends unknown[], Made extends object>(
   command: Command,
   work: (...given: Given) => Promise<Made>,
@@ -26,22 +24,32 @@ export function reporting<Given extends unknown[], Made extends object>(
   });
 }
 
-/** What came of an export. Where that is on stdout (-) it stands there alone, and this is said on stderr. */
+/** Says on stderr that a list has more items and which option continues it. stdout has the list alone. */
+export function tellMoreBy(option: string): void {
+  tell(`There is more: ${option}\n`, process.stderr);
+}
+
+/** The same for a list that is paged by an offset. */
+export function tellMore({ data, total }: { data: readonly unknown[]; total: number }, offset: string): void {
+  const next = Number(offset) + data.length;
+  if (data.length > 0 && next < total) tellMoreBy(`--offset ${next}`);
+}
+
+/** Prints the result of an export: on stderr if the export itself goes to stdout (-). */
 export function tellExported(made: object, path: string, json: boolean): void {
   tell(json ? jsonOf(made, 2) : lines(made), path === "-" ? process.stderr : process.stdout);
 }
 
-/** Whose key or webhook it is. */
 export interface OfAccount {
   account?: string;
 }
 
-/** The option that says whose. */
+/** Adds `--account`. */
 export function ofAccount(command: Command): Command {
-  return command.option("--account <name>", "the first account where left out");
+  return command.option("--account <name>", "name of the account (default: the first one)");
 }
 
-/** A screen has an end, which some terminals call 0. A pipe or a file has none, so nothing is cut there. */
+/** The width of the terminal, which some terminals report as 0. A pipe or a file has no end, so nothing is cut there. */
 function columnsHere(): number {
   return process.stdout.isTTY ? process.stdout.columns || usualColumns : Number.POSITIVE_INFINITY;
 }

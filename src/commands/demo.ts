@@ -1,13 +1,13 @@
 import type { Command } from "commander";
-import { apiKeyOption } from "./api-client.ts";
+import { apiKeyOption } from "./client.ts";
 import type { DemoOptions } from "./demo/demo.ts";
 
 export function demoCommand(program: Command): void {
   program
     .command("demo")
-    .description("send, receive and reply before your eyes; on a server of its own, unless given one")
-    // Not from INBOXD_URL: who has set it for other commands gets a look at inboxd, and no inboxes in a server that is in use.
-    .option("--url <url>", "do it on this running server, and tidy up")
+    .description("send, receive and reply, step by step, on a temporary server or on the one given")
+    // Ignores INBOXD_URL, so that the demo never makes inboxes on a server in use by accident.
+    .option("--url <url>", "run it on this server, and clean up afterwards")
     .addOption(apiKeyOption())
     .option("--smtp <host:port>", "SMTP listener of that server (default: its host, port 2525)")
     .option("--json", "print JSON")

@@ -1,4 +1,6 @@
-/** Words or settings that can't be meant: exit code 2, as for an option that there is not. */
+import { InboxdError, type InboxdFault } from "../../sdk/typescript/src/errors.ts";
+
+/** Wrong words or settings: exit code 2, as for an unknown option. */
 export class UsageError extends Error {
   constructor(message: string) {
     super(message);
@@ -6,16 +8,49 @@ export class UsageError extends Error {
   }
 }
 
-/**
- * Why it failed, for somebody who doesn't read system codes. The system's own words are kept where there are none better:
- * somebody can look them up.
- */
+/** Whether the service refused the words of the request themselves. */
+export function isWrongRequest({ code }: InboxdError): boolean {
+  return code === "validation_error" || code.startsWith("invalid_");
+}
+
+/** The message of an error for the terminal. An error of the system gets its path and code. */
+export function messageOf(error: unknown): string {
+  if (error instanceof InboxdError) return messageOfCall(error);
+  if (!isSystemTrouble(error)) return error instanceof Error ? error.message : String(error);
+  const { path } = error as NodeJS.ErrnoException;
+  return `Cannot go on: ${path === undefined ? "" : `${path}: `}${reasonOf(error)} (${error.code})`;
+}
+
+function messageOfCall({ status, code, baseUrl, message, errors, cause }: InboxdError): string {
+  if (status === 0) return `Cannot reach ${baseUrl}: ${reasonOf(cause)}`;
+  if (code === "unreadable_answer")
+    return `Cannot ask ${baseUrl}: what answers there is no inboxd (it answered ${status})`;
+  return `${code}: ${message}${furtherFaults(errors)}`;
+}
+
+/** All faults but the first, which the message of the service contains. */
+function furtherFaults(errors: readonly InboxdFault[]): string {
+  return errors.length < 2
+    ? ""
+    : `:${errors
+        .slice(1)
+        .map((fault) => `\n  ${shownFault(fault)}`)
+        .join("")}`;
+}
+
+function shownFault({ pointer, parameter, detail }: InboxdFault): string {
+  const name = parameter ?? pointer?.replace(/^#\/?/, "") ?? "";
+  return `${name === "" ? "the body" : JSON.stringify(name)} ${detail}`;
+}
+
+/** The reason of a system error in plain words. Keeps the message of any other error. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
+  if (error.name === "TimeoutError") return "no answer in time";
   return (isCoded(error) && plainWords[error.code]) || error.message;
 }
 
-/** Whether the system says so, and not we. */
+/** Whether the error comes from the system, so that its message needs plain words. */
 export function isSystemTrouble(error: unknown): error is Error & { code: string } {
   return error instanceof Error && isCoded(error) && error.code in plainWords;
 }
@@ -27,7 +62,7 @@ function isCoded(error: Error): error is Error & { code: string } {
 const nobodyListens = "nothing listens there";
 const noHttp = "what listens there doesn't speak HTTP: is it the port of something else, as of SMTP?";
 
-/** The runtime's `fetch` has codes of its own beside the system's. */
+/** By the codes of the system and those of the runtime's `fetch`. */
 const plainWords: Readonly<Record<string, string>> = {
   ENOENT: "there is no such file or directory",
   EACCES: "this user may not do that",
@@ -46,7 +81,6 @@ const plainWords: Readonly<Record<string, string>> = {
   EHOSTUNREACH: "no way leads to that host",
   ENETUNREACH: "no way leads to that network",
   ETIMEDOUT: "no answer in time",
-  HPE_INVALID_CONSTANT: noHttp,
-  HPE_INVALID_HEADER_TOKEN: noHttp,
   InvalidHTTPResponse: noHttp,
+  Malformed_HTTP_Response: noHttp,
 };

@@ -1,16 +1,14 @@
 import { type Command, Option } from "commander";
+import type { InboxdEvent } from "../../sdk/typescript/src/inboxd.ts";
 import { realWorld } from "../service/time-and-chance.ts";
 import { webhookSecretFault, webhookSigner } from "../standards/signature.ts";
 import { oneLine } from "../standards/text.ts";
-import { apiClient, ofServer, type ServerOptions, seenByOthers } from "./api-client.ts";
+import { clientOf, inboxIdOf, ofServer, type ServerOptions, seenByOthers } from "./client.ts";
 import { reasonOf, UsageError } from "./failure.ts";
-import { inboxIdOf } from "./find-inbox.ts";
 import { type Following, follow } from "./listen/follow.ts";
-import { type Forwarded, forward, type LoggedEvent } from "./listen/forward.ts";
+import { type Forwarded, forward } from "./listen/forward.ts";
 import { type Position, positionFile, readPosition, writePosition } from "./listen/position.ts";
-import { printer, shownMail } from "./listen/print.ts";
-import { untilSignal } from "./stream/until-signal.ts";
-import { jsonOf, tell } from "./terminal.ts";
+import { jsonOf, tell, tellTaken, untilSignal } from "./terminal.ts";
 
 interface ListenOptions extends ServerOptions {
   forwardTo?: string;
@@ -21,51 +19,51 @@ interface ListenOptions extends ServerOptions {
   json?: boolean;
 }
 
-/** Events for a developer's machine, which has no public address: fetched from here, handed on as the webhook would. */
+/** Events for a developer's machine, which has no public address: it fetches them, and delivers them as the webhook would. */
 export function listenCommand(program: Command): void {
   ofServer(program.command("listen"))
     .description(
-      "show events of a running server as they come; or forward them, in order, going on where it ended last",
+      "show events of a running server as they happen, or forward them in order, from where the last run ended",
     )
-    .option("--forward-to <url>", "address that gets each event by POST; without it they are printed")
+    .option("--forward-to <url>", "POST each event to this address instead of printing it")
     .addOption(
-      new Option("--secret <secret>", `sign them with this webhook secret ${seenByOthers}`).env(
+      new Option("--secret <secret>", `sign the events with this webhook secret ${seenByOthers}`).env(
         "INBOXD_WEBHOOK_SECRET",
       ),
     )
     .option("--inbox <inbox>", "only events of this inbox: its id or address")
-    .option("--after <position>", "an event's id, or start (all that the log has), or now")
-    .option("--no-state", "do not remember in a file how far it has forwarded")
-    .option("--json", "print a line of JSON for each event; with --forward-to, for each try")
+    .option("--after <position>", "an event's id, start for the whole log, or now")
+    .option("--no-state", "do not save the position of the last forwarded event in a file")
+    .option("--json", "print a line of JSON for each event; with --forward-to, for each attempt")
     .action(listen);
 }
 
 async function listen(options: ListenOptions): Promise<void> {
-  const api = apiClient(options);
+  const client = clientOf(options);
   const forwarder = options.forwardTo === undefined ? undefined : await openForwarder(options.forwardTo, options);
   const { inbox, json = false } = options;
-  const inboxId = inbox === undefined ? undefined : await inboxIdOf(api, inbox);
-  // What was printed need not have been dealt with, so only what was forwarded is remembered.
+  const inboxId = inbox === undefined ? undefined : await inboxIdOf(client, inbox);
+  // Only a forwarded event counts as processed; a printed one does not.
   const file =
     forwarder !== undefined && options.state
-      ? positionFile(process.env, [api.url, options.apiKey ?? "", inboxId ?? "", forwarder.target.href])
+      ? positionFile(process.env, [client.baseUrl, options.apiKey ?? "", inboxId ?? "", forwarder.target.href])
       : undefined;
   const keep = async (position: Position) => (file === undefined ? undefined : writePosition(file, position));
   const warn = (text: string) => tell(`${text}\n`, process.stderr);
 
   const { signal, end, stop } = untilSignal();
-  const hand = forwarder?.hand ?? printer({ json, whenUnread: stop, signal });
+  const hand = forwarder?.hand ?? printer(json, { signal, stop });
   try {
     const { from, words } = await startOf(options, file);
     async function begun(position: Position): Promise<void> {
       await keep(position).catch((error: unknown) => {
-        throw new Error(`Cannot remember the position in ${file}: ${reasonOf(error)}; --no-state does without`);
+        throw new Error(`Cannot save the position in ${file}: ${reasonOf(error)}; --no-state saves none`);
       });
-      if (forwarder === undefined) return warn(`Printing events of ${api.url}, ${words}`);
-      warn(`Forwarding events of ${api.url} to ${forwarder.target.href}, ${words}`);
+      if (forwarder === undefined) return warn(`Printing events of ${client.baseUrl}, ${words}`);
+      warn(`Forwarding events of ${client.baseUrl} to ${forwarder.target.href}, ${words}`);
       if (!forwarder.isSigned) warn("Unsigned: give --secret or INBOXD_WEBHOOK_SECRET to sign them");
     }
-    await follow({ api, inboxId, from, begun, hand, keep, warn, signal });
+    await follow({ client, inboxId, from, begun, hand, keep, warn, signal });
   } finally {
     end();
   }
@@ -85,21 +83,20 @@ async function openForwarder(forwardTo: string, { secret, json = false }: Listen
   const fault = secret ? webhookSecretFault(secret) : undefined;
   if (fault !== undefined) throw new UsageError(`Cannot sign what is forwarded: --secret ${fault}`);
   const signer = secret ? await webhookSigner(secret) : undefined;
-  const report = json ? tellScript : tellPerson;
   return {
     target,
     isSigned: signer !== undefined,
     async hand(event, attempt) {
       const forwarded = await forward(event, { target, signer, now: realWorld.now, attempt });
-      report(event, forwarded);
+      tell(json ? attemptAsJson(event, forwarded) : attemptAsLine(event, forwarded));
       return forwarded.ok;
     },
   };
 }
 
 /**
- * A first run begins with what comes from now on: the log may hold weeks of mail that has been dealt with, and a program
- * under development would answer all of it.
+ * A first run begins with the events from now on: the log may hold weeks of mail that was processed, and a program under
+ * development would answer all of it.
  */
 async function startOf(
   { after }: ListenOptions,
@@ -109,14 +106,37 @@ async function startOf(
   if (after !== undefined && after !== "now") return { from: { after }, words: `after ${after}` };
   const kept = after === undefined && file !== undefined ? await readPosition(file) : undefined;
   if (kept !== undefined) return { from: kept, words: `going on after ${kept.after ?? "nothing yet"}` };
-  return { from: undefined, words: "from now on (--after start: all that the log has)" };
+  return { from: undefined, words: "from now on (--after start: the whole log)" };
 }
 
-function tellPerson(event: LoggedEvent, { ok, ms, error }: Forwarded): void {
-  const came = ok ? `✓ ${ms} ms` : `✗ ${error}, trying again`;
-  tell(`${oneLine(`${came}  ${event.event_id} ${event.event}${shownMail(event)}`)}\n`);
+function attemptAsLine(event: InboxdEvent, { ok, ms, error }: Forwarded): string {
+  const result = ok ? `✓ ${ms} ms` : `✗ ${error}, trying again`;
+  return `${oneLine(`${result}  ${event.event_id} ${event.event}${shownMail(event)}`)}\n`;
 }
 
-function tellScript({ event, event_id }: LoggedEvent, forwarded: Forwarded): void {
-  tell(jsonOf({ event_id, event, ...forwarded }));
+function attemptAsJson({ event, event_id }: InboxdEvent, forwarded: Forwarded): string {
+  return jsonOf({ event_id, event, ...forwarded });
+}
+
+/** Prints each event. It counts as processed when the reader of stdout has it. */
+function printer(json: boolean, { signal, stop }: { signal: AbortSignal; stop(): void }): Following["hand"] {
+  // The reader has closed the pipe, as `head` does.
+  process.stdout.on("error", stop);
+  return async (event) => {
+    await tellTaken(json ? jsonOf(event) : `${eventAsLine(event)}\n`, signal);
+    return true;
+  };
+}
+
+/** The local time of the reader first, and the id last, for `--after`. */
+function eventAsLine(event: InboxdEvent): string {
+  const at = new Date(event.occurred_at).toLocaleTimeString("en-GB");
+  return oneLine(`${at}  ${event.event}${shownMail(event)}  ${event.event_id}`);
+}
+
+/** Sender, recipient and subject of the mail of an event. */
+function shownMail(event: InboxdEvent): string {
+  if (!("message" in event && "from" in event.message)) return "";
+  const { from, to, subject } = event.message;
+  return ` ${from} → ${to} ${JSON.stringify(subject)}`;
 }

@@ -1,13 +1,16 @@
+import { basename } from "node:path";
 import { type Command, Option } from "commander";
-import { type AutoSubmitted, autoSubmittedValues } from "../domain/automated.ts";
+import type { Inboxd, OrUndefined, Schemas, Sent } from "../../sdk/typescript/src/inboxd.ts";
+import { autoSubmittedValues } from "../domain/automated.ts";
 import { realWorld } from "../service/time-and-chance.ts";
-import { type ApiClient, apiClient, ofServer, type ServerOptions } from "./api-client.ts";
 import { reporting } from "./cli.ts";
+import { clientOf, inboxIdOf, ofServer, type ServerOptions } from "./client.ts";
 import { reasonOf, UsageError } from "./failure.ts";
-import { inboxIdOf } from "./find-inbox.ts";
-import { alsoGiven, type FileOptions, filesOf, uploadedFiles } from "./send/files.ts";
 
-interface SendOptions extends ServerOptions, FileOptions {
+type NewEmail = Schemas["NewEmail"];
+type Failure = Schemas["Failure"];
+
+interface SendOptions extends ServerOptions {
   from: string;
   fromName?: string;
   to?: string[];
@@ -18,130 +21,131 @@ interface SendOptions extends ServerOptions, FileOptions {
   bodyFile?: string;
   html?: string;
   markdown?: boolean;
+  attach?: string[];
+  inline?: string[];
   replyTo?: string;
   thread?: string;
   replyToMessage?: string;
   replyAll?: boolean;
   forward?: string;
-  forwardAs?: "inline" | "attachment";
+  forwardAs?: NonNullable<NewEmail["forwardAs"]>;
   quote: boolean;
   key?: string;
   async?: boolean;
-  autoSubmitted?: AutoSubmitted;
+  autoSubmitted?: NonNullable<NewEmail["autoSubmitted"]>;
   ignoreLoop?: boolean;
   readUpTo?: string;
 }
 
-/** What the API answers, and what a caller would ask next. */
-interface Sent {
-  messageId: string;
-  threadId: string;
-  providerMessageId: string;
-  status: "pending" | "sent" | "failed";
-  /** Whether an earlier call with this key sent it, and this one nothing. */
-  replayed: boolean;
+/** The result of the API, with the key for a retry. */
+interface Result extends Sent {
   failure?: Failure | null;
   idempotencyKey: string;
 }
 
-interface Failure {
-  code: number | null;
-  enhancedCode: string | null;
-  message: string;
-}
-
-/** One email from a script. */
 export function sendCommand(program: Command): void {
   reporting(
     ofServer(program.command("send"))
       .description("send one email from an inbox of a running server")
       .requiredOption("--from <inbox>", "id or address of the inbox")
-      .option("--from-name <name>", "the name beside its address")
-      .option("--to <address>", "recipient; may be repeated, as --cc, --bcc, --attach and --inline", alsoGiven)
-      .option("--cc <address>", "who gets a copy, as all see", alsoGiven)
-      .option("--bcc <address>", "who gets a copy that nobody else sees", alsoGiven)
-      .option("--subject <text>", "may be left out in a reply and a forward")
+      .option("--from-name <name>", "the sender's name")
+      .option("--to <address>", "recipient; may be repeated, as --cc, --bcc, --attach and --inline", repeated)
+      .option("--cc <address>", "recipient of a copy, visible to all", repeated)
+      .option("--bcc <address>", "recipient of a copy, hidden from the others", repeated)
+      .option("--subject <text>", "optional for a reply and a forward")
       .option("--body <text>", "plain text or HTML; - reads it from stdin")
-      .addOption(new Option("--body-file <path>", "the same from a file; - is stdin").conflicts("body"))
-      .option("--html <html>", "the HTML version; --body is then the text version, which is made from it if left out")
+      .addOption(new Option("--body-file <path>", "read the body from a file; - is stdin").conflicts("body"))
+      .option("--html <html>", "the HTML version; --body is then the text version, made from the HTML by default")
       .addOption(new Option("--markdown", "the body is Markdown, and the HTML is made from it").conflicts("html"))
-      .option("--attach <file>", "a file to attach", alsoGiven)
-      .option("--inline <id=file>", "an image that the HTML shows as cid:ID", alsoGiven)
-      .option("--reply-to <address>", "where answers shall go instead of to the inbox")
+      .option("--attach <file>", "a file to attach", repeated)
+      .option("--inline <id=file>", "an image that the HTML shows as cid:ID", repeated)
+      .option("--reply-to <address>", "where replies go instead of to the inbox")
       .option("--thread <id>", "thread to reply in")
-      .option("--reply-to-message <id>", "message to answer, in its thread; without --to whom it is from")
-      .option("--reply-all", "answer all whom that message names; without --to")
-      .option("--forward <message>", "message to hand on, with its attachments")
+      .option("--reply-to-message <id>", "message to reply to, in its thread; without --to, to its sender")
+      .option("--reply-all", "reply to all recipients of that message; without --to")
+      .option("--forward <message>", "message to forward, with its attachments")
       .addOption(
-        new Option("--forward-as <way>", "its text below yours, or the whole mail as a file").choices([
+        new Option("--forward-as <way>", "quote its text below yours, or attach the whole mail").choices([
           "inline",
           "attachment",
         ]),
       )
-      .option("--read-up-to <message>", "with --thread: mark it as read up to this one, which is answered")
-      .option("--no-quote", "reply without a copy of what is replied to")
+      .option("--read-up-to <message>", "with --thread: mark the thread as read up to this message")
+      .option("--no-quote", "do not quote the message that this one replies to")
       .addOption(
-        new Option("--auto-submitted <kind>", "say in the mail that a program wrote it").choices(autoSubmittedValues),
+        new Option("--auto-submitted <kind>", "mark the mail as written by a program").choices(autoSubmittedValues),
       )
-      .option("--ignore-loop", "with --thread: send also to a robot that has answered each mail")
-      .option("--key <key>", "idempotency key: the same key sends once; made where left out")
-      .option("--async", "don't wait for the first attempt to deliver it"),
+      .option("--ignore-loop", "with --thread: send even if a robot has answered each mail")
+      .option("--key <key>", "idempotency key: a mail with the same key is sent once (default: a random key)")
+      .option("--async", "do not wait for the first delivery attempt"),
     send,
-    shownSent,
+    shownResult,
   );
 }
 
-async function send(options: SendOptions): Promise<Sent> {
-  const { from, quote, key, async: isAsync = false, ...rest } = options;
+/** Adds a value to the earlier ones of a repeated option. */
+function repeated(value: string, before: string[] = []): string[] {
+  return [...before, value];
+}
+
+async function send(options: SendOptions): Promise<Result> {
+  const { from, quote, key, async: isAsync = false } = options;
   if (!quote && options.thread === undefined && options.replyToMessage === undefined) {
     throw new UsageError("Cannot send: --no-quote is for replies, with --thread or --reply-to-message");
   }
-  const files = filesOf(rest);
-  const api = apiClient(rest);
-  const bodies = await bodiesOf(rest);
-  const id = await inboxIdOf(api, from);
-  const attachments = await uploadedFiles(api, files);
+  const files = filesOf(options);
+  const client = clientOf(options);
+  const bodies = await bodiesOf(options);
+  const id = await inboxIdOf(client, from);
+  const attachments = await uploaded(client, files);
   const idempotencyKey = key ?? realWorld.randomBytes(16).toHex();
-  const { body: sent, headers } = await api.askWhole<Omit<Sent, "replayed">>("POST", `/v1/inboxes/${id}/send`, {
-    headers: { "idempotency-key": idempotencyKey, ...(isAsync && { prefer: "respond-async" }) },
-    body: {
-      ...fieldsOf(options),
-      ...bodies,
-      ...(attachments.length > 0 && { attachments }),
-      ...(!quote && { includeQuote: false }),
-    },
+  const email = {
+    ...fieldsOf(options),
+    ...bodies,
+    ...(attachments.length > 0 && { attachments }),
+    ...(!quote && { includeQuote: false }),
+  };
+  const sent = await client.messages.send(id, email, {
+    idempotencyKey,
+    ...(isAsync && { headers: { prefer: "respond-async" } }),
   });
-  const replayed = headers.get("idempotent-replayed") === "true";
-  if (sent.status !== "failed") return { ...sent, replayed, idempotencyKey };
-  // It is recorded, so it is printed; a script that looks at the exit code alone shall know as well.
+  if (sent.status !== "failed") return { ...sent, idempotencyKey };
+  // The result is printed like any other, and the exit code tells scripts of the failure.
   process.exitCode = 1;
-  return { ...sent, replayed, failure: await failureOf(api, sent.messageId), idempotencyKey };
+  return { ...sent, failure: await failureOf(client, sent.messageId), idempotencyKey };
 }
 
-/** In the names of the API. One recipient alone goes as every server knows it. */
-function fieldsOf({ to, cc, bcc, subject, fromName, replyTo, ...options }: SendOptions): object {
-  const { replyAll, forward: forwardOf, forwardAs, autoSubmitted, ignoreLoop } = options;
+/** The fields of the API. */
+function fieldsOf(options: SendOptions): Omit<OrUndefined<NewEmail>, "body"> {
+  const { to } = options;
   return {
-    ...{ to: to?.length === 1 ? to[0] : to, cc, bcc, subject, fromName, replyTo, replyAll, forwardOf, forwardAs },
-    ...{ threadId: options.thread, replyToMessageId: options.replyToMessage, readUpToMessageId: options.readUpTo },
-    ...{ autoSubmitted, ignoreLoop, bodyFormat: options.markdown ? "markdown" : undefined },
+    to: to?.length === 1 ? to[0] : to,
+    cc: options.cc,
+    bcc: options.bcc,
+    subject: options.subject,
+    fromName: options.fromName,
+    replyTo: options.replyTo,
+    replyAll: options.replyAll,
+    forwardOf: options.forward,
+    forwardAs: options.forwardAs,
+    threadId: options.thread,
+    replyToMessageId: options.replyToMessage,
+    readUpToMessageId: options.readUpTo,
+    autoSubmitted: options.autoSubmitted,
+    ignoreLoop: options.ignoreLoop,
+    bodyFormat: options.markdown ? "markdown" : undefined,
   };
 }
 
-/** The API's two fields. HTML alone is its `body`, begun in the way by which the API knows a page from text that has tags. */
-async function bodiesOf({
-  body,
-  bodyFile,
-  html,
-  forward,
-}: Pick<SendOptions, "body" | "bodyFile" | "html" | "forward">) {
+/** `body` and `bodyHtml` of the API. HTML alone goes as `body`, and begins in a way that the API takes for HTML. */
+async function bodiesOf({ body, bodyFile, html, forward }: SendOptions): Promise<Pick<NewEmail, "body" | "bodyHtml">> {
   const text = bodyFile === undefined && body !== "-" ? body : await contentOf(bodyFile ?? "-");
-  if (text === undefined && html === undefined) {
+  if (text !== undefined) return { body: text, ...(html !== undefined && { bodyHtml: html }) };
+  if (html === undefined) {
     if (forward !== undefined) return {};
     throw new UsageError("Cannot send: there is nothing to say: give --body, --body-file or --html");
   }
-  if (text !== undefined) return { body: text, bodyHtml: html };
-  const isPage = html !== undefined && /^\s*<(?:!doctype html|html)\b/i.test(html);
+  const isPage = /^\s*<(?:!doctype html|html)\b/i.test(html);
   return { body: isPage ? html : `<!doctype html>\n${html}` };
 }
 
@@ -153,15 +157,48 @@ async function contentOf(path: string): Promise<string> {
   }
 }
 
-/** Why it failed is the message's own to tell; that it failed stays told where this can't be had. */
-async function failureOf(api: ApiClient, messageId: string): Promise<Failure | null> {
-  const message = await api
-    .ask<{ failure: Failure | null }>("GET", `/v1/messages/${messageId}`)
-    .catch(() => ({ failure: null }));
-  return message.failure;
+interface SentFile {
+  path: string;
+  contentId?: string;
 }
 
-function shownSent({ replayed, failure, ...sent }: Sent): object {
+/** Throws for wrong words before anything goes to the server. */
+function filesOf({ attach = [], inline = [] }: SendOptions): SentFile[] {
+  return [...inline.map(inlineFile), ...attach.map((path) => ({ path }))];
+}
+
+function inlineFile(given: string): SentFile {
+  const at = given.indexOf("=");
+  if (at < 1 || at === given.length - 1) {
+    throw new UsageError(`Cannot send: --inline takes ID=FILE, as logo=logo.png, and not ${JSON.stringify(given)}`);
+  }
+  return { contentId: given.slice(0, at), path: given.slice(at + 1) };
+}
+
+/** Uploads the files one after the other. A repeated send may upload them again: only their bytes count for its key. */
+async function uploaded(client: Inboxd, files: readonly SentFile[]): Promise<NonNullable<NewEmail["attachments"]>> {
+  const attachments: NonNullable<NewEmail["attachments"]> = [];
+  for (const { path, contentId } of files) {
+    const file = Bun.file(path);
+    await file.stat().catch((error: unknown) => {
+      throw new Error(`Cannot read ${path}: ${reasonOf(error)}`);
+    });
+    const { id } = await client.uploads.create(basename(path), file, { timeoutMs: uploadTimeoutMs });
+    attachments.push({ uploadId: id, ...(contentId !== undefined && { inline: true, contentId }) });
+  }
+  return attachments;
+}
+
+/** The limit of the server for one file. */
+const uploadTimeoutMs = 600_000;
+
+/** The reason from the message itself; null if it cannot be read. */
+async function failureOf(client: Inboxd, messageId: string): Promise<Failure | null> {
+  const message = await client.messages.get(messageId).catch(() => undefined);
+  return message?.failure ?? null;
+}
+
+function shownResult({ replayed, failure, ...sent }: Result): object {
   return {
     ...sent,
     ...(failure && { failure: shownFailure(failure) }),
@@ -169,7 +206,7 @@ function shownSent({ replayed, failure, ...sent }: Sent): object {
   };
 }
 
-/** As the server said it: some texts begin with the codes themselves. */
+/** The codes and the text of the server. Some texts begin with the codes. */
 function shownFailure({ code, enhancedCode, message }: Failure): string {
   if (code === null || message.startsWith(String(code))) return message;
   return enhancedCode === null ? `${code} ${message}` : `${code} ${enhancedCode} ${message}`;

@@ -1,17 +1,14 @@
 import { visibleText } from "../standards/text.ts";
 
 /**
- * All that a command says. Subjects, names and other servers' words come from strangers: a control character among them could
- * rewrite what is on the screen, or type for whoever looks at it.
+ * Writes all output of a command. Subjects, names and other servers' replies come from strangers: a control character in them
+ * could rewrite the screen, or make the terminal type.
  */
 export function tell(text: string, stream: NodeJS.WriteStream = process.stdout): void {
   stream.write(visible(text));
 }
 
-/**
- * The same of much, bit by bit: resolves when it was taken, so that no more lies here than whoever reads has room for. Who
- * takes nothing does not keep a command from ending, which the signal says.
- */
+/** Writes to stdout, and resolves when the reader has taken the text, so that memory stays bounded, or at the signal. */
 export function tellTaken(text: string, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
@@ -27,8 +24,27 @@ function visible(text: string): string {
   return visibleText(text).replaceAll("\r", "\ufffd");
 }
 
-/** A value as JSON that has no control character either: by itself it leaves DEL and C1 as they are, which some terminals obey. */
+/** A value as JSON without control characters. Also escapes DEL and C1, which `JSON.stringify` leaves and some terminals obey. */
 export function jsonOf(value: unknown, indent?: number): string {
   const escaped = (control: string) => `\\u00${control.charCodeAt(0).toString(16)}`;
   return `${JSON.stringify(value, null, indent).replace(/[\u007f-\u009f]/g, escaped)}\n`;
+}
+
+export interface Stopping {
+  signal: AbortSignal;
+  stop(): void;
+  /** Gives SIGINT and SIGTERM back to the system. */
+  end(): void;
+}
+
+/** Aborts at the first SIGINT or SIGTERM. The second one ends the process at once. */
+export function untilSignal(): Stopping {
+  const controller = new AbortController();
+  const stop = () => {
+    end();
+    controller.abort();
+  };
+  const end = () => void process.off("SIGINT", stop).off("SIGTERM", stop);
+  process.on("SIGINT", stop).on("SIGTERM", stop);
+  return { signal: controller.signal, stop, end };
 }

@@ -1,15 +1,15 @@
 import { Type } from "@sinclair/typebox";
+import type { Schemas } from "../../sdk/typescript/src/inboxd.ts";
 import { withoutInvisible } from "../standards/invisible.ts";
 import { withLineFeeds } from "../standards/text.ts";
 import { marksOf, short, shortNames } from "./marks.ts";
-import { messageOf, notFound } from "./places.ts";
 import { argumentsOf, MarkedText, messageArgument, noticed, textOffset } from "./schemas.ts";
+import { messageOf, notFound } from "./scope.ts";
 import { textRoom } from "./shown.ts";
 import { notice } from "./texts.ts";
 import { tool } from "./tool.ts";
-import type { Attachment } from "./wire.ts";
 
-/** As much of a file is read as text; there is an address for what is larger. */
+/** The most bytes of a file that are read as text. A larger file also gets an address. */
 const mostReadBytes = 100 << 10;
 
 export const readAttachment = tool({
@@ -36,18 +36,20 @@ export const readAttachment = tool({
   hints: { readOnly: true, idempotent: true, openWorld: true },
   async work({ message_id: id, filename, offset }, context) {
     const { attachments } = await messageOf(context, id);
-    // A name is known by how it was shown, too.
+    // The shortened name counts too.
     const names = shortNames(attachments.map((each) => each.filename));
     const index = attachments.findIndex((each) => each.filename === filename);
-    const place = index < 0 ? names.indexOf(filename) : index;
-    const attachment = attachments[place];
+    const number = index < 0 ? names.indexOf(filename) : index;
+    const attachment = attachments[number];
     if (attachment === undefined) throw notFound("attachment");
     const { contentType, sizeBytes, url, expiresAt } = attachment;
-    const about = { notice, filename: names[place] ?? "", contentType: short(contentType), sizeBytes };
+    const about = { notice, filename: names[number] ?? "", contentType: short(contentType), sizeBytes };
 
-    const path = `/v1/attachments/${encodeURIComponent(id)}/${encodeURIComponent(attachment.filename)}`;
-    const range = { range: `bytes=0-${mostReadBytes - 1}` };
-    const text = isText(attachment) && sizeBytes > 0 ? utf8In(await context.api.bytes(path, range)) : undefined;
+    const headers = { range: `bytes=0-${mostReadBytes - 1}` };
+    const text =
+      isText(attachment) && sizeBytes > 0
+        ? utf8In(await context.api.attachments.get(id, attachment.filename, { headers }))
+        : undefined;
     const isAll = sizeBytes <= mostReadBytes;
     const address = text !== undefined && isAll ? {} : { url, expiresAt };
     if (text === undefined) return { ...about, ...address };
@@ -57,7 +59,7 @@ export const readAttachment = tool({
   },
 });
 
-function isText({ contentType }: Attachment): boolean {
+function isText({ contentType }: Schemas["Attachment"]): boolean {
   const [type = ""] = contentType.toLowerCase().split(";", 1);
   return (
     type.startsWith("text/") ||
@@ -65,7 +67,7 @@ function isText({ contentType }: Attachment): boolean {
   );
 }
 
-/** Undefined where it is none; a character that the end cut in two is left out. */
+/** The text of the bytes, without a character that is cut at the end; undefined if they are not UTF-8. */
 function utf8In(bytes: Uint8Array): string | undefined {
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes, { stream: true });

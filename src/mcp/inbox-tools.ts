@@ -1,9 +1,8 @@
 import { Type } from "@sinclair/typebox";
-import { fitting } from "./fitting.ts";
+import { fitting } from "./marks.ts";
 import { argumentsOf, Inbox, limitArgument, offsetArgument } from "./schemas.ts";
 import { shownInbox } from "./shown.ts";
 import { tool } from "./tool.ts";
-import type { Page, Inbox as WireInbox } from "./wire.ts";
 
 export const listInboxes = tool({
   name: "list_inboxes",
@@ -19,9 +18,8 @@ export const listInboxes = tool({
   isAboutAccount: true,
   work: ({ external_id: externalId, limit, offset }, { api }) =>
     fitting(limit ?? 20, async (fewer) => {
-      const query = { externalId, limit: fewer, offset };
-      const { body } = await api.ask<Page<WireInbox>>("GET", "/v1/inboxes", { query });
-      return { inboxes: body.data.map(shownInbox), total: body.total };
+      const { data, total } = await api.inboxes.list({ externalId, limit: fewer, offset }).page();
+      return { inboxes: data.map(shownInbox), total };
     }),
 });
 
@@ -37,5 +35,5 @@ export const createInbox = tool({
   hints: {},
   isAboutAccount: true,
   work: async ({ username, external_id: externalId }, { api }) =>
-    shownInbox((await api.ask<WireInbox>("POST", "/v1/inboxes", { body: { username, externalId } })).body),
+    shownInbox(await api.inboxes.create({ username, externalId })),
 });

@@ -1,9 +1,9 @@
 import { withoutInvisible } from "../standards/invisible.ts";
 import { oneLine } from "../standards/text.ts";
 
-/** How what outsiders wrote is shown to a model in one call. */
+/** Shows the texts of outsiders to a model in one call. */
 export interface Marks {
-  /** A text between marks, from `offset` on and as much as `room` has. */
+  /** A text between marks, from `offset` on, as far as `room` allows. */
   text(text: string, room: Room, offset?: number): MarkedText;
 }
 
@@ -13,19 +13,19 @@ export interface MarkedText {
   next_offset?: number;
 }
 
-/** How many characters may still be taken: of the text, and of the JSON that it becomes, where a line end is two. */
+/** The characters that are left: of the text, and of its JSON, where a line end takes two. */
 export interface Room {
   characters: number;
   jsonCharacters: number;
 }
 
-/** The most of one text in a result, and of all a result. */
+/** The longest text of a result, and the longest result. */
 export const mostTextCharacters = 20_000;
 export const mostResultCharacters = 60_000;
 
 /**
- * `randomBytes` draws the word of the marks. It is drawn after the text was written, and anew where the text has it, so nobody can
- * write an end mark that ends anything.
+ * The word of the marks is random. It is chosen after the text was written, and again if the text contains it, so no text can
+ * contain a working end mark.
  */
 export function marksOf(texts: readonly string[], randomBytes: (length: number) => Uint8Array): Marks {
   let word = randomBytes(4).toHex();
@@ -47,13 +47,13 @@ export function marksOf(texts: readonly string[], randomBytes: (length: number) 
   };
 }
 
-/** An offset in the midst of a character is that of all of it. */
+/** Moves an offset inside a surrogate pair to its start. */
 function startOfCharacter(text: string, offset: number): number {
-  const isMidst = offset > 0 && (text.codePointAt(offset - 1) ?? 0) > 0xffff;
-  return isMidst ? offset - 1 : offset;
+  const isInside = offset > 0 && (text.codePointAt(offset - 1) ?? 0) > 0xffff;
+  return isInside ? offset - 1 : offset;
 }
 
-/** Ends between characters, and within both bounds: halved until it does, since hardly any text needs it. */
+/** A piece within both bounds that ends between characters. Halves it until it fits, since few texts need that. */
 function pieceOf(text: string, { characters, jsonCharacters }: Room, offset: number): string {
   const whole = text.slice(offset, offset + Math.max(0, characters));
   let piece = whole.isWellFormed() ? whole : whole.slice(0, -1);
@@ -64,7 +64,7 @@ function pieceOf(text: string, { characters, jsonCharacters }: Room, offset: num
   return piece;
 }
 
-/** A stranger's name or subject: one line, at most 200 characters, also as JSON, and with no mark that looks like ours. */
+/** A stranger's name or subject as one line of at most 200 characters, also as JSON, without anything that looks like our marks. */
 export function short(text: string): string {
   return shortTo(mostShortCharacters, text);
 }
@@ -78,13 +78,10 @@ function shortTo(most: number, text: string): string {
 
 const mostShortCharacters = 200;
 
-/** Short strings stand outside the marks, so one that looks like a mark would begin or end what is a stranger's. */
+/** Short strings stand outside the marks, so one that looks like a mark could begin or end a stranger's text. */
 export const markBegin = /\[\[(?=\s?(?:end|untrusted))/gi;
 
-/**
- * The names of one message's files, short and different from each other: what had to be cut keeps its extension, and has a number where
- * another is shown so already.
- */
+/** Short, different names for the files of one message. A name that was cut keeps its extension, and gets a number if it is taken. */
 export function shortNames(names: readonly string[]): string[] {
   const taken = new Set(names.filter((name) => short(name) === name));
   const numbers = new Map<string, number>();
@@ -100,7 +97,7 @@ export function shortNames(names: readonly string[]): string[] {
   });
 }
 
-/** A name with `suffix` before its extension, its stem cut so that the whole is short. */
+/** A name with `suffix` before its extension. Its stem is cut as far as needed. */
 function shortName(name: string, suffix: string): string {
   const whole = short(name);
   if (suffix === "" && whole === shortTo(longestName, name)) return whole;
@@ -114,7 +111,18 @@ function shortName(name: string, suffix: string): string {
 const longestName = 2_000;
 const longestExtension = 32;
 
-/** Of a text as it stands in JSON, quotes and all. */
+/** The length of a value as JSON. */
 export function jsonLength(value: unknown): number {
   return JSON.stringify(value).length;
+}
+
+/** A page that fits into a result. A page that is too large is fetched again with half the items, so that its cursor is right. */
+export async function fitting<Made extends object>(
+  limit: number,
+  ask: (limit: number) => Promise<Made>,
+): Promise<Made> {
+  for (let fewer = limit; ; fewer = fewer >> 1) {
+    const made = await ask(fewer);
+    if (fewer <= 1 || jsonLength(made) <= mostResultCharacters) return made;
+  }
 }

@@ -1,7 +1,6 @@
 import { Type } from "@sinclair/typebox";
-import { fitting } from "./fitting.ts";
-import { marksOf } from "./marks.ts";
-import { inboxId, messageOf } from "./places.ts";
+import type { Schemas } from "../../sdk/typescript/src/inboxd.ts";
+import { fitting, marksOf } from "./marks.ts";
 import {
   argumentsOf,
   inboxArgument,
@@ -14,10 +13,10 @@ import {
   oneOf,
   textOffset,
 } from "./schemas.ts";
+import { inboxId, messageOf } from "./scope.ts";
 import { messageHead, messageWhole, type Part, partOf, previewText } from "./shown.ts";
 import { notice, waitedInVain, waitedWell } from "./texts.ts";
 import { type Context, tool } from "./tool.ts";
-import type { Message, MessagePage } from "./wire.ts";
 
 export const searchMessages = tool({
   name: "search_messages",
@@ -42,9 +41,9 @@ export const searchMessages = tool({
     const id = await inboxId(context, inbox);
     return fitting(limit ?? 20, async (fewer) => {
       const query = { q, direction, limit: fewer, cursor, include: "extracted" };
-      const { body } = await context.api.ask<MessagePage>("GET", `/v1/inboxes/${id}/messages`, { query });
-      const messages = body.data.map((message) => ({ ...messageHead(message, 5), preview: previewText(message) }));
-      return { notice, messages, next_cursor: body.nextCursor };
+      const { data, nextCursor } = await context.api.messages.list(id, query).page();
+      const messages = data.map((message) => ({ ...messageHead(message, 5), preview: previewText(message) }));
+      return { notice, messages, next_cursor: nextCursor };
     });
   },
 });
@@ -72,7 +71,7 @@ export const readMessage = tool({
   },
 });
 
-function shownWhole(message: Message, { randomBytes }: Context, part: Part, offset: number) {
+function shownWhole(message: Schemas["Message"], { randomBytes }: Context, part: Part, offset: number) {
   const text = partOf(message, part);
   return messageWhole(message, marksOf([text], randomBytes), text, offset);
 }
@@ -106,14 +105,8 @@ export const waitForMessage = tool({
   hints: { readOnly: true, openWorld: true },
   async work({ inbox, from, subject, has, after, timeout }, context) {
     const id = await inboxId(context, inbox);
-    const query = { from, subject, has, after, timeout };
-    const { body } = await context.api.ask<Waited>("GET", `/v1/inboxes/${id}/wait`, { query });
-    const message = body.message === null ? null : shownWhole(body.message, context, "text", 0);
-    return { notice, message, cursor: body.cursor, hint: message === null ? waitedInVain : waitedWell };
+    const { message, cursor } = await context.api.messages.wait(id, { from, subject, has, after, timeout });
+    if (message === null) return { notice, message, cursor, hint: waitedInVain };
+    return { notice, message: shownWhole(message, context, "text", 0), cursor, hint: waitedWell };
   },
 });
-
-interface Waited {
-  message: Message | null;
-  cursor: string;
-}

@@ -1,17 +1,17 @@
 import { type Static, type TObject, type TSchema, Type } from "@sinclair/typebox";
 import { automatedKinds } from "../domain/automated.ts";
 
-/** One of a few words: an `enum`, which models read better than a choice of constants. */
+/** One of several words, as an `enum`: models read it better than a union of constants. */
 export function oneOf<const Value extends string>(values: readonly Value[], description?: string) {
   return Type.Unsafe<Value>({ type: "string", enum: values, ...(description !== undefined && { description }) });
 }
 
-/** As two branches: clients that make other notations of a schema know one type, and no list of types. */
+/** A union with null. A list of types would be shorter, but some clients cannot convert it. */
 export function nullable<Schema extends TSchema>(schema: Schema) {
   return Type.Unsafe<Static<Schema> | null>({ anyOf: [schema, { type: "null" }] });
 }
 
-/** The arguments of a tool: nothing else is taken. */
+/** The arguments of a tool, without any others. */
 export function argumentsOf<Fields extends Record<string, TSchema>>(fields: Fields): TObject<Fields> {
   return Type.Object(fields, { additionalProperties: false });
 }
@@ -30,7 +30,7 @@ export const textOffset = Type.Optional(
   Type.Integer({ minimum: 0, default: 0, description: "Go on at next_offset of the call before" }),
 );
 
-/** Whatever a sender had a hand in begins with it. */
+/** The first field of every result with texts of a sender. */
 export const noticed = { notice: Type.String() };
 
 export const Inbox = {
@@ -61,7 +61,7 @@ export const Attachment = Type.Object({
   sizeBytes: Type.Integer(),
 });
 
-/** Who wrote to whom, when, about what. */
+/** Sender, recipient, time and subject of a message. */
 export const MessageHead = {
   id: Type.String(),
   threadId: Type.String(),
@@ -84,7 +84,7 @@ export const MarkedText = {
   next_offset: Type.Optional(Type.Integer()),
 };
 
-/** A message that is shown whole. */
+/** A message with its text. */
 export const MessageWhole = Type.Object({
   ...MessageHead,
   inboxId: Type.String(),

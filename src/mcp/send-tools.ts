@@ -1,17 +1,15 @@
 import { Type } from "@sinclair/typebox";
-import type { AutoSubmitted } from "../domain/automated.ts";
+import type { OrUndefined, Schemas } from "../../sdk/typescript/src/inboxd.ts";
 import { canonicalJson } from "../domain/idempotency.ts";
 import { type BodyFormat, bodyFormats } from "../domain/send/body-format.ts";
 import { sha256Hex } from "../standards/digest.ts";
-import { ToolFailure } from "./api.ts";
-import { inboxId, messageOf, newestOfThread } from "./places.ts";
 import { argumentsOf, inboxArgument, messageArgument, oneOf, threadArgument } from "./schemas.ts";
+import { inboxId, messageOf, newestOfThread } from "./scope.ts";
 import { sentBefore } from "./texts.ts";
-import { type Context, tool } from "./tool.ts";
-import type { Sent } from "./wire.ts";
+import { type Context, ToolFailure, tool } from "./tool.ts";
 
 const body = Type.String({ description: "Plain text or HTML, unless body_format says what it is" });
-/** One address as a string too: models write it so. */
+/** Also accepts one address as a string, as models write it. */
 const addressOrSeveral = (description: string) =>
   Type.Union([Type.String(), Type.Array(Type.String(), { minItems: 1, maxItems: 50 })], { description });
 const howToSend = {
@@ -52,13 +50,13 @@ export const sendEmail = tool({
   hints: { destructive: true, openWorld: true },
   async work({ inbox, to, subject, body: text, automatic, idempotency_key: key, ...more }, context) {
     const id = await inboxId(context, inbox);
-    // The key could forward what lies in other inboxes: the fence keeps the model from them.
+    // The key reaches messages of other inboxes, which the model must not forward.
     if (more.forward_of !== undefined && context.fence !== undefined) await messageOf(context, more.forward_of);
     const autoSubmitted = automatic ? ("auto-generated" as const) : undefined;
     const request = { to, subject, body: text, autoSubmitted, forwardOf: more.forward_of, ...furtherFields(more) };
     const words = () => [id, to, subject ?? null, text ?? null, automatic === true, ...furtherWords(more)];
     const derived = () => keyOf("send_email", words());
-    return (await sent(context, id, request, key ?? derived())).told;
+    return (await sent(context, id, request, key ?? derived())).result;
   },
 });
 
@@ -90,7 +88,7 @@ export const replyToThread = tool({
     const thread = await newestOfThread(context, threadId, 30);
     const lastInbound = thread.data.findLast(({ direction }) => direction === "inbound");
     const { reply_all: replyAll, reply_to_message_id: replyToMessageId } = more;
-    // Whom a message names that is answered by its id, or with all of them, the API knows.
+    // The API finds the recipients of a reply to all, or to a message by its id.
     const isDerived = to === undefined && (replyAll === true || replyToMessageId !== undefined);
     const recipient = isDerived ? undefined : (to ?? lastInbound?.fromAddr);
     const inbox = thread.data[0]?.inboxId;
@@ -101,13 +99,18 @@ export const replyToThread = tool({
     const words = () => [inbox, threadId, recipient ?? null, text, automatic === true, answered, ...furtherWords(more)];
     const derived = () => keyOf("reply_to_thread", words());
     const request = {
-      ...{ to: recipient, body: text, threadId, readUpToMessageId: readUpTo, replyAll, replyToMessageId },
+      to: recipient,
+      body: text,
+      threadId,
+      readUpToMessageId: readUpTo,
+      replyAll,
+      replyToMessageId,
       autoSubmitted: automatic ? ("auto-replied" as const) : undefined,
       ...furtherFields(more),
     };
-    const { told, isRead } = await sent(context, inbox, request, key ?? derived());
-    // What an earlier call sent says nothing of the thread as it is now.
-    return { ...told, isRead: told.replayed ? thread.isRead : isRead };
+    const { result, isRead } = await sent(context, inbox, request, key ?? derived());
+    // The result of an earlier call has the state of the thread at that time.
+    return { ...result, isRead: result.replayed ? thread.isRead : isRead };
   },
 });
 
@@ -125,7 +128,7 @@ function listed(addresses: string | string[] | undefined): string[] | undefined 
   return typeof addresses === "string" ? [addresses] : addresses;
 }
 
-/** Nothing where there is none: a call in the words of before has the key of before. One address is the same mail as a list of it. */
+/** Empty without further fields. One address gives the same key as a list of it. */
 function furtherWords({ cc, bcc, ...further }: Further): object[] {
   const given = Object.entries({ ...further, cc: listed(cc), bcc: listed(bcc) }).filter(
     ([, value]) => value !== undefined,
@@ -133,29 +136,18 @@ function furtherWords({ cc, bcc, ...further }: Further): object[] {
   return given.length === 0 ? [] : [Object.fromEntries(given)];
 }
 
-interface SendBody {
-  to: string | string[] | undefined;
-  subject?: string | undefined;
-  body: string | undefined;
-  forwardOf?: string | undefined;
-  threadId?: string;
-  replyAll?: boolean | undefined;
-  replyToMessageId?: string | undefined;
-  readUpToMessageId?: string | undefined;
-  autoSubmitted: AutoSubmitted | undefined;
+async function sent({ api }: Context, inbox: string, email: OrUndefined<Schemas["NewEmail"]>, idempotencyKey: string) {
+  const {
+    messageId,
+    threadId,
+    status,
+    replayed,
+    isRead = true,
+  } = await api.messages.send(inbox, email, { idempotencyKey });
+  return { result: { messageId, threadId, status, replayed, ...(replayed && { hint: sentBefore }) }, isRead };
 }
 
-async function sent({ api }: Context, inbox: string, request: SendBody, key: string) {
-  const { body, headers } = await api.ask<Sent>("POST", `/v1/inboxes/${inbox}/send`, {
-    headers: { "idempotency-key": key },
-    body: request,
-  });
-  const replayed = headers.get("idempotent-replayed") === "true";
-  const { messageId, threadId, status, isRead = true } = body;
-  return { told: { messageId, threadId, status, replayed, ...(replayed && { hint: sentBefore }) }, isRead };
-}
-
-/** Of all that makes it this mail and no other: a client that lost the answer can only ask again in the same words. */
+/** A key from all that makes this mail different from others, because a client that lost the result can only repeat its call. */
 function keyOf(name: string, words: readonly unknown[]): string {
   return `mcp-${sha256Hex(canonicalJson([name, ...words]))}`;
 }

@@ -5,25 +5,32 @@ import {
   type McpServerFactory,
 } from "@modelcontextprotocol/server";
 import type { TObject } from "@sinclair/typebox";
-import { type AskApi, apiOf, ToolFailure } from "./api.ts";
+import { Inboxd, InboxdError } from "../../sdk/typescript/src/inboxd.ts";
+import type { Fetch } from "../../sdk/typescript/src/options.ts";
 import { instructions, instructionsWithin, remedies } from "./texts.ts";
-import type { Tool } from "./tool.ts";
-import { type Narrowed, tools } from "./tools.ts";
+import { type Tool, ToolFailure } from "./tool.ts";
+import { type Permitted, tools } from "./tools.ts";
 
-/** What a server is made from: who asks what it may, and how the tools reach the API. */
-export interface Serving extends Narrowed {
-  askApi: AskApi;
-  /** Fields of each request to the API: the caller's key first of all. */
-  headers: Readonly<Record<string, string>>;
+/** How the tools reach the API. */
+export interface Api {
+  /** Empty inside the service, whose `fetch` calls the app without a socket. */
+  baseUrl: string;
+  fetch: Fetch;
+  /** Headers of each request, such as the caller's key. */
+  headers?: Readonly<Record<string, string>>;
+}
+
+export interface Serving extends Permitted {
+  api: Api;
   version: string;
   randomBytes(length: number): Uint8Array;
-  /** Told of each call: `ok`, or the code of its failure. */
+  /** Called after each tool call, with `ok` or the code of its failure. */
   observe?: ((tool: string, outcome: string) => void) | undefined;
-  /** What is a bug, and none of the model's business. */
+  /** Called with each bug. The model sees only that the call failed. */
   onFault(error: unknown): void;
 }
 
-/** Makes a server for each request, or for a connection: it keeps nothing that the next one would need. */
+/** Makes a server for a request or a connection. It keeps no state between them. */
 export function serverFactory(serving: Serving): McpServerFactory {
   return () => {
     const { version, tools: offered, inbox } = serving;
@@ -58,27 +65,52 @@ export function serverFactory(serving: Serving): McpServerFactory {
 }
 
 async function called(tool: Tool, args: unknown, serving: Serving, signal: AbortSignal) {
-  const { askApi, headers, inbox: fence, randomBytes, observe } = serving;
+  const { inbox: fence, randomBytes, observe } = serving;
   try {
-    const made = await tool.call(args, { api: apiOf(askApi, headers, signal), fence, randomBytes });
+    const made = await tool.call(args, { api: clientOf(serving, signal), fence, randomBytes });
     observe?.(tool.name, "ok");
     return { structuredContent: { ...made }, content: [{ type: "text" as const, text: JSON.stringify(made) }] };
   } catch (error) {
-    if (!(error instanceof ToolFailure) && !signal.aborted) serving.onFault(error);
-    const failure = error instanceof ToolFailure ? error : new ToolFailure("internal_error", "Cannot answer");
-    observe?.(tool.name, failure.code);
-    return { isError: true, content: [{ type: "text" as const, text: toldFailure(failure) }] };
+    const failure = failureOf(error);
+    if (failure === undefined && !signal.aborted) serving.onFault(error);
+    const { code, message } = failure ?? new ToolFailure("internal_error", "Cannot answer");
+    observe?.(tool.name, code);
+    const remedy = remedies[code];
+    const text = `${code}: ${message}${remedy === undefined ? "" : `\n${remedy}`}`;
+    return { isError: true, content: [{ type: "text" as const, text }] };
   }
 }
 
-function toldFailure({ code, message }: ToolFailure): string {
-  const remedy = remedies[code];
-  return `${code}: ${message}${remedy === undefined ? "" : `\n${remedy}`}`;
+/** A client whose calls end with the tool call. It retries nothing: the model decides that. */
+function clientOf({ api }: Serving, signal: AbortSignal): Inboxd {
+  const fetch: Fetch = (url, init) =>
+    api.fetch(url, { ...init, signal: init.signal ? AbortSignal.any([init.signal, signal]) : signal });
+  return new Inboxd({ ...api, fetch, timeoutMs, retries: 0 });
+}
+
+/** Longer than any response takes: a send waits at most 30 s for its first attempt. */
+const timeoutMs = 60_000;
+
+/** The failure that the model sees; undefined for a bug. */
+function failureOf(error: unknown): ToolFailure | undefined {
+  if (error instanceof ToolFailure) return error;
+  if (!(error instanceof InboxdError)) return undefined;
+  const { status, code, message, baseUrl, cause, problem } = error;
+  // Inside the service every request gets a response.
+  if (status === 0 && baseUrl === "") return undefined;
+  if (status === 0) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    return new ToolFailure("service_unavailable", `Cannot reach ${baseUrl}: ${reason}`);
+  }
+  if (code === "unreadable_answer")
+    return new ToolFailure("internal_error", `Cannot ask the API: it answered ${status}`);
+  const until = typeof problem.resets_at === "string" ? ` (possible again at ${problem.resets_at})` : "";
+  return new ToolFailure(code, `${message}${until}`);
 }
 
 type Schema = ReturnType<typeof fromJsonSchema<Record<string, unknown>>>;
 
-/** The tools judge their arguments themselves, in words of ours; that results fit is for the tests. */
+/** Validates nothing: the tools check their arguments, with our messages, and the tests check the results. */
 const trusting: jsonSchemaValidator = {
   getValidator: () => (data: unknown) => ({ valid: true, data: data as never, errorMessage: undefined }),
 };
@@ -88,23 +120,23 @@ const schemas = new Map(
     tool,
     {
       usual: { input: schemaOf(tool.input), output: schemaOf(tool.output) },
-      fenced: { input: schemaOf(withoutNeed(tool.input, "inbox")), output: schemaOf(tool.output) },
+      fenced: { input: schemaOf(withoutRequired(tool.input, "inbox")), output: schemaOf(tool.output) },
     },
   ]),
 );
 
 function schemasOf(tool: Tool, isFenced: boolean): { input: Schema; output: Schema } {
   const made = schemas.get(tool);
-  if (made === undefined) throw new Error(`Cannot offer ${tool.name}: it is no tool of ours`);
+  if (made === undefined) throw new Error(`Cannot offer ${tool.name}: it is not one of our tools`);
   return isFenced ? made.fenced : made.usual;
 }
 
 function schemaOf(schema: object): Schema {
-  // By way of text: what TypeBox keeps beside a schema is no part of it.
+  // Through text, to drop the symbols that TypeBox adds.
   return fromJsonSchema<Record<string, unknown>>(JSON.parse(JSON.stringify(schema)), trusting);
 }
 
-function withoutNeed(schema: TObject, name: string): object {
+function withoutRequired(schema: TObject, name: string): object {
   const { required = [], ...rest } = schema;
   return { ...rest, required: required.filter((each) => each !== name) };
 }

@@ -1,15 +1,18 @@
+import type { Schemas } from "../../sdk/typescript/src/inboxd.ts";
 import { previewOf } from "../domain/preview.ts";
 import { withoutInvisible } from "../standards/invisible.ts";
 import { jsonLength, type Marks, markBegin, mostTextCharacters, type Room, short, shortNames } from "./marks.ts";
-import type { Inbox, Link, Message } from "./wire.ts";
 
-/** The API's values as a model sees them: what outsiders wrote cleaned, marked and bounded. */
+/** Shows the values of the API to a model, with the texts of outsiders cleaned, marked and cut. */
 
-export function shownInbox({ id, address, externalId, createdAt }: Inbox) {
+/** A message, also from a list, which has codes, links and the extracted text only on request. */
+type Message = Schemas["ListedMessage"];
+
+export function shownInbox({ id, address, externalId, createdAt }: Schemas["Inbox"]) {
   return { id, address, externalId, createdAt };
 }
 
-/** Without any text: at most 5 codes there are, and `mostAttachments` files are named. */
+/** The fields of a message without its text, with at most `mostAttachments` files. */
 export function messageHead(message: Message, mostAttachments: number) {
   const { attachments } = message;
   const names = shortNames(attachments.map(({ filename }) => filename));
@@ -24,7 +27,7 @@ export function messageHead(message: Message, mostAttachments: number) {
     subject: short(message.subject),
     createdAt: message.createdAt,
     automated: message.automated,
-    codes: message.codes.map(({ code, domain, source }) => ({
+    codes: (message.codes ?? []).map(({ code, domain, source }) => ({
       code: short(code),
       domain: domain === null ? null : short(domain),
       source,
@@ -38,22 +41,23 @@ export function messageHead(message: Message, mostAttachments: number) {
   };
 }
 
-/** Which text of a message: what is new in it, all of it, or its HTML. */
+/** The part of a message: its new text, its whole text, or its HTML. */
 export type Part = "text" | "full_text" | "html";
 
-/** The text that a model reads: what can't be seen is out of it before anything is counted. */
+/** The text without invisible characters, which are removed before anything is counted. */
 export function partOf(message: Message, part: Part): string {
   if (part === "html") return withoutInvisible(message.bodyHtml ?? "");
-  return withoutInvisible(part === "text" ? message.extractedText : message.bodyText);
+  return withoutInvisible(part === "text" ? (message.extractedText ?? "") : message.bodyText);
 }
 
 export function previewText(message: Message): string {
-  return short(previewOf(withoutInvisible(message.extractedText)));
+  return short(previewOf(withoutInvisible(message.extractedText ?? "")));
 }
 
 /** All of a message, with its text from `offset` on. */
 export function messageWhole(message: Message, marks: Marks, text: string, offset: number) {
-  const links = linksIn(message.links);
+  const found = message.links ?? [];
+  const links = linksIn(found);
   return {
     ...messageHead(message, 20),
     inboxId: message.inboxId,
@@ -61,18 +65,18 @@ export function messageWhole(message: Message, marks: Marks, text: string, offse
     replyTo: message.replyTo === null ? null : short(message.replyTo),
     failure: message.failure === null ? null : short(message.failure.message),
     links,
-    ...(links.length < message.links.length && { moreLinks: message.links.length - links.length }),
+    ...(links.length < found.length && { moreLinks: found.length - links.length }),
     ...marks.text(text, textRoom(), offset),
   };
 }
 
-/** For one text of a result. */
+/** The room for the only text of a result. */
 export function textRoom(): Room {
   return { characters: mostTextCharacters, jsonCharacters: 25_000 };
 }
 
-/** The first ones, as far as there is room: an address can't be cut. */
-function linksIn(links: readonly Link[]) {
+/** The first links that fit, because a cut address is useless. */
+function linksIn(links: readonly Schemas["Link"][]) {
   let room = 12_000;
   const kept = [];
   for (const { url, text, kind, misleading } of links) {

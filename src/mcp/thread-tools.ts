@@ -1,7 +1,6 @@
 import { Type } from "@sinclair/typebox";
-import { fitting } from "./fitting.ts";
-import { jsonLength, marksOf, mostTextCharacters, short } from "./marks.ts";
-import { checkFence, inboxId, newestOfThread } from "./places.ts";
+import type { Schemas } from "../../sdk/typescript/src/inboxd.ts";
+import { fitting, jsonLength, marksOf, mostTextCharacters, short } from "./marks.ts";
 import {
   argumentsOf,
   inboxArgument,
@@ -14,10 +13,10 @@ import {
   oneOf,
   threadArgument,
 } from "./schemas.ts";
+import { checkFence, inboxId, newestOfThread, pathId } from "./scope.ts";
 import { messageHead, partOf } from "./shown.ts";
 import { notice } from "./texts.ts";
 import { tool } from "./tool.ts";
-import type { Page, Thread, ThreadMessages } from "./wire.ts";
 
 export const listThreads = tool({
   name: "list_threads",
@@ -51,13 +50,13 @@ export const listThreads = tool({
     const id = await inboxId(context, inbox);
     return fitting(limit ?? 20, async (fewer) => {
       const query = { is_read: isUnreadOnly ? false : undefined, limit: fewer, offset };
-      const { body } = await context.api.ask<Page<Thread>>("GET", `/v1/inboxes/${id}/threads`, { query });
-      return { notice, threads: body.data.map(shownThread), total: body.total };
+      const { data, total } = await context.api.threads.list(id, query).page();
+      return { notice, threads: data.map(shownThread), total };
     });
   },
 });
 
-function shownThread(thread: Thread) {
+function shownThread(thread: Schemas["Thread"]) {
   const { id, subject, isRead, participants, preview, lastMessageAt, lastMessageId, messageCount } = thread;
   return {
     id,
@@ -96,8 +95,8 @@ export const readThread = tool({
   },
 });
 
-/** The newest is served first, heads and texts alike: what there is no room for is older. */
-function shownMessages({ data, total }: ThreadMessages, randomBytes: (length: number) => Uint8Array) {
+/** Gives room to the newest message first, for its head and its text, so that only older ones are cut. */
+function shownMessages({ data, total }: Schemas["ThreadMessages"], randomBytes: (length: number) => Uint8Array) {
   const newestFirst = data
     .toReversed()
     .map((message) => ({ head: messageHead(message, 5), text: partOf(message, "text") }));
@@ -125,10 +124,10 @@ function shownMessages({ data, total }: ThreadMessages, randomBytes: (length: nu
   return { messages: messages.toReversed(), total };
 }
 
-/** All texts of a thread together; with the heads, and all around them, a result has room for both. */
+/** The most characters of all texts of a thread, and of all heads. Together they fit into a result. */
 const mostThreadCharacters = 40_000;
 const mostHeadCharacters = 18_000;
-/** What the marks add to a head, and the fields that say how much of the text is there. */
+/** The characters of the marks, and of the fields about the rest of a text. */
 const markCharacters = 120;
 
 export const markThread = tool({
@@ -144,18 +143,13 @@ export const markThread = tool({
   output: Type.Object({ isRead: Type.Boolean(), reason: Type.Optional(oneOf(["newer_inbound"])) }),
   hints: { idempotent: true },
   async work({ thread_id: threadId, is_read, up_to_message_id }, context) {
-    const path = `/v1/threads/${encodeURIComponent(threadId)}`;
     const { api, fence } = context;
+    const id = pathId("thread", threadId);
     if (fence !== undefined) {
-      const { body } = await api.ask<ThreadMessages>("GET", `${path}/messages`, { query: { limit: 1 } });
-      await checkFence(context, body.data[0]?.inboxId ?? "", "thread");
+      const { data } = await api.threads.messages(id, { limit: 1 }).page();
+      await checkFence(context, data[0]?.inboxId ?? "", "thread");
     }
-    const { body } = await api.ask<Marked>("PATCH", path, { body: { is_read, up_to_message_id } });
-    return { isRead: body.isRead, ...(body.reason && { reason: body.reason }) };
+    const { isRead, reason } = await api.threads.mark(id, { is_read, up_to_message_id });
+    return { isRead, ...(reason && { reason }) };
   },
 });
-
-interface Marked {
-  isRead: boolean;
-  reason?: "newer_inbound";
-}

@@ -1,7 +1,7 @@
 import type { Static, TObject, TSchema } from "@sinclair/typebox";
-import { type Api, ToolFailure } from "./api.ts";
+import type { Inboxd } from "../../sdk/typescript/src/inboxd.ts";
 
-/** What a model may do: judged arguments in, a value of the output schema out; what can't be done is thrown as a `ToolFailure`. */
+/** A tool of the model: checked arguments in, a value of the output schema out. Throws a `ToolFailure` that the model sees. */
 export interface Tool {
   name: string;
   title: string;
@@ -9,12 +9,12 @@ export interface Tool {
   input: TObject;
   output: TObject;
   hints: Hints;
-  /** Whether it is about no one inbox, and so is none of a model's that is fenced into one. */
+  /** Whether it works on the whole account. A model that is limited to one inbox does not get it. */
   isAboutAccount: boolean;
   call(args: unknown, context: Context): Promise<object>;
 }
 
-/** The annotations of MCP; what is left out is false. */
+/** The annotations of MCP. A missing one is false. */
 export interface Hints {
   readOnly?: true;
   idempotent?: true;
@@ -22,10 +22,20 @@ export interface Hints {
   openWorld?: true;
 }
 
-/** What a call is made with. */
+/** A failure that the model sees, from the API or from a tool. */
+export class ToolFailure extends Error {
+  readonly code: string;
+
+  constructor(code: string, detail: string) {
+    super(detail);
+    this.name = "ToolFailure";
+    this.code = code;
+  }
+}
+
 export interface Context {
-  api: Api;
-  /** The one inbox that the model is fenced into, as its address, username or id. */
+  api: Inboxd;
+  /** The one inbox that the model is limited to: its address, username or id. */
   fence: string | undefined;
   randomBytes(length: number): Uint8Array;
 }
@@ -51,13 +61,13 @@ export function tool<Input extends TObject, Output extends TObject>({
     isAboutAccount,
     call: async (args, context) => {
       const mayBeLeftOut = context.fence === undefined ? undefined : "inbox";
-      return (await work(judged(described.input, args, mayBeLeftOut) as Static<Input>, context)) as object;
+      return (await work(checked(described.input, args, mayBeLeftOut) as Static<Input>, context)) as object;
     },
   };
 }
 
-/** The arguments with their defaults. All that is wrong with them is told at once. */
-function judged(schema: TObject, args: unknown, mayBeLeftOut: string | undefined): object {
+/** The arguments with their defaults. Throws all their faults at once. */
+function checked(schema: TObject, args: unknown, mayBeLeftOut: string | undefined): object {
   if (args !== undefined && (typeof args !== "object" || args === null || Array.isArray(args))) {
     throw new ToolFailure("validation_error", "Cannot read arguments: they must be one object");
   }
@@ -69,7 +79,7 @@ function judged(schema: TObject, args: unknown, mayBeLeftOut: string | undefined
     );
   const taken: Record<string, unknown> = {};
   for (const [name, property] of Object.entries(schema.properties)) {
-    // Models write null where they mean nothing.
+    // Models write null for a missing argument.
     const value = (Object.hasOwn(given, name) ? given[name] : undefined) ?? property.default;
     const isMissing = schema.required?.includes(name) && name !== mayBeLeftOut;
     const fault = value === undefined ? isMissing && "is required" : faultOf(property, value);
@@ -80,7 +90,7 @@ function judged(schema: TObject, args: unknown, mayBeLeftOut: string | undefined
   return taken;
 }
 
-/** The kinds that arguments have; what the API judges itself is left to it. */
+/** Checks the type and the bounds of an argument. The API checks the rest. */
 function faultOf(schema: TSchema, value: unknown): string | undefined {
   if (schema.type === "boolean") return typeof value === "boolean" ? undefined : "must be true or false";
   if (schema.type === "integer") {

@@ -5,7 +5,7 @@ import { replyToThread, sendEmail } from "./send-tools.ts";
 import { listThreads, markThread, readThread } from "./thread-tools.ts";
 import type { Tool } from "./tool.ts";
 
-/** All there are, in the order in which they are listed. */
+/** All tools, in the order of the list. */
 export const tools: readonly Tool[] = [
   listInboxes,
   createInbox,
@@ -20,18 +20,18 @@ export const tools: readonly Tool[] = [
   markThread,
 ];
 
-/** What a model may see and call. */
-export interface Narrowed {
+/** The tools that a model may see and call. */
+export interface Permitted {
   tools: readonly Tool[];
-  /** The one inbox that it may work in, as it was named. */
+  /** The one inbox that it is limited to, by the name that was given. */
   inbox: string | undefined;
 }
 
 /**
- * `words` is `read`, for the tools that change nothing, or a comma list of names. Answers what is wrong with it, as the end of a
- * sentence, where it names what there is not.
+ * The tools for `words`: `read` for the tools that change nothing, or a list of names with commas. Returns the fault, as the end
+ * of a sentence, if a name is unknown.
  */
-export function narrowed(words: string | undefined, inbox: string | undefined): Narrowed | string {
+export function permitted(words: string | undefined, inbox: string | undefined): Permitted | string {
   const within = inbox === undefined ? tools : tools.filter(({ isAboutAccount }) => !isAboutAccount);
   if (words === undefined) return { tools: within, inbox };
   if (words === "read") return { tools: within.filter(({ hints }) => hints.readOnly), inbox };

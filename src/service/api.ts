@@ -1,3 +1,4 @@
+import type { Fetch } from "../../sdk/typescript/src/options.ts";
 import type { AccessTokens } from "../flows/account/access-tokens.ts";
 import type { Authenticator } from "../flows/account/authenticate.ts";
 import { refuseBeyondToken } from "../flows/account/token-reach.ts";
@@ -39,10 +40,8 @@ import { uploads } from "../http/routes/send/uploads.ts";
 import { httpApp } from "../http/shell/app.ts";
 import { corsApp } from "../http/shell/cors.ts";
 import { type HttpServer, serveHttp } from "../http/shell/server.ts";
-
 import { socketDoor } from "../http/shell/sockets.ts";
 import { type Routed, timedApp } from "../http/shell/timed-app.ts";
-import type { AskApi } from "../mcp/api.ts";
 import { answerFiles } from "../store/mail/answer-files.ts";
 import { version } from "../version.ts";
 import type { WebhookClient } from "../webhook/client.ts";
@@ -75,7 +74,7 @@ export interface OpenApi {
   /** Where metrics are read, if they are. */
   metricsUrl: URL | undefined;
   /** Asks the app itself, without a socket. */
-  ask: AskApi;
+  ask: Fetch;
   /** Answers who waits, ends streams, and lets requests in flight end. */
   stop(graceMs: number): Promise<void>;
 }

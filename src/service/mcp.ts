@@ -1,6 +1,6 @@
+import type { Fetch } from "../../sdk/typescript/src/options.ts";
 import type { McpDeps } from "../http/routes/mcp.ts";
 import type { Fetching } from "../http/shell/timed-app.ts";
-import type { AskApi } from "../mcp/api.ts";
 import { isLoopbackHost } from "../standards/host-name.ts";
 import { version } from "../version.ts";
 import type { Opening } from "./opening.ts";
@@ -13,7 +13,7 @@ interface McpParts {
 }
 
 /** The app asked by itself: no socket, and all that holds for other requests. */
-export function askOf(app: Fetching): AskApi {
+export function askOf(app: Fetching): Fetch {
   return async (path, init) => app.fetch(new Request(`http://localhost${path}`, init));
 }
 

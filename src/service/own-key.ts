@@ -1,6 +1,6 @@
+import type { Fetch } from "../../sdk/typescript/src/options.ts";
 import type { Authenticator, KeyHolder } from "../flows/account/authenticate.ts";
 import type { Deps } from "../flows/deps.ts";
-import type { AskApi } from "../mcp/api.ts";
 import { sha256Hex } from "../standards/digest.ts";
 import { findFirstAccount } from "../store/account/accounts.ts";
 
@@ -8,7 +8,7 @@ export interface OwnKey {
   /** Those of the database, and the key of this process once it is drawn. */
   keys: Authenticator;
   /** Draws the key, and asks with it. */
-  asking(ask: AskApi): Promise<AskApi>;
+  asking(ask: Fetch): Promise<Fetch>;
 }
 
 /** A key of the first account that is in this process's memory alone: the database has hashes, from which none can be had back. */

@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import type { Fetch } from "../../sdk/typescript/src/options.ts";
 import type { Config } from "../config.ts";
 import { serveControl } from "../control/server.ts";
 import { type Database, openDatabase } from "../database/db.ts";
@@ -13,7 +14,6 @@ import { sharedChanges } from "../flows/changes.ts";
 import type { Deps } from "../flows/deps.ts";
 import { listeners } from "../flows/listeners.ts";
 import { attachmentLinks } from "../flows/read/attachment-links.ts";
-import type { AskApi } from "../mcp/api.ts";
 import { serviceMetrics } from "../metrics/service.ts";
 import type { Watch } from "../metrics/watch.ts";
 import { loadCertificate } from "../smtp/certificate.ts";
@@ -48,7 +48,7 @@ export interface Service {
   signIn: SignInLink | undefined;
   deps: Deps;
   /** Asks the API as the first account, by a key that only this process has and that ends with it. */
-  askAsFirstAccount(): Promise<AskApi>;
+  askAsFirstAccount(): Promise<Fetch>;
   /** Told of each call of a tool, where anybody counts. */
   toolCall: Watch["toolCall"];
   /** Reads the certificate again; the old one stays in force when the new one is wrong. */

@@ -2,9 +2,10 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { apiClient } from "../../src/commands/api-client.ts";
-import { follow, lastPosition } from "../../src/commands/listen/follow.ts";
-import { forward, type LoggedEvent } from "../../src/commands/listen/forward.ts";
+import type { InboxdEvent } from "../../sdk/typescript/src/inboxd.ts";
+import { clientOf } from "../../src/commands/client.ts";
+import { follow } from "../../src/commands/listen/follow.ts";
+import { forward } from "../../src/commands/listen/forward.ts";
 import type { Position } from "../../src/commands/listen/position.ts";
 import { webhookFault, webhookSigner } from "../../src/standards/signature.ts";
 import { inboxdHere, runInboxd } from "../support/inboxd.ts";
@@ -22,7 +23,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
-const api = () => apiClient({ url: world.service.apiUrl.origin, apiKey: world.apiKey });
+const clientAt = (url: string) => clientOf({ url, apiKey: world.apiKey });
 const mailTo = (inbox: WorldInbox, subject: string) =>
   world.deliver(`From: jane@example.com\r\nSubject: ${subject}\r\n\r\n${subject}\r\n`, inbox.address);
 const subjectOf = ({ body }: ReceivedRequest) => JSON.parse(body).message.subject;
@@ -38,7 +39,7 @@ test("nothing is lost and nothing comes out of order while the target is down or
   const firstTry = Promise.withResolvers<void>();
   const way = { target: new URL(down.url), signer: await webhookSigner(secret), now: () => new Date() };
   const following = follow({
-    api: api(),
+    client: clientAt(world.service.apiUrl.origin),
     inboxId: inbox.id,
     from: { after: null },
     begun: async () => undefined,
@@ -80,26 +81,6 @@ test("nothing is lost and nothing comes out of order while the target is down or
   }
 });
 
-test("the end of the log is found behind more than a page of events", async () => {
-  const asked: unknown[] = [];
-  const pages = [
-    { data: [{ event_id: "evt_1" }, { event_id: "evt_2" }], hasMore: true },
-    { data: [{ event_id: "evt_3" }], hasMore: false },
-  ];
-  const log = {
-    url: "http://log.example",
-    ask: async <Answer>(_method: string, _path: string, question?: object) => {
-      asked.push(question);
-      return pages[asked.length - 1] as Answer;
-    },
-  };
-  expect(await lastPosition(log, "inb_1")).toEqual({ after: "evt_3" });
-  expect(asked).toEqual([
-    { query: { after: undefined, inbox_id: "inb_1", limit: 100 } },
-    { query: { after: "evt_2", inbox_id: "inb_1", limit: 100 } },
-  ]);
-});
-
 test("a listener goes on where it ended, and ends with code 0 when asked", async () => {
   const inbox = await world.inbox();
   const target = await startReceiver();
@@ -122,7 +103,7 @@ test("a listener goes on where it ended, and ends with code 0 when asked", async
 
   await mailTo(inbox, "before");
   // The log shows nothing newer than the oldest transaction of the server, which other tests have in use.
-  while ((await lastPosition(api(), inbox.id)).after === null);
+  while ((await clientAt(world.service.apiUrl.origin).events.list({ inbox_id: inbox.id }).page()).data.length === 0);
   const first = start();
   await says(first, "from now on");
   await mailTo(inbox, "one");
@@ -181,9 +162,9 @@ function cutAfter(answer: Response, bytes: number): Response {
 /** Follows what somebody else than the service answers, until so many events have been handed on. */
 async function followed(url: string, inbox: WorldInbox, from: Position | undefined, count: number) {
   const end = new AbortController();
-  const [handed, begun]: [LoggedEvent[], Position[]] = [[], []];
+  const [handed, begun]: [InboxdEvent[], Position[]] = [[], []];
   await follow({
-    api: apiClient({ url, apiKey: world.apiKey }),
+    client: clientAt(url),
     inboxId: inbox.id,
     from,
     begun: async (position) => {
@@ -199,7 +180,7 @@ async function followed(url: string, inbox: WorldInbox, from: Position | undefin
     warn: () => undefined,
     signal: end.signal,
   });
-  return { begun, subjects: handed.map(({ message }) => message?.subject), handed };
+  return { begun, subjects: handed.map((event) => ("message" in event ? event.message.subject : undefined)), handed };
 }
 
 test("a stream that is cut in the middle of events loses none of them and brings none twice", async () => {
@@ -216,19 +197,6 @@ test("a stream that is cut in the middle of events loses none of them and brings
   expect(new Set(proxy.asked)).toEqual(new Set([streamPath]));
   expect(proxy.asked.length).toBeGreaterThan(2);
 }, 30_000);
-
-test("an older server, which has no streams, is asked for its log", async () => {
-  const inbox = await world.inbox();
-  await mailTo(inbox, "before");
-  while ((await lastPosition(api(), inbox.id)).after === null);
-  const problem = { code: "not_found", detail: "Cannot find route: no such route", resource: "route" };
-  const older = before(() => Response.json(problem, { status: 404 }));
-  const { subjects, begun } = await followed(older.url, inbox, undefined, 2);
-  older.close();
-  expect(subjects).toEqual(["1", "2"]);
-  expect(begun).toEqual([{ after: expect.stringMatching(/^evt_/) }]);
-  expect(older.asked.slice(0, 2)).toEqual([streamPath, "/v1/events"]);
-});
 
 test("a first run begins with what comes from then on, and knows its place before anything comes", async () => {
   const inbox = await world.inbox();

@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
 import { statusOf } from "../../src/domain/errors.ts";
 import { instructionsWithin, remedies } from "../../src/mcp/texts.ts";
-import { narrowed, tools } from "../../src/mcp/tools.ts";
+import { permitted, tools } from "../../src/mcp/tools.ts";
 
 const namesOf = (words?: string, inbox?: string) => {
-  const permitted = narrowed(words, inbox);
-  return typeof permitted === "string" ? permitted : permitted.tools.map(({ name }) => name);
+  const offered = permitted(words, inbox);
+  return typeof offered === "string" ? offered : offered.tools.map(({ name }) => name);
 };
 
 test("there are eleven tools, of which seven change nothing", () => {

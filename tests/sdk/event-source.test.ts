@@ -176,7 +176,7 @@ describe("A stream that is kept back", () => {
       places.push(place);
       yield { event: "message.received", id: `evt_${places.length}`, data: `${places.length}` };
     }
-    const pace = { beginMs: 100, askMs: 10, keptBackMs: 50 };
+    const pace = { beginMs: 100, pollMs: 10, heldBackMs: 50 };
     const asked = { fetch, url: server.address, lastEventId: "evt_0", signal: over.signal, meanwhile, ...pace };
     for await (const { data } of eventSource(asked)) {
       came.push(data);
@@ -197,15 +197,15 @@ describe("A stream that is kept back", () => {
       places.push(place);
       yield { event: "message.received", id: "evt_5", data: "5" };
     }
-    const findPlace = async () => {
+    const findPosition = async () => {
       // While the stream is asked for, and not when it has been given up.
       await server.request(1).then(() => asked());
       return "evt_4";
     };
     const came: string[] = [];
-    const pace = { beginMs: 200, askMs: 10, keptBackMs: 10 };
+    const pace = { beginMs: 200, pollMs: 10, heldBackMs: 10 };
     for await (const { data } of eventSource({
-      ...{ fetch, url: server.address, signal: over.signal, meanwhile, findPlace, ...pace },
+      ...{ fetch, url: server.address, signal: over.signal, meanwhile, findPosition, ...pace },
     })) {
       came.push(data);
       if (data === "6") over.abort();
@@ -219,16 +219,16 @@ describe("A stream that is kept back", () => {
   test("is no longer searched for its place once it has told it, nor once it is over", async () => {
     const searched = (over: AbortController) => {
       const { promise, reject } = Promise.withResolvers<string>();
-      const findPlace = (signal: AbortSignal) => {
+      const findPosition = (signal: AbortSignal) => {
         signal.addEventListener("abort", () => reject(signal.reason));
         return promise;
       };
-      return { findPlace, isOver: promise.catch(() => "over"), signal: over.signal };
+      return { findPosition, isOver: promise.catch(() => "over"), signal: over.signal };
     };
     const open = end();
-    const { findPlace, isOver, signal } = searched(open);
+    const { findPosition, isOver, signal } = searched(open);
     const server = await scripted(says(begun));
-    for await (const { event } of eventSource({ fetch, url: server.address, signal, findPlace })) {
+    for await (const { event } of eventSource({ fetch, url: server.address, signal, findPosition })) {
       expect(event).toBe("ready");
       expect(await isOver).toBe("over");
       open.abort();

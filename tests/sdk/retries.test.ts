@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { caller } from "../../sdk/typescript/src/call.ts";
-import { InboxdError } from "../../sdk/typescript/src/failures.ts";
+import { InboxdError } from "../../sdk/typescript/src/errors.ts";
 import type { Fetch } from "../../sdk/typescript/src/options.ts";
 
 interface Told {
@@ -32,7 +32,7 @@ const problem =
 const cut = () => {
   throw new TypeError("socket closed");
 };
-const get = { method: "GET", path: "/v1/inboxes/{id}", names: { id: "inb_1" } };
+const get = { method: "GET", path: "/v1/inboxes/{id}", parameters: { id: "inb_1" } };
 const post = { method: "POST", path: "/v1/tokens", body: {} };
 
 describe("A call is tried again", () => {
@@ -42,9 +42,10 @@ describe("A call is tried again", () => {
     ["502 from a proxy", () => new Response("<h1>Bad gateway</h1>", { status: 502 })],
     ["504", problem(504, "gone")],
     ["an answer that is cut", () => new Response("{", { headers: { "content-type": "application/json" } })],
+    ["the page of a proxy with 200", () => new Response("<h1>Soon</h1>", { headers: { "content-type": "text/html" } })],
   ])("after a time that doubles: %s", async (_, fault) => {
     const { asking, told, waits } = scripted([fault, fault, ok]);
-    expect(await asking().ask(get)).toEqual({ id: "inb_1" });
+    expect(await asking().call(get)).toEqual({ id: "inb_1" });
     expect(told).toHaveLength(3);
     expect(waits).toEqual([500, 1000]);
   });
@@ -55,13 +56,13 @@ describe("A call is tried again", () => {
     [409, "idempotency_in_progress"],
   ])("no sooner than the service says: %d %s", async (status, code) => {
     const { asking, waits } = scripted([problem(status, code, { "retry-after": "7" }), ok]);
-    expect(await asking().ask(get)).toEqual({ id: "inb_1" });
+    expect(await asking().call(get)).toEqual({ id: "inb_1" });
     expect(waits).toEqual([7500]);
   });
 
   test("with one idempotency key", async () => {
     const { asking, told } = scripted([cut, problem(503, "service_unavailable", { "retry-after": "0" }), ok]);
-    await asking().ask({ ...post, idempotencyKey: "one" });
+    await asking().call({ ...post, idempotencyKey: "one" });
     expect(told).toEqual(Array(3).fill({ method: "POST", key: "one" }));
   });
 
@@ -70,18 +71,18 @@ describe("A call is tried again", () => {
     expect(
       await scripted([cut, gone])
         .asking()
-        .ask({ ...get, method: "DELETE" }),
+        .call({ ...get, method: "DELETE" }),
     ).toBeUndefined();
     await expect(
       scripted([gone])
         .asking()
-        .ask({ ...get, method: "DELETE" }),
+        .call({ ...get, method: "DELETE" }),
     ).rejects.toMatchObject({ status: 404 });
   });
 
   test("for thirty seconds in all, however often it may be", async () => {
     const { asking, waits } = scripted([cut]);
-    await expect(asking({ retries: 100 }).ask(get)).rejects.toMatchObject({ status: 0, code: "no_answer" });
+    await expect(asking({ retries: 100 }).call(get)).rejects.toMatchObject({ status: 0, code: "no_answer" });
     expect(waits).toEqual([500, 1000, 2000, 4000, 8000]);
   });
 });
@@ -95,7 +96,7 @@ describe("A call is not tried again", () => {
     ["a limit that lasts until tomorrow", get, problem(429, "daily_limit_exceeded", { "retry-after": "61" })],
   ])("%s", async (_, asked, fault) => {
     const { asking, told } = scripted([fault, ok]);
-    await expect(asking().ask(asked)).rejects.toBeInstanceOf(InboxdError);
+    await expect(asking().call(asked)).rejects.toBeInstanceOf(InboxdError);
     expect(told).toHaveLength(1);
   });
 
@@ -107,15 +108,15 @@ describe("A call is not tried again", () => {
       over.abort("enough");
       throw new TypeError("socket closed");
     };
-    await expect(asking({ fetch }).ask({ ...get, signal: over.signal })).rejects.toBe("enough");
-    await expect(asking().ask({ ...get, signal: over.signal })).rejects.toBe("enough");
+    await expect(asking({ fetch }).call({ ...get, signal: over.signal })).rejects.toBe("enough");
+    await expect(asking().call({ ...get, signal: over.signal })).rejects.toBe("enough");
     expect(told).toHaveLength(1);
   });
 });
 
 test("a refusal says all that the service said", async () => {
   const { asking } = scripted([problem(429, "rate_limit_exceeded", { "retry-after": "90" })]);
-  await expect(asking().ask(get)).rejects.toMatchObject({
+  await expect(asking().call(get)).rejects.toMatchObject({
     name: "InboxdError",
     status: 429,
     code: "rate_limit_exceeded",
@@ -127,18 +128,30 @@ test("a refusal says all that the service said", async () => {
   });
 });
 
+test("an answer that is no JSON is an error, and not a value", async () => {
+  const page = () => new Response("<h1>Welcome</h1>", { headers: { "content-type": "text/html" } });
+  const { asking } = scripted([page]);
+  await expect(asking({ retries: 0 }).call(get)).rejects.toMatchObject({
+    status: 200,
+    code: "unreadable_answer",
+    message: "Cannot GET /v1/inboxes/{id}: answered 200 with text/html instead of JSON",
+    baseUrl: "http://mail.example/prefix",
+  });
+});
+
 test("a service that never answers is given up when the time is over", async () => {
   const fetch: Fetch = (_url, { signal }) =>
     new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));
   const { asking } = scripted([]);
-  await expect(asking({ fetch, timeoutMs: 5, retries: 1 }).ask(get)).rejects.toThrow("no answer within 0.005 s");
+  await expect(asking({ fetch, timeoutMs: 5, retries: 1 }).call(get)).rejects.toThrow("no answer within 0.005 s");
 });
 
 test("an id that would make another path of it is refused", async () => {
   const { asking, told } = scripted([ok]);
-  for (const id of ["", ".", ".."]) await expect(asking().ask({ ...get, names: { id } })).rejects.toThrow("is no id");
-  expect(asking().addressOf({ ...get, names: { id: "a/b?c" }, query: { types: ["a", "b"], none: undefined } })).toBe(
-    "http://mail.example/prefix/v1/inboxes/a%2Fb%3Fc?types=a%2Cb",
-  );
+  for (const id of ["", ".", ".."])
+    await expect(asking().call({ ...get, parameters: { id } })).rejects.toThrow("is no id");
+  expect(
+    asking().addressOf({ ...get, parameters: { id: "a/b?c" }, query: { types: ["a", "b"], none: undefined } }),
+  ).toBe("http://mail.example/prefix/v1/inboxes/a%2Fb%3Fc?types=a%2Cb");
   expect(told).toEqual([]);
 });

@@ -1,132 +1,139 @@
-import { contentOf } from "./answers.ts";
-import { InboxdError, noAnswer, refusal } from "./failures.ts";
+import { contentOf } from "./content.ts";
+import { InboxdError, noAnswer, refusal, unreadableAnswer } from "./errors.ts";
 import type { Machine } from "./machine.ts";
 import { baseOf, credentialOf, type Fetch, type InboxdOptions } from "./options.ts";
 import { isOwnWait, isRepeatable, waitMs } from "./retries.ts";
 
-/** What every call takes. */
+/** The options that every call takes. */
 export interface CallOptions {
-  /** Ends the call: it then throws what the signal was given as reason. */
-  signal?: AbortSignal;
-  timeoutMs?: number;
-  /** Says which call this is, so that it is done once however often it is asked. */
-  idempotencyKey?: string;
-  headers?: Record<string, string>;
+  /** Ends the call, which then throws the reason of the signal. */
+  signal?: AbortSignal | undefined;
+  timeoutMs?: number | undefined;
+  /** Identifies the call: the service does it once, however often it arrives. */
+  idempotencyKey?: string | undefined;
+  headers?: Record<string, string> | undefined;
+  /** Called with the status and the headers of each response, before its body is read. */
+  onResponse?: ((response: Pick<Response, "status" | "headers">) => void) | undefined;
 }
 
-export interface Ask extends CallOptions {
+export interface Call extends CallOptions {
   method: string;
-  /** With the names of its parameters in braces. */
+  /** The path of the document, with the names of its parameters in braces. */
   path: string;
-  names?: object;
+  parameters?: object;
   query?: object;
   body?: unknown;
   retries?: number;
-  /** For so long the service may think about it, beside what any answer may take. */
-  thinksMs?: number;
+  /** The time that the service may spend on the call by design, added to the time-out. */
+  serverWaitMs?: number;
 }
 
 export interface Caller {
-  /** What is answered: a file as its bytes, JSON as its value, other text as text. Throws an `InboxdError` when it is refused. */
-  ask(ask: Ask): Promise<unknown>;
-  addressOf(ask: Pick<Ask, "path" | "names" | "query">): string;
+  /** The content of the response: a file as bytes, JSON as its value, a page as text. Throws an `InboxdError` for any failure. */
+  call(call: Call): Promise<unknown>;
+  addressOf(call: Pick<Call, "path" | "parameters" | "query">): string;
+  readonly baseUrl: string;
   readonly fetch: Fetch;
   readonly headers: Readonly<Record<string, string>>;
 }
 
 export function caller(options: InboxdOptions, { random, pause }: Machine): Caller {
-  const base = baseOf(options);
+  const baseUrl = baseOf(options);
   const credential = credentialOf(options);
-  const headers = credential === undefined ? {} : { authorization: `Bearer ${credential}` };
-  // Not kept as a value: browsers want it called as a function of the window.
+  const headers = { ...(credential !== undefined && { authorization: `Bearer ${credential}` }), ...options.headers };
+  // Wrapped, because browsers refuse a `fetch` that is called as a method of another object.
   const send: Fetch = options.fetch ?? ((url, init) => fetch(url, init));
 
-  const addressOf: Caller["addressOf"] = ({ path, names = {}, query = {} }) => {
-    const words = wordsOf(query);
-    return `${base}${filled(path, names)}${words === "" ? "" : `?${words}`}`;
+  const addressOf: Caller["addressOf"] = ({ path, parameters = {}, query = {} }) => {
+    const encoded = encodedQuery(query);
+    return `${baseUrl}${filled(path, parameters)}${encoded === "" ? "" : `?${encoded}`}`;
   };
 
-  async function attempt(ask: Ask): Promise<unknown> {
-    const { method, path, body, idempotencyKey } = ask;
-    const timed = timedSignal((ask.timeoutMs ?? options.timeoutMs ?? 30_000) + (ask.thinksMs ?? 0), ask.signal);
-    const asked = `${method} ${path}`;
+  async function attempt(call: Call): Promise<unknown> {
+    const { method, path, body, idempotencyKey } = call;
+    const timed = timedSignal((call.timeoutMs ?? options.timeoutMs ?? 30_000) + (call.serverWaitMs ?? 0), call.signal);
+    const operation = { name: `${method} ${path}`, baseUrl };
+    let response: Response | undefined;
     try {
       const isJson = body !== undefined && !isRaw(body);
-      const response = await send(addressOf(ask), {
+      response = await send(addressOf(call), {
         method,
         headers: {
           ...headers,
           ...(isJson && { "content-type": "application/json" }),
           ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
-          ...ask.headers,
+          ...call.headers,
         },
         ...(body !== undefined && { body: isJson ? JSON.stringify(body) : (body as BodyInit) }),
         signal: timed.signal,
       });
-      if (!response.ok) throw refusal(asked, response, await response.text());
+      call.onResponse?.(response);
+      if (!response.ok) throw refusal(operation, response, await response.text());
       return await contentOf(path, response);
     } catch (error) {
       if (error instanceof InboxdError) throw error;
-      if (ask.signal?.aborted) throw ask.signal.reason;
-      throw noAnswer(asked, timed.signal.aborted ? timed.signal.reason : error);
+      if (call.signal?.aborted) throw call.signal.reason;
+      if (response !== undefined && error instanceof SyntaxError) throw unreadableAnswer(operation, response, error);
+      throw noAnswer(operation, timed.signal.aborted ? timed.signal.reason : error);
     } finally {
       timed.done();
     }
   }
 
   return {
-    async ask(ask) {
-      // What can't be asked at all is no failure of the network.
-      addressOf(ask);
-      const most = isRepeatable(ask.method, ask.idempotencyKey) ? (ask.retries ?? options.retries ?? 3) : 0;
+    async call(call) {
+      // A wrong parameter throws here, where it does not look like a failure of the network.
+      addressOf(call);
+      const most = isRepeatable(call.method, call.idempotencyKey) ? (call.retries ?? options.retries ?? 3) : 0;
       for (let retries = 0, waitedMs = 0; ; retries += 1) {
-        ask.signal?.throwIfAborted();
+        call.signal?.throwIfAborted();
         try {
-          return await attempt(ask);
+          return await attempt(call);
         } catch (error) {
           if (!(error instanceof InboxdError)) throw error;
-          // What an earlier attempt deleted, whose answer was lost, is not there any more.
-          if (ask.method === "DELETE" && retries > 0 && error.status === 404) return undefined;
+          // An earlier attempt deleted it, and its response was lost.
+          if (call.method === "DELETE" && retries > 0 && error.status === 404) return undefined;
           if (retries >= most) throw error;
           const ms = waitMs({ error, retries, waitedMs }, random);
           if (ms === undefined) throw error;
           if (isOwnWait(error)) waitedMs += ms;
-          await pause(ms, ask.signal);
+          await pause(ms, call.signal);
         }
       }
     },
     addressOf,
+    baseUrl,
     fetch: send,
     headers,
   };
 }
 
-/** An empty name, or one of dots, would make another path of it. */
-function filled(path: string, names: object): string {
-  const values = new Map<string, unknown>(Object.entries(names));
+/** Refuses an empty parameter and one of dots alone, which would make it another path. */
+function filled(path: string, parameters: object): string {
+  const values = new Map<string, unknown>(Object.entries(parameters));
   return path.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = values.get(name);
     if (typeof value !== "string" || /^\.{0,2}$/.test(value)) {
-      throw new TypeError(`Cannot ask ${path}: "${name}" is ${value === undefined ? "missing" : "no id"}`);
+      throw new TypeError(`Cannot call ${path}: "${name}" is ${value === undefined ? "missing" : "no id"}`);
     }
     return encodeURIComponent(value);
   });
 }
 
-/** What is undefined is left out, and a list goes with commas. */
-function wordsOf(query: object): string {
-  const words = new URLSearchParams();
+/** Omits undefined and null values, and joins a list with commas. */
+function encodedQuery(query: object): string {
+  const encoded = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
-    if (value !== undefined && value !== null) words.set(name, String(value));
+    if (value !== undefined && value !== null) encoded.set(name, String(value));
   }
-  return words.toString();
+  return encoded.toString();
 }
 
 function isRaw(body: unknown): boolean {
   return body instanceof FormData || body instanceof Blob || body instanceof Uint8Array;
 }
 
-/** Ends with the caller's signal or when the time is over. Its timer is gone with the attempt. */
+/** Aborts with the signal of the caller, or after `ms`. `done` clears the timer and the listener. */
 function timedSignal(ms: number, signal: AbortSignal | undefined) {
   const controller = new AbortController();
   const end = () => controller.abort(signal?.reason);

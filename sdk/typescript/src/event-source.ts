@@ -1,12 +1,9 @@
 import { pause } from "./machine.ts";
 
-/**
- * A client of server-sent events (HTML standard §9.2) that goes on over cut connections and restarts. It knows `fetch` alone;
- * the command line has it too.
- */
+/** A client of server-sent events (HTML standard §9.2) that resumes after cut connections and restarts. It needs only `fetch`. */
 export interface ServerSentEvent {
   event: string;
-  /** The place behind it; empty where the server names none. */
+  /** The position behind the event; empty if the server gives none. */
   id: string;
   data: string;
 }
@@ -18,45 +15,49 @@ export interface EventSourceOptions {
   ): Promise<Response>;
   url: URL | string;
   headers?: Readonly<Record<string, string>>;
-  /** What was dealt with last. Without it the server says where one begins, so that the first connection must come about. */
+  /** The last event that was processed. Without it the server gives the first position, so the first connection must succeed. */
   lastEventId?: string | undefined;
   signal: AbortSignal;
-  /** What is in the way. It is tried again. */
+  /** Called with each failure that is retried. */
   onTrouble?(trouble: unknown): void;
   /**
-   * What can be learnt in another way while the stream is in trouble, from that place on; without data it moves the place alone. It
-   * then decides what will not pass: by throwing it.
+   * Reads events from another source while the stream fails, from that position on; one without data only moves the position. It
+   * then decides which failures are final, and throws them.
    */
-  meanwhile?(lastEventId: string): AsyncIterable<PlacedEvent>;
-  /** Where one begins who has no place yet, for when the server's own word of it is kept back. */
-  findPlace?(signal: AbortSignal): Promise<string>;
-  /** While the stream is in trouble one asks so often what can be learnt in another way. */
-  askMs?: number;
-  /** So long a server may say nothing at all. One of ours says something every 15 s. */
+  meanwhile?(lastEventId: string): AsyncIterable<EventOrPosition>;
+  /** Finds the first position by other means, in case a proxy holds back the first bytes of the stream. */
+  findPosition?(signal: AbortSignal): Promise<string>;
+  /** The pause between two reads of the other source. */
+  pollMs?: number;
+  /** The longest silence of a connection. The service sends a comment every 15 s. */
   quietMs?: number;
-  /** So long it may take until its first bytes are here: a proxy that keeps them back is found by that. */
+  /** The longest wait for the first bytes. It finds a proxy that holds them back. */
   beginMs?: number;
-  /** For so long a stream that was kept back is not tried again, where one can learn in another way. */
-  keptBackMs?: number;
+  /** The pause before the next connection after a proxy has held one back, if there is another source. */
+  heldBackMs?: number;
 }
 
-export type PlacedEvent = Omit<ServerSentEvent, "data"> & { data: string | undefined };
+export type EventOrPosition = Omit<ServerSentEvent, "data"> & { data: string | undefined };
 
-/** What answered instead of a stream. */
+/** A response that is no stream of events. */
 export class RefusedStream extends Error {
   readonly status: number;
+  readonly headers: Headers;
   readonly text: string;
-  readonly retryAfterMs: number;
 
   constructor({ status, headers }: Response, text: string) {
     super(`answered ${status} and no stream of events`);
     this.name = "RefusedStream";
     this.status = status;
+    this.headers = headers;
     this.text = text;
-    this.retryAfterMs = (Number(headers.get("retry-after")) || 0) * 1_000;
   }
 
-  /** Whether the same may be answered otherwise later. */
+  get retryAfterMs(): number {
+    return (Number(this.headers.get("retry-after")) || 0) * 1_000;
+  }
+
+  /** Whether a later request may succeed. */
   get mayPass(): boolean {
     return this.status >= 500 || this.status === 429;
   }
@@ -64,16 +65,16 @@ export class RefusedStream extends Error {
 
 const usualRetryMs = 1_000;
 const longestRetryMs = 5_000;
-/** Longer than that nobody is made to wait, whatever the server says. */
+/** The longest `Retry-After` that is followed. */
 const longestRetryAfterMs = 60_000;
 
 /**
- * Each event once and in order, until the signal. One is dealt with when the next is asked for: a connection that is cut
- * begins again behind it, and an event that had come in part comes whole. Throws what will not pass by itself.
+ * Each event once and in order, until the signal. An event counts as processed when the next one is requested: after a cut the
+ * stream resumes behind it, and an event that came in part comes again whole. Throws failures that a retry cannot mend.
  */
 export async function* eventSource(options: EventSourceOptions): AsyncGenerator<ServerSentEvent, void, undefined> {
   const { signal, onTrouble, meanwhile, quietMs = 45_000, beginMs = quietMs } = options;
-  const { askMs = 5_000, keptBackMs = 60_000 } = options;
+  const { pollMs = 5_000, heldBackMs = 60_000 } = options;
   let lastEventId = options.lastEventId ?? "";
   let retryMs = usualRetryMs;
   let failures = 0;
@@ -83,9 +84,9 @@ export async function* eventSource(options: EventSourceOptions): AsyncGenerator<
     if (!signal.aborted) throw fault;
     return "";
   }
-  async function* learnt(): AsyncGenerator<ServerSentEvent> {
+  async function* fromOtherSource(): AsyncGenerator<ServerSentEvent> {
     if (meanwhile === undefined || signal.aborted) return;
-    if (lastEventId === "" && search !== undefined) lastEventId = await search.place.catch(unlessOver);
+    if (lastEventId === "" && search !== undefined) lastEventId = await search.position.catch(unlessOver);
     if (signal.aborted) return;
     for await (const { event, id, data } of meanwhile(lastEventId)) {
       if (data !== undefined) yield { event, id, data };
@@ -96,8 +97,8 @@ export async function* eventSource(options: EventSourceOptions): AsyncGenerator<
 
   while (!signal.aborted) {
     let pauseMs = 0;
-    let isInTrouble = false;
-    let isKeptBack = false;
+    let isFailing = false;
+    let isHeldBack = false;
     let hasBegun = false;
     const connection = patientConnection(signal);
     try {
@@ -108,9 +109,9 @@ export async function* eventSource(options: EventSourceOptions): AsyncGenerator<
         const { value, done } = await connection.take(reader.read(), hasBegun ? quietMs : beginMs);
         if (done) break;
         hasBegun = true;
-        for (const { event, id, data, retryMs: asked = retryMs } of read(value)) {
+        for (const { event, id, data, retryMs: wantedMs = retryMs } of read(value)) {
           failures = 0;
-          retryMs = asked;
+          retryMs = wantedMs;
           if (id !== "") search?.end();
           if (data !== undefined) yield { event, id, data };
           if (signal.aborted) return;
@@ -122,39 +123,38 @@ export async function* eventSource(options: EventSourceOptions): AsyncGenerator<
       if (signal.aborted) return;
       const isRefused = trouble instanceof RefusedStream;
       if (meanwhile === undefined && (lastEventId === "" || (isRefused && !trouble.mayPass))) throw trouble;
-      isInTrouble = meanwhile !== undefined;
+      isFailing = meanwhile !== undefined;
       if (isRefused) pauseMs = Math.min(trouble.retryAfterMs, longestRetryAfterMs);
-      isKeptBack = isInTrouble && trouble instanceof Silence && !hasBegun;
+      isHeldBack = isFailing && trouble instanceof Silence && !hasBegun;
       onTrouble?.(trouble);
     } finally {
       connection.close();
     }
-    if (isInTrouble) yield* learnt();
+    if (isFailing) yield* fromOtherSource();
     const ownPauseMs = Math.min(retryMs * 2 ** Math.min(failures, 10), longestRetryMs);
-    const waitMs = isKeptBack ? keptBackMs : Math.max(pauseMs, ownPauseMs);
-    for (let leftMs = waitMs; leftMs > 0 && !signal.aborted; leftMs -= askMs) {
-      await pause(Math.min(leftMs, askMs), signal);
-      if (isInTrouble && waitMs > askMs) yield* learnt();
+    const waitMs = isHeldBack ? heldBackMs : Math.max(pauseMs, ownPauseMs);
+    for (let leftMs = waitMs; leftMs > 0 && !signal.aborted; leftMs -= pollMs) {
+      await pause(Math.min(leftMs, pollMs), signal);
+      if (isFailing && waitMs > pollMs) yield* fromOtherSource();
     }
     failures += 1;
   }
 }
 
 interface Search {
-  place: Promise<string>;
-  /** The place has been told. */
+  position: Promise<string>;
   end(): void;
 }
 
-function searchOf({ findPlace, signal }: EventSourceOptions): Search | undefined {
-  if (findPlace === undefined) return undefined;
+function searchOf({ findPosition, signal }: EventSourceOptions): Search | undefined {
+  if (findPosition === undefined) return undefined;
   const over = new AbortController();
   const end = () => over.abort();
   signal.addEventListener("abort", end);
-  const place = findPlace(over.signal);
-  // It fails for whoever needs it, if anybody does.
-  place.catch(() => undefined).finally(() => signal.removeEventListener("abort", end));
-  return { place, end };
+  const position = findPosition(over.signal);
+  // The reader that awaits the position gets its failure; this keeps an unused one from being an unhandled rejection.
+  position.catch(() => undefined).finally(() => signal.removeEventListener("abort", end));
+  return { position, end };
 }
 
 async function connected(
@@ -162,9 +162,11 @@ async function connected(
   lastEventId: string,
   signal: AbortSignal,
 ): Promise<ReadableStream<Uint8Array>> {
-  const place = lastEventId === "" ? {} : { "last-event-id": lastEventId };
-  const asked = { ...headers, ...place, accept: "text/event-stream" };
-  const response = await fetch(url, { headers: asked, signal, redirect: "manual" });
+  const response = await fetch(url, {
+    headers: { ...headers, ...(lastEventId !== "" && { "last-event-id": lastEventId }), accept: "text/event-stream" },
+    signal,
+    redirect: "manual",
+  });
   const isStream = /^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
   if (response.status === 200 && isStream && response.body !== null) return response.body;
   throw new RefusedStream(response, await response.text());
@@ -178,12 +180,12 @@ class Silence extends Error {
 
 interface Connection {
   signal: AbortSignal;
-  /** What comes of it; cut off where that takes too long. The time between two of them is not the server's. */
+  /** Resolves with the value, and closes the connection if it takes too long. The time between two calls does not count. */
   take<Value>(coming: Promise<Value>, patienceMs: number): Promise<Value>;
   close(): void;
 }
 
-/** A connection that is there in name alone, as behind a machine that was switched off, is found by its silence. */
+/** Finds a dead connection, such as to a machine that was switched off, by its silence. */
 function patientConnection(signal: AbortSignal): Connection {
   const controller = new AbortController();
   const close = () => {
@@ -209,15 +211,15 @@ function patientConnection(signal: AbortSignal): Connection {
 interface Frame {
   event: string;
   id: string;
-  /** Undefined of a frame that tells nothing: it moves the id, or says that the server is there. */
+  /** Undefined in a frame without data, which moves the id or keeps the connection alive. */
   data: string | undefined;
   retryMs?: number;
 }
 
-/** More than any event of ours has. */
+/** More than any event of the service has. */
 const mostFrameLength = 256 << 20;
 
-/** Frames as they become whole, however the bytes come. What has no end yet is no frame. */
+/** Splits bytes into frames, wherever they are cut, and keeps the beginning of an incomplete frame. */
 export function frameReader(lastEventId: string): (bytes: Uint8Array) => Frame[] {
   const decoder = new TextDecoder();
   const linesOf = lineReader();
@@ -241,8 +243,8 @@ export function frameReader(lastEventId: string): (bytes: Uint8Array) => Frame[]
   }
 
   function ended(): Frame {
-    const told = data.length === 0 ? undefined : data.join("\n");
-    const frame = { event: event || "message", id, data: told, ...(retryMs !== undefined && { retryMs }) };
+    const frame: Frame = { event: event || "message", id, data: data.length === 0 ? undefined : data.join("\n") };
+    if (retryMs !== undefined) frame.retryMs = retryMs;
     [event, data, retryMs, length] = ["", [], undefined, 0];
     return frame;
   }
@@ -250,7 +252,7 @@ export function frameReader(lastEventId: string): (bytes: Uint8Array) => Frame[]
   return (bytes) => linesOf(decoder.decode(bytes, { stream: true })).flatMap((line) => take(line) ?? []);
 }
 
-/** Lines as they become whole. Each of the three ends counts, and one of two characters may come in two pieces. */
+/** Splits text into lines at any of the three line ends. A CR and its LF may come in two pieces. */
 function lineReader(): (text: string) => string[] {
   let pieces: string[] = [];
   let length = 0;

@@ -14,10 +14,14 @@ import {
   outbox,
   type Requester,
   requester,
+  type Suppressions,
+  suppressions,
   type Threads,
   type Tokens,
   threads,
   tokens,
+  type Uploads,
+  uploads,
   type Webhook,
   type Webhooks,
   webhook,
@@ -25,38 +29,46 @@ import {
 } from "./resources.ts";
 
 export type { CallOptions } from "./call.ts";
-export { InboxdError, type InboxdFault, type InboxdProblem } from "./failures.ts";
+export { InboxdError, type InboxdFault, type InboxdProblem } from "./errors.ts";
 export type { InboxdOptions } from "./options.ts";
 export type { List } from "./pages.ts";
+export type { Sent } from "./resources.ts";
 export type { StreamOptions } from "./stream.ts";
-export type { DeliveredEvent, InboxdEvent, Schemas } from "./types.ts";
+export type { DeliveredEvent, InboxdEvent, OrUndefined, Schemas } from "./types.ts";
 export { type Delivery, verifyWebhook, WebhookError, type WebhookReason } from "./webhook.ts";
 
 /** The API of one service, as one account or, in a page, as one session. */
 export class Inboxd {
+  /** The address of the service, without a slash at its end. */
+  readonly baseUrl: string;
   readonly inboxes: Inboxes;
   readonly messages: Messages;
   readonly threads: Threads;
   readonly attachments: Attachments;
+  readonly uploads: Uploads;
   readonly events: Events;
   readonly webhook: Webhook;
   readonly webhooks: Webhooks;
   readonly outbox: Outbox;
+  readonly suppressions: Suppressions;
   readonly tokens: Tokens;
-  /** Any operation, by its method and path: also one that has no method here yet. */
+  /** Calls any operation by its method and path, also one without a method here. */
   readonly request: Requester;
 
   constructor(options: InboxdOptions) {
     const calling = caller(options, machine);
+    this.baseUrl = calling.baseUrl;
     this.request = requester(calling);
     this.inboxes = inboxes(this.request);
     this.messages = messages(this.request);
     this.threads = threads(this.request);
     this.attachments = attachments(this.request);
+    this.uploads = uploads(this.request);
     this.events = events(this.request, calling);
     this.webhook = webhook(this.request);
     this.webhooks = webhooks(this.request);
     this.outbox = outbox(this.request);
+    this.suppressions = suppressions(this.request);
     this.tokens = tokens(this.request);
   }
 }

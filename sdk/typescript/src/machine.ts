@@ -1,4 +1,4 @@
-/** Time and chance: this file alone asks the machine for them, and for nothing that a browser, Node 20 or a worker lacks. */
+/** Time and chance. Only this file takes them from the machine, by means that browsers, Node 20 and workers have. */
 export interface Machine {
   random(): number;
   pause(ms: number, signal?: AbortSignal): Promise<void>;
@@ -6,7 +6,7 @@ export interface Machine {
 
 export const machine: Machine = { random: Math.random, pause };
 
-/** Ends early with the signal. */
+/** Resolves after `ms`, or as soon as the signal is aborted. */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve();
@@ -24,7 +24,7 @@ export function nowSeconds(): number {
   return Math.floor(Date.now() / 1000);
 }
 
-/** A key that no other call has. Not by `randomUUID`, which browsers keep from pages that came without TLS. */
+/** A random key. Without `randomUUID`, which browsers have only in pages that came by TLS. */
 export function newIdempotencyKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -1,24 +1,26 @@
 export interface InboxdOptions {
-  /** Where the service is, with the prefix of a proxy if there is one. In a page it may be relative. */
+  /** The address of the service, with the prefix of a proxy if there is one. In a page it may be relative. */
   baseUrl: string | URL;
-  /** Without a key or a token a page calls with the cookie of its session, where it has the service's own origin. */
+  /** The API key. Without a key or a token, a page at the service's own origin calls with the cookie of its session. */
   apiKey?: string;
   /** A token in place of the key. */
   token?: string;
-  /** Carries the requests out, in place of the one that is everywhere. */
+  /** Sends the requests, in place of the global `fetch`. */
   fetch?: Fetch;
-  /** How long an attempt may take, to the end of its answer. */
+  /** Headers of every request, such as those that a proxy in front of the service needs. */
+  headers?: Readonly<Record<string, string>>;
+  /** The longest time of one attempt, to the end of its response: 30,000 by default. */
   timeoutMs?: number;
-  /** How often a call is tried again that may be. */
+  /** How often a call is retried at most, if it may be: 3 by default. */
   retries?: number;
 }
 
 export type Fetch = (url: string | URL, init: RequestInit) => Promise<Response>;
 
-/** Where the addresses of all calls begin. What can't be one is said here: of a call it would look as if nothing answered. */
+/** The beginning of all addresses. Throws for a wrong one, which would otherwise look like a service that does not answer. */
 export function baseOf({ baseUrl, fetch }: InboxdOptions): string {
   const base = String(baseUrl).replace(/\/$/, "");
-  // Whoever carries the requests out by himself may know what it is relative to.
+  // A `fetch` that was given may know the base of a relative address.
   const mayBeRelative = fetch !== undefined || typeof globalThis.location === "object";
   if (mayBeRelative && /^(?:$|[/.])/.test(base)) return base;
   const fault = faultOfAddress(base);
@@ -38,7 +40,7 @@ function faultOfAddress(base: string): string | undefined {
   }
 }
 
-/** The key, or what stands for it. One that was to be given and is not there is a setting that somebody forgot. */
+/** The key or the token. An option that is there but empty is a missing setting, and throws. */
 export function credentialOf(options: InboxdOptions): string | undefined {
   const name = options.apiKey === undefined && "token" in options ? "token" : "apiKey";
   if (!(name in options)) return undefined;

@@ -1,51 +1,51 @@
-/** A list that comes in pages: all of its items one by one, its pages, or one page. */
+/** A list that the service sends in pages. Iterating over it gives all items. */
 export interface List<Item, Page> extends AsyncIterable<Item> {
   pages(): AsyncIterable<Page>;
-  /** The first page, with what it says beside its items, such as `total`. */
+  /** The first page, with the fields beside its items, such as `total`. */
   page(): Promise<Page>;
 }
 
-export interface ListPlace {
+export interface PagePosition {
   offset?: number | undefined;
   cursor?: string | undefined;
   after?: string | undefined;
 }
 
-/** Asks for a page, with what moves on in place of what was asked at first. */
-export type AskPage<Page> = (place: ListPlace) => Promise<Page>;
+/** Fetches the page at a position. */
+export type FetchPage<Page> = (position: PagePosition) => Promise<Page>;
 
 interface Identified {
   id: string;
 }
 
-/** By a cursor, which neither skips nor repeats a row. */
+/** Pages by a cursor, which neither skips nor repeats a row. */
 export function listByCursor<Item, Page extends { data: Item[]; nextCursor: string | null }>(
-  ask: AskPage<Page>,
+  fetchPage: FetchPage<Page>,
 ): List<Item, Page> {
-  return listed(ask, async function* () {
-    let page = await ask({});
+  return listed(fetchPage, async function* () {
+    let page = await fetchPage({});
     yield page;
     while (page.nextCursor !== null) {
-      // The cursor says where it was: an offset beside it is refused.
-      page = await ask({ cursor: page.nextCursor, offset: undefined });
+      // The service refuses an offset beside a cursor.
+      page = await fetchPage({ cursor: page.nextCursor, offset: undefined });
       yield page;
     }
   });
 }
 
 /**
- * By counting. Rows that leave the list while it is read, as unread threads do that are marked, move up those behind: as many rows as
- * it has lost the reader goes back, and passes over what he has seen.
+ * Pages by an offset. Rows may leave the list while it is read, such as unread threads that are marked, and the rows behind them
+ * move up. So the next page begins earlier by the number of rows that the list has lost, and skips the rows that were seen.
  */
 export function listByOffset<Item extends Identified, Page extends { data: Item[]; total: number }>(
-  ask: AskPage<Page>,
-  { offset: first = 0 }: ListPlace = {},
+  fetchPage: FetchPage<Page>,
+  { offset: first = 0 }: PagePosition = {},
 ): List<Item, Page> {
-  return listed(ask, async function* () {
+  return listed(fetchPage, async function* () {
     const seen = new Set<string>();
     let total = 0;
     for (let offset = first; ; ) {
-      const page = await ask({ offset });
+      const page = await fetchPage({ offset });
       const lost = total - page.total;
       total = page.total;
       if (lost > 0 && offset > first) {
@@ -61,30 +61,30 @@ export function listByOffset<Item extends Identified, Page extends { data: Item[
   });
 }
 
-/** The log, behind the last event that was looked at. */
-export function listByPlace<
+/** Pages of the log, each behind the last event that the service examined for the page before. */
+export function listByPosition<
   Item extends { event_id: string },
   Page extends { data: Item[]; hasMore: boolean; last?: string | null },
->(ask: AskPage<Page>): List<Item, Page> {
-  return listed(ask, async function* () {
-    let page = await ask({});
+>(fetchPage: FetchPage<Page>): List<Item, Page> {
+  return listed(fetchPage, async function* () {
+    let page = await fetchPage({});
     yield page;
     while (page.hasMore) {
       const after = page.last ?? page.data.at(-1)?.event_id;
       if (after === undefined) return;
-      page = await ask({ after });
+      page = await fetchPage({ after });
       yield page;
     }
   });
 }
 
 function listed<Item, Page extends { data: Item[] }>(
-  ask: AskPage<Page>,
+  fetchPage: FetchPage<Page>,
   pages: () => AsyncGenerator<Page>,
 ): List<Item, Page> {
   return {
     pages,
-    page: () => ask({}),
+    page: () => fetchPage({}),
     async *[Symbol.asyncIterator]() {
       for await (const { data } of pages()) yield* data;
     },

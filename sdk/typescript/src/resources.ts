@@ -1,44 +1,62 @@
 import type { Caller, CallOptions } from "./call.ts";
 import { newIdempotencyKey } from "./machine.ts";
-import { type List, type ListPlace, listByCursor, listByOffset, listByPlace } from "./pages.ts";
+import { type List, listByCursor, listByOffset, listByPosition } from "./pages.ts";
 import { type StreamOptions, streamEvents } from "./stream.ts";
-import type { AnswerOf, Asked, InboxdEvent, Method, OperationOf, PathOf, QueryOf, Schemas } from "./types.ts";
+import type {
+  AnswerOf,
+  InboxdEvent,
+  InputOf,
+  Method,
+  OperationOf,
+  OrUndefined,
+  PathOf,
+  QueryOf,
+  Schemas,
+} from "./types.ts";
 
-/** Any operation of the document by its method and path: also one that has no method of its own here yet. */
+/** Calls any operation of the document by its method and path, also one without a method here. */
 export type Requester = <M extends Method, Path extends PathOf<M>>(
   method: M,
   path: Path,
-  asked: Asked<OperationOf<M, Path>> & CallOptions,
+  input: InputOf<OperationOf<M, Path>> & CallOptions,
 ) => Promise<AnswerOf<OperationOf<M, Path>>>;
 
-export function requester({ ask }: Caller): Requester {
-  return (method, path, asked) => {
-    const { path: names, ...rest } = asked as CallOptions & { path?: object; query?: object; body?: unknown };
-    return ask({ ...rest, method, path, ...(names !== undefined && { names }) }) as never;
+export function requester({ call }: Caller): Requester {
+  return (method, path, input) => {
+    const { path: parameters, ...rest } = input as CallOptions & { path?: object; query?: object; body?: unknown };
+    return call({ ...rest, method, path, ...(parameters !== undefined && { parameters }) }) as never;
   };
 }
 
-/** The same question, from another place on. */
-function from<Query extends object>(query: Query, place: ListPlace): Query {
-  return { ...query, ...place };
-}
-
 type QueryAt<Path extends PathOf<"GET">> = QueryOf<OperationOf<"GET", Path>>;
+type Body<Name extends keyof Schemas> = OrUndefined<Schemas[Name]>;
 
 export interface Inboxes {
   list(query?: QueryAt<"/v1/inboxes">, options?: CallOptions): List<Schemas["Inbox"], Schemas["InboxPage"]>;
-  create(inbox?: Schemas["NewInbox"], options?: CallOptions): Promise<Schemas["Inbox"]>;
+  create(inbox?: Body<"NewInbox">, options?: CallOptions): Promise<Schemas["Inbox"]>;
   get(id: string, options?: CallOptions): Promise<Schemas["Inbox"]>;
+  /** The inbox with this address or username; undefined if the account has none. */
+  find(address: string, options?: CallOptions): Promise<Schemas["Inbox"] | undefined>;
   delete(id: string, options?: CallOptions): Promise<void>;
 }
 
 export const inboxes = (request: Requester): Inboxes => ({
   list: (query = {}, options) =>
-    listByOffset((place) => request("GET", "/v1/inboxes", { query: from(query, place), ...options }), query),
+    listByOffset((position) => request("GET", "/v1/inboxes", { query: { ...query, ...position }, ...options }), query),
   create: (body = {}, options) => request("POST", "/v1/inboxes", { body, ...keyed(options) }),
   get: (id, options) => request("GET", "/v1/inboxes/{id}", { path: { id }, ...options }),
+  async find(address, options) {
+    const { data } = await request("GET", "/v1/inboxes", { query: { address, limit: 1 }, ...options });
+    return data[0];
+  },
   delete: (id, options) => request("DELETE", "/v1/inboxes/{id}", { path: { id }, ...options }),
 });
+
+/** The result of a send. */
+export interface Sent extends Readonly<Schemas["SendResult"]> {
+  /** Whether an earlier call with the same idempotency key sent the mail. This call then sent nothing. */
+  replayed: boolean;
+}
 
 export interface Messages {
   /** Newest first. */
@@ -47,16 +65,16 @@ export interface Messages {
     query?: QueryAt<"/v1/inboxes/{id}/messages">,
     options?: CallOptions,
   ): List<Schemas["ListedMessage"], Schemas["MessagePage"]>;
-  /** One mail, whatever becomes of the answers: the call and its retries have one idempotency key. */
-  send(inboxId: string, email: Schemas["NewEmail"], options?: CallOptions): Promise<Schemas["SendResult"]>;
-  /** The mail that fits, as soon as it has come; `message` is null when the time is over. */
+  /** Sends one mail: all attempts have the same idempotency key. */
+  send(inboxId: string, email: Body<"NewEmail">, options?: CallOptions): Promise<Sent>;
+  /** Waits for a mail that matches; `message` is null if none comes in time. */
   wait(
     inboxId: string,
     query?: QueryAt<"/v1/inboxes/{id}/wait">,
     options?: CallOptions,
   ): Promise<Schemas["WaitAnswer"]>;
   get(id: string, options?: CallOptions): Promise<Schemas["Message"]>;
-  /** Takes back a mail that waits to be sent. */
+  /** Cancels a mail that was not sent yet. */
   cancel(id: string, options?: CallOptions): Promise<Schemas["Message"]>;
   /** The bytes of the mail. */
   raw(id: string, options?: CallOptions): Promise<Uint8Array<ArrayBuffer>>;
@@ -64,20 +82,28 @@ export interface Messages {
 
 export const messages = (request: Requester): Messages => ({
   list: (id, query = {}, options) =>
-    listByCursor((place) =>
-      request("GET", "/v1/inboxes/{id}/messages", {
-        path: { id },
-        query: from(query, place),
-        ...options,
-      }),
+    listByCursor((position) =>
+      request("GET", "/v1/inboxes/{id}/messages", { path: { id }, query: { ...query, ...position }, ...options }),
     ),
-  send: (id, body, options) => request("POST", "/v1/inboxes/{id}/send", { path: { id }, body, ...keyed(options) }),
+  async send(id, body, options) {
+    let replayed = false;
+    const result = await request("POST", "/v1/inboxes/{id}/send", {
+      path: { id },
+      body,
+      ...keyed(options),
+      onResponse(response) {
+        replayed = response.headers.get("idempotent-replayed") === "true";
+        options?.onResponse?.(response);
+      },
+    });
+    return { ...result, replayed };
+  },
   wait: (id, query = {}, options) =>
     request("GET", "/v1/inboxes/{id}/wait", {
       path: { id },
       query,
       ...options,
-      thinksMs: (query.timeout ?? longestWaitSeconds) * 1000,
+      serverWaitMs: (query.timeout ?? longestWaitSeconds) * 1000,
     } as never),
   get: (id, options) => request("GET", "/v1/messages/{id}", { path: { id }, ...options }),
   cancel: (id, options) => request("POST", "/v1/messages/{id}/cancel", { path: { id }, ...options }),
@@ -87,7 +113,7 @@ export const messages = (request: Requester): Messages => ({
 const longestWaitSeconds = 60;
 
 export interface Threads {
-  /** The newest first. Those that are marked while the list is read make it skip none. */
+  /** Newest first. Skips none while threads are marked. */
   list(
     inboxId: string,
     query?: QueryAt<"/v1/inboxes/{id}/threads">,
@@ -99,41 +125,42 @@ export interface Threads {
     query?: QueryAt<"/v1/threads/{id}/messages">,
     options?: CallOptions,
   ): List<Schemas["ListedMessage"], Schemas["ThreadMessages"]>;
-  mark(threadId: string, mark: Schemas["ThreadMark"], options?: CallOptions): Promise<Schemas["MarkedThread"]>;
+  mark(threadId: string, mark: Body<"ThreadMark">, options?: CallOptions): Promise<Schemas["MarkedThread"]>;
 }
 
 export const threads = (request: Requester): Threads => ({
   list: (id, query = {}, options) =>
     listByOffset(
-      (place) =>
-        request("GET", "/v1/inboxes/{id}/threads", {
-          path: { id },
-          query: from(query, place),
-          ...options,
-        }),
+      (position) =>
+        request("GET", "/v1/inboxes/{id}/threads", { path: { id }, query: { ...query, ...position }, ...options }),
       query,
     ),
   messages: (id, query = {}, options) =>
     listByOffset(
-      (place) =>
-        request("GET", "/v1/threads/{id}/messages", {
-          path: { id },
-          query: from(query, place),
-          ...options,
-        }),
+      (position) =>
+        request("GET", "/v1/threads/{id}/messages", { path: { id }, query: { ...query, ...position }, ...options }),
       query,
     ),
   mark: (id, body, options) => request("PATCH", "/v1/threads/{id}", { path: { id }, body, ...options }),
 });
 
 export interface Attachments {
-  /** The bytes of the file, whatever type it is said to be. */
+  /** The bytes of the file, whatever its type. */
   get(messageId: string, filename: string, options?: CallOptions): Promise<Uint8Array<ArrayBuffer>>;
 }
 
 export const attachments = (request: Requester): Attachments => ({
   get: (message_id, filename, options) =>
     request("GET", "/v1/attachments/{message_id}/{filename}", { path: { message_id, filename }, ...options }),
+});
+
+export interface Uploads {
+  /** Uploads a file for a later send, as `attachments: [{ uploadId }]`. */
+  create(filename: string, file: Blob | Uint8Array<ArrayBuffer>, options?: CallOptions): Promise<Schemas["Upload"]>;
+}
+
+export const uploads = (request: Requester): Uploads => ({
+  create: (filename, body, options) => request("POST", "/v1/uploads", { query: { filename }, body, ...options }),
 });
 
 export interface Events {
@@ -146,20 +173,16 @@ export interface Events {
     query?: QueryAt<"/v1/events/{id}/deliveries">,
     options?: CallOptions,
   ): List<Schemas["Delivery"], Schemas["DeliveryPage"]>;
-  redeliver(id: string, order?: Schemas["RedeliveryOrder"], options?: CallOptions): Promise<Schemas["Redelivery"]>;
+  redeliver(id: string, order?: Body<"RedeliveryOrder">, options?: CallOptions): Promise<Schemas["Redelivery"]>;
 }
 
 export const events = (request: Requester, caller: Caller): Events => ({
   list: (query = {}, options) =>
-    listByPlace((place) => request("GET", "/v1/events", { query: from(query, place), ...options })),
+    listByPosition((position) => request("GET", "/v1/events", { query: { ...query, ...position }, ...options })),
   stream: (options = {}) => streamEvents(caller, options),
   deliveries: (id, query = {}, options) =>
-    listByCursor((place) =>
-      request("GET", "/v1/events/{id}/deliveries", {
-        path: { id },
-        query: from(query, place),
-        ...options,
-      }),
+    listByCursor((position) =>
+      request("GET", "/v1/events/{id}/deliveries", { path: { id }, query: { ...query, ...position }, ...options }),
     ),
   redeliver: (id, body = {}, options) =>
     request("POST", "/v1/events/{id}/redeliver", { path: { id }, body, ...options }),
@@ -170,7 +193,7 @@ export interface Webhook {
   get(options?: CallOptions): Promise<Schemas["Webhook"]>;
   set(address: Schemas["WebhookAddress"], options?: CallOptions): Promise<Schemas["WebhookWithSecret"]>;
   delete(options?: CallOptions): Promise<void>;
-  rotateSecret(rotation?: Schemas["SecretRotation"], options?: CallOptions): Promise<Schemas["WebhookSecret"]>;
+  rotateSecret(rotation?: Body<"SecretRotation">, options?: CallOptions): Promise<Schemas["WebhookSecret"]>;
   test(options?: CallOptions): Promise<Schemas["WebhookTestResult"]>;
 }
 
@@ -182,16 +205,12 @@ export const webhook = (request: Requester): Webhook => ({
   test: (options) => request("POST", "/v1/webhook/test", { ...options }),
 });
 
-/** The further endpoints, and the default one by its id. */
+/** All endpoints, the default one too. */
 export interface Webhooks {
   list(options?: CallOptions): Promise<Schemas["WebhookEndpointList"]>;
-  create(endpoint: Schemas["NewWebhookEndpoint"], options?: CallOptions): Promise<Schemas["CreatedWebhookEndpoint"]>;
+  create(endpoint: Body<"NewWebhookEndpoint">, options?: CallOptions): Promise<Schemas["CreatedWebhookEndpoint"]>;
   get(id: string, options?: CallOptions): Promise<Schemas["WebhookEndpoint"]>;
-  change(
-    id: string,
-    change: Schemas["WebhookEndpointChange"],
-    options?: CallOptions,
-  ): Promise<Schemas["WebhookEndpoint"]>;
+  change(id: string, change: Body<"WebhookEndpointChange">, options?: CallOptions): Promise<Schemas["WebhookEndpoint"]>;
   delete(id: string, options?: CallOptions): Promise<void>;
   deliveries(
     id: string,
@@ -199,11 +218,7 @@ export interface Webhooks {
     options?: CallOptions,
   ): List<Schemas["EndpointDelivery"], Schemas["EndpointDeliveryPage"]>;
   recover(id: string, recovery: Schemas["Recovery"], options?: CallOptions): Promise<Schemas["RecoveryResult"]>;
-  rotateSecret(
-    id: string,
-    rotation?: Schemas["SecretRotation"],
-    options?: CallOptions,
-  ): Promise<Schemas["WebhookSecret"]>;
+  rotateSecret(id: string, rotation?: Body<"SecretRotation">, options?: CallOptions): Promise<Schemas["WebhookSecret"]>;
   test(id: string, options?: CallOptions): Promise<Schemas["WebhookTestResult"]>;
 }
 
@@ -214,12 +229,8 @@ export const webhooks = (request: Requester): Webhooks => ({
   change: (id, body, options) => request("PATCH", "/v1/webhooks/{id}", { path: { id }, body, ...options }),
   delete: (id, options) => request("DELETE", "/v1/webhooks/{id}", { path: { id }, ...options }),
   deliveries: (id, query = {}, options) =>
-    listByCursor((place) =>
-      request("GET", "/v1/webhooks/{id}/deliveries", {
-        path: { id },
-        query: from(query, place),
-        ...options,
-      }),
+    listByCursor((position) =>
+      request("GET", "/v1/webhooks/{id}/deliveries", { path: { id }, query: { ...query, ...position }, ...options }),
     ),
   recover: (id, body, options) => request("POST", "/v1/webhooks/{id}/recover", { path: { id }, body, ...options }),
   rotateSecret: (id, body = {}, options) =>
@@ -227,25 +238,44 @@ export const webhooks = (request: Requester): Webhooks => ({
   test: (id, options) => request("POST", "/v1/webhooks/{id}/test", { path: { id }, ...options }),
 });
 
-/** What is still to be sent and delivered. */
+/** Mail that is not sent yet, and events that are not delivered yet. */
 export interface Outbox {
   /** Oldest first. */
   list(query?: QueryAt<"/v1/outbox">, options?: CallOptions): List<Schemas["OutboxItem"], Schemas["OutboxPage"]>;
-  /** Now, and not when its next attempt would be due. */
+  /** Makes the next attempt now. */
   retry(id: string, options?: CallOptions): Promise<Schemas["OutboxItem"]>;
-  /** Of mail all of it, whichever of its destinations this is. */
+  /** Cancels a delivery, or a mail for all of its recipients. */
   cancel(id: string, options?: CallOptions): Promise<void>;
 }
 
 export const outbox = (request: Requester): Outbox => ({
   list: (query = {}, options) =>
-    listByCursor((place) => request("GET", "/v1/outbox", { query: from(query, place), ...options })),
+    listByCursor((position) => request("GET", "/v1/outbox", { query: { ...query, ...position }, ...options })),
   retry: (id, options) => request("POST", "/v1/outbox/{id}/retry", { path: { id }, ...options }),
   cancel: (id, options) => request("DELETE", "/v1/outbox/{id}", { path: { id }, ...options }),
 });
 
+/** Addresses that the service sends nothing to. */
+export interface Suppressions {
+  /** Newest first. */
+  list(
+    query?: QueryAt<"/v1/suppressions">,
+    options?: CallOptions,
+  ): List<Schemas["Suppression"], Schemas["SuppressionPage"]>;
+  /** Adds one address, or many as `data`. */
+  add(suppression: Body<"NewSuppression">, options?: CallOptions): Promise<Schemas["AddedOrThere"]>;
+  delete(id: string, options?: CallOptions): Promise<void>;
+}
+
+export const suppressions = (request: Requester): Suppressions => ({
+  list: (query = {}, options) =>
+    listByCursor((position) => request("GET", "/v1/suppressions", { query: { ...query, ...position }, ...options })),
+  add: (body, options) => request("POST", "/v1/suppressions", { body, ...options }),
+  delete: (id, options) => request("DELETE", "/v1/suppressions/{id}", { path: { id }, ...options }),
+});
+
 export interface Tokens {
-  create(token?: Schemas["NewToken"], options?: CallOptions): Promise<Schemas["Token"]>;
+  create(token?: Body<"NewToken">, options?: CallOptions): Promise<Schemas["Token"]>;
 }
 
 export const tokens = (request: Requester): Tokens => ({

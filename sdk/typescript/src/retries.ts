@@ -1,33 +1,35 @@
-import type { InboxdError } from "./failures.ts";
+import type { InboxdError } from "./errors.ts";
 
 export interface Attempted {
   error: InboxdError;
-  /** How often it was tried again already. */
+  /** The number of retries so far. */
   retries: number;
-  /** How long was waited of our own accord. */
+  /** The sum of this client's own pauses so far. */
   waitedMs: number;
 }
 
 const firstWaitMs = 500;
-/** So long is waited in all where the server names no time. */
+/** The most that all own pauses of a call take. */
 const mostWaitMs = 30_000;
 const mostRetryAfterSeconds = 60;
 
-const passing: ReadonlySet<number> = new Set([0, 429, 500, 502, 503, 504]);
+const temporary: ReadonlySet<number> = new Set([0, 429, 500, 502, 503, 504]);
 
-/** What may be answered otherwise later. */
+/** Whether a later attempt may succeed. */
 export function mayPass({ status, code }: InboxdError): boolean {
-  return passing.has(status) || code === "idempotency_in_progress";
+  // A page of 2xx in place of JSON may be the maintenance page of a proxy.
+  const isForeignPage = code === "unreadable_answer" && status < 300;
+  return temporary.has(status) || code === "idempotency_in_progress" || isForeignPage;
 }
 
-/** Asked twice, these are done once. A POST is, where a key says which one it is. */
+/** Whether the service does a call once though it arrives twice. A POST needs an idempotency key for that. */
 export function isRepeatable(method: string, idempotencyKey: string | undefined): boolean {
   return idempotencyKey !== undefined || ["GET", "HEAD", "PUT", "DELETE"].includes(method);
 }
 
 /**
- * How long to wait before the next attempt; undefined where there shall be none. Full jitter, so that those who failed together
- * don't come again together; after a time that the server names, too.
+ * The pause before the next attempt; undefined if there must be none. Full jitter, also after a `Retry-After`, so that clients
+ * that failed together do not come back together.
  */
 export function waitMs({ error, retries, waitedMs }: Attempted, random: () => number): number | undefined {
   if (!mayPass(error)) return undefined;
@@ -39,7 +41,7 @@ export function waitMs({ error, retries, waitedMs }: Attempted, random: () => nu
   return waitedMs + ms > mostWaitMs ? undefined : ms;
 }
 
-/** Whether that wait counts as our own. */
+/** Whether the pause counts as this client's own. */
 export function isOwnWait({ retryAfterSeconds }: InboxdError): boolean {
   return retryAfterSeconds === undefined;
 }

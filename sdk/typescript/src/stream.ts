@@ -1,53 +1,63 @@
 import type { Caller } from "./call.ts";
-import { eventSource, type PlacedEvent } from "./event-source.ts";
-import { InboxdError } from "./failures.ts";
+import { InboxdError, noAnswer, refusal } from "./errors.ts";
+import { type EventOrPosition, eventSource, RefusedStream, type ServerSentEvent } from "./event-source.ts";
 import { pause } from "./machine.ts";
-import { listByPlace } from "./pages.ts";
+import { listByPosition } from "./pages.ts";
 import { mayPass } from "./retries.ts";
 import type { InboxdEvent, OperationOf, QueryOf } from "./types.ts";
 
 type LogQuery = QueryOf<OperationOf<"GET", "/v1/events">>;
 
 export interface StreamOptions extends Omit<LogQuery, "limit" | "after"> {
-  /** The id of the last event that was dealt with, or `start` for all that the log has. Without it: from now on. */
-  after?: string;
+  /** The id of the last event that was processed, or `start` for the whole log. Without it: from now on. */
+  after?: string | undefined;
   /** Ends the stream. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
+  /**
+   * Whether the log is read, every 5 s, while no stream can be had: true by default. Without it, failures that a retry cannot mend
+   * end the stream, and so does a failed first connection if there is no `after`.
+   */
+  readsLog?: boolean | undefined;
+  /** Called when a connection begins, with the position behind which it begins. The stream waits for its promise. */
+  onReady?: ((position: string) => void | Promise<void>) | undefined;
+  /** Called with each failure that is retried. */
+  onTrouble?: ((error: InboxdError) => void) | undefined;
 }
 
-/** What the service says at once goes through at once, unless something keeps it back. */
+const path = "/v1/events/stream";
+/** The service sends the first bytes at once. They take longer if a proxy holds them back. */
 const beginMs = 5_000;
-/** A stream that comes about has told its place by then. */
+/** A stream that works has given its position by then. */
 const soonMs = 250;
 
-/**
- * Each event once and in order, until the signal or whoever listens ends it. Over cut connections it goes on behind the last event that was
- * dealt with; while there is no stream to be had it reads the log, every 5 s.
- */
+/** Each event once and in order, until the signal or the reader ends it. After a cut it resumes behind the last event that was processed. */
 export async function* streamEvents(
   caller: Caller,
-  { signal, after, types = "message.received", ...words }: StreamOptions,
+  { signal, after, types = "message.received", readsLog = true, onReady, onTrouble, ...filters }: StreamOptions,
 ): AsyncGenerator<InboxdEvent, void, undefined> {
   const over = new AbortController();
   const end = () => over.abort();
   if (signal?.aborted) end();
   signal?.addEventListener("abort", end);
-  // Named even where it is the default: only then the log says how far it has looked.
-  const query = { ...words, types };
+  // Given even if it is the default, because the log then says how far it was examined.
+  const query = { ...filters, types };
   try {
     const source = eventSource({
       fetch: caller.fetch,
-      url: caller.addressOf({ path: "/v1/events/stream", query: { ...query, after } }),
+      url: caller.addressOf({ path, query: { ...query, after } }),
       headers: caller.headers,
-      // The log's name for its beginning is no place that a stream can come again to.
-      lastEventId: after === "start" ? undefined : after,
+      lastEventId: after,
       signal: over.signal,
-      meanwhile: (place) => fromLog(caller, query, place || "start", over.signal),
-      ...(after === undefined && { findPlace: (unneeded) => endOfLog(caller, unneeded) }),
-      beginMs,
+      onTrouble: (trouble) => onTrouble?.(errorOf(caller, trouble)),
+      ...(readsLog && {
+        meanwhile: (position) => fromLog(caller, query, position || "start", over.signal),
+        ...(after === undefined && { findPosition: (unneeded) => endOfLog(caller, unneeded) }),
+        beginMs,
+      }),
     });
-    for await (const { event, data } of source) {
-      if (event !== "ready" && event !== "end") yield JSON.parse(data);
+    for await (const { event, id, data } of withErrors(caller, source)) {
+      if (event === "ready") await onReady?.(id);
+      else if (event !== "end") yield JSON.parse(data);
     }
   } finally {
     signal?.removeEventListener("abort", end);
@@ -55,15 +65,29 @@ export async function* streamEvents(
   }
 }
 
-/** What the log has behind the place. What will pass is passed over: it is asked again. */
-async function* fromLog(
-  { ask }: Caller,
-  query: LogQuery,
-  place: string,
-  signal: AbortSignal,
-): AsyncGenerator<PlacedEvent> {
+async function* withErrors(caller: Caller, source: AsyncIterable<ServerSentEvent>): AsyncGenerator<ServerSentEvent> {
   try {
-    for await (const { data, last } of logPages(ask, { ...query, after: place }, { signal, retries: 0 })) {
+    yield* source;
+  } catch (trouble) {
+    throw errorOf(caller, trouble);
+  }
+}
+
+function errorOf({ baseUrl }: Caller, trouble: unknown): InboxdError {
+  if (trouble instanceof InboxdError) return trouble;
+  const operation = { name: `GET ${path}`, baseUrl };
+  return trouble instanceof RefusedStream ? refusal(operation, trouble, trouble.text) : noAnswer(operation, trouble);
+}
+
+/** The events of the log behind the position. Ignores failures that a retry may mend. */
+async function* fromLog(
+  caller: Caller,
+  query: LogQuery,
+  position: string,
+  signal: AbortSignal,
+): AsyncGenerator<EventOrPosition> {
+  try {
+    for await (const { data, last } of logPages(caller, { ...query, after: position }, { signal, retries: 0 })) {
       for (const event of data) yield { event: event.event, id: event.event_id, data: JSON.stringify(event) };
       if (last) yield { event: "message", id: last, data: undefined };
     }
@@ -73,28 +97,28 @@ async function* fromLog(
   }
 }
 
-/** Where the log ends, as its pages say it: of what hardly ever happens many events are looked at in one call. */
-async function endOfLog({ ask }: Caller, signal: AbortSignal): Promise<string> {
+/** The last position of the log. Asks for a rare type, so that one page covers many events. */
+async function endOfLog(caller: Caller, signal: AbortSignal): Promise<string> {
   await pause(soonMs, signal);
   signal.throwIfAborted();
-  let place = "start";
-  for await (const { last } of logPages(ask, { types: "webhook.disabled", after: place }, { signal })) {
-    place = last ?? place;
+  let position = "start";
+  for await (const { last } of logPages(caller, { types: "webhook.disabled", after: position }, { signal })) {
+    position = last ?? position;
   }
-  return place;
+  return position;
 }
 
 function logPages(
-  ask: Caller["ask"],
+  caller: Caller,
   query: LogQuery,
   options: { signal: AbortSignal; retries?: number },
 ): AsyncIterable<LogPage> {
-  return listByPlace(
-    (place) =>
-      ask({
+  return listByPosition(
+    (position) =>
+      caller.call({
         method: "GET",
         path: "/v1/events",
-        query: { ...query, limit: 100, ...(place.after !== undefined && { after: place.after }) },
+        query: { ...query, limit: 100, ...position },
         ...options,
       }) as Promise<LogPage>,
   ).pages();

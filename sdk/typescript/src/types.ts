@@ -3,21 +3,21 @@ import type { components, paths, webhooks } from "./openapi.ts";
 /** The shapes of the API by their names in its document: `Schemas["Message"]`. */
 export type Schemas = components["schemas"];
 
-/** An event as the log and the stream have it. New kinds may come: pass over what you don't know. */
+/** An event as the log and the stream show it. Skip kinds that you do not know: new ones may come. */
 export type InboxdEvent = Schemas["Event"];
 
-/** An event as a webhook is told it. */
+/** An event as a webhook receives it. */
 export type DeliveredEvent = {
   [Kind in keyof webhooks]: webhooks[Kind] extends {
-    post: { requestBody: { content: { "application/json": infer Told } } };
+    post: { requestBody: { content: { "application/json": infer Body } } };
   }
-    ? Told
+    ? Body
     : never;
 }[keyof webhooks];
 
 export type Method = "GET" | "PUT" | "POST" | "PATCH" | "DELETE";
 
-/** The paths that know a method. A stream is none of them: its answer has no end, and `events.stream` reads it. */
+/** The paths that have the method, without the stream, whose response has no end: `events.stream` reads it. */
 export type PathOf<M extends Method> = {
   [Path in keyof paths]: paths[Path] extends { [Name in Lowercase<M>]: { responses: infer Answers } }
     ? Answers extends { 200: { content: { "text/event-stream": unknown } } }
@@ -32,19 +32,26 @@ export type OperationOf<M extends Method, Path extends PathOf<M>> = paths[Path] 
   ? Operation
   : never;
 
-/** What an operation takes, beside what every call takes. */
-export type Asked<Operation> = PathPart<Operation> & QueryPart<Operation> & BodyPart<Operation>;
+/** The parameters and the body of an operation, beside the options of every call. */
+export type InputOf<Operation> = PathPart<Operation> & QueryPart<Operation> & BodyPart<Operation>;
 
 type PathPart<Operation> = Operation extends { parameters: { path: infer Names } } ? { path: Names } : unknown;
 
 type QueryPart<Operation> = [QueryOf<Operation>] extends [never] ? unknown : { query?: QueryOf<Operation> };
 
-/** The parameters of a query; comma lists also as arrays. */
-export type QueryOf<Operation> = Operation extends { parameters: { query?: infer Words } }
-  ? [NonNullable<Words>] extends [never]
+/** The parameters of a query. A list with commas may be an array. */
+export type QueryOf<Operation> = Operation extends { parameters: { query?: infer Query } }
+  ? [NonNullable<Query>] extends [never]
     ? never
-    : { [Name in keyof NonNullable<Words>]: AlsoList<NonNullable<Words>[Name]> }
+    : OrUndefined<{ [Name in keyof NonNullable<Query>]: AlsoList<NonNullable<Query>[Name]> }>
   : never;
+
+/** Also accepts undefined for an optional field, which then counts as left out. */
+export type OrUndefined<Fields> = {
+  [Name in keyof Fields]: Pick<Fields, Name> extends Required<Pick<Fields, Name>>
+    ? Fields[Name]
+    : Fields[Name] | undefined;
+};
 
 type AlsoList<Value> = Value extends string ? (string extends Value ? Value | readonly string[] : Value) : Value;
 
@@ -55,13 +62,13 @@ type BodyPart<Operation> = Operation extends { requestBody: { content: infer Con
     : unknown;
 
 type BodyOf<Content> =
-  | (Content extends { "application/json": infer Json } ? Json : never)
+  | (Content extends { "application/json": infer Json } ? OrUndefined<Json> : never)
   | ([Exclude<keyof Content, "application/json">] extends [never] ? never : RawBody);
 
-/** What goes out as it is. */
+/** A body that is sent as it is. */
 export type RawBody = FormData | Blob | Uint8Array<ArrayBuffer>;
 
-/** What an operation answers when it does what it was asked. */
+/** The content of an operation's response of 2xx. */
 export type AnswerOf<Operation> = Operation extends { responses: infer Answers }
   ? { [Status in keyof Answers & (200 | 201 | 202 | 204)]: ContentOf<Answers[Status]> }[keyof Answers &
       (200 | 201 | 202 | 204)]
@@ -75,7 +82,12 @@ type ContentOf<Answer> = Answer extends { content: infer Content }
     : Uint8Array<ArrayBuffer>
   : undefined;
 
-/** The paths whose answer is a file. */
-export type FilePath = {
-  [Path in PathOf<"GET">]: AnswerOf<OperationOf<"GET", Path>> extends Uint8Array ? Path : never;
+/** The paths whose response is a file. */
+export type FilePath = GetPathOf<Uint8Array>;
+
+/** The paths whose response is a page or another text. */
+export type TextPath = GetPathOf<string>;
+
+type GetPathOf<Content> = {
+  [Path in PathOf<"GET">]: AnswerOf<OperationOf<"GET", Path>> extends Content ? Path : never;
 }[PathOf<"GET">];

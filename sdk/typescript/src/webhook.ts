@@ -1,7 +1,7 @@
 import { nowSeconds } from "./machine.ts";
 import type { DeliveredEvent } from "./types.ts";
 
-/** A delivery as it came: a `Request`, or what a server of Node has of it. The body is the raw one: no parsed value has its bytes. */
+/** A delivery: a `Request`, or its headers and its raw body. A parsed body does not have the signed bytes. */
 export type Delivery =
   | Request
   | {
@@ -9,7 +9,7 @@ export type Delivery =
       body: string | Uint8Array;
     };
 
-/** Why a delivery is not believed. */
+/** Why the verification of a delivery failed. */
 export type WebhookReason =
   | "missing_header"
   | "invalid_timestamp"
@@ -32,8 +32,8 @@ export class WebhookError extends Error {
 const toleranceSeconds = 300;
 
 /**
- * The event of a delivery that was signed with the secret, or with one of several while one replaces another. It looks at
- * `webhook-signature` (Standard Webhooks), which alone has both of them then, and compares in constant time.
+ * The event of a delivery that was signed with the secret, or with one of several during a rotation. Checks `webhook-signature`
+ * (Standard Webhooks), the only header that has a signature for each secret, in constant time.
  */
 export async function verifyWebhook(delivery: Delivery, secret: string | readonly string[]): Promise<DeliveredEvent> {
   const [id, timestamp, signatures] = ["id", "timestamp", "signature"].map((name) => {
@@ -73,7 +73,7 @@ function headerOf({ headers }: Delivery, name: string): string | undefined {
   return typeof found === "string" ? found : found?.join(" ");
 }
 
-/** Not by its class: a server may bring one of its own. */
+/** Looks for a method instead of the class, since a server may have a `Headers` of its own. */
 function isHeaders(headers: Delivery["headers"]): headers is Headers {
   return typeof headers.get === "function";
 }
@@ -95,8 +95,8 @@ function eventOf(body: Uint8Array): DeliveredEvent {
 }
 
 /**
- * The bytes that a secret stands for: those behind `whsec_`. One of another form signs by its text here, and by its base64 where the
- * libraries of Standard Webhooks do it: nobody has one who has not the other.
+ * The keys of a secret: the bytes behind `whsec_`. For a secret of another form both its text and its base64 are tried: the service
+ * signs with the text, and the libraries of Standard Webhooks sign with the base64.
  */
 function keysOf(secret: string): Uint8Array<ArrayBuffer>[] {
   const isPrefixed = secret.startsWith("whsec_");
@@ -108,7 +108,7 @@ function keysOf(secret: string): Uint8Array<ArrayBuffer>[] {
   return keys as Uint8Array<ArrayBuffer>[];
 }
 
-/** With or without padding; undefined for what is none. */
+/** Accepts base64 with and without padding. Undefined for any other text. */
 function bytesOfBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
   try {
     return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));

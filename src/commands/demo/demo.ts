@@ -6,8 +6,8 @@ import { readConfig } from "../../config.ts";
 import { startService } from "../../service/start.ts";
 import { realWorld } from "../../service/time-and-chance.ts";
 import { oneLine } from "../../standards/text.ts";
-import { apiClient, type ServerOptions } from "../api-client.ts";
-import { UsageError } from "../failure.ts";
+import { clientOf, type ServerOptions } from "../client.ts";
+import { messageOf, UsageError } from "../failure.ts";
 import { jsonOf, tell } from "../terminal.ts";
 import { type Conversation, type DemoServer, type Step, tellStory } from "./story.ts";
 
@@ -23,7 +23,7 @@ interface StepReport {
   detail: string;
 }
 
-/** Tells each step as it is done; whether all of them were. */
+/** Runs the demo and prints each step. Returns whether all steps succeeded. */
 export async function demo({ json = false, ...options }: DemoOptions): Promise<boolean> {
   if (options.url === undefined && options.smtp !== undefined) {
     throw new UsageError("Cannot use --smtp: it belongs to a running server, which --url names");
@@ -44,7 +44,7 @@ export async function demo({ json = false, ...options }: DemoOptions): Promise<b
       report(true, oneLine(detail));
       return result;
     } catch (error) {
-      report(false, oneLine(error instanceof Error ? error.message : String(error)));
+      report(false, oneLine(messageOf(error)));
       throw new StepFailed();
     }
   };
@@ -61,23 +61,23 @@ export async function demo({ json = false, ...options }: DemoOptions): Promise<b
   return ok;
 }
 
-/** It has been told already. */
+/** The failure of a step, which was printed already. */
 class StepFailed extends Error {}
 
 function running({ smtp, ...server }: DemoOptions): DemoServer {
-  const api = apiClient(server);
-  const { hostname } = new URL(api.url);
+  const client = clientOf(server);
+  const { hostname } = new URL(client.baseUrl);
   const [, host = hostname, port = "2525"] = /^(?:(.+):)?(\d+)$/.exec(smtp ?? "2525") ?? [];
   if (smtp !== undefined && (!/^(?:.+:)?\d{1,5}$/.test(smtp) || Number(port) > 65_535))
     throw new UsageError("Cannot read --smtp: it must be HOST:PORT, with a port up to 65535");
   return {
-    api,
+    client,
     smtp: { host: host.replace(/^\[|\]$/g, ""), port: Number(port) },
     isOurs: false,
   };
 }
 
-/** All in one new directory and on free ports, whatever the environment says: nothing of anybody's is touched. */
+/** Runs on a new server in a temporary directory and on free ports, whatever the environment says. */
 async function onOwnServer(step: Step, story: (server: DemoServer) => Promise<Conversation>): Promise<Conversation> {
   const directory = await mkdtemp(join(tmpdir(), "inboxd-demo-"));
   const interrupted = Promise.withResolvers<never>();
@@ -92,9 +92,9 @@ async function onOwnServer(step: Step, story: (server: DemoServer) => Promise<Co
       const { origin } = started.apiUrl;
       return [`API ${origin}, SMTP ${started.smtp.address}:${started.smtp.port}, own database`, started];
     });
-    const api = apiClient({ url: service.apiUrl.origin, apiKey: service.firstStart.apiKey ?? "" });
+    const client = clientOf({ url: service.apiUrl.origin, apiKey: service.firstStart.apiKey ?? "" });
     return story({
-      api,
+      client,
       smtp: { host: service.smtp.address, port: service.smtp.port },
       isOurs: true,
     });

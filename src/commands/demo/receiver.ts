@@ -1,33 +1,27 @@
+import type { Inboxd, Schemas } from "../../../sdk/typescript/src/inboxd.ts";
 import { within } from "../../primitives/within.ts";
 import { webhookFault } from "../../standards/signature.ts";
-import type { ApiClient } from "../api-client.ts";
 
-/** What a webhook and the log tell alike. */
-export interface ReceivedEvent {
-  event: string;
-  event_id: string;
-  inbox_id: string;
-  thread_id: string;
-  message: { id: string; from: string; subject: string; body_text: string; attachments: { filename: string }[] };
-}
+/** The event of an incoming mail, from a webhook or from the log. */
+export type ReceivedEvent = Schemas["MessageReceived"];
 
-/** Where the demo hears of mail: a webhook of its own, or the event log where it can have none. */
+/** The source of the events: a webhook of the demo, or the log if there can be no webhook. */
 export interface Events {
   readonly kind: "webhook" | "log";
-  /** The next event of this inbox; rejects when none comes in time. */
+  /** The next event of this inbox. Rejects if none comes in time. */
   next(inboxId: string): Promise<ReceivedEvent>;
 }
 
 export interface Receiver extends Events {
   readonly url: string;
-  /** What the server signs with, as soon as it is known. */
+  /** Sets the secret that the server signs with. */
   setSecret(secret: string): void;
   stop(): Promise<void>;
 }
 
 const patienceMs = 10_000;
 
-/** A receiver as the documentation asks for one: it verifies the signature before it looks at the event. */
+/** A receiver that follows the documentation: it verifies the signature before it reads the event. */
 export function startReceiver(now: () => Date): Receiver {
   const arrived: ReceivedEvent[] = [];
   const waiting = new Map<string, PromiseWithResolvers<ReceivedEvent>>();
@@ -70,8 +64,8 @@ export function startReceiver(now: () => Date): Receiver {
   };
 }
 
-/** The same by asking: the inboxes are new, so their events begin with the demo's. */
-export function eventLog(api: ApiClient): Events {
+/** Polls the log. The inboxes are new, so their events begin with those of the demo. */
+export function eventLog(client: Inboxd): Events {
   const seen = new Map<string, string>();
   return {
     kind: "log",
@@ -79,8 +73,8 @@ export function eventLog(api: ApiClient): Events {
       const endMs = performance.now() + patienceMs;
       while (performance.now() < endMs) {
         const query = { inbox_id: inboxId, after: seen.get(inboxId), limit: 1 };
-        const { data } = await api.ask<{ data: ReceivedEvent[] }>("GET", "/v1/events", { query });
-        const [event] = data;
+        const { data } = await client.events.list(query).page();
+        const [event] = data as ReceivedEvent[];
         if (event !== undefined) {
           seen.set(inboxId, event.event_id);
           return event;

@@ -1,44 +1,31 @@
+import type { Inboxd, Schemas } from "../../../sdk/typescript/src/inboxd.ts";
 import { composeMail } from "../../mail/write/compose.ts";
 import { smtpRelay } from "../../relay/relay.ts";
 import { bytesBody } from "../../relay/relayed-mail.ts";
 import type { TimeAndChance } from "../../service/time-and-chance.ts";
-import type { ApiClient } from "../api-client.ts";
 import type { ReceivedEvent } from "./receiver.ts";
 import { type Hearing, hear } from "./webhook.ts";
 
 export interface DemoServer {
-  api: ApiClient;
+  client: Inboxd;
   smtp: { host: string; port: number };
-  /** Whether inboxes go with the server, or have to be taken away. */
+  /** Whether the server ends with the demo. On any other server the demo deletes its inboxes. */
   isOurs: boolean;
 }
 
-/** Does one step: what it returns first is shown beside the step. */
+/** Runs one step. The first value of its result is printed beside the step. */
 export type Step = <Result>(
   name: string,
   work: () => Promise<readonly [detail: string, result: Result]>,
 ) => Promise<Result>;
 
-export interface Conversation {
-  threadId: string;
-  subject: string;
-  data: { id: string; direction: string; fromAddr: string; toAddr: string; bodyText: string }[];
-  total: number;
-}
+export type Conversation = Schemas["ThreadMessages"];
 
-interface Inbox {
-  id: string;
-  address: string;
-}
+type Inbox = Schemas["Inbox"];
 
-interface Sent {
-  threadId: string;
-  status: string;
-}
-
-/** Two people write to each other by every way that there is; the conversation as one of them sees it in the end. */
+/** Two people write to each other by SMTP and by the API. Returns the thread as one of them sees it at the end. */
 export async function tellStory(server: DemoServer, step: Step, world: TimeAndChance): Promise<Conversation> {
-  const { api } = server;
+  const { client } = server;
   const [ada, grace] = await step("two inboxes", async () => {
     const made = await Promise.all(["ada", "grace"].map((name) => makeInbox(server, name, world)));
     return [made.map(({ address }) => address).join(" and "), made as [Inbox, Inbox]];
@@ -46,20 +33,20 @@ export async function tellStory(server: DemoServer, step: Step, world: TimeAndCh
   let hearing: Hearing | undefined;
   try {
     hearing = await step("webhook", async () => {
-      const made = await hear(api, world.now, [ada.id, grace.id]);
+      const made = await hear(client, world.now, [ada.id, grace.id]);
       return [made.detail, made];
     });
     const conversation = await converse(server, { ada, grace, hearing, step, world });
     const { putBack } = hearing;
     if (!server.isOurs) {
       await step("tidied up", async () => {
-        const [told] = await Promise.all([putBack(), removeInboxes(api, [ada, grace])]);
-        return [["inboxes deleted", ...(told === undefined ? [] : [told])].join(", "), undefined];
+        const [note] = await Promise.all([putBack(), removeInboxes(client, [ada, grace])]);
+        return [["inboxes deleted", ...(note === undefined ? [] : [note])].join(", "), undefined];
       });
     }
     return conversation;
   } catch (error) {
-    if (!server.isOurs) await removeInboxes(api, [ada, grace]).catch(() => undefined);
+    if (!server.isOurs) await removeInboxes(client, [ada, grace]).catch(() => undefined);
     throw error;
   } finally {
     await hearing?.close();
@@ -75,7 +62,7 @@ interface Cast {
 }
 
 async function converse(server: DemoServer, { ada, grace, hearing, step, world }: Cast): Promise<Conversation> {
-  const { api } = server;
+  const { client } = server;
   const { events } = hearing;
   const heard = events.kind === "webhook" ? "webhook received" : "event in the log";
 
@@ -87,7 +74,7 @@ async function converse(server: DemoServer, { ada, grace, hearing, step, world }
   });
   await step("Grace replies", async () => {
     const body = { to: ada.address, threadId: first.thread_id, body: "Gladly. At one?" };
-    return [await send(api, grace, body, world), undefined];
+    return [await send(client, grace, body, world), undefined];
   });
   const reply = await step(heard, async () => {
     const event = await events.next(ada.id);
@@ -95,7 +82,7 @@ async function converse(server: DemoServer, { ada, grace, hearing, step, world }
   });
   await step("Ada answers by the API", async () => {
     const body = { to: grace.address, threadId: reply.thread_id, body: "See you there!", includeQuote: false };
-    return [await send(api, ada, body, world), undefined];
+    return [await send(client, ada, body, world), undefined];
   });
   const last = await step(heard, async () => {
     const event = await events.next(grace.id);
@@ -103,27 +90,26 @@ async function converse(server: DemoServer, { ada, grace, hearing, step, world }
     return [shown(event, events.kind), event];
   });
   const conversation = await step("one thread", async () => {
-    const path = `/v1/threads/${first.thread_id}/messages`;
-    const found = await api.ask<Conversation>("GET", path);
+    const found = await client.threads.messages(first.thread_id).page();
     expect(found.total === 3, `it has ${found.total} messages, not 3`);
     return [`${found.threadId} has all ${found.total} messages`, found];
   });
   await step("marked as read", async () => {
-    const body = { is_read: true, up_to_message_id: last.message.id };
-    const { isRead } = await api.ask<{ isRead: boolean }>("PATCH", `/v1/threads/${first.thread_id}`, { body });
+    const mark = { is_read: true, up_to_message_id: last.message.id };
+    const { isRead } = await client.threads.mark(first.thread_id, mark);
     expect(isRead, "it stayed unread");
     return ["nothing newer came in meanwhile", undefined];
   });
   return conversation;
 }
 
-function makeInbox({ api, isOurs }: DemoServer, name: string, world: TimeAndChance): Promise<Inbox> {
+function makeInbox({ client, isOurs }: DemoServer, name: string, world: TimeAndChance): Promise<Inbox> {
   const username = isOurs ? name : `${name}-${world.randomBytes(4).toHex()}`;
-  return api.ask<Inbox>("POST", "/v1/inboxes", { body: { username, externalId: "inboxd-demo" } });
+  return client.inboxes.create({ username, externalId: "inboxd-demo" });
 }
 
-async function removeInboxes(api: ApiClient, inboxes: readonly Inbox[]): Promise<void> {
-  await Promise.all(inboxes.map(({ id }) => api.ask("DELETE", `/v1/inboxes/${id}`)));
+async function removeInboxes(client: Inboxd, inboxes: readonly Inbox[]): Promise<void> {
+  await Promise.all(inboxes.map(({ id }) => client.inboxes.delete(id)));
 }
 
 async function writeBySmtp({ smtp }: DemoServer, from: Inbox, to: Inbox, world: TimeAndChance): Promise<string> {
@@ -160,9 +146,9 @@ async function writeBySmtp({ smtp }: DemoServer, from: Inbox, to: Inbox, world: 
   }
 }
 
-async function send(api: ApiClient, from: Inbox, body: object, world: TimeAndChance): Promise<string> {
-  const headers = { "idempotency-key": `demo-${world.randomBytes(16).toHex()}` };
-  const { status, threadId } = await api.ask<Sent>("POST", `/v1/inboxes/${from.id}/send`, { body, headers });
+async function send(client: Inboxd, from: Inbox, email: Schemas["NewEmail"], world: TimeAndChance): Promise<string> {
+  const idempotencyKey = `demo-${world.randomBytes(16).toHex()}`;
+  const { status, threadId } = await client.messages.send(from.id, email, { idempotencyKey });
   expect(status !== "failed", "it could not be delivered");
   return `${status}, in ${threadId}`;
 }

@@ -1,70 +1,62 @@
-import { type ApiClient, ApiProblem } from "../api-client.ts";
-import { isLoopback } from "../exchange.ts";
+import { type Inboxd, InboxdError } from "../../../sdk/typescript/src/inboxd.ts";
+import { isLoopback } from "../client.ts";
 import { type Events, eventLog, startReceiver } from "./receiver.ts";
 
 export interface Hearing {
   events: Events;
-  /** What was done, for the person who looks on. */
+  /** The text for the step. */
   detail: string;
-  /** Leaves the account as it was found. */
+  /** Restores the account. Returns what it did. */
   putBack(): Promise<string | undefined>;
-  /** Stops listening, whatever has happened. */
+  /** Stops listening, also after a failure. */
   close(): Promise<void>;
 }
 
-interface CreatedEndpoint {
-  id: string;
-  secret: string;
-}
-
 /**
- * By a webhook endpoint of the demo's own, for its inboxes alone, which is taken away again: the default one, its address and its
- * secret are somebody's. Where there can be none the log is read, as where the server is on another machine, which could not reach a
- * receiver on this one.
+ * Receives events by a temporary webhook endpoint for the inboxes of the demo. The account's own endpoints stay as they are. Reads
+ * the log if there can be no such endpoint, or if the server runs on another machine and cannot reach this one.
  */
-export async function hear(api: ApiClient, now: () => Date, inboxIds: readonly string[]): Promise<Hearing> {
-  if (!isLoopback(new URL(api.url))) return byLog(api, "the server is not on this machine");
+export async function hear(client: Inboxd, now: () => Date, inboxIds: string[]): Promise<Hearing> {
+  if (!isLoopback(client.baseUrl)) return byLog(client, "the server is not on this machine");
   const receiver = startReceiver(now);
-  let endpoint: CreatedEndpoint | undefined;
+  let id: string;
   try {
-    const wanted = { url: receiver.url, inboxIds, description: "inboxd demo" };
-    endpoint = await api.ask<CreatedEndpoint>("POST", "/v1/webhooks", { body: wanted });
-    receiver.setSecret(endpoint.secret);
+    const endpoint = await client.webhooks.create({ url: receiver.url, inboxIds, description: "inboxd demo" });
+    id = endpoint.id;
+    receiver.setSecret(endpoint.secret ?? "");
   } catch (error) {
     await receiver.stop();
     const why = whyNone(error);
     if (why === undefined) throw error;
-    return byLog(api, why);
+    return byLog(client, why);
   }
-  const { id } = endpoint;
   let isThere = true;
   return {
     events: receiver,
-    detail: `${receiver.url} will be told of mail`,
+    detail: `${receiver.url} receives the events`,
     async putBack() {
       isThere = false;
-      await api.ask("DELETE", `/v1/webhooks/${id}`);
-      return "webhook taken away";
+      await client.webhooks.delete(id);
+      return "webhook removed";
     },
     async close() {
-      if (isThere) await api.ask("DELETE", `/v1/webhooks/${id}`).catch(() => undefined);
+      if (isThere) await client.webhooks.delete(id).catch(() => undefined);
       await receiver.stop();
     },
   };
 }
 
-/** Why the server makes no endpoint, where that is no failure. */
+/** Why the server created no endpoint; undefined for an unexpected failure. */
 function whyNone(error: unknown): string | undefined {
-  if (!(error instanceof ApiProblem)) return undefined;
-  if (error.isOlderServer) return "the server has one webhook alone";
-  if (error.code === "invalid_webhook_url") return "the server takes no webhook on this machine";
+  if (!(error instanceof InboxdError)) return undefined;
+  if (error.code === "invalid_webhook_url") return "the server allows no webhook on this machine";
   if (error.code === "rate_limit_exceeded") return "the account has made as many webhooks as it may in an hour";
   return error.code === "webhook_limit_reached" ? "the account has as many webhooks as it may have" : undefined;
 }
 
-function byLog(api: ApiClient, why: string): Hearing {
+function byLog(client: Inboxd, why: string): Hearing {
   return {
-    events: eventLog(api),
+    events: eventLog(client),
     detail: `${why}, the event log is read instead`,
     putBack: async () => undefined,
     close: async () => undefined,

@@ -1,8 +1,7 @@
-import { get } from "node:http";
 import { connect, createServer } from "node:net";
 import { serviceIdHeader } from "../../standards/service-id.ts";
 
-/** Why nobody can listen there, by its code; undefined when somebody can. */
+/** The error code of an attempt to listen there; undefined if it works. */
 export function listeningTrouble(host: string, port: number): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>();
   const server = createServer();
@@ -11,36 +10,30 @@ export function listeningTrouble(host: string, port: number): Promise<string | u
   return promise;
 }
 
-/** By which the inboxd that answers there is known; undefined when it is another program. */
+/** The id of the inboxd that answers there; undefined for another program. */
 export async function serviceIdAt(host: string, port: number): Promise<string | undefined> {
   const answer = await answerAt(host, port, "/healthz").catch(() => undefined);
   return answer?.headers.get(serviceIdHeader) ?? undefined;
 }
 
 export interface ProbeAnswer {
-  status: number | undefined;
+  status: number;
   headers: Headers;
   body: string;
 }
 
-/** By node:http, because `fetch` would go to a proxy of the environment even for loopback. */
-export function answerAt(host: string, port: number, path: string): Promise<ProbeAnswer> {
-  const { promise, resolve, reject } = Promise.withResolvers<ProbeAnswer>();
-  const request = get({ host: reachable(host), port, path, agent: false, timeout: waitMs }, async (response) => {
-    try {
-      const body = (await response.toArray()).join("");
-      const told = Object.entries(response.headers).map(([name, value]): [string, string] => [name, String(value)]);
-      resolve({ status: response.statusCode, headers: new Headers(told), body });
-    } catch (error) {
-      reject(error);
-    }
+/** The response of a port of this machine, without the proxy of the environment. */
+export async function answerAt(host: string, port: number, path: string): Promise<ProbeAnswer> {
+  const name = reachable(host);
+  const response = await fetch(`http://${name.includes(":") ? `[${name}]` : name}:${port}${path}`, {
+    proxy: false,
+    redirect: "manual",
+    signal: AbortSignal.timeout(waitMs),
   });
-  request.on("timeout", () => request.destroy(new Error(`no answer within ${waitMs / 1000} s`)));
-  request.on("error", reject);
-  return promise;
+  return { status: response.status, headers: response.headers, body: await response.text() };
 }
 
-/** What whoever listens there says first. */
+/** The first bytes that a server sends. */
 export function greetingAt(host: string, port: number): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const socket = connect({ host: reachable(host), port });
@@ -55,14 +48,14 @@ export function greetingAt(host: string, port: number): Promise<string> {
   return promise;
 }
 
-/** The setting that says where the port of this one is. */
+/** The setting for the host of a port setting. */
 export function hostVariable(portVariable: string): string {
   return portVariable === "SMTP_PORT" ? "SMTP_HOST" : "HOST";
 }
 
 const waitMs = 3_000;
 
-/** Who listens on all addresses is asked on the nearest. */
+/** The address to connect to. A server on all addresses also listens on loopback. */
 function reachable(host: string): string {
   if (host === "0.0.0.0") return "127.0.0.1";
   return host === "::" ? "::1" : host;

@@ -2,14 +2,14 @@ import { createHash } from "node:crypto";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
-/** How far the log has been forwarded: the id of the last event, `null` for nothing yet. */
+/** The position in the log: the id of the last forwarded event, or `null` for the start. */
 export interface Position {
   after: string | null;
 }
 
 /**
- * A file for each server, key, inbox and target, in the user's directory for state (XDG Base Directory): two listeners
- * don't share one, and none lands in a project's repository.
+ * One file for each server, key, inbox and target, in the user's directory for state (XDG Base Directory): two listeners
+ * never share a file, and no file ends up in a project's repository.
  */
 export function positionFile(env: Readonly<Record<string, string | undefined>>, listener: readonly string[]): string {
   const state = env.XDG_STATE_HOME || join(env.HOME || ".", ".local/state");
@@ -30,7 +30,7 @@ export async function readPosition(file: string): Promise<Position | undefined> 
   return { after };
 }
 
-/** Written beside and moved over: a crash leaves the old position or the new one. */
+/** Writes a new file and renames it, so that a crash leaves either the old position or the new one. */
 export async function writePosition(file: string, position: Position): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   const beside = `${file}.${process.pid}`;

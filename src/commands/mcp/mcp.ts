@@ -1,15 +1,15 @@
 import { type Command, Option } from "commander";
-import { ofServer } from "../api-client.ts";
+import { ofServer } from "../client.ts";
 import type { McpOptions } from "./serve-model.ts";
 
-/** Mail for a language model's program that starts its tools itself. */
+/** For programs that start their tools as processes. */
 export function mcpCommand(program: Command): void {
   ofServer(program.command("mcp"))
-    .description("serve the tools of the Model Context Protocol on stdin and stdout, from a running server")
-    .option("--embedded", "from a server of its own in DATA_DIR, for as long as stdin is open")
-    .option("--tools <names>", "only these tools, with commas between them")
-    .addOption(new Option("--read-only", "only the tools that change nothing").conflicts("tools"))
-    .option("--inbox <inbox>", "let the model work in this inbox alone: its address, username or id")
+    .description("serve the Model Context Protocol on stdin and stdout, with the mail of a running server")
+    .option("--embedded", "run an own server in DATA_DIR, until stdin ends")
+    .option("--tools <names>", "offer only these tools, separated by commas")
+    .addOption(new Option("--read-only", "offer only the tools that change nothing").conflicts("tools"))
+    .option("--inbox <inbox>", "limit the model to this inbox: its address, username or id")
     .action(async (options: McpOptions) => {
       const { serveModel } = await import("./serve-model.ts");
       await serveModel(options);

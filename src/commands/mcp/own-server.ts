@@ -1,16 +1,23 @@
 import { readConfig } from "../../config.ts";
 import { DataDirectoryInUse } from "../../database/directory-lock.ts";
+import type { Api } from "../../mcp/server.ts";
 import { startService } from "../../service/start.ts";
 import { checkListeners } from "../serve/before-start.ts";
 import { loggerOf } from "../serve/logger.ts";
 import { tell } from "../terminal.ts";
-import type { ServerOfTools } from "./server-of-tools.ts";
+
+/** The server behind the tools. */
+export interface ModelServer {
+  api: Api;
+  observe?: ((tool: string, outcome: string) => void) | undefined;
+  stop?: () => Promise<void>;
+}
 
 /**
- * The whole service in this process. Nobody asks it by its ports unless they are given, so any free ones will do, and a program can
- * start as many as it has directories. stdout is the protocol's, so the log goes to stderr.
+ * Starts the whole service in this process. The tools do not use its ports, so without settings it takes any free ones. The log
+ * goes to stderr, because stdout belongs to the protocol.
  */
-export async function ownServer(): Promise<ServerOfTools> {
+export async function startOwnServer(): Promise<ModelServer> {
   const { PORT, SMTP_PORT, ...settings } = process.env;
   const config = readConfig({ ...settings, PORT: PORT || "0", SMTP_PORT: SMTP_PORT || "0" }, process.stderr.isTTY);
   await checkListeners(config);
@@ -25,8 +32,7 @@ export async function ownServer(): Promise<ServerOfTools> {
   };
   const leave = () => void stop().finally(() => process.exit(0));
   for (const signal of signals) process.on(signal, leave);
-  const askApi = await service.askAsFirstAccount();
-  return { askApi, headers: {}, toolCall: service.toolCall, stop };
+  return { api: { baseUrl: "", fetch: await service.askAsFirstAccount() }, observe: service.toolCall, stop };
 }
 
 const hint =

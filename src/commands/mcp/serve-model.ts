@@ -1,12 +1,12 @@
+import type { Api } from "../../mcp/server.ts";
 import { serveOnStdio } from "../../mcp/stdio.ts";
-import { type Narrowed, narrowed } from "../../mcp/tools.ts";
+import { type Permitted, permitted } from "../../mcp/tools.ts";
 import { realWorld } from "../../service/time-and-chance.ts";
 import { version } from "../../version.ts";
-import type { ServerOptions } from "../api-client.ts";
-import { UsageError } from "../failure.ts";
+import { clientOf, fetchFromHere, type ServerOptions } from "../client.ts";
+import { reasonOf, UsageError } from "../failure.ts";
 import { tell } from "../terminal.ts";
-import { runningServer } from "./running-server.ts";
-import type { ServerOfTools } from "./server-of-tools.ts";
+import type { ModelServer } from "./own-server.ts";
 
 export interface McpOptions extends ServerOptions {
   embedded?: boolean;
@@ -15,29 +15,41 @@ export interface McpOptions extends ServerOptions {
   inbox?: string;
 }
 
-/** Speaks the protocol until stdin ends. */
-export async function serveModel(options: McpOptions): Promise<void> {
-  const permitted = permittedTools(options);
-  const { askApi, headers, toolCall, stop } = await serverOf(options);
+/** Serves the protocol until stdin ends. */
+export async function serveModel({ embedded = false, ...options }: McpOptions): Promise<void> {
+  const offered = offeredTools(options);
+  const { api, observe, stop } = embedded ? await ownServer() : runningServer(options);
   try {
     await serveOnStdio({
-      ...{ ...permitted, askApi, headers, version, observe: toolCall },
+      ...offered,
+      api,
+      version,
+      observe,
       randomBytes: realWorld.randomBytes,
       onFault: (error) => tell(`${error instanceof Error ? error.message : String(error)}\n`, process.stderr),
     });
   } finally {
-    await stop();
+    await stop?.();
   }
 }
 
-function permittedTools({ tools, readOnly, inbox }: McpOptions): Narrowed {
-  const permitted = narrowed(readOnly ? "read" : tools, inbox);
-  if (typeof permitted === "string") throw new UsageError(`Cannot read --tools: it ${permitted}`);
-  return permitted;
+function offeredTools({ tools, readOnly, inbox }: McpOptions): Permitted {
+  const offered = permitted(readOnly ? "read" : tools, inbox);
+  if (typeof offered === "string") throw new UsageError(`Cannot read --tools: it ${offered}`);
+  return offered;
 }
 
-async function serverOf({ embedded, ...options }: McpOptions): Promise<ServerOfTools> {
-  if (!embedded) return runningServer(options);
-  const { ownServer } = await import("./own-server.ts");
-  return ownServer();
+async function ownServer(): Promise<ModelServer> {
+  const { startOwnServer } = await import("./own-server.ts");
+  return startOwnServer();
+}
+
+/** The server of the options. Failures to reach it come in plain words. */
+function runningServer(options: ServerOptions): ModelServer {
+  const { baseUrl } = clientOf(options);
+  const fetch: Api["fetch"] = (url, init) =>
+    fetchFromHere(url, init).catch((error: unknown) => {
+      throw new Error(reasonOf(error));
+    });
+  return { api: { baseUrl, fetch, headers: { authorization: `Bearer ${options.apiKey}` } } };
 }

@@ -2,10 +2,10 @@ import type { Command } from "commander";
 import skill from "../../../docs/skill/SKILL.md" with { type: "text" };
 import { tell } from "../terminal.ts";
 
-/** For a language model that has a shell and no tools of ours. */
+/** For a language model with a shell and without our tools. */
 export function skillCommand(program: Command): void {
   program
     .command("skill")
-    .description("print an Agent Skill: how a language model works with mail by these commands")
+    .description("print an Agent Skill that explains to a language model how to work with mail by these commands")
     .action(() => tell(skill));
 }

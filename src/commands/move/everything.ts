@@ -58,12 +58,12 @@ async function readOut(write: (piece: string | Uint8Array) => Promise<void>): Pr
   }
 }
 
-/** What the service that has the embedded database reads out. */
+/** Reads the export from the service that has opened the embedded database. */
 async function* readByHolder(dataDir: string, inUse: DataDirectoryInUse): AsyncGenerator<Uint8Array> {
   try {
     yield* readFromService(dataDir);
   } catch (error) {
-    // Without a socket it is no service that has the directory, but another command.
+    // Without a socket the directory belongs to another command, not to a service.
     if (error instanceof NobodyListens) throw inUse;
     throw error instanceof Refusal ? error : wentAway(error);
   }

@@ -3,15 +3,15 @@ import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import type { ExportEnd } from "../../flows/move/export-everything.ts";
 import { reasonOf, UsageError } from "../failure.ts";
 
-/** Writes a whole export, piece by piece. */
+/** Writes an export piece by piece. */
 export type ReadOut = (write: (piece: string | Uint8Array) => Promise<void>) => Promise<void>;
 
-/** The file gets its name when it is whole. It holds secrets: nobody else may read it, and half of one is not left behind. */
+/** Writes a file that only its owner can read, since it contains secrets. Renames it when it is complete, and removes an incomplete one. */
 export async function exportToFile(path: string, readOut: ReadOut): Promise<ExportEnd> {
   const unfinished = `${path}.unfinished`;
   const whenThere = `${path} is there already`;
   if (lstatSync(path, { throwIfNoEntry: false })) throw new Error(`Cannot export: ${whenThere}`);
-  // Nothing that is there is written into: it may be a link, and lead to where the secrets in it can be read.
+  // Never opens an existing file: it may be a link to a place where others can read the secrets.
   const file = await openNew(unfinished, `${unfinished} is there, of an export that runs or was killed`);
   try {
     const seen = endWatch();
@@ -21,7 +21,7 @@ export async function exportToFile(path: string, readOut: ReadOut): Promise<Expo
     });
     const end = seen.end();
     await file.sync();
-    // A name that came up meanwhile is somebody's, and `rename` would take it.
+    // Reserves the name, because `rename` would replace a file that was made meanwhile.
     await (await openNew(path, whenThere)).close();
     await rename(unfinished, path).catch(async (error: unknown) => {
       await rm(path, { force: true });
@@ -36,7 +36,7 @@ export async function exportToFile(path: string, readOut: ReadOut): Promise<Expo
   }
 }
 
-/** For a pipe, into `gzip` or over `ssh`: as fast as whoever reads it does. */
+/** Writes into a pipe, at the speed of its reader. */
 export async function exportToStdout(readOut: ReadOut): Promise<ExportEnd> {
   if (process.stdout.isTTY) {
     throw new UsageError("Cannot export to a terminal: it holds secrets; pipe it into a program, or name a file");
@@ -72,10 +72,10 @@ async function openNew(path: string, whenThere: string): Promise<FileHandle> {
   });
 }
 
-/** More than the last line ever has. */
+/** Longer than any last line. */
 const endBytes = 256;
 
-/** Keeps the end of what passes: its last line alone tells that it is whole. */
+/** Keeps the end of the export, whose last line shows that it is complete. */
 function endWatch() {
   let kept = "";
   return {

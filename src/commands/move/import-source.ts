@@ -4,15 +4,14 @@ import { join } from "node:path";
 import { realWorld } from "../../service/time-and-chance.ts";
 import { namelessFile } from "../../store/mail/spool.ts";
 import { reasonOf, UsageError } from "../failure.ts";
-import { linesOf } from "./lines.ts";
 
-/** An export that can be read from its beginning as often as is needed. */
+/** An export that can be read several times from its beginning. */
 export interface ImportSource {
   lines: () => AsyncGenerator<string>;
   close: () => Promise<void>;
 }
 
-/** Fails before anything is made where there is nothing to be read. */
+/** Throws before anything is written if the file cannot be read. */
 export async function openImport(path: string): Promise<ImportSource> {
   if (path === "-") return stdinKept();
   const file = await open(path, "r").catch((error: unknown) => {
@@ -26,7 +25,7 @@ export async function openImport(path: string): Promise<ImportSource> {
   return { lines: () => linesOf(path), close: async () => undefined };
 }
 
-/** An import reads three times, and a pipe can be read once: so it is kept in a file without a name. */
+/** Copies stdin into a file without a name, because an import reads it three times. */
 async function stdinKept(): Promise<ImportSource> {
   if (process.stdin.isTTY)
     throw new UsageError("Cannot import from a terminal: pipe an export into it, or name a file");
@@ -39,4 +38,23 @@ async function stdinKept(): Promise<ImportSource> {
     );
   });
   return { lines: () => linesOf(`/dev/fd/${file.fd}`), close: () => file.close() };
+}
+
+/**
+ * The lines of a file of any size. The pieces of a line are joined once, at its end. Splits only at line feeds: JSON escapes
+ * them, but may contain characters that other readers take for a line end (U+2028).
+ */
+export async function* linesOf(path: string): AsyncGenerator<string> {
+  let begun: string[] = [];
+  for await (const chunk of Bun.file(path).stream().pipeThrough(new TextDecoderStream())) {
+    const [end = "", ...lines] = chunk.split("\n");
+    begun.push(end);
+    const beginning = lines.pop();
+    if (beginning === undefined) continue;
+    yield begun.join("");
+    yield* lines;
+    begun = [beginning];
+  }
+  const last = begun.join("");
+  if (last !== "") yield last;
 }

@@ -1,11 +1,9 @@
 import type { Command } from "commander";
-import { apiClient, ofServer, type ServerOptions } from "../api-client.ts";
-import { reporting } from "../cli.ts";
-import { inboxIdOf } from "../find-inbox.ts";
+import type { Schemas } from "../../../sdk/typescript/src/inboxd.ts";
+import { reporting, tellMoreBy } from "../cli.ts";
+import { clientOf, inboxIdOf, ofServer, type ServerOptions, unchecked } from "../client.ts";
 import { lines } from "../print.ts";
 import { type Calendar, fullTime, shortTime } from "../short-time.ts";
-import { tellMoreBy } from "./more.ts";
-import { type Message, type Page, pathOf } from "./shapes.ts";
 
 interface MessagesOptions extends ServerOptions {
   limit: string;
@@ -13,21 +11,17 @@ interface MessagesOptions extends ServerOptions {
   q?: string;
 }
 
-interface MessagesPage extends Page<Message> {
-  nextCursor?: string | null;
-}
-
 export function messageCommands(program: Command): void {
   reporting(
     ofServer(program.command("messages <inbox>"))
-      .description("list messages of an inbox (its id or address), newest first")
-      .option("--limit <number>", "how many, 1 to 100", "50")
-      .option("--cursor <cursor>", "go on where a list ended")
-      .option("--q <words>", "only messages with these words"),
+      .description("list the messages of an inbox (its id or address), newest first")
+      .option("--limit <number>", "the most messages to list, 1 to 100", "50")
+      .option("--cursor <cursor>", "continue a list at this cursor")
+      .option("--q <words>", "list only messages with these words"),
     async (inbox: string, { limit, cursor, q, ...server }: MessagesOptions) => {
-      const api = apiClient(server);
-      const id = await inboxIdOf(api, inbox);
-      return api.ask<MessagesPage>("GET", pathOf("inboxes", id, "/messages"), { query: { limit, cursor, q } });
+      const client = clientOf(server);
+      const id = await inboxIdOf(client, inbox);
+      return client.messages.list(id, { limit: unchecked(limit), cursor, q }).page();
     },
     ({ data, nextCursor }, calendar) => {
       if (nextCursor) tellMoreBy(`--cursor ${nextCursor}`);
@@ -36,18 +30,19 @@ export function messageCommands(program: Command): void {
   );
   reporting(
     ofServer(program.command("message <id>")).description("print one message: its head, files and text"),
-    (id: string, server: ServerOptions) => apiClient(server).ask<Message>("GET", pathOf("messages", id)),
+    (id: string, server: ServerOptions) => clientOf(server).messages.get(id),
     wholeMessage,
   );
 }
 
-function row({ createdAt, direction, status, fromAddr, toAddr, subject, id, threadId }: Message, calendar: Calendar) {
+function row(message: Schemas["ListedMessage"], calendar: Calendar) {
+  const { createdAt, direction, status, fromAddr, toAddr, subject, id, threadId } = message;
   const other = direction === "inbound" ? fromAddr : toAddr;
   return { time: shortTime(createdAt, calendar), status, with: other, subject, id, threadId };
 }
 
-/** For a person to read. */
-export function wholeMessage(message: Message, calendar: Calendar): string {
+/** A message as text for a person. */
+export function wholeMessage(message: Schemas["Message"], calendar: Calendar): string {
   const { fromAddr, fromName, toAddr, cc, createdAt, subject, status, failure, id, threadId, attachments } = message;
   const head = {
     time: fullTime(createdAt, calendar),
@@ -63,14 +58,14 @@ export function wholeMessage(message: Message, calendar: Calendar): string {
   return `${lines(head)}\n${textOf(message)}\n`;
 }
 
-export function filesOf({ attachments }: Message): string {
+export function filesOf({ attachments }: Pick<Schemas["Message"], "attachments">): string {
   return attachments
     .map(({ filename, contentType, sizeBytes }) => `${filename} (${contentType}, ${size(sizeBytes)})`)
     .join(", ");
 }
 
-/** Without the blank lines around it. */
-export function textOf({ bodyText, truncated }: Message): string {
+/** The text without the blank lines around it. */
+export function textOf({ bodyText, truncated }: Pick<Schemas["Message"], "bodyText" | "truncated">): string {
   const text = bodyText.replace(/^(?:[ \t]*\r?\n)+/, "").trimEnd();
   return truncated ? `${text}\n[…]` : text;
 }

@@ -1,27 +1,10 @@
 import { type Command, Option } from "commander";
+import type { Schemas } from "../../../sdk/typescript/src/inboxd.ts";
 import { oneLine } from "../../standards/text.ts";
-import { apiClient, ofServer, type ServerOptions } from "../api-client.ts";
-import { reporting } from "../cli.ts";
-import { inboxIdOf } from "../find-inbox.ts";
+import { reporting, tellMore } from "../cli.ts";
+import { clientOf, inboxIdOf, ofServer, type ServerOptions, unchecked } from "../client.ts";
 import { type Calendar, fullTime, shortTime } from "../short-time.ts";
 import { filesOf, textOf } from "./messages.ts";
-import { tellMore } from "./more.ts";
-import { type Message, type Page, pathOf } from "./shapes.ts";
-
-interface Thread {
-  id: string;
-  subject: string;
-  isRead: boolean;
-  messageCount: number;
-  lastMessageAt: string;
-  participants: string[];
-}
-
-interface Conversation extends Page<Message> {
-  threadId: string;
-  subject: string;
-  isRead: boolean;
-}
 
 interface PageOptions extends ServerOptions {
   limit: string;
@@ -33,13 +16,6 @@ interface MarkOptions extends ServerOptions {
   unread?: boolean;
 }
 
-interface Marked {
-  id: string;
-  isRead: boolean;
-  /** Why it stays unread. */
-  reason?: string;
-}
-
 interface ThreadsOptions extends PageOptions {
   read?: boolean;
   unread?: boolean;
@@ -48,17 +24,17 @@ interface ThreadsOptions extends PageOptions {
 export function threadCommands(program: Command): void {
   reporting(
     ofServer(program.command("threads <inbox>"))
-      .description("list threads of an inbox (its id or address), the one with the latest message first")
-      .option("--unread", "only threads with new mail")
-      .addOption(new Option("--read", "only threads that are done with").conflicts("unread"))
-      .option("--limit <number>", "how many, 1 to 100", "50")
-      .option("--offset <number>", "how many to pass over", "0"),
+      .description("list the threads of an inbox (its id or address), latest message first")
+      .option("--unread", "list only unread threads")
+      .addOption(new Option("--read", "list only read threads").conflicts("unread"))
+      .option("--limit <number>", "the most threads to list, 1 to 100", "50")
+      .option("--offset <number>", "the number of threads to skip", "0"),
     async (inbox: string, { limit, offset, read, unread, ...server }: ThreadsOptions) => {
-      const api = apiClient(server);
-      const id = await inboxIdOf(api, inbox);
-      const isRead = read ? "true" : unread ? "false" : undefined;
-      const query = { limit, offset, is_read: isRead };
-      return api.ask<Page<Thread>>("GET", pathOf("inboxes", id, "/threads"), { query });
+      const client = clientOf(server);
+      const id = await inboxIdOf(client, inbox);
+      const isRead = read ? true : unread ? false : undefined;
+      const query = { limit: unchecked(limit), offset: unchecked(offset), is_read: isRead };
+      return client.threads.list(id, query).page();
     },
     (page, calendar, inbox, { offset }) => {
       tellMore(page, offset);
@@ -67,14 +43,16 @@ export function threadCommands(program: Command): void {
   );
   reporting(
     ofServer(program.command("thread <id>"))
-      .description("print a conversation, oldest message first; it stays unread or read as it is")
-      .option("--limit <number>", "how many messages, 1 to 100", "100")
-      .option("--offset <number>", "how many to pass over", "0"),
+      .description("print a thread, oldest message first; does not mark it as read")
+      .option("--limit <number>", "the most messages to print, 1 to 100", "100")
+      .option("--offset <number>", "the number of messages to skip", "0"),
     (id: string, { limit, offset, ...server }: PageOptions) =>
-      apiClient(server).ask<Conversation>("GET", pathOf("threads", id, "/messages"), { query: { limit, offset } }),
-    (conversation, calendar, _id, { offset }) => {
-      tellMore(conversation, offset);
-      return whole(conversation, calendar);
+      clientOf(server)
+        .threads.messages(id, { limit: unchecked(limit), offset: unchecked(offset) })
+        .page(),
+    (thread, calendar, _id, { offset }) => {
+      tellMore(thread, offset);
+      return whole(thread, calendar);
     },
   );
   reporting(
@@ -82,45 +60,40 @@ export function threadCommands(program: Command): void {
       .description("mark a thread as read")
       .option(
         "--up-to <message>",
-        "the last message that you have read: with newer mail behind it the thread stays unread",
+        "id of the last message that you have read: the thread stays unread if a newer mail has come",
       )
       .addOption(new Option("--unread", "mark it as unread").conflicts("upTo")),
     (id: string, { upTo, unread, ...server }: MarkOptions) =>
-      apiClient(server).ask<Marked>("PATCH", pathOf("threads", id), {
-        body: { isRead: unread !== true, upToMessageId: upTo },
-      }),
+      clientOf(server).threads.mark(id, { is_read: unread !== true, up_to_message_id: upTo }),
     ({ id, isRead, reason }) => ({ id, isRead, ...(reason && { reason: "newer mail has come in: read it first" }) }),
   );
 }
 
-function row(
-  { id, subject, isRead, messageCount, lastMessageAt, participants }: Thread,
-  of: string,
-  calendar: Calendar,
-) {
+function row(thread: Schemas["Thread"], inbox: string, calendar: Calendar) {
+  const { id, subject, isRead, messageCount, lastMessageAt, participants } = thread;
   return {
     time: shortTime(lastMessageAt, calendar),
     flag: isRead ? "read" : "unread",
     mails: messageCount,
-    with: othersOf(participants, of).join(", "),
+    with: othersOf(participants, inbox).join(", "),
     subject,
     id,
   };
 }
 
-/** Whose threads they are is known to who asked. */
+/** The participants without the inbox itself. */
 function othersOf(participants: readonly string[], inbox: string): readonly string[] {
   const own = inbox.toLowerCase();
   const others = participants.filter((address) => address !== own && address.split("@", 1)[0] !== own);
   return others.length > 0 ? others : participants;
 }
 
-function whole({ threadId, subject, isRead, total, data }: Conversation, calendar: Calendar): string {
+function whole({ threadId, subject, isRead, total, data }: Schemas["ThreadMessages"], calendar: Calendar): string {
   const head = `${oneLine(subject) || "(no subject)"}\n${threadId}, ${isRead ? "read" : "unread"}, messages: ${total}\n`;
-  return head + data.map((message) => `\n${said(message, calendar)}`).join("");
+  return head + data.map((message) => `\n${shownMessage(message, calendar)}`).join("");
 }
 
-function said(message: Message, calendar: Calendar): string {
+function shownMessage(message: Schemas["ListedMessage"], calendar: Calendar): string {
   const { id, createdAt, direction, status, fromAddr, toAddr, attachments } = message;
   const sent = direction === "outbound" ? `, ${status}` : "";
   const files = attachments.length > 0 ? `files: ${oneLine(filesOf(message))}\n` : "";
@@ -128,7 +101,7 @@ function said(message: Message, calendar: Calendar): string {
   return `${head}\n${id}\n${files}\n${indented(textOf(message))}\n`;
 }
 
-/** Apart from what stands around it, which nobody else can then have written. */
+/** Indents a stranger's text, so that it cannot look like the head of another message. */
 function indented(text: string): string {
   return text.replace(/^(?=.)/gm, "    ");
 }

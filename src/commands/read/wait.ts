@@ -1,12 +1,11 @@
 import { type Command, Option } from "commander";
-import { type ApiClient, apiClient, ofServer, type ServerOptions } from "../api-client.ts";
+import type { Inboxd, Schemas } from "../../../sdk/typescript/src/inboxd.ts";
 import { reporting } from "../cli.ts";
+import { clientOf, inboxIdOf, ofServer, type ServerOptions } from "../client.ts";
 import { UsageError } from "../failure.ts";
-import { inboxIdOf } from "../find-inbox.ts";
 import type { Calendar } from "../short-time.ts";
 import { tell } from "../terminal.ts";
 import { wholeMessage } from "./messages.ts";
-import { type Message, pathOf } from "./shapes.ts";
 
 interface WaitOptions extends ServerOptions {
   from?: string;
@@ -19,39 +18,29 @@ interface WaitOptions extends ServerOptions {
   link?: boolean;
 }
 
-/** What the API answers. */
-interface Waited {
-  message: WaitedMessage | null;
-  cursor: string;
-}
+type WaitAnswer = Schemas["WaitAnswer"];
 
-interface WaitedMessage extends Message {
-  codes?: { code: string }[];
-  links?: { url: string; kind: string | null }[];
-}
-
-/** Waits for one mail, from a script. */
 export function waitCommand(program: Command): void {
   reporting(
     ofServer(program.command("wait <inbox>"))
       .description(
-        "wait for a mail to an inbox (its id or address) and print it; ends with 1 when none came in time, with 2 for anything else",
+        "wait for a mail to an inbox (its id or address) and print it; exits with 1 if none came in time, with 2 for any other failure",
       )
-      .option("--from <sender>", "address, @domain, or a part of address or name")
-      .option("--to <address>", "the address that it was sent to, with its +tag")
+      .option("--from <sender>", "address, @domain, or a part of the address or name")
+      .option("--to <address>", "the recipient's address, with its +tag")
       .option("--subject <text>", "a part of the subject")
-      .option("--has <words>", "code, link or attachment, with commas between")
-      .option("--after <place>", "id of a message, or what an earlier wait ended with: the first mail behind it")
-      .option("--timeout <seconds>", "0 looks at what is there", "30")
-      .option("--code", "print nothing but the code in it")
-      .addOption(new Option("--link", "print nothing but the link in it").conflicts("code")),
+      .option("--has <words>", "code, link or attachment, separated by commas")
+      .option("--after <cursor>", "id of a message, or the cursor of an earlier wait: take the first mail after it")
+      .option("--timeout <seconds>", "how long to wait; 0 only checks the mail that is there", "30")
+      .option("--code", "print only the code in the mail")
+      .addOption(new Option("--link", "print only the link in the mail").conflicts("code")),
     wait,
     shownWait,
   );
 }
 
-/** A script may wait again after 1, and ends on anything else, as a revoked key. */
-async function wait(inbox: string, options: WaitOptions): Promise<Waited> {
+/** Sets exit code 2 for any failure, such as a revoked key: a script repeats a wait only after 1. */
+async function wait(inbox: string, options: WaitOptions): Promise<WaitAnswer> {
   try {
     return await waitOnce(inbox, options);
   } catch (error) {
@@ -60,13 +49,13 @@ async function wait(inbox: string, options: WaitOptions): Promise<Waited> {
   }
 }
 
-async function waitOnce(inbox: string, options: WaitOptions): Promise<Waited> {
+async function waitOnce(inbox: string, options: WaitOptions): Promise<WaitAnswer> {
   const { from, to, subject, has, after, timeout, code = false, link = false, ...server } = options;
   if (!/^\d{1,6}$/.test(timeout)) throw new UsageError("Cannot wait: --timeout must be a whole number of seconds");
-  const api = apiClient(server);
+  const client = clientOf(server);
   const words = new Set([...(has?.split(",") ?? []), ...(code ? ["code"] : []), ...(link ? ["link"] : [])]);
-  const query = { from, to, subject, has: words.size === 0 ? undefined : [...words].join(",") };
-  const waited = await waitFor(api, await inboxIdOf(api, inbox), { ...query, after }, Number(timeout));
+  const query = { from, to, subject, has: words.size === 0 ? undefined : [...words].join(","), after };
+  const waited = await waitFor(client, await inboxIdOf(client, inbox), query, Number(timeout));
   if (waited.message === null) {
     process.exitCode = 1;
     tell(`No mail came in time: go on with --after ${waited.cursor}\n`, process.stderr);
@@ -76,32 +65,30 @@ async function waitOnce(inbox: string, options: WaitOptions): Promise<Waited> {
 
 type WaitQuery = Partial<Record<"from" | "to" | "subject" | "has" | "after", string | undefined>>;
 
-/** One wait after the other, until the time is over. A server that stops ends a wait early: the next one goes on where it stood. */
-async function waitFor(api: ApiClient, id: string, query: WaitQuery, seconds: number): Promise<Waited> {
+/** Repeats short waits until the time is over, also after a server that stops has ended one early. */
+async function waitFor(client: Inboxd, id: string, query: WaitQuery, seconds: number): Promise<WaitAnswer> {
   const endMs = performance.now() + seconds * 1000;
   for (let after = query.after; ; ) {
     const left = Math.ceil((endMs - performance.now()) / 1000);
-    const timeout = Math.max(0, Math.min(left, longestWait));
-    const waited = await api.ask<Waited>("GET", pathOf("inboxes", id, "/wait"), {
-      query: { ...query, after, timeout },
-    });
+    const timeout = Math.max(0, Math.min(left, longestWaitSeconds));
+    const waited = await client.messages.wait(id, { ...query, after, timeout });
     if (waited.message !== null || performance.now() >= endMs) return waited;
     after = waited.cursor;
   }
 }
 
-/** Seconds. Shorter than a proxy in between has patience for. */
-const longestWait = 25;
+/** Shorter than the patience of a proxy in between. */
+const longestWaitSeconds = 25;
 
-function shownWait({ message }: Waited, calendar: Calendar, _inbox: string, { code, link }: WaitOptions): string {
+function shownWait({ message }: WaitAnswer, calendar: Calendar, _inbox: string, { code, link }: WaitOptions): string {
   if (message === null) return "";
-  if (code) return `${message.codes?.[0]?.code ?? ""}\n`;
+  if (code) return `${message.codes[0]?.code ?? ""}\n`;
   if (link) return `${linkOf(message)}\n`;
   return wholeMessage(message, calendar);
 }
 
-/** What somebody is to follow, and not what he may follow to be left alone. */
-function linkOf({ links = [] }: WaitedMessage): string {
+/** The link that the mail is about: one to unsubscribe only if there is no other. */
+function linkOf({ links }: Schemas["Message"]): string {
   const known = links.filter(({ kind }) => kind !== null);
   return (known.find(({ kind }) => kind !== "unsubscribe") ?? known[0])?.url ?? "";
 }

@@ -1,41 +1,26 @@
-import type { Command } from "commander";
-import { type ApiClient, apiClient, ofServer, type ServerOptions } from "../api-client.ts";
+import { type Command, InvalidArgumentError } from "commander";
+import type { Inboxd, Schemas } from "../../../sdk/typescript/src/inboxd.ts";
+import { checkWebhookUrl } from "../../domain/events/webhook-url.ts";
 import { type OfAccount, ofAccount } from "../cli.ts";
+import { clientOf, ofServer, type ServerOptions } from "../client.ts";
 import { UsageError } from "../failure.ts";
 import { type Calendar, fullTime } from "../short-time.ts";
 
-/** What the API answers, as far as the commands read it. */
-export interface Endpoint {
-  id: string;
-  url: string | null;
-  description: string | null;
-  eventTypes: string[];
-  inboxIds: string[] | null;
-  skipAutomated: boolean;
-  include: string[];
-  isDefault: boolean;
-  secretLast4: string;
-  createdAt: string;
-  disabledAt: string | null;
-  disabledReason: string | null;
-  failingSince: string | null;
-  /** Shown where it was made just now. */
-  secret?: string;
-}
+export type Endpoint = Schemas["WebhookEndpoint"] & Pick<Schemas["CreatedWebhookEndpoint"], "secret">;
 
 export interface WhoseOptions extends OfAccount, ServerOptions {}
 
 /**
- * Of a command that means the default endpoint unless another is named: the default one is the operator's, who has the database
- * and needs no key. One that is named is asked of the server, as the account of the key.
+ * Adds the options of a command that works on the default endpoint unless another is named. The default endpoint is reached
+ * through the operator's database, without a key. A named endpoint is reached through the API, as the account of the key.
  */
 export function ofEndpoint(command: Command): Command {
   return ofServer(ofAccount(command));
 }
 
-/** The server that is asked where an endpoint is named. */
-export function serverOf({ account, ...server }: WhoseOptions): ApiClient {
-  if (account === undefined) return apiClient(server);
+/** The client for a named endpoint. */
+export function endpointClient({ account, ...server }: WhoseOptions): Inboxd {
+  if (account === undefined) return clientOf(server);
   throw new UsageError("Cannot use --account with the id of an endpoint: its account is that of the API key");
 }
 
@@ -43,13 +28,31 @@ export function isEndpointId(id: string): boolean {
   return id.startsWith("whk_");
 }
 
-/** One of them, for a person. */
+export async function removeEndpoint(client: Inboxd, id: string): Promise<object> {
+  const { url } = await client.webhooks.get(id);
+  await client.webhooks.delete(id);
+  return { id, url, deleted: true };
+}
+
+/** Refuses what is never a webhook address. The service decides whether it allows this one. */
+export function webhookUrl(text: string): string {
+  const url = checkWebhookUrl(text, { allowPrivate: true });
+  if (typeof url === "string") throw new InvalidArgumentError(`It ${url}.`);
+  return text;
+}
+
+/** An endpoint as fields for a person. */
 export function shownEndpoint(endpoint: Endpoint, calendar: Calendar): object {
-  const { id, url, description, eventTypes, inboxIds, skipAutomated, include, isDefault, secret, secretLast4 } =
-    endpoint;
+  const { secret, secretLast4 } = endpoint;
   return {
-    ...{ id, url, description, types: eventTypes.join(", "), inboxes: inboxIds?.join(", ") ?? "all" },
-    ...{ skipAutomated, include: include.join(", "), default: isDefault },
+    id: endpoint.id,
+    url: endpoint.url,
+    description: endpoint.description,
+    types: endpoint.eventTypes.join(", "),
+    inboxes: endpoint.inboxIds?.join(", ") ?? "all",
+    skipAutomated: endpoint.skipAutomated,
+    include: endpoint.include.join(", "),
+    default: endpoint.isDefault,
     ...(secret === undefined ? { secretLast4 } : { secret }),
     created: fullTime(endpoint.createdAt, calendar),
     disabled: fullTime(endpoint.disabledAt, calendar),

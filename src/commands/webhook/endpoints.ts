@@ -1,11 +1,12 @@
 import { type Command, Option } from "commander";
-import { type ApiClient, apiClient, ofServer, type ServerOptions } from "../api-client.ts";
+import type { Inboxd, Schemas } from "../../../sdk/typescript/src/inboxd.ts";
 import { reporting } from "../cli.ts";
+import { clientOf, ofServer, type ServerOptions } from "../client.ts";
 import { UsageError } from "../failure.ts";
-import { pathOf } from "../read/shapes.ts";
-import { inboxIdsOf, ofSubscription, type SubscriptionOptions, wordsOf } from "../stream/subscription.ts";
-import { type Endpoint, shownEndpoint } from "./endpoint.ts";
-import { webhookUrl } from "./url.ts";
+import { inboxIdsOf, itemsOf, ofSubscription, type SubscriptionOptions } from "../subscription.ts";
+import { deliveryCommands } from "./deliveries.ts";
+import { type Endpoint, removeEndpoint, shownEndpoint, webhookUrl } from "./endpoint.ts";
+import { settingCommands } from "./settings.ts";
 
 interface AddOptions extends ServerOptions, SubscriptionOptions {
   description?: string;
@@ -14,97 +15,104 @@ interface AddOptions extends ServerOptions, SubscriptionOptions {
 
 interface ChangeOptions extends ServerOptions, SubscriptionOptions {
   to?: string;
-  /** False for none. */
+  /** False with `--no-description`. */
   description?: string | false;
   allInboxes?: boolean;
   enable?: boolean;
   disable?: boolean;
 }
 
-/** All places of an account that events go to, over the API. */
-export function endpointCommands(webhook: Command): void {
+export function webhookCommands(program: Command): void {
+  const webhook = program.command("webhook").description("manage the endpoints that receive an account's events");
+  endpointCommands(webhook);
+  settingCommands(webhook);
+  deliveryCommands(webhook);
+}
+
+/** The commands for all endpoints of an account, over the API. */
+function endpointCommands(webhook: Command): void {
   reporting(
-    ofServer(webhook.command("list")).description("list the endpoints of an account, the oldest first"),
-    async (server: ServerOptions) => (await apiClient(server).ask<{ data: Endpoint[] }>("GET", "/v1/webhooks")).data,
+    ofServer(webhook.command("list")).description("list the endpoints of an account, oldest first"),
+    async (server: ServerOptions) => (await clientOf(server).webhooks.list()).data,
     (endpoints) =>
       endpoints.map((endpoint) => {
         const { id, url, description, eventTypes, inboxIds, isDefault } = endpoint;
-        const inboxes = inboxIds?.length ?? "all";
-        const common = { url, description, types: eventTypes.join(), inboxes };
-        return { ...common, default: isDefault ? "yes" : "", state: stateOf(endpoint), id };
+        return {
+          url,
+          description,
+          types: eventTypes.join(),
+          inboxes: inboxIds?.length ?? "all",
+          default: isDefault ? "yes" : "",
+          state: stateOf(endpoint),
+          id,
+        };
       }),
   );
   reporting(
     ofSubscription(ofServer(webhook.command("add")))
-      .argument("<url>", "https, or http too where ALLOW_PRIVATE_WEBHOOKS is 1", webhookUrl)
-      .description("send events to one more address, signed with a secret of its own, which is shown this once")
-      .option("--description <text>", "your own words")
-      .option("--key <key>", "repeated with the same key it adds no second one"),
+      .argument("<url>", "https, or also http if ALLOW_PRIVATE_WEBHOOKS is 1", webhookUrl)
+      .description("send events to one more address; prints its secret, which is shown only once")
+      .option("--description <text>", "a note for you")
+      .option("--key <key>", "idempotency key: a second call with the same key adds nothing"),
     add,
     shownEndpoint,
   );
   reporting(
     ofSubscription(ofServer(webhook.command("change <endpoint>")))
-      .description(
-        "change what an endpoint gets, and whether it gets it; what is not named stays, --include none takes that away",
-      )
-      .addOption(new Option("--to <url>", "another address").argParser(webhookUrl))
-      .option("--description <text>", "your own words")
-      .option("--no-description", "none any more")
-      .option("--no-skip-automated", "with mail that a program wrote")
-      .addOption(new Option("--all-inboxes", "of every inbox again").conflicts("inbox"))
-      .option("--enable", "promise it events again")
-      .addOption(new Option("--disable", "promise it nothing any more").conflicts("enable")),
+      .description("change an endpoint; an option that is not given stays as it is, and --include none clears it")
+      .addOption(new Option("--to <url>", "the new address").argParser(webhookUrl))
+      .option("--description <text>", "a note for you")
+      .option("--no-description", "remove the note")
+      .option("--no-skip-automated", "send also mail that a program wrote")
+      .addOption(new Option("--all-inboxes", "send events of all inboxes").conflicts("inbox"))
+      .option("--enable", "send events again")
+      .addOption(new Option("--disable", "send no events").conflicts("enable")),
     change,
     shownEndpoint,
   );
   reporting(
     ofServer(webhook.command("remove <endpoint>")).description(
-      "take an endpoint away, with what is in line for it and its secret; events stay in the log",
+      "remove an endpoint with its secret and its pending deliveries; events stay in the log",
     ),
-    (id: string, server: ServerOptions) => removeEndpoint(apiClient(server), id),
+    (id: string, server: ServerOptions) => removeEndpoint(clientOf(server), id),
   );
 }
 
-export async function removeEndpoint(api: ApiClient, id: string): Promise<object> {
-  const { url } = await api.ask<Endpoint>("GET", pathOf("webhooks", id));
-  await api.ask("DELETE", pathOf("webhooks", id));
-  return { id, url, deleted: true };
-}
-
 async function add(url: string, { description, key, ...options }: AddOptions): Promise<Endpoint> {
-  const api = apiClient(options);
-  const headers: Record<string, string> = key === undefined ? {} : { "idempotency-key": key };
-  const body = { url, description, ...(await subscriptionOf(api, options)) };
-  return api.ask<Endpoint>("POST", "/v1/webhooks", { body, headers });
+  const client = clientOf(options);
+  const subscription = await subscriptionOf(client, options);
+  return client.webhooks.create({ url, description, ...subscription }, { idempotencyKey: key });
 }
 
 async function change(id: string, options: ChangeOptions): Promise<Endpoint> {
-  const api = apiClient(options);
+  const client = clientOf(options);
   const { to, description, allInboxes, enable, disable } = options;
-  const body = {
+  const fields = {
     url: to,
     description: description === false ? null : description,
-    ...(await subscriptionOf(api, options)),
+    ...(await subscriptionOf(client, options)),
     ...(allInboxes && { inboxIds: null }),
     disabled: disable ?? (enable ? false : undefined),
   };
-  if (Object.values(body).every((value) => value === undefined))
-    throw new UsageError("Cannot change webhook: nothing is named that shall be different");
-  return api.ask<Endpoint>("PATCH", pathOf("webhooks", id), { body });
+  if (Object.values(fields).every((value) => value === undefined))
+    throw new UsageError("Cannot change webhook: no option says what to change");
+  return client.webhooks.change(id, fields);
 }
 
-async function subscriptionOf(api: ApiClient, { types, inbox, skipAutomated, include }: SubscriptionOptions) {
+type Subscription = Pick<Schemas["NewWebhookEndpoint"], "eventTypes" | "include">;
+
+/** The fields of the API. The service checks the words of a list. */
+async function subscriptionOf(client: Inboxd, { types, inbox, skipAutomated, include }: SubscriptionOptions) {
   return {
-    eventTypes: types === undefined ? undefined : wordsOf(types),
-    inboxIds: inbox === undefined ? undefined : await inboxIdsOf(api, inbox),
+    eventTypes: types === undefined ? undefined : (itemsOf(types) as Subscription["eventTypes"]),
+    inboxIds: inbox === undefined ? undefined : await inboxIdsOf(client, inbox),
     skipAutomated,
-    include: include === undefined ? undefined : includedBy(include),
+    include: include === undefined ? undefined : (includedBy(include) as Subscription["include"]),
   };
 }
 
 function includedBy(list: string): string[] {
-  return list === "none" ? [] : wordsOf(list);
+  return list === "none" ? [] : itemsOf(list);
 }
 
 function stateOf({ disabledAt, disabledReason, failingSince }: Endpoint): string {

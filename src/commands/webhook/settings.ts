@@ -1,34 +1,27 @@
 import { type Command, InvalidArgumentError } from "commander";
+import type { Schemas } from "../../../sdk/typescript/src/inboxd.ts";
 import { admin } from "../admin.ts";
 import { reporting } from "../cli.ts";
-import { pathOf } from "../read/shapes.ts";
 import { fullTime } from "../short-time.ts";
-import { type Endpoint, ofEndpoint, serverOf, shownEndpoint, type WhoseOptions } from "./endpoint.ts";
-import { removeEndpoint } from "./endpoints.ts";
-import { webhookUrl } from "./url.ts";
+import {
+  endpointClient,
+  ofEndpoint,
+  removeEndpoint,
+  shownEndpoint,
+  type WhoseOptions,
+  webhookUrl,
+} from "./endpoint.ts";
 
-interface ShownWebhook {
-  url: string | null;
-  secretLast4: string | null;
-  createdAt: string | null;
-  disabledAt: string | null;
-}
+type SetWebhook = Pick<Schemas["WebhookWithSecret"], "url" | "secretLast4" | "secret">;
 
-interface SetWebhook {
-  url: string;
-  secretLast4: string;
-  /** Shown where there was no address before. */
-  secret?: string;
-}
-
-/** Address and secret of the default endpoint, or of the one that is named. */
+/** The commands for the address and the secret of one endpoint. */
 export function settingCommands(webhook: Command): void {
   reporting(
-    ofEndpoint(webhook.command("show [endpoint]")).description("print the address; of an endpoint all there is"),
+    ofEndpoint(webhook.command("show [endpoint]")).description("print the address, or all fields of a named endpoint"),
     async (endpoint: string | undefined, whose: WhoseOptions) =>
       endpoint === undefined
-        ? ((await admin({ operation: "webhook show", arguments: { account: whose.account } })) as ShownWebhook)
-        : serverOf(whose).ask<Endpoint>("GET", pathOf("webhooks", endpoint)),
+        ? ((await admin({ operation: "webhook show", arguments: { account: whose.account } })) as Schemas["Webhook"])
+        : endpointClient(whose).webhooks.get(endpoint),
     (made, calendar) => {
       if ("id" in made) return shownEndpoint(made, calendar);
       const { createdAt, disabledAt, ...webhook } = made;
@@ -37,13 +30,13 @@ export function settingCommands(webhook: Command): void {
   );
   reporting(
     ofEndpoint(webhook.command("set"))
-      .argument("<url>", "https, or http too where ALLOW_PRIVATE_WEBHOOKS is 1", webhookUrl)
-      .argument("[endpoint]", "its id; the default one where left out")
-      .description("send events to this address; where none was set, the secret is shown, later ones keep it"),
-    async (url: string, endpoint: string | undefined, whose: WhoseOptions) =>
+      .argument("<url>", "https, or also http if ALLOW_PRIVATE_WEBHOOKS is 1", webhookUrl)
+      .argument("[endpoint]", "its id (default: the default endpoint)")
+      .description("send events to this address; prints the secret if there was no address before"),
+    async (url: string, endpoint: string | undefined, whose: WhoseOptions): Promise<SetWebhook> =>
       endpoint === undefined
         ? ((await admin({ operation: "webhook set", arguments: { url, account: whose.account } })) as SetWebhook)
-        : serverOf(whose).ask<SetWebhook>("PATCH", pathOf("webhooks", endpoint), { body: { url } }),
+        : endpointClient(whose).webhooks.change(endpoint, { url }),
     ({ url, secret, secretLast4 }, _calendar, _url, endpoint) => {
       const rotate = ["inboxd webhook rotate", endpoint ?? []].flat().join(" ");
       return { url, secret: secret ?? `as before, it ends in ${secretLast4}; ${rotate} makes a new one` };
@@ -51,8 +44,8 @@ export function settingCommands(webhook: Command): void {
   );
   reporting(
     ofEndpoint(webhook.command("rotate [endpoint]"))
-      .description("make a new secret; it is shown this once, and the old one stays valid beside it for a day")
-      .option("--overlap-seconds <seconds>", "that long instead; 0 when the old one has leaked", overlap, "86400"),
+      .description("create a new secret and print it once; the old one stays valid for a day")
+      .option("--overlap-seconds <seconds>", "how long the old one stays valid; 0 if it has leaked", overlap, "86400"),
     rotate,
     ({ secret, overlapSeconds }) => ({
       secret,
@@ -61,12 +54,12 @@ export function settingCommands(webhook: Command): void {
   );
   reporting(
     ofEndpoint(webhook.command("delete [endpoint]")).description(
-      "deliver nothing from now on and forget the secret; events stay in the log",
+      "remove the address and the secret, and deliver nothing more; events stay in the log",
     ),
     async (endpoint: string | undefined, whose: WhoseOptions) =>
       endpoint === undefined
         ? admin({ operation: "webhook delete", arguments: { account: whose.account } })
-        : removeEndpoint(serverOf(whose), endpoint),
+        : removeEndpoint(endpointClient(whose), endpoint),
   );
 }
 
@@ -79,13 +72,11 @@ async function rotate(endpoint: string | undefined, { overlapSeconds, ...whose }
   const made =
     endpoint === undefined
       ? await admin({ operation: "webhook rotate", arguments: { account: whose.account, overlapSeconds } })
-      : await serverOf(whose).ask<object>("POST", pathOf("webhooks", endpoint, "/rotate-secret"), {
-          body: { overlapSeconds: seconds },
-        });
-  return { ...(made as { secret: string }), overlapSeconds: seconds };
+      : await endpointClient(whose).webhooks.rotateSecret(endpoint, { overlapSeconds: seconds });
+  return { ...(made as Schemas["WebhookSecret"]), overlapSeconds: seconds };
 }
 
-/** As the API takes it. */
+/** The range of the API. */
 function overlap(text: string): string {
   if (/^\d{1,6}$/.test(text) && Number(text) <= 604_800) return text;
   throw new InvalidArgumentError("It must be 0 to 604800 whole seconds.");

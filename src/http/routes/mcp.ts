@@ -1,7 +1,7 @@
 import { Elysia } from "elysia";
 import { Refusal } from "../../domain/errors.ts";
-import type { AskApi } from "../../mcp/api.ts";
-import { type Narrowed, narrowed } from "../../mcp/tools.ts";
+import type { Api } from "../../mcp/server.ts";
+import { type Permitted, permitted } from "../../mcp/tools.ts";
 import { isLoopbackHost } from "../../standards/host-name.ts";
 import { type Authenticate, authenticated } from "../shell/auth.ts";
 import { parseJson, readBody } from "../shell/body.ts";
@@ -13,8 +13,8 @@ import { requestIdHeader } from "../shell/request-headers.ts";
 export interface McpDeps {
   authenticate: Authenticate;
   isDraining(): boolean;
-  /** The app itself: the tools are a client of the contract. */
-  askApi: AskApi;
+  /** Calls the app itself: the tools are a client of the API. */
+  askApi: Api["fetch"];
   baseUrl(): string;
   /** Origins of web pages that may ask, beside that of `baseUrl`. */
   allowedOrigins: readonly string[];
@@ -43,17 +43,23 @@ export function mcp(deps: McpDeps) {
       refuseForeign(request, deps);
       if (deps.isDraining()) throw unavailable("the service is shutting down", { connection: "close" });
       await authenticated(request, deps.authenticate);
-      const permitted = permittedTools(new URL(request.url).searchParams);
+      const offered = offeredTools(new URL(request.url).searchParams);
       const body = parseJson(await readBody(request, limits));
       // What speaks the protocol takes 40 ms to load, which who never asks for it does not wait for.
       const { answerMcp } = await import("../../mcp/http.ts");
       return answerMcp(request, body ?? null, {
-        ...deps,
-        ...permitted,
-        headers: {
-          authorization: request.headers.get("authorization") ?? "",
-          [requestIdHeader]: String(set.headers[requestIdHeader]),
+        ...offered,
+        api: {
+          baseUrl: "",
+          fetch: deps.askApi,
+          headers: {
+            authorization: request.headers.get("authorization") ?? "",
+            [requestIdHeader]: String(set.headers[requestIdHeader]),
+          },
         },
+        version: deps.version,
+        randomBytes: deps.randomBytes,
+        observe: deps.observe,
         onFault: (error) => deps.log.error({ error: loggable(error) }, "tool call failed: unexpected error"),
       });
     },
@@ -75,16 +81,16 @@ function refuseForeign(request: Request, { baseUrl, allowedOrigins, isLoopback }
   }
 }
 
-/** A word that nobody knows is refused: who misspells a fence shall not be without one. */
-function permittedTools(query: URLSearchParams): Narrowed {
+/** The tools that the query allows. Refuses an unknown parameter, since a misspelled limit must not become no limit. */
+function offeredTools(query: URLSearchParams): Permitted {
   for (const name of new Set(query.keys())) {
     if (name !== "tools" && name !== "inbox") throw wrong(name, "is no parameter here (there are tools, inbox)");
     if (query.getAll(name).length > 1) throw wrong(name, "must be given once");
     if (query.get(name) === "") throw wrong(name, "must not be empty");
   }
-  const permitted = narrowed(query.get("tools") ?? undefined, query.get("inbox") ?? undefined);
-  if (typeof permitted === "string") throw wrong("tools", permitted);
-  return permitted;
+  const offered = permitted(query.get("tools") ?? undefined, query.get("inbox") ?? undefined);
+  if (typeof offered === "string") throw wrong("tools", offered);
+  return offered;
 }
 
 function wrong(name: string, detail: string): Refusal {

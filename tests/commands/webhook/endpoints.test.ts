@@ -160,9 +160,9 @@ const endpoint = "whk_01jpw7z1x2e9a8r5k3m0t6vqhd";
 const wrong: readonly [what: string, words: string[], says: RegExp][] = [
   ["an address that is none", ["add", "ftp://x.example"], /It must start with https/],
   ["a type that there is not", ["add", "https://hooks.example/", "--types", "mail.eaten"], /^validation_error: /],
-  ["a change of nothing", ["change", endpoint], /^Cannot change webhook: nothing is named/],
+  ["a change of nothing", ["change", endpoint], /^Cannot change webhook: no option says what to change/],
   ["on and off at once", ["change", endpoint, "--enable", "--disable"], /cannot be used with option/],
-  ["a recovery from nowhere", ["recover", endpoint], /required option '--after <place>'/],
+  ["a recovery from nowhere", ["recover", endpoint], /required option '--after <position>'/],
   ["an account beside an endpoint", ["show", endpoint, "--account", "acme"], /^Cannot use --account with the id/],
   ["a state of an event", ["deliveries", "evt_0", "--state", "failed"], /^Cannot use --state, --limit or --cursor/],
   ["a number that is none", ["deliveries", endpoint, "--limit", "many"], /--limit must be a whole number/],

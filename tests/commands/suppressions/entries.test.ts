@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { listEntries } from "../../../src/commands/suppressions/list-entries.ts";
+import { listEntries } from "../../../src/commands/suppressions/entries.ts";
 
 const now = new Date("2026-03-21T10:05:00.000Z");
 

@@ -1,32 +1,31 @@
 import { isPattern, type SuppressionReason, suppressionReasons } from "../../domain/send/suppressed.ts";
 import { parseSendAddress } from "../../standards/address.ts";
 import { parseInstant } from "../../standards/instant.ts";
-import { recordsOf } from "./csv.ts";
 
-/** One address of a list, as the API takes it. */
+/** One address of a list, as the API accepts it. */
 export interface ListEntry {
   address: string;
   inboxId?: string;
   reason: SuppressionReason;
   detail?: string;
   createdAt?: string;
-  /** Null: never. */
+  /** Null for no end. */
   expiresAt?: string | null;
 }
 
-/** A line that is no entry, and why. */
+/** A line without a valid entry, and the reason. */
 export interface LeftOut {
   line: number;
   why: string;
 }
 
 export interface Reading {
-  /** What stands for a reason where the list has none that we know. */
+  /** The reason for entries without a known one. */
   reason: SuppressionReason;
   now: Date;
 }
 
-/** The entries of a list, as JSON lines of ours or as the CSV of a provider; which it is its first line tells. */
+/** The entries of a list: our JSON lines, or the CSV of a provider. The first line decides which. */
 export async function* listEntries(
   lines: AsyncIterable<string>,
   reading: Reading,
@@ -49,7 +48,7 @@ export function isLeftOut(entry: ListEntry | LeftOut): entry is LeftOut {
 type Field = "address" | "inboxId" | "reason" | "detail" | "createdAt" | "expiresAt";
 type Fields = Partial<Record<Field, string>> & { isForEver?: boolean };
 
-/** As our own lines, SES, SendGrid, Mailgun and Postmark call them. */
+/** The names of the columns in our own lines, and in the lists of SES, SendGrid, Mailgun and Postmark. */
 const columnNames: Readonly<Record<Field, readonly string[]>> = {
   address: ["address", "email", "emailaddress", "recipient"],
   inboxId: ["inboxid"],
@@ -61,7 +60,7 @@ const columnNames: Readonly<Record<Field, readonly string[]>> = {
 
 type Columns = readonly (readonly [Field, number])[];
 
-/** Throws where no column has addresses: then nothing of the list can be meant. */
+/** Throws if no column has addresses. */
 function columnsOf(header: readonly string[]): Columns {
   const names = header.map((name) =>
     name
@@ -85,7 +84,7 @@ function fieldsBy(columns: Columns, values: readonly string[]): Fields {
   );
 }
 
-/** Nothing where it is no object of JSON. */
+/** The known fields of a JSON object; undefined for any other text. */
 function jsonFields(text: string): Fields | undefined {
   try {
     const value: unknown = JSON.parse(text);
@@ -107,11 +106,12 @@ function entryOf(line: number, fields: Fields | undefined, { reason, now }: Read
   const expiresAt = instantOf(fields.expiresAt);
   if (expiresAt !== undefined && expiresAt <= now) return { line, why: "it is over" };
   const known = knownReason(fields.reason);
-  // What a provider writes for a reason is often what the server said.
+  // An unknown reason of a provider is often the reply of a mail server.
   const detail = fields.detail ?? (known === undefined ? fields.reason : undefined);
   const createdAt = instantOf(fields.createdAt);
   return {
-    ...{ address, reason: known ?? reason },
+    address,
+    reason: known ?? reason,
     ...(fields.inboxId !== undefined && { inboxId: fields.inboxId }),
     ...(detail !== undefined && { detail: shortened(detail) }),
     ...(createdAt !== undefined && { createdAt: createdAt.toISOString() }),
@@ -125,7 +125,7 @@ function knownReason(text = ""): SuppressionReason | undefined {
   return suppressionReasons.find((reason) => reason === word);
 }
 
-/** As RFC 3339 has it, or in seconds since 1970, as SendGrid has it. */
+/** Accepts RFC 3339, and seconds since 1970, which SendGrid writes. */
 function instantOf(text: string | undefined): Date | undefined {
   if (text === undefined) return undefined;
   return /^\d{9,10}$/.test(text) ? new Date(Number(text) * 1000) : parseInstant(text);
@@ -138,4 +138,60 @@ function shortened(text: string): string {
   return Array.from(clean.slice(0, 2 * longestDetail))
     .slice(0, longestDetail)
     .join("");
+}
+
+/** A record of a list: its first line, its text, and its CSV fields. */
+interface CsvRecord {
+  line: number;
+  text: string;
+  fields: string[];
+}
+
+/** The most lines of one record. */
+const mostLines = 100;
+
+/** The records of a text (RFC 4180): a field in quotes may contain commas, doubled quotes and line ends. */
+async function* recordsOf(lines: AsyncIterable<string>): AsyncGenerator<CsvRecord> {
+  let line = 0;
+  let begun: { line: number; texts: string[] } | undefined;
+  for await (const raw of lines) {
+    line += 1;
+    const record = begun ?? { line, texts: [] };
+    record.texts.push(raw.replace(/\r$/, ""));
+    const text = record.texts.join("\n");
+    const isJson = text.trimStart().startsWith("{");
+    // An odd number of quotes means that a quoted field goes on.
+    const isOpen = !isJson && record.texts.length < mostLines && text.split('"').length % 2 === 0;
+    begun = isOpen ? record : undefined;
+    if (!isOpen) yield { line: record.line, text, fields: isJson ? [] : fieldsOf(text) };
+  }
+  if (begun !== undefined) {
+    const text = begun.texts.join("\n");
+    yield { line: begun.line, text, fields: fieldsOf(text) };
+  }
+}
+
+function fieldsOf(text: string): string[] {
+  const fields: string[] = [];
+  let at = 0;
+  while (at <= text.length) {
+    const end = text[at] === '"' ? endOfQuoted(text, at) : at;
+    const comma = text.indexOf(",", end);
+    const stop = comma < 0 ? text.length : comma;
+    const field = text.slice(at, stop);
+    fields.push(field.startsWith('"') ? field.slice(1, Math.max(1, end - at - 1)).replaceAll('""', '"') : field);
+    at = stop + 1;
+  }
+  return fields;
+}
+
+/** The index behind the closing quote. */
+function endOfQuoted(text: string, from: number): number {
+  let at = from + 1;
+  for (;;) {
+    const quote = text.indexOf('"', at);
+    if (quote < 0) return text.length;
+    if (text[quote + 1] !== '"') return quote + 1;
+    at = quote + 2;
+  }
 }

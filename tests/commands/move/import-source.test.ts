@@ -2,7 +2,7 @@ import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { linesOf } from "../../../src/commands/move/lines.ts";
+import { linesOf } from "../../../src/commands/move/import-source.ts";
 import { cpuMs } from "../../support/cpu.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "ibx-lines-"));

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { runInboxd } from "../../support/inboxd.ts";
-import { startWorld, type World } from "../../support/world.ts";
+import { runInboxd } from "../support/inboxd.ts";
+import { startWorld, type World } from "../support/world.ts";
 
 let world: World;
 beforeAll(async () => {

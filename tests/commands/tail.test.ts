@@ -2,11 +2,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { makeDatabase } from "../../support/database.ts";
-import { inboxdHere, type RunningInboxd, runInboxd, startInboxd } from "../../support/inboxd.ts";
-import { endless, startReceiver } from "../../support/receiver.ts";
-import { until } from "../../support/until.ts";
-import { deliver } from "../../support/world.ts";
+import { makeDatabase } from "../support/database.ts";
+import { inboxdHere, type RunningInboxd, runInboxd, startInboxd } from "../support/inboxd.ts";
+import { endless, startReceiver } from "../support/receiver.ts";
+import { until } from "../support/until.ts";
+import { deliver } from "../support/world.ts";
 
 /** A server that can be started again at the same port, as its operator does. */
 const directory = mkdtempSync(join(tmpdir(), "ibx-tail-"));
@@ -184,16 +184,5 @@ describe("It ends, and says why:", () => {
     const ended = await runInboxd(["tail", ...words], { env });
     expect([ended.code, ended.stdout]).toEqual([code, ""]);
     expect(ended.stderr).toStartWith(says);
-  });
-
-  test("a server of a version without streams", async () => {
-    const problem = { code: "not_found", detail: "Cannot find route: no such route", resource: "route" };
-    const older = Bun.serve({ port: 0, fetch: () => Response.json(problem, { status: 404 }) });
-    const ended = await runInboxd(["tail"], { env: { ...env, INBOXD_URL: older.url.origin } });
-    await older.stop(true);
-    expect([ended.code, ended.stderr]).toEqual([
-      1,
-      `Cannot follow ${older.url.origin}: it is an older inboxd, without streams; inboxd listen asks its log\n`,
-    ]);
   });
 });

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
-import { nearestName } from "../../primitives/nearest-name.ts";
+import { nearestName } from "../primitives/nearest-name.ts";
 
-/** Gives a program and each of its groups a `help`. Commander's own shows everything for a word that names no command, and says nothing of it. */
+/** Adds a `help` command to the program and each group. Commander's own ignores an unknown word and shows everything. */
 export function addHelpCommands(group: Command): void {
   for (const below of group.commands) if (below.commands.length > 0) addHelpCommands(below);
   group.helpCommand(false);

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { runInboxd } from "../../support/inboxd.ts";
-import { type ScriptedSmtp, scriptedSmtp } from "../../support/scripted-smtp.ts";
-import { send } from "../../support/sends.ts";
-import { startWorld, type World, type WorldInbox } from "../../support/world.ts";
+import { runInboxd } from "../support/inboxd.ts";
+import { type ScriptedSmtp, scriptedSmtp } from "../support/scripted-smtp.ts";
+import { send } from "../support/sends.ts";
+import { startWorld, type World, type WorldInbox } from "../support/world.ts";
 
 /** A relay that puts off all mail. The tests go on from one another. */
 let world: World;

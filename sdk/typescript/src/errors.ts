@@ -1,0 +1,94 @@
+/** One fault of a query or a body, as the service names it. */
+export interface InboxdFault {
+  detail: string;
+  pointer?: string;
+  parameter?: string;
+}
+
+/** The problem of a response (RFC 9457), also with fields that this client does not know. */
+export interface InboxdProblem {
+  code?: string;
+  message?: string;
+  request_id?: string;
+  errors?: InboxdFault[];
+  [field: string]: unknown;
+}
+
+/** A failed call: the service refused it, or sent no response that can be read. */
+export class InboxdError extends Error {
+  override readonly name: string = "InboxdError";
+  /** The status of the response; 0 without a response. */
+  readonly status: number;
+  /** The word to branch on. `no_answer` and `unreadable_answer` come from this client. */
+  readonly code: string;
+  /** Identifies the request for the operator of the service. */
+  readonly requestId: string | undefined;
+  /** Every fault of the query or the body. */
+  readonly errors: readonly InboxdFault[];
+  readonly retryAfterSeconds: number | undefined;
+  /** The whole problem, with the fields that only this code has, such as `limit`, `resource` and `feature`. */
+  readonly problem: InboxdProblem;
+  /** The address of the service that was called. */
+  readonly baseUrl: string;
+
+  constructor(message: string, { status, code, baseUrl, headers, problem = {}, cause }: FailureFacts) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.status = status;
+    this.code = code;
+    this.baseUrl = baseUrl;
+    this.problem = problem;
+    this.requestId = problem.request_id ?? headers?.get("x-request-id") ?? undefined;
+    this.errors = problem.errors ?? [];
+    this.retryAfterSeconds = secondsOf(headers?.get("retry-after"));
+  }
+}
+
+export interface FailureFacts {
+  status: number;
+  code: string;
+  baseUrl: string;
+  headers?: Headers;
+  problem?: InboxdProblem;
+  cause?: unknown;
+}
+
+/** The operation of a call, as `GET /v1/inboxes`, and the address of the service. */
+export interface Operation {
+  name: string;
+  baseUrl: string;
+}
+
+type Head = Pick<Response, "status" | "headers">;
+
+/** The error for a response other than 2xx. The page of a proxy gives its status alone. */
+export function refusal({ name, baseUrl }: Operation, { status, headers }: Head, text: string): InboxdError {
+  const problem = problemOf(text);
+  const code = typeof problem.code === "string" ? problem.code : "unreadable_answer";
+  const message = [problem.detail, problem.message].find((text) => typeof text === "string");
+  return new InboxdError(message ?? `Cannot ${name}: answered ${status}`, { status, code, baseUrl, headers, problem });
+}
+
+/** The error for a response of 2xx that is not what the document promises. */
+export function unreadableAnswer({ name, baseUrl }: Operation, { status, headers }: Head, cause: Error): InboxdError {
+  const facts = { status, code: "unreadable_answer", baseUrl, headers, cause };
+  return new InboxdError(`Cannot ${name}: ${cause.message}`, facts);
+}
+
+export function noAnswer({ name, baseUrl }: Operation, cause: unknown): InboxdError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new InboxdError(`Cannot ${name}: ${reason}`, { status: 0, code: "no_answer", baseUrl, cause });
+}
+
+function problemOf(text: string): InboxdProblem {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as InboxdProblem) : {};
+  } catch {
+    return {};
+  }
+}
+
+/** Undefined for a date, which proxies may send instead of seconds. */
+function secondsOf(header: string | null | undefined): number | undefined {
+  return header !== null && header !== undefined && /^\d{1,9}$/.test(header) ? Number(header) : undefined;
+}

@@ -1,0 +1,46 @@
+import type { Command } from "commander";
+import { clientOf, ofServer, type ServerOptions } from "./client.ts";
+import { messageOf } from "./failure.ts";
+import { inboxIdsOf, ofSubscription, type SubscriptionOptions } from "./subscription.ts";
+import { jsonOf, tell, tellTaken, untilSignal } from "./terminal.ts";
+
+interface TailOptions extends ServerOptions, SubscriptionOptions {
+  after?: string;
+}
+
+/** The stream of events for a pipe. */
+export function tailCommand(program: Command): void {
+  ofSubscription(ofServer(program.command("tail")))
+    .description("print events of a running server as they happen, one line of JSON each; resumes after its restarts")
+    .option("--after <position>", "an event's id, or start for the whole log (default: from now on)")
+    .action(tail);
+}
+
+async function tail({ types, inbox, skipAutomated, include, after, ...server }: TailOptions): Promise<void> {
+  const client = clientOf(server);
+  const { signal, stop, end } = untilSignal();
+  // The reader has closed the pipe, as `head` does.
+  process.stdout.on("error", stop);
+  const warn = (text: string) => tell(`${text}\n`, process.stderr);
+  try {
+    let isFollowing = false;
+    const events = client.events.stream({
+      types,
+      include,
+      inbox_id: inbox === undefined ? undefined : await inboxIdsOf(client, inbox),
+      automated: skipAutomated ? "false" : undefined,
+      after,
+      signal,
+      readsLog: false,
+      onReady() {
+        if (!isFollowing)
+          warn(`Events of ${client.baseUrl}, ${after === undefined ? "from now on" : `after ${after}`}`);
+        isFollowing = true;
+      },
+      onTrouble: (error) => warn(messageOf(error)),
+    });
+    for await (const event of events) await tellTaken(jsonOf(event), signal);
+  } finally {
+    end();
+  }
+}

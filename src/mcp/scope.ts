@@ -1,0 +1,67 @@
+import type { Schemas } from "../../sdk/typescript/src/inboxd.ts";
+import { type Context, ToolFailure } from "./tool.ts";
+
+/** The inbox, message or thread that a tool works on, within the limit of the model. */
+
+/** The id of the inbox. A model that is limited to one inbox may leave it out, and finds no other. */
+export async function inboxId(context: Context, name: string | undefined): Promise<string> {
+  const { fence } = context;
+  const wanted = await idOf(context, name ?? fence ?? "");
+  if (fence === undefined || name === undefined) return wanted;
+  if (wanted !== (await idOf(context, fence))) throw notFound("inbox");
+  return wanted;
+}
+
+/** Throws if the model is limited to another inbox. */
+export async function checkFence(context: Context, foundIn: string, what: "thread" | "message"): Promise<void> {
+  const { fence } = context;
+  if (fence !== undefined && (await idOf(context, fence)) !== foundIn) throw notFound(what);
+}
+
+async function idOf({ api }: Context, name: string): Promise<string> {
+  if (/^inb_[0-9a-z]{26}$/.test(name)) return name;
+  const inbox = await api.inboxes.find(name);
+  if (inbox === undefined) throw notFound("inbox");
+  return inbox.id;
+}
+
+export async function messageOf(context: Context, id: string): Promise<Schemas["Message"]> {
+  const message = await context.api.messages.get(pathId("message", id));
+  await checkFence(context, message.inboxId, "message");
+  return message;
+}
+
+type ThreadMessages = Schemas["ThreadMessages"];
+
+/** A thread with its newest messages, oldest first. A page of long mails ends early, so this may fetch several. */
+export async function newestOfThread(
+  context: Context,
+  threadId: string,
+  wanted: number,
+  include?: "extracted",
+): Promise<ThreadMessages> {
+  const id = pathId("thread", threadId);
+  const page = (offset: number, limit: number) => context.api.threads.messages(id, { offset, limit, include }).page();
+
+  let thread = await page(0, wanted);
+  const [first] = thread.data;
+  if (first !== undefined) await checkFence(context, first.inboxId, "thread");
+  const from = Math.max(0, thread.total - wanted);
+  if (from > 0) thread = await page(from, wanted);
+  while (from + thread.data.length < thread.total && thread.data.length < wanted) {
+    const more = await page(from + thread.data.length, wanted - thread.data.length);
+    if (more.data.length === 0) break;
+    thread = { ...thread, data: [...thread.data, ...more.data] };
+  }
+  return thread;
+}
+
+/** Refuses an id that cannot be part of a path. */
+export function pathId(what: "thread" | "message", id: string): string {
+  if (/^\.{0,2}$/.test(id)) throw notFound(what);
+  return id;
+}
+
+export function notFound(what: "inbox" | "thread" | "message" | "attachment"): ToolFailure {
+  return new ToolFailure("not_found", `Cannot find ${what}: no such ${what}`);
+}
