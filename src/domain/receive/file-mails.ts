@@ -17,7 +17,7 @@ import {
 import type { MailOutcome } from "./inbound-mail.ts";
 import type { KnownOfMails, ReadInbox } from "./known-of-mails.ts";
 
-/** The rows that a batch of mails comes to, and the outcome of each mail, in order. */
+/** The rows of a batch of mails, and the outcome of each mail, in order. */
 export interface Filing extends FiledMails {
   outcomes: MailOutcome[];
 }
@@ -36,8 +36,8 @@ export interface FiledCopy {
 }
 
 /**
- * Decides where each mail of a batch goes. Mails of one batch see each other: two copies become one message, and
- * a conversation that arrives at once ends up in one thread, whichever of it comes first.
+ * Decides where each mail of a batch goes. Each mail sees the ones before it: two copies become one message, and the mails of one
+ * conversation get one thread, whatever their order is.
  */
 export function fileMails(arrivals: readonly ArrivedMail[], facts: KnownOfMails): Filing {
   const state = filingState(facts);

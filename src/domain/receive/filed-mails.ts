@@ -84,7 +84,7 @@ export interface AwaitedParent extends NamedMessage {
   threadId: string;
 }
 
-/** The rows that a batch of mails comes to. */
+/** The rows of a batch of mails. */
 export interface FiledMails {
   threads: readonly ThreadState[];
   messages: readonly InboundMessage[];

@@ -35,7 +35,7 @@ export interface MailClient {
   address: string;
   /** The part of the network that counts as one sender. */
   network: string;
-  /** The argument of EHLO or HELO, lower-cased; "" where it gave none. */
+  /** The argument of EHLO or HELO, in lower case; "" if it gave none. */
   heloName: string;
   /** Whether the mail came over TLS. */
   secure: boolean;
@@ -47,7 +47,7 @@ export interface MailClient {
  */
 export type MailOutcome = "stored" | "gone" | "unavailable";
 
-/** The sender by whom mail is queued. All mail of this service to itself is one sender's. */
+/** The sender by which mail is queued for the parser. All mail of this service to itself has one sender. */
 export function senderInLine({ client }: Envelope): string {
   return client?.network ?? "local";
 }

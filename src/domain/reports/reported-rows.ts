@@ -17,7 +17,7 @@ export interface MessageState {
 
 export type ReportEvent = NewEvent<`message.${ReportKind}` | "suppression.added">;
 
-/** The rows that a batch of reports comes to. */
+/** The rows of a batch of reports. */
 export interface ReportedRows {
   reports: readonly KeptReport[];
   /** The new delivery of messages. */

@@ -7,7 +7,7 @@ import { type FollowDeps, followLog, type LogReader, type LogStep, type Wanted }
 import type { LargeEventClient, LargeEvents } from "./large-events.ts";
 import type { WrittenEvent } from "./written-events.ts";
 
-/** Bytes that may lie here unsent for one client, beside those that the kernel has taken. */
+/** Unsent bytes in this process for one client at most, beside those that the kernel has taken. */
 export const mostUnsentBytes = 64 << 10;
 
 /** The connection of one client. */
@@ -159,7 +159,7 @@ export async function streamEvents(
   };
 }
 
-/** Lets one task sleep until it is woken. A call of `wake` while it is awake is lost, so the task checks what it waits for first. */
+/** Lets one task sleep until `wake` is called. A call while the task is awake is lost, so the task checks its condition before it sleeps. */
 function sleeper() {
   let wakeUp: (() => void) | undefined;
   return {

@@ -36,18 +36,17 @@ export interface FollowDeps extends Pick<Deps, "db"> {
 /** Events that are written together, if the writer has room for them. Also the events of one live batch. */
 const writtenTogether = 50;
 /**
- * Rows in one page of the log. Pages are small, because the collector counts what is in memory while it runs as old and frees it
- * late: pages of a thousand rows took 50 MB in a long replay. A page is larger if few of its events are wanted.
+ * Rows in one page of the log. Pages are small, because objects that survive one collection of garbage are freed late: pages of a
+ * thousand rows took 50 MB in a long replay. A page is larger if few of its events are wanted.
  */
 const rowsOfPage = { least: 200, most: 1_000 };
-/** A reader lets others read after this much. */
+/** Bytes after which a reader gives its turn to a waiting one. */
 const bytesOfTurn = 512 << 10;
 
 /**
- * Yields the steps of a reader in batches, for as long as the reader is not over. It begins at `reader.position`; the consumer sets
- * that to the position of each step, and asks for the next batch when it has taken the whole last one. A consumer that stops in the
- * midst of a batch holds nothing of the log, and goes on with a new generator: positions alone decide what comes next, so no event is
- * missed or repeated, at the cutover either.
+ * Yields the steps of a reader in batches, until the reader is over. It begins at `reader.position`, which the consumer moves to the
+ * position of each step. A consumer that stops inside a batch goes on later with a new generator, and holds nothing of the log
+ * meanwhile. Only the position decides which event is next, so no event is missed or repeated, also not at the cutover.
  */
 export async function* followLog(
   deps: FollowDeps,
@@ -144,7 +143,7 @@ async function stepsOfRing(
   return steps;
 }
 
-/** This event of the ring, and the next ones that are wanted and nobody has written or is writing. */
+/** This event of the ring and the next ones that are wanted, without those that are written or being written. */
 function unwrittenFrom({ ring, written }: EventFeed, first: number, wanted: Wanted): string[] {
   const ids: string[] = [];
   for (let number = first; ids.length < writtenTogether; number += 1) {

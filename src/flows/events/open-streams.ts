@@ -11,7 +11,7 @@ export type EndReason = "shutting_down" | "unauthorized" | "slow" | "expired";
 /** A client of server-sent events or of a WebSocket. */
 export interface OpenStream {
   caller: Pick<KeyHolder, "id" | "keyId" | "token">;
-  /** Bytes that lie here for the client, beside those that the kernel has taken. */
+  /** Unsent bytes in this process, beside those that the kernel has taken. */
   unsentBytes(): number;
   /** Bytes that the client has taken since it connected. */
   takenBytes(): number;
@@ -40,8 +40,8 @@ export interface OpenStreamsDeps extends Pick<Deps, "db" | "log" | "now"> {
 
 const beatSeconds = { sse: 15, ws: 30 };
 /**
- * A client that takes less than this in so many seconds, although more lies here for it, is ended as slow. It loses no event, since it
- * goes on from its position when it reconnects.
+ * A client that takes fewer bytes in this time, although more are unsent, is ended as slow. It loses no event, since it goes on from its
+ * position when it reconnects.
  */
 const slow = { bytes: 64 << 10, seconds: 60 };
 const quietSeconds = 5;

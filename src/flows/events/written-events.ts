@@ -25,7 +25,7 @@ export type WriteEvents = (
   include: readonly IncludeWord[],
 ) => Promise<(WrittenEvent | undefined)[]>;
 
-/** Bytes of bodies that one call writes at most, since a slow client has what it did not take written again. */
+/** Bytes of bodies that one call writes at most. The events that a slow client does not take are written again later. */
 const writtenBytes = 256 << 10;
 /** Bytes of bodies that a process reads at the same time: short bodies with their rows, and as many again of long ones. */
 const readBytes = 4 << 20;
