@@ -85,8 +85,9 @@ export async function streamEvents(
   }
 
   /** Whether all steps are done; else the client has no room, its reader is over, or there is no memory for a large event. */
-  async function send(steps: readonly LogStep[], own: LogReader): Promise<boolean> {
-    for (const { position, event } of steps) {
+  async function send(steps: LogStep[], own: LogReader): Promise<boolean> {
+    // Empties the batch, because a generator that waits keeps its last batch in memory.
+    for (const { position, event } of steps.splice(0)) {
       if (own.isOver) return false;
       if (event !== undefined) {
         if (!hasRoom() && !(await hasRoomSoon(own))) return false;

@@ -53,7 +53,7 @@ export async function* followLog(
   feed: EventFeed,
   reader: LogReader,
   untilWoken: () => Promise<void>,
-): AsyncGenerator<readonly LogStep[]> {
+): AsyncGenerator<LogStep[]> {
   while (!reader.isOver) {
     yield* backfill(deps, feed, reader);
     // Cutover: the ring now has every event behind the position. A reader that is too slow falls behind it again.
@@ -67,7 +67,7 @@ async function* backfill(
   { db, turns, write }: FollowDeps,
   feed: EventFeed,
   reader: LogReader,
-): AsyncGenerator<readonly LogStep[]> {
+): AsyncGenerator<LogStep[]> {
   let rows = rowsOfPage.least;
   while (!reader.isOver && feed.ring.numberBehind(reader.position) === undefined) {
     const giveBack = await turns.take(reader.readBytes);
@@ -99,7 +99,7 @@ async function* live(
   feed: EventFeed,
   reader: LogReader,
   untilWoken: () => Promise<void>,
-): AsyncGenerator<readonly LogStep[]> {
+): AsyncGenerator<LogStep[]> {
   const { ring } = feed;
   let number = ring.numberBehind(reader.position);
   while (!reader.isOver && number !== undefined) {
@@ -120,7 +120,7 @@ async function stepsOfRing(
   feed: EventFeed,
   { position, wanted }: LogReader,
   first: number,
-): Promise<readonly LogStep[]> {
+): Promise<LogStep[]> {
   const { ring, written } = feed;
   const steps: LogStep[] = [];
   while (steps.length < writtenTogether) {
@@ -158,7 +158,7 @@ async function writeSteps(
   write: WriteEvents,
   events: readonly FeedEvent[],
   include: readonly IncludeWord[],
-): Promise<readonly LogStep[]> {
+): Promise<LogStep[]> {
   const ids = events.map(({ id }) => id);
   const written = await write(ids, include);
   return events
