@@ -5,7 +5,7 @@ import { controlPaths, fetchFrom } from "./socket.ts";
 
 export { NobodyListens } from "./socket.ts";
 
-/** Has the service that holds the data directory do it. What that refuses is refused here too. */
+/** Sends an operation to the service that holds the data directory, and throws its refusals. */
 export async function askService(dataDir: string, request: AdminRequest, signal?: AbortSignal): Promise<object> {
   const response = await fetchFrom(dataDir, controlPaths.administer, {
     method: "POST",
@@ -17,12 +17,12 @@ export async function askService(dataDir: string, request: AdminRequest, signal?
   return answer.result;
 }
 
-/** Half of the minute after which an export gives up on a service that says nothing. */
+/** Half of the minute after which an export gives up on a silent service. */
 const quietMs = 30_000;
 
 /**
- * Everything in the database of the service that holds the data directory. The service reads all of it before it sends the first
- * byte, so silence alone is no fault: in each quiet half minute it is asked whether it answers at all.
+ * Exports the database of the service that holds the data directory. The service reads all of it before it sends the first byte, so
+ * silence is no error: after each quiet half minute the export checks whether the service answers at all.
  */
 export async function* readFromService(dataDir: string, mostQuietMs = quietMs): AsyncGenerator<Uint8Array> {
   const end = new AbortController();

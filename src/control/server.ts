@@ -1,11 +1,16 @@
+import { join } from "node:path";
 import { Refusal } from "../domain/errors.ts";
+import { exportEverything } from "../flows/move/export-everything.ts";
+import { spooled } from "../store/mail/spool.ts";
 import { type AdminDeps, type AdminRequest, administer, anotherVersion } from "./administer.ts";
-import { answerExport, type ExportDeps } from "./answer-export.ts";
 import { type ControlListener, controlPaths, listenAt } from "./socket.ts";
 
-export interface ControlDeps extends AdminDeps, ExportDeps {}
+export interface ControlDeps extends AdminDeps {
+  dataDir: string;
+  version: string;
+}
 
-/** Answers the commands of whoever owns the data directory, which this process holds. */
+/** Runs the commands of the owner of the data directory, which this process holds. */
 export function serveControl(deps: ControlDeps): ControlListener {
   return listenAt(deps.dataDir, (request) => {
     const { pathname } = new URL(request.url);
@@ -25,6 +30,30 @@ async function answerAdmin(deps: AdminDeps, request: Request): Promise<Response>
     if (error instanceof Refusal) return refused(error);
     deps.log.error({ err: error, operation: asked?.operation }, "admin request failed");
     return refused({ message: "Cannot do this: something went wrong, see the server's log" });
+  }
+}
+
+/**
+ * Answers `inboxd export` of another process with the whole database. The embedded database has one session, which is blocked meanwhile,
+ * so the export is first written to a file: a slow reader must not block the service.
+ */
+async function answerExport(
+  { db, dataDir, version, now, randomBytes, log }: ControlDeps,
+  { signal }: Request,
+): Promise<Response> {
+  const encoder = new TextEncoder();
+  const header = { id: randomBytes(16).toHex(), version, now: now() };
+  try {
+    const whole = await spooled(join(dataDir, `.export-${randomBytes(16).toHex()}`), (write) =>
+      exportEverything(db, header, (text) => {
+        signal.throwIfAborted();
+        return write(encoder.encode(text));
+      }),
+    );
+    return new Response(whole);
+  } catch (error) {
+    log.warn({ err: error }, "export failed");
+    return new Response(error instanceof Error ? error.message : String(error), { status: 503 });
   }
 }
 

@@ -2,17 +2,17 @@ import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
-/** What the two ends of the operator's socket ask each other by. */
+/** The paths of requests at the operator's socket. */
 export const controlPaths = { administer: "/admin", export: "/export", alive: "/alive" } as const;
 
 export interface ControlListener {
-  /** Cuts off who is still reading, and takes the socket away. */
+  /** Closes all connections, and removes the socket. */
   close(): Promise<void>;
 }
 
 /**
- * Listens at the socket of a data directory. The caller holds the directory, so a socket that is there already was left
- * by a process that was killed.
+ * Listens at the socket of a data directory. The caller holds the lock on the directory, so a socket that exists was left by a killed
+ * process.
  */
 export function listenAt(dataDir: string, answer: (request: Request) => Response | Promise<Response>): ControlListener {
   removeSocket(dataDir);
@@ -30,7 +30,7 @@ export function listenAt(dataDir: string, answer: (request: Request) => Response
   }
 }
 
-/** Nobody listens at the socket: it is another command that has the directory, or nobody has it. */
+/** No process listens at the socket: another command has the directory, or none. */
 export class NobodyListens extends Error {
   constructor(dataDir: string, cause: unknown) {
     super(`Cannot ask a service in ${dataDir}: none listens there`, { cause });
@@ -38,13 +38,13 @@ export class NobodyListens extends Error {
   }
 }
 
-/** Asks who listens at the socket of a data directory. */
+/** Sends a request to the socket of a data directory. */
 export async function fetchFrom(dataDir: string, path: string, init: BunFetchRequestInit = {}): Promise<Response> {
   const { unix, used } = socketPath(dataDir);
   try {
     return await fetch(new URL(path, "http://inboxd"), { ...init, unix });
   } catch (error) {
-    // Refused where a killed process has left its socket.
+    // A killed process has left its socket.
     const code = error instanceof Error && "code" in error ? error.code : undefined;
     throw code === "ENOENT" || code === "ECONNREFUSED" ? new NobodyListens(dataDir, error) : error;
   } finally {
@@ -53,8 +53,8 @@ export async function fetchFrom(dataDir: string, path: string, init: BunFetchReq
 }
 
 /**
- * Nobody else may connect, from the first moment: the socket's mode comes from the umask. Whoever connects is the owner,
- * so no connection is closed for being quiet: an export takes long to begin, and whoever reads it may have a slow disk.
+ * Only the owner may connect, from the first moment on: the mode of the socket comes from the umask. No quiet connection is closed,
+ * since an export takes long to begin, and its reader may have a slow disk.
  */
 function serveOn(unix: string, answer: (request: Request) => Response | Promise<Response>): Bun.Server<undefined> {
   const umask = process.umask(0o177);
@@ -65,7 +65,7 @@ function serveOn(unix: string, answer: (request: Request) => Response | Promise<
   }
 }
 
-/** Bun's types know it for a socket of the network alone; a socket of the file system obeys it too, and no `server.timeout`. */
+/** Bun's types have it for network sockets alone. It works for unix sockets too; `server.timeout` does not. */
 const neverIdle: object = { idleTimeout: 0 };
 
 const socketName = "control.sock";
@@ -77,7 +77,7 @@ function removeSocket(dataDir: string): void {
 /** The longest path that fits in the address of a unix socket on every system (104 on macOS, 108 on Linux, with a NUL). */
 const longestPathBytes = 103;
 
-/** The socket's path, by way of a short link while it is used when it is too long for a socket's address. */
+/** The path of the socket, through a short temporary link if it is too long for a socket's address. */
 function socketPath(dataDir: string): { unix: string; used: () => void } {
   const path = join(resolve(dataDir), socketName);
   if (Buffer.byteLength(path) <= longestPathBytes) return { unix: path, used: () => undefined };

@@ -1,4 +1,4 @@
-/** Files that the compiled program carries; the import gives the path where it finds them. */
+/** Files in the compiled program; the import is the path of the file. */
 declare module "*.tar.zst" {
   const path: string;
   export default path;
@@ -11,7 +11,7 @@ declare module "*/pglite.wasm" {
   const path: string;
   export default path;
 }
-/** Migrations are imported as text, so that a compiled program carries them. */
+/** Migrations, imported as text into the compiled program. */
 declare module "*.sql" {
   const text: string;
   export default text;

@@ -28,32 +28,32 @@ export {
 } from "./unavailable.ts";
 export { arrayOf, jsonb, shownInstant } from "./wire.ts";
 
-/** The database, whichever engine it is. */
+/** The database, on either engine. */
 export interface Database {
   engine: "postgres" | "embedded";
-  /** Pools of their own, so that a flood of mail can't starve the API, nor a crowd of callers the workers. */
+  /** Separate pools, so that a flood of mail cannot starve the API, nor many callers the workers. */
   api: Db;
   mail: Db;
   work: Db;
-  /** Calls back for each notification on a channel; listens again for ever when the connection is lost. */
+  /** Calls back for each notification on a channel. Reconnects for ever when the connection is lost. */
   listen(
     channel: string,
     onNotify: (payload: string) => void,
     onState?: (connected: boolean) => void,
   ): Promise<() => Promise<void>>;
-  /** Work on a connection of its own that is done within two seconds, or throws. */
+  /** Runs work on its own connection, and throws if it takes longer than `promptlyMs`. */
   promptly(work: (own: Db) => Promise<unknown>): Promise<void>;
-  /** Work without time-outs, on a connection of its own: migrations. */
+  /** Runs work without time-outs on its own connection: migrations, exports. */
   maintain<T>(work: (own: Db) => Promise<T>): Promise<T>;
-  /** When a commit last reached the disk, by `performance.now()`. Undefined where it is not known: a server does not tell. */
+  /** When a commit last reached the disk, by `performance.now()`. Undefined if unknown, as with a server. */
   committedMs(): number | undefined;
-  /** Of each pool by its name; the embedded database has one for all. */
+  /** The use of each pool by name; the embedded database has one for all. */
   usage(): Readonly<Record<string, PoolUsage>>;
   close(): Promise<void>;
 }
 
 export interface DatabaseOptions {
-  /** A Postgres; without it the embedded one in `dataDir`. */
+  /** The URL of a Postgres; without it the database is the embedded one in `dataDir`. */
   url?: string | undefined;
   dataDir: string;
   connections?: Partial<Record<"api" | "mail" | "work", number>>;
@@ -65,10 +65,10 @@ export type Timeouts = Omit<PostgresOptions, "url"> & { acquireMs: number; promp
 
 const usualConnections = { api: 10, mail: 6, work: 6 };
 
-/** What one process takes of a server at most: its pools, and one each for what is prompt, migrations and what it listens to. */
+/** The most connections of one process: its pools, one for prompt work, one for maintenance, and three that listen. */
 export const mostConnections = Object.values(usualConnections).reduce((sum, size) => sum + size, 5);
 
-/** The server's limits are shorter than the deadline, so that it is the server that usually speaks first. */
+/** The server's limits are shorter than the deadline, so that usually the server reports the time-out. */
 const usualTimeouts: Timeouts = {
   connectMs: 3_000,
   acquireMs: 5_000,
@@ -80,15 +80,15 @@ const usualTimeouts: Timeouts = {
 };
 
 /**
- * Workers and mail ask short questions of a table that is empty now and has 100,000 rows in a minute. A plan made for the
- * one must do for the other, so it goes by index: measured, a claim took 5 ms then and 70 ms with the planner's choice.
+ * Workers and mail run short statements on tables that are empty now and have 100,000 rows in a minute. One plan must fit both, so it
+ * uses indexes: a claim took 5 ms, and 70 ms with the planner's choice.
  */
 const byIndex = { enable_seqscan: "off", enable_bitmapscan: "off", plan_cache_mode: "force_generic_plan" };
 
-/** Nor may a batch of mails, which names its rows by their keys, join with a table that it reads whole. */
+/** A batch of mails, which names its rows by key, must not scan a whole table for a join either. */
 const rowByRow = { ...byIndex, enable_hashjoin: "off", enable_mergejoin: "off" };
 
-/** All that any of our sessions begins with. */
+/** The settings of all our sessions. */
 export const settingNames = Object.keys(sessionSettings({ ...usualTimeouts, settings: rowByRow }));
 
 export function openDatabase(options: DatabaseOptions): Promise<Database> {
@@ -180,12 +180,12 @@ async function takeDirectory(dataDir: string): Promise<DirectoryLock> {
     const lock = lockDirectory(dataDir);
     if (found !== "lost") return lock;
     lock.release();
-    // To make another database there would look like a start that went well, and like the loss of all mail.
+    // A new database here would look like a successful start, and like the loss of all mail.
     throw new Error(
       `Cannot open ${placeIn(dataDir)}: it is gone, though ${dataDir} was in use before; put it back from a backup, or set DATA_DIR to an empty directory to begin anew`,
     );
   } catch (error) {
-    // What the system or the lock's file says has a code, and nothing that tells what to do.
+    // Errors of the system have a code, and no advice.
     if (!(error instanceof Error && "code" in error)) throw error;
     throw new Error(
       `Cannot use DATA_DIR ${dataDir}: ${error.message}; let the user that runs inboxd own it, or set DATA_DIR elsewhere`,
@@ -193,7 +193,7 @@ async function takeDirectory(dataDir: string): Promise<DirectoryLock> {
   }
 }
 
-/** Refuses a server that can't hold what we store, and warns of one that may lose it. */
+/** Refuses a server that cannot store our data, and warns of one that may lose it. */
 async function judgeServer(db: Db, warn: (warning: string) => void = () => undefined): Promise<void> {
   const [server] = await query<Record<"version" | "encoding" | "synchronous_commit" | "fsync", string>>(
     db,
@@ -209,7 +209,7 @@ async function judgeServer(db: Db, warn: (warning: string) => void = () => undef
   if (server.encoding !== "UTF8") {
     throw new Error(`Cannot use this database: its encoding is ${server.encoding}, and only UTF8 can hold all mail`);
   }
-  // A 250 is a promise: an operator who told the server not to wait for its disk should know what that means here.
+  // A 250 is a promise, so the operator should know what these settings mean.
   for (const name of ["synchronous_commit", "fsync"] as const) {
     if (server[name] !== "off") continue;
     warn(`${name} is off in the database: mail that was acknowledged can be lost when its machine fails`);

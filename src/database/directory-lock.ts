@@ -2,7 +2,7 @@ import { Database as LockFile } from "bun:sqlite";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 
-/** Another process has the data directory; the command line answers this with exit code 3. */
+/** Another process has the data directory; the command line exits with code 3. */
 export class DataDirectoryInUse extends Error {
   constructor(dataDir: string) {
     super(`Cannot open ${dataDir}: another process is using it`);
@@ -10,17 +10,17 @@ export class DataDirectoryInUse extends Error {
   }
 }
 
-/** The data directory, held by this process until it is released or the process ends, however it ends. */
+/** A lock on the data directory, until it is released or the process ends in any way. */
 export interface DirectoryLock {
   release(): void;
 }
 
-/** Whether a process has ever taken the data directory: the lock's file stays. */
+/** Whether any process has ever locked the data directory: the lock's file stays. */
 export function hasLock(dataDir: string): boolean {
   return existsSync(join(dataDir, lockName));
 }
 
-/** Whether a process has the data directory now. Nothing is made or taken. */
+/** Whether a process has locked the data directory now. Changes nothing. */
 export function isHeld(dataDir: string): boolean {
   if (!hasLock(dataDir)) return false;
   try {
@@ -33,9 +33,8 @@ export function isHeld(dataDir: string): boolean {
 }
 
 /**
- * Takes the data directory, or throws DataDirectoryInUse. The lock is the kernel's (a lock on a file, by way of SQLite): it
- * ends with its process, also by kill -9, so there is none that is stale and no moment in which two processes
- * could both take over what a third has left.
+ * Locks the data directory, or throws DataDirectoryInUse. The kernel holds the lock (a file lock, made by SQLite). It ends with its
+ * process, also after kill -9, so there are no stale locks that two processes could take over at once.
  */
 export function lockDirectory(dataDir: string): DirectoryLock {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });

@@ -2,19 +2,19 @@ import { sql } from "drizzle-orm";
 import { type Db, query } from "./session.ts";
 
 interface Care {
-  /** How often to look. */
+  /** The pause between checks. */
   flushesBetweenLooks: number;
-  /** What may have to be replayed after a crash, and what `pg_wal` may grow by. */
+  /** The most log to replay after a crash, and the growth of `pg_wal`. */
   mostUncheckpointedBytes: number;
-  /** Indexes that are larger are left to a quiet moment: a megabyte takes one or two milliseconds, in which all stands still. */
+  /** Larger indexes wait for a quiet moment: a megabyte blocks the database for one or two milliseconds. */
   mostIndexBytes: number;
-  /** So long nobody has committed in a quiet moment. */
+  /** A moment counts as quiet after this long without a commit. */
   quietMs: number;
-  /** Who waits for a quiet moment through so many rounds of care gets none. */
+  /** A table that has waited for a quiet moment for this many rounds waits no longer. */
   mostRoundsUnquiet: number;
 }
 
-/** A look about once a second under full load, none when idle. */
+/** The checks come about once a second under full load, and never when idle. */
 const usualCare: Care = {
   flushesBetweenLooks: 256,
   mostUncheckpointedBytes: 32 * 1024 * 1024,
@@ -23,27 +23,24 @@ const usualCare: Care = {
   mostRoundsUnquiet: 64,
 };
 
-/** How the engine has to be set for care to take as long as the last changes are many, however large the tables are. */
+/** Settings of the engine with which care takes time for recent changes only, however large the tables are. */
 export const careSettings = [
-  // A page is frozen when it is first seen, so that no later vacuum has to go through a whole table to do that.
+  // Vacuum freezes a page when it first sees it, so that no later vacuum has to read a whole table.
   "vacuum_freeze_min_age=0",
-  // Nor through a fifth of what was filled by an earlier inboxd.
-  "vacuum_max_eager_freeze_failure_rate=0",
-  // Statistics read 3,000 rows, in 20 ms; the usual 30,000 take 230 ms to 700 ms.
+  // Statistics read 3,000 rows, in 20 ms; the default of 30,000 takes 230 to 700 ms.
   "default_statistics_target=10",
 ];
 
 /**
- * Does what a server's background processes do and the embedded engine, which has none, does not: without a checkpoint
- * its log of changes grows for ever, and without vacuum its tables do. Driven by the flushes that commits make,
- * so that an idle database is left in peace. Gives the function to call at each flush.
+ * Does the work of a server's background processes, which the embedded engine lacks: without checkpoints its log grows for ever, and
+ * without vacuum its tables do. Flushes of commits drive it, so an idle database has no work. Returns the function to call at each flush.
  *
- * All stands still for each of its statements. So a vacuum comes as soon as there are pages that it has not seen, which are few then,
- * and leaves the indexes, which it would have to read whole, until there is much to take out of them.
+ * Each of its statements blocks the database. So a vacuum comes soon, while there are few new pages, and it leaves the indexes, which
+ * it would have to read whole, until they have many dead entries.
  */
 export function careFor(db: () => Db, change: Partial<Care> = {}): () => void {
   const care = { ...usualCare, ...change };
-  /** Tables with large indexes that hold much that is gone, and for how many rounds they have waited. */
+  /** Tables with large indexes that hold many dead entries, and for how many rounds they have waited. */
   const worn = new Map<string, number>();
   let flushes = 0;
   let busy = false;
@@ -55,12 +52,12 @@ export function careFor(db: () => Db, change: Partial<Care> = {}): () => void {
       sql`select (pg_current_wal_insert_lsn() - redo_lsn)::int8 as "grownBytes" from pg_control_checkpoint()`,
     );
     if (log === undefined || log.grownBytes < care.mostUncheckpointedBytes) return;
-    // Statistics are otherwise a second late.
+    // Statistics would be a second late otherwise.
     await query(db(), sql`select pg_stat_force_next_flush()`);
     try {
       for (const table of await changedTables(db())) await sweep(table);
     } finally {
-      // At the end: what is changed first behind a checkpoint is in the log as a whole page, and vacuum changes what was filled just now.
+      // After the vacuum: the first change of a page after a checkpoint writes the whole page to the log, and vacuum changes new pages.
       await db().script("checkpoint");
     }
   }
@@ -75,7 +72,7 @@ export function careFor(db: () => Db, change: Partial<Care> = {}): () => void {
 
   async function sweepWhole(name: string): Promise<void> {
     worn.delete(name);
-    // By itself it spares itself the indexes where less than 2 % of the pages need them.
+    // By default vacuum skips the indexes if less than 2 % of the pages need them.
     await db().script(`vacuum (index_cleanup on) ${name}`);
   }
 
@@ -86,7 +83,7 @@ export function careFor(db: () => Db, change: Partial<Care> = {}): () => void {
 
   function start(work: () => Promise<void>): void {
     busy = true;
-    // Whatever goes wrong is met again by the next statement, whose caller wants to know.
+    // The next statement meets the same error, and its caller handles it.
     work()
       .catch(() => undefined)
       .finally(() => {
@@ -114,15 +111,15 @@ export function careFor(db: () => Db, change: Partial<Care> = {}): () => void {
 
 interface ChangedTable {
   name: string;
-  /** Many of its pages hold what is gone but for its entries in the indexes: each vacuum that leaves them there looks at all of them. */
+  /** Many of its pages hold dead rows with index entries, and each vacuum that leaves those reads all of these pages. */
   isWorn: boolean;
   indexBytes: number;
   isStale: boolean;
 }
 
-/** The tables of which something was written since they were swept; what lies apart from its row (TOAST) is swept with its table. */
+/** The tables with changes since their last vacuum; TOAST is vacuumed with its table. */
 function changedTables(db: Db): Promise<ChangedTable[]> {
-  // Few pages: so that small tables that change all the time, such as the outbox, are swept at each look.
+  // Few pages, so that small tables that change all the time, such as the outbox, are vacuumed at each check.
   const worn = (of: string) =>
     sql.raw(`${of}.relpages - ${of}.relallvisible > least(0.2 * ${of}.relpages, ${mostWornPages})`);
   return query<ChangedTable>(
@@ -135,5 +132,5 @@ function changedTables(db: Db): Promise<ChangedTable[]> {
   );
 }
 
-/** 64 MB, in which a vacuum looks for 20 to 80 ms. */
+/** 64 MB, which a vacuum reads in 20 to 80 ms. */
 const mostWornPages = 8_192;

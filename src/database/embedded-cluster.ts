@@ -4,9 +4,9 @@ import { dirname, join } from "node:path";
 import { hasLock } from "./directory-lock.ts";
 import packed from "./embedded-cluster.tar.zst" with { type: "file" };
 
-/** What a data directory has of the embedded database: a lock alone is left of one that was lost. */
+/** Whether a data directory has a database. `lost`: it has only the lock of one. */
 export function findCluster(dataDir: string): "there" | "none" | "lost" {
-  // In this order: a first start at this moment makes the place, then the lock, and gives the place its name.
+  // In this order, because a first start at the same time makes the unfinished directory, then the lock, and then renames the directory.
   const wasUsed = hasLock(dataDir);
   const isBegun = existsSync(unfinishedOf(placeIn(dataDir)));
   if (existsSync(placeIn(dataDir))) return "there";
@@ -14,15 +14,15 @@ export function findCluster(dataDir: string): "there" | "none" | "lost" {
 }
 
 /**
- * Makes the place of the cluster before anything else in a data directory, its lock included: so a directory with a lock and without
- * the place has lost its database. Gives what was found.
+ * Makes the unfinished directory of the cluster before anything else in a data directory, even before the lock. So a data directory
+ * with a lock and without a cluster has lost its database. Returns what was there before.
  */
 export async function reservePlace(dataDir: string): Promise<ReturnType<typeof findCluster>> {
   const found = findCluster(dataDir);
   if (found !== "none") return found;
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   try {
-    // Not `recursive`: that looks what is there when something is, and fails if a start beside this one has just given it its name.
+    // Not `recursive`: that checks what exists, and fails if another start has just renamed it.
     mkdirSync(unfinishedOf(placeIn(dataDir)), { mode: 0o700 });
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
@@ -32,18 +32,18 @@ export async function reservePlace(dataDir: string): Promise<ReturnType<typeof f
 }
 
 /**
- * Puts a fresh cluster where there is none. It is written beside its place, flushed, and renamed into it:
- * whatever dies when, the place holds a whole cluster or nothing.
+ * Makes a new cluster if there is none. It is written to another directory, flushed and renamed, so that after any crash the directory
+ * holds a whole cluster or does not exist.
  */
 export async function placeCluster(directory: string): Promise<void> {
   const unfinished = unfinishedOf(directory);
   if (existsSync(directory)) {
-    // Left by a start that came too late to be the first.
+    // Another start was faster and left this.
     rmSync(unfinished, { recursive: true, force: true });
     return;
   }
   mkdirSync(unfinished, { recursive: true });
-  // Emptied, not made anew: it says that this directory has lost nothing.
+  // Emptied, not removed: it shows that this data directory has lost nothing.
   for (const name of readdirSync(unfinished)) rmSync(join(unfinished, name), { recursive: true });
   await new Bun.Archive(Bun.zstdDecompressSync(await Bun.file(packed).bytes())).extract(unfinished);
   chmodSync(unfinished, 0o700);

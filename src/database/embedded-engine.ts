@@ -8,12 +8,12 @@ import { careSettings } from "./embedded-care.ts";
 import { DatabaseUnavailable, diskFull } from "./unavailable.ts";
 import { readers } from "./wire.ts";
 
-/** As it comes, each start asks the catalogue for all array types, which are read here by `readers` alone. */
+/** PGlite without its look-up of all array types at each start: `readers` reads arrays. */
 export class Engine extends PGlite {
   override async _initArrayTypes(): Promise<void> {}
 }
 
-/** The engine can't be started on its directory: for what reason, in its own words. */
+/** The engine does not start on its directory, with its own message. */
 export class EngineNotStarted extends DatabaseUnavailable {
   readonly words: string;
 
@@ -28,7 +28,7 @@ function meansFullDisk(words: string): boolean {
   return /No space left|quota exceeded/i.test(words);
 }
 
-/** What is wrong with its directory, and what its owner can do about it. */
+/** The trouble with its directory, and what its owner can do. */
 export function cureOf(words: string, directory: string): string {
   if (meansFullDisk(words)) return `its disk is full (${words}); make room, then start again`;
   const closed = closedTo(directory);
@@ -39,7 +39,7 @@ export function cureOf(words: string, directory: string): string {
   return `it is damaged, or another program's (${words}); put a backup in its place, or set DATA_DIR to an empty directory`;
 }
 
-/** A file or directory in it, or itself, that this process may not read and write; the engine's own words often hide that. */
+/** A path in the directory that this process may not read and write; the engine's message often hides it. */
 function closedTo(directory: string): string | undefined {
   let looked = directory;
   try {
@@ -59,20 +59,20 @@ function isSystemError(error: unknown): error is Error & { code: string; path?: 
   return error instanceof Error && "code" in error && typeof error.code === "string";
 }
 
-/** Starts an engine on its directory; throws EngineNotStarted, and keeps nothing, where that does not do. */
+/** Starts an engine on its directory; throws EngineNotStarted, with nothing left open, if that fails. */
 export async function startEngine(directory: string, onFlush: () => void): Promise<Engine> {
   const said: string[] = [];
   let isStarting = true;
   const engine = new Engine({
     fs: filesThatReachTheDisk(directory, onFlush),
-    // As it comes, the engine is told never to flush (-F).
+    // The default parameters tell the engine never to flush (-F).
     startParams: [
       ...PGlite.defaultStartParams.filter((param) => param !== "-F"),
       ...settings.flatMap((setting) => ["-c", setting]),
     ],
     pgliteWasmModule: await compiled(),
     fsBundle: Bun.file(fileSystem),
-    // Never used, since the cluster is there; but without one the engine looks for the real one beside its source.
+    // Never used, since the cluster exists; without it the engine would look for the real one beside its source.
     initdbWasmModule: new WebAssembly.Module(emptyModule),
     parsers: readers,
     serializers: { 17: (bytes) => bytes },
@@ -82,7 +82,7 @@ export async function startEngine(directory: string, onFlush: () => void): Promi
     await engine.waitReady;
   } catch (error) {
     abandon(engine);
-    // Its file system throws what is no Error, and has no words.
+    // Its file system throws values that are not an Error, and have no message.
     throw new EngineNotStarted(lastWords(said) ?? (error instanceof Error ? error.message : "a file can't be used"));
   } finally {
     isStarting = false;
@@ -91,14 +91,14 @@ export async function startEngine(directory: string, onFlush: () => void): Promi
 }
 
 /**
- * Whoever fills the list of words that wait for their place in the search index puts all of them there, while everybody waits: up to
- * a second for the usual 4 MB, a tenth of one for this. It takes no longer in all.
+ * The size of the search index's pending list. The statement that fills it moves all of it into the index and blocks the database: up to
+ * a second for the default of 4 MB, a tenth of that for this size. The total time is the same.
  */
 const shortPendingList = "gin_pending_list_limit=512kB";
 
 const settings = ["wal_sync_method=fsync", "shared_buffers=64MB", shortPendingList, ...careSettings];
 
-/** Why the engine ended: what it complained of last, and in detail. `2026-11-22 13:44:04.989 UTC [42] FATAL:  …` */
+/** The engine's last error and its detail. `2026-11-22 13:44:04.989 UTC [42] FATAL:  …` */
 function lastWords(said: readonly string[]): string | undefined {
   const complaint = said.findLastIndex((line) => /(?:FATAL|PANIC): |^postgres: /.test(line));
   if (complaint === -1) return undefined;
@@ -107,8 +107,8 @@ function lastWords(said: readonly string[]): string | undefined {
 }
 
 /**
- * The engine's file system has no flush: it must have one before the engine starts, since a start may recover and checkpoint.
- * On the way the engine's alarm is got hold of.
+ * Adds a flush to the engine's file system, which has none. It is needed before the engine starts, since a start may recover and
+ * checkpoint. Also keeps the engine's alarm, to clear it later.
  */
 function filesThatReachTheDisk(directory: string, onFlush: () => void): NodeFS {
   const files = new NodeFS(directory);
@@ -145,7 +145,7 @@ function flushDirectory(path: string): void {
 
 let compiledProgram: Promise<WebAssembly.Module> | undefined;
 
-/** Compiled once, however often an engine is started. */
+/** Compiled once for all starts of the engine. */
 export function compiled(): Promise<WebAssembly.Module> {
   compiledProgram ??= Bun.file(program).arrayBuffer().then(WebAssembly.compile);
   return compiledProgram;
@@ -153,17 +153,17 @@ export function compiled(): Promise<WebAssembly.Module> {
 
 const emptyModule = new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]);
 
-/** Takes away the alarm that an engine has set for itself, which would keep all of its memory until it rings. */
+/** Clears the engine's alarm, which would keep its memory alive until it fires. */
 const alarms = new WeakMap<object, () => void>();
 
-/** What the engine's program is given of the outside, as far as it is used here: setitimer(2). */
+/** The import of the engine's program that is used here: setitimer(2). */
 interface EngineImports {
   env: { _setitimer_js: (which: number, ms: number) => number };
 }
 
 const realTime = 0;
 
-/** An engine that has failed can't be closed: only its files can, and its alarm be taken away. */
+/** Closes the files of an engine that has failed, and clears its alarm: the engine itself cannot be closed. */
 export function abandon(engine: Engine): void {
   if (engine.closed) return;
   alarms.get(engine)?.();
@@ -171,12 +171,12 @@ export function abandon(engine: Engine): void {
     try {
       if (file?.nfd !== undefined) closeSync(file.nfd);
     } catch {
-      // It was closed already.
+      // Closed before.
     }
   }
 }
 
-/** An open file of the engine; a directory has no descriptor of the host's. */
+/** An open file of the engine; a directory has no descriptor of the host. */
 interface OpenFile {
   nfd?: number;
   node: object;
@@ -188,7 +188,7 @@ interface NodeFiles {
   realPath(node: object): string;
 }
 
-/** None where it ended before it had a file system. */
+/** Undefined if the engine ended before it had a file system. */
 function openFilesOf({ Module }: { Module?: PGlite["Module"] }): readonly (OpenFile | null | undefined)[] {
   return (Module?.FS as unknown as { streams: (OpenFile | null)[] } | undefined)?.streams ?? [];
 }

@@ -1,25 +1,25 @@
 import { abandon, type Engine, EngineNotStarted } from "./embedded-engine.ts";
 import { DatabaseUnavailable } from "./unavailable.ts";
 
-/** An engine that is started when somebody needs it, and after it has failed anew. */
+/** An engine that is started when it is needed, and again after it has failed. */
 export interface RestartingEngine {
-  /** For whoever needs it next. Refused for a pause after it has failed. */
+  /** Returns the engine, and starts it if need be. Rejects for a pause after a failure. */
   forNext(): Promise<Engine>;
-  /** The one in use, or the one that is being started; none from its failure until it is needed again. */
+  /** The engine in use, or the one that is starting; undefined between a failure and the next need. */
   current(): Promise<Engine> | undefined;
-  /** It has failed, and nobody may use it again. */
+  /** Reports that the engine has failed: it is not used again. */
   giveUp(failed: Promise<Engine>): void;
 }
 
 export function restartingEngine(start: () => Promise<Engine>, pauseMs: number): RestartingEngine {
   let engine: Promise<Engine> | undefined;
   let failedAt = Number.NEGATIVE_INFINITY;
-  /** Why it could not be started, where that is what failed. */
+  /** The error of the last start, if the start failed. */
   let failure: EngineNotStarted | undefined;
 
   return {
     forNext() {
-      // A full disk fails the engine again and again: without a pause, each attempt would cost a second of everybody's time.
+      // A full disk fails each start. Without a pause, each attempt would block the process for a second.
       if (engine === undefined && performance.now() < failedAt + pauseMs) {
         return heardByUsers(
           Promise.reject(new DatabaseUnavailable("the embedded engine has just failed", failure?.sqlState)),
@@ -30,12 +30,12 @@ export function restartingEngine(start: () => Promise<Engine>, pauseMs: number):
     },
     current: () => engine,
     giveUp(failed) {
-      // To be refused in the pause is no failure: were it one, whoever asks meanwhile would begin the pause anew, for ever.
+      // A refusal during the pause is no failure: otherwise each caller would restart the pause, for ever.
       if (failed !== engine) return;
       engine = undefined;
       failedAt = performance.now();
       failure = undefined;
-      // The descriptors that it believes to be its files are about to be others'.
+      // Its file descriptors will soon belong to other files.
       failed.then(abandon, (error: unknown) => {
         if (error instanceof EngineNotStarted) failure = error;
       });
@@ -43,7 +43,7 @@ export function restartingEngine(start: () => Promise<Engine>, pauseMs: number):
   };
 }
 
-/** Whoever uses the engine hears that it failed; when nobody does, that is nobody's error. */
+/** Marks a rejection as handled: the callers of the engine get it. */
 function heardByUsers(engine: Promise<Engine>): Promise<Engine> {
   engine.catch(() => undefined);
   return engine;

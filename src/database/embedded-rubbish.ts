@@ -1,21 +1,21 @@
 import { edenGC } from "bun:jsc";
 
-/** A row as the engine's client gives it. */
+/** A row of the engine's client. */
 interface Row {
-  /** Octets on the wire. */
+  /** The octets on the wire. */
   length: number;
   fields: readonly unknown[];
 }
 
-/** On its way a row is copied twice, and then is text. */
+/** A row is copied twice and then decoded to text. */
 const copies = 3;
-/** A field is a buffer, a view of it and a string. */
+/** The memory of a field: a buffer, a view of it and a string. */
 const fieldBytes = 250;
 const mostBytes = 8 << 20;
 
 /**
- * The collector lets about as much rubbish gather as there is memory in use, and the engine's own counts as such, though it is never
- * rubbish: a long read would leave hundreds of megabytes behind. So it is counted here what rows have left, and taken away before it is much.
+ * Counts the garbage of rows, and collects it early. The collector otherwise waits until there is about as much garbage as memory in
+ * use, which includes the engine's, so a long read would leave hundreds of megabytes.
  */
 export function rubbishOfRows(collect: () => unknown = edenGC): (row: Row) => void {
   let bytes = 0;
@@ -23,7 +23,7 @@ export function rubbishOfRows(collect: () => unknown = edenGC): (row: Row) => vo
     bytes += length * copies + fields.length * fieldBytes;
     if (bytes < mostBytes) return;
     bytes = 0;
-    // Behind whoever has the rows now.
+    // After the caller has used the rows.
     setImmediate(collect);
   };
 }

@@ -2,18 +2,18 @@ import { rubbishOfRows } from "./embedded-rubbish.ts";
 import { readers, type WireValue } from "./wire.ts";
 
 /**
- * Statements of the embedded engine, each parsed once and its plan kept: planning is ten times as slow there as on a
- * server, and the engine's own `query` parses and plans anew for each call. This speaks the extended query protocol
- * (PostgreSQL, chapter 55.2.3): Parse once, then Bind, Describe, Execute and Sync in one round trip.
+ * Prepared statements of the embedded engine: planning is ten times as slow there as on a server, and the engine's own `query` parses
+ * and plans for each call. This uses the extended query protocol (PostgreSQL, chapter 55.2.3): Parse once, then Bind, Describe, Execute
+ * and Sync in one round trip.
  */
 export interface PreparedStatements {
   run(text: string, values: readonly WireValue[]): Promise<object[]>;
 }
 
-/** More than there are texts in the service: a text that grows with its parameters must not fill the engine's memory. */
+/** The most prepared statements, more than the service has: a text that depends on its parameters must not fill the engine's memory. */
 const mostStatements = 500;
 
-/** The part of the engine that is spoken to. */
+/** The part of the engine that is used here. */
 interface Engine {
   runExclusive<T>(work: () => Promise<T>): Promise<T>;
   execProtocolStream(message: Uint8Array): Promise<readonly object[]>;
@@ -22,7 +22,7 @@ interface Engine {
 export function preparedStatements(engine: Engine): PreparedStatements {
   const leaves = rubbishOfRows();
   const names = new Map<string, string>();
-  /** Names that are not used any more: to be closed. Closing what isn't there is no error. */
+  /** Names of statements to close. Closing one that does not exist is no error. */
   let abandoned: string[] = [];
   let made = 0;
 
@@ -49,7 +49,7 @@ export function preparedStatements(engine: Engine): PreparedStatements {
           names.set(text, name);
           return rowsOf(answer as readonly ServerMessage[], leaves);
         } catch (error) {
-          // Whether it was parsed is not known; and a change of the schema may have spoilt the plan that was kept.
+          // It is unknown whether it was parsed, and a change of the schema may have made its plan invalid.
           forget(text, name);
           throw error;
         }
@@ -87,7 +87,7 @@ function rowsOf(messages: readonly ServerMessage[], leaves: (row: DataRow) => vo
   return rows;
 }
 
-/** Text goes as text, bytes in their binary form. */
+/** Text is sent as text, bytes in binary form. */
 function bind(name: string, values: readonly WireValue[]): Uint8Array {
   const parts = [cString(""), cString(name), int16(values.length)];
   for (const value of values) parts.push(int16(value instanceof Uint8Array ? 1 : 0));

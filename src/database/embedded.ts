@@ -6,24 +6,22 @@ import { restartingEngine } from "./embedded-restart.ts";
 import { type PreparedStatements, preparedStatements } from "./embedded-statements.ts";
 import type { Connection } from "./runner.ts";
 
-/** The Postgres that runs inside this process, on one directory. */
+/** The Postgres inside this process, on one directory. */
 export interface Embedded {
-  /** The one session it has. After the engine has failed, a new one, which begins by recovering from the disk. */
+  /** Returns its only session. After a failure of the engine it is a new one, which first recovers from the disk. */
   connect(): Connection;
   listen(channel: string, onNotify: (payload: string) => void): Promise<() => Promise<void>>;
   close(): Promise<void>;
 }
 
 export interface EmbeddedOptions {
-  /** Called whenever a file has reached the disk, which is at least once for each commit that wrote something. */
+  /** Called when a file has reached the disk: at least once for each commit that wrote something. */
   onFlush?: () => void;
-  /** How long to leave an engine alone that has just failed. */
+  /** The pause after a failure of the engine. */
   pauseMs?: number;
 }
 
-/**
- * Opens the database in `dataDir/pg`, and makes it first where there is none. The caller holds the lock on `dataDir`.
- */
+/** Opens the database in `dataDir/pg`, and makes it if there is none. The caller holds the lock on `dataDir`. */
 export async function openEmbedded(
   dataDir: string,
   { onFlush = () => undefined, pauseMs = 1_000 }: EmbeddedOptions = {},
@@ -41,7 +39,7 @@ export async function openEmbedded(
   });
 
   async function start(): Promise<Engine> {
-    // The engine would make itself a cluster of its own there, of which it has not the means.
+    // The engine would try to make a cluster by itself, and cannot.
     if (!existsSync(join(directory, "PG_VERSION"))) throw new EngineNotStarted("there is no PG_VERSION in it");
     const started = await startEngine(directory, onFlush);
     for (const { channel, onNotify } of listeners) await started.listen(channel, onNotify);
@@ -98,7 +96,7 @@ export async function openEmbedded(
 
 const longestTurnMs = 5;
 
-/** The engine answers in the same turn of the event loop: a run of statements would keep sockets and timers waiting to its end. */
+/** Yields to the event loop: the engine answers synchronously, so a series of statements would block sockets and timers. */
 function pausesForOthers(): () => Promise<void> {
   let lastAt = performance.now();
   return async () => {

@@ -2,12 +2,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { connectPostgres, type PostgresOptions } from "./postgres.ts";
 
 const retryMs = 250;
-/** How often a quiet connection is asked whether it lives: a peer that vanished says nothing. */
+/** The interval at which a quiet connection is checked, since a peer that vanished sends nothing. */
 const aliveCheckMs = 15_000;
 
 /**
- * Listens on a channel over a connection of its own, re-established for ever. Notifications that come while it is
- * away are lost: they wake, they don't inform. `onState(true)` after each (re)connection is the moment to look for oneself.
+ * Listens on a channel over its own connection, and reconnects for ever. Notifications are lost while it is disconnected: they only wake
+ * a listener. After each connection it calls `onState(true)`, so that the caller looks for missed work.
  */
 export async function listenPostgres(
   options: PostgresOptions,

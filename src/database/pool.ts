@@ -3,16 +3,15 @@ import { attempt, type Connection, inTransaction, type Runner } from "./runner.t
 
 export interface Pool extends Runner {
   usage(): PoolUsage;
-  /** Lets what is under way end, for a while, and nothing begin. */
+  /** Starts nothing more, and waits a while for running statements. */
   close(): Promise<void>;
 }
 
 /**
- * A pool of connections, of which a transaction has one to itself.
+ * A pool of connections. A transaction has a connection to itself.
  *
- * The driver's own pool is not used: when a connection dies it runs what was waiting there on a *new* one, outside the
- * transaction that it belonged to, and what waits in it has no deadline. Here a connection that dies is thrown
- * away, and nothing that was meant for it goes anywhere else.
+ * The driver's own pool is not used. When a connection dies, that pool runs its waiting statements on a *new* connection, outside of their
+ * transaction, and waiting in it has no deadline. Here a dead connection is dropped with its waiting statements.
  */
 export function openPool(options: PoolOptions): Pool {
   const { acquire, release, usage, close } = pooledConnections(options);

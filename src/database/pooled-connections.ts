@@ -8,13 +8,13 @@ export interface PoolOptions {
   connect: () => Connection;
   /** How long a caller waits for a free connection. */
   acquireMs: number;
-  /** A connection that is older is replaced when it comes back. */
+  /** A connection past this age is replaced when it is released. */
   lifetimeMs: number;
-  /** How many single statements may be on one connection at once when all are taken. */
+  /** How many single statements may share a connection when all are taken. */
   sharedBy?: number;
 }
 
-/** How much of a pool is in use now. */
+/** The use of a pool now. */
 export interface PoolUsage {
   /** The most connections that it opens. */
   size: number;
@@ -23,13 +23,13 @@ export interface PoolUsage {
   waiting: number;
 }
 
-/** Who has which connection of a pool. Whoever was lent one gives it back, whatever became of it. */
+/** The connections of a pool. Each caller of `acquire` releases its connection, also a dead one. */
 export interface PooledConnections {
-  /** One that is free, alone or shared; where there is none, the promise of one. */
+  /** Returns a free connection, alone or shared, or the promise of one. */
   acquire(alone: boolean): Pooled | Promise<Pooled>;
   release(pooled: Pooled): void;
   usage(): PoolUsage;
-  /** Lets what is under way end, for a while, and nothing begin. */
+  /** Starts nothing more, and waits a while for running statements. */
   close(): Promise<void>;
 }
 
@@ -42,8 +42,8 @@ export interface Pooled {
 const longestDrainMs = 5_000;
 
 /**
- * A transaction has a connection to itself. A single statement takes a free one too, but when there is none and nobody waits,
- * it shares one with a few others, sent together and answered in order.
+ * A transaction has a connection to itself. A single statement takes a free connection too. If there is none and nothing waits, it shares
+ * a connection with a few others, which are sent together and answered in order.
  */
 export function pooledConnections(options: PoolOptions): PooledConnections {
   const { size, connect, acquireMs, lifetimeMs, sharedBy = 1 } = options;
@@ -75,7 +75,7 @@ export function pooledConnections(options: PoolOptions): PooledConnections {
     return pooled;
   }
 
-  /** The last one back is the first one out: its caches are warm, and what is not needed rests. */
+  /** Takes the connection that was released last: its caches are warm, and the others stay idle. */
   function takeIdle(): Pooled | undefined {
     for (let pooled = idle.pop(); pooled; pooled = idle.pop()) {
       if (pooled.connection.isOpen) return pooled;
@@ -91,7 +91,7 @@ export function pooledConnections(options: PoolOptions): PooledConnections {
     return least;
   }
 
-  /** Lifetimes are spread over a third, so that connections made together don't end together. */
+  /** Lifetimes differ by up to a third, so that connections that were made together do not end together. */
   function open(): Pooled {
     const lifetime = lifetimeMs * (1 - (made++ % 8) / 24);
     return { connection: connect(), users: 0, retiresAt: performance.now() + lifetime };
@@ -118,7 +118,7 @@ export function pooledConnections(options: PoolOptions): PooledConnections {
     }
   }
 
-  /** Whoever waits first goes first: statements don't overtake a transaction, which needs a connection to itself. */
+  /** Serves in order: statements do not overtake a transaction, which needs a connection to itself. */
   function admitCompanions(pooled: Pooled): void {
     while (pooled.users < sharedBy && line.firstWish?.alone === false) {
       pooled.users++;

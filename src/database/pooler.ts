@@ -3,10 +3,10 @@ import { type Db, query } from "./session.ts";
 import { DatabaseUnavailable, StatementFailed } from "./unavailable.ts";
 
 /**
- * Refuses a pooler that gives one session of the server to several clients, one transaction each: a statement that was prepared, a
- * setting or a channel that is listened to would be another's, or gone. Each of the two has one connection. A mark that one
- * leaves in its session must stay there, and not be found by the other. A pooler gives the session that came back last to who
- * asks next, so one look nearly always shows it; where they go round, it depends on how often is asked, and others may come between.
+ * Refuses a pooler that shares sessions of the server between clients, a transaction at a time: prepared statements, settings and
+ * listened channels would get lost, or belong to another client. Each of the two pools has one connection. A mark that one leaves in its
+ * session must stay there, and the other must not find it. Most poolers reuse the session that was released last, so one check nearly
+ * always shows it; with a round robin it takes several checks, and other clients may come between.
  */
 export async function refuseSharedSessions(one: Db, other: Db): Promise<void> {
   try {
@@ -15,14 +15,14 @@ export async function refuseSharedSessions(one: Db, other: Db): Promise<void> {
         one,
         sql`select set_config('inboxd.session', clock_timestamp() || ' ' || random(), false) as mark`,
       );
-      // One by one: asked at once, they would get a session each.
+      // One by one: at the same time each would get its own session.
       for (let time = 0; time < times; time++) {
         if ((await answer(other, findMark)) === mark) throw new Error(refusal);
       }
       if ((await answer(one, findMark)) !== mark) throw new Error(refusal);
     }
   } catch (error) {
-    // A statement that was prepared a moment ago is not there, or one of that name already is.
+    // A statement that was just prepared is missing, or its name is taken.
     if (error instanceof StatementFailed && ["26000", "42P05"].includes(error.sqlState)) throw new Error(refusal);
     throw error;
   }
@@ -38,7 +38,7 @@ async function answer(db: Db, text: SQL): Promise<string | null> {
   return row?.mark ?? null;
 }
 
-/** With what to do, where a pooler refused one of the settings that sessions begin with: it names the first and does not help. */
+/** Adds advice to the error of a pooler that refuses one of the session settings: its message only names the first. */
 export function withPoolerCure(error: unknown, settings: readonly string[]): unknown {
   if (!(error instanceof DatabaseUnavailable && error.message.includes("unsupported startup parameter"))) return error;
   const ignored = settings.filter((name) => !handedOn.includes(name)).join(",");
@@ -47,5 +47,5 @@ export function withPoolerCure(error: unknown, settings: readonly string[]): unk
   );
 }
 
-/** PgBouncer knows these by itself. */
+/** The settings that PgBouncer tracks by default. */
 const handedOn = ["application_name", "TimeZone", "DateStyle"];

@@ -7,15 +7,15 @@ import { readers, type WireValue } from "./wire.ts";
 
 export interface PostgresOptions {
   url: string;
-  /** Time for connecting. */
+  /** The time-out for connecting. */
   connectMs: number;
-  /** After this long without an answer a connection is given up: a frozen server answers no time-out of its own. 0 = never. */
+  /** A connection is dropped after this long without an answer: a frozen server reports no time-out. 0 = never. */
   deadlineMs: number;
-  /** The server's own limits, all shorter than the deadline, so that it usually speaks first. 0 = none. */
+  /** The server's limits, shorter than the deadline, so that usually the server reports the time-out. 0 = none. */
   statementMs: number;
   lockMs: number;
   idleInTransactionMs: number;
-  /** Settings of the server for this session alone. */
+  /** Further settings of the session. */
   settings?: Readonly<Record<string, string>>;
 }
 
@@ -31,9 +31,9 @@ export function openPostgresPool(options: PostgresPoolOptions): Pool {
   return openPool({ size, acquireMs, lifetimeMs, sharedBy: 4, connect: () => connectPostgres(options) });
 }
 
-/** The driver with what our patch of it adds (`patches/`). */
+/** The driver with the additions of our patch (`patches/`). */
 type Driver = postgres.Sql & {
-  /** Ends all at once, without a goodbye that a frozen server would never answer. */
+  /** Closes at once, without waiting for the answer of a frozen server. */
   sever(): void;
 };
 
@@ -42,10 +42,7 @@ interface Hooks {
   onNotify?: (payload: string) => void;
 }
 
-/**
- * One connection, made by a driver of its own that may have no other (`max: 1`): see `pool.ts` for why the driver's
- * pool is not used. It connects when its first statement comes.
- */
+/** One connection, by its own driver with a pool of one (`max: 1`; pool.ts says why). It connects at its first statement. */
 export function connectPostgres(options: PostgresOptions, { onClose, onNotify }: Hooks = {}): Connection {
   let isOpen = true;
   let hasAnswered = false;
@@ -63,7 +60,7 @@ export function connectPostgres(options: PostgresOptions, { onClose, onNotify }:
     ...(onNotify && { onnotify: (_channel: string, payload: string) => onNotify(payload) }),
     onclose() {
       isOpen = false;
-      // Else the driver would run what still waits on a new connection, outside its transaction.
+      // Otherwise the driver would run waiting statements on a new connection, outside of their transaction.
       driver.sever();
       onClose?.();
     },
@@ -71,7 +68,7 @@ export function connectPostgres(options: PostgresOptions, { onClose, onNotify }:
   } as postgres.Options<Record<string, never>>) as unknown as Driver;
   useOurWireFormat(driver);
 
-  /** Resolves with the answer, or ends the connection when none has come by the deadline. */
+  /** Resolves with the answer, or severs the connection at the deadline. */
   async function beforeDeadline<T>(pending: PromiseLike<T>): Promise<T> {
     if (options.deadlineMs === 0) return pending;
     const answer = await within(options.deadlineMs, pending, () => {
@@ -82,7 +79,7 @@ export function connectPostgres(options: PostgresOptions, { onClose, onNotify }:
     return answer;
   }
 
-  /** The driver would declare bytes as `bytea`; they may be a `bytea[]`, and the server knows which. */
+  /** Bytes without a type: the driver would declare them as `bytea`, but they may be a `bytea[]`, and the server infers it. */
   function untyped(value: WireValue): WireParameter {
     return value instanceof Uint8Array ? driver.typed(value as Uint8Array<ArrayBuffer>, 0) : value;
   }
@@ -95,7 +92,7 @@ export function connectPostgres(options: PostgresOptions, { onClose, onNotify }:
       return hasAnswered;
     },
     async run(text, values) {
-      // Always prepared: the driver otherwise has the server parse and plan the text anew for each call.
+      // Always prepared: otherwise the server would parse and plan the text for each call.
       return Array.from(await beforeDeadline<object[]>(driver.unsafe(text, values.map(untyped), prepared)));
     },
     async script(text) {
@@ -115,7 +112,7 @@ export function connectPostgres(options: PostgresOptions, { onClose, onNotify }:
   return connection;
 }
 
-/** What a session begins with. */
+/** The settings that a session begins with. */
 export function sessionSettings(options: Omit<PostgresOptions, "url">) {
   return {
     application_name: "inboxd",
@@ -125,15 +122,15 @@ export function sessionSettings(options: Omit<PostgresOptions, "url">) {
     statement_timeout: options.statementMs,
     lock_timeout: options.lockMs,
     idle_in_transaction_session_timeout: options.idleInTransactionMs,
-    // Compiling a statement takes a second; ours take milliseconds whatever the planner fears.
+    // Compiling a statement takes a second; ours take milliseconds, also if the planner expects more.
     jit: "off",
     ...options.settings,
   };
 }
 
 /**
- * A unix socket is named as libpq does it, which the driver does not read: `postgres:///name?host=/run/postgresql`,
- * or the directory percent-encoded in the place of the host.
+ * Finds the unix socket of a URL in libpq's form, which the driver does not read: `postgres:///name?host=/run/postgresql`, or the
+ * percent-encoded directory in place of the host.
  */
 function addressIn(text: string): { url: string; path?: string } {
   if (!URL.canParse(text)) return { url: text };
@@ -151,12 +148,12 @@ type WireParameter = string | null | postgres.Parameter;
 
 const prepared = { prepare: true, simple: false };
 
-/** Values are written and read by `wire.ts`, on this engine as on the other. */
+/** Makes the driver use `wire.ts` for values, like the other engine. */
 function useOurWireFormat({ options }: Driver): void {
   const { parsers, serializers } = options as unknown as Record<"parsers" | "serializers", Record<string, unknown>>;
   for (const type of Object.keys(parsers)) delete parsers[type];
   for (const type of Object.keys(serializers)) delete serializers[type];
   Object.assign(parsers, readers);
-  // Of our patch, too: reads a row's values without asking for each to be decoded.
+  // Also from our patch: reads the values of a row without a decoder call for each.
   Object.assign(options, { rows_at_once: true });
 }

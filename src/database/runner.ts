@@ -1,39 +1,38 @@
 import { asStoreError, DatabaseUnavailable, leavesConnectionWhole } from "./unavailable.ts";
 import type { WireValue } from "./wire.ts";
 
-/** One session with an engine, which answers in the order of asking. Once it is not open it never is again. */
+/** One session with an engine, which answers in order. A session that is not open never opens again. */
 export interface Connection {
   readonly isOpen: boolean;
-  /** Whether it has answered before, so that it is there and not yet to be made. */
+  /** Whether it has answered before, so that it is connected. */
   readonly hasAnswered: boolean;
-  /** Answers the rows, as objects. */
+  /** Returns the rows, as objects. */
   run(text: string, values: WireValue[]): Promise<object[]>;
-  /** Runs statements without parameters, several if need be; gives the command tag of the last. */
+  /** Runs one or more statements without parameters; returns the command tag of the last. */
   script(text: string): Promise<string>;
-  /** Ends it at once: what it is doing fails, and the server rolls back. */
+  /** Ends it at once: running statements fail, and the server rolls back. */
   sever(): void;
   close(): Promise<void>;
 }
 
-/** Where statements can be run: a pool, or a transaction on one of its connections. */
+/** Runs statements: a pool, or a transaction on one of its connections. */
 export interface Runner {
-  /** Answers the rows, as objects. */
+  /** Returns the rows, as objects. */
   run(text: string, values: WireValue[]): Promise<object[]>;
   script(text: string): Promise<string>;
   transaction<T>(work: (runner: Runner) => Promise<T>): Promise<T>;
 }
 
 /**
- * A transaction on one connection. Its runner refuses to run anything once the transaction is over, however it ended:
- * a statement of a dead transaction must not run outside it. Its statements go one after the other,
- * also when they are asked for at once.
+ * Runs a transaction on one connection. Its runner refuses statements after the end of the transaction, so that none of them runs
+ * outside of it. Statements run one after the other, also if they are started at the same time.
  */
 export async function inTransaction<T>(connection: Connection, work: (runner: Runner) => Promise<T>): Promise<T> {
   let over = false;
   let savepoints = 0;
   const begun = attempt(connection, () => connection.script("begin"));
   begun.catch(ignore);
-  // The first statement follows on its heels and saves a round trip; should `begin` not arrive, nor does the statement.
+  // The first statement is sent with `begin`, which saves a round trip; if `begin` does not arrive, neither does the statement.
   let tail: Promise<unknown> = connection.hasAnswered ? Promise.resolve() : begun;
 
   function next<R>(start: () => Promise<R>): Promise<R> {
@@ -69,7 +68,7 @@ export async function inTransaction<T>(connection: Connection, work: (runner: Ru
     await tail;
     over = true;
     const tag = await attempt(connection, () => connection.script("commit"));
-    // A failed transaction answers COMMIT with ROLLBACK and no error: the work must not believe that it was kept.
+    // A failed transaction answers COMMIT with ROLLBACK and without an error.
     if (tag !== "COMMIT") throw new Error("Cannot commit: a statement of the transaction had failed");
     return result;
   } catch (error) {
@@ -80,7 +79,7 @@ export async function inTransaction<T>(connection: Connection, work: (runner: Ru
   }
 }
 
-/** Runs one step on a connection, severs it if the step left it in doubt, and says what went wrong in the store's words. */
+/** Runs one step on a connection, severs the connection if its state is in doubt, and throws the store's errors. */
 export async function attempt<T>(connection: Connection, step: () => Promise<T>): Promise<T> {
   try {
     if (!connection.isOpen) throw new DatabaseUnavailable("the connection was lost");

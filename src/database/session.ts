@@ -1,24 +1,23 @@
 /**
- * Statements over a `Runner`, which both engines are. Of Drizzle they need its `sql` templates alone. Its query builder would be a second
- * language for what SQL says, rendered anew at each call; and its sessions wrap each error in one whose message holds the statement's
- * parameters, that is, people's mail.
+ * Statements over a `Runner` of either engine. They use only the `sql` templates of Drizzle. Its query builder would be a second language
+ * for SQL, rendered at each call, and its sessions put the statement's parameters, people's mail, into error messages.
  */
 import { fillPlaceholders, is, Name, noopEncoder, Param, Placeholder, SQL, StringChunk } from "drizzle-orm";
 import type { Runner } from "./runner.ts";
 import { toWire } from "./wire.ts";
 
-/** The database, or a transaction on it: the rest of the code takes this and cannot tell which. */
+/** The database, or a transaction on it. */
 export type Db = Runner;
 
-/** Carries out a statement; answers its rows. */
+/** Runs a statement and returns its rows. */
 export async function query<Row extends object = Record<string, unknown>>(db: Db, statement: SQL): Promise<Row[]> {
   const { text, params } = rendered(statement);
   return (await db.run(text, params.map(toWire))) as Row[];
 }
 
 /**
- * The same for a statement that never changes but for its placeholders. It is rendered once; `query` does that at each call, which
- * for a long one takes longer than to carry it out.
+ * The same for a statement that changes only in its placeholders. It is rendered once; `query` renders at each call, which takes longer
+ * than running it if it is long.
  */
 export function statement<Row extends object>(
   template: SQL,
@@ -27,7 +26,7 @@ export function statement<Row extends object>(
   return async (db, values) => (await db.run(text, fillPlaceholders(params, values).map(toWire))) as Row[];
 }
 
-/** All or nothing. Inside another transaction it is a savepoint. */
+/** Runs a transaction, or a savepoint inside of another transaction. */
 export function transaction<T>(db: Db, work: (tx: Db) => Promise<T>): Promise<T> {
   return db.transaction(work);
 }
@@ -38,8 +37,8 @@ interface Rendered {
 }
 
 /**
- * A statement of texts, names, values and other such statements. Drizzle's own way of rendering knows tables and columns too, makes an
- * object of each piece, and took a fifteenth of receiving a mail.
+ * Renders a statement of texts, names, values and other such statements. Drizzle's own rendering, which also knows tables and columns,
+ * makes an object for each piece, and took a fifteenth of the time for receiving a mail.
  */
 function rendered(statement: SQL): Rendered {
   const params: unknown[] = [];
@@ -65,7 +64,7 @@ function rendered(statement: SQL): Rendered {
   return { text, params };
 }
 
-/** An array is none: `arrayOf` says of which type it is. Nor is `undefined`, which would leave a gap in the text. */
+/** Whether a chunk is a value. An array is not, because `arrayOf` gives it a type. `undefined` is not: it would leave a gap in the text. */
 function isValue(chunk: unknown): boolean {
   if (chunk === null) return true;
   if (typeof chunk === "object") return chunk instanceof Date || chunk instanceof Uint8Array;

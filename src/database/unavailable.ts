@@ -1,11 +1,8 @@
-/**
- * The database is away, or too busy to answer in time. Not a bug and not the caller's fault:
- * a door says "come back later" (503, 451).
- */
+/** The database is away, or too busy to answer in time. Neither a bug nor the caller's fault: the doors answer 503 and 451. */
 export class DatabaseUnavailable extends Error {
-  /** The server's own word for it, where it had one. */
+  /** The SQLSTATE of the server, if it sent one. */
   readonly sqlState: string | undefined;
-  /** Whether a statement had been sent, so that it may have been carried out. */
+  /** Whether a statement was sent, so that it may have been executed. */
   readonly isUnanswered: boolean;
 
   constructor(why: string, sqlState?: string, isUnanswered = false) {
@@ -16,17 +13,17 @@ export class DatabaseUnavailable extends Error {
   }
 }
 
-/** The database has not answered in time. It may be busy, locked or frozen, or cut off without a word. */
+/** The database has not answered in time. It may be busy, locked, frozen or disconnected. */
 export class DatabaseSlow extends DatabaseUnavailable {}
 
-/** SQLSTATEs of which more is said than that the database is away. */
+/** SQLSTATEs with a message of their own. */
 export const diskFull = "53100";
 export const readOnly = "25006";
 export const missingFile = "58P01";
 
 /**
- * A statement that the database refused. It carries none of what the engines hang on their errors (parameters, the
- * row that was in the way): those are people's mail and secrets, and errors are logged.
+ * A statement that the database refused. It drops the details of the engines' errors, such as parameters and rows: those are people's mail
+ * and secrets, and errors are logged.
  */
 export class StatementFailed extends Error {
   readonly sqlState: string;
@@ -47,20 +44,20 @@ export function violates(error: unknown, constraint: string): boolean {
 }
 
 /**
- * Whether a statement asked for more than it may have, of time (57014) or of what the engine can hold (class 54): the database is there,
- * and asked the same again it would say the same.
+ * Whether a statement exceeded a limit, of time (57014) or of the engine (class 54): the database is available, and a retry would fail in
+ * the same way.
  */
 export function askedTooMuch(error: unknown): boolean {
   const failed = error instanceof DatabaseUnavailable || error instanceof StatementFailed;
   return failed && /^(57014|54...)$/.test(error.sqlState ?? "");
 }
 
-/** Whether somebody else held a lock for longer than a statement waits for one. */
+/** Whether a statement waited too long for a lock. */
 export function isLockTimeout(error: unknown): boolean {
   return error instanceof DatabaseUnavailable && error.sqlState === lockNotAvailable;
 }
 
-/** Whether a statement failed because of the locks of others: it waited too long, or each waited for the other. */
+/** Whether a statement waited too long for a lock, or ended a deadlock. */
 export function isLockConflict(error: unknown): boolean {
   return isLockTimeout(error) || (error instanceof DatabaseUnavailable && error.sqlState === deadlockDetected);
 }
@@ -69,11 +66,11 @@ export function isLockConflict(error: unknown): boolean {
 const lockNotAvailable = "55P03";
 const deadlockDetected = "40P01";
 
-/** What an engine or its driver threw, as the rest of the code sees it. */
+/** Translates an error of an engine or its driver. */
 export function asStoreError(thrown: unknown): unknown {
   if (!isEngineError(thrown)) return thrown;
   const { code, message } = thrown;
-  // Only what the server itself says has a severity. EPIPE looks like a SQLSTATE, too.
+  // Only the server's own errors have a severity. EPIPE looks like a SQLSTATE, too.
   const sqlState = severityOf(thrown) === undefined ? undefined : code;
   if (sqlState === undefined) {
     if (!meansLostConnection(code)) return thrown;
@@ -93,7 +90,7 @@ export function asStoreError(thrown: unknown): unknown {
 }
 
 /**
- * SQLSTATEs (PostgreSQL, appendix A) that a later attempt may not meet again: 08 connection, 53 out of disk, memory or
+ * Whether a later attempt may succeed, by SQLSTATE (PostgreSQL, appendix A): 08 connection, 53 out of disk, memory or
  * connections, 57P shutting down or starting, 57014 and 55P03 time-outs of statement and lock, 25006 a server that
  * has become a standby, 25P03 idle in a transaction, 40 deadlock and serialisation, 58 an error of the system below.
  */
@@ -101,22 +98,22 @@ function meansAway(sqlState: string): boolean {
   return /^(08...|53...|57P..|57014|55P03|25006|25P03|40...|58...)$/.test(sqlState);
 }
 
-/** The driver's words (CONNECTION_CLOSED, CONNECT_TIMEOUT …) and the socket's (ECONNREFUSED, ENOENT …). */
+/** Whether a code of the driver (CONNECTION_CLOSED, CONNECT_TIMEOUT …) or of the socket (ECONNREFUSED, ENOENT …) is a lost connection. */
 function meansLostConnection(code: string): boolean {
   return /^CONNECT|^E[A-Z_]+$/.test(code);
 }
 
-/** The connection was there and went away: what had been sent on it has no answer. */
+/** Whether an open connection was lost, so that its statements have no answer. */
 function meansLostStatement(code: string): boolean {
   return /^CONNECTION_|^(?:ECONNRESET|EPIPE)$/.test(code);
 }
 
-/** Whether the connection that gave this error can take another statement: only the server's own ERROR leaves it whole. */
+/** Whether the connection can run another statement after this error: only after an ERROR of the server. */
 export function leavesConnectionWhole(thrown: unknown): boolean {
   return isEngineError(thrown) && severityOf(thrown) === "ERROR" && thrown.code !== readOnly;
 }
 
-/** A pooler knows only the older field, which a server writes in its own language. */
+/** The severity in English, or in the server's language: a pooler sends only the latter field. */
 function severityOf({ severity, severity_local }: EngineError): string | undefined {
   return severity ?? severity_local;
 }
@@ -125,7 +122,7 @@ interface EngineError extends Error {
   code: string;
   severity?: string;
   severity_local?: string;
-  /** The driver calls it by one name, the embedded engine by the other. */
+  /** The name in the driver, and the name in the embedded engine. */
   constraint_name?: string;
   constraint?: string;
 }

@@ -1,17 +1,15 @@
 /**
- * Values as both engines write and read them. A parameter goes out as text (or, for bytes, in the binary
- * format, so that they are neither doubled to hex nor copied through a string), its type left for the server to
- * infer; a column comes back by its type. Neither engine's own tables are used: they differ in what a `date`,
- * a `bigint` or an array becomes, and the rest of the code must not be able to tell which engine it has.
+ * Writes and reads values, the same for both engines. A parameter is sent as text, and the server infers its type. Bytes are sent in
+ * binary form, which avoids hex and a copy as a string. A column is read by its type. The engines' own converters are not used: they
+ * differ for `date`, `bigint` and arrays.
  */
 import { type SQL, sql } from "drizzle-orm";
 
 export type WireValue = string | Uint8Array | null;
 
 /**
- * An array parameter of one type: `from unnest(${arrayOf("text", ids)}, ${arrayOf("bytea", raws)}) as …`.
- * The statement is the same text for any number of elements, so it is prepared once per connection,
- * which `in ($1, $2, …)` is not.
+ * An array parameter of one type: `from unnest(${arrayOf("text", ids)}, ${arrayOf("bytea", raws)}) as …`. The text is the same for any
+ * number of elements, so it is prepared once for each connection, unlike `in ($1, $2, …)`.
  */
 export function arrayOf<Type extends keyof ElementOf>(type: Type, values: readonly (ElementOf[Type] | null)[]): SQL {
   const param = isBinary(type)
@@ -20,7 +18,7 @@ export function arrayOf<Type extends keyof ElementOf>(type: Type, values: readon
   return sql`${sql.param(param)}::${sql.raw(type)}[]`;
 }
 
-/** What would otherwise be escaped, doubled to hex and copied through a string. */
+/** The types whose arrays are sent in binary form: as text they would be escaped, doubled to hex, and copied as a string. */
 const oidOf = { bytea: 17, text: 25 };
 
 function isBinary(type: keyof ElementOf): type is keyof typeof oidOf {
@@ -54,7 +52,7 @@ export function toWire(value: unknown): WireValue {
   return String(value);
 }
 
-/** How each type of column is read; a type that is not here stays text. */
+/** The reader of each column type; other types stay text. */
 export const readers: Readonly<Record<number, (text: string) => unknown>> = {
   16: readBoolean,
   17: readBytes,
@@ -85,31 +83,31 @@ function readBoolean(text: string): boolean {
   return text === "t";
 }
 
-/** `bytea_output` is `hex`: `\x` and two digits a byte. From a server it comes so at the first run of a statement alone (see `patches/`). */
+/** Reads `\x` and two hex digits a byte. A server sends this form only at the first run of a statement (`patches/`). */
 function readBytes(text: string): Uint8Array {
   return Uint8Array.fromHex(text.slice(2));
 }
 
-/** The text that an instant comes as, in the form in which instants are shown: `2026-03-21T10:05:00.123Z`. */
+/** Shows an instant of the wire as `2026-03-21T10:05:00.123Z`. */
 export function shownInstant(text: string): string {
   const end = text.length - 3;
   if (isUnusual(text, end)) return readInstant(text).toISOString();
   return `${text.slice(0, 10)}T${text.slice(11, 19)}.${end > 19 ? text.slice(20, end).padEnd(3, "0") : "000"}Z`;
 }
 
-/** Years of five digits, before our era, or in its first century, which `Date.UTC` takes for the twentieth. */
+/** Whether the year has five digits, or is before our era, or in its first century, which `Date.UTC` reads as the twentieth. */
 function isUnusual(text: string, end: number): boolean {
   return text[4] !== "-" || text[10] !== " " || end < 19 || end > 23 || text.startsWith("00");
 }
 
-/** Each connection speaks UTC and ISO: `2026-03-21 10:05:00.123+00`, without zeros at the end. */
+/** Reads an instant in UTC and ISO: `2026-03-21 10:05:00.123+00`, without trailing zeros. */
 function readInstant(text: string): Date {
   const end = text.length - 3;
   if (isUnusual(text, end)) return new Date(`${text.slice(0, 10)}T${text.slice(11, -3)}Z`);
   const digit = (at: number) => (at < end ? text.charCodeAt(at) - 48 : 0);
   const two = (at: number) => digit(at) * 10 + digit(at + 1);
   const ms = digit(20) * 100 + two(21);
-  // Digit by digit: a page of messages spent a tenth of its time on having the texts of its instants read.
+  // Digit by digit: parsing by `Date` took a tenth of the time for a page of messages.
   return new Date(Date.UTC(two(0) * 100 + two(2), two(5) - 1, two(8), two(11), two(14), two(17), ms));
 }
 
@@ -151,8 +149,8 @@ function arrayLiteral(values: readonly unknown[]): string {
 }
 
 /**
- * An array in the binary format (the server's `array_recv`): dimensions, whether a null is there, the element's type,
- * then length and lower bound of the one dimension, then each element after its length.
+ * Writes an array in binary form (the server's `array_recv`): the number of dimensions, whether it has nulls, the element's type, length
+ * and lower bound of the dimension, then each element after its length.
  */
 function binaryArray(oid: number, values: readonly (string | Uint8Array | null)[]): Uint8Array {
   const headBytes = values.length === 0 ? 12 : 20;
