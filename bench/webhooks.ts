@@ -92,8 +92,8 @@ async function bench(): Promise<void> {
 }
 
 async function besideOldDeliveries(database: BenchDatabase, empty: Measured): Promise<void> {
-  const old = sql`insert into deliveries (event_id, attempt, attempted_at, status, latency_ms, response)
-    select 'evt_1' || lpad(n::text, 25, '0'), 1, now(), 200, 5, 'ok' from generate_series(1, ${oldDeliveries}::int) n`;
+  const old = sql`insert into deliveries (event_id, lane, attempt, attempted_at, status, latency_ms, response)
+    select 'evt_1' || lpad(n::text, 25, '0'), 'acc_1' || lpad(n::text, 25, '0'), 1, now(), 200, 5, 'ok' from generate_series(1, ${oldDeliveries}::int) n`;
   await withDatabase((db) => query(db.api, old), unhurried);
   const full: Measured[] = [];
   for (let round = 0; round < rounds; round += 1) {
@@ -177,7 +177,8 @@ async function makeAccounts(db: Database, address: string): Promise<void> {
           insert into accounts (id, name, plan, created_at)
           select 'acc_' || lpad(n::text, 26, '0'), 'bench ' || n, 'developer', now() from generate_series(1, ${accounts}::int) n returning id
         )
-        insert into webhooks (account_id, url, secret, created_at) select id, ${address}, ${secret}, now() from made`,
+        insert into endpoints (id, account_id, is_default, url, secret, created_at, event_types, skip_automated, include)
+        select 'whk_' || right(id, 26), id, true, ${address}, ${secret}, now(), '{message.received}', false, '{}' from made`,
   );
   await query(
     db.api,
@@ -208,8 +209,8 @@ async function makeEvents(db: Database): Promise<void> {
   await query(db.api, sql`delete from deliveries where event_id in (select id from events)`);
   await query(
     db.api,
-    sql`insert into outbox (subject_id, kind, account_id, inbox_id, lane, due_at, created_at)
-        select 'evt_' || id, 'webhook', 'acc_' || account, 'inb_' || inbox, 'acc_' || account, now(), now()
+    sql`insert into outbox (subject_id, kind, account_id, inbox_id, lane, event_id, due_at, created_at)
+        select 'evt_' || id, 'webhook', 'acc_' || account, 'inb_' || inbox, 'acc_' || account, 'evt_' || id, now(), now()
         from (${numbered}) numbered`,
   );
   await query(db.api, sql`analyze messages`);
@@ -240,7 +241,7 @@ async function measureLatency(db: Database): Promise<void> {
     },
   });
   await query(db.api, sql`truncate outbox`);
-  await query(db.api, sql`update webhooks set url = ${`http://127.0.0.1:${server.port}/`}`);
+  await query(db.api, sql`update endpoints set url = ${`http://127.0.0.1:${server.port}/`}`);
   const workers = await startWorkers(await workerDeps(db));
   const latencies: number[] = [];
   for (let number = 1; number <= 200; number += 1) {
@@ -250,8 +251,8 @@ async function measureLatency(db: Database): Promise<void> {
     });
     await query(
       db.api,
-      sql`insert into outbox (subject_id, kind, account_id, inbox_id, lane, due_at, created_at)
-          select id, 'webhook', account_id, inbox_id, account_id, now(), now() from events where id = ${`evt_${id}`}`,
+      sql`insert into outbox (subject_id, kind, account_id, inbox_id, lane, event_id, due_at, created_at)
+          select id, 'webhook', account_id, inbox_id, account_id, id, now(), now() from events where id = ${`evt_${id}`}`,
     );
     const committedMs = performance.now();
     workers.nudge("webhook");

@@ -73,23 +73,24 @@ CREATE TABLE "cold_sends" (
 CREATE TABLE "correspondents" (
 	"inbox_id" text collate "C" NOT NULL,
 	"address" text NOT NULL,
-	"answered" boolean DEFAULT false NOT NULL,
 	CONSTRAINT "correspondents_inbox_id_address_pk" PRIMARY KEY("inbox_id","address")
 );
 CREATE TABLE "deliveries" (
 	"event_id" text collate "C" NOT NULL,
+	"lane" text collate "C" NOT NULL,
 	"attempt" integer NOT NULL,
 	"attempted_at" timestamp (3) with time zone NOT NULL,
 	"status" smallint,
 	"latency_ms" integer,
 	"error" text,
 	"response" text,
-	CONSTRAINT "deliveries_event_id_attempt_pk" PRIMARY KEY("event_id","attempt")
+	CONSTRAINT "deliveries_event_id_lane_attempt_pk" PRIMARY KEY("event_id","lane","attempt")
 );
 CREATE TABLE "endpoints" (
 	"id" text collate "C" PRIMARY KEY NOT NULL,
 	"account_id" text collate "C" NOT NULL,
-	"url" text NOT NULL,
+	"is_default" boolean NOT NULL,
+	"url" text,
 	"secret" text NOT NULL,
 	"previous_secret" text,
 	"previous_secret_until" timestamp (3) with time zone,
@@ -99,10 +100,10 @@ CREATE TABLE "endpoints" (
 	"failing_since" timestamp (3) with time zone,
 	"answered_at" timestamp (3) with time zone,
 	"description" text,
-	"event_types" text[] DEFAULT '{message.received}' NOT NULL,
+	"event_types" text[] NOT NULL,
 	"inbox_ids" text[],
-	"skip_automated" boolean DEFAULT false NOT NULL,
-	"include" text[] DEFAULT '{}' NOT NULL
+	"skip_automated" boolean NOT NULL,
+	"include" text[] NOT NULL
 );
 CREATE TABLE "events" (
 	"id" text collate "C" PRIMARY KEY NOT NULL,
@@ -209,10 +210,9 @@ CREATE TABLE "outbox" (
 	"claimed_by" integer,
 	"claimed_at" timestamp (3) with time zone,
 	"event_id" text collate "C",
-	"endpoint_id" text collate "C",
 	"unsure" boolean DEFAULT false NOT NULL,
 	"last_error" text,
-	CONSTRAINT "outbox_kind" CHECK ("outbox"."kind" in ('relay', 'webhook', 'parse', 'endpoint', 'destination')),
+	CONSTRAINT "outbox_kind" CHECK ("outbox"."kind" in ('relay', 'webhook', 'parse', 'destination')),
 	CONSTRAINT "outbox_state" CHECK ("outbox"."state" in ('ready', 'running', 'waiting'))
 );
 CREATE TABLE "recent_requests" (
@@ -324,31 +324,12 @@ CREATE TABLE "used_tokens" (
 	"used_for" text NOT NULL,
 	"valid_until" timestamp (3) with time zone NOT NULL
 );
-CREATE TABLE "webhooks" (
-	"account_id" text collate "C" PRIMARY KEY NOT NULL,
-	"url" text,
-	"secret" text NOT NULL,
-	"previous_secret" text,
-	"previous_secret_until" timestamp (3) with time zone,
-	"created_at" timestamp (3) with time zone NOT NULL,
-	"disabled_at" timestamp (3) with time zone,
-	"disabled_reason" text,
-	"failing_since" timestamp (3) with time zone,
-	"answered_at" timestamp (3) with time zone,
-	"description" text,
-	"event_types" text[] DEFAULT '{message.received}' NOT NULL,
-	"inbox_ids" text[],
-	"skip_automated" boolean DEFAULT false NOT NULL,
-	"include" text[] DEFAULT '{}' NOT NULL,
-	"id" text collate "C" DEFAULT 'whk_0' || left(replace(gen_random_uuid()::text, '-', ''), 25) NOT NULL,
-	CONSTRAINT "webhooks_id_unique" UNIQUE("id")
-);
 ALTER TABLE "api_keys" ADD CONSTRAINT "api_keys_account_id_accounts_id_fk" FOREIGN KEY ("account_id") REFERENCES "public"."accounts"("id") ON DELETE no action ON UPDATE no action;
 ALTER TABLE "endpoints" ADD CONSTRAINT "endpoints_account_id_accounts_id_fk" FOREIGN KEY ("account_id") REFERENCES "public"."accounts"("id") ON DELETE no action ON UPDATE no action;
-ALTER TABLE "webhooks" ADD CONSTRAINT "webhooks_account_id_accounts_id_fk" FOREIGN KEY ("account_id") REFERENCES "public"."accounts"("id") ON DELETE no action ON UPDATE no action;
 CREATE INDEX "api_keys_account" ON "api_keys" USING btree ("account_id");
 CREATE INDEX "cold_sends_day" ON "cold_sends" USING btree ("sent_on");
 CREATE INDEX "endpoints_account" ON "endpoints" USING btree ("account_id");
+CREATE UNIQUE INDEX "endpoints_lane" ON "endpoints" USING btree ((case when "is_default" then "account_id" else "id" end));
 CREATE INDEX "events_account" ON "events" USING btree ("account_id","written_by","id");
 CREATE INDEX "events_inbox" ON "events" USING btree ("inbox_id","written_by","id");
 CREATE INDEX "events_occurred" ON "events" USING btree ("occurred_at");

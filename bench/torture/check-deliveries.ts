@@ -13,7 +13,8 @@ interface Attempt {
 export async function checkDeliveries(ledger: Ledger, db: Database): Promise<void> {
   const rows = await query<Attempt>(
     db.api,
-    sql`select event_id as promise, attempt, status, attempted_at as "attemptedAt" from deliveries order by event_id, attempt`,
+    sql`select event_id || case when lane like 'whk_%' then '.' || lane else '' end as promise, attempt, status,
+          attempted_at as "attemptedAt" from deliveries order by event_id, lane, attempt`,
   );
   const attempts = Map.groupBy(rows, ({ promise }) => promise);
   for (const endpoint of ledger.endpoints) {

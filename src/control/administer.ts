@@ -7,8 +7,8 @@ import { rotateWebhookSecret, setWebhookUrl, unsetWebhook, webhookWithUrl } from
 import { redeliverEvent } from "../flows/events/redeliver-event.ts";
 import { testWebhook } from "../flows/events/test-webhook.ts";
 import { listAccounts, listApiKeys } from "../store/account/accounts.ts";
+import { findEndpoint } from "../store/events/endpoints.ts";
 import { findEvent } from "../store/events/events.ts";
-import { findWebhook } from "../store/events/webhooks.ts";
 import { listDeliveries } from "../store/outbox/deliveries.ts";
 import { findSetting, serviceIdSetting } from "../store/upkeep/settings.ts";
 import type { WebhookClient } from "../webhook/client.ts";
@@ -16,13 +16,13 @@ import type { WebhookClient } from "../webhook/client.ts";
 export interface AdminDeps extends Deps {
   allowPrivateWebhooks: boolean;
   webhooks: WebhookClient;
-  /** Undefined where there is no console. */
+  /** Undefined without a console. */
   console: Pick<SignInDeps, "tokens" | "baseUrl"> | undefined;
 }
 
 type Arguments = Readonly<Record<string, string | undefined>>;
 
-/** What the operator's command line can ask for, by name, so that another process can be asked for it. */
+/** The operations of the operator's command line, by name, so that another process can run them. */
 const operations = {
   async "account create"(deps: Deps, { name = "", plan = "developer" }: Arguments) {
     const known = plans.find((each) => each === plan);
@@ -65,7 +65,7 @@ const operations = {
   },
   async "webhook show"(deps: Deps, { account }: Arguments) {
     const { id } = await accountNamed(deps, account);
-    const webhook = await findWebhook(deps.db.api, id);
+    const webhook = await findEndpoint(deps.db.api, { accountId: id, isDefault: true });
     return {
       url: webhook?.url ?? null,
       secretLast4: webhook?.secret.slice(-4) ?? null,
@@ -81,7 +81,7 @@ const operations = {
     const found = await findEvent(deps.db.api, id, event);
     if (found === undefined) throw notFound("event");
     const of = { accountId: id, eventId: found.id, after: undefined, limit: mostDeliveries };
-    return (await listDeliveries(deps.db.api, of)).map(({ endpointId: _id, ...delivery }) => ({
+    return (await listDeliveries(deps.db.api, of)).map(({ lane: _lane, ...delivery }) => ({
       ...delivery,
       attemptedAt: delivery.attemptedAt.toISOString(),
     }));
@@ -110,13 +110,13 @@ const operations = {
     const { id } = await accountNamed(deps, account);
     return { secret: await rotateWebhookSecret(deps, id, seconds) };
   },
-  /** For `inboxd doctor`, which holds it against who answers at the port. */
+  /** For `inboxd doctor`, which compares it with the id of the service at the port. */
   async "service id"(deps: Deps) {
     return { id: (await findSetting(deps.db.api, serviceIdSetting)) ?? null };
   },
 } satisfies Record<string, (deps: AdminDeps, given: Arguments) => Promise<object>>;
 
-/** More than are kept of an event. */
+/** More than the log keeps for an event. */
 const mostDeliveries = 1_000;
 
 export type AdminOperation = keyof typeof operations;
@@ -126,14 +126,14 @@ export interface AdminRequest {
   arguments: Arguments;
 }
 
-/** Does it in this process: in the service that has the database, or in a command that could open it. */
+/** Runs an operation in this process: the service that has the database, or a command that opened it. */
 export function administer(deps: AdminDeps, request: AdminRequest): Promise<object> {
   if (!Object.hasOwn(operations, request.operation)) throw anotherVersion();
   const operation = operations[request.operation];
   return operation(deps, request.arguments);
 }
 
-/** To a command that is newer or older than the service which it asks. */
+/** The refusal of an unknown operation: command and service are of different versions. */
 export function anotherVersion(): Refusal {
   return new Refusal("forbidden", "Cannot do this: the running server is of another version");
 }

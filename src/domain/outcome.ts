@@ -24,9 +24,9 @@ export interface Failure {
   message: string;
 }
 
-/** As a row keeps it. Older rows have no reason: the code tells it. */
+/** A failure as a row stores it. */
 export interface StoredFailure extends Failure {
-  reason?: FailureReason;
+  reason: FailureReason;
   /** Of a refusal at once, by the table that bounces go by; or that the recipient is suppressed. */
   type?: BounceType | "suppressed";
   /** It was canceled, and an attempt before that ended without an answer. */
@@ -41,11 +41,6 @@ export function failureFor({ kind, failure }: Exclude<RelayOutcome, { kind: "sen
 /** What an attempt met with, as one line: `451 4.7.1 Try later`. */
 export function failureLine({ code, enhancedCode, message: text }: Failure): string {
   return cleanLine(code === null ? text : replyAsLine({ code, enhancedCode: enhancedCode ?? undefined, text }));
-}
-
-/** Of a failure that an older row keeps without it, as far as the reply tells. */
-export function reasonOf({ reason, code }: StoredFailure): FailureReason {
-  return reason ?? (code !== null && code >= 500 ? "refused" : "timed_out");
 }
 
 export const failureReasons = ["refused", "timed_out", "suppressed", "canceled"] as const;

@@ -2,7 +2,7 @@ import type { Database } from "../database/db.ts";
 import { remembered } from "../flows/remembered.ts";
 import { findLogLagSeconds } from "../store/events/feeds.ts";
 import { outboxKinds } from "../store/outbox/items.ts";
-import { listOutboxDepths, type OutboxDepth } from "../store/outbox/outbox-depth.ts";
+import { listOutboxDepths, type OutboxDepth } from "../store/outbox/outbox.ts";
 import type { Registry, Samples } from "./registry.ts";
 
 /** However many read the metrics, and however often: the outbox is counted once in so long. */

@@ -61,30 +61,31 @@ interface ApiParts {
   workers: Workers;
   htmlOfMarkdown: HtmlOfMarkdown;
   listeners: Listeners;
-  /** What is served of the metrics, if anybody wants them. */
+  /** The metrics, if they are served. */
   numbers: Omit<MetricsDeps, "token"> | undefined;
   serviceId: string;
   baseUrl: () => string;
-  /** Whether what the service listens at is open, and has not begun to close. */
+  /** Whether all listeners are open, and none has begun to close. */
   doors: { areOpen: boolean; areClosing: boolean };
 }
 
 export interface OpenApi {
   url: URL;
-  /** Where metrics are read, if they are. */
+  /** The address of the metrics, if they are served. */
   metricsUrl: URL | undefined;
-  /** Asks the app itself, without a socket. */
+  /** Sends a request to the app without a socket. */
   ask: Fetch;
-  /** Answers who waits, ends streams, and lets requests in flight end. */
+  /** Answers requests that wait, ends streams, and lets other requests end. */
   stop(graceMs: number): Promise<void>;
 }
 
-/** Listens for requests; what asks whether the service is ready is told "not yet" until the other doors are open too. */
+/** Listens for requests. `/readyz` answers that the service is not ready until the other doors are open too. */
 export async function openApi(opening: Opening, parts: ApiParts): Promise<OpenApi> {
   const { config, deps, watch, opened } = opening;
   const numbers = parts.numbers && { ...parts.numbers, token: config.metricsToken };
   const waits = mailWaits({
-    ...{ ...deps, listeners: parts.listeners },
+    ...deps,
+    listeners: parts.listeners,
     extract: (accountId, message) => extractedOf(deps, accountId, message),
   });
   const long: LongAnswers = {
@@ -117,7 +118,7 @@ export async function openApi(opening: Opening, parts: ApiParts): Promise<OpenAp
   return { url: http.url, metricsUrl: new URL("/metrics", ownPort?.url ?? http.url), ask: askOf(app), stop };
 }
 
-/** What the app and the door of sockets ask alike. */
+/** The dependencies of both the app and the sockets. */
 function doorOf({ deps }: Opening, { keys, doors }: ApiParts) {
   return {
     authenticate: keys.authenticate,
@@ -128,10 +129,10 @@ function doorOf({ deps }: Opening, { keys, doors }: ApiParts) {
   };
 }
 
-/** What those requests need that are answered when something happens. */
+/** The dependencies of requests that wait for mail or events. */
 type LongAnswers = Pick<HttpServer, "mayTakeLong" | "endsSoon"> & Pick<WaitingDeps, "waitForMail">;
 
-/** `numbers`: what is served of them by this port. */
+/** `numbers`: the metrics that this port serves. */
 async function appOf(
   { config, deps, watch, opened }: Opening,
   {

@@ -1,3 +1,5 @@
+import type { Database } from "../database/db.ts";
+import type { Authenticator } from "../flows/account/authenticate.ts";
 import { type EventFeeds, eventFeeds } from "../flows/events/event-feeds.ts";
 import type { StreamingDeps } from "../flows/events/event-stream.ts";
 import { largeEvents } from "../flows/events/large-events.ts";
@@ -6,21 +8,22 @@ import { type OpenStreams, openStreams } from "../flows/events/open-streams.ts";
 import { eventWriter } from "../flows/events/written-events.ts";
 import type { Listeners } from "../flows/listeners.ts";
 import type { AttachmentLinks } from "../flows/read/attachment-links.ts";
+import { type ForgetSignal, forgetSignalsChannel } from "../store/channels.ts";
 import type { Opening } from "./opening.ts";
 
-/** Readers that are far behind and hold a page of the log at the same time; the others wait in line. */
+/** The most readers that are far behind and hold a page of the log at the same time; the others wait. */
 const mostLogReaders = 8;
-/** For events that are larger than what may lie here for one client. */
+/** The memory for events that are larger than the buffer of one client. */
 const largeEventBytes = 24 << 20;
 
-/** Who listens at this process, and who may. */
+/** The listeners of this process, and their limits. */
 export function openStreamKeeper({ deps, watch, opened }: Opening, listeners: Listeners): OpenStreams {
   const open = openStreams({ ...deps, listeners, observe: watch.streams });
   opened.push(open.stop);
   return open;
 }
 
-/** What streams are told by. */
+/** The source of events for streams. */
 export function openStreaming({ deps, watch, opened }: Opening, links: AttachmentLinks): StreamingDeps {
   const write = eventWriter({ ...deps, links });
   const feeds: EventFeeds = eventFeeds({ ...deps, write, observe: watch.streams });
@@ -28,4 +31,24 @@ export function openStreaming({ deps, watch, opened }: Opening, links: Attachmen
   opened.push(feeds.stop);
   opened.push(large.stop);
   return { db: deps.db, feeds, write, large, turns: logTurns(mostLogReaders), observe: watch.streams };
+}
+
+interface Told {
+  keys: Authenticator;
+  streams: Pick<OpenStreams, "checkKeys">;
+  forgetAddress: (username: string) => void;
+}
+
+/** Drops from memory what another process has changed. While the connection is lost, nothing is remembered. */
+export function hearForgetSignals(db: Database, { keys, streams, forgetAddress }: Told) {
+  return db.listen(
+    forgetSignalsChannel,
+    (payload) => {
+      const signal = JSON.parse(payload) as ForgetSignal;
+      if (signal.kind === "address") return forgetAddress(signal.username);
+      keys.forget(signal.hash);
+      streams.checkKeys();
+    },
+    keys.setHearing,
+  );
 }

@@ -8,11 +8,11 @@ import type { Opening } from "./opening.ts";
 interface McpParts {
   door: Pick<McpDeps, "authenticate" | "isDraining">;
   baseUrl: () => string;
-  /** Whose part this is, once it is made. */
+  /** The app that this is a part of, once it is made. */
   app: () => Fetching;
 }
 
-/** The app asked by itself: no socket, and all that holds for other requests. */
+/** Sends requests of tools to the app without a socket, under the same rules as other requests. */
 export function askOf(app: Fetching): Fetch {
   return async (path, init) => app.fetch(new Request(`http://localhost${path}`, init));
 }
@@ -20,7 +20,12 @@ export function askOf(app: Fetching): Fetch {
 export function mcpDeps({ config, deps, watch }: Omit<Opening, "opened">, { door, baseUrl, app }: McpParts): McpDeps {
   const { authenticate, isDraining } = door;
   return {
-    ...{ ...deps, authenticate, isDraining, baseUrl, version, observe: watch.toolCall },
+    ...deps,
+    authenticate,
+    isDraining,
+    baseUrl,
+    version,
+    observe: watch.toolCall,
     askApi: (path, init) => askOf(app())(path, init),
     allowedOrigins: config.mcpOrigins,
     isLoopback: isLoopbackHost(config.host.includes(":") ? `[${config.host}]` : config.host),

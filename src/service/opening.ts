@@ -1,12 +1,34 @@
 import type { Config } from "../config.ts";
 import type { Deps } from "../flows/deps.ts";
 import type { Watch } from "../metrics/watch.ts";
-import type { Closers } from "./closers.ts";
 
-/** What each part of the service is opened with. What it opens it pushes on `opened`, for the stop. */
+/** The dependencies of each part of the service. A part pushes what it opens on `opened`, for the stop. */
 export interface Opening {
   config: Config;
   deps: Deps;
   watch: Watch;
   opened: Closers;
+}
+
+/** The functions that close what has been opened. */
+export interface Closers {
+  push: (close: () => unknown) => void;
+  /** Closes in reverse order, also after a failure of one of them. */
+  closeAll: () => Promise<void>;
+}
+
+export function closers(): Closers {
+  const opened: (() => unknown)[] = [];
+  return {
+    push: (close) => void opened.push(close),
+    async closeAll() {
+      for (const close of opened.splice(0).toReversed()) {
+        try {
+          await close();
+        } catch {
+          // The stop still waits for the others.
+        }
+      }
+    },
+  };
 }

@@ -5,13 +5,13 @@ import { sha256Hex } from "../standards/digest.ts";
 import { findFirstAccount } from "../store/account/accounts.ts";
 
 export interface OwnKey {
-  /** Those of the database, and the key of this process once it is drawn. */
+  /** The keys of the database, and the key of this process once it is made. */
   keys: Authenticator;
-  /** Draws the key, and asks with it. */
+  /** Makes the key, and sends requests with it. */
   asking(ask: Fetch): Promise<Fetch>;
 }
 
-/** A key of the first account that is in this process's memory alone: the database has hashes, from which none can be had back. */
+/** A key of the first account in this process's memory alone: the database has only hashes of keys. */
 export function withOwnKey(deps: Deps, keys: Authenticator): OwnKey {
   const drawn = new Map<string, KeyHolder>();
   return {

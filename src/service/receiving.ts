@@ -1,9 +1,12 @@
 import { returnPaths } from "../domain/reports/return-path.ts";
 import { type MailDoor, mailDoor } from "../flows/receive/accept-mail.ts";
 import { type ApplyReports, reportApplier } from "../flows/receive/apply-reports.ts";
+import { noticeProof } from "../flows/receive/prove-notices.ts";
 import { mailReceiver } from "../flows/receive/receive-email.ts";
 import { reportReception, withReports } from "../flows/receive/receive-report.ts";
+import { noticeTaker } from "../flows/receive/take-notices.ts";
 import { receiveUnparsed } from "../flows/receive/unparsed-mail.ts";
+import type { RelayNoticesDeps } from "../http/routes/send/relay-notices.ts";
 import { type MailParser, mailParser } from "../mail/read/parse.ts";
 import { loadCertificate, selfSigned } from "../smtp/certificate.ts";
 import type { SmtpDoor } from "../smtp/door.ts";
@@ -11,16 +14,18 @@ import { type SmtpListener, startSmtp } from "../smtp/listener.ts";
 import type { Certificate } from "../smtp/self-signed.ts";
 import { originOf } from "../standards/ip.ts";
 import { returnPathKey } from "../standards/signature.ts";
+import { version } from "../version.ts";
+import { webhookClient } from "../webhook/client.ts";
 import type { WorkerDeps } from "../workers/scheduler.ts";
 import type { Opening } from "./opening.ts";
 
-/** Where a mail comes in, behind the listener and behind our own sends to our own domain. */
+/** The receiving of mail, from the listener and from our own sends to our own domain. */
 export interface Receiving {
   door: MailDoor;
   receiveUnparsed: WorkerDeps["receiveUnparsed"];
-  /** By the processes of the parser, which end what takes too long. */
+  /** Made in the processes of the parser, which are killed after too long. */
   htmlOfMarkdown: MailParser["htmlOfMarkdown"];
-  /** What is told of our mail by others than mail, too. */
+  /** Also for reports that do not come by mail. */
   applyReports: ApplyReports;
   envelopeFrom: WorkerDeps["envelopeFrom"];
 }
@@ -40,7 +45,9 @@ export async function openReceiving({ config, deps, watch, opened }: Opening, si
   const receiving = { ...deps, parse: parser.parseQueued, receive };
   return {
     door: mailDoor({
-      ...{ ...receiving, reports, returned: watch.reports.returned },
+      ...receiving,
+      reports,
+      returned: watch.reports.returned,
       operatorInbox: config.operatorInbox,
     }),
     applyReports,
@@ -76,13 +83,36 @@ export async function openSmtp(opening: Opening, { door }: Receiving): Promise<S
   return smtp;
 }
 
-/** The door in the words of the SMTP listener. */
+/** The mail door as the contract of the SMTP listener. */
 export function smtpDoor({ recipient, accept }: Pick<MailDoor, "recipient" | "accept">): SmtpDoor {
   return { recipient, accept: async (mail) => ({ kind: await accept(mail) }) };
 }
 
-/** The operator's, or one that this directory keeps. */
+/** The operator's certificate, or one that is kept in the data directory. */
 export function certificateOf({ config, deps }: Opening): Promise<Certificate> {
   if (config.smtpTls !== undefined) return loadCertificate(config.smtpTls);
   return selfSigned({ ...deps, dataDir: config.dataDir, hostname: config.smtpHostname });
 }
+
+/** The receiver of the relay's notices, if `RELAY_NOTICES` names the relay. */
+export async function openNotices(
+  { config, deps, watch, opened }: Opening,
+  { signingKey, applyReports }: { signingKey: string; applyReports: ApplyReports },
+): Promise<Omit<RelayNoticesDeps, "isDraining">> {
+  // Never private, whatever ALLOW_PRIVATE_WEBHOOKS says: SNS is not in a private network.
+  const client = webhookClient({ allowPrivate: false, version, timeoutMs: 10_000 });
+  opened.push(client.close);
+  const fetchFromSns = async (url: string) => {
+    const reply = await client.post({ url, headers: {}, body: undefined, keptBytes: mostOfCertificate });
+    return reply.kind === "answered" && reply.status === 200 ? reply.body : undefined;
+  };
+  const paths = returnPaths(await returnPathKey(signingKey), config.mailDomain);
+  const source = config.relayNotices;
+  return {
+    relay: source && { provider: source.provider, prove: noticeProof(source, { ...deps, fetchFromSns }) },
+    takeNotices: noticeTaker({ ...deps, returnPaths: paths, applyReports, observe: watch.notices }),
+    observe: watch.notices,
+  };
+}
+
+const mostOfCertificate = 64 << 10;

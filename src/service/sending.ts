@@ -33,17 +33,17 @@ export function openRelay({ config, deps, opened }: Opening, simulator: Simulato
   const way = wayOut(config, deps, dns);
   const relay = simulator?.around(way) ?? way;
   opened.push(relay.close);
-  // Closed before the relay, which waits for what it has in hand: that must not wait for a name server.
+  // Closed before the relay, which waits for its mails: those must not wait for a name server.
   opened.push(dns.close);
   return relay;
 }
 
-/** Undefined: mail goes out unsigned. */
+/** Undefined if mail goes out unsigned. */
 export async function signerOf({ dkim, mailDomain }: Config): Promise<DkimSigner | undefined> {
   return dkim && dkimSigner({ domain: mailDomain, ...dkim });
 }
 
-/** What is said to the relay beside the mail. Where mail goes to its recipients' own servers, there is none to take it out again. */
+/** Header fields for the relay. Direct delivery has none, since no relay would remove them. */
 export function relayHeadersOf({ outbound, relayNotices }: Config): (messageId: string) => readonly CustomHeader[] {
   const keeping = keepsWhenAsked(outbound) ? [{ name: "X-PM-KeepID", value: "true" }] : [];
   const provider = outbound.kind === "direct" ? undefined : relayNotices?.provider;
@@ -56,7 +56,7 @@ export function uploadLimits({ sendMaxBytes, uploadsMaxBytes, uploadTtlHours }: 
   return { sendMaxBytes, uploadsMaxBytes, uploadTtlMs: uploadTtlHours * hourMs };
 }
 
-/** The one way out that the configuration chose. */
+/** The relay that the configuration chooses. */
 function wayOut(config: Config, { now, random }: Pick<TimeAndChance, "now" | "random">, dns: DnsClient): Relay {
   const { outbound, smtpHostname: hostname } = config;
   if (outbound.kind === "smtp") return withinTime(smtpRelay(outbound, { hostname }));
@@ -64,7 +64,7 @@ function wayOut(config: Config, { now, random }: Pick<TimeAndChance, "now" | "ra
   return sandboxRelay({ directory: join(config.dataDir, "sandbox"), now });
 }
 
-/** No records where there are none; rejects where nobody could say, and only there. */
+/** Returns no records if there are none; rejects only if the look-up fails. */
 export function mailResolver({ ask }: Pick<DnsClient, "ask">): MailResolver {
   async function recordsOf<Type extends RecordType>(name: string, type: Type): Promise<RecordValues[Type][]> {
     const answer = await ask(name, type);

@@ -22,42 +22,39 @@ import { migrate, migrations } from "../store/migrate.ts";
 import { findOrInsertSetting, serviceIdSetting } from "../store/upkeep/settings.ts";
 import { version } from "../version.ts";
 import type { WebhookClient } from "../webhook/client.ts";
+import { startDatabaseClock } from "../workers/database-clock.ts";
 import type { Workers } from "../workers/scheduler.ts";
 import { openApi } from "./api.ts";
-import { type Closers, closers } from "./closers.ts";
-import { hearForgetSignals } from "./hearing.ts";
-import { openStreaming, openStreamKeeper } from "./listening.ts";
-import { openNotices } from "./notices.ts";
-import type { Opening } from "./opening.ts";
+import { hearForgetSignals, openStreaming, openStreamKeeper } from "./listening.ts";
+import { type Closers, closers, type Opening } from "./opening.ts";
 import { withOwnKey } from "./own-key.ts";
-import { certificateOf, openReceiving, openSmtp } from "./receiving.ts";
+import { certificateOf, openNotices, openReceiving, openSmtp } from "./receiving.ts";
 import { openWebhooks } from "./sending.ts";
-import { bySharedClock } from "./shared-clock.ts";
 import { realWorld, type TimeAndChance } from "./time-and-chance.ts";
 import { openWorkers } from "./working.ts";
 
 export interface Service {
   apiUrl: URL;
   smtp: { address: string; port: number };
-  /** Where metrics are read, if they are. */
+  /** The address of the metrics, if they are served. */
   metricsUrl: URL | undefined;
   engine: Database["engine"];
-  /** What a first start made, to be shown once. */
+  /** The keys and secrets of a first start, to be shown once. */
   firstStart: FirstStart;
-  /** Signs a browser in at the console as the first key; at a first start alone, where there is a console. */
+  /** The link that signs a browser in with the first key; only at a first start with a console. */
   signIn: SignInLink | undefined;
   deps: Deps;
-  /** Asks the API as the first account, by a key that only this process has and that ends with it. */
+  /** Sends requests to the API as the first account, with a key that only this process has. */
   askAsFirstAccount(): Promise<Fetch>;
-  /** Told of each call of a tool, where anybody counts. */
+  /** Counts each call of a tool. */
   toolCall: Watch["toolCall"];
-  /** Reads the certificate again; the old one stays in force when the new one is wrong. */
+  /** Reads the certificate again; the old one stays if the new one is invalid. */
   reloadCertificate(): Promise<void>;
-  /** Takes nothing new, lets what is in hand end, and releases what is claimed (contract §11). */
+  /** Takes no new work, lets current work end, and releases claims (contract §11). */
   stop(): Promise<void>;
 }
 
-/** Opens all that there is, in the order in which one part needs the other; what was opened is closed again if the rest can't be. */
+/** Opens all parts, in the order of their dependencies. If one fails, those that are open are closed. */
 export async function startService(
   config: Config,
   log: Logger,
@@ -73,7 +70,7 @@ export async function startService(
 }
 
 async function start(config: Config, log: Logger, own: TimeAndChance, opened: Closers): Promise<Service> {
-  // A first start that failed at its certificate would have made a key that nobody ever saw.
+  // First, since a first start that failed later at its certificate would have made a key that nobody saw.
   if (config.smtpTls !== undefined) await loadCertificate(config.smtpTls);
   const db = await openDatabase({
     url: config.databaseUrl,
@@ -105,10 +102,7 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
   };
   const isWanted = config.metricsPort !== undefined || config.metricsToken !== undefined;
   const counted = listeners(config.listeners);
-  const { watch, served, ...numbers } = serviceMetrics({
-    ...{ isWanted, db, version, listeners: counted },
-    now: deps.now,
-  });
+  const { watch, served, ...numbers } = serviceMetrics({ isWanted, db, version, listeners: counted, now: deps.now });
   opened.push(numbers.stop);
   const opening: Opening = { config, deps, watch, opened };
 
@@ -134,7 +128,14 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
   const doors = { areOpen: false, areClosing: false };
   const api = await openApi(opening, {
     notices: await openNotices(opening, { signingKey, applyReports: receiving.applyReports }),
-    ...{ keys, tokens, links, streaming, streams, webhooks, workers, doors },
+    keys,
+    tokens,
+    links,
+    streaming,
+    streams,
+    webhooks,
+    workers,
+    doors,
     htmlOfMarkdown: receiving.htmlOfMarkdown,
     listeners: counted,
     numbers: served,
@@ -174,7 +175,7 @@ async function start(config: Config, log: Logger, own: TimeAndChance, opened: Cl
 
 type SigningIn = Pick<Parameters<typeof signInLink>[0], "tokens" | "baseUrl">;
 
-/** What the operator asks of an embedded database only the process can do that has it. */
+/** Serves the operator's commands for an embedded database, which only this process can run. */
 function openControl({ config, deps, opened }: Opening, webhooks: WebhookClient, signingIn: SigningIn): void {
   if (deps.db.engine !== "embedded") return;
   const { dataDir, allowPrivateWebhooks } = config;
@@ -182,7 +183,7 @@ function openControl({ config, deps, opened }: Opening, webhooks: WebhookClient,
   opened.push(serveControl({ ...deps, webhooks, dataDir, allowPrivateWebhooks, version, console }).close);
 }
 
-/** The link by which a browser signs in, where this start made the first key. */
+/** The link that signs a browser in, if this start made the first key. */
 async function signInOf(
   { keyId }: FirstStart,
   { config, deps }: Opening,
@@ -190,4 +191,15 @@ async function signInOf(
 ): Promise<Service["signIn"]> {
   if (!config.console || keyId === undefined) return undefined;
   return signInLink({ ...deps, ...signingIn }, keyId);
+}
+
+/** Replaces the machine's clock by the one that all processes on this database share: limits and leases depend on it. */
+async function bySharedClock(
+  own: TimeAndChance,
+  { db, log, opened }: { db: Database; log: Logger; opened: Closers },
+): Promise<TimeAndChance> {
+  if (own.elapsedMs === undefined) return own;
+  const clock = await startDatabaseClock({ db: db.work, log, elapsedMs: own.elapsedMs });
+  opened.push(clock.stop);
+  return { ...own, now: clock.now };
 }

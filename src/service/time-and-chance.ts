@@ -1,7 +1,7 @@
-/** Time and chance, which everything else is given: this file alone may ask the machine for them. */
+/** Time and chance. Only this file may read them from the machine; everything else gets them as arguments. */
 export interface TimeAndChance {
   now: () => Date;
-  /** Counts the milliseconds that pass. With it a service goes by its database's clock, which this carries on, and not by `now`. */
+  /** Counts milliseconds. With it the service uses its database's clock, continued by this count, instead of `now`. */
   elapsedMs?: () => number;
   random: () => number;
   randomBytes: (length: number) => Uint8Array;

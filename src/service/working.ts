@@ -15,7 +15,7 @@ interface WorkedWith {
   links: AttachmentLinks;
 }
 
-/** Begins what the service does by itself. */
+/** Starts the workers. */
 export async function openWorkers(opening: Opening, { receiving, webhooks, links }: WorkedWith): Promise<Workers> {
   const { config, deps, watch, opened } = opening;
   const door = { ...receiving.door, accept: watch.accept("internal", receiving.door.accept) };

@@ -2,17 +2,16 @@ import { getTableColumns, type SQL, sql } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 
 /*
- * Columns as statements name them, from the schema: no statement spells out a list of them for itself. What is made here is made once, when
- * a file is read.
+ * Lists of columns for statements, made from the schema when a file is loaded. No statement spells out a list by itself.
  */
 
-/** The names that the schema gives to the columns of a table: those of the fields of its rows. */
+/** The fields of a table's rows. */
 export type FieldOf<Table extends PgTable> = keyof Table["$inferSelect"] & string;
 
-/** What a select list of `selected` comes to. */
+/** The rows of a select list. */
 export type Selected<Fields extends SQL> = Fields extends SQL<infer Row> ? Row : never;
 
-/** A select list: `t.id, t.inbox_id as "inboxId"`. All columns of the table where none are named. */
+/** A select list: `t.id, t.inbox_id as "inboxId"`. All columns of the table if none are named. */
 export function selected<Table extends PgTable, Field extends FieldOf<Table> = FieldOf<Table>>(
   table: Table,
   of: string,
@@ -24,33 +23,33 @@ export function selected<Table extends PgTable, Field extends FieldOf<Table> = F
   }) as SQL<Pick<Table["$inferSelect"], Field>>;
 }
 
-/** The same as one object of JSON: `json_build_object('id', a.id)`. */
+/** The same as one JSON object: `json_build_object('id', a.id)`. */
 export function asJson<Table extends PgTable>(table: Table, of: string, fields: readonly FieldOf<Table>[]): SQL {
   const pairs = listed(table, fields, (field, column) => `'${field}', ${of}.${column}`);
   return sql`json_build_object(${pairs})`;
 }
 
-/** Where an insert writes: `id, inbox_id`. */
+/** The columns of an insert: `id, inbox_id`. */
 export function columnNames<Table extends PgTable>(table: Table, fields: readonly FieldOf<Table>[]): SQL {
   return listed(table, fields, (_, column) => column);
 }
 
-/** What it writes there, of a set of rows: `row."id", row."inboxId"`. */
+/** The values of an insert, from a set of rows: `row."id", row."inboxId"`. */
 export function fieldsOf(row: string, fields: readonly string[]): SQL {
   return sql.raw(fields.map((field) => `${row}."${field}"`).join(", "));
 }
 
-/** What an update sets, of a set of rows called `row`: `is_read = row."isRead"`. */
+/** The assignments of an update, from a set of rows called `row`: `is_read = row."isRead"`. */
 export function assigned<Table extends PgTable>(table: Table, fields: readonly FieldOf<Table>[]): SQL {
   return listed(table, fields, (field, column) => `${column} = row."${field}"`);
 }
 
-/** What an insert sets where its key is there already: `is_read = excluded.is_read`. */
+/** The assignments of an insert whose key exists: `is_read = excluded.is_read`. */
 export function replaced<Table extends PgTable>(table: Table, fields: readonly FieldOf<Table>[]): SQL {
   return listed(table, fields, (_, column) => `${column} = excluded.${column}`);
 }
 
-/** As `casing: "snake_case"` names it. */
+/** The name of a column in the database (`casing: "snake_case"`). */
 export function columnName(column: PgColumn): string {
   return column.name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
@@ -59,7 +58,7 @@ export function allFields<Table extends PgTable>(table: Table): FieldOf<Table>[]
   return Object.keys(getTableColumns(table)) as FieldOf<Table>[];
 }
 
-/** The columns themselves, by the names of the fields. */
+/** The columns by the names of their fields. */
 export function columnsOf(table: PgTable, fields: readonly string[]): Record<string, PgColumn> {
   const columns: Record<string, PgColumn> = getTableColumns(table);
   return Object.fromEntries(

@@ -4,8 +4,8 @@ import { arrayOf, type Db, query } from "../database/db.ts";
 import { columnName } from "./columns.ts";
 
 /**
- * Many rows in one statement with one parameter, or a few. The text of the statement depends on the table alone, so it is
- * prepared once for each connection, however many rows come; VALUES would be another statement for each count.
+ * Inserts many rows by one statement with one parameter, or a few. The text depends only on the table and its columns, so each connection
+ * prepares it once for any number of rows; VALUES would need another text for each number.
  */
 export async function insertRows<T extends PgTable>(
   db: Db,
@@ -16,29 +16,29 @@ export async function insertRows<T extends PgTable>(
   if (rows.length > 0) await query(db, insertion(table, rows, ending));
 }
 
-/** The statement of `insertRows`, to be part of another. Every row names the same columns; what none names keeps the table's default. */
+/** The statement of `insertRows`, as a part of another one. All rows name the same columns; the others get the table's default. */
 export function insertion<T extends PgTable>(table: T, rows: readonly T["$inferInsert"][], ending: SQL = sql``): SQL {
   const names = Object.keys(rows[0] ?? {});
   return sql`${shapeOf(table, names).into}${recordSet(table, rows, names)}${ending}`;
 }
 
-/** The same, passing over rows whose key is there already. */
+/** Inserts rows and skips those whose key exists. */
 export function insertNewRows<T extends PgTable>(db: Db, table: T, rows: readonly T["$inferInsert"][]): Promise<void> {
   return insertRows(db, table, rows, sql` on conflict do nothing`);
 }
 
-/** False, and nothing is written, where its key is there already. */
+/** Inserts a row. False, and nothing is written, if its key exists. */
 export async function insertRow<T extends PgTable>(db: Db, table: T, row: T["$inferInsert"]): Promise<boolean> {
   const made = await query(db, insertion(table, [row], sql` on conflict do nothing returning 1`));
   return made.length === 1;
 }
 
-/** Values as a set of rows called `row`, with the names of `names` and the types that `table` gives them. */
+/** A set of rows called `row` with these values: `names` are fields of `table`, which gives the types. */
 export function recordSet(table: PgTable, values: readonly object[], names: readonly string[]): SQL {
   return recordsOf(shapeOf(table, names).records, values);
 }
 
-/** The same of columns that are not all of one table. */
+/** The same for columns of several tables. */
 export function recordsOf({ set, apart, named }: Records, values: readonly object[]): SQL {
   const [first, ...others] = apart;
   if (first === undefined) return sql`${set.begin}${JSON.stringify(values)}${set.end}${named}`;
@@ -47,7 +47,7 @@ export function recordsOf({ set, apart, named }: Records, values: readonly objec
   return sql`rows from (${set.begin}${JSON.stringify(rest)}${set.end}, unnest(${sql.join(columns, comma)}))${named}`;
 }
 
-/** Texts of any length, which as JSON would be escaped here and read letter by letter there: they go as they are. */
+/** Texts of any length are parameters of their own: JSON would be escaped here, and parsed letter by letter there. */
 const longTexts = ["bodyText", "bodyHtml"];
 const withoutLong = Object.fromEntries(longTexts.map((name) => [name, undefined]));
 const comma = sql.raw(", ");
@@ -62,17 +62,17 @@ interface Shape {
   records: Records;
 }
 
-/** What stands around the parameters. Written once: a busy service says it some thousand times a second. */
+/** The text around the parameters, made once: a busy service needs it some thousand times a second. */
 export interface Records {
   set: {
     /** `json_to_recordset(` */
     begin: SQL;
-    /** `::json)`, and behind it the types where other functions stand beside this one */
+    /** `::json)`, followed by the types if there are other functions beside this one */
     end: SQL;
   };
   /** `as row(…)` */
   named: SQL;
-  /** Which of the columns don't go as JSON. */
+  /** The columns that are not part of the JSON. */
   apart: readonly string[];
 }
 

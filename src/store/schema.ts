@@ -25,8 +25,8 @@ import { type Delivery, reportProofs, reportSources } from "../domain/reports/de
 import { bounceTypes, reportKinds } from "../domain/reports/report.ts";
 
 /**
- * Ids compare by their bytes, whatever the database's language: their text order is their time order,
- * and memcmp is several times cheaper than a collation.
+ * Ids compare by their bytes in any language of the database: their text order is their time order, and memcmp is several times cheaper
+ * than a collation.
  */
 const id = customType<{ data: string }>({ dataType: () => 'text collate "C"' });
 const bytes = customType<{ data: Uint8Array }>({ dataType: () => "bytea" });
@@ -35,11 +35,11 @@ const searchVector = customType<{ data: string }>({ dataType: () => "tsvector" }
 const instant = () => timestamp({ withTimezone: true, precision: 3, mode: "date" });
 
 /*
- * No foreign keys on the tables that every mail touches: each would be a look-up per row, and deleting an inbox
- * in bounded steps needs no cascade. Rows of one state change are written in one transaction instead.
+ * The tables that every mail touches have no foreign keys: each would cost a look-up per row, and an inbox is deleted in steps, without a
+ * cascade. Rows of one state change are written in one transaction instead.
  */
 
-/** What the service made once and must keep: the signing key of attachment addresses. */
+/** Values that the service makes once and keeps: its id and its signing key. */
 export const settings = pgTable("settings", {
   name: text().primaryKey(),
   value: text().notNull(),
@@ -52,7 +52,7 @@ export const accounts = pgTable(
     name: text().notNull().unique(),
     plan: text({ enum: ["free", "developer", "enterprise"] }).notNull(),
     createdAt: instant().notNull(),
-    /** Kept, not counted: the row is locked anyway when an inbox is made. */
+    /** Stored, not counted: the row is locked anyway when an inbox is made. */
     inboxCount: integer().notNull().default(0),
     inboxesMadeOn: date({ mode: "string" }),
     inboxesMade: integer().notNull().default(0),
@@ -67,9 +67,9 @@ export const apiKeys = pgTable(
     accountId: id()
       .notNull()
       .references(() => accounts.id),
-    /** For people, to tell keys apart. Null of a key that was made without one. */
+    /** A label for people; null for a key without one. */
     name: text(),
-    /** SHA-256 in hex: the key itself is never kept. */
+    /** SHA-256 in hex: the key itself is not stored. */
     hash: text().notNull().unique(),
     prefix: text().notNull(),
     lastFour: text().notNull(),
@@ -80,42 +80,7 @@ export const apiKeys = pgTable(
   (table) => [index("api_keys_account").on(table.accountId)],
 );
 
-/** What the two tables of endpoints have in common. */
-const endpointColumns = () => ({
-  secret: text().notNull(),
-  previousSecret: text(),
-  previousSecretUntil: instant(),
-  createdAt: instant().notNull(),
-  disabledAt: instant(),
-  disabledReason: text({ enum: ["gone", "failing", "manual"] }),
-  /** The first failed attempt since the last that was answered with 2xx; written only when it changes. */
-  failingSince: instant(),
-  /** The first attempt at this address that was answered with 2xx. Null until then, and again with a new address. */
-  answeredAt: instant(),
-  description: text(),
-  eventTypes: text().array().notNull().default(sql`'{message.received}'`),
-  /** Null: of all inboxes. */
-  inboxIds: text().array(),
-  skipAutomated: boolean().notNull().default(false),
-  include: text().array().notNull().default(sql`'{}'`),
-});
-
-/**
- * The default endpoint of each account. A table of its own: an older inboxd beside this one finds and changes its row by the account
- * alone, so a second row would get the first one's address and mail.
- */
-export const webhooks = pgTable("webhooks", {
-  accountId: id()
-    .primaryKey()
-    .references(() => accounts.id),
-  /** Null where a secret was made before any address was set. */
-  url: text(),
-  ...endpointColumns(),
-  /** Made by the database, because an older inboxd writes rows without it. In the shape of all ids. */
-  id: id().notNull().unique().default(sql`'whk_0' || left(replace(gen_random_uuid()::text, '-', ''), 25)`),
-});
-
-/** The further endpoints of an account. */
+/** Where events of an account go. Each endpoint has its own subscription, secret and line in the outbox. */
 export const endpoints = pgTable(
   "endpoints",
   {
@@ -123,10 +88,32 @@ export const endpoints = pgTable(
     accountId: id()
       .notNull()
       .references(() => accounts.id),
-    url: text().notNull(),
-    ...endpointColumns(),
+    /** The endpoint of `/v1/webhook`: an account has at most one. */
+    isDefault: boolean().notNull(),
+    /** Null for a default endpoint whose secret was made before any address was set. */
+    url: text(),
+    secret: text().notNull(),
+    previousSecret: text(),
+    previousSecretUntil: instant(),
+    createdAt: instant().notNull(),
+    disabledAt: instant(),
+    disabledReason: text({ enum: ["gone", "failing", "manual"] }),
+    /** The first failed attempt since the last 2xx answer; written only when it changes. */
+    failingSince: instant(),
+    /** The first 2xx answer of this address. Null until then, and again after a change of the address. */
+    answeredAt: instant(),
+    description: text(),
+    eventTypes: text().array().notNull(),
+    /** Null: events of all inboxes. */
+    inboxIds: text().array(),
+    skipAutomated: boolean().notNull(),
+    include: text().array().notNull(),
   },
-  (table) => [index("endpoints_account").on(table.accountId)],
+  (table) => [
+    index("endpoints_account").on(table.accountId),
+    // The lane of its deliveries (events/endpoints.ts).
+    uniqueIndex("endpoints_lane").on(sql`(case when ${table.isDefault} then ${table.accountId} else ${table.id} end)`),
+  ],
 );
 
 export const inboxes = pgTable(
@@ -139,8 +126,8 @@ export const inboxes = pgTable(
     createdAt: instant().notNull(),
     deletedAt: instant(),
     /**
-     * Also the last number given: messages of an inbox are numbered without gaps, since what is numbered from a read of
-     * this row is written only while the row is as it was read.
+     * The number of messages, which is also the last number given. Numbers have no gaps, since a message that was numbered from a read
+     * of this row is inserted only if the row has not changed since.
      */
     messageCount: integer().notNull().default(0),
     inboundCount: integer().notNull().default(0),
@@ -162,11 +149,11 @@ export const inboxes = pgTable(
   ],
 );
 
-/** Who holds an address. It outlives its inbox by the quarantine, so it is a row of its own. */
+/** The holder of each address. The row outlives its inbox by the quarantine. */
 export const addresses = pgTable("addresses", {
   username: text().primaryKey(),
   inboxId: id().notNull(),
-  /** Set when the inbox is deleted: free for others after this instant. */
+  /** Set when the inbox is deleted: the address is free for others after this instant. */
   heldUntil: instant(),
 });
 
@@ -181,9 +168,9 @@ export const threads = pgTable(
     createdAt: instant().notNull(),
     lastMessageAt: instant().notNull(),
     lastMessageId: id().notNull(),
-    /** Number of the last message: in an inbox, the order by it is the order by time. */
+    /** The number of the last message. In an inbox, the order by number is the order by time. */
     lastSeq: integer().notNull(),
-    /** Number of the last inbound message, 0 for none: what a late "mark as read" is held against. */
+    /** The number of the last inbound message, 0 for none: a late "mark as read" is compared with it. */
     lastInboundSeq: integer().notNull(),
     participants: text().array().notNull(),
     preview: text().notNull(),
@@ -200,14 +187,14 @@ export const messages = pgTable(
     threadId: id().notNull(),
     seq: integer().notNull(),
     direction: text({ enum: ["inbound", "outbound"] }).notNull(),
-    /** Numbers the messages of one direction, also without gaps: a page of them is found at any offset without counting off. */
+    /** Numbers the messages of one direction, also without gaps, so that a page at any offset is found by index. */
     directionSeq: integer().notNull(),
     status: text({ enum: ["received", "pending", "sent", "failed"] }).notNull(),
     createdAt: instant().notNull(),
-    /** Bare, as its sender wrote it. May be longer than an index row can be: look-ups go by the hash. */
+    /** The Message-ID without brackets, as its sender wrote it. It may be too long for an index: look-ups use the hash. */
     rfcMessageId: text().notNull(),
     messageIdHash: uuid().notNull(),
-    /** Of the raw source: the same Message-ID with other content is another message. Null for what is never taken for a copy. */
+    /** The hash of the raw source: the same Message-ID with other content is another message. Null for messages that are never copies. */
     contentHash: uuid(),
     fromAddr: text().notNull(),
     fromName: text(),
@@ -218,35 +205,35 @@ export const messages = pgTable(
     bodyText: text().notNull(),
     bodyHtml: text(),
     attachmentCount: integer().notNull(),
-    /** Where the raw source and the attachments lie; shared by the recipients of one mail. */
+    /** The raw source and the attachments, shared by the recipients of one mail. */
     sourceId: id(),
-    /** Size of the raw source. */
+    /** The size of the raw source. */
     sizeBytes: integer(),
-    /** What the mail answers: what In-Reply-To of ours says, and what another's names as its parent. */
+    /** The answered message: our own In-Reply-To, or the parent that a received mail names. */
     inReplyTo: text(),
     /** Outbound: the mail's References. Inbound: the messages that the first mail of a thread names. */
     referenceIds: text().array(),
     providerMessageId: text(),
     failure: jsonb().$type<StoredFailure>(),
-    /** Inbound only: the reverse-path of its SMTP transaction, "" for a bounce. Older mail has none. */
+    /** Inbound only: the reverse-path of its SMTP transaction, "" for a bounce. */
     envelopeFrom: text(),
-    /** True where the mail was not read whole: the raw source has all of it. */
+    /** Whether parts of the mail were not parsed; the raw source is complete. */
     truncated: boolean().notNull().default(false),
-    /** Inbound only: by what it shows that no person wrote it; null where it shows nothing. Older mail has none. */
+    /** Inbound only: the signs that a program wrote it; null if there are none. */
     automated: jsonb().$type<Automated>(),
-    /** Outbound only: what the mail says of itself in Auto-Submitted. */
+    /** Outbound only: the value of Auto-Submitted. */
     autoSubmitted: text({ enum: autoSubmittedValues }),
     /** The addresses of the To field. Null where there is the one of `toAddr`, and of older mail that came in. */
     toAddrs: text().array(),
     /** Outbound only: how many it goes to. Where they are several, or one has a name, `recipients` has a row for each. */
     recipientCount: smallint().notNull().default(1),
-    /** Outbound only: the caller's own words on it, which the mail does not bear. */
+    /** Outbound only: the caller's metadata, which is not part of the mail. */
     metadata: jsonb().$type<Record<string, string>>(),
-    /** Outbound only: the fields that the caller asked for, in their order. */
+    /** Outbound only: the caller's own header fields, in order. */
     headers: jsonb().$type<CustomHeader[]>(),
-    /** Outbound only: the message that it hands on. */
+    /** Outbound only: the message that it forwards. */
     forwardOf: id(),
-    /** Outbound only: what came back about it since, the worst of its recipients'; null until something did. */
+    /** Outbound only: the worst report about its recipients; null without reports. */
     delivery: jsonb().$type<Delivery>(),
   },
   (table) => [
@@ -283,8 +270,8 @@ export const recipients = pgTable(
 );
 
 /**
- * Files that came before the mail that will bear them. The bytes are part 0 of a source; the row outlives them, so that a
- * request that named it is known again.
+ * Files that are uploaded before the mail that will carry them. The bytes are part 0 of a source. The row outlives them, so that a
+ * repeated request that names it is recognised.
  */
 export const uploads = pgTable(
   "uploads",
@@ -294,12 +281,12 @@ export const uploads = pgTable(
     sourceId: id().notNull(),
     filename: text().notNull(),
     contentType: text().notNull(),
-    /** What is taken of the account's allowance: the declared length while it comes. */
+    /** The size that counts against the account's limit: the declared length until the upload is complete. */
     sizeBytes: bigint({ mode: "number" }).notNull(),
-    /** SHA-256 in hex; null until it has come whole. */
+    /** SHA-256 in hex; null until the upload is complete. */
     digest: text(),
     createdAt: instant().notNull(),
-    /** Null while it comes: such a row counts for nothing, and is swept when nobody finishes it. */
+    /** Null until the upload is complete. An incomplete upload cannot be used, and is deleted after a while. */
     completedAt: instant(),
     expiresAt: instant().notNull(),
   },
@@ -309,7 +296,7 @@ export const uploads = pgTable(
   ],
 );
 
-/** What came back about messages that we sent. */
+/** Reports about messages that we sent. */
 export const reports = pgTable(
   "reports",
   {
@@ -317,7 +304,7 @@ export const reports = pgTable(
     accountId: id().notNull(),
     inboxId: id().notNull(),
     messageId: id().notNull(),
-    /** "" where it stands at the message: a unique key takes nulls for different. */
+    /** "" for a report about the whole message: nulls are distinct in a unique key. */
     recipient: text().notNull(),
     kind: text({ enum: reportKinds }).notNull(),
     type: text({ enum: bounceTypes }),
@@ -330,14 +317,14 @@ export const reports = pgTable(
     source: text({ enum: reportSources }).notNull(),
     proof: text({ enum: reportProofs }).notNull(),
     suppressed: boolean().notNull().default(false),
-    /** The raw report; gone with its message. */
+    /** The raw report, which is deleted with its message. */
     sourceId: id(),
     receivedAt: instant().notNull(),
   },
   (table) => [uniqueIndex("reports_message").on(table.messageId, table.recipient, table.kind)],
 );
 
-/** Addresses that nothing is sent to. */
+/** Addresses that no mail is sent to. */
 export const suppressions = pgTable(
   "suppressions",
   {
@@ -345,7 +332,7 @@ export const suppressions = pgTable(
     accountId: id().notNull(),
     /** Lower case, with A-labels. */
     address: text().notNull(),
-    /** "" for the whole account: a unique key takes nulls for different. */
+    /** "" for the whole account: nulls are distinct in a unique key. */
     inboxId: id().notNull(),
     reason: text({ enum: ["bounce", "complaint", "unsubscribe", "manual"] }).notNull(),
     detail: text(),
@@ -360,7 +347,7 @@ export const suppressions = pgTable(
   ],
 );
 
-/** Further Message-IDs under which others know a message of ours, since a relay gave it another one. */
+/** Further Message-IDs of a message that we sent, since a relay changed its Message-ID. */
 export const messageNames = pgTable(
   "message_names",
   {
@@ -368,7 +355,7 @@ export const messageNames = pgTable(
     messageId: id().notNull(),
     inboxId: id().notNull(),
     threadId: id().notNull(),
-    /** Bare. */
+    /** The Message-ID without brackets. */
     name: text().notNull(),
   },
   (table) => [
@@ -378,9 +365,8 @@ export const messageNames = pgTable(
 );
 
 /**
- * What can be searched for, filled in the background in the order of `seq`: the highest number of an inbox tells how far
- * it has come. Beside the words it holds lexemes for the inbox and the block of numbers, so that one index look-up
- * meets no other inbox's mail (domain/search.ts).
+ * The search index, filled in the background in the order of `seq`: an inbox is indexed up to its highest number. Beside the words it holds
+ * lexemes for the inbox and the block of numbers, so that an index look-up finds only mail of one inbox (domain/search.ts).
  */
 export const messageSearch = pgTable(
   "message_search",
@@ -391,18 +377,18 @@ export const messageSearch = pgTable(
   ],
 );
 
-/** Who has the lease on filling the search index, and how far it has come; one row. */
+/** The lease on filling the search index, and its progress; one row. */
 export const searchIndexing = pgTable("search_indexing", {
   id: smallint().primaryKey(),
   holder: text().notNull(),
   leasedUntil: instant().notNull(),
-  /** Messages made long enough before this one have been seen. */
+  /** Messages that were made long enough before this one are indexed. */
   seenId: id().notNull(),
 });
 
 /**
- * Message-IDs that a mail named and that were not here: whatever bears or names one of them later belongs to the thread that waited
- * for it first.
+ * Message-IDs that a mail named and that were unknown. A later mail that has or names one of them joins the first thread that waits for
+ * it.
  */
 export const awaitedParents = pgTable(
   "awaited_parents",
@@ -426,15 +412,15 @@ export const attachments = pgTable(
     contentId: text(),
     inline: boolean().notNull(),
     sourceId: id().notNull(),
-    /** Which part of the source holds the bytes; part 0 is the raw mail. */
+    /** The part of the source with the bytes; part 0 is the raw mail. */
     part: smallint().notNull(),
-    /** SHA-256 in hex: the ETag. */
+    /** SHA-256 in hex, which is also the ETag. */
     digest: text().notNull(),
   },
   (table) => [primaryKey({ columns: [table.messageId, table.filename] })],
 );
 
-/** The big bytes, apart from the rows that lists read: raw mail and attachments, in pieces that can be streamed. */
+/** Raw mail and attachments, apart from the rows that lists read, in chunks that can be streamed. */
 export const sourceChunks = pgTable(
   "source_chunks",
   {
@@ -443,39 +429,31 @@ export const sourceChunks = pgTable(
     seq: integer().notNull(),
     compressed: boolean().notNull(),
     bytes: bytes().notNull(),
-    /** On the first chunk of the raw mail: how many messages share this source. */
+    /** Only on the first chunk of the raw mail: how many messages share this source. */
     shares: integer(),
   },
   (table) => [primaryKey({ columns: [table.sourceId, table.part, table.seq] })],
 );
 
-/**
- * Mail that was acknowledged before it could be parsed: its raw source is kept, and an outbox row of kind `parse` with the id of
- * the source promises the rest. Nothing shows it before.
- */
+/** Mail that was acknowledged before it was parsed. An outbox row of kind `parse` has the id of its source. The API does not show it. */
 export const unparsedMails = pgTable("unparsed_mails", {
   sourceId: id().primaryKey(),
   receivedAt: instant().notNull(),
   envelopeFrom: text().notNull(),
   recipients: jsonb().$type<FoundRecipient[]>().notNull(),
-  /** Null of our own mail to ourselves, and of what an older process kept. */
+  /** Null for mail that the service sent to itself. */
   client: jsonb().$type<MailClient>(),
   sizeBytes: integer().notNull(),
 });
 
-/** Who has answered an inbox. Older rows, of all who had written to it, are not `answered`. */
+/** The addresses that have answered an inbox, by a mail that names a Message-ID that we had sent to them: mail to them is not cold. */
 export const correspondents = pgTable(
   "correspondents",
-  {
-    inboxId: id().notNull(),
-    address: text().notNull(),
-    /** True once a mail from here named a Message-ID that we had sent to this very address: mail to it is not cold. */
-    answered: boolean().notNull().default(false),
-  },
+  { inboxId: id().notNull(), address: text().notNull() },
   (table) => [primaryKey({ columns: [table.inboxId, table.address] })],
 );
 
-/** When an account last asked for what it may ask for only so often: the instants within the window, oldest first. */
+/** The recent requests of an account for an action with a rate limit, the oldest first. */
 export const recentRequests = pgTable(
   "recent_requests",
   {
@@ -486,13 +464,13 @@ export const recentRequests = pgTable(
   (table) => [primaryKey({ columns: [table.accountId, table.action] })],
 );
 
-/** Tokens that count once, kept for as long as each would be valid: of links to sign in by, and of a relay's notices. */
+/** Tokens that may be used once, kept while they would be valid: sign-in links, and notices of a relay. */
 export const usedTokens = pgTable(
   "used_tokens",
   {
-    /** Begins with what the token is for, as in `sign_in:…`. */
+    /** Begins with the token's purpose, as in `sign_in:…`. */
     token: text().primaryKey(),
-    /** Tells a repeated request from another one that brings the same token: a digest, or empty where no repeat counts. */
+    /** A digest that identifies the request, so that a repeat of it is known; empty if no repeat is allowed. */
     usedFor: text().notNull(),
     validUntil: instant().notNull(),
   },
@@ -520,7 +498,7 @@ export const idempotencyKeys = pgTable(
     operation: text({ enum: ["create_inbox", "send", "create_webhook"] }).notNull(),
     key: text().notNull(),
     fingerprint: text().notNull(),
-    /** The inbox or message that the first request made. */
+    /** The inbox, message or endpoint that the first request made. */
     subjectId: id().notNull(),
     createdAt: instant().notNull(),
   },
@@ -535,19 +513,19 @@ export const events = pgTable(
   {
     id: id().primaryKey(),
     accountId: id().notNull(),
-    /** Null of what belongs to no inbox. */
+    /** Null for an event without an inbox. */
     inboxId: id(),
     threadId: id(),
-    /** Of a message that came in. An older inboxd shows every event that has one as a message that came in. */
+    /** The message that was received; other events have it in `data`. */
     messageId: id(),
     type: text({ enum: eventTypes }).notNull(),
     occurredAt: instant().notNull(),
-    /** What it tells that can't be read from other rows later, since they change or go. */
+    /** Content that other rows may not have later, since they change or are deleted. */
     data: jsonb().$type<EventData[EventType]>(),
     /**
-     * The position in the log: the transaction that wrote the row, or the last one that had ended by then if that is later. A
-     * reader that takes only rows before the oldest transaction that still runs, in the order of this column, can't miss one
-     * that commits late. In a cluster that the database was moved to it is shifted (event-log.ts).
+     * The position in the log: the transaction that wrote the row, or the last one that had ended by then if that is later. A reader
+     * that takes only rows before the oldest transaction that still runs, in the order of this column, cannot miss a row that commits
+     * late. After a move to another cluster the positions are shifted (event-log.ts).
      */
     writtenBy: transactionId().notNull().default(sql`event_log_place()`),
   },
@@ -558,66 +536,65 @@ export const events = pgTable(
   ],
 );
 
+/** The log of attempts to deliver events. */
 export const deliveries = pgTable(
   "deliveries",
   {
-    /** Of the promise: the event's, or `<event>.<endpoint>`. */
     eventId: id().notNull(),
+    /** The endpoint's lane in the outbox. */
+    lane: id().notNull(),
     attempt: integer().notNull(),
     attemptedAt: instant().notNull(),
     status: smallint(),
-    /** Null where the process died before it could write down what came of the attempt. */
+    /** Null if the process died before it could write down the result. */
     latencyMs: integer(),
     error: text(),
     response: text(),
   },
-  (table) => [primaryKey({ columns: [table.eventId, table.attempt] })],
+  (table) => [primaryKey({ columns: [table.eventId, table.lane, table.attempt] })],
 );
 
 /**
- * What is still to be done, written in the transaction that promised it. Claiming a row counts the attempt and
- * leases it until `dueAt`; a finished row is deleted. One row for each message or event.
+ * Work to do, inserted in the transaction that needs it. A claim counts the attempt and leases the row until `dueAt`; a finished row is
+ * deleted.
  */
 export const outbox = pgTable(
   "outbox",
   {
     /**
-     * The message to relay (`<message>.<n>` for one of several destinations), the source to parse, or the promise to deliver an
-     * event: the event's own id at the default endpoint.
+     * The message to relay (`<message>.<n>` for one of several destinations), the source to parse, or the delivery: the event's id for
+     * the default endpoint, and `<event>.<endpoint>` for any other.
      */
     subjectId: id().primaryKey(),
-    /**
-     * What an older inboxd could not carry out whole is of a kind that it does not claim: deliveries to an `endpoint`, and mail to
-     * one `destination` of several, or with names, attachments or further fields.
-     */
-    kind: text({ enum: ["relay", "webhook", "parse", "endpoint", "destination"] }).notNull(),
+    kind: text({ enum: ["relay", "webhook", "parse", "destination"] }).notNull(),
     accountId: id().notNull(),
-    /** What belongs to no inbox stands in line under its account's id. */
+    /** The account's id for an event without an inbox. */
     inboxId: id().notNull(),
-    /** What shares a fate: a recipient's domain or an endpoint. One that is down must not delay others. */
+    /**
+     * A recipient's domain, a sender's network or an endpoint: one that is down must not delay others. An endpoint's lane is its id. The
+     * default endpoint's lane is the account's id, so that a later default endpoint takes the line over.
+     */
     lane: id().notNull(),
     /**
-     * `ready`: in line, in the order of `createdAt` in its inbox, whatever the clock says. `running`: claimed, and ready again
-     * at `dueAt` should the claimer have died. `waiting`: not before `dueAt`.
+     * `ready`: in line, in the order of `createdAt` in its inbox. `running`: claimed, and ready again at `dueAt` if the claimer has died.
+     * `waiting`: not before `dueAt`.
      */
     state: text({ enum: ["ready", "running", "waiting"] })
       .notNull()
       .default("ready"),
     dueAt: instant().notNull(),
     attempt: integer().notNull().default(0),
-    /** Attempts that count no more against the schedule: those before a redelivery was asked for. */
+    /** Attempts before a redelivery, which no longer count against the schedule. */
     forgivenAttempts: integer().notNull().default(0),
     createdAt: instant().notNull(),
-    /** The process that claimed it last, and when by the clock of the database, which all processes share. */
+    /** The process that claimed it last, and the instant by the database's clock. */
     claimedBy: integer(),
     claimedAt: instant(),
-    /** Null: the subject is the event. */
+    /** The event to deliver; null for mail. */
     eventId: id(),
-    /** Null: the account's default endpoint. */
-    endpointId: id(),
-    /** An attempt ended without an answer after the content had gone out: the mail may have been sent. */
+    /** Whether an attempt ended without an answer after the content was sent, so that the mail may have been delivered. */
     unsure: boolean().notNull().default(false),
-    /** Of mail why its last attempt failed, as one clean line. Deliveries have a log. An older inboxd leaves what was there before. */
+    /** The error of the last attempt to send mail, as one clean line. Deliveries have a log. */
     lastError: text(),
   },
   (table) => [
@@ -627,7 +604,7 @@ export const outbox = pgTable(
     index("outbox_due").on(table.kind, table.dueAt).where(sql`${table.state} <> 'ready'`),
     index("outbox_waiting").on(table.kind, table.lane, table.createdAt).where(sql`${table.state} = 'waiting'`),
     index("outbox_running").on(table.inboxId, table.lane).where(sql`${table.state} = 'running'`),
-    check("outbox_kind", sql`${table.kind} in ('relay', 'webhook', 'parse', 'endpoint', 'destination')`),
+    check("outbox_kind", sql`${table.kind} in ('relay', 'webhook', 'parse', 'destination')`),
     check("outbox_state", sql`${table.state} in ('ready', 'running', 'waiting')`),
   ],
 );

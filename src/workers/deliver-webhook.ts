@@ -10,7 +10,7 @@ import {
   type DisabledEndpoint,
   settleDeliveries,
 } from "../store/outbox/delivery-settlements.ts";
-import type { Kind } from "../store/outbox/kinds.ts";
+import { kinds } from "../store/outbox/kinds.ts";
 import { releaseItems } from "../store/outbox/outbox.ts";
 import { deliveryError, type WebhookClient, type WebhookReply } from "../webhook/client.ts";
 import { type Start, startQueues } from "../webhook/starts.ts";
@@ -26,7 +26,7 @@ import {
 import { type DeliveryContent, isLarge, largeDeliveries } from "./large-deliveries.ts";
 import { leavingOf } from "./outbox/destinations.ts";
 import type { Attempted, Job } from "./outbox/job.ts";
-import type { Lanes } from "./outbox/lanes.ts";
+import { webhookLanes } from "./outbox/webhook-lanes.ts";
 
 export interface DeliverWebhookDeps extends Deps, DeliverySchedule, PayloadDeps {
   webhooks: WebhookClient;
@@ -38,11 +38,7 @@ export interface DeliverWebhookDeps extends Deps, DeliverySchedule, PayloadDeps 
 export type DeliveryItem = ClaimedDelivery & { attachments: readonly ShownAttachment[] };
 
 /** The job that tells a receiver of an event (contract §10). */
-export function deliverWebhookJob(
-  deps: DeliverWebhookDeps,
-  kind: Kind,
-  lanes: Lanes<DeliveryItem>,
-): Job<DeliveryItem, DeliverySettlement> {
+export function deliverWebhookJob(deps: DeliverWebhookDeps): Job<DeliveryItem, DeliverySettlement> {
   const { db, log, now } = deps;
   const requestOf = deliveryWriter(deps);
   const starts = startQueues();
@@ -88,9 +84,9 @@ export function deliverWebhookJob(
   }
 
   return {
-    kind,
+    kind: kinds.webhook,
     leaseMs: deps.webhookTimeoutMs + 15_000,
-    lanes,
+    lanes: webhookLanes(),
     async claim(claim) {
       const { items, ...claimed } = await claimDeliveries(db.work, claim);
       const ids = items.flatMap((item) =>
@@ -131,7 +127,7 @@ function tell(log: Logger, item: Deliverable, reply: WebhookReply, { dueAt }: De
   const about = {
     event_id: item.eventId,
     message_id: item.messageId ?? undefined,
-    webhook_id: item.endpointId ?? undefined,
+    webhook_id: item.webhookId,
     account_id: item.accountId,
     attempt: item.attempt,
     latency_ms: reply.latencyMs,

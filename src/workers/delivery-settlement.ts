@@ -1,30 +1,30 @@
 import { nextWebhookAttemptAt } from "../domain/backoff.ts";
 import type { NewId } from "../domain/ids.ts";
 import type { ClaimedDelivery } from "../store/outbox/deliveries.ts";
-import type { DeliverySettlement, EndpointNews } from "../store/outbox/delivery-settlements.ts";
+import type { DeliverySettlement, EndpointAnswer } from "../store/outbox/delivery-settlements.ts";
 import { deliveryError, type WebhookReply } from "../webhook/client.ts";
 import { type Deliverable, tellsOfSomething } from "./delivery-request.ts";
 
-/** What the next attempt is due by. */
+/** Decides when the next attempt is due, and when an endpoint is disabled. */
 export interface DeliverySchedule {
   now: () => Date;
   random: () => number;
   newId: NewId;
   webhookRetrySeconds: readonly number[];
-  /** An endpoint other than the default that has failed for as long is disabled; 0: never. */
+  /** An endpoint that has failed for this long is disabled, except the default one; 0: never. */
   webhookDisableDays: number;
 }
 
 const dayMs = 86_400_000;
 
-/** An attempt that was made: when it began, what came back, and whether the service stopped in its midst. */
+/** An attempt: when it began, what was answered, and whether the service stopped in its midst. */
 export interface MadeAttempt {
   attemptedAt: Date;
   reply: WebhookReply;
   isCutOff: boolean;
 }
 
-/** What is written down of an attempt that was made. */
+/** The settlement of an attempt that was made. */
 export function settlementOf(
   schedule: DeliverySchedule,
   item: Deliverable,
@@ -36,37 +36,38 @@ export function settlementOf(
   const logged = { attemptedAt, status, latencyMs: reply.latencyMs, error, response };
   const at = schedule.now();
   if (error === null) {
-    const isNews = item.failingSince !== null || item.answeredAt === null;
-    return { ...nothingToDo(item), logged, news: isNews ? newsOf(item, "well", at) : null };
+    const changesEndpoint = item.failingSince !== null || item.answeredAt === null;
+    return { ...nothingToDo(item), logged, answer: changesEndpoint ? answerOf(item, "well", at) : null };
   }
   const settlement = { ...nothingToDo(item), logged };
   if (isCutOff) return { ...settlement, dueAt: at };
   if (reply.kind === "no_answer" && reply.stale) return { ...settlement, dueAt: at, isForgiven: true };
   if (status === 410)
-    return { ...settlement, news: { ...newsOf(item, "gone", at), eventId: schedule.newId("evt", at) } };
+    return { ...settlement, answer: { ...answerOf(item, "gone", at), disabledEventId: schedule.newId("evt", at) } };
   const retryAfter = reply.kind === "answered" && (status === 429 || status === 503) ? reply.retryAfter : undefined;
-  return { ...settlement, dueAt: retryAt(schedule, item, at, retryAfter), news: failureOf(schedule, item, at) };
+  return { ...settlement, dueAt: retryAt(schedule, item, at, retryAfter), answer: failureOf(schedule, item, at) };
 }
 
-/** That an attempt failed is news where it is the first, and where there was nothing else for too long. */
-function failureOf({ webhookDisableDays, newId }: DeliverySchedule, item: Deliverable, at: Date): EndpointNews | null {
-  const { failingSince, endpointId } = item;
-  const news = newsOf(item, "badly", at);
-  if (failingSince === null) return news;
-  const disabledIfSince = new Date(at.getTime() - webhookDisableDays * dayMs);
-  const isOver = endpointId !== null && webhookDisableDays > 0 && failingSince <= disabledIfSince;
-  return isOver ? { ...news, disabledIfSince, eventId: newId("evt", at) } : null;
-}
-
-function newsOf(
-  { accountId, endpointId, url }: Deliverable,
-  answered: EndpointNews["answered"],
+/** A failed attempt changes its endpoint if it is the first failure, or if the endpoint has failed for too long. */
+function failureOf(
+  { webhookDisableDays, newId }: DeliverySchedule,
+  item: Deliverable,
   at: Date,
-): EndpointNews {
-  return { accountId, endpointId, url, answered, at, disabledIfSince: null, eventId: null };
+): EndpointAnswer | null {
+  const { failingSince, lane, accountId } = item;
+  const answer = answerOf(item, "badly", at);
+  if (failingSince === null) return answer;
+  const disabledIfSince = new Date(at.getTime() - webhookDisableDays * dayMs);
+  const isDefault = lane === accountId;
+  const isOver = !isDefault && webhookDisableDays > 0 && failingSince <= disabledIfSince;
+  return isOver ? { ...answer, disabledIfSince, disabledEventId: newId("evt", at) } : null;
 }
 
-/** Of an attempt that ended by a fault of ours. */
+function answerOf({ url }: Deliverable, answered: EndpointAnswer["answered"], at: Date): EndpointAnswer {
+  return { url, answered, at, disabledIfSince: null, disabledEventId: null };
+}
+
+/** The settlement of an attempt that ended by a bug of ours. */
 export function brokenOff(schedule: DeliverySchedule, item: ClaimedDelivery): DeliverySettlement {
   const at = schedule.now();
   const logged = { attemptedAt: at, status: null, latencyMs: null, error: "an internal error", response: null };
@@ -82,20 +83,24 @@ function retryAt(
   return nextWebhookAttemptAt(attempt - forgivenAttempts, at, random, webhookRetrySeconds, retryAfter) ?? null;
 }
 
-/** An event of a message that was deleted is dropped, and one for an endpoint that was; one without an address too, but the log says so. */
+/**
+ * Drops a delivery that has nothing to say, because its message was deleted, or nowhere to go. The log keeps the reason if the endpoint
+ * is disabled, or if it is a default endpoint, whose line outlives it.
+ */
 export function nowhereToGo(item: ClaimedDelivery, at: Date): DeliverySettlement {
   const settlement = nothingToDo(item);
-  if (!tellsOfSomething(item) || (item.webhookId === null && item.endpointId !== null)) return settlement;
+  const isDefault = item.lane === item.accountId;
+  if (!tellsOfSomething(item) || (item.webhookId === null && !isDefault)) return settlement;
   const error = item.url === null ? "not sent: no webhook URL is set" : "not sent: the webhook is disabled";
   return { ...settlement, logged: { attemptedAt: at, status: null, latencyMs: 0, error, response: null } };
 }
 
-/** What a large event tells could not be read, so nothing was sent: it is tried again as soon as somebody can. */
+/** Nothing was sent, since the content of a large event could not be read: the delivery is retried as soon as possible. */
 export function notBegun(item: ClaimedDelivery, why: string, at: Date): DeliverySettlement {
   const logged = { attemptedAt: at, status: null, latencyMs: 0, error: `not sent: ${why}`, response: null };
   return { ...nothingToDo(item), logged, dueAt: at, isForgiven: true };
 }
 
-export function nothingToDo({ subjectId, attempt }: ClaimedDelivery): DeliverySettlement {
-  return { subjectId, attempt, dueAt: null, isForgiven: false, logged: null, news: null };
+export function nothingToDo({ subjectId, eventId, lane, attempt }: ClaimedDelivery): DeliverySettlement {
+  return { subjectId, eventId, lane, attempt, dueAt: null, isForgiven: false, logged: null, answer: null };
 }

@@ -149,7 +149,12 @@ export function relayEmailJob(
     failed(item) {
       const { message } = item;
       const now = deps.now();
-      const failure: Failure = { code: null, enhancedCode: null, message: "Cannot relay: an internal error" };
+      const failure: StoredFailure = {
+        code: null,
+        enhancedCode: null,
+        message: "Cannot relay: an internal error",
+        reason: "timed_out",
+      };
       const dueAt = message && nextAttemptAt(item, message, now);
       // Nobody knows how far it came.
       return dueAt

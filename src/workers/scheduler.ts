@@ -2,13 +2,11 @@ import type { DisabledReason } from "../domain/events/endpoint.ts";
 import { subjectOfDestination } from "../domain/send/recipients/destinations.ts";
 import type { DeliverySettlement } from "../store/outbox/delivery-settlements.ts";
 import type { OutboxKind } from "../store/outbox/items.ts";
-import { type Kind, kinds } from "../store/outbox/kinds.ts";
 import type { DestinationSettlement } from "../store/send/destinations.ts";
 import type { RelaySettlement } from "../store/send/relaying.ts";
 import { type DeliverWebhookDeps, deliverWebhookJob } from "./deliver-webhook.ts";
 import { notifier } from "./outbox/notifier.ts";
 import { type OutboxWorker, outboxWorker } from "./outbox/outbox.ts";
-import { webhookLanes } from "./outbox/webhook-lanes.ts";
 import { type ParseMailDeps, parseMailJob } from "./parse-mail.ts";
 import { type PruneDeps, prune } from "./prune.ts";
 import { relayDestinationJob } from "./relay-destination.ts";
@@ -57,17 +55,12 @@ export async function startWorkers(deps: WorkerDeps): Promise<Workers> {
     ...relayDestinationJob(deps, (lanes) => destination.recover(lanes)),
     settled: observe.relayedToSeveral,
   });
-  // Both kinds share what is known of receivers, and the slots.
-  const lanes = webhookLanes();
-  const deliveries = (kind: Kind) =>
-    outboxWorker(context, {
-      ...deliverWebhookJob({ ...deps, disabled: observe.disabled }, kind, lanes),
-      settled: observe.delivered,
-    });
-  const webhook = deliveries(kinds.webhook);
-  const endpoint = deliveries(kinds.endpoint);
+  const webhook = outboxWorker(context, {
+    ...deliverWebhookJob({ ...deps, disabled: observe.disabled }),
+    settled: observe.delivered,
+  });
   const parse = outboxWorker(context, parseMailJob(deps));
-  const workers: Record<OutboxKind, OutboxWorker> = { relay, destination, webhook, endpoint, parse };
+  const workers: Record<OutboxKind, OutboxWorker> = { relay, destination, webhook, parse };
   const others = await notifier(deps, (kind) => workers[kind].wake());
 
   let stopping = false;

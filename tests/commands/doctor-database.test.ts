@@ -166,8 +166,9 @@ describe.skipIf(!breaksPostgres)("A Postgres", () => {
       await db.close();
       await server.ask(
         `insert into accounts (id, name, plan, created_at) values ('a', 'a', 'free', now()), ('b', 'b', 'free', now());
-         insert into webhooks (account_id, url, secret, created_at, disabled_at) values
-           ('a', 'https://hooks.ada.works/', 's', now(), null), ('b', 'https://off.ada.works/', 's', now(), now());
+         insert into endpoints (id, account_id, is_default, url, secret, created_at, disabled_at, event_types, skip_automated, include) values
+           ('1', 'a', true, 'https://hooks.ada.works/', 's', now(), null, '{*}', false, '{}'),
+           ('2', 'b', true, 'https://off.ada.works/', 's', now(), now(), '{*}', false, '{}');
          insert into schema_steps (step, tag) values (99, '0099_later')`,
         "ibx",
       );

@@ -255,7 +255,7 @@ describe.each(enginesHere())("A mail to several recipients, on %s", () => {
     await send(world, inbox.id, { metadata: { order: "7" }, fromName: "Ada" });
     const rows = await query<{ kind: string; lane: string }>(
       world.service.deps.db.api,
-      sql`select kind, lane from outbox where kind <> 'endpoint' order by created_at, subject_id`,
+      sql`select kind, lane from outbox where kind <> 'webhook' order by created_at, subject_id`,
     );
     expect(rows.filter(({ lane }) => lane !== "inbox.localhost").map(({ kind, lane }) => [kind, lane])).toEqual([
       ["destination", "*"],

@@ -11,13 +11,14 @@ import { createInbox } from "../../src/flows/account/create-inbox.ts";
 import { createAccount } from "../../src/flows/account/manage-accounts.ts";
 import { localChanges } from "../../src/flows/changes.ts";
 import type { Deps } from "../../src/flows/deps.ts";
+import { newDefaultEndpoint } from "../../src/flows/events/manage-webhook.ts";
 import { attachmentLinks } from "../../src/flows/read/attachment-links.ts";
 import { mailReceiver } from "../../src/flows/receive/receive-email.ts";
 import { emailSender } from "../../src/flows/send/send-email.ts";
 import type { Relay } from "../../src/relay/relay.ts";
 import { forAll, type RelayedMail } from "../../src/relay/relayed-mail.ts";
 import { newWebhookSecret } from "../../src/standards/signature.ts";
-import { insertWebhook } from "../../src/store/events/webhooks.ts";
+import { insertEndpoint } from "../../src/store/events/endpoints.ts";
 import { listDeliveries } from "../../src/store/outbox/deliveries.ts";
 import { listSentMessages } from "../../src/store/send/send-facts.ts";
 import { webhookClient } from "../../src/webhook/client.ts";
@@ -121,7 +122,7 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
     /** Makes the account's webhook; returns its secret. */
     async setWebhook(accountId: string, url: string): Promise<string> {
       const secret = newWebhookSecret(randomBytes);
-      await insertWebhook(db.api, { accountId, url, secret, createdAt: clock.now() });
+      await insertEndpoint(db.api, newDefaultEndpoint(deps, { accountId, url, secret }));
       return secret;
     },
     /** Files a mail as if it came by SMTP. */

@@ -260,7 +260,7 @@ for (const engine of enginesHere()) {
       await world.receive(inbox, { subject: "second" });
       await receiver.request(2);
       await world.rested();
-      const webhook = sql`select disabled_at from webhooks where account_id = ${inbox.accountId}`;
+      const webhook = sql`select disabled_at from endpoints where account_id = ${inbox.accountId}`;
       expect(await query(under.db.api, webhook)).toEqual([{ disabled_at: world.clock.now() }]);
       world.pass(30_000);
       await world.emptied();
@@ -398,7 +398,8 @@ for (const engine of enginesHere()) {
       for (let number = 0; number < 30; number += 1) others.push(await world.newInbox());
       await query(
         under.db.api,
-        sql`insert into webhooks (account_id, url, secret, created_at) select account_id, ${hanging.url}, ${"s".repeat(24)}, now()
+        sql`insert into endpoints (id, account_id, is_default, url, secret, created_at, event_types, skip_automated, include)
+            select 'whk_' || id, account_id, true, ${hanging.url}, ${"s".repeat(24)}, now(), '{message.received}', false, '{}'
             from inboxes where id in (select json_array_elements_text(${JSON.stringify(others.map(({ id }) => id))}::json))`,
       );
       for (const other of others) for (let mail = 0; mail < 2; mail += 1) await world.receive(other);

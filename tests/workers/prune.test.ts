@@ -158,7 +158,7 @@ for (const engine of enginesHere()) {
       const [event, last] = await world.events(inbox.id);
       await query(
         under.db.api,
-        sql`insert into deliveries (event_id, attempt, attempted_at) values (${event?.id}, 1, ${world.clock.now()})`,
+        sql`insert into deliveries (event_id, lane, attempt, attempted_at) values (${event?.id}, ${inbox.accountId}, 1, ${world.clock.now()})`,
       );
       world.clock.pass(30 * dayMs);
       await prune(world.deps);

@@ -2110,7 +2110,7 @@ export interface components {
              * @example 2026-03-21T10:05:00.000Z
              */
             createdAt: string;
-            /** @description The sender that the delivering server named (`MAIL FROM`), `""` for a bounce; null for outbound and older mail */
+            /** @description The sender that the delivering server named (`MAIL FROM`), `""` for a bounce; null for outbound mail */
             envelopeFrom: string | null;
             /**
              * @description True where the mail could not be read whole (the raw source has all of it), and in a list where a body is cut at 256 KiB
@@ -2118,7 +2118,7 @@ export interface components {
              */
             truncated: boolean;
             /**
-             * @description What tells that no person wrote it; null where nothing does, and for outbound and older mail. Codes and links to sign in come from robots too
+             * @description What tells that no person wrote it; null where nothing does, and for outbound mail. Codes and links to sign in come from robots too
              * @example {
              *       "kind": "notification",
              *       "reasons": [
@@ -2338,7 +2338,7 @@ export interface components {
              * @example 2026-03-21T10:05:00.000Z
              */
             createdAt: string;
-            /** @description The sender that the delivering server named (`MAIL FROM`), `""` for a bounce; null for outbound and older mail */
+            /** @description The sender that the delivering server named (`MAIL FROM`), `""` for a bounce; null for outbound mail */
             envelopeFrom: string | null;
             /**
              * @description True where the mail could not be read whole (the raw source has all of it), and in a list where a body is cut at 256 KiB
@@ -2346,7 +2346,7 @@ export interface components {
              */
             truncated: boolean;
             /**
-             * @description What tells that no person wrote it; null where nothing does, and for outbound and older mail. Codes and links to sign in come from robots too
+             * @description What tells that no person wrote it; null where nothing does, and for outbound mail. Codes and links to sign in come from robots too
              * @example {
              *       "kind": "notification",
              *       "reasons": [

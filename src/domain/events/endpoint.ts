@@ -1,13 +1,13 @@
-import { everyEvent } from "./event-types.ts";
+import { defaultEventTypes, everyEvent } from "./event-types.ts";
 import { type IncludeWord, inOrder } from "./subscription.ts";
 
-/** What its owner says of a webhook endpoint. */
+/** The settings of a webhook endpoint. */
 export interface EndpointSettings {
   url: string;
-  /** For people. */
+  /** A label for people. */
   description: string | null;
   eventTypes: string[];
-  /** Null: of all inboxes. */
+  /** Null: events of all inboxes. */
   inboxIds: string[] | null;
   skipAutomated: boolean;
   include: string[];
@@ -15,23 +15,40 @@ export interface EndpointSettings {
 
 export type DisabledReason = "gone" | "failing" | "manual";
 
-/** What became of it. */
+/** The state of an endpoint, which the service keeps. */
 export interface EndpointState {
   disabledAt: Date | null;
   disabledReason: DisabledReason | null;
   failingSince: Date | null;
-  /** When its address first answered with 2xx. */
+  /** The first 2xx answer of its address. */
   answeredAt: Date | null;
 }
 
-/** What is to be different; what is left out stays. */
+/** The settings that change; those that are left out stay. */
 export type EndpointChange = Partial<EndpointSettings> & { disabled?: boolean };
 
 type Changeable = Omit<EndpointSettings, "url"> & { url: string | null } & EndpointState;
 
+/** The settings of a new endpoint, where the request leaves them out. */
+export const usualSettings: Omit<EndpointSettings, "url"> = {
+  description: null,
+  eventTypes: [...defaultEventTypes],
+  inboxIds: null,
+  skipAutomated: false,
+  include: [],
+};
+
+/** The state of a new endpoint. */
+export const neverTried: EndpointState = {
+  disabledAt: null,
+  disabledReason: null,
+  failingSince: null,
+  answeredAt: null,
+};
+
 /**
- * The endpoint after a change. A new address is a new chance, as it is to be enabled by hand: what was known of the failures of the old
- * one is forgotten. Who is disabled already keeps the instant and the reason.
+ * The endpoint after a change. A new address, like enabling by hand, enables the endpoint and forgets its failures. An endpoint that was
+ * disabled before keeps the instant and the reason.
  */
 export function withChange<Endpoint extends Changeable>(
   endpoint: Endpoint,
@@ -46,7 +63,7 @@ export function withChange<Endpoint extends Changeable>(
   return { ...changed, disabledAt: null, disabledReason: null, failingSince: null };
 }
 
-/** Each word once; all types in one word. */
+/** The settings without repetitions, and with `*` alone if it is among the event types. */
 export function tidied<Settings extends Partial<EndpointSettings>>(settings: Settings): Settings {
   const { eventTypes, inboxIds, include } = settings;
   return {
@@ -55,9 +72,4 @@ export function tidied<Settings extends Partial<EndpointSettings>>(settings: Set
     ...(inboxIds && { inboxIds: [...new Set(inboxIds)] }),
     ...(include && { include: inOrder(include) satisfies IncludeWord[] }),
   };
-}
-
-/** An older inboxd disables without a reason, and knows one alone. */
-export function reasonOf({ disabledAt, disabledReason }: EndpointState): DisabledReason | null {
-  return disabledAt === null ? null : (disabledReason ?? "gone");
 }

@@ -85,7 +85,7 @@ function fileCopy(state: FilingState, arrival: ArrivedMail, copy: ArrivedCopy, i
 function answeredBy(state: FilingState, { mail, ancestorHashes }: ArrivedMail, inboxId: string): Answered | undefined {
   const address = mail.from?.address.toLowerCase();
   if (address === undefined || !hadSentTo(state, inboxId, address, ancestorHashes)) return undefined;
-  return { inboxId, address, answered: true };
+  return { inboxId, address };
 }
 
 /** Puts parents before their replies. Mails of one batch have no other order. */

@@ -76,7 +76,6 @@ export interface Source {
 export interface Answered {
   inboxId: string;
   address: string;
-  answered: true;
 }
 
 /** A message that a mail names and that has not arrived, and the thread that gets it. */

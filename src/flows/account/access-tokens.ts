@@ -11,12 +11,12 @@ import {
 } from "../../domain/access/token.ts";
 import { isTokenSignature, tokenKey, tokenSignature } from "../../standards/signature.ts";
 
-/** Tokens that stand nowhere: what they say is true because we signed it. */
+/** Tokens that are not stored: their signature proves their claims. */
 export interface AccessTokens {
   write(claims: TokenClaims): Promise<string>;
-  /** What a token of ours says; undefined where it is none, or its time is over. */
+  /** The claims of a token; undefined if it is not one of ours, or has expired. */
   read(token: TokenParts, now: Date): Promise<TokenClaims | undefined>;
-  /** The same of tokens that the console's doors take. */
+  /** The same for tokens of the console. */
   writeForConsole(claims: ConsoleClaims): Promise<string>;
   readForConsole(token: TokenParts, purpose: ConsolePurpose, now: Date): Promise<ConsoleClaims | undefined>;
 }

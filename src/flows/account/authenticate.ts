@@ -17,37 +17,37 @@ export interface KeyHolder {
   id: string;
   plan: Plan;
   keyId: string;
-  /** Where a token came in place of the key that it was made by: what it says. */
+  /** The claims of the token, if the request has one instead of a key. */
   token?: TokenClaims;
-  /** Where the key's session in a browser asks: it may what the key may, until then. */
+  /** The end of the browser session, if the request comes from one. It has the access of its key. */
   session?: { expiresAt: Date };
 }
 
-/** The id of a sign-in link, and the end of its validity. */
+/** The id of a sign-in link, and its expiry. */
 export type SignInToken = Pick<ConsoleClaims, "id" | "expiresAt">;
 
 export interface Authenticator {
-  /** By an API key, or a token that was made by one. */
+  /** Accepts an API key, or a token that was made with one. */
   authenticate: (credential: string) => Promise<KeyHolder | undefined>;
-  /** By what may stand in an address: a token that ends within the hour, and never a key, since addresses are kept and shown everywhere. */
+  /** Accepts only credentials that may appear in a URL: tokens that expire within an hour, never keys. */
   authenticateAddress: (token: string) => Promise<KeyHolder | undefined>;
-  /** By an API key and nothing else. */
+  /** Accepts only an API key. */
   authenticateKey: (key: string) => Promise<KeyHolder | undefined>;
-  /** By the token of a link to sign in by and nothing else; `link` says which link it is. */
+  /** Accepts only the token of a sign-in link, which `link` identifies. */
   authenticateLink: (token: string) => Promise<(KeyHolder & { link: SignInToken }) | undefined>;
-  /** By the token that a browser's session is, and nothing else. */
+  /** Accepts only the token of a browser session. */
   authenticateSession: (token: string) => Promise<KeyHolder | undefined>;
-  /** Forgets what is known of a key that was made or revoked, here or (by a notification) elsewhere. */
+  /** Drops a key from memory that was made or revoked, here or (by a notification) in another process. */
   forget: (hash: string) => void;
-  /** While changes elsewhere can't be heard, nothing is remembered. */
+  /** Remembers nothing while notifications of other processes are lost. */
   setHearing: (hears: boolean) => void;
-  /** Writes down the last uses of keys that are not written yet, and writes no more by itself. */
+  /** Writes the last uses of keys, and stops writing them by itself. */
   close: () => Promise<void>;
 }
 
-/** Bounds how long a revoked key could go on if its notification were lost. */
+/** The longest time for which a revoked key could still work if its notification were lost. */
 const rememberedMs = 30_000;
-/** Bounds how long a new key would be refused if its notification were lost. Who tries one bad key again and again asks no database. */
+/** The longest time for which a new key would be refused if its notification were lost. Repeats of one bad key cause no query. */
 const unknownMs = 5_000;
 const mostRemembered = 10_000;
 
@@ -57,10 +57,10 @@ export function authenticator(
   usesWrittenEveryMs = 60_000,
 ): Authenticator {
   const remembered = passingMemory<string, KeyHolder>(mostRemembered);
-  /** Hashes of what is nobody's key. Apart from the others, since any stranger can fill it. */
+  /** Hashes of unknown keys, in a separate memory, since any stranger can fill it. */
   const unknown = passingMemory<string, true>(mostRemembered);
   const lastUsed = new Map<string, Date>();
-  // One statement for all keys, and none for each request.
+  // One statement for all keys, instead of one for each request.
   const writing = paced(usesWrittenEveryMs, () => {
     writeUses().catch((err: unknown) => deps.log.warn({ err }, "last use of keys not written"));
   });
@@ -92,7 +92,7 @@ export function authenticator(
   async function find(hash: string, nowMs: number) {
     const forgottenBefore = forgotten;
     const account = await findAccountOfKey(deps.db.api, hash);
-    // A key that was made or revoked while it was looked up must not be remembered as it was.
+    // A key that was made or revoked during the look-up must not be remembered.
     const remembers = hears && forgotten === forgottenBefore;
     if (account === undefined) {
       remembered.delete(hash);
@@ -126,19 +126,19 @@ export function authenticator(
   };
 }
 
-/** The ways in that take tokens; `holderOf` finds who holds the key of a hash. */
+/** The ways to sign in with tokens; `holderOf` finds the holder of a key by its hash. */
 function byTokens(
   deps: Deps,
   tokens: Pick<AccessTokens, "read" | "readForConsole"> | undefined,
   holderOf: (hash: string) => Promise<KeyHolder | undefined>,
 ): Pick<Authenticator, "authenticate" | "authenticateAddress" | "authenticateLink" | "authenticateSession"> {
-  /** By the ids of keys: the hash of a key never changes. */
+  /** The hashes by the ids of keys: the hash of a key never changes. */
   const hashes = boundedMemory<string, string>(mostRemembered);
 
   async function authenticate(credential: string): Promise<KeyHolder | undefined> {
     const parts = tokens === undefined ? undefined : partsOfToken(credential);
     const token = parts && (await tokens?.read(parts, deps.now()));
-    // What is no token of ours may still be a key: operators choose their own words for API_KEY.
+    // A text that is not one of our tokens may still be a key: operators choose API_KEY themselves.
     if (token === undefined) return holderOf(sha256Hex(credential));
     const holder = await holderOfId(token.keyId);
     return holder && { ...holder, token };

@@ -14,7 +14,7 @@ export interface NewInbox {
   account: { id: string; plan: Plan };
   externalId: string | undefined;
   username: string | undefined;
-  /** What the caller's body calls the username. */
+  /** The name of the username in the caller's body. */
   usernameField?: string;
   idempotencyKey: string | undefined;
 }
@@ -24,7 +24,7 @@ export interface CreatedInbox {
   replayed: boolean;
 }
 
-/** A name drawn at random is taken by another once in 10¹⁴; a few draws are more than enough. */
+/** A random name is taken once in 10¹⁴, so a few attempts are enough. */
 const draws = 5;
 
 export async function createInbox(deps: Deps, request: NewInbox): Promise<CreatedInbox> {
@@ -61,7 +61,7 @@ async function takeName(tx: Db, names: readonly string[], inboxId: string, now: 
   throw new Refusal("address_taken", `Cannot create inbox: the address "${names[0]}" is taken`);
 }
 
-/** Takes the key for this request. What an earlier request with it made, when it was the same request. */
+/** Takes the idempotency key. Returns the inbox of an earlier request with the key, if that was the same request. */
 async function earlierInbox(tx: Db, use: KeyUse): Promise<Inbox | undefined> {
   const id = await takeKey(tx, use);
   if (id === undefined) return undefined;

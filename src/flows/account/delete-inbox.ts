@@ -1,16 +1,16 @@
 import { transaction } from "../../database/db.ts";
 import { notFound } from "../../domain/errors.ts";
 import { markInboxGone } from "../../store/account/accounts.ts";
-import { signalToForget } from "../../store/account/forget-signals.ts";
 import { findInbox, markAddressHeld, markInboxDeleted } from "../../store/account/inboxes.ts";
+import { signalToForget } from "../../store/channels.ts";
 import { insertEvents } from "../../store/events/fan-out.ts";
 import type { Deps } from "../deps.ts";
 import { inboxEvent } from "../events/inbox-event.ts";
 
-/** An address of a deleted inbox is kept from everyone for as long, so that old mail can't reach a new owner. */
+/** How long the address of a deleted inbox stays reserved, so that old mail cannot reach a new owner. */
 const quarantineMs = 30 * 24 * 3_600_000;
 
-/** The inbox is out of reach at once; its rows are removed in the background. */
+/** Deletes an inbox: it disappears at once, and its rows are deleted in the background. */
 export async function deleteInbox(deps: Deps, accountId: string, id: string): Promise<{ username: string }> {
   const deletedAt = deps.now();
   const { username, promised } = await transaction(deps.db.api, async (tx) => {

@@ -13,11 +13,12 @@ import {
   lockFirstStart,
   markKeyRevoked,
 } from "../../store/account/accounts.ts";
-import { signalToForget } from "../../store/account/forget-signals.ts";
-import { insertWebhook, markFirstWebhookUrl } from "../../store/events/webhooks.ts";
+import { signalToForget } from "../../store/channels.ts";
+import { insertEndpoint, lockEndpoint, markEndpointChanged } from "../../store/events/endpoints.ts";
 import type { Deps } from "../deps.ts";
+import { newDefaultEndpoint } from "../events/manage-webhook.ts";
 
-/** What was made and is shown once: the database keeps only the key's hash. */
+/** A new key, which is shown once: the database keeps only its hash. */
 export interface NewKey {
   id: string;
   key: string;
@@ -25,9 +26,9 @@ export interface NewKey {
 
 export interface KeyRequest {
   accountId: string;
-  /** For people, to tell keys apart: what it is for, or where it comes from. */
+  /** A label for people. */
   name?: string | undefined;
-  /** Drawn where left out. */
+  /** Random if left out. */
   key?: string;
 }
 
@@ -38,7 +39,7 @@ export async function createKey(deps: Deps, db: Db, request: KeyRequest): Promis
   const id = deps.newId("key", createdAt);
   const hash = sha256Hex(key);
   await insertApiKey(db, { id, accountId, name, hash, prefix: key.slice(0, 8), lastFour: key.slice(-4), createdAt });
-  // Somebody may have tried it before it was one: API_KEY is an operator's own words.
+  // A process may remember it as unknown: the operator chooses API_KEY, and may have tried it before.
   await signalToForget(db, { kind: "key", hash });
   return { id, key };
 }
@@ -58,14 +59,14 @@ export async function createAccount(
   });
 }
 
-/** The name that an operator gives to something, without white space around it. */
+/** The operator's name for an account or key, without white space around it. */
 function checkedName(doing: string, given: string): string {
   const name = given.trim();
   if (/^\S(?:.{0,98}\S)?$/u.test(name) && isCleanText(name)) return name;
   throw new Refusal("validation_error", `Cannot ${doing}: its name must be 1 to 100 characters on one line`);
 }
 
-/** True when there was such a key to revoke. Every process hears of it and forgets the key. */
+/** Revokes a key, and notifies all processes. Returns its hash, or undefined if there is no such key. */
 export async function revokeKey(deps: Deps, keyId: string): Promise<string | undefined> {
   return transaction(deps.db.api, async (tx) => {
     const hash = await markKeyRevoked(tx, keyId, deps.now());
@@ -74,7 +75,7 @@ export async function revokeKey(deps: Deps, keyId: string): Promise<string | und
   });
 }
 
-/** The account of a name, or the first one where none is named. */
+/** Finds the account with a name, or the first one if no name is given. */
 export async function accountNamed(deps: Deps, name: string | undefined): Promise<Account> {
   const account = name === undefined ? await findFirstAccount(deps.db.api) : await findAccountByName(deps.db.api, name);
   if (account !== undefined) return account;
@@ -92,17 +93,17 @@ export interface Seeds {
   plan: Plan;
 }
 
-/** What a first start made, to be shown once. */
+/** The keys and secrets of a first start, to be shown once. */
 export interface FirstStart {
   apiKey: string | undefined;
   webhookSecret: string | undefined;
-  /** Of the account's first key, also where the operator chose it; undefined at any later start. */
+  /** The id of the account's first key, also if the operator chose the key; undefined at any later start. */
   keyId: string | undefined;
 }
 
 /**
- * Makes the first account on an empty database, and adds what the environment brings to the first account at every
- * start. Of processes that start at once, one makes it and the others find it.
+ * Makes the first account in an empty database, and adds the environment's key and webhook to it at every start. If several processes
+ * start at once, one makes the account and the others find it.
  */
 export async function seedFirstAccount(deps: Deps, seeds: Seeds): Promise<FirstStart> {
   const createdAt = deps.now();
@@ -113,11 +114,11 @@ export async function seedFirstAccount(deps: Deps, seeds: Seeds): Promise<FirstS
     if (found === undefined) await insertAccount(tx, account);
 
     const secret = seeds.webhookSecret ?? newWebhookSecret(deps.randomBytes);
-    const webhook = { accountId: account.id, url: seeds.webhookUrl ?? null, secret, createdAt };
-    // A secret that is drawn before there is an address would be shown twice: here, and with the first address.
+    const webhook = newDefaultEndpoint(deps, { accountId: account.id, url: seeds.webhookUrl ?? null, secret });
+    // A random secret is not made before there is an address: it would be shown twice, here and with the first address.
     const isGiven = seeds.webhookUrl !== undefined || (found === undefined && seeds.webhookSecret !== undefined);
-    const madeWebhook = isGiven && (await insertWebhook(tx, webhook));
-    if (!madeWebhook && seeds.webhookUrl !== undefined) await markFirstWebhookUrl(tx, account.id, seeds.webhookUrl);
+    const madeWebhook = isGiven && (await insertEndpoint(tx, webhook));
+    if (!madeWebhook && seeds.webhookUrl !== undefined) await setFirstUrl(tx, account.id, seeds.webhookUrl);
 
     const isOursToMake = seeds.apiKey === undefined && found === undefined;
     const accountId = account.id;
@@ -134,9 +135,15 @@ export async function seedFirstAccount(deps: Deps, seeds: Seeds): Promise<FirstS
   });
 }
 
+/** Sets the address of a default endpoint that has none yet. */
+async function setFirstUrl(tx: Db, accountId: string, url: string): Promise<void> {
+  const webhook = await lockEndpoint(tx, { accountId, isDefault: true });
+  if (webhook?.url === null) await markEndpointChanged(tx, { ...webhook, url });
+}
+
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/** 43 characters of 62 hold 256 bits. */
+/** Makes a key of 43 characters out of 62, which hold 256 bits. */
 function newApiKey(deps: Deps): string {
   let rest = BigInt(`0x${Uint8Array.from(deps.randomBytes(32)).toHex()}`);
   let digits = "";

@@ -19,13 +19,13 @@ export interface SignInLink {
   expiresAt: Date;
 }
 
-/** An address that signs a browser in as the holder of a key, once. Its token stands behind `#`, which no browser sends to a server. */
+/** Makes a URL that signs a browser in as the holder of a key, once. Its token follows `#`, which browsers do not send to servers. */
 export async function signInLink(deps: SignInDeps, keyId: string): Promise<SignInLink> {
   const { token, expiresAt } = await consoleToken(deps, "sign_in", keyId);
   return { url: `${deps.baseUrl()}/console/#t=${token}`, expiresAt };
 }
 
-/** The same as the newest key of an account. */
+/** The same for the newest key of an account. */
 export async function signInLinkOfAccount(deps: SignInDeps, account: { id: string; name: string }) {
   const keyId = await findNewestLivingKey(deps.db.api, account.id);
   if (keyId === undefined) {
@@ -37,7 +37,7 @@ export async function signInLinkOfAccount(deps: SignInDeps, account: { id: strin
   return signInLink(deps, keyId);
 }
 
-/** The token of a new session of a key, as its browser's cookie carries it. */
+/** Makes the token of a new session of a key, for the browser's cookie. */
 export async function newSession(deps: SessionDeps, keyId: string): Promise<string> {
   return (await consoleToken(deps, "console", keyId)).token;
 }
@@ -45,15 +45,15 @@ export async function newSession(deps: SessionDeps, keyId: string): Promise<stri
 export interface LinkUse {
   /** The holder of the key that made the link. */
   holder: KeyHolder & { link: SignInToken };
-  /** The holder of the session that the browser has already. */
+  /** The holder of the browser's current session. */
   current: KeyHolder | undefined;
-  /** Whether the person at the browser has agreed to leave that session. */
+  /** Whether the user has agreed to leave that session. */
   isConfirmed: boolean;
 }
 
 /**
- * Uses up a link to sign in by. One click on somebody's link must not exchange the account that a person works in, so a browser with a
- * session has to confirm first, and the link stays unused until then. Answers whether this was the link's first use.
+ * Uses a sign-in link. A click on someone else's link must not change the account of a session, so a browser with another session has to
+ * confirm first, and the link stays unused until then. Returns whether this was the link's first use.
  */
 export async function useSignInLink(
   { db }: Pick<Deps, "db">,

@@ -1,7 +1,7 @@
 import { findOrInsertSetting } from "../../store/upkeep/settings.ts";
 import type { Deps } from "../deps.ts";
 
-/** What all tokens and addresses are signed by: the operator's own words, else drawn once and kept. */
+/** The key that signs all tokens and URLs: the operator's, or a random one that is made once and kept. */
 export async function signingKeyOf(
   { db, randomBytes }: Pick<Deps, "db" | "randomBytes">,
   configured: string | undefined,

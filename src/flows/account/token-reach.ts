@@ -1,15 +1,15 @@
 import type { TokenClaims } from "../../domain/access/token.ts";
 import { readByToken } from "../../domain/access/token-reach.ts";
 import { notFound, Refusal } from "../../domain/errors.ts";
-import { isOfInbox } from "../../store/account/inbox-reach.ts";
+import { isOfInbox } from "../../store/account/inboxes.ts";
 import type { Deps } from "../deps.ts";
 
-/** Who asks: with a key, or with a token in its place. */
+/** A caller with a key, or with a token. */
 export interface Caller {
   token?: Pick<TokenClaims, "inboxId">;
 }
 
-/** Refuses what a token may not do, and answers for what it does not reach as if that were not there. Keys may do all. */
+/** Refuses requests that a token may not make, and treats resources outside of its reach as missing. Keys may do everything. */
 export async function refuseBeyondToken(
   { db }: Pick<Deps, "db">,
   { token }: Caller,
@@ -28,7 +28,7 @@ export async function refuseBeyondToken(
   if (!isWithin) throw notFound(resource);
 }
 
-/** Of these inboxes, or of all, what the caller reaches; what it does not reach is not there. */
+/** The inboxes among these, or among all, that the caller may reach; the others count as missing. */
 export function reachedInboxes(
   { token }: Caller,
   inboxIds: readonly string[] | undefined,

@@ -1,7 +1,7 @@
 import type { Automated } from "../../domain/automated.ts";
 import type { EventData, EventType } from "../../domain/events/event-types.ts";
 import type { IncludeWord } from "../../domain/events/subscription.ts";
-import { reasonOf, type StoredFailure } from "../../domain/outcome.ts";
+import type { StoredFailure } from "../../domain/outcome.ts";
 import type { RecipientOutcome } from "../../domain/send/recipients/recipient-outcome.ts";
 import type { Extraction } from "../../extract/extract.ts";
 import { tagOf } from "../../standards/address.ts";
@@ -211,7 +211,7 @@ function recipientFields({ address, name, type, status, providerMessageId, failu
 
 function failureFields(failure: StoredFailure) {
   const { code, enhancedCode, message } = failure;
-  return { code, enhanced_code: enhancedCode, message, reason: reasonOf(failure) };
+  return { code, enhanced_code: enhancedCode, message, reason: failure.reason };
 }
 
 /** A message as a payload shows it. */

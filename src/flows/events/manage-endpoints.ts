@@ -4,6 +4,7 @@ import {
   type DisabledReason,
   type EndpointChange,
   type EndpointSettings,
+  neverTried,
   tidied,
   withChange,
 } from "../../domain/events/endpoint.ts";
@@ -14,14 +15,14 @@ import { listOwnInboxIds } from "../../store/account/inboxes.ts";
 import {
   countEndpoints,
   type Endpoint,
-  type EndpointName,
   findEndpoint,
   insertEndpoint,
+  laneOf,
   lockEndpoint,
   markEndpointChanged,
   markEndpointSecretRotated,
+  removeDeliveriesInLine,
   removeEndpoint,
-  removePromises,
 } from "../../store/events/endpoints.ts";
 import { insertEvents } from "../../store/events/fan-out.ts";
 import type { Deps } from "../deps.ts";
@@ -31,7 +32,7 @@ import { paceRequest } from "./pace-request.ts";
 
 export interface EndpointDeps extends WebhookSettingsDeps {
   webhooksPerAccount: number;
-  /** Told of each that is disabled by hand. */
+  /** Called for each endpoint that a request disables. */
   disabled?: ((reason: DisabledReason) => void) | undefined;
 }
 
@@ -43,38 +44,42 @@ export interface NewEndpoint {
 
 export interface CreatedEndpoint {
   endpoint: Endpoint;
-  /** Shown this once; undefined where an earlier request with the key made the endpoint. */
+  /** Shown once; undefined if an earlier request with the key made the endpoint. */
   secret: string | undefined;
 }
 
-/** A further endpoint of the account. */
+/** Makes a further endpoint of the account. */
 export async function createEndpoint(deps: EndpointDeps, request: NewEndpoint): Promise<CreatedEndpoint> {
   const { accountId } = request;
   const settings = tidied(request.settings);
   refuseBadUrl(deps, settings.url, "create webhook endpoint");
   const createdAt = deps.now();
-  const made = { ...neverTried, id: deps.newId("whk", createdAt), accountId, createdAt, ...settings };
   const secret = newWebhookSecret(deps.randomBytes);
-  const use = keyUseOf(request, made);
+  const endpoint: Endpoint = {
+    ...settings,
+    ...neverTried,
+    id: deps.newId("whk", createdAt),
+    accountId,
+    isDefault: false,
+    secret,
+    previousSecret: null,
+    previousSecretUntil: null,
+    createdAt,
+  };
+  const use = keyUseOf(request, endpoint);
 
   return transaction(deps.db.api, async (tx) => {
     const earlierId = use && (await takeKey(tx, use));
     if (earlierId !== undefined) return { endpoint: await replayed(tx, accountId, earlierId), secret: undefined };
-    // Of many at once one counts after the other.
+    // Requests at the same time count one after the other.
     await lockAccount(tx, accountId);
     await refuseForeignInboxes(tx, accountId, settings.inboxIds);
     refuseOverLimit(await countEndpoints(tx, accountId), deps.webhooksPerAccount);
     await paceRequest(tx, accountId, "create_webhook");
-    const endpoint = { ...made, secret };
     await insertEndpoint(tx, endpoint);
     return { endpoint, secret };
   });
 }
-
-const neverTried = {
-  ...{ isDefault: false, previousSecret: null, previousSecretUntil: null },
-  ...{ disabledAt: null, disabledReason: null, failingSince: null, answeredAt: null },
-};
 
 function keyUseOf(
   { accountId, idempotencyKey, settings }: NewEndpoint,
@@ -86,7 +91,7 @@ function keyUseOf(
 }
 
 async function replayed(tx: Db, accountId: string, id: string): Promise<Endpoint> {
-  const endpoint = await findEndpoint(tx, accountId, id);
+  const endpoint = await findEndpoint(tx, { accountId, id });
   if (endpoint !== undefined) return endpoint;
   throw new Refusal("not_found", "Cannot replay: the webhook that this key made is deleted", {
     extra: { resource: "webhook" },
@@ -108,16 +113,16 @@ function refuseOverLimit(count: number, limit: number): void {
   );
 }
 
-/** The endpoint as it is afterwards. That it is disabled by hand is told like any other end of it, by the same transaction. */
+/** Changes an endpoint and returns it. The transaction also inserts the event if the change disables the endpoint. */
 export async function changeEndpoint(
   deps: EndpointDeps,
-  { accountId, id }: Pick<EndpointName, "accountId" | "id">,
+  { accountId, id }: Pick<Endpoint, "accountId" | "id">,
   change: EndpointChange,
 ): Promise<Endpoint> {
   if (change.url !== undefined) refuseBadUrl(deps, change.url, "change webhook endpoint");
   const at = deps.now();
   const { endpoint, promised, isToTell } = await transaction(deps.db.api, async (tx) => {
-    const before = await lockEndpoint(tx, accountId, id);
+    const before = await lockEndpoint(tx, { accountId, id });
     if (before === undefined) throw notFound("webhook");
     await refuseForeignInboxes(tx, accountId, change.inboxIds ?? null);
     const endpoint = withChange(before, change, at);
@@ -140,12 +145,8 @@ function tellDisabled(deps: Deps, tx: Db, { id, accountId, url }: Endpoint, at: 
   return insertEvents(tx, [{ ...event, type: "webhook.disabled" }]);
 }
 
-/** A new secret. The old one stays valid beside it for the overlap, in which the receiver learns the new one. */
-export async function rotateEndpointSecret(
-  deps: Deps,
-  endpoint: EndpointName,
-  overlapSeconds: number,
-): Promise<string> {
+/** Makes a new secret. For `overlapSeconds` the old one stays valid beside it, until the receiver knows the new one. */
+export async function rotateEndpointSecret(deps: Deps, endpoint: Endpoint, overlapSeconds: number): Promise<string> {
   const secret = newWebhookSecret(deps.randomBytes);
   const until = new Date(deps.now().getTime() + overlapSeconds * 1000);
   if (!(await markEndpointSecretRotated(deps.db.api, endpoint, secret, until))) throw notFound("webhook");
@@ -153,14 +154,14 @@ export async function rotateEndpointSecret(
 }
 
 /**
- * Nothing is promised to it any more. What is in line for a further one is dropped in steps: some here, and whatever is left when it has
- * its turn, as it finds no endpoint. The line of the default one is that of whoever sets an address again, as ever.
+ * Deletes an endpoint. Deliveries in line for it are deleted in steps; any that are left after the last step end when they are claimed,
+ * since they find no endpoint. The line of the default endpoint stays for a later default endpoint.
  */
-export async function deleteEndpoint({ db }: Deps, endpoint: EndpointName): Promise<void> {
+export async function deleteEndpoint({ db }: Deps, endpoint: Endpoint): Promise<void> {
   if (!(await removeEndpoint(db.api, endpoint))) throw notFound("webhook");
   if (endpoint.isDefault) return;
   for (let step = 0; step < mostSteps; step += 1)
-    if ((await removePromises(db.api, endpoint.id, stepRows)) === 0) return;
+    if ((await removeDeliveriesInLine(db.api, laneOf(endpoint), stepRows)) === 0) return;
 }
 
 const stepRows = 500;

@@ -1,35 +1,61 @@
-import { type Db, transaction } from "../../database/db.ts";
+import { transaction } from "../../database/db.ts";
 import { Refusal } from "../../domain/errors.ts";
+import { neverTried, usualSettings, withChange } from "../../domain/events/endpoint.ts";
 import { checkWebhookUrl } from "../../domain/events/webhook-url.ts";
 import { newWebhookSecret } from "../../standards/signature.ts";
 import {
-  findWebhook,
-  insertWebhook,
-  lockWebhook,
-  markSecretRotated,
-  markWebhookUrl,
-  removeWebhook,
-  type Webhook,
-} from "../../store/events/webhooks.ts";
+  type Endpoint,
+  findEndpoint,
+  insertEndpoint,
+  lockEndpoint,
+  markEndpointChanged,
+  markEndpointSecretRotated,
+  removeEndpoint,
+} from "../../store/events/endpoints.ts";
 import type { Deps } from "../deps.ts";
 
 export interface WebhookSettingsDeps extends Deps {
   allowPrivateWebhooks: boolean;
 }
 
-/** The webhook, and its secret the first time that it has an address. */
+/** A default endpoint as the first request or start makes it. */
+export function newDefaultEndpoint(
+  deps: Pick<Deps, "now" | "newId">,
+  { accountId, url, secret }: Pick<Endpoint, "accountId" | "url" | "secret">,
+): Endpoint {
+  const createdAt = deps.now();
+  return {
+    ...usualSettings,
+    ...neverTried,
+    id: deps.newId("whk", createdAt),
+    accountId,
+    isDefault: true,
+    url,
+    secret,
+    previousSecret: null,
+    previousSecretUntil: null,
+    createdAt,
+  };
+}
+
+/** Sets the address of the default endpoint. Returns its secret if it had no address before. */
 export async function setWebhookUrl(
   deps: WebhookSettingsDeps,
   accountId: string,
   url: string,
-): Promise<{ webhook: Webhook; secret: string | undefined }> {
+): Promise<{ webhook: Endpoint; secret: string | undefined }> {
   refuseBadUrl(deps, url, "set webhook");
-  const made = { accountId, url, secret: newWebhookSecret(deps.randomBytes), createdAt: deps.now() };
+  const made = newDefaultEndpoint(deps, { accountId, url: null, secret: newWebhookSecret(deps.randomBytes) });
   return transaction(deps.db.api, async (tx) => {
-    const before = await insertedOrLocked(tx, { ...made, url: null });
-    const webhook = await markWebhookUrl(tx, accountId, url);
-    if (webhook === undefined) throw new Error("Cannot set webhook: it went away behind its lock");
-    return { webhook, secret: before.url === null ? webhook.secret : undefined };
+    for (;;) {
+      await insertEndpoint(tx, made);
+      const before = await lockEndpoint(tx, { accountId, isDefault: true });
+      // Another request deleted it between the two statements.
+      if (before === undefined) continue;
+      const webhook = withChange(before, { url, disabled: false }, made.createdAt);
+      await markEndpointChanged(tx, webhook);
+      return { webhook, secret: before.url === null ? webhook.secret : undefined };
+    }
   });
 }
 
@@ -41,31 +67,27 @@ export function refuseBadUrl({ allowPrivateWebhooks }: WebhookSettingsDeps, url:
   });
 }
 
-/** The account's webhook, which nobody else changes until the end of the transaction. Who deletes it between the two steps has it made anew. */
-async function insertedOrLocked(tx: Db, made: Parameters<typeof insertWebhook>[1]): Promise<Webhook> {
-  for (;;) {
-    await insertWebhook(tx, made);
-    const webhook = await lockWebhook(tx, made.accountId);
-    if (webhook !== undefined) return webhook;
-  }
-}
-
-/** No more events are delivered. Nothing happens where there is none. */
+/** Deletes the default endpoint, if there is one. */
 export async function unsetWebhook(deps: Deps, accountId: string): Promise<void> {
-  await removeWebhook(deps.db.api, accountId);
+  await removeEndpoint(deps.db.api, { accountId, isDefault: true });
 }
 
-/** A new secret. The old one stays valid beside it for the overlap, in which the receiver learns the new one. */
+/** Makes a new secret. For `overlapSeconds` the old one stays valid beside it, until the receiver knows the new one. */
 export async function rotateWebhookSecret(deps: Deps, accountId: string, overlapSeconds: number): Promise<string> {
   const secret = newWebhookSecret(deps.randomBytes);
   const until = new Date(deps.now().getTime() + overlapSeconds * 1000);
-  if (!(await markSecretRotated(deps.db.api, accountId, secret, until))) throw noWebhookUrl("rotate the secret");
+  const name = { accountId, isDefault: true } as const;
+  if (!(await markEndpointSecretRotated(deps.db.api, name, secret, until))) throw noWebhookUrl("rotate the secret");
   return secret;
 }
 
-/** The webhook that an account has set an address for. */
-export async function webhookWithUrl(deps: Deps, accountId: string, doing: string): Promise<Webhook & { url: string }> {
-  const webhook = await findWebhook(deps.db.api, accountId);
+/** Finds the default endpoint of an account, and refuses if it has no address. */
+export async function webhookWithUrl(
+  deps: Deps,
+  accountId: string,
+  doing: string,
+): Promise<Endpoint & { url: string }> {
+  const webhook = await findEndpoint(deps.db.api, { accountId, isDefault: true });
   if (webhook === undefined || webhook.url === null) throw noWebhookUrl(doing);
   return { ...webhook, url: webhook.url };
 }

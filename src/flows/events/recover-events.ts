@@ -1,6 +1,6 @@
 import { transaction } from "../../database/db.ts";
 import { notFound, Refusal } from "../../domain/errors.ts";
-import { lockEndpoint } from "../../store/events/endpoints.ts";
+import { laneOf, lockEndpoint } from "../../store/events/endpoints.ts";
 import { insertRecovery } from "../../store/events/redelivery.ts";
 import type { Deps } from "../deps.ts";
 import { findPosition } from "./find-position.ts";
@@ -29,14 +29,19 @@ export async function recoverEvents(deps: Deps, request: RecoveryRequest): Promi
   const { accountId, endpointId } = request;
   const after = await findPosition(deps, accountId, request.after);
   const { promised, queued, hasMore, last } = await transaction(deps.db.api, async (tx) => {
-    const endpoint = await lockEndpoint(tx, accountId, endpointId);
+    const endpoint = await lockEndpoint(tx, { accountId, id: endpointId });
     if (endpoint === undefined) throw notFound("webhook");
     if (endpoint.url === null) throw noWebhookUrl("recover events");
     if (endpoint.disabledAt !== null)
       throw new Refusal("no_webhook_url", "Cannot recover events: the webhook is disabled, enable it first");
     await paceRequest(tx, accountId, "recover");
-    const to = { accountId, endpointId: endpoint.isDefault ? null : endpoint.id };
-    return insertRecovery(tx, { ...to, after, limit: mostLookedAt, now: deps.now() });
+    return insertRecovery(tx, {
+      accountId,
+      lane: laneOf(endpoint),
+      after,
+      limit: mostLookedAt,
+      now: deps.now(),
+    });
   });
   for (const kind of promised ?? []) deps.nudge(kind);
   return { queued, hasMore, last: last ?? (after.id || null) };

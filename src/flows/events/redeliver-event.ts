@@ -1,6 +1,6 @@
 import { notFound } from "../../domain/errors.ts";
 import { isId } from "../../domain/ids.ts";
-import { findEndpoint } from "../../store/events/endpoints.ts";
+import { type Endpoint, findEndpoint, laneOf } from "../../store/events/endpoints.ts";
 import { findEvent } from "../../store/events/events.ts";
 import { insertRedelivery } from "../../store/events/redelivery.ts";
 import type { Deps } from "../deps.ts";
@@ -8,8 +8,8 @@ import { noWebhookUrl, webhookWithUrl } from "./manage-webhook.ts";
 import { paceRequest } from "./pace-request.ts";
 
 /**
- * Puts an event in line once more: it goes out with its old id, the next attempt number and all its retries. To the default endpoint
- * where none is named.
+ * Puts an event in line once more: it goes out with its old id, the next attempt number and all its retries. It goes to the default
+ * endpoint if no endpoint is named.
  */
 export async function redeliverEvent(
   deps: Deps,
@@ -19,19 +19,17 @@ export async function redeliverEvent(
 ): Promise<void> {
   const event = await findEvent(deps.db.api, accountId, eventId);
   if (event === undefined) throw notFound("event");
-  const endpointId = await addresseeOf(deps, accountId, webhookId);
+  const lane = laneOf(await addresseeOf(deps, accountId, webhookId));
   await paceRequest(deps.db.api, accountId, "redeliver");
-  const kind = await insertRedelivery(deps.db.api, eventId, { accountId, endpointId }, deps.now());
+  const kind = await insertRedelivery(deps.db.api, eventId, { accountId, lane }, deps.now());
   if (kind !== undefined) deps.nudge(kind);
 }
 
-async function addresseeOf(deps: Deps, accountId: string, webhookId: string | undefined): Promise<string | null> {
-  if (webhookId === undefined) {
-    await webhookWithUrl(deps, accountId, "redeliver event");
-    return null;
-  }
-  const endpoint = isId("whk", webhookId) ? await findEndpoint(deps.db.api, accountId, webhookId) : undefined;
+async function addresseeOf(deps: Deps, accountId: string, webhookId: string | undefined): Promise<Endpoint> {
+  if (webhookId === undefined) return webhookWithUrl(deps, accountId, "redeliver event");
+  const name = { accountId, id: webhookId };
+  const endpoint = isId("whk", webhookId) ? await findEndpoint(deps.db.api, name) : undefined;
   if (endpoint === undefined) throw notFound("webhook");
   if (endpoint.url === null) throw noWebhookUrl("redeliver event");
-  return endpoint.isDefault ? null : endpoint.id;
+  return endpoint;
 }

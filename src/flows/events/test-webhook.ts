@@ -8,7 +8,7 @@ import { paceRequest } from "./pace-request.ts";
 
 export interface TestResult {
   delivered: boolean;
-  /** Null when nobody answered. */
+  /** Null if there was no answer. */
   status: number | null;
   latencyMs: number;
   error: string | null;
@@ -16,14 +16,14 @@ export interface TestResult {
 
 type TestDeps = Deps & { webhooks: WebhookClient };
 
-/** The same of the account's default endpoint. */
+/** Tests the account's default endpoint. */
 export async function testWebhook(deps: TestDeps, accountId: string): Promise<TestResult> {
   return testEndpoint(deps, await webhookWithUrl(deps, accountId, "test webhook"));
 }
 
 type TestedEndpoint = Pick<Endpoint, "accountId" | "url" | "secret" | "previousSecret" | "previousSecretUntil">;
 
-/** One real, signed delivery of an event that tells of nothing, now. It is in no log and is not retried. */
+/** Sends one signed test event now. It is in no log and is not retried. */
 export async function testEndpoint(deps: TestDeps, webhook: TestedEndpoint): Promise<TestResult> {
   if (webhook.url === null) throw noWebhookUrl("test webhook");
   await paceRequest(deps.db.api, webhook.accountId, "test_webhook");

@@ -2,7 +2,7 @@ import type { Database } from "../../database/db.ts";
 import { migrations } from "../../store/migrate.ts";
 import { readEverything } from "../../store/upkeep/portable.ts";
 
-/** The first line of an export: what it is, and the name by which an import knows how far it has come. */
+/** The first line of an export, with an id by which an import keeps its progress. */
 export interface ExportHeader {
   inboxd: "export";
   id: string;
@@ -11,7 +11,7 @@ export interface ExportHeader {
   exportedAt: string;
 }
 
-/** The last line: without it the file is not whole. */
+/** The last line: a file without it is incomplete. */
 export interface ExportEnd {
   end: true;
   rows: number;
@@ -25,7 +25,7 @@ export interface ExportOptions {
   now: Date;
 }
 
-/** Everything as JSON lines, ids included; one line at a time is in memory. */
+/** Exports everything as JSON lines, with ids, one line at a time in memory. */
 export async function exportEverything(
   db: Database,
   { id, version, now }: ExportOptions,

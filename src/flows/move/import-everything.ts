@@ -8,13 +8,13 @@ import type { ExportEnd, ExportHeader } from "./export-everything.ts";
 
 export interface Imported {
   rows: number;
-  /** Rows that an earlier, interrupted import had brought already. */
+  /** Rows that an earlier, interrupted import had written. */
   resumedAfter: number;
 }
 
 /**
- * Reads an export into a database without accounts of its own. Nothing is written before the whole file is seen to be
- * whole; each line is one transaction that also writes down how far it has come, so an import that dies goes on there.
+ * Imports an export into a database without other accounts. It checks the whole file before it writes anything. Each line is one
+ * transaction that also records the progress, so an interrupted import goes on there.
  */
 export async function importEverything(db: Database, open: () => AsyncIterable<string>): Promise<Imported> {
   const header = await checkWhole(open());
@@ -44,7 +44,7 @@ export async function importEverything(db: Database, open: () => AsyncIterable<s
   return { rows, resumedAfter };
 }
 
-/** The header of a file whose last line tells the digest and the rows of all before it. */
+/** Reads the header of a file, and checks it against the digest and the number of rows in its last line. */
 async function checkWhole(lines: AsyncIterable<string>): Promise<ExportHeader> {
   const hash = new Bun.CryptoHasher("sha256");
   let header: ExportHeader | undefined;
@@ -87,7 +87,7 @@ function damaged(why: string): Refusal {
   return new Refusal("validation_error", `Cannot import: the file is damaged, ${why}`);
 }
 
-/** Two services in one database would share names and numbers that were given by neither to the other. */
+/** Refuses a database with other accounts: two services would collide in names and numbers. */
 async function refuseForeignDatabase(db: Database, lines: AsyncIterable<string>): Promise<void> {
   const own = new Set<string>();
   for await (const text of lines) {

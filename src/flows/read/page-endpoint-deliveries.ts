@@ -1,6 +1,6 @@
 import { type CursorPlace, cursorAtPlace } from "../../domain/cursor.ts";
 import { type DeliveryState, listEndpointDeliveries } from "../../store/events/endpoint-deliveries.ts";
-import type { Endpoint } from "../../store/events/endpoints.ts";
+import { type Endpoint, laneOf } from "../../store/events/endpoints.ts";
 import type { Deps } from "../deps.ts";
 
 export interface EndpointDeliveriesRequest {
@@ -19,17 +19,24 @@ const mostLookedAt = 1000;
 export async function pageEndpointDeliveries({ db }: Deps, request: EndpointDeliveriesRequest) {
   const { endpoint, before, limit, state, question } = request;
   const { rows, lookedTo } = await listEndpointDeliveries(db.api, {
-    ...{ accountId: endpoint.accountId, endpointId: endpoint.isDefault ? null : endpoint.id },
+    accountId: endpoint.accountId,
+    lane: laneOf(endpoint),
     before: before && { writtenBy: before.number, id: before.id },
-    ...{ state, limit: limit + 1, mostLookedAt },
+    state,
+    limit: limit + 1,
+    mostLookedAt,
   });
   const shown = rows.slice(0, limit);
   const goesOnAt = rows.length > limit ? shown.at(-1) : lookedTo;
   return {
     data: shown.map(({ id, writtenBy: _writtenBy, type, lastAttemptAt, nextAttemptAt, ...row }) => ({
-      ...{ event_id: id, event: type, state: row.state, attempts: row.attempts },
+      event_id: id,
+      event: type,
+      state: row.state,
+      attempts: row.attempts,
       lastAttemptAt: lastAttemptAt?.toISOString() ?? null,
-      ...{ lastStatus: row.lastStatus, lastError: row.lastError },
+      lastStatus: row.lastStatus,
+      lastError: row.lastError,
       nextAttemptAt: nextAttemptAt?.toISOString() ?? null,
     })),
     nextCursor:

@@ -9,7 +9,7 @@ const accountFields = selected(accounts, "a", ["id", "name", "plan", "createdAt"
 
 export type Account = Selected<typeof accountFields>;
 
-/** Held to the end of the transaction, so that of many first starts at once one makes the first account. */
+/** Locks until the end of the transaction, so that only one of many first starts makes the first account. */
 export async function lockFirstStart(tx: Db): Promise<void> {
   await query(tx, sql`select pg_advisory_xact_lock(${lockNumber("firstStart")})`);
 }
@@ -33,7 +33,7 @@ export async function listAccounts(db: Db): Promise<(Account & { inboxCount: num
   return query(db, sql`select ${accountFields}, a.inbox_count as "inboxCount" from accounts a order by a.id`);
 }
 
-/** An account with the name of one of its keys: null where the key has none, or stands in no table. */
+/** Finds an account with the name of one of its keys. The name is null if the key has none, or is not in the table. */
 export async function findAccountAndKey(
   db: Db,
   accountId: string,
@@ -47,7 +47,7 @@ export async function findAccountAndKey(
   return account;
 }
 
-/** False when the name is taken. */
+/** False if the name is taken. */
 export async function insertAccount(db: Db, account: Account): Promise<boolean> {
   return insertRow(db, accounts, account);
 }
@@ -57,12 +57,12 @@ export type ApiKey = Pick<
   "id" | "accountId" | "name" | "hash" | "prefix" | "lastFour" | "createdAt"
 >;
 
-/** Passes over a key that is known already. */
+/** Skips a key that is in the table. */
 export function insertApiKey(db: Db, key: ApiKey): Promise<void> {
   return insertNewRows(db, apiKeys, [key]);
 }
 
-/** The account that a key opens, with the key's id; a revoked key opens nothing. */
+/** Finds the account of a key that is not revoked, with the key's id. */
 export async function findAccountOfKey(db: Db, hash: string): Promise<(Account & { keyId: string }) | undefined> {
   const [account] = await query<Account & { keyId: string }>(
     db,
@@ -72,13 +72,13 @@ export async function findAccountOfKey(db: Db, hash: string): Promise<(Account &
   return account;
 }
 
-/** The hash of a key, also of one that is revoked. */
+/** Finds the hash of a key, also of a revoked one. */
 export async function findKeyHash(db: Db, id: string): Promise<string | undefined> {
   const [key] = await query<{ hash: string }>(db, sql`select hash from api_keys where id = ${id}`);
   return key?.hash;
 }
 
-/** The newest key of an account that is not revoked. */
+/** Finds the newest key of an account that is not revoked. */
 export async function findNewestLivingKey(db: Db, accountId: string): Promise<string | undefined> {
   const [key] = await query<{ id: string }>(
     db,
@@ -87,7 +87,7 @@ export async function findNewestLivingKey(db: Db, accountId: string): Promise<st
   return key?.id;
 }
 
-/** Those of these keys that are not revoked. */
+/** Lists the keys among these that are not revoked. */
 export async function listLivingKeys(db: Db, ids: readonly string[]): Promise<string[]> {
   const living = await query<{ id: string }>(
     db,
@@ -112,7 +112,7 @@ export function listApiKeys(db: Db, accountId: string): Promise<ApiKeyInfo[]> {
   return query(db, sql`select ${shownKeyFields} from api_keys k where k.account_id = ${accountId} order by k.id desc`);
 }
 
-/** The hash of the key that was revoked now; undefined when there is none with this id or it was revoked before. */
+/** Returns the hash of the key; undefined if there is no such key, or if it was revoked before. */
 export async function markKeyRevoked(db: Db, id: string, revokedAt: Date): Promise<string | undefined> {
   const [key] = await query<{ hash: string }>(
     db,
@@ -121,7 +121,7 @@ export async function markKeyRevoked(db: Db, id: string, revokedAt: Date): Promi
   return key?.hash;
 }
 
-/** One statement for all keys that were used since the last. */
+/** Writes the last use of many keys in one statement. */
 export async function markKeysUsed(db: Db, used: readonly { id: string; lastUsedAt: Date }[]): Promise<void> {
   await query(
     db,
@@ -132,7 +132,7 @@ export async function markKeysUsed(db: Db, used: readonly { id: string; lastUsed
 
 const madeFields = selected(accounts, "a", ["inboxCount", "inboxesMadeOn", "inboxesMade"]);
 
-/** What an account has made today, read under the lock that also guards its number of inboxes. */
+/** Locks an account and reads how many inboxes it has, and has made today. */
 export async function lockAccount(tx: Db, id: string): Promise<Selected<typeof madeFields> | undefined> {
   const [account] = await query<Selected<typeof madeFields>>(
     tx,

@@ -1,7 +1,7 @@
 import { selected } from "../columns.ts";
 import { inboxes } from "../schema.ts";
 
-/** What a mail changes in the row of its inbox. */
+/** The columns of an inbox that a received mail changes. */
 export const mailTotals = [
   "messageCount",
   "inboundCount",
@@ -11,7 +11,7 @@ export const mailTotals = [
   "lastMessageId",
 ] as const;
 
-/** What a send changes there. */
+/** The columns of an inbox that a send changes. */
 export const sendTotals = [
   "messageCount",
   "threadCount",
@@ -24,7 +24,7 @@ export const sendTotals = [
 
 export const inboxTotals = [...new Set([...mailTotals, ...sendTotals])];
 
-/** What is selected of an inbox of this name where mail is filed or sent. */
+/** The select list of an inbox, by its alias, for receiving and sending. */
 export function totalsOf(inbox: string) {
   return selected(inboxes, inbox, ["id", "accountId", "username", ...inboxTotals]);
 }

@@ -20,7 +20,7 @@ const inboxOfAccount = statement<Inbox>(
       where i.id = ${sql.placeholder("id")} and i.account_id = ${sql.placeholder("accountId")} and i.deleted_at is null`,
 );
 
-/** The living inbox that takes mail for a name. */
+/** Finds the inbox that receives mail for a username. */
 export async function findInboxByUsername(db: Db, username: string): Promise<Inbox | undefined> {
   const [inbox] = await inboxOfUsername(db, { username });
   return inbox;
@@ -31,7 +31,7 @@ const inboxOfUsername = statement<Inbox>(
       where a.username = ${sql.placeholder("username")} and i.deleted_at is null`,
 );
 
-/** Of these ids, those of living inboxes of the account. */
+/** Lists the ids among these that belong to inboxes of the account. */
 export async function listOwnInboxIds(db: Db, accountId: string, ids: readonly string[]): Promise<Set<string>> {
   const own = await query<{ id: string }>(
     db,
@@ -40,12 +40,20 @@ export async function listOwnInboxIds(db: Db, accountId: string, ids: readonly s
   return new Set(own.map(({ id }) => id));
 }
 
+const tables = { thread: sql.raw("threads"), message: sql.raw("messages"), event: sql.raw("events") };
+
+/** Whether a thread, message or event belongs to this inbox. */
+export async function isOfInbox(db: Db, resource: keyof typeof tables, id: string, inboxId: string): Promise<boolean> {
+  const found = await query(db, sql`select 1 from ${tables[resource]} where id = ${id} and inbox_id = ${inboxId}`);
+  return found.length === 1;
+}
+
 export interface InboxPage {
   accountId: string;
-  /** The one inbox that who asks may see. */
+  /** The only inbox that the caller may see. */
   onlyId?: string | undefined;
   externalId: string | undefined;
-  /** Only the inbox of this name. */
+  /** Only the inbox with this username. */
   username: string | undefined;
   limit: number;
   offset: number;
@@ -59,7 +67,7 @@ export function listInboxes(db: Db, page: InboxPage): Promise<Inbox[]> {
   );
 }
 
-/** The kept number of an account's inboxes; those of one `externalId` are few and are counted. */
+/** Reads the number of inboxes from the account's row. With a filter it counts them, since those are few. */
 export async function countInboxes(db: Db, page: InboxPage): Promise<number> {
   const [counted] = await query<{ total: number }>(
     db,
@@ -80,8 +88,8 @@ function livingOf({ accountId, onlyId, externalId, username }: InboxPage): SQL {
 }
 
 /**
- * Takes a name for an inbox: a new one, or one whose quarantine is over. False when it is another's. The unique
- * key decides between two that come at once.
+ * Takes a username for an inbox: a new one, or one whose quarantine is over. False if another inbox has it. The unique key decides
+ * between two requests at the same time.
  */
 export async function insertAddress(tx: Db, username: string, inboxId: string, now: Date): Promise<boolean> {
   const taken = await query(
@@ -97,7 +105,7 @@ export function insertInbox(tx: Db, inbox: Inbox): Promise<void> {
   return insertRows(tx, inboxes, [inbox]);
 }
 
-/** False when it is gone already. */
+/** False if it is deleted already. */
 export async function markInboxDeleted(tx: Db, accountId: string, id: string, deletedAt: Date): Promise<boolean> {
   const deleted = await query(
     tx,
@@ -114,7 +122,7 @@ export async function markAddressHeld(tx: Db, inboxId: string, username: string,
   );
 }
 
-/** Locks in the order of ids, so that two batches that share inboxes wait for each other instead of dying. */
+/** Locks in the order of ids, so that two batches that share inboxes cannot deadlock. */
 export function lockInboxes(tx: Db, ids: readonly string[]): Promise<InboxTotals[]> {
   return query(
     tx,
@@ -124,7 +132,7 @@ export function lockInboxes(tx: Db, ids: readonly string[]): Promise<InboxTotals
   );
 }
 
-/** Locks those that nobody else has locked, and answers the others that live. */
+/** Locks the inboxes that no other transaction has locked, and returns the ids of the others. */
 export async function lockFreeInboxes(db: Db, ids: readonly string[]): Promise<string[]> {
   const held = await query<{ id: string }>(
     db,
@@ -138,7 +146,7 @@ export async function lockFreeInboxes(db: Db, ids: readonly string[]): Promise<s
 
 const totalsAssigned = assigned(inboxes, inboxTotals);
 
-/** Writes what was decided under the lock. */
+/** Writes totals that were decided under the lock. */
 export async function markInboxTotals(tx: Db, states: readonly InboxTotals[]): Promise<void> {
   if (states.length === 0) return;
   await query(

@@ -7,28 +7,27 @@ export type PacedAction = (typeof recentRequests.$inferSelect)["action"];
 export interface PacedRequest {
   accountId: string;
   action: PacedAction;
-  /** So many in `windowMs`. */
+  /** The most requests in `windowMs`. */
   limit: number;
   windowMs: number;
 }
 
 export interface RequestPace {
-  /** Whether this one was within the limit. It then counts, and only then. */
+  /** Whether this request was within the limit. Only then it counts. */
   isWithin: boolean;
-  /** Of those in the window, where this one was not within it. */
+  /** The oldest request in the window. */
   oldestAt: Date | null;
-  /** By the clock of the database, which all processes share. */
+  /** The clock of the database, which all processes share. */
   now: Date;
 }
 
 /**
- * Counts a request, if there is room for it in the window that ends now. The update looks at the row, and at the clock, when it
- * has locked it: so of many at once, in whatever processes, exactly as many as may are counted. What the clock has not come to yet,
- * since it was set back, is in no window.
+ * Counts a request if the window that ends now has room for it. The update reads the row and the clock after it has locked the row, so
+ * that the count is exact for any number of processes. After the clock was set back, requests with a later instant are in no window.
  */
 export async function insertRecentRequest(db: Db, request: PacedRequest): Promise<RequestPace> {
   const inWindow = sql`at > clock_timestamp() - ${request.windowMs} * interval '1 ms' and at <= clock_timestamp()`;
-  // The column would round up, to an instant that is yet to come.
+  // Truncated, because the column rounds, and may round up to a later instant.
   const asked = sql`date_trunc('milliseconds', clock_timestamp())`;
   const [pace] = await query<RequestPace>(
     db,

@@ -2,16 +2,16 @@ import { sql } from "drizzle-orm";
 import { type Db, query } from "../../database/db.ts";
 
 export interface UsedToken {
-  /** Begins with what the token is for, as in `sign_in:…`. */
+  /** Begins with the token's purpose, as in `sign_in:…`. */
   token: string;
-  /** Tells a repeated request from another one that brings the same token; empty where no repeat counts. */
+  /** Identifies the request, so that a repeat of it is known; empty if no repeat is allowed. */
   usedFor: string;
   validUntil: Date;
 }
 
-/** Writes down that a token was used. Answers what an earlier request used it for, or undefined for the first one. */
+/** Records the use of a token. Returns the `usedFor` of an earlier use, or undefined for the first use. */
 export async function insertUsedToken(db: Db, { token, usedFor, validUntil }: UsedToken): Promise<string | undefined> {
-  // The update changes nothing. It locks the row, so that of two requests at once the second one sees the first.
+  // The update changes nothing. It locks the row, so that the second of two simultaneous requests sees the first.
   const [use] = await query<{ isFirst: boolean; usedFor: string }>(
     db,
     sql`insert into used_tokens as used (token, used_for, valid_until) values (${token}, ${usedFor}, ${validUntil})
@@ -21,7 +21,7 @@ export async function insertUsedToken(db: Db, { token, usedFor, validUntil }: Us
   return use === undefined || use.isFirst ? undefined : use.usedFor;
 }
 
-/** Gives a token back that was used for this alone. */
+/** Releases a token, if it was used for this request. */
 export async function removeUsedToken(db: Db, { token, usedFor }: Pick<UsedToken, "token" | "usedFor">): Promise<void> {
   await query(db, sql`delete from used_tokens where token = ${token} and used_for = ${usedFor}`);
 }

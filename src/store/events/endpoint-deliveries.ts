@@ -2,13 +2,13 @@ import { sql } from "drizzle-orm";
 import { type Db, query } from "../../database/db.ts";
 import type { LogPosition } from "../../domain/events/log-position.ts";
 import type { events } from "../schema.ts";
-import { endpointSubscribes, promiseId } from "./fan-out.ts";
+import { deliveryId, endpointSubscribes } from "./fan-out.ts";
 import { type Addressee, addressee, asked, tried } from "./redelivery.ts";
 import { isOfMessage, toldJoins } from "./told.ts";
 
 export type DeliveryState = "pending" | "delivered" | "failed" | "none";
 
-/** What became of an event at one endpoint. */
+/** The state of an event at one endpoint. */
 export interface EndpointDelivery extends LogPosition {
   type: (typeof events.$inferSelect)["type"];
   state: DeliveryState;
@@ -23,21 +23,21 @@ export interface EndpointDeliveryPage extends Addressee {
   before: LogPosition | undefined;
   state: DeliveryState | undefined;
   limit: number;
-  /** How many events are looked at. */
+  /** The most events to look at. */
   mostLookedAt: number;
 }
 
 export interface ListedDeliveries {
   rows: EndpointDelivery[];
-  /** The last event that was looked at, where there may be more behind it. */
+  /** The last event of this look, if there may be more after it. */
   lookedTo: LogPosition | undefined;
 }
 
 type Row = EndpointDelivery & { lookedAt: number; lookedToId: string | null; lookedToWrittenBy: string | null };
 
 /**
- * Events of an account, the newest first, with what became of them at an endpoint: of those that it wants, and those that it was promised
- * whether or not it wants them now. It goes back in the log, so what is written late changes nothing behind the cursor.
+ * Lists events of an account, the newest first, with their state at an endpoint: those that it wants, and those that were put in line for
+ * it, whether or not it wants them now. The list goes back in the log, so an event that is written late changes nothing after the cursor.
  */
 export async function listEndpointDeliveries(
   db: Db,
@@ -61,8 +61,8 @@ export async function listEndpointDeliveries(
             case when o.subject_id is not null then 'pending' when tried.answered then 'delivered'
               when tried.attempts > 0 then 'failed' else 'none' end as state
           from tellable e cross join lateral ${addressee} w cross join lateral ${tried} tried
-          left join outbox o on o.subject_id = ${promiseId}
-          left join deliveries last on last.event_id = ${promiseId} and last.attempt = tried.attempts
+          left join outbox o on o.subject_id = ${deliveryId}
+          left join deliveries last on last.event_id = e.id and last.lane = w.lane and last.attempt = tried.attempts
           where o.subject_id is not null or tried.attempts > 0 or ${endpointSubscribes}
         ),
         looked_to as (select id, written_by from looked order by written_by, id limit 1)

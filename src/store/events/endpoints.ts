@@ -1,80 +1,78 @@
-import { type SQL, sql } from "drizzle-orm";
+import { sql } from "drizzle-orm";
 import { type Db, query } from "../../database/db.ts";
-import { assigned, type Selected, selected } from "../columns.ts";
-import { insertRows, recordSet } from "../rows.ts";
+import { assigned, selected } from "../columns.ts";
+import { insertRow, recordSet } from "../rows.ts";
 import { endpoints } from "../schema.ts";
 
-/*
- * The endpoints of an account as one list, though they stand in two tables that have the same columns: the default one in `webhooks`,
- * where an older inboxd finds it, the others in `endpoints`.
- */
+export type Endpoint = typeof endpoints.$inferSelect;
+
+/** Names one endpoint of an account: by its id, or the default one. */
+export type EndpointName = Pick<Endpoint, "accountId"> & (Pick<Endpoint, "id"> | { isDefault: true });
 
 const endpointFields = selected(endpoints, "w");
 
-/** Where there is no address, it is a default endpoint whose secret was made before any was set. */
-export type Endpoint = Omit<Selected<typeof endpointFields>, "url"> & { url: string | null; isDefault: boolean };
+/** The lane of an endpoint `w` in the outbox. The index `endpoints_lane` has the same expression. */
+export const endpointLane = sql.raw("(case when w.is_default then w.account_id else w.id end)");
 
-/** What a statement about one endpoint finds it by. */
-export type EndpointName = Pick<Endpoint, "accountId" | "id" | "isDefault">;
+export function laneOf({ isDefault, accountId, id }: Pick<Endpoint, "isDefault" | "accountId" | "id">): string {
+  return isDefault ? accountId : id;
+}
 
-const tables = [
-  { table: "webhooks", isDefault: true },
-  { table: "endpoints", isDefault: false },
-] as const;
-
-/** Those that have an address, the oldest first. */
+/** Lists the endpoints that have an address, the oldest first. */
 export function listEndpoints(db: Db, accountId: string): Promise<Endpoint[]> {
   return query<Endpoint>(
     db,
-    sql`select * from (${endpointsWhere(sql`w.account_id = ${accountId} and w.url is not null`)}) listed
-        order by "createdAt", "isDefault" desc, id`,
+    sql`select ${endpointFields} from endpoints w where w.account_id = ${accountId} and w.url is not null
+        order by w.created_at, w.is_default desc, w.id`,
   );
 }
 
-export async function findEndpoint(db: Db, accountId: string, id: string): Promise<Endpoint | undefined> {
-  const [endpoint] = await query<Endpoint>(db, endpointsWhere(sql`w.id = ${id} and w.account_id = ${accountId}`));
+export async function findEndpoint(db: Db, name: EndpointName): Promise<Endpoint | undefined> {
+  const [endpoint] = await query<Endpoint>(db, sql`select ${endpointFields} from endpoints w where ${isNamed(name)}`);
   return endpoint;
 }
 
-/** Nobody else changes it until the end of the transaction. */
-export async function lockEndpoint(tx: Db, accountId: string, id: string): Promise<Endpoint | undefined> {
-  for (const { table, isDefault } of tables) {
-    const [endpoint] = await query<Omit<Endpoint, "isDefault">>(
-      tx,
-      sql`select ${endpointFields} from ${sql.identifier(table)} w where w.id = ${id} and w.account_id = ${accountId} for update`,
-    );
-    if (endpoint !== undefined) return { ...endpoint, isDefault };
-  }
-  return undefined;
+/** Finds an endpoint and locks it until the end of the transaction. */
+export async function lockEndpoint(tx: Db, name: EndpointName): Promise<Endpoint | undefined> {
+  const [endpoint] = await query<Endpoint>(
+    tx,
+    sql`select ${endpointFields} from endpoints w where ${isNamed(name)} for update`,
+  );
+  return endpoint;
 }
 
-/** Exact as long as who adds one holds the lock of the account. */
+/** The count is exact if everyone who adds an endpoint holds the lock of the account. */
 export async function countEndpoints(tx: Db, accountId: string): Promise<number> {
   const [counted] = await query<{ count: number }>(
     tx,
-    sql`select count(*) from (${endpointsWhere(sql`w.account_id = ${accountId} and w.url is not null`)}) listed`,
+    sql`select count(*) from endpoints where account_id = ${accountId} and url is not null`,
   );
   return counted?.count ?? 0;
 }
 
-/** A further endpoint. */
-export function insertEndpoint(
-  tx: Db,
-  { isDefault: _no, url, ...endpoint }: Endpoint & { url: string },
-): Promise<void> {
-  return insertRows(tx, endpoints, [{ url, ...endpoint }]);
+/** False, and nothing is written, for a second default endpoint. */
+export function insertEndpoint(tx: Db, endpoint: Endpoint): Promise<boolean> {
+  return insertRow(tx, endpoints, endpoint);
 }
 
 const changeable = [
-  ...(["url", "description", "eventTypes", "inboxIds", "skipAutomated", "include"] as const),
-  ...(["disabledAt", "disabledReason", "failingSince", "answeredAt"] as const),
-];
+  "url",
+  "description",
+  "eventTypes",
+  "inboxIds",
+  "skipAutomated",
+  "include",
+  "disabledAt",
+  "disabledReason",
+  "failingSince",
+  "answeredAt",
+] as const;
 
-/** Writes down what an endpoint is after a change. */
+/** Writes an endpoint as it is after a change. */
 export async function markEndpointChanged(tx: Db, endpoint: Endpoint): Promise<void> {
   await query(
     tx,
-    sql`update ${tableOf(endpoint)} w set ${assigned(endpoints, changeable)}
+    sql`update endpoints w set ${assigned(endpoints, changeable)}
         from ${recordSet(endpoints, [endpoint], ["id", ...changeable])} where w.id = row.id`,
   );
 }
@@ -82,27 +80,27 @@ export async function markEndpointChanged(tx: Db, endpoint: Endpoint): Promise<v
 /** The old secret stays valid beside the new one until `previousSecretUntil`. */
 export async function markEndpointSecretRotated(
   db: Db,
-  endpoint: EndpointName,
+  name: EndpointName,
   secret: string,
   previousSecretUntil: Date,
 ): Promise<boolean> {
   const rotated = await query(
     db,
-    sql`update ${tableOf(endpoint)} set previous_secret = secret, previous_secret_until = ${previousSecretUntil}, secret = ${secret}
-        where id = ${endpoint.id} returning 1`,
+    sql`update endpoints w set previous_secret = secret, previous_secret_until = ${previousSecretUntil}, secret = ${secret}
+        where ${isNamed(name)} returning 1`,
   );
   return rotated.length === 1;
 }
 
-/** Its secret is forgotten with it. */
-export async function removeEndpoint(db: Db, endpoint: EndpointName): Promise<boolean> {
-  const removed = await query(db, sql`delete from ${tableOf(endpoint)} where id = ${endpoint.id} returning 1`);
+/** Deletes the endpoint with its secret: a later default endpoint gets a new one, shown once. */
+export async function removeEndpoint(db: Db, name: EndpointName): Promise<boolean> {
+  const removed = await query(db, sql`delete from endpoints w where ${isNamed(name)} returning 1`);
   return removed.length === 1;
 }
 
-/** Promises to a further endpoint, `limit` of either state at most; what is on the wire ends by itself. Answers how many went. */
-export async function removePromises(db: Db, endpointId: string, limit: number): Promise<number> {
-  const inLine = sql`from outbox where kind = 'endpoint' and lane = ${endpointId}`;
+/** Deletes at most `limit` deliveries of either state from a lane, except those under way. Returns how many it deleted. */
+export async function removeDeliveriesInLine(db: Db, lane: string, limit: number): Promise<number> {
+  const inLine = sql`from outbox where kind = 'webhook' and lane = ${lane}`;
   const removed = await query(
     db,
     sql`with chosen as materialized (
@@ -114,14 +112,6 @@ export async function removePromises(db: Db, endpointId: string, limit: number):
   return removed.length;
 }
 
-function endpointsWhere(condition: SQL): SQL {
-  const each = tables.map(
-    ({ table, isDefault }) =>
-      sql`select ${endpointFields}, ${sql.raw(String(isDefault))} as "isDefault" from ${sql.identifier(table)} w where ${condition}`,
-  );
-  return sql.join(each, sql` union all `);
-}
-
-function tableOf({ isDefault }: Pick<EndpointName, "isDefault">): SQL {
-  return sql`${sql.identifier(isDefault ? "webhooks" : "endpoints")}`;
+function isNamed({ accountId, ...name }: EndpointName) {
+  return sql`w.account_id = ${accountId} and ${"id" in name ? sql`w.id = ${name.id}` : sql`w.is_default`}`;
 }

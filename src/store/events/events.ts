@@ -5,27 +5,27 @@ import type { LogPosition } from "../../domain/events/log-position.ts";
 import type { Subscription } from "../../domain/events/subscription.ts";
 import { isOfMessage, type Nullable, type ToldEventRow, toldFields, toldJoins } from "./told.ts";
 
-/** As the log finds it: a text comes with it where it is short, else its size alone, in octets. */
+/** An event of the log. A long text is left out, with its size in octets instead. */
 export type ListedEvent = ToldEventRow & { id: string; accountId: string };
 
-/** What is asked of the log. */
+/** A page of the log. */
 export interface EventPage extends Subscription {
   accountId: string;
   after: LogPosition;
   limit: number;
-  /** How many events are looked at, wanted or not; undefined: until there are as many as asked for. */
+  /** The most events to look at, wanted or not; undefined: as many as it takes to fill the page. */
   lookAt: number | undefined;
 }
 
 export interface ListedEvents {
   events: ListedEvent[];
-  /** How far the log was looked at, where that was bounded: null where there was nothing. */
+  /** The last event of the look if that was bounded, null if there was none. */
   lookedTo: string | null;
-  /** Whether the bound was met, so that there may be more behind it. */
+  /** Whether the look ended at `lookAt`, so that there may be more events after it. */
   isBounded: boolean;
 }
 
-/** The caller's event, of an inbox that lives or of none. */
+/** Finds an event of the account whose inbox is not deleted, or that has no inbox. */
 export async function findEvent(db: Db, accountId: string, id: string): Promise<LogPosition | undefined> {
   const [event] = await query<LogPosition>(
     db,
@@ -45,9 +45,9 @@ export async function findLogPosition(db: Db, accountId: string, id: string): Pr
 }
 
 /**
- * The log in the order of its positions. Transactions commit in another order than they begin, so an event may appear before
- * one of an earlier position, and a reader who has gone past would never see the latter. Hence nothing is shown at or after
- * the position of the oldest transaction that still runs: what is before that is complete.
+ * Lists the log in the order of positions. Transactions commit in another order than they begin, so an event with an earlier position
+ * may appear later, and a reader that has passed it would miss it. So the list ends before the position of the oldest transaction that
+ * still runs: the log is complete up to there.
  */
 export async function listEvents(db: Db, page: EventPage): Promise<ListedEvents> {
   const { lookAt, limit } = page;
@@ -69,7 +69,7 @@ export async function listEvents(db: Db, page: EventPage): Promise<ListedEvents>
   return { events, lookedTo: first?.lookedTo ?? null, isBounded: first?.looked === lookAt };
 }
 
-/** Those of these events that are part of the log, in its order: each as the log finds it. */
+/** Lists the events with these ids that are in the log, in its order. */
 export function listEventsByIds(db: Db, ids: readonly string[]): Promise<ListedEvent[]> {
   return query<ListedEvent>(
     db,
@@ -79,7 +79,7 @@ export function listEventsByIds(db: Db, ids: readonly string[]): Promise<ListedE
   );
 }
 
-/** The events of the account or of the inboxes, whatever they are, in order: of an index for each. */
+/** The events of the account or of the inboxes, in order, from one index scan each. */
 function inOrder(page: EventPage): SQL {
   const { inboxIds, lookAt } = page;
   const bound = lookAt === undefined ? sql`` : sql`limit ${lookAt}`;
@@ -102,7 +102,7 @@ function lastLookedAt(page: EventPage): SQL {
     ) e order by e.number desc limit 1`;
 }
 
-/** In the words of domain/events/subscription.ts. */
+/** Whether a subscription wants an event `e`, by the rules of domain/events/subscription.ts. */
 function isWanted({ types, automated }: Subscription): SQL {
   const ofType = types.includes(everyEvent) ? sql`true` : sql`e.type = any(${arrayOf("text", types)})`;
   if (automated === undefined) return ofType;
@@ -110,5 +110,5 @@ function isWanted({ types, automated }: Subscription): SQL {
     or (select m.automated is not null from messages m where m.id = e.message_id) = ${automated}::boolean)`;
 }
 
-/** What a deleted inbox had is out of the log, but that it was made and deleted. */
+/** Whether the log shows an event `e`. The events of a deleted inbox are hidden, except that it was created and deleted. */
 const isShown = sql`(not ${isOfMessage} or exists (select from inboxes i where i.id = e.inbox_id and i.deleted_at is null))`;

@@ -1,54 +1,61 @@
 import { type SQL, sql } from "drizzle-orm";
 import { type Db, query } from "../../database/db.ts";
 import type { NewEvent } from "../../domain/events/event-types.ts";
-import { columnName, columnsOf, type FieldOf } from "../columns.ts";
+import { columnName, columnsOf } from "../columns.ts";
 import type { OutboxKind } from "../outbox/items.ts";
 import { recordSet } from "../rows.ts";
 import { endpoints, events } from "../schema.ts";
+import { endpointLane } from "./endpoints.ts";
 
 /*
- * Whoever writes an event writes its promises by the same statement: who has subscribed when it runs is told, whatever dies, and no
- * process needs to know endpoints by heart.
+ * The statement that writes an event also writes its deliveries to the outbox. So every endpoint that is subscribed when the statement
+ * runs gets the event, whichever process dies, and no process needs to remember endpoints.
  */
 
-/** Their names as columns: what `told` of `tellEvents` has, beside `is_automated`. */
+/** The columns of the CTE `told`, which `tellEvents` reads beside `is_automated`. */
 const told = ["id", "accountId", "inboxId", "threadId", "messageId", "type", "occurredAt", "data"] as const;
-const toldColumns = names(events, told);
+const toldColumns = columnNamesOf(events, told).join(", ");
 
-/** What an endpoint has that its promises and deliveries go by. */
+/** The fields of an endpoint that deliveries depend on. */
 const endpointFields = [
-  ...(["url", "secret", "previousSecret", "previousSecretUntil", "disabledAt", "failingSince", "answeredAt"] as const),
-  ...(["eventTypes", "inboxIds", "skipAutomated", "include"] as const),
-];
-const endpointColumns = names(endpoints, endpointFields);
-
-/** As many as an account may have in all; a bound, so that the planner looks them up however large it believes the table to be. */
-export const mostEndpoints = 100;
+  "url",
+  "secret",
+  "previousSecret",
+  "previousSecretUntil",
+  "disabledAt",
+  "failingSince",
+  "answeredAt",
+  "eventTypes",
+  "inboxIds",
+  "skipAutomated",
+  "include",
+] as const;
+const endpointColumns = sql`w.id as webhook_id, ${endpointLane} as lane, ${sql.raw(
+  columnNamesOf(endpoints, endpointFields)
+    .map((name) => `w.${name}`)
+    .join(", "),
+)}`;
 
 /**
- * The endpoints of an account that have an address: `endpoint_id` and `webhook_id`, of which the former is null for the default one, the
- * `lane` of its promises, and what they go by.
+ * The most endpoints that an account may have: 100, and a default one that came after them. The limit keeps the planner on the index,
+ * however large it believes the table to be.
  */
+const mostEndpoints = 101;
+
+/** The endpoints of an account that have an address. */
 export function endpointsOfAccount(accountId: string): SQL {
-  return sql.raw(
-    `(select null::text as endpoint_id, id as webhook_id, account_id as lane, ${endpointColumns} from webhooks
-        where account_id = ${accountId} and url is not null limit 1)
-      union all (select id, id, id, ${endpointColumns} from endpoints where account_id = ${accountId} limit ${mostEndpoints})`,
-  );
+  return sql`select ${endpointColumns} from endpoints w
+    where w.account_id = ${sql.raw(accountId)} and w.url is not null limit ${sql.raw(String(mostEndpoints))}`;
 }
 
-/** The one endpoint that a promise is for. */
-export function endpointOfPromise(endpointId: string, accountId: string): SQL {
-  return sql.raw(
-    `(select null::text as endpoint_id, id as webhook_id, ${endpointColumns} from webhooks
-        where ${endpointId} is null and account_id = ${accountId} limit 1)
-      union all (select id, id, ${endpointColumns} from endpoints where id = ${endpointId} limit 1)`,
-  );
+/** The endpoint of a lane. */
+export function endpointOfLane(lane: string): SQL {
+  return sql`select ${endpointColumns} from endpoints w where ${endpointLane} = ${sql.raw(lane)} limit 1`;
 }
 
 /**
- * Whether an event `e` of `told` is one that an endpoint `w` has subscribed to, in the words of domain/events/subscription.ts. That it was
- * disabled itself is told to the others.
+ * Whether an endpoint `w` has subscribed to an event `e` of `told`, by the rules of domain/events/subscription.ts. An endpoint does not
+ * get the event that it was disabled; the other endpoints do.
  */
 export const endpointSubscribes = sql.raw(
   `(e.type = any(w.event_types) or '*' = any(w.event_types))
@@ -57,44 +64,48 @@ export const endpointSubscribes = sql.raw(
    and (e.type <> 'webhook.disabled' or e.data->>'webhookId' is distinct from w.webhook_id)`,
 );
 
-/** Whether it is told of it when it happens. */
+/** Whether an endpoint gets the event when it happens. */
 const endpointWants = sql`w.disabled_at is null and ${endpointSubscribes}`;
 
-/** Whether a promise of `e` to `w` is one that an older process carries out as we do. */
-const isOfFirstHour = `w.endpoint_id is null and e.type = 'message.received'
-  and w.event_types = '{message.received}' and w.include = '{}'`;
+/** The `subject_id` of a delivery of an event `e` to an endpoint `w`. */
+export const deliveryId = sql.raw("case w.lane when e.account_id then e.id else e.id || '.' || w.lane end");
 
-/** Id of the promise of an event `e` to an endpoint `w`. */
-export const promiseId = sql.raw("e.id || coalesce('.' || w.endpoint_id, '')");
+/** The same id outside of SQL. */
+export function deliveryIdOf(eventId: string, { accountId, lane }: { accountId: string; lane: string }): string {
+  return lane === accountId ? eventId : `${eventId}.${lane}`;
+}
 
-const promiseFields = "subject_id, kind, account_id, inbox_id, lane, event_id, endpoint_id, due_at, created_at";
-const promiseInto = sql.raw(`insert into outbox (${promiseFields})`);
-/** Into line once more: attempts go on counting, and the schedule begins anew. */
-export const promiseAgainInto = sql.raw(`insert into outbox (${promiseFields}, attempt, forgiven_attempts)`);
+const deliveryFields = "subject_id, kind, account_id, inbox_id, lane, event_id, due_at, created_at";
+const deliveryInto = sql.raw(`insert into outbox (${deliveryFields})`);
+/** Inserts a delivery once more: the attempts count on, and the schedule begins anew. */
+export const deliveryAgainInto = sql.raw(`insert into outbox (${deliveryFields}, attempt, forgiven_attempts)`);
 
-/** What they write of `e` and `w`, without the instants. What belongs to no inbox stands in line under its account. */
-export const promiseColumns = sql`${promiseId}, ${sql.raw(`case when ${isOfFirstHour} then 'webhook' else 'endpoint' end,
-    e.account_id, coalesce(e.inbox_id, e.account_id), w.lane, case when not (${isOfFirstHour}) then e.id end, w.endpoint_id`)}`;
+/** The values of `deliveryFields` for `e` and `w`, without the instants. An event without an inbox waits under its account's id. */
+export const deliveryColumns = sql`${deliveryId}, 'webhook', e.account_id, coalesce(e.inbox_id, e.account_id), w.lane, e.id`;
 
-/** `event as (…), promised as (…)`: writes the events of a CTE `told` and their promises. */
+/** `event as (…), promised as (…)`: inserts the events of a CTE `told` and their deliveries. */
 export const tellEvents = sql`event as (${sql.raw(`insert into events (${toldColumns}) select ${toldColumns} from told`)}),
-  promised as (${promiseInto} select ${promiseColumns}, e.occurred_at, e.occurred_at
+  promised as (${deliveryInto} select ${deliveryColumns}, e.occurred_at, e.occurred_at
     from told e cross join lateral (${endpointsOfAccount("e.account_id")}) w where ${endpointWants} returning kind)`;
 
-/** The kinds of what `tellEvents` has promised, null for none: whose workers are to be woken. */
+/** The kinds of the rows that `tellEvents` inserted into the outbox, null for none: their workers are to be woken. */
 export const promisedKinds = sql`(select array_agg(distinct kind) from promised) as promised`;
 
 /**
- * `told as materialized (…)` of these events. None of them tells of mail that came in. The condition is about `row`, with the
+ * `told as materialized (…)` of these events, none of which is about mail that came in. The condition is about `row`, with the
  * fields of events.
  */
 export function toldRows(rows: readonly NewEvent[], where: SQL = sql``): SQL {
   return sql`told as materialized (select ${toldSelected}, false as is_automated from ${recordSet(events, rows, told)}${where})`;
 }
 
-const toldSelected = sql.raw(told.map((field) => `row."${field}" as ${nameOf(field)}`).join(", "));
+const toldSelected = sql.raw(
+  Object.entries(columnsOf(events, told))
+    .map(([field, column]) => `row."${field}" as ${columnName(column)}`)
+    .join(", "),
+);
 
-/** Tells what has happened, in the transaction of what it tells. Answers the kinds of what was promised. */
+/** Inserts events in the transaction of what they are about. Returns the kinds of outbox rows that it inserted. */
 export async function insertEvents(tx: Db, rows: readonly NewEvent[]): Promise<OutboxKind[]> {
   if (rows.length === 0) return [];
   const [row] = await query<{ promised: OutboxKind[] | null }>(
@@ -104,13 +115,6 @@ export async function insertEvents(tx: Db, rows: readonly NewEvent[]): Promise<O
   return row?.promised ?? [];
 }
 
-function names<Table extends typeof events | typeof endpoints>(
-  table: Table,
-  fields: readonly FieldOf<Table>[],
-): string {
-  return Object.values(columnsOf(table, fields)).map(columnName).join(", ");
-}
-
-function nameOf(field: (typeof told)[number]): string {
-  return columnName(columnsOf(events, [field])[field] as (typeof events)["id"]);
+function columnNamesOf(table: typeof events | typeof endpoints, fields: readonly string[]): string[] {
+  return Object.values(columnsOf(table, fields)).map(columnName);
 }

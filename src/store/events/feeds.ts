@@ -52,7 +52,7 @@ export async function listNewEvents(db: Db, heads: readonly FeedHead[], limit: n
   };
 }
 
-/** The last events of an account's log, in its order. */
+/** Lists the last events of an account's log, in order. */
 export async function listLastOfLog(db: Db, accountId: string, limit: number): Promise<FeedEvent[]> {
   const last = await query<FeedEvent>(
     db,

@@ -1,33 +1,37 @@
 import { sql } from "drizzle-orm";
 import { type Db, query, transaction } from "../../database/db.ts";
 import type { LogPosition } from "../../domain/events/log-position.ts";
-import { promiseIdOf } from "../../domain/events/promise-id.ts";
 import type { OutboxKind } from "../outbox/items.ts";
-import { endpointOfPromise, endpointSubscribes, promiseAgainInto, promiseColumns, promiseId } from "./fan-out.ts";
+import {
+  deliveryAgainInto,
+  deliveryColumns,
+  deliveryId,
+  deliveryIdOf,
+  endpointOfLane,
+  endpointSubscribes,
+} from "./fan-out.ts";
 import { isOfMessage, toldJoins } from "./told.ts";
 
-/** An endpoint of an account. */
+/** An endpoint of an account, by its lane. */
 export interface Addressee {
   accountId: string;
-  /** Null: the default one. */
-  endpointId: string | null;
+  lane: string;
 }
 
-/** `asked`, of which `addressee` makes the endpoint `w`. */
-export const asked = ({ accountId, endpointId }: Addressee) =>
-  sql`asked as materialized (select ${accountId}::text collate "C" as account_id, ${endpointId}::text collate "C" as endpoint_id)`;
-export const addressee = sql`(select w.*, coalesce(w.endpoint_id, asked.account_id) as lane
-  from asked cross join lateral (${endpointOfPromise("asked.endpoint_id", "asked.account_id")}) w)`;
+/** The CTE `asked`, from which `addressee` makes the endpoint `w`. */
+export const asked = ({ accountId, lane }: Addressee) =>
+  sql`asked as materialized (select ${accountId}::text collate "C" as account_id, ${lane}::text collate "C" as lane)`;
+export const addressee = sql`(select w.* from asked cross join lateral (${endpointOfLane("asked.lane")}) w)`;
 
-/** What was tried of `e` at `w`. */
+/** The attempts so far to deliver `e` to `w`. */
 export const tried = sql`(select coalesce(max(attempt), 0) as attempts, coalesce(bool_or(status between 200 and 299), false) as answered
-  from deliveries d where d.event_id = ${promiseId})`;
+  from deliveries d where d.event_id = e.id and d.lane = w.lane)`;
 
 const triedColumns = sql.raw("tried.attempts, tried.attempts");
 
 /**
- * Puts an event in line once more, with a fresh schedule of retries. What is in line or on the wire already stays as it is. The lock
- * comes first, so that an attempt that ends just now is counted. Answers of which kind the promise is.
+ * Puts an event in line once more, with a fresh schedule of retries. A delivery in line or under way stays as it is. The lock comes
+ * first, so that an attempt that is just ending is counted. Returns the kind of the row if it was inserted or made ready.
  */
 export async function insertRedelivery(
   db: Db,
@@ -35,7 +39,7 @@ export async function insertRedelivery(
   to: Addressee,
   now: Date,
 ): Promise<OutboxKind | undefined> {
-  const inLine = sql`select subject_id from outbox where subject_id = ${promiseIdOf(eventId, to.endpointId)} for update`;
+  const inLine = sql`select subject_id from outbox where subject_id = ${deliveryIdOf(eventId, to)} for update`;
   return transaction(db, async (tx) => {
     const [pending] = await query<{ kind: OutboxKind }>(
       tx,
@@ -46,7 +50,7 @@ export async function insertRedelivery(
     const [promised] = await query<{ kind: OutboxKind }>(
       tx,
       sql`with ${asked(to)}
-          ${promiseAgainInto} select ${promiseColumns}, ${now}, ${now}, ${triedColumns}
+          ${deliveryAgainInto} select ${deliveryColumns}, ${now}, ${now}, ${triedColumns}
           from events e cross join lateral ${addressee} w cross join lateral ${tried} tried
           where e.id = ${eventId} on conflict (subject_id) do nothing returning kind`,
     );
@@ -56,26 +60,26 @@ export async function insertRedelivery(
 
 export interface Recovery extends Addressee {
   after: LogPosition;
-  /** How many events are looked at. */
+  /** The most events to look at. */
   limit: number;
   now: Date;
 }
 
 export interface Recovered {
   queued: number;
-  /** The kinds of what was put in line; null for nothing. */
+  /** The kinds of the inserted rows; null for none. */
   promised: OutboxKind[] | null;
-  /** There is more behind what was looked at, or there will be: what the log does not show yet counts. */
+  /** There are more events after the last one, or will be: events that the log does not show yet count. */
   hasMore: boolean;
-  /** The last event that was looked at; null where there was none. */
+  /** The last event of this look; null if there was none. */
   last: string | null;
 }
 
 /**
- * Puts the events behind a position in line that the endpoint wants and has never answered with 2xx, each where it stood: in an inbox those
- * that happened first go first, before what has come since. An endpoint whose address has answered nothing with 2xx yet gets one event,
- * and only while none is in line for it; the look ends with that event. Call it with the endpoint locked, so that only one runs for each:
- * what this statement does not see in line has ended, and is in its log.
+ * Puts in line the events after a position that the endpoint wants and has never answered with 2xx. They are ordered by the time at
+ * which they happened, so in an inbox they go before newer events. An endpoint whose address has answered nothing with 2xx yet gets one
+ * event, and only if no other is in line for it; the look ends with that event. The caller locks the endpoint, so that one recovery
+ * runs at a time: a delivery that this statement does not see in line has ended, and is in the log.
  */
 export async function insertRecovery(tx: Db, { after, limit, now, ...to }: Recovery): Promise<Recovered> {
   const position = sql`${after.writtenBy}::xid8, ${after.id}::text collate "C"`;
@@ -94,16 +98,16 @@ export async function insertRecovery(tx: Db, { after, limit, now, ...to }: Recov
         missed as materialized (
           select e.* from tellable e cross join lateral ${addressee} w cross join lateral ${tried} tried
           where ${endpointSubscribes} and not tried.answered
-          and not exists (select from outbox o where o.subject_id = ${promiseId})
+          and not exists (select from outbox o where o.subject_id = ${deliveryId})
         ),
         chosen as materialized (
           select * from missed order by written_by, id limit case
             when (select answers from known) then ${limit}
-            when exists (select from asked, outbox o where o.kind in ('webhook', 'endpoint') and o.lane = coalesce(asked.endpoint_id, asked.account_id)) then 0
+            when exists (select from asked, outbox o where o.kind = 'webhook' and o.lane = asked.lane) then 0
             else 1 end
         ),
         promised as (
-          ${promiseAgainInto} select ${promiseColumns}, ${now}, e.occurred_at, ${triedColumns}
+          ${deliveryAgainInto} select ${deliveryColumns}, ${now}, e.occurred_at, ${triedColumns}
           from chosen e cross join lateral ${addressee} w cross join lateral ${tried} tried
           order by e.written_by, e.id on conflict (subject_id) do nothing returning kind
         ),
@@ -117,7 +121,7 @@ export async function insertRecovery(tx: Db, { after, limit, now, ...to }: Recov
           (select id from last) as last,
           exists (
             select from events e where e.account_id = ${to.accountId} and (e.written_by, e.id) >
-              (coalesce((select written_by from last), ${after?.writtenBy ?? "0"}::xid8), coalesce((select id from last), ${after?.id ?? ""}))
+              (coalesce((select written_by from last), ${after.writtenBy}::xid8), coalesce((select id from last), ${after.id}))
           ) as "hasMore"`,
   );
   if (recovered === undefined) throw new Error("Cannot recover events: the database gave no answer");

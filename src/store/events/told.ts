@@ -5,29 +5,34 @@ import { eventBody } from "../mail/bodies.ts";
 import { events, type inboxes, messages } from "../schema.ts";
 
 /*
- * What is read of an event `e` that is to be told, wherever that is: in a delivery, in the log, in a stream. Of an inbox that was deleted
- * only its own events are told.
+ * The columns of an event `e` for a delivery, the log or a stream. A deleted inbox has only the events that it was created and deleted.
  */
 
 const ofEvent = selected(events, "e", ["type", "inboxId", "threadId", "occurredAt", "data"]);
 const ofMessage = selected(messages, "m", [
-  ...(["rfcMessageId", "fromAddr", "toAddr", "cc", "subject", "attachmentCount", "metadata"] as const),
+  "rfcMessageId",
+  "fromAddr",
+  "toAddr",
+  "cc",
+  "subject",
+  "attachmentCount",
+  "metadata",
 ]);
 
-/** Beside the event's own id, which claims name otherwise. */
+/** The select list, without the event's id, whose name differs. */
 export const toldFields = sql`${ofEvent}, coalesce(i.external_id, e.data->>'externalId') as "externalId",
   m.id as "messageId", ${ofMessage}, m.created_at as "receivedAt", octet_length(m.body_html) as "htmlBytes", ${eventBody}`;
 
-/** Its inbox `i` where that lives, and its message `m` there. */
+/** Joins its inbox `i`, unless that is deleted, and its message `m`. */
 export const toldJoins = sql`left join inboxes i on i.id = e.inbox_id and i.deleted_at is null
   left join messages m on m.id = coalesce(e.message_id, e.data->>'messageId') and m.inbox_id = i.id`;
 
-/** Of an event that tells of no message, the fields of a message are null. */
+/** The fields of a message are null for an event that is not about a message. */
 export type ToldEventRow = Selected<typeof ofEvent> &
   Pick<typeof inboxes.$inferSelect, "externalId"> &
   Nullable<Selected<typeof ofMessage> & { messageId: string; receivedAt: Date; bodyText: string }> & {
     htmlBytes: number | null;
-    /** In octets, of a text that is too long to come with its row. */
+    /** The size in octets of a text that is too long to come with its row. */
     longBody: number | null;
   };
 
@@ -35,5 +40,5 @@ export type Nullable<Fields> = { [Name in keyof Fields]: Fields[Name] | null };
 
 const typesOfMessages = eventTypes.filter(tellsOfMessage);
 
-/** Whether an event `e` tells of a message: it goes with its inbox. */
+/** Whether an event `e` is about a message. Such an event is hidden with its inbox. */
 export const isOfMessage = sql.raw(`e.type in (${typesOfMessages.map((type) => `'${type}'`).join(", ")})`);

@@ -154,9 +154,9 @@ export async function insertMails(
         on mail."sourceId" = row."sourceId"${ifUnchanged})`,
     );
   if (mails.correspondents.length > 0)
-    parts.push(sql`correspondent as (${insertion(correspondents, mails.correspondents, hasAnswered)})`);
+    parts.push(sql`correspondent as (${insertion(correspondents, mails.correspondents, ifNew)})`);
   if (mails.awaitedParents.length > 0)
-    parts.push(sql`awaited as (${insertion(awaitedParents, mails.awaitedParents, ifNotAwaited)})`);
+    parts.push(sql`awaited as (${insertion(awaitedParents, mails.awaitedParents, ifNew)})`);
   const [written] = await query<{ promised: OutboxKind[] | null }>(
     db,
     sql`with asked as materialized (
@@ -242,8 +242,7 @@ const noneKnown = sql`and not exists (select from mail cross join lateral (${mes
 
 const ifUnchanged = sql` where (select are_all from unchanged)`;
 
-const ifNotAwaited = sql`${ifUnchanged} on conflict do nothing`;
-const hasAnswered = sql`${ifUnchanged} on conflict (inbox_id, address) do update set answered = true where not correspondents.answered`;
+const ifNew = sql`${ifUnchanged} on conflict do nothing`;
 
 /** A thread that is there already is met by its key: an update that joins may be planned to read the table whole. */
 const threadChanged = sql`${ifUnchanged} on conflict (id) do update set ${replaced(threads, threadChanges)}`;

@@ -4,27 +4,26 @@ import type { Claim } from "./claims.ts";
 import { inboxOrders } from "./inbox-order.ts";
 import type { Kind } from "./kinds.ts";
 
-/** Lanes that one claim walks along, and newest rows that it looks at: those that are in line are few or all. */
+/** The most lanes of one sweep, and the newest rows that one claim looks at, of which either few or all are in line. */
 const sweepLanes = 64;
 const newestRows = 256;
-/** How many inboxes that must wait one claim passes by in a lane, in addition to those that it offers. */
+/** The most inboxes that must wait and that one claim skips in a lane. */
 const mostPassedBy = 256;
 
 /**
- * `with … claimed as (…)`: takes rows that are ready, counts their attempt and leases them. What is asked for is looked up by
- * index, never counted off, so the cost is that of the rows taken, however many wait:
+ * `with … claimed as (…)`: takes rows that are ready, counts their attempt and leases them. Every look-up uses an index, so the cost
+ * depends on the rows taken, not on the rows that wait:
  *
- * - Lanes come from the caller (`known`), from the newest rows, and from a walk along the index that jumps from lane to lane.
- * - In a lane the accounts take turns, and within an account its inboxes, so that neither an account with hundreds of inboxes
- *   nor an inbox with thousands of rows takes the slots of others. Half of the slots go to the inboxes of the newest rows: after
- *   a long outage new mail doesn't wait for all of the old.
- * - Where more rows are on offer than the claim may take, those of the accounts with the fewest rows under way come first,
- *   whatever lanes they are in.
- * - Of an inbox the oldest rows are taken, so its rows start in the order of arrival. While a process is about to start
- *   some, no other takes later ones: it would be a race on the way to the receiver. What is slow to be answered, or whose
- *   process has died, holds nothing back for longer than that takes (inbox-order.ts).
- * - Of two processes one at a time claims from a lane. A row that the other took a moment ago, which is not to be seen in
- *   this statement's snapshot, is passed over (skip locked), and so are the later ones of its inbox.
+ * - Lanes come from the caller (`known`), from the newest rows, and from a sweep that jumps from lane to lane along the index.
+ * - In a lane the accounts alternate, and within an account its inboxes. So neither an account with hundreds of inboxes nor an inbox
+ *   with thousands of rows takes the slots of others. Half of the slots go to the inboxes of the newest rows: after a long outage new
+ *   mail does not wait for all old mail.
+ * - If more rows are on offer than the claim may take, the rows of accounts with the fewest rows under way come first, in all lanes.
+ * - The oldest rows of an inbox are taken first, so its rows start in the order of arrival. While a process is about to start rows of an
+ *   inbox, no other process takes later ones, since they could arrive first. A slow receiver or a dead process delays the inbox no longer
+ *   than a start takes (inbox-order.ts).
+ * - One process at a time claims from a lane. A row that another process took a moment ago, which this statement's snapshot does not
+ *   show, is skipped (skip locked), and so are the later rows of its inbox.
  */
 export function claimStatement(claim: Claim, claimedRows: SQL): SQL {
   const { behindAnother } = inboxOrders[claim.kind.inboxOrder];
@@ -39,7 +38,7 @@ export function claimStatement(claim: Claim, claimedRows: SQL): SQL {
     from (select) one left join (${claimedRows}) found on true`;
 }
 
-/** `own_lanes`: the lanes that this claim has for itself, and how many rows of each may start. `shares`: what accounts may start. */
+/** `own_lanes`: the lanes that this claim has locked, and how many rows of each may start. `shares`: how many rows accounts may start. */
 function lanesAskedFor({ kind, lanes, accounts, ...claim }: Claim, ready: SQL): SQL {
   const strangers = sql`${claim.strangers ? 1 : 0}::int`;
   return sql`known as materialized (
@@ -69,22 +68,22 @@ function lanesAskedFor({ kind, lanes, accounts, ...claim }: Claim, ready: SQL): 
 }
 
 /**
- * `inboxes_offered`: those whose turn it may be in each lane, by rank.
+ * `inboxes_offered`: the inboxes that may be served in each lane, by rank.
  *
- * `accounts_in_turn` walks from account to account, behind the last one and then from the beginning, and along the inboxes of each
- * until it finds one that need not wait. `inboxes_in_turn` goes on from there along the inboxes of each account: by as many as fill the
- * slots where each other account has one. A lane of one account alone needs only the second walk.
+ * `accounts_in_turn` walks from account to account, after the one that was served last and then from the beginning, and along the inboxes
+ * of each until it finds one that need not wait. `inboxes_in_turn` goes on from there along the inboxes of each account: as many as fill
+ * the slots if each other account takes one. A lane of one account needs only the second walk.
  */
 function inboxesOnOffer(claim: Claim, ready: SQL): SQL {
   const { kind, claimer, claimNumber } = claim;
   const held = sql`exists (${inboxOrders[kind.inboxOrder].heldBy(kind, claimer)})`;
-  // A text without the look-up where nobody is full, rather than a look-up that finds nothing.
+  // If no account is full, the statement has no look-up for it.
   const isFull = claim.accounts.some(({ slots }) => slots <= 0)
     ? (account: SQL, lane: SQL) =>
         sql`exists (select from shares where shares.account_id = ${account} and shares.pace = ${lane}.pace and share <= 0)`
     : () => no;
   const walk = sql.raw("walk");
-  /** The inbox behind the one that the walk is at, and behind the end the first one, up to the inbox whose turn was last. */
+  /** The next inbox of the walk, and the first one after the end, up to the inbox that was served last. */
   const nextInbox = (where: SQL) => sql`
           ${inboxBetween(ready, sql.raw("walk.leg"), sql.raw("walk.inbox_id"), sql.raw("case walk.leg when 0 then '~' else walk.last_inbox end"), where)}
           union all
@@ -163,7 +162,7 @@ function accountBetween(ready: SQL, lane: SQL, leg: SQL, from: SQL, until: SQL):
             and o.account_id > ${from} collate "C" and o.account_id <= (${until}) collate "C" order by o.account_id limit 1)`;
 }
 
-/** The first inbox, within bounds, of the account that the walk is at. */
+/** The first inbox, within bounds, of the walk's account. */
 function inboxBetween(ready: SQL, leg: SQL, from: SQL, until: SQL, where: SQL): SQL {
   return sql`(select o.inbox_id, o.lane, ${leg} as leg from outbox o where ${where} and ${ready} and o.lane = walk.lane
             and o.account_id = walk.account_id and o.inbox_id > ${from} collate "C" and o.inbox_id <= (${until}) collate "C"
@@ -171,8 +170,8 @@ function inboxBetween(ready: SQL, leg: SQL, from: SQL, until: SQL, where: SQL): 
 }
 
 /**
- * `claimed`: the rows that are this process's now. They are chosen first and locked then, in a CTE: the planner may otherwise run
- * a LIMITed subquery anew and take more than it chose.
+ * `claimed`: the rows that this process has now. They are chosen first and then locked, each in a CTE: the planner may otherwise run a
+ * subquery with a LIMIT again and take more rows than it chose.
  */
 function rowsTaken({ kind, othersSlots, claimNumber, limit, ...claim }: Claim, ready: SQL): SQL {
   const { rowsOfInbox, hasMore } = inboxOrders[kind.inboxOrder];
@@ -218,7 +217,7 @@ function rowsTaken({ kind, othersSlots, claimNumber, limit, ...claim }: Claim, r
       update outbox set state = 'running', attempt = attempt + 1, due_at = ${claim.leasedUntil},
         claimed_by = ${claim.claimer}, claimed_at = clock_timestamp()
       where subject_id = any(array(select subject_id from in_order))
-      returning subject_id, account_id, inbox_id, lane, attempt, forgiven_attempts, created_at, event_id, endpoint_id,
+      returning subject_id, account_id, inbox_id, lane, attempt, forgiven_attempts, created_at, event_id,
           ${hasMore(ready)} as has_more
     ),
     claimed as (select taken.*, chosen.turn from taken join chosen using (subject_id))`;
@@ -233,7 +232,7 @@ function sweep(ready: SQL, after: string): SQL {
       from swept where swept.lane is not null and step < ${sweepLanes}::int`;
 }
 
-/** Ids are made in the order of time, so that the newest rows stand at the end of the primary key. */
+/** Ids are made in the order of time, so the newest rows are at the end of the primary key. */
 function newestInboxes({ name, idPrefix }: Kind): SQL {
   return sql`
       select lane, account_id, inbox_id, max(subject_id) as latest
@@ -244,7 +243,7 @@ function newestInboxes({ name, idPrefix }: Kind): SQL {
 }
 
 const no = sql.raw("false");
-// Texts without what isn't asked for, rather than parameters that switch it off: a plan that is kept knows nothing of parameters.
+// Parts of the text instead of parameters that switch them off: a prepared plan does not depend on parameters.
 const noLanes = sql.raw(
   `select ''::text collate "C", 1 where false union all select lane, step from swept where false`,
 );

@@ -3,28 +3,28 @@ import { selected } from "../columns.ts";
 import { outbox } from "../schema.ts";
 import type { Kind } from "./kinds.ts";
 
-/** What a process asks of the line: it takes no more than it can start at once. */
+/** A request for rows of the outbox: no more than the process can start at once. */
 export interface Claim {
   kind: Kind;
-  /** Who asks: a number that no other process has. */
+  /** The number of this process, which no other process has. */
   claimer: number;
-  /** Rows in all. */
+  /** The most rows in all. */
   limit: number;
-  /** Until when the rows are this process's. */
+  /** The end of the lease. */
   leasedUntil: Date;
-  /** Lanes of which it knows how many rows may start now (0: none). */
+  /** Lanes with a known number of rows that may start now (0: none). */
   lanes: readonly KnownLane[];
-  /** Whether a lane that it doesn't know gets a row. */
+  /** Whether an unknown lane gets a row. */
   strangers: boolean;
   /** The accounts with many rows under way here. */
   accounts: readonly KnownAccount[];
-  /** How many rows each other account may start now. */
+  /** The most rows that each other account may start now. */
   othersSlots: Readonly<Record<Pace, number>>;
-  /** Whether the newest rows get their share. */
+  /** Whether the inboxes of the newest rows get half of the slots. */
   newest: boolean;
-  /** Also walks along the lanes that it does not know, behind this one; undefined: it doesn't. */
+  /** The claim also looks for unknown lanes after this one, in the order of the index; undefined: it does not. */
   sweepAfter: string | undefined;
-  /** Counts up. Where there is one slot, the newest and the next in turn take turns; so do lanes, where not all get one. */
+  /** The number of the claim, counting up. By it the newest row and the next row alternate for a single slot, and lanes alternate too. */
   claimNumber: number;
 }
 
@@ -32,28 +32,28 @@ export interface KnownLane {
   lane: string;
   slots: number;
   pace: Pace;
-  /** The account whose turn was last; `""` for none. */
+  /** The account that was served last; `""` for none. */
   lastAccountId: string;
-  /** The inbox whose turn was last, by account. */
+  /** The inbox that was served last, by account. */
   lastInboxes: Readonly<Record<string, string>>;
 }
 
-/** How soon rows of a lane are expected to end: most are `brisk`; `doubtful` ones failed the last time. Slots differ by it. */
+/** How soon attempts in a lane are expected to end: most are `brisk`; `doubtful` ones failed the last time. Each pace has its own slots. */
 export type Pace = "brisk" | "slow" | "doubtful";
 
-/** The rows of an account under way at one pace, and how many more may start. */
+/** An account's rows under way at one pace, and how many more may start. */
 export interface KnownAccount {
   accountId: string;
   pace: Pace;
   /** Accounts with fewer come first. */
   inHand: number;
-  /** 0: the claim passes by its rows. */
+  /** 0: the claim skips its rows. */
   slots: number;
 }
 
-/** A row is in a claim's answer even if nothing was claimed: it tells how far the sweep has come. */
+/** A claim returns a row even if it claimed nothing, with the end of the sweep. */
 export interface ClaimedRow {
-  /** Where the next sweep begins; null when this one has reached the end. */
+  /** The lane after which the next sweep begins; null if this one has reached the end. */
   sweptTo: string | null;
   contended: boolean;
   behindAnother: boolean;
@@ -68,24 +68,30 @@ export interface ClaimedItem {
   attempt: number;
   forgivenAttempts: number;
   createdAt: Date;
-  /** Its number among the rows of its lane that were taken in turn; null for a row taken because it is among the newest. */
+  /** Its number among the rows of its lane that were taken in order; null for a row that was taken because it is new. */
   turn: number | null;
-  /** Its inbox has more mail for that lane, which waits until this one is settled. */
+  /** Whether its inbox has more mail for that lane, which waits until this row is settled. */
   hasMore: boolean;
 }
 
 export interface Claimed<Item extends ClaimedItem> {
   items: Item[];
   sweptTo: string | undefined;
-  /** Another process was claiming from a lane at the same time: ask again soon. */
+  /** Whether another process was claiming from a lane at the same time: claim again soon. */
   contended: boolean;
-  /** New rows wait since another process is just starting earlier ones of their inbox. It will most likely take these too. */
+  /** Whether new rows wait because another process is starting earlier rows of their inbox. It will probably take these too. */
   behindAnother: boolean;
 }
 
-/** Each row of `claimed`, as a `ClaimedItem`. */
+/** The select list of `claimed` for a `ClaimedItem`. */
 export const claimedFields = sql`${selected(outbox, "claimed", [
-  ...(["subjectId", "accountId", "inboxId", "lane", "attempt", "forgivenAttempts", "createdAt"] as const),
+  "subjectId",
+  "accountId",
+  "inboxId",
+  "lane",
+  "attempt",
+  "forgivenAttempts",
+  "createdAt",
 ])}, claimed.turn, claimed.has_more as "hasMore"`;
 
 export function claimedOf<Item extends ClaimedItem>(rows: readonly (Item & ClaimedRow)[]): Claimed<Item> {

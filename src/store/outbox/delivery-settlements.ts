@@ -1,48 +1,58 @@
-import { type SQL, sql } from "drizzle-orm";
+import { sql } from "drizzle-orm";
 import { type Db, query } from "../../database/db.ts";
 import type { DisabledReason } from "../../domain/events/endpoint.ts";
 import { columnNames, fieldsOf, replaced } from "../columns.ts";
+import { endpointLane } from "../events/endpoints.ts";
 import { tellEvents } from "../events/fan-out.ts";
 import { deliveries } from "../schema.ts";
 import type { OutboxKind } from "./items.ts";
 
-/** Of an event that is redelivered again and again, the last ones. */
+/** The attempts at one delivery that the log keeps: the last ones. */
 const keptAttempts = 100;
 
 export type DeliveryRow = typeof deliveries.$inferSelect;
 
-const attemptFields = ["attemptedAt", "status", "latencyMs", "error", "response"] as const;
-const attemptInto = sql`insert into deliveries (event_id, attempt, ${columnNames(deliveries, attemptFields)})
-  select "subjectId", attempt, ${fieldsOf("settled", attemptFields)}`;
-const attemptReplaced = replaced(deliveries, attemptFields);
+const attemptFields = [
+  "eventId",
+  "lane",
+  "attempt",
+  "attemptedAt",
+  "status",
+  "latencyMs",
+  "error",
+  "response",
+] as const;
+const resultFields = ["attemptedAt", "status", "latencyMs", "error", "response"] as const;
+const attemptInto = sql`insert into deliveries (${columnNames(deliveries, attemptFields)})
+  select ${fieldsOf("settled", attemptFields)}`;
+const attemptReplaced = replaced(deliveries, resultFields);
 
-/** What an attempt to deliver an event came to. */
+/** The result of an attempt to deliver an event. */
 export interface DeliverySettlement {
   subjectId: string;
+  eventId: string;
+  lane: string;
   attempt: number;
-  /** Null: there is nothing more to do. */
+  /** Null: nothing is left to do. */
   dueAt: Date | null;
-  /** It doesn't count against the schedule. */
+  /** The attempt does not count against the schedule. */
   isForgiven: boolean;
-  /** Null where nothing was tried. */
-  logged: Omit<DeliveryRow, "eventId" | "attempt"> | null;
-  /** What it says of its endpoint; null where that changes nothing. */
-  news: EndpointNews | null;
+  /** Null if nothing was tried. */
+  logged: Pick<DeliveryRow, (typeof resultFields)[number]> | null;
+  /** What the endpoint answered; null if that changes nothing about the endpoint. */
+  answer: EndpointAnswer | null;
 }
 
-/** What an attempt says of the endpoint that it went to. It holds for this address alone: a new one is a new chance. */
-export interface EndpointNews {
-  accountId: string;
-  /** Null: the default one. */
-  endpointId: string | null;
+/** The answer of an endpoint. It counts for this address alone: a new address is a new chance. */
+export interface EndpointAnswer {
   url: string;
-  /** With 2xx, not so, or with 410: nothing more is wanted there. */
+  /** `well`: 2xx. `gone`: 410, it wants nothing more. `badly`: anything else, or no answer. */
   answered: "well" | "badly" | "gone";
   at: Date;
-  /** It is disabled if it has failed since then, or longer; null: not yet, or never. */
+  /** An endpoint that has failed since this instant is disabled; null: not yet, or never. */
   disabledIfSince: Date | null;
-  /** Of the event that tells of it; null where it can't come to that. */
-  eventId: string | null;
+  /** The id of the event that the endpoint was disabled; null if this answer cannot disable it. */
+  disabledEventId: string | null;
 }
 
 export interface DisabledEndpoint {
@@ -52,34 +62,34 @@ export interface DisabledEndpoint {
 }
 
 export interface SettledDeliveries {
-  /** Whose claim was in force. */
+  /** The deliveries whose claim was in force. */
   inForce: Set<string>;
   disabled: DisabledEndpoint[];
-  /** The kinds of what was promised of that. */
+  /** The kinds of outbox rows that were inserted for the events about that. */
   promised: OutboxKind[];
 }
 
 /**
- * Writes down what attempts came to, in one statement: a row of the log for each, and the end of its outbox row or the next attempt.
- * Only the claim that is in force may change the outbox; the log takes every attempt that was made, also of a process that was
- * stopped past its lease, and forgets the attempts that are too many. An endpoint that is disabled by it, the event that tells of that,
- * and the end of what was tried there are one with it.
+ * Writes the results of attempts in one statement: a row of the log for each, and the end of its outbox row or the next attempt.
+ * Only the claim that is in force may change the outbox. The log takes every attempt that was made, also by a process that was
+ * suspended past its lease, and drops the oldest attempts. The statement also disables endpoints, inserts the events about that,
+ * and ends the deliveries of this batch to those endpoints.
  */
 export async function settleDeliveries(db: Db, settlements: readonly DeliverySettlement[]): Promise<SettledDeliveries> {
-  const values = settlements.map(({ logged, news, ...settled }) => ({ ...settled, ...logged, ...news }));
-  const hasNews = settlements.some(({ news }) => news !== null);
+  const values = settlements.map(({ logged, answer, ...settled }) => ({ ...settled, ...logged, ...answer }));
+  const hasAnswers = settlements.some(({ answer }) => answer !== null);
   const rows = await query<Row>(
     db,
     sql`with settled as materialized (
-          select * from json_to_recordset(${JSON.stringify(values)}::json) as settled ("subjectId" text, attempt int,
-            "dueAt" timestamptz, "isForgiven" boolean, "attemptedAt" timestamptz, status int, "latencyMs" int, error text, response text,
-            "accountId" text, "endpointId" text, url text, answered text, at timestamptz, "disabledIfSince" timestamptz, "eventId" text)
+          select * from json_to_recordset(${JSON.stringify(values)}::json) as settled ("subjectId" text, "eventId" text, lane text,
+            attempt int, "dueAt" timestamptz, "isForgiven" boolean, "attemptedAt" timestamptz, status int, "latencyMs" int,
+            error text, response text, url text, answered text, at timestamptz, "disabledIfSince" timestamptz, "disabledEventId" text)
         ),
-        ${hasNews ? newsTaken : noNews}
+        ${hasAnswers ? answersTaken : noAnswers}
         done as (
           delete from outbox o using settled
           where o.subject_id = settled."subjectId" and o.attempt = settled.attempt and o.state = 'running'
-          and ("dueAt" is null or ${hasNews ? endsWithEndpoint : never})
+          and ("dueAt" is null or ${hasAnswers ? endsWithEndpoint : never})
           returning o.subject_id
         ),
         put_off as (
@@ -87,19 +97,19 @@ export async function settleDeliveries(db: Db, settlements: readonly DeliverySet
             forgiven_attempts = forgiven_attempts + settled."isForgiven"::int
           from settled
           where o.subject_id = settled."subjectId" and o.attempt = settled.attempt and o.state = 'running'
-          and "dueAt" is not null and not ${hasNews ? endsWithEndpoint : never}
+          and "dueAt" is not null and not ${hasAnswers ? endsWithEndpoint : never}
           returning o.subject_id
         ),
         logged as (
           ${attemptInto} from settled where "attemptedAt" is not null
-          on conflict (event_id, attempt) do update set ${attemptReplaced}
+          on conflict (event_id, lane, attempt) do update set ${attemptReplaced}
         ),
         forgotten as (
-          delete from deliveries d using settled
-          where settled.attempt > ${keptAttempts} and d.event_id = settled."subjectId" and d.attempt <= settled.attempt - ${keptAttempts}
+          delete from deliveries d using settled where settled.attempt > ${keptAttempts}
+          and d.event_id = settled."eventId" and d.lane = settled.lane and d.attempt <= settled.attempt - ${keptAttempts}
         )
         select subject_id as "subjectId", null::json as disabled, null as kind from done
-        union all select subject_id, null, null from put_off ${hasNews ? whatCameOfIt : sql``}`,
+        union all select subject_id, null, null from put_off ${hasAnswers ? disabledAndPromised : sql``}`,
   );
   return {
     inForce: new Set(rows.flatMap(({ subjectId }) => subjectId ?? [])),
@@ -115,25 +125,39 @@ interface Row {
 }
 
 /*
- * Most batches have no news: all was answered well, by endpoints of which nothing else was known. Their statement has none of what follows.
+ * Most batches have no answers that change an endpoint. Their statement has none of the following parts.
  */
 
-const noNews = sql``;
+const noAnswers = sql``;
 const never = sql.raw("false");
 
+/** Whether an answer `n` begins a run of failures of the endpoint `w`, or ends the endpoint after a long one. */
+const fails = sql`n.answered = 'badly' and (w.failing_since is null or w.failing_since <= n."disabledIfSince")`;
+const ends = sql`(n.answered = 'gone' or (n.answered = 'badly' and w.failing_since <= n."disabledIfSince"))`;
+
 /**
- * `disabled`, and what tells of it. Endpoints are locked first, in one order, and before any row of the outbox: two that settle for the
- * same ones can't wait for each other.
+ * `changed`: the endpoints whose state the answers change, and `disabled` among them, with the events about that. Endpoints are locked
+ * first, in the order of their lanes, and before any row of the outbox, so that two settlements cannot deadlock.
  */
-const newsTaken = sql`news as materialized (
-    select distinct on ("accountId", "endpointId", url) * from settled where answered is not null
-    order by "accountId", "endpointId", url, array_position('{gone,well,badly}'::text[], answered), at
+const answersTaken = sql`answers as materialized (
+    select distinct on (lane, url) * from settled where answered is not null
+    order by lane, url, array_position('{gone,well,badly}'::text[], answered), at
   ),
-  ${endpointChange("webhooks", "account_id", sql`select "accountId" as named, * from news where "endpointId" is null`)},
-  ${endpointChange("endpoints", "id", sql`select "endpointId" as named, * from news where "endpointId" is not null`)},
-  disabled as materialized (
-    select * from changed_webhooks where disabled_at is not null union all select * from changed_endpoints where disabled_at is not null
+  held as materialized (
+    select w.id from endpoints w where ${endpointLane} = any(array(select lane from answers)) order by ${endpointLane} for update
   ),
+  changed as (
+    update endpoints w set
+      failing_since = case when n.answered = 'well' then null else coalesce(w.failing_since, n.at) end,
+      answered_at = case when n.answered = 'well' then coalesce(w.answered_at, n.at) else w.answered_at end,
+      disabled_at = case when ${ends} then n.at end,
+      disabled_reason = case when ${ends} then case n.answered when 'gone' then 'gone' else 'failing' end end
+    from answers n where w.id = any(array(select id from held)) and ${endpointLane} = n.lane
+    and w.url = n.url and w.disabled_at is null
+    and ((n.answered = 'well' and (w.failing_since is not null or w.answered_at is null)) or n.answered = 'gone' or (${fails}))
+    returning w.id, w.account_id, n.lane, w.url, w.disabled_at, w.disabled_reason, n."disabledEventId" as event_id
+  ),
+  disabled as materialized (select * from changed where disabled_at is not null),
   told as materialized (
     select event_id as id, account_id, null::text as inbox_id, null::text as thread_id, null::text as message_id,
       'webhook.disabled' as type, disabled_at as occurred_at,
@@ -142,33 +166,10 @@ const newsTaken = sql`news as materialized (
   ),
   ${tellEvents},`;
 
-/** `changed_…`: the endpoints of a table of which there is something new. */
-function endpointChange(table: "webhooks" | "endpoints", key: "account_id" | "id", news: SQL): SQL {
-  const [held, changed, of, name] = [`held_${table}`, `changed_${table}`, table, `w.${key}`].map((text) =>
-    sql.raw(text),
-  );
-  const fails = sql`n.answered = 'badly' and (w.failing_since is null or w.failing_since <= n."disabledIfSince")`;
-  const ends = sql`(n.answered = 'gone' or (n.answered = 'badly' and w.failing_since <= n."disabledIfSince"))`;
-  return sql`${held} as materialized (
-      select ${name} as name from ${of} w where ${name} = any(array(select named from (${news}) n)) order by ${name} for update
-    ),
-    ${changed} as (
-      update ${of} w set
-        failing_since = case when n.answered = 'well' then null else coalesce(w.failing_since, n.at) end,
-        answered_at = case when n.answered = 'well' then coalesce(w.answered_at, n.at) else w.answered_at end,
-        disabled_at = case when ${ends} then n.at end,
-        disabled_reason = case when ${ends} then case n.answered when 'gone' then 'gone' else 'failing' end end
-      from (${news}) n where ${name} = n.named and ${name} = any(array(select name from ${held}))
-      and w.url = n.url and w.disabled_at is null
-      and ((n.answered = 'well' and (w.failing_since is not null or w.answered_at is null)) or n.answered = 'gone' or (${fails}))
-      returning w.id, w.account_id, n."endpointId" as endpoint_id, w.url, w.disabled_at, w.disabled_reason, n."eventId" as event_id
-    )`;
-}
-
-/** Whether an attempt of `settled` ends with its endpoint, which was disabled by this statement. */
+/** Whether an attempt of `settled` ends with its endpoint, which this statement disabled. */
 const endsWithEndpoint = sql.raw(`(settled.answered in ('badly', 'gone') and exists (select from disabled d
-  where d.account_id = settled."accountId" and d.endpoint_id is not distinct from settled."endpointId" and d.url = settled.url))`);
+  where d.lane = settled.lane and d.url = settled.url))`);
 
-const whatCameOfIt = sql`union all select null,
+const disabledAndPromised = sql`union all select null,
     json_build_object('accountId', account_id, 'webhookId', id, 'reason', disabled_reason), null from disabled
   union all select null, null, kind from promised`;

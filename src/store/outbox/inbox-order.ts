@@ -1,22 +1,22 @@
 import { type SQL, sql } from "drizzle-orm";
 import type { InboxOrder, Kind } from "./kinds.ts";
 
-/** An order among the rows of an inbox, in the words of a claim. `o` is a row that might be taken. */
+/** The SQL of an order among the rows of an inbox. `o` is a row that a claim may take. */
 interface OrderInSql {
-  /** Rows because of which the inbox of `o` has no turn now. */
+  /** Selects rows that make the inbox of `o` wait. */
   heldBy(kind: Kind, claimer: number): SQL;
-  /** How many rows of an inbox one claim may take. */
+  /** The most rows of an inbox that one claim takes. */
   rowsOfInbox: SQL;
-  /** Whether the inbox of a row just taken has more, which wait until that one is settled. */
+  /** Whether the inbox of a claimed row has more rows, which wait until that one is settled. */
   hasMore(ready: SQL): SQL;
-  /** Whether new rows wait since another process is just starting earlier ones. */
+  /** Whether new rows wait because another process is starting earlier ones. */
   behindAnother: SQL;
 }
 
-/** How long a claim may take to become a request on the wire, before others need not wait for it any longer. */
+/** How long other processes wait for a claimed row to become a request on the wire. */
 const startsWithinMs = 2000;
 
-/** So many that the inboxes on offer fill the slots of their lane together. */
+/** As many rows as the inboxes on offer need to fill the slots of their lane together. */
 const fillingTheSlots = sql.raw("(slots + least(inboxes, slots) - 1) / least(inboxes, slots)");
 const no = sql.raw("false");
 
@@ -44,7 +44,7 @@ export const inboxOrders: Readonly<Record<InboxOrder, OrderInSql>> = {
 
 const startedLately = sql.raw(`r.claimed_at > clock_timestamp() - interval '${startsWithinMs} ms'`);
 
-/** The kind is part of the text: a plan that is kept knows nothing of parameters. */
+/** The kind is part of the text, because a prepared plan does not depend on parameters. */
 function runningOfInbox({ name }: Kind): SQL {
   return sql.raw(
     `select 1 from outbox r where r.state = 'running' and r.inbox_id = o.inbox_id and r.lane = o.lane and r.kind = '${name}'`,

@@ -4,9 +4,8 @@ export type OutboxItem = typeof outbox.$inferSelect;
 export type OutboxKind = OutboxItem["kind"];
 export const outboxKinds: readonly OutboxKind[] = outbox.kind.enumValues;
 
-export type NewOutboxItem = Omit<OutboxItem, SetLater | OfPromise> & Partial<Pick<OutboxItem, OfPromise>>;
+export type NewOutboxItem = Omit<OutboxItem, SetLater | "eventId"> & Partial<Pick<OutboxItem, "eventId">>;
 type SetLater = "attempt" | "state" | "forgivenAttempts" | "claimedBy" | "claimedAt" | "unsure" | "lastError";
-type OfPromise = "eventId" | "endpointId";
 
 export function isOutboxKind(kind: string | undefined): kind is OutboxKind {
   return outboxKinds.some((known) => known === kind);

@@ -1,12 +1,12 @@
 import { type SQL, sql } from "drizzle-orm";
 import { arrayOf, type Db, query } from "../../database/db.ts";
-import { endpointOfPromise } from "../events/fan-out.ts";
+import { endpointOfLane } from "../events/fan-out.ts";
 import type { OutboxItem, OutboxKind } from "./items.ts";
 
-/** What an account has in line, as it is told of: mail to a relay, and events to a webhook. Other work is the service's own. */
+/** The kinds of work that an account sees: mail to a relay, and events to a webhook. */
 export const listedKinds = {
   relay: ["relay", "destination"],
-  webhook: ["webhook", "endpoint"],
+  webhook: ["webhook"],
 } as const satisfies Record<string, readonly OutboxKind[]>;
 
 export type ListedKind = keyof typeof listedKinds;
@@ -18,9 +18,9 @@ export interface ListedItem extends Pick<OutboxItem, "state" | "attempt" | "crea
   kind: ListedKind;
   messageId: string | null;
   eventId: string | null;
-  /** Null of what belongs to no inbox. */
+  /** Null for an event without an inbox. */
   inboxId: string | null;
-  /** Those of the mail's recipients of whom it is and who wait still; or the address of the webhook, if there is one still. */
+  /** The recipients of this row who still wait; or the address of the webhook, if there is one. */
   to: string[];
   lastError: string | null;
 }
@@ -34,7 +34,7 @@ export interface ItemsPage {
   limit: number;
 }
 
-/** The oldest first. */
+/** Lists the oldest rows first. */
 export function listItems(db: Db, { accountId, kind, state, inboxId, after, limit }: ItemsPage): Promise<ListedItem[]> {
   const filters = [
     state && sql`o.state = ${state}`,
@@ -54,7 +54,7 @@ export async function findItem(db: Db, accountId: string, id: string): Promise<L
   return item;
 }
 
-/** Puts it in line now. Its schedule goes on, and its deadline stays. Answers of which kind it is; undefined where it did not wait. */
+/** Makes a waiting row ready. Its schedule and deadline stay. Returns its kind, or undefined if it was not waiting. */
 export async function markItemReady(db: Db, accountId: string, id: string): Promise<OutboxKind | undefined> {
   const [row] = await query<{ kind: OutboxKind }>(
     db,
@@ -63,7 +63,7 @@ export async function markItemReady(db: Db, accountId: string, id: string): Prom
   return row?.kind;
 }
 
-/** Gives up a delivery that is not on the wire. What was tried stays in its log. */
+/** Deletes a delivery that is not under way. Its attempts stay in the log. */
 export async function deleteDelivery(db: Db, accountId: string, id: string): Promise<boolean> {
   const rows = await query(
     db,
@@ -76,7 +76,7 @@ function ownItem(accountId: string, id: string): SQL {
   return sql`o.subject_id = ${id} and o.account_id = ${accountId} and o.kind = any(${arrayOf("text", allKinds)})`;
 }
 
-/** Rows of the outbox, as they are told of. Text is compared with text, since what is behind a dot is a number in mail alone. */
+/** Selects rows of the outbox for the account. The destination is compared as text, since only mail has a number after the dot. */
 function shown(db: Db, items: SQL): Promise<ListedItem[]> {
   return query<ListedItem>(
     db,
@@ -89,9 +89,9 @@ function shown(db: Db, items: SQL): Promise<ListedItem[]> {
               array[m.to_addr]) as receivers
           from messages m where o.kind in (${mailKinds}) and m.id = split_part(o.subject_id, '.', 1)
           union all
-          select 'webhook', null, coalesce(o.event_id, o.subject_id),
-            (select d.error from deliveries d where d.event_id = o.subject_id order by d.attempt desc limit 1),
-            (select array[w.url] from (${endpointOfPromise("o.endpoint_id", "o.account_id")}) w where w.url is not null)
+          select 'webhook', null, o.event_id,
+            (select d.error from deliveries d where d.event_id = o.event_id and d.lane = o.lane order by d.attempt desc limit 1),
+            (select array[w.url] from (${endpointOfLane("o.lane")}) w where w.url is not null)
           where o.kind not in (${mailKinds})
         ) details
         order by o.created_at, o.subject_id`,

@@ -4,14 +4,14 @@ import { insertRows, recordSet } from "../rows.ts";
 import { outbox } from "../schema.ts";
 import { claimStatement } from "./claim-statement.ts";
 import { type Claim, type Claimed, type ClaimedItem, type ClaimedRow, claimedFields, claimedOf } from "./claims.ts";
-import type { NewOutboxItem, OutboxKind } from "./items.ts";
+import type { NewOutboxItem, OutboxItem, OutboxKind } from "./items.ts";
 import type { Kind } from "./kinds.ts";
 
 export function insertOutboxItems(tx: Db, items: readonly NewOutboxItem[]): Promise<void> {
   return insertRows(tx, outbox, items);
 }
 
-/** Takes rows from the line; see claim-statement.ts. */
+/** Claims rows (claim-statement.ts). */
 export async function claimReady(db: Db, claim: Claim): Promise<Claimed<ClaimedItem>> {
   const rows = await query<ClaimedItem & ClaimedRow>(
     db,
@@ -23,18 +23,17 @@ export async function claimReady(db: Db, claim: Claim): Promise<Claimed<ClaimedI
 export interface Promotion {
   kind: Kind;
   now: Date;
-  /** What this process has in hand: its clock may have jumped past its own leases. */
+  /** The rows that this process has in hand: its clock may have jumped past its own leases. */
   inHand: readonly string[];
   leaseMs: number;
   limit: number;
-  /** The number of this process, where no other is alive on the database: what others have claimed is due whatever its lease says. */
+  /** The number of this process if no other process is alive: then the claims of other numbers are due, whatever their lease. */
   onlyClaimer?: number | undefined;
 }
 
 /**
- * Puts rows back in line whose time has come: retries, and what a process that died had claimed. An attempt of which
- * nobody will hear any more is written into the log, so that the log has no gap, or where there is none into the row; a mail may have
- * been sent by it. Answers how many there were.
+ * Makes rows ready that are due: retries, and claims of a process that died. An attempt without a known result is written to the log of
+ * deliveries, so that the log has no gap, or to the row of a mail, which it may have sent. Returns how many rows there were.
  */
 export async function markDueReady(db: Db, promotion: Promotion): Promise<number> {
   const { kind, now, inHand, leaseMs, limit, onlyClaimer } = promotion;
@@ -42,14 +41,14 @@ export async function markDueReady(db: Db, promotion: Promotion): Promise<number
   const [row] = await query<{ count: number }>(
     db,
     sql`with due as materialized (
-          select subject_id, attempt, state, due_at from outbox
+          select subject_id, event_id, lane, attempt, state, due_at from outbox
           where kind = ${kind.name} and state <> 'ready' and (due_at <= ${now} ${isOrphan})
           and not exists (select from json_array_elements_text(${JSON.stringify(inHand)}::json) held where held = subject_id)
           order by due_at limit ${limit} for update skip locked
         ),
         lost as (
-          insert into deliveries (event_id, attempt, attempted_at, error)
-          select subject_id, attempt, due_at - ${leaseMs} * interval '1 ms', ${lostAttempt}
+          insert into deliveries (event_id, lane, attempt, attempted_at, error)
+          select event_id, lane, attempt, due_at - ${leaseMs} * interval '1 ms', ${lostAttempt}
           from due where state = 'running' and ${kind.isLogged}::boolean on conflict do nothing
         ),
         readied as (
@@ -62,10 +61,10 @@ export async function markDueReady(db: Db, promotion: Promotion): Promise<number
   return row?.count ?? 0;
 }
 
-/** A claim is known by its row and attempt: a later one of the same row has another. */
+/** The row and attempt of a claim: a later claim of the same row has another attempt. */
 export type ClaimKey = Pick<ClaimedItem, "subjectId" | "attempt">;
 
-/** Gives back what was claimed and not begun: first in line again, the attempt not counted. */
+/** Releases claims that were not started: they are first in line again, and the attempt does not count. */
 export async function releaseItems(db: Db, claims: readonly ClaimKey[]): Promise<void> {
   if (claims.length === 0) return;
   await query(
@@ -76,7 +75,7 @@ export async function releaseItems(db: Db, claims: readonly ClaimKey[]): Promise
   );
 }
 
-/** Holds on to what takes longer than a lease. */
+/** Renews the leases of rows that take longer. */
 export async function renewLeases(db: Db, claims: readonly ClaimKey[], leasedUntil: Date): Promise<void> {
   if (claims.length === 0) return;
   await query(
@@ -86,10 +85,7 @@ export async function renewLeases(db: Db, claims: readonly ClaimKey[], leasedUnt
   );
 }
 
-/**
- * Lanes that were down answer again: what waits there steps into line, up to `limit` rows, the oldest first.
- * Answers how many did.
- */
+/** Makes waiting rows ready in lanes that answer again, at most `limit`, the oldest first. Returns how many. */
 export async function markLanesReady(
   db: Db,
   kind: OutboxKind,
@@ -114,13 +110,23 @@ export async function markLanesReady(
   return row?.count ?? 0;
 }
 
-/** When the next row that is not in line will be due. */
+/** Finds when the next row is due that is not ready. */
 export async function findNextDueAt(db: Db, kind: OutboxKind): Promise<Date | undefined> {
   const [row] = await query<{ dueAt: Date }>(
     db,
     sql`select due_at as "dueAt" from outbox where kind = ${kind} and state <> 'ready' order by due_at limit 1`,
   );
   return row?.dueAt;
+}
+
+export type OutboxDepth = Pick<OutboxItem, "kind" | "state"> & { count: number; oldestAt: Date };
+
+/** Counts the rows of the outbox by kind and state, where there are any. */
+export function listOutboxDepths(db: Db): Promise<OutboxDepth[]> {
+  return query<OutboxDepth>(
+    db,
+    sql`select kind, state, count(*) as count, min(created_at) as "oldestAt" from outbox group by kind, state`,
+  );
 }
 
 const claimKey = ["subjectId", "attempt"];

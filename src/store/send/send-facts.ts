@@ -60,7 +60,7 @@ export async function listSendFacts(
           sender.in_window as "inWindow", sender.oldest as "oldestInWindowAt",
           used.fingerprint, used.subject_id as "subjectId", used.created_at as "usedAt",
           case when asked.recipient is not null then exists (select from correspondents c
-            where c.inbox_id = asked.inbox_id and c.address = asked.recipient and c.answered) end as "isKnown",
+            where c.inbox_id = asked.inbox_id and c.address = asked.recipient) end as "isKnown",
           (select count from cold_sends s where s.inbox_id = asked.inbox_id and s.recipient = asked.recipient
             and s.sent_on = greatest(${day}::date, sender.sent_on)) as "sentToday",
           ${suppressionOfAsked(at)} as suppressed
@@ -206,7 +206,7 @@ export async function listRecipientsOfSends(
     db,
     sql`select asked.inbox_id as "inboxId", asked.recipient as address,
           exists (select from correspondents c
-            where c.inbox_id = asked.inbox_id and c.address = asked.recipient and c.answered) as "isKnown",
+            where c.inbox_id = asked.inbox_id and c.address = asked.recipient) as "isKnown",
           coalesce((select count from cold_sends s where s.inbox_id = asked.inbox_id and s.recipient = asked.recipient
             and s.sent_on = greatest(${day}::date, sender.sent_on)), 0) as "sentToday"
         from unnest(${arrayOf("text", inboxIds)}, ${arrayOf("text", addresses)}) as asked (inbox_id, recipient)

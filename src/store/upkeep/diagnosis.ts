@@ -6,38 +6,38 @@ import { findLogLagSeconds } from "../events/feeds.ts";
 import { migrations } from "../migrate.ts";
 import { serviceIdSetting } from "./settings.ts";
 
-/** What the doctor looks at. Nothing is changed: not even the schema is brought up to date. */
+/** The facts that `inboxd doctor` judges. Reading them changes nothing, not even the schema. */
 export interface DatabaseFacts {
-  /** As the server says it, for example `16.4`. */
+  /** For example `16.4`. */
   version: string;
   encoding: string;
   synchronousCommit: string;
   fsync: string;
   fullPageWrites: string;
-  /** What its clock said, and ours half-way between asking and answer. */
+  /** The server's clock, and ours half-way between question and answer. */
   serverAt: Date;
   askedAt: Date;
   /** Read-only: a standby. */
   isInRecovery: boolean;
   /** Read-only by a setting of the server, the database or the role. */
   isReadOnly: boolean;
-  /** Connections that the server has for us and other users. */
+  /** The connections that the server has for ordinary users. */
   connections: number;
-  /** Steps of the schema that are to be done, and those that this program does not know. */
+  /** Steps of the schema that are not done yet, and steps that this program does not know. */
   stepsToDo: string[];
   unknownSteps: string[];
-  /** Where events go. */
+  /** The addresses of default endpoints. */
   webhookUrls: string[];
-  /** By which the service answers at its port; undefined before its first start. */
+  /** The id that the service shows at its port; undefined before its first start. */
   serviceId: string | undefined;
-  /** For how long an older transaction has held back the log of events. */
+  /** How long a transaction that still runs has held back the log of events. */
   logLagSeconds: number;
 }
 
 export const oldestPostgres = 15;
 export { mostConnections };
 
-/** Asks a Postgres. Rejects when it can't be reached, or does not let us in. */
+/** Reads the facts of a Postgres. Rejects if it cannot be reached, or refuses us. */
 export async function diagnosePostgres(url: string, now: () => Date): Promise<DatabaseFacts> {
   const patience = { connectMs: 5_000, acquireMs: 5_000, deadlineMs: 8_000, statementMs: 6_000, lockMs: 6_000 };
   const open = () => openPostgresPool({ url, size: 1, idleInTransactionMs: 0, ...patience });
@@ -52,7 +52,7 @@ export async function diagnosePostgres(url: string, now: () => Date): Promise<Da
   }
 }
 
-/** Asks the embedded database. Rejects with DataDirectoryInUse while another process holds it. */
+/** Reads the facts of the embedded database. Rejects with DataDirectoryInUse while another process holds it. */
 export async function diagnoseEmbedded(dataDir: string, now: () => Date): Promise<DatabaseFacts> {
   const db = await openDatabase({ dataDir });
   try {
@@ -65,7 +65,7 @@ export async function diagnoseEmbedded(dataDir: string, now: () => Date): Promis
 type AskedApart = "askedAt" | "stepsToDo" | "unknownSteps" | "webhookUrls" | "serviceId" | "logLagSeconds";
 
 async function factsFrom(db: Db, now: () => Date): Promise<DatabaseFacts> {
-  // Connecting takes its time; the clock is asked on a connection that is there.
+  // Connects first, so that reading the clock does not include the time for connecting.
   await query(db, sql`select 1`);
   const before = now();
   const [server] = await query<Omit<DatabaseFacts, AskedApart>>(
@@ -83,10 +83,10 @@ async function factsFrom(db: Db, now: () => Date): Promise<DatabaseFacts> {
     : [];
   const known = migrations.map(({ tag }) => tag);
   const doneTags = done.map(({ tag }) => tag);
-  const urls = (await isThere(db, "webhooks"))
+  const urls = (await isThere(db, "endpoints"))
     ? await query<{ url: string }>(
         db,
-        sql`select url from webhooks where url is not null and disabled_at is null order by created_at limit ${mostWebhooks}`,
+        sql`select url from endpoints where is_default and url is not null and disabled_at is null order by created_at limit ${mostWebhooks}`,
       )
     : [];
   const [service] = (await isThere(db, "settings"))
@@ -103,7 +103,7 @@ async function factsFrom(db: Db, now: () => Date): Promise<DatabaseFacts> {
   };
 }
 
-/** An operator with a thousand accounts asks whether the way out is open, not for each receiver. */
+/** Enough to see whether the way out is open. */
 const mostWebhooks = 10;
 
 async function isThere(db: Db, table: string): Promise<boolean> {

@@ -6,12 +6,11 @@ import { type ChunkRow, insertNewChunks } from "../mail/sources.ts";
 import { insertNewRows } from "../rows.ts";
 import * as schema from "../schema.ts";
 
-/** The tables that move with the service, in the order in which they are read and written. Events keep their positions in the log. */
+/** The tables of an export, in the order in which they are read and written. Events keep their positions in the log. */
 export const portable: readonly { table: PgTable; order: string; rowsALine: number }[] = [
   { table: schema.settings, order: "name", rowsALine: 100 },
   { table: schema.accounts, order: "id", rowsALine: 100 },
   { table: schema.apiKeys, order: "id", rowsALine: 100 },
-  { table: schema.webhooks, order: "account_id", rowsALine: 100 },
   { table: schema.endpoints, order: "id", rowsALine: 100 },
   { table: schema.inboxes, order: "id", rowsALine: 100 },
   { table: schema.addresses, order: "username", rowsALine: 100 },
@@ -31,14 +30,14 @@ export const portable: readonly { table: PgTable; order: string; rowsALine: numb
   { table: schema.coldSends, order: "inbox_id, recipient, sent_on", rowsALine: 100 },
   { table: schema.idempotencyKeys, order: "account_id, operation, key", rowsALine: 100 },
   { table: schema.events, order: "written_by, id", rowsALine: 100 },
-  { table: schema.deliveries, order: "event_id, attempt", rowsALine: 20 },
+  { table: schema.deliveries, order: "event_id, lane, attempt", rowsALine: 20 },
   { table: schema.outbox, order: "subject_id", rowsALine: 100 },
 ];
 
-/** The tables that stay behind, each with the reason. A test holds this list and the one above against the schema. */
+/** The tables that an export leaves out, each with the reason. A test compares both lists with the schema. */
 export const leftOut: readonly { table: PgTable; why: string }[] = [
-  { table: schema.messageSearch, why: "the search index is made anew from the messages" },
-  { table: schema.searchIndexing, why: "it tells how far that index has come" },
+  { table: schema.messageSearch, why: "the search index is rebuilt from the messages" },
+  { table: schema.searchIndexing, why: "it is the progress of that index" },
   { table: schema.recentRequests, why: "they count for a minute" },
 ];
 
@@ -50,8 +49,8 @@ export interface PortableLine {
 }
 
 /**
- * Every row of the service as of one instant, a line at a time, so that nothing of any size lies in memory. The
- * embedded database has one connection: others wait while it is read.
+ * Reads every row as of one instant, one line at a time, so that memory stays small. The embedded database has one connection: all
+ * other statements wait meanwhile.
  */
 export async function readEverything(db: Database, onLine: (line: PortableLine) => Promise<void>): Promise<void> {
   await db.maintain((own) =>
@@ -59,7 +58,7 @@ export async function readEverything(db: Database, onLine: (line: PortableLine) 
       await query(tx, sql`set transaction isolation level repeatable read, read only`);
       for (const { table, order, rowsALine } of portable) {
         const { name } = getTableConfig(table);
-        // A name of its own: a prepared FETCH is kept with the columns of the cursor that it met first.
+        // One name for each table: a prepared FETCH keeps the columns of the first cursor of its name.
         const cursor = sql.raw(`portable_${name}`);
         const rowsInOrder = sql`select ${selected(table, "t")} from ${sql.identifier(name)} t order by ${sql.raw(order)}`;
         await query(tx, sql`declare ${cursor} no scroll cursor for ${rowsInOrder}`);
@@ -74,7 +73,7 @@ export async function readEverything(db: Database, onLine: (line: PortableLine) 
   );
 }
 
-/** Passes over rows that are there already, so that a line may be written twice. */
+/** Skips rows that exist, so that a line may be written twice. */
 export async function insertLine(tx: Db, { table: name, rows }: PortableLine): Promise<void> {
   const entry = portable.find(({ table }) => getTableConfig(table).name === name);
   if (entry === undefined) throw new Error(`Cannot import: this version knows no table ${name}`);
@@ -82,18 +81,18 @@ export async function insertLine(tx: Db, { table: name, rows }: PortableLine): P
   await insertNewRows(tx, entry.table, rows);
 }
 
-/** The accounts of a database, by which it is told whether it is one's own or another's. */
+/** Lists the accounts of a database, to know whether it is the exported service or another one. */
 export async function listAccountIds(db: Db): Promise<string[]> {
   const rows = await query<{ id: string }>(db, sql`select id from accounts`);
   return rows.map(({ id }) => id);
 }
 
-/** Lets the indexer begin again: it has not seen the rows that were moved in. */
+/** Restarts the indexer, which has not seen the imported rows. */
 export async function forgetIndexedMail(tx: Db): Promise<void> {
   await query(tx, sql`update search_indexing set seen_id = ''`);
 }
 
-/** As JSON has it: bytes in base 64, instants as JSON writes them. */
+/** Makes a row fit for JSON: bytes become base64. */
 function toPortable(row: PortableRow): PortableRow {
   const entries = Object.entries(row).map(([name, value]) => [
     name,

@@ -4,9 +4,9 @@ import { lockNumber } from "../locks.ts";
 import { givenBack } from "../mail/shares.ts";
 
 /**
- * One bounded step of tidying up, unless another process is at it: the lock is tried, not waited for, and ends with the
- * step. Answers how many rows went, or undefined for "not ours now". Unlike what workers ask
- * otherwise it is planned each time: one plan for tables of any size meets the chosen rows by reading a table whole.
+ * Runs one step of pruning, unless another process prunes: it tries the lock, does not wait for it, and holds it until the end of the
+ * step. Returns how many rows were deleted, or undefined without the lock. The statements are planned each time: a generic plan
+ * for tables of any size joins the chosen rows by a scan of the whole table.
  */
 export function pruneStep(db: Db, step: (tx: Db) => Promise<number>): Promise<number | undefined> {
   return transaction(db, async (tx) => {
@@ -31,7 +31,7 @@ export function removeKeysUsedBefore(tx: Db, instant: Date, limit: number): Prom
   );
 }
 
-/** Counts of days that are over. */
+/** Deletes the counts of past days. */
 export function removeColdSendsBefore(tx: Db, day: string, limit: number): Promise<number> {
   return count(
     tx,
@@ -43,20 +43,20 @@ export function removeColdSendsBefore(tx: Db, day: string, limit: number): Promi
   );
 }
 
-/** Tokens that are not valid any more, used or not. */
+/** Deletes tokens that are no longer valid. */
 export function removeUsedTokens(tx: Db, now: Date, limit: number): Promise<number> {
   const old = sql`select token from used_tokens where valid_until <= ${now} order by valid_until limit ${limit}`;
   return count(tx, sql`delete from used_tokens where token = any(array(${old})) returning 1`);
 }
 
-/** What was counted of requests a day ago and more: no window is as long. By the clock that counted them. */
+/** Deletes requests that are older than a day, by the clock of the database: no window is as long. */
 export function removeOldRequests(tx: Db, limit: number): Promise<number> {
   const isOld = sql`asked_at[cardinality(asked_at)] < now() - interval '1 day'`;
   const chosen = sql`select account_id from recent_requests where ${isOld} limit ${limit}`;
   return count(tx, sql`delete from recent_requests where account_id = any(array(${chosen})) and ${isOld} returning 1`);
 }
 
-/** How far the old events have been looked through, in the order of their age. */
+/** The last old event that a step has looked at, in the order of age. */
 export interface PrunedTo {
   occurredAt: Date;
   id: string;
@@ -68,12 +68,12 @@ export interface OldEvents {
   limit: number;
 }
 
-/** As many are looked at in one step, since those that stay would else be passed again and again. */
+/** The most events that a step looks at. The next step goes on after them, since some of them stay. */
 const mostLookedAt = 10_000;
 
 /**
- * Events and their deliveries. One that is still in line stays, and so does the last of an account: a reader of the log who has it must
- * have a place to go on from. What was promised of an event begins with its id (promise-id.ts).
+ * Deletes events and their deliveries. An event that is still in line stays. So does the last event of an account, so that a reader of
+ * the log can go on from it. The ids of an event's deliveries in the outbox begin with its id.
  */
 export async function removeEventsBefore(
   tx: Db,
@@ -93,7 +93,7 @@ export async function removeEventsBefore(
             where later.account_id = looked.account_id and (later.written_by, later.id) > (looked.written_by, looked.id))
           order by occurred_at, id limit ${limit}
         ),
-        logged as (delete from deliveries d using old where d.event_id >= old.id and d.event_id < old.id || '/'),
+        logged as (delete from deliveries d using old where d.event_id = old.id),
         removed as (delete from events where id = any(array(select id from old)) returning 1)
         select last.id, last.occurred_at as "occurredAt", (select count(*) from removed) as removed
         from (select) one left join lateral (
@@ -105,7 +105,7 @@ export async function removeEventsBefore(
   return { removed, prunedTo: occurredAt === null || id === null ? undefined : { occurredAt, id } };
 }
 
-/** A deleted inbox that still has rows. */
+/** Finds a deleted inbox that still has rows. */
 export async function findInboxToEmpty(tx: Db, deletedBefore: Date, after: string): Promise<string | undefined> {
   const [inbox] = await query<{ id: string }>(
     tx,
@@ -115,8 +115,9 @@ export async function findInboxToEmpty(tx: Db, deletedBefore: Date, after: strin
 }
 
 /**
- * Messages of an inbox with all that hangs on them, their reports too, whose sources nobody else has. Any other source goes with the
- * last who shares it, be it by an attachment that lies in it; a message that still waits to be relayed stays, since it was accepted.
+ * Deletes messages of an inbox with their rows in other tables, and the sources of their reports, which nothing else uses. Any other
+ * source is deleted with the last message that uses it, or whose attachment lies in it. A message that still waits to be relayed stays,
+ * since it was accepted.
  */
 export function removeMessages(tx: Db, inboxId: string, limit: number): Promise<number> {
   return count(
@@ -141,14 +142,14 @@ export function removeMessages(tx: Db, inboxId: string, limit: number): Promise<
   );
 }
 
-/** One to several may be sent and still have somebody to go to: each of its rows in the outbox begins with its id. */
+/** A sent message to several recipients may still have rows in the outbox, whose ids begin with the message's. */
 const isOver = sql.raw(
   `(recipient_count = 1 or not exists (select from outbox o where o.subject_id >= messages.id and o.subject_id < messages.id || '/'))`,
 );
 
-/** What else an inbox had, once its messages are gone. */
+/** Deletes the other rows of an inbox, after its messages. */
 export async function removeInboxRows(tx: Db, inboxId: string, limit: number): Promise<number> {
-  // Found by its account: they have no index by inbox, which mail to everybody would pay for.
+  // By account: an index by inbox would cost each received mail.
   const ofAccount = sql`account_id = (select account_id from inboxes where id = ${inboxId}) and inbox_id = ${inboxId}`;
   const suppressed = sql`select id from suppressions where ${ofAccount} limit ${limit}`;
   let removed = await count(tx, sql`delete from suppressions where id = any(array(${suppressed})) returning 1`);
@@ -161,7 +162,7 @@ export async function removeInboxRows(tx: Db, inboxId: string, limit: number): P
   return removed;
 }
 
-/** With what tells the rows of one inbox apart; cold sends to one recipient, of a few days, go together. */
+/** Tables with a key for the rows of one inbox; the cold sends to one recipient, a few days each, are deleted together. */
 const tablesOfInboxes = [
   { table: "threads", key: "id" },
   { table: "correspondents", key: "address" },
@@ -170,7 +171,7 @@ const tablesOfInboxes = [
   { table: "message_search", key: "seq" },
 ];
 
-/** Nothing of it is left, unless mail of it still waits to be relayed. */
+/** Marks an inbox as empty, unless mail of it still waits to be relayed. */
 export async function markInboxEmpty(tx: Db, inboxId: string): Promise<void> {
   await query(
     tx,
@@ -179,7 +180,7 @@ export async function markInboxEmpty(tx: Db, inboxId: string): Promise<void> {
   );
 }
 
-/** Empty inboxes whose address is free again, with the row that kept it. */
+/** Deletes empty inboxes whose address is free again, with the row of the address. */
 export function removeInboxes(tx: Db, now: Date, limit: number): Promise<number> {
   return count(
     tx,
@@ -188,7 +189,7 @@ export function removeInboxes(tx: Db, now: Date, limit: number): Promise<number>
           where i.deleted_at is not null and i.message_count = 0 and (a.username is null or a.held_until <= ${now})
           order by i.deleted_at limit ${limit}
         ),
-        -- Of one that never had mail they are still there.
+        -- An inbox that never had mail still has its suppressions.
         unsuppressed as (delete from suppressions s using gone where s.account_id = gone.account_id and s.inbox_id = gone.id),
         freed as (
           delete from addresses a using gone

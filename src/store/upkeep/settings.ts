@@ -1,10 +1,10 @@
 import { sql } from "drizzle-orm";
 import { type Db, query } from "../../database/db.ts";
 
-/** A service has an id, made once and kept here: all processes on one database are one service. */
+/** The id of the service, made once: all processes on one database are one service. */
 export const serviceIdSetting = "service_id";
 
-/** The kept value of a setting, or `proposed` when it is the first: of two processes that propose, both get one value. */
+/** Reads a setting, or inserts `proposed` if there is none. Two processes that insert at the same time get the same value. */
 export async function findOrInsertSetting(db: Db, name: string, proposed: string): Promise<string> {
   await query(db, sql`insert into settings (name, value) values (${name}, ${proposed}) on conflict do nothing`);
   return (await findSetting(db, name)) ?? proposed;

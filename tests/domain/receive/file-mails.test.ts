@@ -277,7 +277,7 @@ describe("who has answered", () => {
     ["nobody where the mail has no sender", [mail("a", { answers: ["ours"], mail: { from: undefined } })], sent, []],
   ];
   test.each(rows)("%s", (_, mails, known, addresses) => {
-    const expected = addresses.map((address) => ({ inboxId: "inbox", address, answered: true as const }));
+    const expected = addresses.map((address) => ({ inboxId: "inbox", address }));
     expect(filed(mails, known).correspondents).toEqual(expected);
   });
 });

@@ -21,11 +21,11 @@ test("A webhook that is deleted while its address is set is made anew, with a se
 
 const deletedOnce = [
   sql`create table deletions (account_id text)`,
-  sql`insert into deletions select account_id from webhooks`,
+  sql`insert into deletions select account_id from endpoints`,
   sql`create function delete_once() returns trigger language plpgsql as $$ begin
-        delete from webhooks using deletions where webhooks.account_id = deletions.account_id;
+        delete from endpoints using deletions where endpoints.account_id = deletions.account_id;
         delete from deletions;
         return null;
       end $$`,
-  sql`create trigger delete_once after insert on webhooks for each statement execute function delete_once()`,
+  sql`create trigger delete_once after insert on endpoints for each statement execute function delete_once()`,
 ];

@@ -242,11 +242,11 @@ for (const engine of enginesHere()) {
       test("has its events delivered from when a webhook is set", async () => {
         const inbox = await world().inbox();
         const receiver = receiverOf(deps());
-        await query(db(), sql`update webhooks set disabled_at = now()`);
+        await query(db(), sql`update endpoints set disabled_at = now()`);
         try {
           await receiver(first, inbox);
         } finally {
-          await query(db(), sql`update webhooks set disabled_at = null`);
+          await query(db(), sql`update endpoints set disabled_at = null`);
         }
         expect(await countRows(db(), "outbox", inbox.id)).toBe(0);
         await receiver({ messageId: "second@x.example" }, inbox);

@@ -143,7 +143,7 @@ describe("The document of the service", () => {
     const receiver = await startReceiver();
     await world.api("/v1/webhook", { method: "PUT", body: { url: receiver.url } });
     const { api: db } = world.service.deps.db;
-    await query(db, sql`update webhooks set event_types = '{*}'`);
+    await query(db, sql`update endpoints set event_types = '{*}'`);
     await world.api("/v1/webhook/test", { method: "POST" });
     const inbox = await world.inbox("ada");
     await world.deliver(mailOf({ subject: "Your order" }), inbox.address);

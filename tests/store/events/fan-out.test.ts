@@ -2,20 +2,24 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import { sql } from "drizzle-orm";
 import { type Db, query } from "../../../src/database/db.ts";
 import type { NewEvent } from "../../../src/domain/events/event-types.ts";
+import { idMaker } from "../../../src/domain/ids.ts";
+import { newDefaultEndpoint } from "../../../src/flows/events/manage-webhook.ts";
+import { insertEndpoint, listEndpoints } from "../../../src/store/events/endpoints.ts";
 import { insertEvents } from "../../../src/store/events/fan-out.ts";
 import { migrate } from "../../../src/store/migrate.ts";
 import { type EngineUnderTest, enginesHere, openEngine } from "../../support/engines.ts";
 
 const at = new Date("2026-03-21T10:05:00.000Z");
+const deps = { now: () => at, newId: idMaker((length) => crypto.getRandomValues(new Uint8Array(length))) };
 
-/** An endpoint of the account `acc`, in the words of its row; `default` stands in the other table. */
+/** Columns of an endpoint of the account `acc`; `whk_default` is its default endpoint. */
 type Subscription = Partial<Record<"event_types" | "inbox_ids" | "include", string>> & {
   skip_automated?: boolean;
   disabled_at?: Date;
 };
 
 for (const engine of enginesHere()) {
-  describe(`What the writer of an event promises (${engine})`, () => {
+  describe(`The deliveries that an event inserts (${engine})`, () => {
     let under: EngineUnderTest;
     let db: Db;
     beforeAll(async () => {
@@ -29,8 +33,7 @@ for (const engine of enginesHere()) {
     });
     afterAll(() => under?.remove());
     beforeEach(async () => {
-      for (const table of ["outbox", "events", "webhooks", "endpoints"])
-        await query(db, sql`delete from ${sql.identifier(table)}`);
+      for (const table of ["outbox", "events", "endpoints"]) await query(db, sql`delete from ${sql.identifier(table)}`);
     });
 
     async function subscribe(id: string, subscription: Subscription = {}, accountId = "acc"): Promise<void> {
@@ -41,11 +44,12 @@ for (const engine of enginesHere()) {
         skip_automated = false,
       } = subscription;
       const disabledAt = subscription.disabled_at ?? null;
-      const shared = sql`${accountId}, 'https://a.example', 'whsec_', ${at}, ${event_types}::text[], ${inbox_ids}::text[],
-        ${include}::text[], ${skip_automated}::boolean, ${disabledAt}::timestamptz`;
-      const columns = sql`account_id, url, secret, created_at, event_types, inbox_ids, include, skip_automated, disabled_at`;
-      if (id === "default") await query(db, sql`insert into webhooks (${columns}) values (${shared})`);
-      else await query(db, sql`insert into endpoints (id, ${columns}) values (${id}, ${shared})`);
+      await query(
+        db,
+        sql`insert into endpoints (id, account_id, is_default, url, secret, created_at, event_types, inbox_ids, include, skip_automated, disabled_at)
+            values (${id}, ${accountId}, ${id === "whk_default"}, 'https://a.example', 'whsec_', ${at}, ${event_types}::text[],
+              ${inbox_ids}::text[], ${include}::text[], ${skip_automated}::boolean, ${disabledAt}::timestamptz)`,
+      );
     }
 
     const about = { id: "evt_1", accountId: "acc", inboxId: "inb_1", threadId: null, messageId: null, occurredAt: at };
@@ -71,60 +75,74 @@ for (const engine of enginesHere()) {
       return insertEvents(db, [event]);
     }
 
-    function promises() {
+    function deliveriesInLine() {
       return query<Record<string, unknown>>(
         db,
-        sql`select subject_id as id, kind, lane, inbox_id as inbox, event_id as event, endpoint_id as endpoint, state
+        sql`select subject_id as id, kind, lane, inbox_id as inbox, event_id as event, state
             from outbox order by subject_id`,
       );
     }
 
     const all = "{*}";
-    const rows: [string, string, Subscription, NewEvent, string | undefined][] = [
-      ["a default endpoint as the first hour knew it", "default", {}, received, "webhook"],
-      ["a default endpoint that asks for more of a message", "default", { include: "{html}" }, received, "endpoint"],
-      ["a default endpoint that wants all types", "default", { event_types: all }, received, "endpoint"],
-      ["a default endpoint of some inboxes", "default", { inbox_ids: "{inb_1}" }, received, "webhook"],
-      ["another endpoint", "whk_1", {}, received, "endpoint"],
-      ["what is disabled", "whk_1", { disabled_at: at }, received, undefined],
+    const rows: [string, string, Subscription, NewEvent, "delivered" | undefined][] = [
+      ["a default endpoint", "whk_default", {}, received, "delivered"],
+      [
+        "a default endpoint that asks for more of a message",
+        "whk_default",
+        { include: "{html}" },
+        received,
+        "delivered",
+      ],
+      ["a default endpoint that wants all types", "whk_default", { event_types: all }, received, "delivered"],
+      ["a default endpoint of some inboxes", "whk_default", { inbox_ids: "{inb_1}" }, received, "delivered"],
+      ["another endpoint", "whk_1", {}, received, "delivered"],
+      ["an endpoint that is disabled", "whk_1", { disabled_at: at }, received, undefined],
       ["a type that it does not want", "whk_1", {}, sent, undefined],
-      ["a type that it names", "whk_1", { event_types: "{message.failed,message.sent}" }, sent, "endpoint"],
-      ["all types", "whk_1", { event_types: all }, created, "endpoint"],
-      ["an inbox that it names", "whk_1", { inbox_ids: "{inb_2,inb_1}" }, received, "endpoint"],
+      ["a type that it names", "whk_1", { event_types: "{message.failed,message.sent}" }, sent, "delivered"],
+      ["all types", "whk_1", { event_types: all }, created, "delivered"],
+      ["an inbox that it names", "whk_1", { inbox_ids: "{inb_2,inb_1}" }, received, "delivered"],
       ["an inbox that it does not name", "whk_1", { inbox_ids: "{inb_2}" }, received, undefined],
       [
-        "what belongs to no inbox, by who named some",
+        "an event without an inbox, for an endpoint that names some",
         "whk_1",
         { event_types: all, inbox_ids: "{inb_1}" },
         disabled,
         undefined,
       ],
-      ["what no person wrote is skipped in mail alone", "whk_1", { skip_automated: true }, received, "endpoint"],
+      ["automated mail is skipped in mail alone", "whk_1", { skip_automated: true }, received, "delivered"],
     ];
-    test.each(rows)("%s", async (_, id, subscription, event, kind) => {
+    test.each(rows)("%s", async (_, id, subscription, event, outcome) => {
       await subscribe(id, subscription);
-      expect(await tell(event)).toEqual(kind === undefined ? [] : ([kind] as string[]));
-      expect((await promises()).map((promise) => promise.kind)).toEqual(kind === undefined ? [] : [kind]);
+      const kinds = outcome === undefined ? [] : ["webhook"];
+      expect(await tell(event)).toEqual(kinds as "webhook"[]);
+      expect((await deliveriesInLine()).map(({ kind }) => kind)).toEqual(kinds);
     });
 
-    test("each endpoint has its own promise, its own lane and the event's own id in common", async () => {
-      await subscribe("default");
+    test("each endpoint has its own delivery in its own lane", async () => {
+      await subscribe("whk_default");
       await subscribe("whk_1");
       await subscribe("whk_2", { event_types: all });
       await subscribe("whk_3", {}, "stranger");
-      expect((await tell()).sort()).toEqual(["endpoint", "webhook"]);
-      const common = { inbox: "inb_1", state: "ready" };
-      expect(await promises()).toEqual([
-        { id: "evt_1", kind: "webhook", lane: "acc", event: null, endpoint: null, ...common },
-        { id: "evt_1.whk_1", kind: "endpoint", lane: "whk_1", event: "evt_1", endpoint: "whk_1", ...common },
-        { id: "evt_1.whk_2", kind: "endpoint", lane: "whk_2", event: "evt_1", endpoint: "whk_2", ...common },
+      expect(await tell()).toEqual(["webhook"]);
+      const common = { kind: "webhook", inbox: "inb_1", event: "evt_1", state: "ready" };
+      expect(await deliveriesInLine()).toEqual([
+        { id: "evt_1", lane: "acc", ...common },
+        { id: "evt_1.whk_1", lane: "whk_1", ...common },
+        { id: "evt_1.whk_2", lane: "whk_2", ...common },
       ]);
     });
 
-    test("what belongs to no inbox stands in line under its account", async () => {
+    test("a second default endpoint of an account is not inserted", async () => {
+      const second = { accountId: "acc", url: "https://b.example", secret: "whsec_2" };
+      await subscribe("whk_default");
+      expect(await insertEndpoint(db, newDefaultEndpoint(deps, second))).toBe(false);
+      expect((await listEndpoints(db, "acc")).map(({ id }) => id)).toEqual(["whk_default"]);
+    });
+
+    test("an event without an inbox waits under its account", async () => {
       await subscribe("whk_1", { event_types: all });
       await tell(disabled);
-      expect(await promises()).toMatchObject([{ id: "evt_1.whk_1", inbox: "acc" }]);
+      expect(await deliveriesInLine()).toMatchObject([{ id: "evt_1.whk_1", inbox: "acc" }]);
     });
   });
 }

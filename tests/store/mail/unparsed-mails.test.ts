@@ -53,16 +53,6 @@ for (const engine of enginesHere()) {
       expect(await listUnparsedMails(under.db.work, [mail.sourceId])).toEqual([mail]);
     });
 
-    test("is read also where an older process kept it, without its client", async () => {
-      await query(
-        under.db.mail,
-        sql`insert into unparsed_mails (source_id, received_at, envelope_from, recipients, size_bytes)
-            values ('src_older', now(), 'jane@example.com', ${JSON.stringify(to("ada"))}::jsonb, 5)`,
-      );
-      const [mail] = await listUnparsedMails(under.db.work, ["src_older"]);
-      expect(mail?.envelope).toEqual({ from: "jane@example.com", recipients: to("ada"), client: undefined });
-    });
-
     test("is not kept where no inbox of it lives", async () => {
       const before = await countRows(under.db.api, "unparsed_mails");
       const mail = mailWith("src_none", { from: "jane@example.com", recipients: to("gone", "nobody"), client });

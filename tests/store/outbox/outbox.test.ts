@@ -43,9 +43,11 @@ for (const engine of enginesHere()) {
     async function line(names: string, kind: NewOutboxItem["kind"] = "webhook"): Promise<string[]> {
       const items = names.split(" ").map((name) => {
         rows += 1;
+        const subjectId = `${kinds[kind].idPrefix}${String(rows).padStart(8, "0")}`;
         return {
-          subjectId: `${kinds[kind].idPrefix}${String(rows).padStart(8, "0")}`,
+          subjectId,
           kind,
+          eventId: kind === "webhook" ? subjectId : null,
           accountId: name.split(":")[1] ?? name.slice(0, 1),
           inboxId: name.slice(1).split(":")[0] ?? "",
           lane: name.slice(0, 1),
@@ -361,7 +363,7 @@ for (const engine of enginesHere()) {
     describe("A claim", () => {
       const settle = {
         webhook: async (subjectId: string, attempt: number, dueAt: Date | null) => {
-          const outcome = { isForgiven: false, logged: null, news: null };
+          const outcome = { eventId: subjectId, lane: "A", isForgiven: false, logged: null, answer: null };
           return (await settleDeliveries(under.db.work, [{ subjectId, attempt, dueAt, ...outcome }])).inForce;
         },
         relay: async (subjectId: string, attempt: number, dueAt: Date | null) => {
@@ -451,13 +453,15 @@ for (const engine of enginesHere()) {
     test("takes back what waits in lanes that answer again, the oldest first", async () => {
       const ids = await line("A1 A2 A3 B1");
       const items = await claim({ lanes: [known("A", 9), known("B", 9)] });
-      const later = items.map(({ subjectId, attempt }) => ({
+      const later = items.map(({ subjectId, lane, attempt }) => ({
         subjectId,
+        eventId: subjectId,
+        lane,
         attempt,
         dueAt: after(1_800_000),
         isForgiven: false,
         logged: null,
-        news: null,
+        answer: null,
       }));
       await settleDeliveries(under.db.work, later);
       expect(await markLanesReady(under.db.work, "webhook", ["A"], 2)).toBe(2);

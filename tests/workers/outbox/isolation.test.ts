@@ -125,7 +125,7 @@ async function putInLine(db: Db, { id, accountId }: Inbox, count: number): Promi
   );
   await query(
     db,
-    sql`insert into outbox (subject_id, kind, account_id, inbox_id, lane, due_at, created_at)
-        select 'evt_' || id, 'webhook', ${accountId}, ${id}, ${accountId}, at, at from (${numbered}) numbered`,
+    sql`insert into outbox (subject_id, kind, account_id, inbox_id, lane, event_id, due_at, created_at)
+        select 'evt_' || id, 'webhook', ${accountId}, ${id}, ${accountId}, 'evt_' || id, at, at from (${numbered}) numbered`,
   );
 }

@@ -24,14 +24,19 @@ describe.each(enginesHere())("Work of an outbox (%s)", (engine) => {
     ...{ free: () => 3, strangers: () => true, slots: () => 3 },
     ...{ enter: () => () => undefined, slotInMs: () => 0 },
   };
-  const done = { dueAt: null, isForgiven: false, logged: null, news: null };
+  const done = { dueAt: null, isForgiven: false, logged: null, answer: null };
 
-  const keyOf = ({ subjectId, attempt }: ClaimedItem) => ({ subjectId, attempt });
+  const keyOf = ({ subjectId, lane, attempt }: ClaimedItem) => ({ subjectId, eventId: subjectId, lane, attempt });
 
   /** Events of one inbox, in the order of their ids. */
   async function line(...ids: string[]): Promise<void> {
     const shared = { kind: "webhook" as const, accountId: "A", inboxId: "1", lane: "A", dueAt: at };
-    const rows = ids.map((subjectId, index) => ({ ...shared, subjectId, createdAt: new Date(at.getTime() + index) }));
+    const rows = ids.map((subjectId, index) => ({
+      ...shared,
+      subjectId,
+      eventId: subjectId,
+      createdAt: new Date(at.getTime() + index),
+    }));
     await insertOutboxItems(under.db.work, rows);
   }
 

@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { cursorAt, cursorAtPlace, placeOf } from "../../../domain/cursor.ts";
+import { cursorAtPlace } from "../../../domain/cursor.ts";
 import { notFound, Refusal } from "../../../domain/errors.ts";
 import { startName } from "../../../domain/events/log-position.ts";
 import { isId } from "../../../domain/ids.ts";
@@ -9,14 +9,14 @@ import { redeliverEvent } from "../../../flows/events/redeliver-event.ts";
 import type { AttachmentLinks } from "../../../flows/read/attachment-links.ts";
 import { pageEvents } from "../../../flows/read/page-events.ts";
 import { findEvent } from "../../../store/events/events.ts";
-import { type LoggedDelivery, listDeliveries } from "../../../store/outbox/deliveries.ts";
+import { listDeliveries } from "../../../store/outbox/deliveries.ts";
 import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
 import { api } from "../../shell/app.ts";
 import { whetherThere } from "../../shell/described-operation.ts";
 import { idPath, instant, nextCursor, nullable, oneOf, pageQuery, text } from "../../shell/models.ts";
 import { operation } from "../../shell/operation.ts";
-import { cursorParameter, cursorPosition } from "../../shell/parameters.ts";
+import { cursorParameter, cursorPlace } from "../../shell/parameters.ts";
 import { Event } from "./event-shapes.ts";
 import { askedSubscription, subscriptionQuery } from "./subscription-query.ts";
 
@@ -151,8 +151,9 @@ export function events(deps: EventDeps) {
         const shown = found.slice(0, limit);
         const last = found.length > limit ? shown.at(-1) : undefined;
         return {
-          data: shown.map(({ endpointId: _id, ...row }) => ({ ...row, attemptedAt: row.attemptedAt.toISOString() })),
-          nextCursor: last === undefined ? null : cursorBehind(last, question),
+          data: shown.map(({ lane: _lane, ...row }) => ({ ...row, attemptedAt: row.attemptedAt.toISOString() })),
+          nextCursor:
+            last === undefined ? null : cursorAtPlace({ number: String(last.attempt), id: last.lane }, question),
         };
       },
       operation({
@@ -188,18 +189,10 @@ export function events(deps: EventDeps) {
     );
 }
 
-/** The cursors of the default endpoint's attempts are those of the time when there was no other. */
-function cursorBehind({ attempt, endpointId }: LoggedDelivery, question: unknown): string {
-  if (endpointId === null) return cursorAt(attempt, question);
-  return cursorAtPlace({ number: String(attempt), id: endpointId }, question);
-}
-
-function attemptAt(cursor: string, question: unknown): { endpointId: string | null; attempt: number } {
-  const place = placeOf(cursor, question, "integer");
-  if (place !== undefined) return { endpointId: place.id, attempt: Number(place.number) };
-  const attempt = cursorPosition(cursor, question, "list deliveries");
-  if (attempt instanceof Refusal) throw attempt;
-  return { endpointId: null, attempt };
+function attemptAt(cursor: string, question: unknown): { lane: string; attempt: number } {
+  const place = cursorPlace(cursor, question, "integer", "list deliveries");
+  if (place instanceof Refusal) throw place;
+  return { lane: place.id, attempt: Number(place.number) };
 }
 
 async function ownedEvent({ db }: EventDeps, accountId: string, id: string): Promise<string> {

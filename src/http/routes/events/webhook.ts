@@ -6,7 +6,7 @@ import {
   type WebhookSettingsDeps,
 } from "../../../flows/events/manage-webhook.ts";
 import { testWebhook } from "../../../flows/events/test-webhook.ts";
-import { findWebhook, type Webhook } from "../../../store/events/webhooks.ts";
+import { type Endpoint, findEndpoint } from "../../../store/events/endpoints.ts";
 import type { WebhookClient } from "../../../webhook/client.ts";
 import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
@@ -66,7 +66,7 @@ export function webhook(deps: WebhookDeps) {
   return api("/v1/webhook", "Webhooks")
     .get(
       "",
-      async ({ account }) => toWebhook(await findWebhook(deps.db.api, account.id)),
+      async ({ account }) => toWebhook(await findEndpoint(deps.db.api, { accountId: account.id, isDefault: true })),
       operation({
         summary: "Get webhook",
         description: "Where the account's events go. Every field is null where nothing was ever set.",
@@ -134,7 +134,7 @@ export function webhook(deps: WebhookDeps) {
     );
 }
 
-function toWebhook(found: Webhook | undefined) {
+function toWebhook(found: Endpoint | undefined) {
   return {
     url: found?.url ?? null,
     secretLast4: found?.secret.slice(-4) ?? null,

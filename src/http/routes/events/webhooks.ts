@@ -1,6 +1,5 @@
 import { notFound, Refusal } from "../../../domain/errors.ts";
-import { type EndpointChange, reasonOf } from "../../../domain/events/endpoint.ts";
-import { defaultEventTypes } from "../../../domain/events/event-types.ts";
+import { type EndpointChange, usualSettings } from "../../../domain/events/endpoint.ts";
 import { isId } from "../../../domain/ids.ts";
 import {
   changeEndpoint,
@@ -63,7 +62,7 @@ function collection(deps: WebhooksDeps) {
       async ({ account, body, request, set }) => {
         const { endpoint, secret } = await createEndpoint(deps, {
           accountId: account.id,
-          settings: { ...defaultSettings, ...body },
+          settings: { ...usualSettings, ...body },
           idempotencyKey: idempotencyKeyOf(request),
         });
         set.status = 201;
@@ -89,14 +88,6 @@ function collection(deps: WebhooksDeps) {
       }),
     );
 }
-
-const defaultSettings = {
-  description: null,
-  eventTypes: [...defaultEventTypes],
-  inboxIds: null,
-  skipAutomated: false,
-  include: [],
-};
 
 function endpoint(deps: WebhooksDeps) {
   const whenRefused = whetherThere((accountId, id) => ownedEndpoint(deps, accountId, id));
@@ -228,7 +219,7 @@ export async function ownedEndpoint(
   accountId: string,
   id: string,
 ): Promise<Endpoint> {
-  const endpoint = isId("whk", id) ? await findEndpoint(db.api, accountId, id) : undefined;
+  const endpoint = isId("whk", id) ? await findEndpoint(db.api, { accountId, id }) : undefined;
   if (endpoint === undefined) throw notFound("webhook");
   return endpoint;
 }
@@ -246,7 +237,7 @@ function toEndpoint(endpoint: Endpoint) {
     secretLast4: endpoint.secret.slice(-4),
     createdAt: endpoint.createdAt.toISOString(),
     disabledAt: endpoint.disabledAt?.toISOString() ?? null,
-    disabledReason: reasonOf(endpoint),
+    disabledReason: endpoint.disabledReason,
     failingSince: endpoint.failingSince?.toISOString() ?? null,
   };
 }

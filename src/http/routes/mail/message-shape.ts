@@ -108,8 +108,7 @@ const messageFields = {
   ),
   createdAt: instant({ description: "When it was taken in or accepted for sending" }),
   envelopeFrom: nullable(Type.String({ examples: [examples.sender] }), {
-    description:
-      'The sender that the delivering server named (`MAIL FROM`), `""` for a bounce; null for outbound and older mail',
+    description: 'The sender that the delivering server named (`MAIL FROM`), `""` for a bounce; null for outbound mail',
   }),
   truncated: Type.Boolean({
     description:
@@ -118,7 +117,7 @@ const messageFields = {
   }),
   automated: nullable(Automated, {
     description:
-      "What tells that no person wrote it; null where nothing does, and for outbound and older mail. Codes and links to sign in come from robots too",
+      "What tells that no person wrote it; null where nothing does, and for outbound mail. Codes and links to sign in come from robots too",
     examples: [{ kind: "notification", reasons: ["auto-submitted"] }],
   }),
   to: Type.Array(Type.String({ examples: [examples.address] }), {

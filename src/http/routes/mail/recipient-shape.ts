@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { failureReasons, reasonOf, type StoredFailure } from "../../../domain/outcome.ts";
+import { failureReasons, type StoredFailure } from "../../../domain/outcome.ts";
 import { bounceTypes } from "../../../domain/reports/report.ts";
 import { recipientTypes } from "../../../domain/send/recipients/entries.ts";
 import type { RecipientOutcome } from "../../../domain/send/recipients/recipient-outcome.ts";
@@ -32,8 +32,8 @@ export const Failure = named(
 
 export function toFailure(failure: StoredFailure | null) {
   if (failure === null) return null;
-  const { code, enhancedCode, message, type = null } = failure;
-  return { code, enhancedCode, message, reason: reasonOf(failure), type };
+  const { code, enhancedCode, message, reason, type = null } = failure;
+  return { code, enhancedCode, message, reason, type };
 }
 
 export const Recipient = named(

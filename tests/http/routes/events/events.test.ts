@@ -254,7 +254,16 @@ for (const engine of enginesHere()) {
           response: "",
         };
         await settleDeliveries(under.db.work, [
-          { subjectId: eventId, attempt, dueAt: null, logged, isForgiven: false, news: null },
+          {
+            subjectId: eventId,
+            eventId,
+            lane: inbox.accountId,
+            attempt,
+            dueAt: null,
+            logged,
+            isForgiven: false,
+            answer: null,
+          },
         ]);
       }
       const path = `/v1/events/${eventId}/deliveries`;

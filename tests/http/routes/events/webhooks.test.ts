@@ -1,7 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { query } from "../../../../src/database/db.ts";
+import { newDefaultEndpoint } from "../../../../src/flows/events/manage-webhook.ts";
 import { webhookFault } from "../../../../src/standards/signature.ts";
+import { insertEndpoint } from "../../../../src/store/events/endpoints.ts";
 import { migrate } from "../../../../src/store/migrate.ts";
 import { type EngineUnderTest, enginesHere, openEngine } from "../../../support/engines.ts";
 import { eventsDoor } from "../../../support/events-door.ts";
@@ -159,17 +161,14 @@ for (const engine of enginesHere()) {
 
     test("have the default one among them as soon as it has an address", async () => {
       const { id } = await begin();
-      await query(
-        under.db.api,
-        sql`insert into webhooks (account_id, secret, created_at) values (${id}, 'whsec_x', ${door.clock.now()})`,
-      );
-      const [row] = await query<{ id: string }>(under.db.api, sql`select id from webhooks where account_id = ${id}`);
+      const made = newDefaultEndpoint(door.deps, { accountId: id, url: null, secret: "whsec_x" });
+      await insertEndpoint(under.db.api, made);
       expect(await list(id)).toEqual([]);
-      const tested = await door.ask(id, "POST", `/v1/webhooks/${row?.id}/test`);
+      const tested = await door.ask(id, "POST", `/v1/webhooks/${made.id}/test`);
       expect([tested.status, tested.body.code]).toEqual([400, "no_webhook_url"]);
-      expect((await door.ask(id, "POST", `/v1/webhooks/${row?.id}/rotate-secret`)).status).toBe(200);
+      expect((await door.ask(id, "POST", `/v1/webhooks/${made.id}/rotate-secret`)).status).toBe(200);
       await door.ask(id, "PUT", "/v1/webhook", { url });
-      expect(await list(id)).toMatchObject([{ id: row?.id, isDefault: true }]);
+      expect(await list(id)).toMatchObject([{ id: made.id, isDefault: true }]);
     });
 
     test("get each event that they want, signed with their own secret, and can be tried", async () => {
