@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { deadlines } from "../../src/primitives/deadlines.ts";
 import { until } from "../support/until.ts";
 
-test("deadlines are told of in their order, each once, and none before its time", async () => {
+test("deadlines end in order, each once, and none early", async () => {
   const told: { afterMs: number; tookMs: number }[] = [];
   const startedMs = performance.now();
   const all = deadlines<{ afterMs: number }>(({ afterMs }) => {
@@ -15,7 +15,7 @@ test("deadlines are told of in their order, each once, and none before its time"
   expect(all.all()).toEqual([]);
 });
 
-test("a deadline that was removed is never told of, also by another that ends with it", async () => {
+test("a removed deadline does not end, also if one that ends in the same slot removes it", async () => {
   const told: string[] = [];
   const all = deadlines<string>((one) => {
     told.push(one);

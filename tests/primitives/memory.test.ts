@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { boundedMemory, passingMemory } from "../../src/primitives/memory.ts";
 
-test("what was set longest ago is forgotten first, whatever was asked for since", () => {
+test("the value that was set first is forgotten first, whatever was read since", () => {
   const memory = boundedMemory<string, number>(2);
   memory.set("a", 1);
   memory.set("b", 2);
@@ -11,7 +11,7 @@ test("what was set longest ago is forgotten first, whatever was asked for since"
   expect(["a", "b", "c"].map(memory.get)).toEqual([3, undefined, 4]);
 });
 
-test("there are never more than its bound, and never less than seven eighths of it once it was full", () => {
+test("it has at most its limit of values, and at least seven eighths of that once it was full", () => {
   const memory = boundedMemory<number, number>(80);
   for (let key = 0; key < 1000; key++) {
     memory.set(key, key);
@@ -22,7 +22,7 @@ test("there are never more than its bound, and never less than seven eighths of 
   }
 });
 
-test("what is good until an instant is not any more at that instant", () => {
+test("a value has expired at its instant", () => {
   const memory = passingMemory<string, string>(2);
   memory.set("a", "here", 1000);
   expect([memory.get("a", 999), memory.get("a", 1000)]).toEqual(["here", undefined]);

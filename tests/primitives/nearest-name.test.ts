@@ -24,7 +24,7 @@ test.each([
   ["a wrong letter", "replyTp", "replyTo"],
   ["two letters that changed places", "sujbect", "subject"],
   ["a slip in a short name", "too", "to"],
-])("A name is found that was written with %s", (_, unknown, name) => {
+])("A name is found in spite of %s", (_, unknown, name) => {
   expect(nearestName(unknown, names)).toBe(name);
 });
 
@@ -35,12 +35,12 @@ test.each([["cc"], ["bcc"], ["attachments"], ["x"], [""], ["__proto__"], ["prior
   },
 );
 
-test("Of two names that are near the nearer one was meant", () => {
+test("The nearer one of two names is found", () => {
   expect(nearestName("limits", ["limited", "limit"])).toBe("limit");
   expect(nearestName("bodyhtml", ["body", "bodyHtml"])).toBe("bodyHtml");
 });
 
-test("A name too long to be a slip is not looked at", () => {
+test("A name that is too long is not compared", () => {
   expect(nearestName("a".repeat(65), ["a".repeat(64)])).toBeUndefined();
   expect(nearestName("a".repeat(64), ["a".repeat(63)])).toBe("a".repeat(63));
 });

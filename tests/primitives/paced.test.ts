@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { type Paced, paced } from "../../src/primitives/paced.ts";
 import { until } from "../support/until.ts";
 
-test("what is asked for often is done at once, and once more at the end of the pause", async () => {
+test("an act that is requested often runs at once, and once more at the end of the pause", async () => {
   let done = 0;
   const work = paced(20, () => {
     done += 1;
@@ -19,7 +19,7 @@ test("what is asked for often is done at once, and once more at the end of the p
   work.stop();
 });
 
-test("who is asked while it is done does it again behind the pause", async () => {
+test("a request during the act runs it again after the pause", async () => {
   let done = 0;
   const work: Paced = paced(1, () => {
     done += 1;
@@ -30,7 +30,7 @@ test("who is asked while it is done does it again behind the pause", async () =>
   await until(() => done === 3);
 });
 
-test("nothing is done once it is stopped", async () => {
+test("nothing runs after it is stopped", async () => {
   let done = 0;
   const work = paced(1, () => {
     done += 1;

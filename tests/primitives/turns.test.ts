@@ -3,7 +3,7 @@ import { turns } from "../../src/primitives/turns.ts";
 
 const nextRound = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Turns by a clock that only work moves. */
+/** Turns with a clock that only work moves. */
 function turnsByClock(longestMs: number) {
   let nowMs = 0;
   return {
@@ -14,9 +14,9 @@ function turnsByClock(longestMs: number) {
   };
 }
 
-test("long work is done in the order in which it was asked for, and others are served between its pieces", async () => {
+test("long work is done in order, and other work runs between its pieces", async () => {
   const order: string[] = [];
-  // Any time at all is too long.
+  // Any duration is too long.
   const { takeEach, hold } = turnsByClock(0.001);
   const doing = takeEach("ada", ["a", "b", "c"], (name) => {
     order.push(name);
@@ -38,11 +38,11 @@ test("short work is done at once", async () => {
   expect(await doing).toEqual([1, 2, 3]);
 });
 
-test("no work ends at once", async () => {
+test("an empty list ends at once", async () => {
   expect(await turns(10).takeEach("ada", [], () => 1)).toEqual([]);
 });
 
-test("ten lists of long work of one have no more time than one list of another", async () => {
+test("ten lists of one owner together get as much time as one list of another", async () => {
   const order: string[] = [];
   const { takeEach, hold } = turnsByClock(0.001);
   const list = (whose: string, pieceMs: number, pieces: number) =>
@@ -59,7 +59,7 @@ test("ten lists of long work of one have no more time than one list of another",
   expect(order.filter((whose) => whose === "flood")).toHaveLength(50);
 });
 
-test("who comes anew catches up on no time that was not waited for", async () => {
+test("a new owner does not catch up on time before it came", async () => {
   const order: string[] = [];
   const { takeEach, hold } = turnsByClock(0.001);
   const piece = (whose: string, pieces: number) =>
@@ -75,7 +75,7 @@ test("who comes anew catches up on no time that was not waited for", async () =>
   await early;
 });
 
-test("work that throws takes its time all the same, and ends its list alone", async () => {
+test("work that throws counts its time and ends only its own list", async () => {
   const { takeEach, hold } = turnsByClock(0.001);
   const failing = takeEach("ada", [1, 2], () => {
     hold(1);

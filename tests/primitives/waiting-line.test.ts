@@ -3,7 +3,7 @@ import { waitingLine } from "../../src/primitives/waiting-line.ts";
 
 const patience = { waitMs: 60_000, late: () => new Error("late"), calledOff: () => new Error("called off") };
 
-test("who comes first is served first, and is asked for its wish", async () => {
+test("the first caller is served first, and its wish is shown", async () => {
   const line = waitingLine<number, string>(patience);
   const one = line.join({ wish: "large" });
   const other = line.join({ wish: "small" });
@@ -15,7 +15,7 @@ test("who comes first is served first, and is asked for its wish", async () => {
   expect([line.length, line.firstWish]).toEqual([0, undefined]);
 });
 
-test("who has waited too long leaves the line, and those behind are served", async () => {
+test("a caller that has waited too long leaves the line, and those behind it are served", async () => {
   const line = waitingLine<number>({ ...patience, waitMs: 1 });
   expect(await line.join({}).catch(String)).toBe("Error: late");
   const other = line.join({});
@@ -23,7 +23,7 @@ test("who has waited too long leaves the line, and those behind are served", asy
   expect(await other).toBe(2);
 });
 
-test("who is called off leaves the line from the middle of it, and never joins it afterwards", async () => {
+test("an aborted caller leaves the middle of the line, and does not join it afterwards", async () => {
   const line = waitingLine<number>(patience);
   const ending = new AbortController();
   const [first, second, third] = [line.join({}), line.join({ signal: ending.signal }), line.join({})];
@@ -35,7 +35,7 @@ test("who is called off leaves the line from the middle of it, and never joins i
   expect(await Promise.all([first, third])).toEqual([1, 3]);
 });
 
-test("to be called off once it is served changes nothing, for it nor for others", async () => {
+test("an abort after a caller is served has no effect", async () => {
   const line = waitingLine<number>(patience);
   const ending = new AbortController();
   const served = line.join({ signal: ending.signal });
@@ -47,7 +47,7 @@ test("to be called off once it is served changes nothing, for it nor for others"
   expect(await Promise.all([served, other])).toEqual([1, 2]);
 });
 
-test("all are sent away at once", async () => {
+test("all callers are rejected at once", async () => {
   const line = waitingLine<number>(patience);
   const all = [line.join({}), line.join({})].map((waiter) => waiter.catch(String));
   line.rejectAll(new Error("closed"));

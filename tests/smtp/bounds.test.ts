@@ -4,8 +4,8 @@ import { type MemoryShare, memoryBudget } from "../../src/smtp/memory-budget.ts"
 import { hopCount } from "../../src/smtp/transfer.ts";
 import { originOf } from "../../src/standards/ip.ts";
 
-describe("connections are counted by where they come from", () => {
-  test("who owns a /48 has four times as many, whatever the number of its /64s", () => {
+describe("connections are counted by network", () => {
+  test("a /48 has four times as many as a /64, however many /64s it has", () => {
     const admitted = admission(100, 2);
     const enter = (site: number) =>
       Array.from({ length: 10 }, (_, network) => admitted.enter(originOf(`2001:db8:${site}:${network}::1`)));
@@ -19,7 +19,7 @@ describe("connections are counted by where they come from", () => {
     expect(admitted.total).toBe(16);
   });
 
-  test("a cap for each address, a cap in all, and who leaves makes room", () => {
+  test("there is a limit for each address and one for all, and a connection that ends makes room", () => {
     const admitted = admission(3, 2);
     expect(["a", "a", "a", "b", "c"].map((address) => admitted.enter(originOf(address)))).toEqual([
       "entered",
@@ -33,7 +33,7 @@ describe("connections are counted by where they come from", () => {
   });
 });
 
-test("a balancer's address has no cap of its own, however it is spelled, and counts in all", () => {
+test("the address of a balancer has no limit of its own in any spelling, and counts for the limit of all", () => {
   const admitted = admission(5, 1, new Set(["192.0.2.7", "2001:db8:0::7"].map((address) => originOf(address).host)));
   const enter = [
     "::ffff:192.0.2.7",
@@ -61,13 +61,13 @@ test("a balancer's address has no cap of its own, however it is spelled, and cou
 describe("memory for mails", () => {
   let atMs = 0;
 
-  /** 100 bytes, small ones up to 10 and the largest 25; a turn is of 10 s, in which 10 bytes should come. */
+  /** 100 bytes, with small mails up to 10 and the largest of 25. A turn takes 10 s, in which 10 bytes should come. */
   function budget() {
     atMs = 0;
     const bounds = { limitBytes: 100, freeBytes: 10, largestBytes: 25, turnMs: 10_000, bytesPerSecond: 1 };
     const memory = memoryBudget({ ...bounds, nowMs: () => atMs });
     const gaveBack: string[] = [];
-    /** A mail that gives back what it holds when it is told to, as a transfer does. */
+    /** A mail that gives its memory back on `giveBack`, as a transfer does. */
     function join(name: string, network: string | undefined = name): MemoryShare {
       const share = memory.join(network, () => {
         gaveBack.push(name);
@@ -81,14 +81,14 @@ describe("memory for mails", () => {
   const many = (count: number, join: (name: string) => MemoryShare) =>
     Array.from({ length: count }, (_, i) => join(`n${i}`));
 
-  test("a small mail never waits for large ones, a large one does while all are over the bound, the oldest large one never", () => {
+  test("a small mail does not wait for large ones, a large one waits while all are over the limit, and the oldest large one never does", () => {
     const { memory, join } = budget();
     const [oldest, second, small] = [join("a"), join("b"), join("c")];
     expect([oldest.hold(60), second.hold(41), small.hold(10), oldest.hold(90)]).toEqual([true, false, true, true]);
     expect(memory.usedBytes).toBe(141);
   });
 
-  test("small mails wait when all small ones are over the bound, but for the oldest, and are woken in order", () => {
+  test("small mails wait while all small ones are over the limit, except for the oldest, and go on in order", () => {
     const { memory, join } = budget();
     const small = many(12, join);
     expect(small.map((share) => share.hold(9))).toEqual([...Array<boolean>(11).fill(true), false]);
@@ -97,7 +97,7 @@ describe("memory for mails", () => {
     others.at(-1)?.whenFree(() => woken.push("last"));
     expect([second?.hold(10), oldest?.hold(10), join("late").hold(1)]).toEqual([false, true, false]);
     second?.whenFree(() => woken.push("second"));
-    // One that grows is large from then on, and leaves the small ones their room: another is the oldest of them.
+    // A mail that grows becomes large and frees the memory of small ones, of which another is now the oldest.
     oldest?.hold(90);
     expect(woken).toEqual(["second"]);
     others[0]?.release();
@@ -105,7 +105,7 @@ describe("memory for mails", () => {
     expect(memory.usedBytes).toBe(182);
   });
 
-  test("what is given back lets those who wait read on, the oldest even while others hold too much", () => {
+  test("freed memory lets waiting mails read on, the oldest even while others hold too much", () => {
     const { memory, join } = budget();
     const [first, second, third] = [join("a"), join("b"), join("c")];
     const woken: string[] = [];
@@ -176,7 +176,7 @@ describe("memory for mails", () => {
     expect(held.map(([network, bytes]) => memory.join(network, () => undefined).hold(bytes))).toEqual(goesOn);
   });
 
-  /** At 0 s each mail comes with so many bytes, at 1 s "honest" waits with 11; `at` is when it is looked for who is slow. */
+  /** At 0 s each mail comes with these bytes, at 1 s "honest" waits with 11. `at` is the time of the look for slow mails. */
   const slow: [
     what: string,
     mails: [name: string, network: string, bytes: number][],
@@ -237,7 +237,7 @@ describe("memory for mails", () => {
     expect(gaveBack).toEqual(expected);
   });
 
-  test("who keeps up, waits himself or is being stored gives nothing back, and what came fast at first excuses nobody", () => {
+  test("a mail that is fast enough, waits or is being stored gives nothing back, and having been fast at first does not count", () => {
     const { memory, join, gaveBack } = budget();
     const [brisk, waits, stored, stopped] = [join("brisk"), join("waits"), join("stored"), join("stopped")];
     for (const share of [brisk, waits, stored, stopped]) share.hold(30);
@@ -254,7 +254,7 @@ describe("memory for mails", () => {
     expect(gaveBack).toEqual(["stopped"]);
   });
 
-  test("small mails that stop give back to small mails that wait", () => {
+  test("small mails that stop give their memory to small mails that wait", () => {
     const { memory, join, gaveBack } = budget();
     const stopped = many(11, join);
     for (const share of stopped) share.hold(10);
@@ -283,7 +283,7 @@ describe("Received headers are counted", () => {
     expect(hopCount(bytes(mail), 101)).toBe(hops);
   });
 
-  test("only up to what is enough", () => {
+  test("only up to the number that is enough", () => {
     expect(hopCount(bytes("Received: a\r\n".repeat(500)), 101)).toBe(101);
   });
 });

@@ -13,7 +13,7 @@ const options = (dataDir: string) => ({ dataDir, hostname: "inbox.localhost", no
 const newDir = () => mkdtemp(join(tmpdir(), "inboxd-cert-"));
 
 describe("the self-signed certificate", () => {
-  test("is one that an independent reader takes", async () => {
+  test("is accepted by an independent parser", async () => {
     const { cert } = await selfSign(await newPrivateKey(), { hostname: "inbox.localhost", now, randomBytes });
     const leaf = new X509Certificate(cert);
     expect(leaf.subject).toBe("CN=inbox.localhost");
@@ -56,7 +56,7 @@ describe("the self-signed certificate", () => {
     expect(new Date(leaf.validTo).getTime()).toBeGreaterThan(instant.getTime());
   });
 
-  test("signs well whatever signature comes out", async () => {
+  test("is valid for any signature", async () => {
     const key = await newPrivateKey();
     for (let i = 0; i < 40; i++) {
       const leaf = new X509Certificate((await selfSign(key, { hostname: "mx.example", now, randomBytes })).cert);
@@ -64,7 +64,7 @@ describe("the self-signed certificate", () => {
     }
   });
 
-  test("shakes hands with a client that trusts it by name", async () => {
+  test("is accepted by a client that trusts it by name", async () => {
     const { cert, key } = await selfSign(await newPrivateKey(), {
       hostname: "inbox.localhost",
       now: new Date(),
@@ -83,7 +83,7 @@ describe("the self-signed certificate", () => {
     expect(said).toBe("true hello");
   });
 
-  test("is made once, kept for its owner alone, and found again", async () => {
+  test("is made once, readable by its owner only, and found again", async () => {
     const dir = join(await newDir(), "data");
     const first = await selfSigned(options(dir));
     expect(await selfSigned(options(dir))).toEqual(first);
@@ -92,14 +92,14 @@ describe("the self-signed certificate", () => {
       expect((await stat(join(dir, name))).mode & 0o777).toBe(0o600);
   });
 
-  test("two first starts at once keep one pair, and it fits", async () => {
+  test("two first starts at the same time keep one matching pair", async () => {
     const dir = await newDir();
     const pairs = await Promise.all(Array.from({ length: 8 }, () => selfSigned(options(dir))));
     expect(new Set(pairs.map(({ cert, key }) => cert + key)).size).toBe(1);
     expect((await readdir(dir)).sort()).toEqual(["smtp-cert.pem", "smtp-key.pem"]);
   });
 
-  test("a start that died between key and certificate is continued", async () => {
+  test("a start after a crash between key and certificate makes the certificate", async () => {
     const dir = await newDir();
     const { key } = await selfSigned(options(dir));
     await rm(join(dir, "smtp-cert.pem"));
@@ -115,7 +115,7 @@ describe("the operator's certificate", () => {
     expect(await loadCertificate(paths)).toEqual(pair);
   });
 
-  test("is refused in one clear sentence where it can't work", async () => {
+  test("is refused with a clear message if it can't work", async () => {
     const dir = await newDir();
     await selfSigned(options(dir));
     const certPath = join(dir, "smtp-cert.pem");

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { dataReader } from "../../src/smtp/data-reader.ts";
 import { cpuMs } from "../support/cpu.ts";
 
-/** What a reader makes of octets that come in the given pieces. */
+/** The result of a reader for octets in the given pieces. */
 function readIn(pieces: readonly string[], maxBytes = 1_000_000) {
   const reader = dataReader(maxBytes);
   let behind = "";
@@ -30,7 +30,7 @@ function splits(octets: string): string[][] {
   return ways;
 }
 
-describe("what DATA brings is the mail, octet for octet", () => {
+describe("DATA is the mail, octet for octet", () => {
   const rows: [what: string, wire: string, mail: string, loneDot: boolean][] = [
     ["lines keep their CRLF", "a\r\nb\r\n.\r\n", "a\r\nb\r\n", false],
     ["a mail of nothing", ".\r\n", "", false],
@@ -70,7 +70,7 @@ describe("what DATA brings is the mail, octet for octet", () => {
     }
   });
 
-  test("any octets, stuffed as RFC 5321 says, come out as they went in, in any pieces", () => {
+  test("any octets with the dot-stuffing of RFC 5321 are read unchanged, in any pieces", () => {
     const octet = fc.constantFrom(".", "\r", "\n", "\r\n", "\r\n.", "a", "\0", "\xff", "..");
     fc.assert(
       fc.property(fc.array(octet, { maxLength: 60 }), fc.array(fc.nat(9), { minLength: 1 }), (parts, cuts) => {
@@ -101,12 +101,12 @@ test("a mail of the largest size is kept", () => {
   expect([reader.heldBytes, mail.length]).toEqual([100, 100]);
 });
 
-test("a mail of nothing but stuffed dots takes time and memory by its size, not by its dots", () => {
+test("a mail of stuffed dots takes time and memory by its size, and not by its dots", () => {
   const chunk = Buffer.from("\r\n..".repeat(16_384));
   const reader = dataReader(100_000_000);
   const startedAtMs = cpuMs();
   for (let i = 0; i < 200; i++) reader.read(chunk);
-  // 13 MB of them; a search from each dot to the end of its chunk would take minutes.
+  // 13 MB of dots. A search from each dot to the end of its chunk would take minutes.
   expect(cpuMs() - startedAtMs).toBeLessThan(4_000);
   expect(reader.sizeBytes).toBe(200 * 16_384 * 3);
   expect(reader.bytes().length).toBe(reader.sizeBytes);

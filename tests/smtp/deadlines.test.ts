@@ -13,7 +13,7 @@ async function trickle(client: RawSmtp, text: string): Promise<void> {
   clearInterval(timer);
 }
 
-describe("a slow client is closed by the deadline, whatever it trickles", () => {
+describe("a slow client is closed at the deadline, also if it sends single octets:", () => {
   test("one that never speaks", async () => {
     await using smtp = await testListener({ limits: { firstCommandMs: 40 } });
     const client = await rawSmtp(smtp.port);
@@ -44,12 +44,12 @@ describe("a slow client is closed by the deadline, whatever it trickles", () => 
     expect(start(await client.ask("STARTTLS"))).toBe("220 2.0.0");
     client.send(hello);
     await client.closed;
-    // Nothing in plain text in the midst of the handshake.
+    // No plain text inside the handshake.
     await expect(client.reply()).rejects.toThrow("ended");
     await until(() => smtp.listener.sessions === 0);
   });
 
-  test("one whose mail comes at less than the least rate", async () => {
+  test("one whose mail is slower than the least rate", async () => {
     await using smtp = await testListener({ limits: { dataGraceMs: 20, rateWindowMs: 60, minBytesPerSecond: 10_000 } });
     const client = await inData(smtp.port);
     await trickle(client, "x");
@@ -57,7 +57,7 @@ describe("a slow client is closed by the deadline, whatever it trickles", () => 
     expect([smtp.mails, smtp.listener.heldBytes, smtp.refused]).toEqual([[], 0, ["timeout"]]);
   });
 
-  test("one whose mail takes too long, though it flows", async () => {
+  test("one whose mail takes too long, although it is fast enough", async () => {
     await using smtp = await testListener({ maxBytes: 1e9, limits: { transactionMs: 100, rateWindowMs: 20 } });
     const client = await inData(smtp.port);
     await trickle(client, `${"x".repeat(500)}\r\n`);
@@ -73,7 +73,7 @@ describe("a slow client is closed by the deadline, whatever it trickles", () => 
     expect(smtp.refused).toEqual(["timeout"]);
   });
 
-  test("one that asks and never reads is not read for ever", async () => {
+  test("one that sends commands and never reads replies is read only up to a limit", async () => {
     await using smtp = await testListener({ limits: { idleMs: 200 } });
     const client = await greeted(smtp.port);
     client.socket.pause();
@@ -97,7 +97,7 @@ describe("a slow client is closed by the deadline, whatever it trickles", () => 
     await until(() => smtp.listener.sessions === 0);
   });
 
-  test("the time that the door takes is not the client's", async () => {
+  test("the time of the door does not count as the client's", async () => {
     await using smtp = await testListener({
       limits: { idleMs: 40, transactionMs: 40, rateWindowMs: 20, dataGraceMs: 0 },
     });
@@ -110,8 +110,8 @@ describe("a slow client is closed by the deadline, whatever it trickles", () => 
   });
 });
 
-describe("connections are capped", () => {
-  test("for one address, and who leaves makes room", async () => {
+describe("connections are limited", () => {
+  test("for one address, until one of them ends", async () => {
     await using smtp = await testListener({ limits: { maxConnectionsPerAddress: 2 } });
     const [first, second] = [await greeted(smtp.port), await greeted(smtp.port)];
     const third = await rawSmtp(smtp.port);
@@ -124,7 +124,7 @@ describe("connections are capped", () => {
     expect(start(await (await greeted(smtp.port)).ask("NOOP"))).toBe("250 2.0.0");
   });
 
-  test("not for a balancer's address, as the settings name it", async () => {
+  test("not for the address of a balancer in the settings", async () => {
     await using capped = await startWorld({ database: "embedded", env: { SMTP_MAX_CONNECTIONS_PER_ADDRESS: "1" } });
     await using trusting = await startWorld({
       database: "embedded",
@@ -173,7 +173,7 @@ describe("the bytes of all mails are bounded", () => {
   const limits = { memoryBytes: 300_000, memoryFreeBytes: 10_000 };
   const mail = `${"x".repeat(998)}\r\n`.repeat(200);
 
-  test("many large mails at once all get in, though never all are in memory", async () => {
+  test("many large mails at once are all stored, and never all in memory", async () => {
     await using smtp = await testListener({ maxBytes: 250_000, limits });
     let most = 0;
     smtp.door.accept = async (inbound) => {
@@ -186,12 +186,12 @@ describe("the bytes of all mails are bounded", () => {
     const replies = await Promise.all(clients.map(async (client) => start(await client.reply())));
     expect(replies).toEqual(Array<string>(12).fill("250 2.0.0"));
     expect(smtp.mails.every((inbound) => inbound.raw.length === mail.length)).toBe(true);
-    // Each may have read one chunk past the bound before it was held.
+    // Each may have read one chunk past the limit before it had to wait.
     expect(most).toBeLessThan(limits.memoryBytes + mail.length + 12 * 65_536);
     expect(smtp.listener.heldBytes).toBe(0);
   });
 
-  test("a letter passes while large mails wait, and one that waits too long is told to come again", async () => {
+  test("a small mail passes while large mails wait, and one that waits too long gets 452", async () => {
     await using smtp = await testListener({ maxBytes: 400_000, limits: { ...limits, memoryWaitMs: 50 } });
     const oldest = await inData(smtp.port);
     oldest.send(mail);
@@ -210,7 +210,7 @@ describe("the bytes of all mails are bounded", () => {
     expect(smtp.listener.heldBytes).toBe(0);
   });
 
-  describe("whoever takes them and stops", () => {
+  describe("a client that takes memory and stops", () => {
     const hoard = `${"x".repeat(998)}\r\n`.repeat(220);
 
     async function holders(smtp: TestListener, addresses: readonly string[], octets = hoard): Promise<RawSmtp[]> {
@@ -225,7 +225,7 @@ describe("the bytes of all mails are bounded", () => {
       return start(await client.reply());
     }
 
-    test("from one address holds up nobody from another", async () => {
+    test("does not block clients of another address", async () => {
       await using smtp = await testListener({ maxBytes: 2_500_000, limits: { ...limits, memoryBytes: 8_000_000 } });
       await holders(smtp, Array<string>(8).fill("127.0.0.1"), hoard.repeat(10));
       await until(() => smtp.listener.heldBytes > 4_000_000);
@@ -241,12 +241,12 @@ describe("the bytes of all mails are bounded", () => {
       const [first] = await holders(smtp, from);
       await until(() => smtp.listener.heldBytes > 220_000);
       expect(await sent(smtp, honest)).toBe("250 2.0.0");
-      // Who had to give back is told when he goes on.
+      // A client that had to give its memory back gets its reply when it goes on.
       first?.send(".\r\n");
       expect(start((await first?.reply()) ?? "")).toBe("452 4.3.1");
     });
 
-    test("cannot be told from others behind a balancer, and gives them back as well", async () => {
+    test("behind a balancer gives it back too", async () => {
       const balancer = { uncountedAddresses: ["127.0.0.1"], memoryTurnMs: 200 };
       await using smtp = await testListener({ maxBytes: 250_000, limits: { ...limits, ...balancer } });
       await holders(smtp, ["127.0.0.1", "127.0.0.1", "127.0.0.1"]);

@@ -8,10 +8,10 @@ import { until } from "../support/until.ts";
 const start = (reply: string): string => reply.split(" ").slice(0, 2).join(" ");
 const letter = "From: a@b.example\r\nSubject: half\r\n\r\nx\r\n.\r\n";
 
-/** Sends the last octets and says that no more will come, as `nc -N` does. */
+/** Sends the last octets and closes its side, as `nc -N` does. */
 const halfClose = ({ socket }: RawSmtp, octets: string): Socket => socket.end(octets);
 
-describe("a client that has said all and reads on", () => {
+describe("a client that has closed its side and still reads", () => {
   const said: [what: string, behind: string, replies: string[]][] = [
     ["nothing", "", ["250 2.0.0"]],
     ["QUIT", "QUIT\r\n", ["250 2.0.0", "221 2.0.0"]],
@@ -36,7 +36,7 @@ describe("a client that has said all and reads on", () => {
     const client = await inData(smtp.port);
     halfClose(client, `${letter}${behind}`);
     await until(() => smtp.mails.length === 1);
-    // Time for the end of what is said to come in.
+    // Time for the end of its input to arrive.
     setTimeout(() => stored.resolve({ kind: "stored" }), 50);
     expect((await client.replies(replies.length)).map(start)).toEqual(replies);
     await client.closed;
@@ -44,7 +44,7 @@ describe("a client that has said all and reads on", () => {
     expect([smtp.mails.length, smtp.listener.heldBytes, smtp.faults]).toEqual([1, 0, []]);
   });
 
-  test("over TLS has its answer too", async () => {
+  test("gets its reply over TLS too", async () => {
     await using smtp = await testListener();
     smtp.door.accept = () => new Promise((resolve) => setTimeout(() => resolve({ kind: "stored" }), 50));
     const client = await greeted(smtp.port);
@@ -59,7 +59,7 @@ describe("a client that has said all and reads on", () => {
   });
 });
 
-describe("a client that has said all and was asked nothing is let go", () => {
+describe("a client that has closed its side and awaits no reply is closed", () => {
   const rows: [where: string, begin: (port: number) => Promise<RawSmtp>, octets: string][] = [
     ["before a command", greeted, ""],
     ["in a command", greeted, "MAIL FR"],
@@ -76,7 +76,7 @@ describe("a client that has said all and was asked nothing is let go", () => {
     expect([smtp.mails, smtp.listener.heldBytes]).toEqual([[], 0]);
   });
 
-  test("also where the door never answers", async () => {
+  test("also if the door never answers", async () => {
     await using smtp = await testListener({ limits: { acceptMs: 50 } });
     smtp.door.accept = () => new Promise(() => undefined);
     const client = await inData(smtp.port);
@@ -87,7 +87,7 @@ describe("a client that has said all and was asked nothing is let go", () => {
     expect(smtp.listener.heldBytes).toBe(0);
   });
 
-  test("also where its mail waits for memory", async () => {
+  test("also if its mail waits for memory", async () => {
     const limits = { memoryBytes: 100_000, memoryFreeBytes: 10_000, memoryWaitMs: 50 };
     await using smtp = await testListener({ maxBytes: 200_000, limits });
     const mail = `${"x".repeat(998)}\r\n`.repeat(150);

@@ -21,7 +21,7 @@ describe("a session", () => {
     expect(Math.min(...waits)).toBeLessThan(20);
   });
 
-  test("is offered what the service does, and no more", async () => {
+  test("offers the extensions that the service has, and no others", async () => {
     await using smtp = await testListener({ maxBytes: 5000 });
     const client = await rawSmtp(smtp.port);
     await client.reply();
@@ -82,7 +82,7 @@ describe("a session", () => {
     expect(smtp.mails.map(({ envelope }) => envelope.from)).toEqual([""]);
   });
 
-  test("that asks for pages, or for ten things unknown, is ended", async () => {
+  test("that speaks HTTP, or sends ten unknown commands, is ended", async () => {
     await using smtp = await testListener();
     const browser = await rawSmtp(smtp.port);
     await browser.reply();
@@ -96,7 +96,7 @@ describe("a session", () => {
     await guesser.closed;
   });
 
-  test("that ends in the midst of a command has not given it", async () => {
+  test("that ends inside a command does not run that command", async () => {
     await using smtp = await testListener();
     const asked: string[] = [];
     smtp.door.recipient = async (address) => {
@@ -120,7 +120,7 @@ describe("a session", () => {
 });
 
 describe("a mail", () => {
-  test("comes as it was sent, with its envelope", async () => {
+  test("arrives as it was sent, with its envelope", async () => {
     await using smtp = await testListener();
     const client = await greeted(smtp.port);
     client.send(
@@ -146,7 +146,7 @@ describe("a mail", () => {
     });
   });
 
-  test("is answered 250 only once the door has stored it, and what is pipelined behind it waits", async () => {
+  test("is answered 250 only when the door has stored it, and pipelined commands wait", async () => {
     await using smtp = await testListener();
     const stored = Promise.withResolvers<void>();
     const asked = Promise.withResolvers<void>();
@@ -163,7 +163,7 @@ describe("a mail", () => {
     });
     client.send("x\r\n.\r\nNOOP\r\nQUIT\r\n");
     await asked.promise;
-    // Another session's round trip gives this one time to answer wrongly.
+    // A round trip of another session gives this one time for a wrong reply.
     await (await greeted(smtp.port)).ask("NOOP");
     expect(answered).toBe(false);
     stored.resolve();
@@ -174,7 +174,7 @@ describe("a mail", () => {
     ]);
   });
 
-  test("whose client leaves in its midst is never given to the door", async () => {
+  test("whose client leaves before its end never reaches the door", async () => {
     await using smtp = await testListener();
     const endings: [string, (client: Awaited<ReturnType<typeof inData>>) => void][] = [
       ["cut", (client) => client.destroy()],
@@ -210,7 +210,7 @@ describe("a mail", () => {
     expect(start(await client.ask("NOOP"))).toBe("250 2.0.0");
   });
 
-  test("without end is cut past the limit and a little more", async () => {
+  test("without end is cut off a little past the limit", async () => {
     await using smtp = await testListener({ maxBytes: 5000, limits: { overrunBytes: 100_000 } });
     const client = await inData(smtp.port);
     const line = Buffer.from(`${"x".repeat(998)}\r\n`.repeat(20));
@@ -225,7 +225,7 @@ describe("a mail", () => {
     expect([smtp.refused, smtp.mails, smtp.listener.heldBytes]).toEqual([["endless"], [], 0]);
   });
 
-  test("with over a hundred Received headers runs in a circle", async () => {
+  test("with over a hundred Received headers is refused as a loop", async () => {
     await using smtp = await testListener();
     const client = await inData(smtp.port);
     client.send(`${"Received: by a.example\r\n".repeat(101)}\r\n.\r\n`);
@@ -236,7 +236,7 @@ describe("a mail", () => {
     expect(start(await client.reply())).toBe("250 2.0.0");
   });
 
-  test("for over a hundred recipients gets 452 for each one more", async () => {
+  test("gets 452 for each recipient over a hundred", async () => {
     await using smtp = await testListener();
     const client = await greeted(smtp.port);
     await client.ask("MAIL FROM:<jane@example.com>");
@@ -250,7 +250,7 @@ describe("a mail", () => {
     expect(smtp.mails[0]?.envelope.recipients).toHaveLength(100);
   });
 
-  test("for a second return path gets 452 for that one", async () => {
+  test("gets 452 for a second return path", async () => {
     await using smtp = await testListener();
     const client = await greeted(smtp.port);
     smtp.door.recipient = async (address) =>
@@ -314,7 +314,7 @@ describe("nothing is relayed", () => {
   });
 });
 
-describe("what the door can't do now is 451, so that the sender keeps the mail", () => {
+describe("a failure of the door is 451, so that the sender keeps the mail", () => {
   const failures: [what: string, fail: () => Promise<never>][] = [
     [
       "it throws",
@@ -352,7 +352,7 @@ describe("what the door can't do now is 451, so that the sender keeps the mail",
     expect([smtp.mails.length, smtp.listener.heldBytes]).toEqual([1, 0]);
   });
 
-  test("what the door refuses for good is told as it says, on one line", async () => {
+  test("a rejection by the door has its words, on one line", async () => {
     await using smtp = await testListener();
     smtp.door.accept = async () => ({ kind: "rejected", code: 554, enhancedCode: "5.6.0", message: "No\r\n250 Ok" });
     const client = await inData(smtp.port);
@@ -386,7 +386,7 @@ describe("nothing but CRLF . CRLF ends a mail (SMTP smuggling)", () => {
     for (let cut = 0; cut < around; cut++) {
       const client = await inData(smtp.port);
       client.send(wire.subarray(0, cut));
-      // All but the octets of an end that may have begun is in memory once the first piece was read.
+      // Once the first piece is read, all of it is in memory, except for octets that may begin the end.
       await until(() => smtp.listener.heldBytes >= cut - 3);
       client.send(wire.subarray(cut));
       const reply = start(await client.reply());

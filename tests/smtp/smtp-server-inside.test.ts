@@ -10,7 +10,7 @@ const server = new SMTPServer({ logger: false });
 const connection = new SMTPConnection(server, new Socket(), { remoteAddress: "192.0.2.7" });
 const parser = new SMTPStream();
 
-/** What it is on the library as installed: a method that is called or replaced, or a field with a value. */
+/** The kind of a member of the installed library: a method that is called or replaced, or a field with a value. */
 const members: [owner: object, name: string, kind: "function" | "object" | "boolean" | "number" | "string"][] = [
   [server, "connect", "function"],
   [server, "connections", "object"],
@@ -47,7 +47,7 @@ const members: [owner: object, name: string, kind: "function" | "object" | "bool
   [parser, "_flushData", "function"],
 ];
 
-describe("smtp-server as installed still has what we use or replace of it", () => {
+describe("smtp-server as installed has all members that we use or replace", () => {
   test.each(members.map(([owner, name, kind]) => [owner.constructor.name, name, kind, owner] as const))(
     "%s.%s is a %s",
     (_class, name, kind, owner) => {
@@ -55,7 +55,7 @@ describe("smtp-server as installed still has what we use or replace of it", () =
     },
   );
 
-  test("SMTPConnection.hostNameAppearsAs is false until a client has named itself", () => {
+  test("SMTPConnection.hostNameAppearsAs is false before HELO or EHLO", () => {
     expect(connection.hostNameAppearsAs).toBe(false);
   });
 });
@@ -64,13 +64,13 @@ describe("its private members", () => {
   const smtp = join(import.meta.dir, "../../src/smtp");
   const privateNames = (text: string) => new Set(text.match(/(?<=[.`\s])_[a-z]\w+/g));
 
-  test("are named above, each that src uses and none besides", async () => {
+  test("are listed above, exactly those that src uses", async () => {
     const used = privateNames(await Bun.file(join(smtp, "smtp-server-inside.ts")).text());
     const looked = members.map(([, name]) => name).filter((name) => name.startsWith("_"));
     expect([...used].sort()).toEqual(looked.sort());
   });
 
-  test("are touched in one file of src/smtp alone", async () => {
+  test("are used in only one file of src/smtp", async () => {
     const others = (await readdir(smtp)).filter((name) => name !== "smtp-server-inside.ts");
     const touching = await Promise.all(
       others.map(async (name) => ({

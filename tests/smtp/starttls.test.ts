@@ -8,7 +8,7 @@ import { until } from "../support/until.ts";
 const start = (reply: string): string => reply.split(" ").slice(0, 2).join(" ");
 
 describe("STARTTLS", () => {
-  test("encrypts, forgets what was said before, and is not offered twice", async () => {
+  test("encrypts, resets the session, and is not offered twice", async () => {
     await using smtp = await testListener();
     const client = await greeted(smtp.port);
     await client.ask("MAIL FROM:<plain@example.com>");
@@ -31,7 +31,7 @@ describe("STARTTLS", () => {
     await client.closed;
   });
 
-  test("throws away what was pipelined behind it in plain text", async () => {
+  test("drops plain text that was pipelined behind it", async () => {
     await using smtp = await testListener();
     const injected =
       "EHLO evil.example\r\nMAIL FROM:<evil@x.example>\r\nRCPT TO:<ada@inbox.localhost>\r\nDATA\r\nevil\r\n.\r\n";
@@ -40,7 +40,7 @@ describe("STARTTLS", () => {
       client.send(`STARTTLS\r\n${behind}`);
       expect(start(await client.reply())).toBe("220 2.0.0");
       await client.secure();
-      // The first reply inside is to the first command inside.
+      // The first reply inside TLS is to the first command inside TLS.
       expect(start(await client.ask("NOOP"))).toBe("250 2.0.0");
       expect(start(await client.ask("RCPT TO:<ada@inbox.localhost>"))).toBe("503 5.5.1");
       expect(start(await client.ask("VRFY x"))).toBe("252 2.5.0");
@@ -49,7 +49,7 @@ describe("STARTTLS", () => {
     expect(smtp.mails).toEqual([]);
   });
 
-  test("takes a new certificate for new connections, and keeps the old one where the new is no pair", async () => {
+  test("uses a new certificate for new connections, and keeps the old one if the new pair does not match", async () => {
     await using smtp = await testListener();
     const presented = async (): Promise<string> => {
       const client = await greeted(smtp.port);
@@ -87,7 +87,7 @@ describe("a handshake that fails", () => {
 });
 
 describe("real clients", () => {
-  test("nodemailer sends over STARTTLS what arrives byte for byte", async () => {
+  test("a mail by nodemailer over STARTTLS arrives byte for byte", async () => {
     await using smtp = await testListener();
     const transport = createTransport({
       host: "127.0.0.1",

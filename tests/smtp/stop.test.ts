@@ -5,7 +5,7 @@ import { watchesClock } from "../support/watches-clock.ts";
 
 const start = (reply: string): string => reply.split(" ").slice(0, 2).join(" ");
 
-test("stopping ends idle sessions at once and lets mails in DATA get their 250", async () => {
+test("stop ends idle sessions at once, and mails in DATA get their 250", async () => {
   await using smtp = await testListener();
   const idle = await greeted(smtp.port);
   const begun = await greeted(smtp.port);
@@ -33,7 +33,7 @@ test("stopping ends idle sessions at once and lets mails in DATA get their 250",
   expect([smtp.mails.length, smtp.listener.sessions]).toEqual([1, 0]);
 });
 
-test("a mail whose storing began is answered before the stop ends, and its session ended at once", async () => {
+test("a mail that is being stored is answered before the stop ends, and then its session ends", async () => {
   await using smtp = await testListener({ limits: { sweepMs: 60_000 } });
   const stored = Promise.withResolvers<{ kind: "stored" }>();
   const asked = Promise.withResolvers<void>();
@@ -50,7 +50,7 @@ test("a mail whose storing began is answered before the stop ends, and its sessi
   await stopped;
 });
 
-test("what is not done after the grace is cut, without a 250", async () => {
+test("a mail that is not complete after the grace time is cut off without a 250", async () => {
   await using smtp = await testListener();
   const client = await inData(smtp.port);
   client.send("Subject: never ends\r\n");
@@ -60,7 +60,7 @@ test("what is not done after the grace is cut, without a 250", async () => {
   expect([smtp.mails, smtp.listener.heldBytes, smtp.listener.sessions]).toEqual([[], 0, 0]);
 });
 
-test("no longer accepting, it serves who is there", async () => {
+test("a listener that accepts no more connections still serves the open ones", async () => {
   await using smtp = await testListener();
   const client = await greeted(smtp.port);
   smtp.listener.stopAccepting();
@@ -73,7 +73,7 @@ test("no longer accepting, it serves who is there", async () => {
   expect(start(await client.ask("NOOP"))).toBe("250 2.0.0");
 });
 
-test("stopping with nobody there takes no time, and twice is once", watchesClock, async () => {
+test("stop without sessions takes no time, and a second call does nothing", watchesClock, async () => {
   await using smtp = await testListener();
   const startedAtMs = performance.now();
   await Promise.all([smtp.listener.stop(5_000), smtp.listener.stop(5_000)]);

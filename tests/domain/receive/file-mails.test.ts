@@ -8,7 +8,7 @@ import type { KnownOfMails, NamedThread, Parent, ReadInbox } from "../../../src/
 
 const at = new Date("2026-03-21T10:05:00.000Z");
 
-/** Mails are named by their Message-IDs; one that is there twice has two names and one `id`. */
+/** Mails by their Message-IDs. A copy has a name of its own and the same `id`. */
 interface Told {
   id?: string;
   answers?: string[];
@@ -95,7 +95,7 @@ function filed(mails: ArrivedMail[], known: Partial<KnownOfMails> = {}) {
   return fileMails(mails, { ...nothingKnown, ...known });
 }
 
-/** Which messages are in which threads, in the order of their numbers. */
+/** The messages of each thread, by their numbers. */
 function conversations(mails: ArrivedMail[], known: Partial<KnownOfMails> = {}): Record<string, string[]> {
   const threads = Map.groupBy(filed(mails, known).messages, ({ threadId }) => threadId);
   return Object.fromEntries([...threads].map(([id, messages]) => [id, messages.map((message) => message.id)]));
@@ -138,7 +138,7 @@ describe("copies", () => {
     expect(filed(mails, known).outcomes).toEqual(mails.map(() => "stored"));
   });
 
-  test("a copy leaves no row at all", () => {
+  test("a copy has no rows", () => {
     expect(filed([copy], had("a", "a"))).toEqual({
       outcomes: ["stored"],
       ...{ threads: [], messages: [], bodies: [], attachments: [], sources: [], correspondents: [] },
@@ -146,7 +146,7 @@ describe("copies", () => {
     });
   });
 
-  test("an inbox that has it already leaves it to the others", () => {
+  test("an inbox that has the mail already gets no second copy, and the others get it", () => {
     const known = { ...had("a", "a"), inboxes: [inbox("inbox"), inbox("other")] };
     const { messages, sources } = filed([mail("a", { to: ["inbox", "other"] })], known);
     expect(messages.map(({ id }) => id)).toEqual(["a in other"]);
@@ -235,14 +235,14 @@ describe("conversations", () => {
     expect(filed(mails).awaitedParents).toEqual([{ inboxId: "inbox", messageIdHash: "lost", threadId }]);
   });
 
-  test("the thread that waited first stays the one that gets the missing mail", () => {
+  test("the missing mail joins the thread that waited first", () => {
     const mails = [mail("b", { answers: ["a", "lost"] })];
     const known = { parents: [bears("a", "near thread")], awaiting: [waits("lost", "waiting thread")] };
     expect(conversations(mails, known)).toEqual({ "near thread": ["b"] });
     expect(filed(mails, known).awaitedParents).toEqual([]);
   });
 
-  test("one mail after the other comes to what all come to at once", () => {
+  test("mails one by one have the same result as all in one batch", () => {
     const state = filingState(nothingKnown);
     const mails = [mail("a"), mail("b", { answers: ["a"] }), mail("copy", { id: "a", content: "a" })];
     const copies = mails.map((each) => fileMail(state, each).copies);
@@ -255,7 +255,7 @@ describe("conversations", () => {
   });
 });
 
-describe("who has answered", () => {
+describe("senders who have answered", () => {
   const sent = { parents: [bears("ours", "old thread", { sentTo: "Jane@Example.com" })] };
   const rows: [string, ArrivedMail[], Partial<KnownOfMails>, string[]][] = [
     ["whoever names what we had sent to that address", [mail("a", { answers: ["ours"] })], sent, ["jane@example.com"]],
@@ -286,7 +286,7 @@ describe("a mail for several inboxes", () => {
   const forTwo = mail("a", { to: ["inbox", "other"] });
   const both = [inbox("inbox"), inbox("other", { messageCount: 4, inboundCount: 3 })];
 
-  test("is a message in each, of one source and one body", () => {
+  test("is a message in each of them, with one source and one body", () => {
     const { messages, bodies, sources } = filed([mail("first"), forTwo], { inboxes: both });
     expect(messages.map(({ id, seq, directionSeq, body }) => [id, seq, directionSeq, body])).toEqual([
       ["first", 1, 1, 1],
@@ -311,13 +311,13 @@ describe("a mail for several inboxes", () => {
     expect(sources.map(({ shares }) => shares)).toEqual(ids.map(() => 1));
   });
 
-  test("its sender is told in the order of the batch, whatever the order of filing", () => {
+  test("its outcome has its place in the order of the batch, whatever the order of filing", () => {
     const gone = mail("gone", { to: ["nobody"], answers: ["a"] });
     expect(filed([gone, mail("a")]).outcomes).toEqual(["gone", "stored"]);
   });
 });
 
-test("a thread and an inbox are written once, as the last mail leaves them", () => {
+test("a thread and an inbox are written once, as they are after the last mail", () => {
   const { threads, inboxes } = filed([mail("a"), mail("b", { answers: ["a"] })]);
   expect(threads).toHaveLength(1);
   expect(threads[0]).toMatchObject({ id: "thread of a", messageCount: 2, lastMessageId: "b", isRead: false });
@@ -325,7 +325,7 @@ test("a thread and an inbox are written once, as the last mail leaves them", () 
   expect(inboxes[0]).toMatchObject({ messageCount: 2, threadCount: 1, unreadCount: 1, lastMessageId: "b" });
 });
 
-test("an attachment has its place in the source, once for all inboxes", () => {
+test("an attachment is in the source once for all inboxes", () => {
   const scan = { filename: "scan.pdf", contentType: "application/pdf", contentId: undefined, inline: false };
   const attachments = [{ ...scan, bytes: new Uint8Array(3) }];
   const inboxes = [inbox("inbox"), inbox("other")];

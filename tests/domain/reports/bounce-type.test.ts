@@ -87,31 +87,31 @@ describe("the type of a bounce", () => {
     expect(typeOf(codes, code, words)).toBe(type);
   });
 
-  test("follows the most specific of several codes, of two like ones the first", () => {
+  test("is that of the most specific code, or of the first of two equally specific ones", () => {
     expect(mostSpecific(["5.0.0", "5.1.0", "5.1.1"])).toBe("5.1.1");
     expect(mostSpecific(["5.5.0", "5.0.0"])).toBe("5.5.0");
     expect(mostSpecific(["5.2.2", "5.1.1"])).toBe("5.2.2");
     expect(mostSpecific([])).toBeUndefined();
   });
 
-  test("is not looked for within words, and over a gap of some words alone", () => {
+  test("comes from phrases at the begin of a word, with a gap of a few words at most", () => {
     expect(typeOf("", 550, "superuser unknown")).toBe("unknown");
     expect(typeOf("", 550, "user jane at example does not exist")).toBe("hard");
     expect(typeOf("", 550, `user ${"word ".repeat(40)} does not exist`)).toBe("unknown");
   });
 });
 
-describe("what is known of a mail", () => {
+describe("the state of a mail", () => {
   const kinds: ReportKind[] = ["delayed", "delivered", "bounced", "complained"];
 
-  test("is the highest of what came, whatever came first", () => {
+  test("is the highest that was reported, in any order", () => {
     const ends = kinds.flatMap((one) => kinds.map((other) => (outranks(other, one) ? other : one)));
     const highest = kinds.flatMap((_, one) => kinds.map((__, other) => kinds[Math.max(one, other)]));
     expect(ends).toEqual(highest as ReportKind[]);
     expect(outranks("delayed", undefined)).toBe(true);
   });
 
-  test("is the worst of what several recipients were told, the harder of two bounces", () => {
+  test("is the worst among several recipients, by the harder type for two bounces", () => {
     const told = [
       { kind: "delivered", type: undefined },
       { kind: "bounced", type: "soft" },

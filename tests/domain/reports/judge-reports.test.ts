@@ -54,15 +54,15 @@ function judged(message: KnownMessage, ...all: ArrivedReport[]) {
   };
 }
 
-describe("whom a report is about", () => {
-  test("of a message to one: him, whomever it names", () => {
+describe("the recipient of a report", () => {
+  test("is the only recipient of a message, whatever address the report names", () => {
     expect(judged(toOne, arrived([told("stranger@example.net")]))).toMatchObject({
       reports: ["Jane@example.com bounced hard return_path"],
       suppressed: ["jane@example.com bounce"],
     });
   });
 
-  test("of a message to several: those whom it names, by the original or the final recipient", () => {
+  test("is the one that the report names among several, by the original or the final recipient", () => {
     const blocks = [
       told("JOE@example.com"),
       told("inner@example.net", { originalRecipient: "jane@example.com", kind: "delivered", type: undefined }),
@@ -75,12 +75,12 @@ describe("whom a report is about", () => {
     });
   });
 
-  test("also where the server handed the address on as it stood on the wire", () => {
+  test("is found if the server returns the address as xtext", () => {
     const block = told("x@example.net", { originalRecipient: "ann+2Bnews@example.com" });
     expect(judged(toThree, arrived([block])).recipients).toEqual(["2 bounced hard"]);
   });
 
-  test("of several where it names none of them: the message, by the worst, and nobody is suppressed", () => {
+  test("is unknown if the report names none of several: the worst report counts for the message and suppresses nobody", () => {
     const blocks = [
       told("a@example.net", { type: "soft" }),
       told("b@example.net"),
@@ -100,13 +100,13 @@ describe("whom a report is about", () => {
     });
   });
 
-  test("where nothing is known of anybody there is no report, and nothing is kept", () => {
+  test("without a result there is no report, and the raw report is not kept", () => {
     const { reports, events, keptSources } = judged(toOne, arrived([told(undefined, { kind: undefined })]));
     expect([reports, events, [...keptSources]]).toEqual([[], [], []]);
   });
 });
 
-describe("of a message to several", () => {
+describe("reports of a message to several", () => {
   const complaint = told("joe@example.com", { kind: "complained", type: undefined });
 
   test.each([
@@ -123,7 +123,7 @@ describe("of a message to several", () => {
     expect(ofRelay.suppressions.map(({ address }) => address)).toEqual(["joe@example.com"]);
   });
 
-  test("the relay's notice takes over what a co-recipient said, also where that was worse, and never the other way", () => {
+  test("a notice of the relay replaces a report by a co-recipient, also a worse one, and never the other way round", () => {
     const forged = arrived([told("joe@example.com")]);
     const notice = (type: "hard" | "soft") => arrived([told("joe@example.com", { type })], { proof: "relay" });
     expect(judged(toThree, forged, notice("soft"))).toMatchObject({ states: ["bounced soft"], suppressed: [] });
@@ -134,7 +134,7 @@ describe("of a message to several", () => {
     });
   });
 
-  test("that is one address in two spellings its path proves all", () => {
+  test("a return path proves the reports of a message to one address in two spellings", () => {
     const recipients = ["jane@example.com", "JANE@example.com"].map((address, position) => ({ address, position }));
     expect(judged({ ...toOne, recipients }, arrived([told("jane@example.com")])).suppressed).toEqual([
       "jane@example.com bounce",
@@ -142,25 +142,25 @@ describe("of a message to several", () => {
   });
 });
 
-describe("once for each message, recipient and kind", () => {
+describe("one report for each message, recipient and kind", () => {
   const soft = told(undefined, { type: "soft" });
 
-  test("the same again changes nothing", () => {
+  test("the same report again changes nothing", () => {
     expect(judged(toOne, arrived([soft]), arrived([soft]))).toMatchObject({ events: ["message.bounced"] });
   });
 
-  test("a harder type takes over, and is told", () => {
+  test("a harder type replaces the report and has an event", () => {
     expect(judged(toOne, arrived([soft]), arrived([told(undefined)]))).toMatchObject({
       reports: ["Jane@example.com bounced hard return_path"],
       events: ["message.bounced", "suppression.added", "message.bounced"],
     });
   });
 
-  test("a softer one doesn't", () => {
+  test("a softer type does not", () => {
     expect(judged(toOne, arrived([told(undefined)]), arrived([soft])).states).toEqual(["bounced hard"]);
   });
 
-  test("a stronger proof takes over even what said more; without that the hard one had suppressed nobody", () => {
+  test("a stronger proof replaces even a worse report, since that one suppressed nobody", () => {
     const forged = arrived([told(undefined)], { proof: "message_id" });
     expect(judged(toOne, forged, arrived([soft]))).toMatchObject({
       reports: ["Jane@example.com bounced soft return_path"],
@@ -168,12 +168,12 @@ describe("once for each message, recipient and kind", () => {
     });
   });
 
-  test("a weaker proof never takes over", () => {
+  test("a weaker proof never replaces a report", () => {
     const forged = arrived([told(undefined)], { proof: "message_id" });
     expect(judged(toOne, arrived([soft]), forged).states).toEqual(["bounced soft"]);
   });
 
-  test("a delay told again is a newer one, without an event, and the raw report before it goes", () => {
+  test("a second delay replaces the first one without an event, and the first raw report is removed", () => {
     const late = () => arrived([told(undefined, { kind: "delayed", type: undefined })]);
     const [first, second] = [late(), late()];
     const { reports: kept } = judgeReports([first], [toOne], policy);
@@ -182,26 +182,26 @@ describe("once for each message, recipient and kind", () => {
   });
 });
 
-describe("what is not believed", () => {
-  test("what proves a message of another inbox alone", () => {
+describe("reports that do not count", () => {
+  test("a proof for a message of another inbox", () => {
     expect(judged(toOne, arrived([told(undefined)], { ofInboxes: ["inb_2"] }))).toMatchObject({
       ...{ outcomes: [undefined], reports: [], events: [] },
     });
   });
 
-  test("what comes sixty days on", () => {
+  test("a report after sixty days", () => {
     const receivedAt = new Date(at.getTime() + 61 * 86_400_000);
     expect(judged(toOne, arrived([told(undefined)], { receivedAt })).outcomes).toEqual([undefined]);
   });
 
-  test("that an address of our own domain is gone for good: the inbox may be made the next minute", () => {
+  test("a hard bounce of an address of our own domain: its inbox may be created at any time", () => {
     expect(judged({ ...toOne, toAddr: "ada@INBOX.localhost" }, arrived([told(undefined)]))).toMatchObject({
       ...{ states: ["bounced hard"], suppressed: [] },
     });
   });
 });
 
-test("of two messages to one address, one suppression with one event", () => {
+test("reports of two messages to one address make one suppression with one event", () => {
   const other = { ...toOne, id: "msg_2" };
   const all = [arrived([told(undefined)]), arrived([told(undefined)], { messageId: "msg_2" })];
   const { suppressions, events } = judgeReports(all, [toOne, other], policy);
@@ -213,7 +213,7 @@ test("of two messages to one address, one suppression with one event", () => {
   ]);
 });
 
-test("a report's words become one clean line of what a row can have", () => {
+test("the words of a report become one clean line of limited length", () => {
   const block = told("a\0\r\nb@example.net", { diagnostic: `550 no\r\nBcc: x\0${"y".repeat(2000)}` });
   const [report] = judgeReports([arrived([block])], [toOne], policy).reports;
   expect(report?.diagnostic).toMatch(/^550 no Bcc: x ?y{900,}…?$/);

@@ -13,7 +13,7 @@ describe("RELAY_NOTICES", () => {
     ...["ses", "ses:", "ses:arn:aws:sqs:us-east-1:123456789012:a", "ses:arn:aws:sns:us-east-1:123456789012:a,"],
     ...["mailgun:short", "sendgrid:abc", "resend:secret", "postmark:user", "postmark::password-that-is-long"],
     ...["generic:short", "sparkpost:something-that-is-long-enough", `sendgrid:${"A".repeat(124)}`],
-  ])("%p is refused without being repeated", (setting) => {
+  ])("%p is refused, and the message does not repeat it", (setting) => {
     const secret = setting.slice(setting.indexOf(":") + 1);
     expect(() => readConfig({ RELAY_NOTICES: setting })).toThrow("RELAY_NOTICES");
     const said = parseNoticeSource(setting);
@@ -30,7 +30,7 @@ test("a mark names the message to those relays that repeat it", () => {
   }
 });
 
-test("relays are known by their hosts whose bounces never come by mail", () => {
+test("relays whose bounces never come by mail are recognised by their host", () => {
   expect(providerOfHost("smtp.eu.mailgun.org")).toBe("mailgun");
   expect(providerOfHost("smtp.resend.com")).toBe("resend");
   expect(providerOfHost("email-smtp.us-east-1.amazonaws.com")).toBeUndefined();

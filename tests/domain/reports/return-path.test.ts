@@ -30,12 +30,12 @@ describe("the return path of a message", async () => {
     expect([value(local.slice(-12, -6)), value(local.slice(-6))]).toEqual(groups);
   });
 
-  test("is read back, also where a server changed its case", async () => {
+  test("is read back, also if a server changed its case", async () => {
     expect(await paths.read(local)).toBe(messageId);
     expect(await paths.read(local.toUpperCase())).toBe(messageId);
   });
 
-  test("of one message has another proof than that of its neighbour", async () => {
+  test("has another signature for another message", async () => {
     const neighbour = (await paths.make(other)).slice(0, 46);
     expect(await paths.read(`${neighbour.slice(0, 34)}${local.slice(34)}`)).toBeUndefined();
   });
@@ -54,7 +54,7 @@ describe("the return path of a message", async () => {
     expect(await paths.read(wrong)).toBeUndefined();
   });
 
-  test("says nothing under another key", async () => {
+  test("is invalid under another key", async () => {
     const others = returnPaths(await returnPathKey("another signing key of the operator"), "mail.example");
     expect(await others.read(local)).toBeUndefined();
   });
@@ -64,12 +64,12 @@ test("no inbox can have the name before the plus", () => {
   expect(() => parseUsername("bounce")).toThrow("keeps for itself");
 });
 
-test("an id of more than 400 days has no report any more", () => {
+test("a message whose id is older than 400 days gets no reports", () => {
   expect(isPastReturning(messageId, daysLater(400))).toBe(false);
   expect(isPastReturning(messageId, daysLater(400.01))).toBe(true);
 });
 
-test("nor has a message that was sent more than 60 days ago", () => {
+test("a message that was sent more than 60 days ago gets no reports", () => {
   expect(isPastReporting(sentAt, daysLater(60))).toBe(false);
   expect(isPastReporting(sentAt, daysLater(60.01))).toBe(true);
 });
