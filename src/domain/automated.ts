@@ -1,7 +1,7 @@
 import { splitAddress } from "../standards/address.ts";
 import { isAutoReplySubject } from "./receive/auto-reply-subjects.ts";
 
-/** What a mail is that no person wrote, by the first kind that fits. */
+/** The kinds of automated mail. The first that fits counts. */
 export const automatedKinds = [
   "delivery_report",
   "disposition_report",
@@ -13,18 +13,18 @@ export const automatedKinds = [
 ] as const;
 export type AutomatedKind = (typeof automatedKinds)[number];
 
-/** That a mail shows signs of a robot, and which. */
+/** The kind of an automated mail, with the signs for it. */
 export interface Automated {
   kind: AutomatedKind;
-  /** Lower-case names of all that told, by the alphabet. */
+  /** The names of all signs in lower case, sorted. */
   reasons: string[];
 }
 
-/** What a mail of ours may say of itself (RFC 3834 §5): of its own accord, or in answer to another. */
+/** The values of our own Auto-Submitted field (RFC 3834 §5): automated mail, or an automatic reply. */
 export const autoSubmittedValues = ["auto-generated", "auto-replied"] as const;
 export type AutoSubmitted = (typeof autoSubmittedValues)[number];
 
-/** The fields of a head by which a robot says that it is one. */
+/** The header fields that are signs of automated mail. */
 export const signFields = [
   "x-failed-recipients",
   "auto-submitted",
@@ -38,13 +38,12 @@ export const signFields = [
   "list-unsubscribe",
   "x-auto-response-suppress",
 ] as const;
-/** Of a report the parameter of its Content-Type tells which. */
+/** A sign: a header field, or the report type in the Content-Type of a report. */
 export type SignName = (typeof signFields)[number] | "report-type";
 
-/** What stands in them, in lower case, without comments and parameters; a field that says nothing is left out. */
+/** The values of the signs in lower case, without comments and parameters. Empty fields are left out. */
 export type MailSigns = Readonly<Partial<Record<SignName, string>>>;
 
-/** What is known of a mail at the door. */
 interface Signed {
   signs: MailSigns;
   subject: string;
@@ -62,17 +61,17 @@ interface Rule {
   holds: (facts: Facts) => boolean;
 }
 
-/** Undefined where nothing tells of a robot. `reversePath` is that of the SMTP transaction, "" for none. */
+/** The kind of an automated mail, or undefined without signs. `reversePath` is that of the SMTP transaction, "" for none. */
 export function automatedOf(mail: Signed, reversePath: string): Automated | undefined {
   const facts = { ...mail, isFromNobody: reversePath === "" };
-  const mayTell = facts.isFromNobody || mail.inReplyTo.length > 0 || Object.keys(mail.signs).length > 0;
-  if (!mayTell && !isFromNoReply(facts)) return undefined;
-  const told = rules.filter(({ holds }) => holds(facts));
-  return told[0] && { kind: told[0].kind, reasons: [...new Set(told.map(({ reason }) => reason))].sort() };
+  const mayFit = facts.isFromNobody || mail.inReplyTo.length > 0 || Object.keys(mail.signs).length > 0;
+  if (!mayFit && !isFromNoReply(facts)) return undefined;
+  const fitting = rules.filter(({ holds }) => holds(facts));
+  return fitting[0] && { kind: fitting[0].kind, reasons: [...new Set(fitting.map(({ reason }) => reason))].sort() };
 }
 
-/** Anybody may write such a subject by hand, so it needs to be an answer, or to have another sign beside it. */
-function hasToldSubject(facts: Facts): boolean {
+/** True for the subject of an automatic reply. People may write one, too, so the mail must be a reply or have another sign. */
+function hasReplySubject(facts: Facts): boolean {
   const isLikely = facts.inReplyTo.length > 0 || signRules.some(({ holds }) => holds(facts));
   return isLikely && isAutoReplySubject(facts.subject);
 }
@@ -81,60 +80,64 @@ function isFromMailServer({ isFromNobody, from }: Facts): boolean {
   return isFromNobody && /^(?:mailer-daemon|postmaster)(?:@|$)/i.test(from?.address ?? "");
 }
 
-/** Whether the address of the sender says that nobody reads answers to it. */
+/** True if the sender's address states that replies are not read. */
 function isFromNoReply({ from }: Facts): boolean {
   const { local = "" } = splitAddress(from?.address ?? "") ?? {};
   return noReply.test(local);
 }
 
-/** A word of a local part or of its tag: `acme-noreply`, `no_reply+7`, `do.not.reply`, `ne-pas-repondre`. */
+/** Words of a local part or its tag: `acme-noreply`, `no_reply+7`, `do.not.reply`, `ne-pas-repondre`. */
 const noReply = new RegExp(
   `(?:^|[^a-z])(?:${[
     "(?:no|never|dont|do[-_.]?not)[-_.]{0,2}(?:reply|replies|respond|response|answer)",
-    ...["ne[-_.]?pas[-_.]?repondre", "nicht[-_.]?antworten", "keine[-_.]?antwort", "no[-_.]?responder?"],
-    ...["nao[-_.]?responda", "non[-_.]?rispondere"],
+    "ne[-_.]?pas[-_.]?repondre",
+    "nicht[-_.]?antworten",
+    "keine[-_.]?antwort",
+    "no[-_.]?responder?",
+    "nao[-_.]?responda",
+    "non[-_.]?rispondere",
   ].join("|")})(?![a-z])`,
   "i",
 );
 
-const says = (name: SignName, ...values: string[]) => ({
+const is = (name: SignName, ...values: string[]) => ({
   reason: name,
   holds: ({ signs }: Facts) => values.includes(signs[name] ?? ""),
 });
-/** Also where it says something that has no meaning here. */
-const saysOtherThan = (name: SignName, ...values: string[]) => ({
+/** Holds for all other values, known or not. */
+const isOtherThan = (name: SignName, ...values: string[]) => ({
   reason: name,
   holds: ({ signs }: Facts) => signs[name] !== undefined && !values.includes(signs[name]),
 });
-const has = (name: SignName) => saysOtherThan(name);
+const has = (name: SignName) => isOtherThan(name);
 
-/** In the order in which they count. */
+/** The rules; the first that holds gives the kind. */
 const signRules: readonly Rule[] = [
-  { kind: "delivery_report", ...says("report-type", "delivery-status") },
+  { kind: "delivery_report", ...is("report-type", "delivery-status") },
   { kind: "delivery_report", ...has("x-failed-recipients") },
   { kind: "delivery_report", reason: "from", holds: isFromMailServer },
-  { kind: "disposition_report", ...says("report-type", "disposition-notification") },
-  { kind: "complaint_report", ...says("report-type", "feedback-report") },
-  { kind: "auto_reply", ...says("auto-submitted", "auto-replied") },
-  { kind: "auto_reply", ...saysOtherThan("x-autoreply", "no", "false") },
-  { kind: "auto_reply", ...saysOtherThan("x-autorespond", "no", "false") },
-  { kind: "auto_reply", ...saysOtherThan("x-autoresponder", "no", "false") },
-  { kind: "auto_reply", ...says("x-autogenerated", "reply") },
-  { kind: "auto_reply", ...saysOtherThan("x-mail-autoreply", "no", "false") },
-  { kind: "auto_reply", ...says("precedence", "auto_reply") },
+  { kind: "disposition_report", ...is("report-type", "disposition-notification") },
+  { kind: "complaint_report", ...is("report-type", "feedback-report") },
+  { kind: "auto_reply", ...is("auto-submitted", "auto-replied") },
+  { kind: "auto_reply", ...isOtherThan("x-autoreply", "no", "false") },
+  { kind: "auto_reply", ...isOtherThan("x-autorespond", "no", "false") },
+  { kind: "auto_reply", ...isOtherThan("x-autoresponder", "no", "false") },
+  { kind: "auto_reply", ...is("x-autogenerated", "reply") },
+  { kind: "auto_reply", ...isOtherThan("x-mail-autoreply", "no", "false") },
+  { kind: "auto_reply", ...is("precedence", "auto_reply") },
   { kind: "list", ...has("list-id") },
-  { kind: "list", ...says("precedence", "list") },
+  { kind: "list", ...is("precedence", "list") },
   { kind: "bulk", ...has("list-unsubscribe") },
-  { kind: "bulk", ...says("precedence", "bulk", "junk") },
-  { kind: "notification", ...saysOtherThan("auto-submitted", "no") },
-  { kind: "notification", ...saysOtherThan("x-auto-response-suppress", "none") },
+  { kind: "bulk", ...is("precedence", "bulk", "junk") },
+  { kind: "notification", ...isOtherThan("auto-submitted", "no") },
+  { kind: "notification", ...isOtherThan("x-auto-response-suppress", "none") },
   { kind: "notification", reason: "null-reverse-path", holds: ({ isFromNobody }) => isFromNobody },
   { kind: "notification", reason: "no-reply", holds: isFromNoReply },
 ];
 
 /**
- * Whether signs of a robot say that it answers by itself. A list is people's, whatever other fields of lists it has, but any
- * further sign counts. An address that takes no answers says nothing of why a mail was written.
+ * True if the mail may be an automatic reply to ours. People write mail of a list, so only signs beyond those of lists count. A no-reply
+ * address alone does not count.
  */
 export function mayBeEcho({ kind, reasons }: Automated): boolean {
   if (kind === "list") return reasons.some((reason) => !signsOfLists.includes(reason) && reason !== "no-reply");
@@ -147,5 +150,5 @@ const firstOfList = signRules.findIndex(({ kind }) => kind === "list");
 const rules: readonly Rule[] = signRules.toSpliced(firstOfList, 0, {
   kind: "auto_reply",
   reason: "subject",
-  holds: hasToldSubject,
+  holds: hasReplySubject,
 });

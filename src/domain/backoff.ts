@@ -1,15 +1,12 @@
-/**
- * When to try again: webhooks by contract §10.4, the relay by §5.6, parsing soon.
- */
+/** The times of retries: webhooks (contract §10.4), the relay (§5.6), and parsing. */
 
-/** 30 s × 6^(n−1): five retries over fourteen hours, long enough to outlive a night's outage. */
+/** 30 s × 6^(n−1): five retries over fourteen hours, which covers an outage of one night. */
 export const webhookScheduleSeconds: readonly number[] = [30, 180, 1080, 6480, 38_880];
 
 /**
- * When to deliver again after attempt number `attempt` (from 1) has failed; `undefined` when it was the last.
- * Each time is moved by up to a tenth either way, so that what failed together doesn't come back together.
- * `retryAfter` is what a 429 or 503 said. It can only put the attempt off: a receiver that says "0" would
- * otherwise burn all of its retries in a second and lose the event.
+ * The time of the next delivery after attempt number `attempt` (from 1) failed; `undefined` after the last. Each pause varies by up to a
+ * tenth either way, so that deliveries that failed together are not retried together. `retryAfter` is the field of a 429 or 503. It can only
+ * postpone the attempt: with "0" a receiver would otherwise use up all retries in a second and lose the event.
  */
 export function nextWebhookAttemptAt(
   attempt: number,
@@ -25,7 +22,7 @@ export function nextWebhookAttemptAt(
   return new Date(Math.max(scheduledMs, askedMs));
 }
 
-/** The instant that a Retry-After names (RFC 9110 §10.2.3: seconds or an HTTP date), at most a day ahead. */
+/** The instant in a Retry-After field (RFC 9110 §10.2.3: seconds or an HTTP date), at most a day ahead. */
 export function retryAfterAt(text: string, now: Date): Date | undefined {
   const value = text.trim();
   const atMs = /^\d{1,15}$/.test(value) ? now.getTime() + Number(value) * 1000 : httpDateMs(value, now);
@@ -33,12 +30,13 @@ export function retryAfterAt(text: string, now: Date): Date | undefined {
   return new Date(Math.min(atMs, now.getTime() + dayMs));
 }
 
-/** 1, 5, 15 and 30 minutes; the last goes on for as long as the mail may wait. */
+/** 1, 5, 15 and 30 minutes. The last pause is repeated. */
 export const relayScheduleSeconds: readonly number[] = [60, 300, 900, 1800];
 
 /**
- * When to try the relay again after attempt number `attempt` (from 1) met a passing fault; after the schedule's end, its
- * last pause again. `undefined` once the mail would be older than `maxQueueHours`. No jitter: relays see a queue, not a crowd.
+ * The time of the next attempt after attempt number `attempt` (from 1) met a temporary fault. At the end of the schedule, its last pause is
+ * repeated. `undefined` if the mail would be older than `maxQueueHours`. There is no jitter, because a relay sees one queue, not many
+ * clients.
  */
 export function nextRelayAttemptAt(
   attempt: number,
@@ -52,10 +50,7 @@ export function nextRelayAttemptAt(
   return dueMs > firstAt.getTime() + maxQueueHours * 3_600_000 ? undefined : new Date(dueMs);
 }
 
-/**
- * When to try again to parse a mail that was taken in already: 2 s, 4 s, 8 s … five minutes, and never given up. Its sender thinks
- * that it has arrived.
- */
+/** The time of the next attempt to parse an accepted mail: after 2 s, 4 s, 8 s … at most five minutes, without an end. */
 export function nextParseAttemptAt(attempt: number, now: Date): Date {
   return new Date(now.getTime() + Math.min(2 ** attempt, 300) * 1000);
 }
@@ -63,7 +58,7 @@ export function nextParseAttemptAt(attempt: number, now: Date): Date {
 const dayMs = 86_400_000;
 const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/** RFC 9110 §5.6.7: a recipient must accept all three forms, and all three are UTC. */
+/** Parses the three forms of an HTTP date, all in UTC (RFC 9110 §5.6.7). */
 function httpDateMs(text: string, now: Date): number | undefined {
   const fixdate = /^[A-Z][a-z]{2}, (?<day>\d\d) (?<month>[A-Z][a-z]{2}) (?<year>\d{4}) (?<time>\d\d:\d\d:\d\d) GMT$/;
   const rfc850 = /^[A-Z][a-z]{5,8}, (?<day>\d\d)-(?<month>[A-Z][a-z]{2})-(?<year>\d\d) (?<time>\d\d:\d\d:\d\d) GMT$/;
@@ -77,7 +72,7 @@ function httpDateMs(text: string, now: Date): number | undefined {
   return months.includes(month) ? atMs : undefined;
 }
 
-/** A year of two digits that seems over 50 years ahead is in the past (RFC 9110 §5.6.7). */
+/** The full year for two digits. More than 50 years ahead means the century before (RFC 9110 §5.6.7). */
 function nearestYear(lastTwo: number, now: Date): number {
   const thisYear = now.getUTCFullYear();
   const year = thisYear - (thisYear % 100) + lastTwo;

@@ -1,8 +1,8 @@
 /**
- * True when a caller's `body` is HTML (contract §5.4): it starts as a document does, has a line break, rule or image, or
- * some known element that is both opened and closed. All else is text: `<bob@example.com>`, `a < b`, `List<T>`, "use <code> tags".
+ * True if a caller's `body` is HTML (contract §5.4): it starts like a document, has a line break, rule or image, or has a known element with
+ * a start and an end tag. Everything else is text: `<bob@example.com>`, `a < b`, `List<T>`, "use <code> tags".
  *
- * One walk without going back: a tag ends at its first `>` outside a quoted value, and a `<` before that begins anew.
+ * It takes one pass without backtracking. A tag ends at its first `>` outside of a quoted value, and a `<` before that begins another one.
  */
 export function isHtml(text: string): boolean {
   if (documentStart.test(text)) return true;
@@ -28,7 +28,7 @@ export function isHtml(text: string): boolean {
 
 const documentStart = /^\s*<(?:!doctype\s+html|html)(?=[\s/>]|$)/i;
 
-/** No element of the lists has a longer name, and a name ends where the HTML Standard (§13.2.5.8) says so. */
+/** The start of a tag. Names in the lists have at most ten letters, and end as in the HTML Standard (§13.2.5.8). */
 const tagStart = /<(\/?)([a-z][a-z0-9]{0,9})(?=[\s/>])/iy;
 
 const voidElements: ReadonlySet<string> = new Set(["br", "hr", "img"]);
@@ -38,7 +38,7 @@ const pairedElements: ReadonlySet<string> = new Set(
   ),
 );
 
-/** The place of the `>` that ends the tag, or of the `<` that shows it was none, or the end of the text. */
+/** The offset of the `>` that ends the tag, or of a `<`, before which there was no tag, or the end of the text. */
 function endOfTag(text: string, from: number): number {
   let at = from;
   while (at < text.length && text[at] !== ">" && text[at] !== "<") {
@@ -48,7 +48,7 @@ function endOfTag(text: string, from: number): number {
   return at;
 }
 
-/** Behind a quoted value. A quote that never closes is a character like any other; it is looked for in vain only once. */
+/** The offset behind a quoted value. An unclosed quote is an ordinary character. */
 function endOfValue(text: string, from: number): number {
   let at = from;
   while (text[at] === " " || text[at] === "\n" || text[at] === "\t" || text[at] === "\r") at += 1;

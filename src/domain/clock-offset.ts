@@ -1,19 +1,19 @@
-/** One look at another clock: what it said, and what our own count was before it was asked and when it had answered. */
+/** A reading of another clock, with our own clock before the request and after the response. */
 export interface ClockReading {
-  /** In whole milliseconds, what is over being cut off. */
-  saidMs: number;
-  askedMs: number;
-  answeredMs: number;
+  /** The other clock in whole milliseconds, rounded down. */
+  readMs: number;
+  requestedMs: number;
+  respondedMs: number;
 }
 
 /**
- * How far another clock is ahead of our own count after one more look at it. It spoke at some moment between question and answer,
- * so a look gives bounds, the wider the longer the answer took. An offset within them is kept, so a slow answer teaches
- * nothing wrong and the clock doesn't jitter; one that is outside moves to the nearer bound.
+ * The offset of another clock against ours after a further reading. The other clock was read between request and response, so a reading
+ * gives bounds, and a slow response gives wide ones. An offset within the bounds is kept, so that it does not jitter. Any other moves to the
+ * nearer bound.
  */
-export function nextOffset(offsetMs: number | undefined, { saidMs, askedMs, answeredMs }: ClockReading): number {
-  const least = saidMs - answeredMs;
-  const most = saidMs + 1 - askedMs;
+export function nextOffset(offsetMs: number | undefined, { readMs, requestedMs, respondedMs }: ClockReading): number {
+  const least = readMs - respondedMs;
+  const most = readMs + 1 - requestedMs;
   if (offsetMs === undefined) return (least + most) / 2;
   return Math.min(Math.max(offsetMs, least), most);
 }

@@ -1,13 +1,13 @@
 import { idBeside } from "./ids.ts";
 
 /**
- * How one message changes what an inbox and a thread know of themselves. What is decided from a read of the inbox is
- * written only while the inbox is as it was read.
+ * The change of an inbox and a thread by one message. The decision is based on the inbox as it was read, and is written only if the inbox is
+ * still the same.
  */
 
 export interface InboxState {
   id: string;
-  /** Also the number of the last message. */
+  /** The number of messages, which is also the number of the last one. */
   messageCount: number;
   inboundCount: number;
   threadCount: number;
@@ -16,11 +16,11 @@ export interface InboxState {
   lastMessageId: string | null;
 }
 
-/** What a mail or a send needs to know of an inbox. */
+/** The facts about an inbox for a mail or a send. */
 export interface InboxTotals extends InboxState {
   accountId: string;
   username: string;
-  /** The last UTC day on which something was sent, and how much on it. */
+  /** The last UTC day with a send, and the number of sends on that day. */
   sentOn: string | null;
   sentCount: number;
 }
@@ -49,7 +49,7 @@ export interface MessageFacts {
   preview: string;
   hasAttachments: boolean;
   participants: readonly string[];
-  /** An outbound message that saw all inbound mail of its thread marks it read; inbound mail never does. */
+  /** False for an outbound message whose sender has seen all inbound mail of the thread, which marks it read. */
   leavesUnread: boolean;
 }
 
@@ -64,7 +64,7 @@ export interface Recorded<Inbox extends InboxState> {
 
 const mostParticipants = 20;
 
-/** `thread` is the one that the message joins; undefined starts one under `newThreadId`. */
+/** Adds a message to an inbox. `thread` is the thread that it joins; undefined starts a new one with `newThreadId`. */
 export function recordMessage<Inbox extends InboxState>(
   inbox: Inbox,
   thread: ThreadState | undefined,
@@ -109,8 +109,8 @@ export function recordMessage<Inbox extends InboxState>(
 }
 
 /**
- * The order of numbers is also that of (instant, id) and that of the events' ids. A message that would stand before the last
- * one by its own instant (another process was quicker, or a clock is late) is dated one millisecond after it.
+ * The instant of a message. The order of numbers is also that of (instant, id) and of the events' ids. If another process was faster, or a
+ * clock is late, a message is dated one millisecond after the last one.
  */
 function instantAfter(inbox: InboxState, { id, at }: MessageFacts): Date {
   const { lastMessageAt, lastMessageId } = inbox;
@@ -121,8 +121,8 @@ function instantAfter(inbox: InboxState, { id, at }: MessageFacts): Date {
 }
 
 /**
- * The id of the event that tells of a message's arrival. It is made when the message is numbered, from what makes the order of
- * numbers: events of one position in the log, and deliveries of one instant, are told in the order of their ids.
+ * The id of the event for a message's arrival. It is made with the message's number and in the same order, because events at the same
+ * position of the log, and deliveries of the same instant, are sorted by their ids.
  */
 export function arrivalEventId(messageId: string, createdAt: Date): string {
   return idBeside(messageId, "evt", createdAt);

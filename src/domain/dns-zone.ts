@@ -1,12 +1,12 @@
 import { ipv6Groups, isIpAddress } from "../standards/ip.ts";
 import type { Outbound } from "./outbound.ts";
 
-/** One line of a DNS zone. */
+/** A record of a DNS zone. */
 export interface ZoneRecord {
-  /** Without a dot at the end. */
+  /** The name without a dot at the end. */
   name: string;
   type: "MX" | "A" | "AAAA" | "TXT" | "PTR";
-  /** As a zone file writes it; a TXT record as its plain text. */
+  /** The value in the syntax of a zone file. That of a TXT record is its plain text. */
   value: string;
 }
 
@@ -14,13 +14,13 @@ export interface ZoneFacts {
   mailDomain: string;
   smtpHostname: string;
   outbound: Outbound;
-  /** Public addresses of the machine; none where they are not known. */
+  /** The known public addresses of the machine. */
   addresses: readonly string[];
-  /** `undefined` where mail goes out unsigned. */
+  /** `undefined` if mail is sent unsigned. */
   dkim: { selector: string; record: string } | undefined;
 }
 
-/** The records that the mail domain needs. Those of the address come last but one: its owner may be another. */
+/** The records that the mail domain needs. PTR records come last, because another provider may manage them. */
 export function zoneOf(facts: ZoneFacts): ZoneRecord[] {
   const { mailDomain, smtpHostname, addresses, dkim } = facts;
   return [
@@ -42,9 +42,8 @@ export function addressRecord(name: string, address: string): ZoneRecord {
 }
 
 /**
- * Who may send for the domain (RFC 7208). Mail that goes straight out comes from the host of the MX; a relay's own name is
- * only right where the relay sends from that host, so those of large providers are known by what they ask for, and where we
- * can only guess, what comes from elsewhere is not refused.
+ * The SPF record (RFC 7208). Direct mail comes from the host of the MX. For a relay of a large provider we know the right term. For another
+ * relay we guess that it sends from its own host, so mail from elsewhere is only marked (`~all`).
  */
 export function spfRecord(mailDomain: string, outbound: Outbound): ZoneRecord {
   const isSure = outbound.kind !== "smtp" || isKnownRelay(outbound);
@@ -58,7 +57,7 @@ export function spfMechanism(outbound: Outbound): string {
   return knownRelay(host) ?? `a:${host}`;
 }
 
-/** Whether the SPF term of this relay is a provider's own word, and not a guess from its name. */
+/** True if a provider documents the SPF term of this relay, so that it is no guess. */
 export function isKnownRelay(outbound: Outbound): boolean {
   return outbound.kind === "smtp" && knownRelay(outbound.host) !== undefined;
 }
@@ -67,7 +66,7 @@ export function dkimRecord(mailDomain: string, selector: string, record: string)
   return { name: `${selector}._domainkey.${mailDomain}`, type: "TXT", value: record };
 }
 
-/** Watches only, and harms no mail: the operator makes it stricter once the reports look right (RFC 7489 §6.3). */
+/** The DMARC record. It only requests reports. The operator can make it stricter once they look right (RFC 7489 §6.3). */
 export function dmarcRecord(mailDomain: string): ZoneRecord {
   return { name: `_dmarc.${mailDomain}`, type: "TXT", value: `v=DMARC1; p=none; rua=mailto:postmaster@${mailDomain}` };
 }
@@ -76,7 +75,7 @@ export function ptrRecord(address: string, name: string): ZoneRecord {
   return { name: reverseName(address), type: "PTR", value: `${name}.` };
 }
 
-/** The name under which an address is looked up (RFC 1035 §3.5, RFC 3596 §2.5). */
+/** The name for the reverse look-up of an address (RFC 1035 §3.5, RFC 3596 §2.5). */
 export function reverseName(address: string): string {
   const groups = ipv6Groups(address);
   if (groups === undefined) return `${address.split(".").toReversed().join(".")}.in-addr.arpa`;
@@ -84,14 +83,14 @@ export function reverseName(address: string): string {
   return `${[...digits].toReversed().join(".")}.ip6.arpa`;
 }
 
-/** A line to paste into a zone file (RFC 1035 §5.1). */
+/** A record as a line of a zone file (RFC 1035 §5.1). */
 export function zoneLine({ name, type, value }: ZoneRecord): string {
   return `${name}. 3600 IN ${type} ${type === "TXT" ? quoted(value) : value}`;
 }
 
 /**
- * The whole zone as text, with what a zone can't say as comments. A PTR record belongs to the zone of the address, which the
- * provider of the address keeps, so it must not be pasted into this one.
+ * The whole zone as text, with hints as comments. PTR records are comments, because they belong to the zone of the address, which its
+ * provider manages.
  */
 export function zoneBlock(facts: ZoneFacts): string {
   const { mailDomain, smtpHostname, addresses, dkim, outbound } = facts;
@@ -115,7 +114,7 @@ export function zoneBlock(facts: ZoneFacts): string {
   ].join("\n");
 }
 
-/** What the SPF documentation of providers says, by the end of the relay's name. */
+/** The documented SPF terms of providers, by the end of the relay's name. */
 const relays: readonly [end: string, mechanism: string][] = [
   [".amazonaws.com", "include:amazonses.com"],
   ["smtp.sendgrid.net", "include:sendgrid.net"],
@@ -129,7 +128,7 @@ function knownRelay(host: string): string | undefined {
   return relays.find(([end]) => host.endsWith(end))?.[1];
 }
 
-/** A string of a TXT record holds 255 octets (RFC 1035 §3.3.14); readers join them without a space (RFC 6376 §3.6.2.2). */
+/** The strings of a TXT record. Each has at most 255 octets (RFC 1035 §3.3.14); readers join them without spaces (RFC 6376 §3.6.2.2). */
 function quoted(text: string): string {
   const pieces = text.match(/[\s\S]{1,255}/g) ?? [""];
   return pieces.map((piece) => `"${piece.replace(/["\\]/g, "\\$&")}"`).join(" ");

@@ -1,8 +1,7 @@
 /**
- * A refusal: the caller asked for something that cannot be had and should see why.
- * What is not a refusal is a bug and is shown as nothing (house rule: three kinds of wrong).
+ * An error that the caller should see, with its reason. Any other error is a bug, and the caller sees no details.
  *
- * The stable word is `reason`, not `code`: Elysia reads `error.code` before its own registry.
+ * The field is `reason` and not `code`, because Elysia reads `error.code` before its own registry.
  */
 export class Refusal extends Error {
   readonly reason: Reason;
@@ -16,7 +15,7 @@ export class Refusal extends Error {
   }
 }
 
-/** The status of each refusal: the one table that doors read (contract §2). */
+/** The HTTP status of each refusal (contract §2). */
 export const statusOf = {
   invalid_json: 400,
   invalid_form: 400,
@@ -61,11 +60,11 @@ export const statusOf = {
 
 export type Reason = keyof typeof statusOf;
 
-/** One fault of a body (`pointer`) or of a query (`parameter`). */
+/** A fault in a body (`pointer`) or in a query (`parameter`). */
 export type Fault = { pointer: string; detail: string } | { parameter: string; detail: string };
 
 export interface RefusalDetails {
-  /** What was not found, what a plan lacks, how full a limit is: fields beside the problem's own. */
+  /** Further fields of the problem: the missing resource, the feature that a plan lacks, the state of a limit. */
   extra?: Readonly<Record<string, string | number | null | readonly string[] | readonly object[]>>;
   faults?: readonly Fault[];
   retryAfterSeconds?: number;

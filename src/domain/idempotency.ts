@@ -1,20 +1,20 @@
 import { Refusal } from "./errors.ts";
 
-/** What a key stands for, in what it was used for. */
+/** The use of an idempotency key. */
 export interface KeyUse {
   accountId: string;
   operation: "create_inbox" | "send" | "create_webhook";
   key: string;
   fingerprint: string;
-  /** What the first request made. */
+  /** The id of the thing that the first request created. */
   subjectId: string;
   createdAt: Date;
 }
 
-/** How long a key is remembered. */
+/** The time for which a key is kept. */
 export const idempotencyKeptMs = 24 * 3_600_000;
 
-/** A use at this instant or before it is forgotten. */
+/** Uses at this instant or before have expired. */
 export function expiryOfKeys(now: Date): Date {
   return new Date(now.getTime() - idempotencyKeptMs);
 }
@@ -41,7 +41,7 @@ export function reusedIdempotencyKey(): Refusal {
   return new Refusal("idempotency_key_reused", 'Cannot use "Idempotency-Key": it was used for another request');
 }
 
-/** Equal for equal requests: the order of keys does not matter, and what is left out equals its default. */
+/** The same JSON for equal values: keys are sorted, and undefined ones are left out. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(inOrder(value)) ?? "null";
 }
@@ -62,6 +62,6 @@ function unquoted(text: string): string | undefined {
   if (!text.startsWith('"')) return text;
   if (text.length < 2 || !text.endsWith('"')) return undefined;
   const inner = text.slice(1, -1);
-  // Within a structured-field string only `"` and `\` are escaped, and a bare quote ends it.
+  // In a structured-field string only `"` and `\` are escaped, and an unescaped quote ends it.
   return /^(?:[^"\\]|\\["\\])*$/.test(inner) ? inner.replace(/\\(["\\])/g, "$1") : undefined;
 }

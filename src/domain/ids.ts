@@ -1,6 +1,6 @@
 /**
- * Ids are a prefix that tells the kind and 26 base-32 characters of a UUIDv7: sortable by time, so that
- * the newest rows lie together in every index. The time of an id is the time of its row.
+ * The kinds of ids. An id is the prefix of its kind and 26 base-32 characters of a UUIDv7. It sorts by time, so that the newest rows are
+ * adjacent in every index. The time of an id is that of its row.
  */
 export type IdKind =
   | "acc"
@@ -17,11 +17,11 @@ export type IdKind =
   | "rep"
   | "sup";
 
-/** Crockford's alphabet in lower case: in ASCII order, so that text order is time order. */
+/** Crockford's alphabet in lower case. It is in ASCII order, so that text order is time order. */
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
 const shape = /^[a-z]{3}_[0-7][0-9a-hjkmnp-tv-z]{25}$/;
 
-/** `null` is what a router makes of a path that is no percent-encoding of anything. */
+/** True for an id of this kind. A router passes `null` for a path with invalid percent-encoding. */
 export function isId(kind: IdKind, text: string | null): boolean {
   return text !== null && shape.test(text) && text.startsWith(`${kind}_`);
 }
@@ -29,10 +29,10 @@ export function isId(kind: IdKind, text: string | null): boolean {
 export type NewId = (kind: IdKind, at: Date) => string;
 
 /**
- * A maker of ids. Ids of one maker are strictly increasing also within a millisecond: the 74 bits behind
- * the time count up from a random start (RFC 9562 §6.2, method 2). A clock that goes back keeps its last instant.
+ * Creates a maker of ids. Its ids increase strictly, also within a millisecond: the 74 bits behind the time count up from a random start
+ * (RFC 9562 §6.2, method 2). If the clock goes back, the last instant is used.
  *
- * The bits are kept in the groups in which they are written, since a BigInt of 128 bits costs more than the rest of an id.
+ * The bits are kept in the groups in which they are written, because a BigInt of 128 bits costs more than the rest of an id.
  */
 export function idMaker(randomBytes: (length: number) => Uint8Array): NewId {
   let lastMs = -1;
@@ -79,27 +79,27 @@ export function idMaker(randomBytes: (length: number) => Uint8Array): NewId {
 
 const mask30 = 0x3fff_ffff;
 
-/** The ten characters of an id that tell its instant. */
+/** The ten characters of an id with its instant. */
 function timeOf(ms: number): string {
   return base32(Math.floor(ms / 2 ** 25), 5) + base32(ms % 2 ** 25, 5);
 }
 
-/** An id of another kind and instant, with the bits that this one has behind its instant. */
+/** An id of another kind and instant, with the same bits behind its instant. */
 export function idBeside(id: string, kind: IdKind, at: Date): string {
   return `${kind}_${timeOf(at.getTime())}${id.slice(14)}`;
 }
 
-/** The last `5 * length` bits of a number, six characters at most. */
+/** The last `5 * length` bits of a number as at most six characters. */
 export function base32(value: number, length: number): string {
   let text = "";
   for (let shift = 5 * (length - 1); shift >= 0; shift -= 5) text += alphabet[(value >>> shift) & 31];
   return text;
 }
 
-/** The instant that an id was made at. */
+/** The instant of an id. */
 export function instantOfId(id: string): Date {
   let value = 0;
   for (const character of id.slice(4, 14)) value = value * 32 + alphabet.indexOf(character);
-  // Ten characters are the first 48 bits of 128 behind two bits of padding: exactly the milliseconds.
+  // The ten characters are two bits of padding and the first 48 of 128 bits, which are the milliseconds.
   return new Date(value);
 }

@@ -3,7 +3,7 @@ import { Refusal, type RefusalDetails } from "./errors.ts";
 export const plans = ["free", "developer", "enterprise"] as const;
 export type Plan = (typeof plans)[number];
 
-/** Zero stands for no limit. */
+/** The limits of a plan. Zero means no limit. */
 export interface Limits {
   sendsPerMinute: number;
   sendsPerDay: number;
@@ -20,8 +20,8 @@ export function perPlan<Value>(of: (plan: Plan) => Value): Record<Plan, Value> {
 }
 
 /**
- * `10` for every plan, `enterprise=100` for one of them, or both: `10,enterprise=100`. Answers the limit of each plan, or
- * what is wrong, as the end of a sentence.
+ * Parses `10` for every plan, `enterprise=100` for one of them, or both: `10,enterprise=100`. Returns the limit of each plan, or the fault as
+ * the end of a sentence.
  */
 export function parsePlanLimit(text: string, fallback: number): { value: Record<Plan, number> } | string {
   let general = fallback;
@@ -38,25 +38,25 @@ export function parsePlanLimit(text: string, fallback: number): { value: Record<
 
 export const burstWindowMs = 60_000;
 
-/** What an inbox has sent before this send, which is written only while that is so. */
+/** The sends of an inbox before this one. This send is written only if they are still the same. */
 export interface SendUsage {
-  /** Accepted sends of the last 60 seconds, and the oldest of them. */
+  /** The accepted sends of the last 60 seconds, and the oldest of them. */
   inWindow: number;
   oldestInWindowAt: Date | undefined;
-  /** The UTC day that is in force, and the sends of it. */
+  /** The UTC day in force, and its number of sends. */
   day: string;
   today: number;
-  /** Cold sends to this recipient today; undefined where the recipient has answered the inbox, or is one of this service. */
+  /** Cold sends to this recipient today; undefined if the recipient has answered the inbox or belongs to this service. */
   coldToday: number | undefined;
 }
 
-/** What a send to several takes of the limits: the day counts recipients, and each of those who are cold has a limit of his own. */
+/** The usage of a send to several recipients. Each recipient counts for the day, and each cold one has its own limit. */
 export interface SeveralRecipients {
   count: number;
   cold: readonly { address: string; sentToday: number }[];
 }
 
-/** Throws the first limit that this send would break: burst, then day, then cold recipient (contract §2). All or nothing. */
+/** Throws for the first limit that this send would exceed: burst, then day, then cold recipient (contract §2). */
 export function refuseOverLimit(usage: SendUsage, limits: Limits, now: Date, several?: SeveralRecipients): void {
   if (reached(usage.inWindow, limits.sendsPerMinute)) {
     const resetsAt = new Date((usage.oldestInWindowAt ?? now).getTime() + burstWindowMs);
@@ -89,7 +89,7 @@ export function refuseOverLimit(usage: SendUsage, limits: Limits, now: Date, sev
   }
 }
 
-/** What an account has made on the day that is in force. */
+/** The number of inboxes that an account created on the day in force. */
 export interface InboxUsage {
   day: string;
   today: number;
@@ -100,7 +100,7 @@ export function refuseOverInboxLimit({ day, today }: InboxUsage, limits: Limits,
   throw overLimit("inbox_creation_limit", "inboxes a day", limits.inboxesPerDay, today, endOfUtcDay(day), now);
 }
 
-/** The limits that hold for every plan, on requests that make the service call a stranger's server. */
+/** Limits for all plans, on requests that make the service call a stranger's server. */
 export const requestLimits = {
   redeliver: { most: 60, windowMs: burstWindowMs, doing: "redeliver event", what: "redeliveries a minute" },
   test_webhook: { most: 10, windowMs: burstWindowMs, doing: "test webhook", what: "tests a minute" },
@@ -121,7 +121,7 @@ export function overRequestLimit(action: PacedAction, oldestInWindowAt: Date, no
   return overLimit("rate_limit_exceeded", what, most, most, resetsAt, now, doing);
 }
 
-/** The `RateLimit` and `RateLimit-Policy` fields of an answer to a send; a limit that is off is not named. */
+/** The `RateLimit` and `RateLimit-Policy` fields of the response to a send, without limits that are off. */
 export function rateLimitFields(usage: SendUsage, limits: Limits, now: Date): Record<string, string> {
   const policies: string[] = [];
   const states: string[] = [];
@@ -148,23 +148,23 @@ export function endOfUtcDay(day: string): Date {
 const dayMs = 86_400_000;
 
 /**
- * The day whose count is in force: today, or a later one on which something was counted already. A clock that goes back, or
- * another process whose midnight is late, brings no day back, or its limit would be there once more.
+ * The day in force: today, or a later day that was counted already. A clock that goes back, or another process with a late midnight, must
+ * not return to an earlier day, because its limit would start again.
  */
 export function dayInForce(lastCountedOn: string | null, now: Date): string {
   const today = utcDay(now);
   return lastCountedOn !== null && lastCountedOn > today ? lastCountedOn : today;
 }
 
-/** What is in the sliding window. */
+/** The sliding window of sends. */
 export interface Window {
-  /** A send falls out of it at this instant or before it. */
+  /** Sends at this instant or before are outside. */
   after: Date;
-  /** Messages of an inbox are dated one after the other, so its last ones may be a moment ahead of the clock. */
+  /** The end, one second ahead of the clock, because the last messages of an inbox may be dated ahead of it. */
   upTo: Date;
 }
 
-/** A send from the future, before a clock was put back, is in no window until then. */
+/** The window of the burst limit. After a clock was set back, sends dated in the future are outside of it. */
 export function burstWindow(now: Date): Window {
   return { after: new Date(now.getTime() - burstWindowMs), upTo: new Date(now.getTime() + mostAheadMs) };
 }

@@ -1,10 +1,10 @@
 import { asciiDomain, splitAddress } from "../standards/address.ts";
 
-/** Which mail somebody waits for. What is undefined is not asked for. */
+/** The conditions of a wait for mail. Undefined ones are not checked. */
 export interface MailFilter {
-  /** A whole address, `@` and a domain with all below it, or a part of the sender's address or name. */
+  /** A whole address, `@` and a domain (with its subdomains), or a part of the sender's address or name. */
   from: string | undefined;
-  /** The address that the mail was sent to, tag included. */
+  /** The address to which the mail was sent, with its tag. */
   to: string | undefined;
   /** A part of the subject. */
   subject: string | undefined;
@@ -13,7 +13,7 @@ export interface MailFilter {
   automated: boolean | undefined;
 }
 
-/** What a mail is judged by, short of its bodies. */
+/** The facts about a mail that a filter checks. */
 export interface MailHead {
   threadId: string;
   fromAddr: string;
@@ -24,7 +24,7 @@ export interface MailHead {
   isAutomated: boolean;
 }
 
-/** The judge of a filter, made once and asked of every mail. */
+/** Returns a function that is true for mail that passes the filter. */
 export function mailJudge(filter: MailFilter): (head: MailHead) => boolean {
   const { threadId, hasAttachment, automated } = filter;
   const isFrom = filter.from === undefined ? undefined : senderJudge(filter.from);
@@ -65,7 +65,7 @@ function comparableDomain(domain: string): string {
   return asciiDomain(domain) ?? domain.toLowerCase();
 }
 
-/** Without regard to case, nor to which of several forms a letter has. */
+/** The text for comparison, without differences of case and of compatible letter forms. */
 function folded(text: string): string {
   return text.normalize("NFKC").toLowerCase();
 }

@@ -1,18 +1,18 @@
 import type { AutoSubmitted, MailSigns } from "./automated.ts";
 
-/** Mail as values: mail/read/parse.ts makes them from bytes, mail/write/compose.ts makes bytes from them. */
+/** Mail as values. mail/read/parse.ts makes them from bytes, and mail/write/compose.ts makes bytes from them. */
 
-/** A bare address (`jane@example.com`) with the name that its owner gives it. */
+/** A bare address (`jane@example.com`) with its display name. */
 export interface Mailbox {
   address: string;
   name?: string;
 }
 
-/** What a mail says of itself. Every string is valid Unicode without NUL. */
+/** A parsed mail. Every string is valid Unicode without NUL. */
 export interface ParsedMail {
-  /** Bare, as its sender wrote it (standards/message-id.ts); made from the content where the mail has none. */
+  /** The bare id as its sender wrote it (see standards/message-id.ts), or one made from the content if the mail has none. */
   messageId: string;
-  /** Canonical ids of In-Reply-To, in their order. */
+  /** Canonical ids of In-Reply-To, in order. */
   inReplyTo: readonly string[];
   /** Canonical ids of References, oldest first. */
   references: readonly string[];
@@ -21,29 +21,29 @@ export interface ParsedMail {
   to: readonly Mailbox[];
   cc: readonly Mailbox[];
   subject: string;
-  /** Generated from the HTML where only HTML came; `""` where there is no text at all. */
+  /** The text, or text made from the HTML if there is only HTML; `""` without both. */
   bodyText: string;
   bodyHtml: string | undefined;
   attachments: readonly ParsedAttachment[];
-  /** By which robots say that they are. */
+  /** The signs of automated mail. */
   signs: MailSigns;
-  /** False when the parser gave up (too big, too deep, too slow): the mail is kept raw, with what is known. */
+  /** False if the parser gave up (too large, too deep, too slow). The raw mail is kept, with the known facts. */
   complete: boolean;
 }
 
 export interface ParsedAttachment {
   /** The stored name (contract §9): safe, non-empty, unique within the mail. */
   filename: string;
-  /** Lower-case `type/subtype`, `application/octet-stream` where unknown. */
+  /** The `type/subtype` in lower case, or `application/octet-stream` if it is unknown. */
   contentType: string;
   contentId: string | undefined;
   inline: boolean;
   bytes: Uint8Array;
 }
 
-/** Everything that goes on the wire for one outbound mail; mail/write/compose.ts turns it into bytes. */
+/** The whole content of an outbound mail. */
 export interface OutgoingMail {
-  /** Canonical, without `<>`. */
+  /** The canonical id, without `<>`. */
   messageId: string;
   date: Date;
   from: Mailbox;
@@ -55,22 +55,22 @@ export interface OutgoingMail {
   bodyHtml: string | undefined;
   inReplyTo: string | undefined;
   references: readonly string[];
-  /** That a program wrote it, and why; undefined where nothing is said of that. */
+  /** The value of Auto-Submitted; undefined for none. */
   autoSubmitted: AutoSubmitted | undefined;
-  /** Further fields, behind ours. */
+  /** Custom fields, which follow ours. */
   headers: readonly CustomHeader[];
-  /** What is said to the relay alone, which takes it out or writes it anew: it is not signed. */
+  /** Fields for the relay only. They are not signed, because the relay removes or rewrites them. */
   relayHeaders?: readonly CustomHeader[] | undefined;
   attachments: readonly OutgoingAttachment[];
 }
 
-/** A field of the header as the caller gave it. */
+/** A header field from the caller. */
 export interface CustomHeader {
   name: string;
   value: string;
 }
 
-/** A file that a mail bears. Its bytes lie in the store. */
+/** A file in a mail. Its bytes are in the store. */
 export interface OutgoingAttachment {
   filename: string;
   contentType: string;

@@ -1,4 +1,4 @@
-/** The way out of the house for mail (contract §5.6, `OUTBOUND`). */
+/** The route of outbound mail (contract §5.6, `OUTBOUND`). */
 export type Outbound = SmtpOutbound | { kind: "direct" } | { kind: "sandbox" };
 
 export interface SmtpOutbound {
@@ -10,22 +10,22 @@ export interface SmtpOutbound {
 }
 
 /**
- * `implicit`: TLS from the first byte (`smtps://`). `required`: STARTTLS or nothing. Both check the certificate.
- * `opportunistic`: STARTTLS where it is offered and works, any certificate, else plain. `off`: plain.
+ * `implicit`: TLS from the first byte (`smtps://`). `required`: STARTTLS, or no mail is sent. Both check the certificate.
+ * `opportunistic`: STARTTLS with any certificate if it is offered and works, otherwise plain. `off`: plain.
  */
 export type TlsMode = "implicit" | "required" | "opportunistic" | "off";
 
-/** What `OUTBOUND` asks for, or what is wrong with it, as the end of a sentence that begins with its name. */
+/** Parses `OUTBOUND`. Returns a fault as the end of a sentence that begins with this name. */
 export function parseOutbound(text: string): Outbound | string {
   if (text === "direct" || text === "sandbox") return { kind: text };
   if (!/^smtps?:\/\//i.test(text)) return 'must be "direct", "sandbox", or begin with smtp:// or smtps://';
   const url = URL.parse(text);
-  // The text itself is never repeated: it may hold a password.
+  // The error does not repeat the text, which may have a password.
   if (!url) return "must be a URL: special characters in user and password need percent-encoding";
   return parseRelayUrl(url);
 }
 
-/** The way out in one line, without its secrets. */
+/** The route in one line, without its secrets. */
 export function describeOutbound(outbound: Outbound): string {
   if (outbound.kind !== "smtp") return outbound.kind;
   const { host, port, tls, login } = outbound;
@@ -49,7 +49,7 @@ function parseRelayUrl(url: URL): Outbound | string {
   if (login !== undefined && tls === "opportunistic") {
     return "must not have a password with tls=opportunistic: whoever stands between could take TLS away and read it";
   }
-  // Port 587 is for those who log in (RFC 6409 §3.1, §4.3); a server that takes mail without a login listens on 25.
+  // Port 587 is for clients with a login (RFC 6409 §3.1, §4.3). Servers accept mail without a login on port 25.
   const defaultPort = implicit ? 465 : login ? 587 : 25;
   return { kind: "smtp", host, port: url.port === "" ? defaultPort : Number(url.port), tls, login };
 }
@@ -81,7 +81,7 @@ function parseLogin(url: URL): SmtpOutbound["login"] | string {
   try {
     const user = decodeURIComponent(url.username);
     const password = decodeURIComponent(url.password);
-    // SASL PLAIN parts its fields by NUL (RFC 4616 §2).
+    // SASL PLAIN separates its fields with NUL (RFC 4616 §2).
     if (`${user}${password}`.includes("\0")) return "must not have NUL in user or password";
     return { user, password };
   } catch {

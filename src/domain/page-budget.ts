@@ -1,13 +1,13 @@
-/** So many octets of bodies one page of a list, or of the log, has: it lies in memory, more than once. */
+/** The limit on octets of bodies in one page of a list or of the log. A page is in memory more than once. */
 export const pageBytes = 8 << 20;
 
 /**
- * Bodies up to this size come with their row, of which a statement gives a hundred: all of them are less than a page may have. A longer
- * one is told by its size, and read when it is known that there is room for it.
+ * Bodies up to this size are read with their rows. A statement reads a hundred rows, so they fit into a page. Of a longer body only the size
+ * is read, and the body itself once there is room for it.
  */
 export const shortBodyBytes = 64 << 10;
 
-/** How many of these rows, told by the octets of their bodies, are a page. The first always is. */
+/** The number of rows that fit into a page, from the sizes of their bodies; at least one. */
 export function rowsOfPage(sizes: readonly number[], mostBytes = pageBytes): number {
   let bytes = 0;
   const end = sizes.findIndex((size, index) => {
@@ -17,5 +17,5 @@ export function rowsOfPage(sizes: readonly number[], mostBytes = pageBytes): num
   return end === -1 ? sizes.length : end;
 }
 
-/** What an attachment takes where it is shown, with its address. */
+/** The size of an attachment's entry in a response, with its address. */
 export const shownAttachmentBytes = 1 << 10;

@@ -1,7 +1,7 @@
 import { cleanText, oneLine, truncateCodePoints, truncateUtf8, utf8Length } from "../standards/text.ts";
 import type { Mailbox } from "./message.ts";
 
-/** What a reply quotes. */
+/** The message that a reply quotes. */
 export interface QuotedMessage {
   from: Mailbox | undefined;
   at: Date;
@@ -9,7 +9,7 @@ export interface QuotedMessage {
   bodyHtml: string | undefined;
 }
 
-/** The caller's text with the previous message quoted under it (contract §5.5). */
+/** The caller's text with the previous message quoted below it (contract §5.5). */
 export function withTextQuote(body: string, previous: QuotedMessage): string {
   return `${withoutLastLineBreaks(body)}\n\n${attributionLine(previous)}\n${textQuote(previous.bodyText)}`;
 }
@@ -34,7 +34,7 @@ export function instantInWords(at: Date): string {
 /** A quote over 100 KB is cut, in text and in HTML. */
 export const maxQuoteBytes = 102_400;
 
-/** Each line of a text as a reply quotes it: `> ` before it, `>` before a blank line or what was quoted already. */
+/** The lines of a text as a quote: with `> ` before them, or `>` for blank and already quoted lines. */
 export function quotedLines(text: string): string[] {
   return text.split(lineBreak).map((line) => {
     if (line.trim() === "") return ">";
@@ -42,13 +42,13 @@ export function quotedLines(text: string): string[] {
   });
 }
 
-/** The subject of a reply: `Re: ` once, at most as long as a subject may be. */
+/** The subject of a reply: with one `Re: `, cut to the length of a subject. */
 export function replySubject(subject: string): string {
   const line = oneLine(subject);
   return truncateCodePoints(/^re:/i.test(line) ? line : `Re: ${line}`.trimEnd(), maxSubjectLength);
 }
 
-/** The subject of a forward: `Fwd: ` once, also where another program has written its own `Fw: `. */
+/** The subject of a forward: with one `Fwd: `, unless it has that or `Fw: ` already. */
 export function forwardSubject(subject: string): string {
   const line = oneLine(subject);
   return truncateCodePoints(/^fwd?:/i.test(line) ? line : `Fwd: ${line}`.trimEnd(), maxSubjectLength);
@@ -58,7 +58,7 @@ const maxSubjectLength = 998;
 
 function textQuote(text: string): string {
   const written = cleanText(text.trimEnd());
-  // Every UTF-16 unit takes at least a byte, so what is behind the limit can't be in the quote.
+  // Each UTF-16 unit takes at least one byte, so characters behind the limit do not fit into the quote.
   const quote = quotedLines(written.slice(0, maxQuoteBytes + 1)).join("\n");
   if (utf8Length(quote) <= maxQuoteBytes) return quote;
   const kept = truncateUtf8(quote, maxQuoteBytes - cutMark.length).replace(/\n[> ]*$/, "");
@@ -67,10 +67,10 @@ function textQuote(text: string): string {
 
 const cutMark = "\n> [...]";
 
-/** All that some reader takes for the end of a line: text behind it must not stand outside the quote. */
+/** All characters that some readers treat as a line end, so that no text stands outside of the quote. */
 const lineBreak = /\r\n|[\r\n\v\f\x85\u2028\u2029]/;
 
-/** `Jane Doe <jane@example.com>`, always on one line; `someone` of whom nothing is known. */
+/** `Jane Doe <jane@example.com>`, always on one line, or `someone` if nothing is known. */
 export function personInWords(person: Mailbox | undefined): string {
   const address = plainWords(person?.address ?? "").replaceAll(" ", "");
   const name = truncateCodePoints(plainWords(person?.name ?? ""), maxNameLength);
@@ -81,8 +81,8 @@ export function personInWords(person: Mailbox | undefined): string {
 const maxNameLength = 200;
 
 /**
- * Words that show nothing but themselves: no line breaks or controls, no marks that turn the direction of what follows
- * (`moc.live@…` read backwards) or that can't be seen, and no brackets, in which a name could show another address than the real one.
+ * Words without line breaks, controls, direction marks (which could reverse `moc.live@…`), invisible characters, and brackets, in which a
+ * name could show another address.
  */
 export function plainWords(text: string): string {
   return oneLine(text).replaceAll(tricks, "").replaceAll(/\s+/g, " ").trim();

@@ -1,7 +1,7 @@
 /**
- * The References of a reply (contract §5.5): what came before, oldest first, and the answered message at the end, under which mail
- * programs file the reply (RFC 5322 §3.6.4). Each id stands there once. Of a long list the first stays, by which other programs
- * know the conversation, and the last ones, the nearer ancestors.
+ * The References of a reply (contract §5.5): the ancestors, oldest first, and at the end the answered message, which mail programs use as the
+ * parent (RFC 5322 §3.6.4). Each id is listed once. A long list keeps its first id, by which other programs know the conversation, and the
+ * last ones, which are the nearest ancestors.
  */
 export function replyReferences(before: readonly string[], answered: readonly string[]): string[] {
   const last = new Set(answered);
@@ -11,7 +11,7 @@ export function replyReferences(before: readonly string[], answered: readonly st
 
 const maxReferences = 100;
 
-/** The messages that the first mail of a thread names. They were sent elsewhere and are not stored here. */
+/** The messages that the first mail of a thread names. They are not stored here. */
 export function foreignAncestors({
   inReplyTo,
   references,
@@ -24,7 +24,7 @@ export function foreignAncestors({
 }
 
 const mostForeign = 50;
-/** One that is longer fits into no field of ours (RFC 5322 §2.1.1). */
+/** A longer id does not fit into a header field (RFC 5322 §2.1.1). */
 export const mostIdCharacters = 998;
 
 function firstAndLast(ids: readonly string[], most: number): string[] {

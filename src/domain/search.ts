@@ -2,9 +2,8 @@ import { sha256Hex } from "../standards/digest.ts";
 import { truncateCodePoints, truncateUtf8, utf8Length } from "../standards/text.ts";
 
 /**
- * Mail comes in any language, often in several at once, so nothing here knows one: no stems, no stop words. Text and
- * question are brought to the same plain words before Postgres sees them, and then its parser, whose idea of a letter
- * depends on the locale of the database, has nothing left to decide.
+ * Converts a text or a query to plain words. Mail has any language, so there are no stems and no stop words. Postgres gets only plain words,
+ * because its parser depends on the locale of the database.
  */
 export function plainWords(text: string): string {
   const folded = isAscii(text) ? text : withoutAccents(text);
@@ -13,15 +12,15 @@ export function plainWords(text: string): string {
   return separated.replace(longWord, (word) => truncateCodePoints(word, longestWord)).trim();
 }
 
-/** `jürgen@müller.de` and `JURGEN@muller.de` are one; full-width and other compatible forms of a letter too. */
+/** The text without accents and compatible letter forms such as full-width ones: `jürgen@müller.de` matches `JURGEN@muller.de`. */
 function withoutAccents(text: string): string {
   return text.normalize("NFKD").replace(accents, "").normalize("NFC");
 }
 
-/** The accents of Latin, Greek and Cyrillic; marks of other scripts are letters in all but name. */
+/** The accents of Latin, Greek and Cyrillic. The marks of other scripts act as letters. */
 const accents = /[\u0300-\u036f]/g;
 const betweenWords = /[^\p{L}\p{M}\p{N}]+/gu;
-/** Letters of scripts that put no space between words: each is a word, and a word is a phrase of them. */
+/** Letters of scripts without spaces between words. Each counts as a word, and a word counts as a phrase. */
 const unspacedLetter =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]\p{M}*/gu;
 const longestWord = 64;
@@ -32,8 +31,8 @@ function isAscii(text: string): boolean {
 }
 
 /**
- * A question in the syntax of Postgres' `websearch_to_tsquery` (words, "a phrase", or, -not), its words made plain.
- * `undefined` when it has none. What is more than one word after that, such as an address, is a phrase.
+ * A query in the syntax of Postgres' `websearch_to_tsquery` (words, "a phrase", or, -not), with plain words. `undefined` without any. A term
+ * that becomes several words, such as an address, becomes a phrase.
  */
 export function plainQuestion(question: string): string | undefined {
   const terms: string[] = [];
@@ -43,11 +42,11 @@ export function plainQuestion(question: string): string | undefined {
     const isSingle = phrase === undefined && !words.includes(" ");
     terms.push(isSingle ? sign + words : `${sign}"${words}"`);
   }
-  // `or` alone joins nothing.
+  // `or` alone is no query.
   return terms.some((term) => term !== "or") ? terms.join(" ") : undefined;
 }
 
-/** What can be searched for in a message. */
+/** The searchable parts of a message. */
 export interface Searchable {
   inboxId: string;
   seq: number;
@@ -63,8 +62,8 @@ export interface Searchable {
 }
 
 /**
- * How much of a text is read. Each different word is a place in the index that is written to, so the time goes by these bounds: where
- * each letter is a word, a body of this length takes a twentieth of a second, one of five times as many took half a second.
+ * The limits on the indexed text. Each distinct word is one write to the index. In scripts where each letter is a word, a body of this
+ * length takes 50 ms, and one five times as long took half a second.
  */
 export const searchedCharacters = 20_000;
 export const searchedAddresses = 1_000;
@@ -82,7 +81,7 @@ export interface SearchRow {
 
 export function searchRow(message: Searchable): SearchRow {
   const { inboxId, seq, threadId, fromAddr, fromName, toAddr, cc, subject, bodyText } = message;
-  // A text has no more letters than octets: what lies behind so many has no room in any case.
+  // A text has at most as many characters as octets, so characters behind the limit do not fit.
   const plain = (text: string, bytes: number) => truncateUtf8(plainWords(text.slice(0, bytes)), bytes);
   const blocks = (["near", "wide"] as const).map((size) => blockMark(inboxId, size, blockOf(size, seq)));
   const marks = [inboxMark(inboxId), ...blocks, threadMark(threadId), directionMark(message.direction)];
@@ -97,25 +96,25 @@ export function searchRow(message: Searchable): SearchRow {
   };
 }
 
-/** The octets of words in it, by which it is known how long it takes to write. */
+/** The octets of a row's words, which determine the time to write it. */
 export function wordBytes({ subject, sender, recipients, body }: SearchRow): number {
   return utf8Length(subject) + utf8Length(sender) + utf8Length(recipients) + utf8Length(body);
 }
 
-/** A message whose text can't be written into the index is found by its subject and its addresses. */
+/** The row without its body, for a message whose text cannot be indexed. It is found by its subject and addresses. */
 export function withoutBody(row: SearchRow): SearchRow {
   return { ...row, body: "" };
 }
 
 /*
- * Marks are lexemes that say where a message lies and what it is. Plain words have no slash, so none can be one.
- * They are short, and two inboxes may by chance share one: the rows that are found are held against the inbox itself.
+ * Marks are lexemes for the inbox, thread and properties of a message. Plain words have no slash, so they never equal a mark. Marks are
+ * short, and two inboxes may share one by chance, so the found rows are compared with the inbox itself.
  */
 export function inboxMark(inboxId: string): string {
   return `/${shortMark(inboxId)}`;
 }
 
-/** Messages of a block lie together in time: a search among the newest needs to look at no others. */
+/** A block has consecutive messages, so that a search among the newest ones reads no others. */
 export const blockSizes = { near: 8_192, wide: 65_536 } as const;
 export type BlockSize = keyof typeof blockSizes;
 

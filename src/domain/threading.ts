@@ -1,56 +1,56 @@
 import { mostIdCharacters } from "./references.ts";
 
-/** What a mail says of its conversation; ids are canonical (message-id.ts). */
+/** The fields of a mail about its conversation. Ids are canonical (standards/message-id.ts). */
 export interface ThreadingHeaders {
   inReplyTo: readonly string[];
   references: readonly string[];
 }
 
-/** So many say what a conversation is, and each is a look-up in each inbox that the mail is for. */
+/** The limit on ancestors. Each is a look-up in each inbox of the mail. */
 const mostAncestors = 50;
 
 /**
- * The ids that can decide the thread, the strongest first, each once. In-Reply-To wins over References. Within
- * References the last entry is the direct parent (RFC 5322 §3.6.4), so we walk backwards: when a sender has merged
- * two conversations, the reply lands in the nearer one.
+ * The ids that can decide the thread, the strongest first, without duplicates. In-Reply-To wins over References. Within References the last
+ * entry is the direct parent (RFC 5322 §3.6.4), so we walk backwards: when a sender has merged two conversations, the reply joins the nearer
+ * one.
  */
 export function namedAncestors({ inReplyTo, references }: ThreadingHeaders): string[] {
   return nearestAndRoot([...new Set([...inReplyTo, ...references.toReversed()])], mostAncestors);
 }
 
-/** What a mail says that it answers. One that no field of a mail of ours could name again is left out (RFC 5322 §2.1.1). */
+/** The id of the message that a mail answers, unless it is too long for a header field of ours (RFC 5322 §2.1.1). */
 export function namedParent({ inReplyTo, references }: ThreadingHeaders): string | undefined {
   const parent = inReplyTo[0] ?? references.at(-1);
   return parent !== undefined && parent.length <= mostIdCharacters ? parent : undefined;
 }
 
-/** Branches of a conversation that have no near mail in common still have its root. */
+/** The nearest ids and the root, which all branches of a conversation have in common. */
 function nearestAndRoot(ids: readonly string[], most: number): string[] {
   return ids.length <= most ? [...ids] : [...ids.slice(0, most - 1), ...ids.slice(-1)];
 }
 
-/** What is known of Message-IDs in one inbox, and of no other: a forged header can't reach another's thread. */
+/** The known Message-IDs of one inbox, so that a forged header cannot reach the thread of another. */
 export interface KnownThreads {
-  /** The thread of the message under this id. */
+  /** The thread of the message with this id. */
   of: (messageId: string) => string | undefined;
-  /** The thread of a mail that named this id, which was not here. */
+  /** The thread of a mail that named this id when no such message was here. */
   awaiting: (messageId: string) => string | undefined;
 }
 
 export interface ThreadResolution {
-  /** The thread that the mail joins; undefined when it starts one of its own. */
+  /** The thread that the mail joins; undefined if it starts a new one. */
   threadId: string | undefined;
-  /** What the mail names and is not here: whatever names or bears one of these later belongs to the same conversation. */
+  /** The named ids that are not here. A later mail that has or names one of them belongs to the same conversation. */
   missing: string[];
 }
 
-/** So many mails that have not come are remembered for one that names them. */
+/** The limit on missing ids that are kept for one mail. */
 const mostMissing = 20;
 
 /**
- * What it answers, and else the nearest that it names, decides. Where none of them is here, the conversation may be all the same: a
- * mail under the same id (a list's copy beside the direct one), or one that waits for this one, or for what this one names.
- * No rule looks at the subject. A mail that names itself is not its own parent.
+ * Finds the thread of a mail. The nearest of its ancestors decides. If none is here, the mail joins the thread of a mail with the same id (a
+ * list's copy beside the direct one), or of a mail that named this one or one of its ancestors. The subject is never used. A mail that names
+ * itself is not its own parent.
  */
 export function resolveThread(ownId: string, ancestors: readonly string[], known: KnownThreads): ThreadResolution {
   const threadId = firstOf(ancestors, known.of) ?? known.of(ownId) ?? firstOf([ownId, ...ancestors], known.awaiting);

@@ -1,10 +1,10 @@
 import { Refusal } from "./errors.ts";
 
-/** The part of an address before the `@` that an inbox is known by. `+` stays free for sub-addressing. */
+/** The form of an inbox's local part. `+` is reserved for sub-addressing. */
 const shape = /^[a-z0-9][a-z0-9.-]{1,28}[a-z0-9]$/;
 const doubledMark = /\.\.|\.-|-\./;
 
-/** Names that protect a domain (RFC 2142) or that mail systems speak under. */
+/** Names with a role in a domain (RFC 2142), and names of mail systems. */
 const reserved = new Set([
   "postmaster",
   "abuse",
@@ -21,7 +21,7 @@ const reserved = new Set([
   "admin",
 ]);
 
-/** No characters that look alike, so that an address can be read out over the telephone. */
+/** An alphabet without similar characters, so that an address can be read out on the telephone. */
 const alphabet = "23456789abcdefghjkmnpqrstuvwxyz";
 const letters = alphabet.slice(8);
 
@@ -49,7 +49,7 @@ export function randomUsername(randomBytes: (length: number) => Uint8Array): str
   return username;
 }
 
-/** Draws again above the last whole multiple of the alphabet, so that every character is equally likely. */
+/** Draws again for a byte above the last whole multiple of the alphabet's length, so that all characters are equally likely. */
 function pick(characters: string, randomBytes: (length: number) => Uint8Array): string {
   const limit = 256 - (256 % characters.length);
   for (;;) {

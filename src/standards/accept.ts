@@ -1,6 +1,6 @@
 /**
- * How much a client wants an answer of a media type, from 0 (not at all) to 1, by its `Accept` field (RFC 9110 §12.5.1). What is said of the
- * type itself counts before what is said of its kind, and that before what is said of all. Without the field everything will do.
+ * The quality of a media type in an `Accept` field (RFC 9110 §12.5.1), from 0 (not acceptable) to 1. An entry for the type wins over one for
+ * its kind (`text/*`), and that over one for all. Without the field everything is acceptable.
  */
 export function acceptedQuality(accept: string | null, mediaType: string): number {
   if (accept === null || accept.trim() === "") return 1;
@@ -13,7 +13,7 @@ export function acceptedQuality(accept: string | null, mediaType: string): numbe
   return qualities.get(mediaType) ?? qualities.get(kind) ?? qualities.get("*/*") ?? 0;
 }
 
-/** What is no quality is passed over, as if it were not there. */
+/** The quality in the parameters of an entry. An invalid one is ignored. */
 function qualityIn(parameters: readonly string[]): number {
   for (const parameter of parameters) {
     const [name = "", value = ""] = parameter.split("=");

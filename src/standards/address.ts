@@ -2,15 +2,15 @@ import { domainToASCII } from "node:url";
 import { isHostName } from "./host-name.ts";
 
 /**
- * The address that a caller gave for `to` or `replyTo`, ready for the wire: the domain in lower case and as A-label
- * (RFC 5890), the local part as given. `undefined` for anything that is not exactly one plain address.
+ * The address that a caller gives for `to` or `replyTo`, with its domain in lower-case A-labels (RFC 5890) and its local part as given.
+ * `undefined` for anything but one plain address.
  *
- * Refused on purpose: display names and lists, quoted local parts (`"a b"@…`: no inbox of ours has one, and they are
- * the classic way to smuggle an @ or a space past a relay), address literals (`@[127.0.0.1]`: a way into our own
- * network), local parts outside ASCII (they need SMTPUTF8 at every hop). A domain needs a dot, unless it is `ownDomain`.
+ * It refuses display names and lists; quoted local parts (`"a b"@…`), which no inbox of ours has and which can smuggle an @ or a space past
+ * a relay; address literals (`@[127.0.0.1]`), which lead into our own network; and local parts outside of ASCII, which need SMTPUTF8 at every
+ * hop. A domain needs a dot, unless it is `ownDomain`.
  */
 export function parseSendAddress(text: string, ownDomain?: string): string | undefined {
-  // Anything longer is refused before it costs a scan; A-labels only ever lengthen it.
+  // Longer text is refused before it is scanned. A-labels only make it longer.
   if (text.length > longestAddress) return undefined;
   const parts = splitAddress(text);
   if (parts === undefined || parts.local.length > longestLocal || !dotAtom.test(parts.local)) return undefined;
@@ -21,11 +21,11 @@ export function parseSendAddress(text: string, ownDomain?: string): string | und
   return address.length <= longestAddress ? address : undefined;
 }
 
-/** RFC 5321 §4.5.3.1: 64 octets of local part, and a path of 256 with its brackets leaves 254 for the address. */
+/** The limits of RFC 5321 §4.5.3.1: 64 octets for the local part, and 256 for a path, which has two brackets around the address. */
 const longestLocal = 64;
 const longestAddress = 254;
 
-/** RFC 5322 §3.2.3 dot-atom. */
+/** A dot-atom (RFC 5322 §3.2.3). */
 const dotAtom = /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/i;
 
 export interface AddressParts {
@@ -33,21 +33,21 @@ export interface AddressParts {
   domain: string;
 }
 
-/** The two halves of an address, apart at the last @ (a quoted local part may hold others). */
+/** Splits an address at its last @. A quoted local part may have others. */
 export function splitAddress(address: string): AddressParts | undefined {
   const at = address.lastIndexOf("@");
   if (at < 1 || at === address.length - 1) return undefined;
   return { local: address.slice(0, at), domain: address.slice(at + 1) };
 }
 
-/** What stands behind the first `+` of the local part, null where there is none. */
+/** The tag behind the first `+` of the local part, or null without one. */
 export function tagOf(address: string): string | null {
   const { local = "" } = splitAddress(address) ?? {};
   const at = unquoted(local).indexOf("+");
   return at < 0 ? null : unquoted(local).slice(at + 1);
 }
 
-/** Whom a RCPT TO means (contract §6). */
+/** The recipient that a RCPT TO names (contract §6). */
 export type Recipient =
   | { kind: "inbox"; username: string }
   | { kind: "role"; name: RoleName }
@@ -57,9 +57,9 @@ export type Recipient =
 export type RoleName = "postmaster" | "abuse";
 
 /**
- * Whom an SMTP recipient means for us. Case doesn't count, `user+tag` is `user`, and `postmaster` needs no domain
- * (RFC 5321 §4.5.1). Only the domain behind the last @ decides whether an address is ours, so that the old forms of
- * relaying (`a%b@ours`, `b!a@ours`, `@ours:a@b`, `"a@b"@ours`) are an unknown user or another domain, never a way out.
+ * The recipient that an SMTP address names. Case is ignored, `user+tag` is `user`, and `postmaster` needs no domain (RFC 5321 §4.5.1). Only
+ * the domain behind the last @ decides whether an address is ours, so that the old relaying forms (`a%b@ours`, `b!a@ours`, `@ours:a@b`,
+ * `"a@b"@ours`) are an unknown user or another domain and are never relayed.
  */
 export function recipientOf(address: string, mailDomain: string): Recipient {
   if (!address.includes("@"))
@@ -73,23 +73,23 @@ export function recipientOf(address: string, mailDomain: string): Recipient {
   return username.test(local) ? { kind: "inbox", username: user } : { kind: "unknown" };
 }
 
-/** The shape of a username (contract §4): what else is before the @ can be no inbox. */
+/** The form of a username (contract §4). No other local part is an inbox. */
 const username = /^[a-z0-9][a-z0-9.-]{1,28}[a-z0-9]$/i;
 
 function roleOf(name: RoleName): Recipient {
   return { kind: "role", name };
 }
 
-/** `"ada"@…` and `ada@…` are the same mailbox (RFC 5321 §4.1.2). */
+/** The local part without needless quotes: `"ada"@…` and `ada@…` are the same mailbox (RFC 5321 §4.1.2). */
 function unquoted(local: string): string {
   return /^"[^"\\]*"$/.test(local) ? local.slice(1, -1) : local;
 }
 
-/** The domain in lower-case A-labels, or `undefined` where it is no host name. */
+/** The domain in lower-case A-labels, or `undefined` if it is no host name. */
 export function asciiDomain(domain: string): string | undefined {
   let ascii = domain.toLowerCase();
   if (notAscii.test(domain) || ascii.includes("xn--")) {
-    // domainToASCII reads a URL's host: it would decode `%2e`, stop at `/` and take `:80` for a port.
+    // domainToASCII reads a URL's host: it would decode `%2e`, stop at `/` and treat `:80` as a port.
     if (/[^a-z0-9.\-\u0080-\u{10ffff}]/u.test(ascii)) return undefined;
     ascii = domainToASCII(ascii);
   }

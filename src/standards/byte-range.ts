@@ -1,12 +1,12 @@
-/** The bytes to answer with, both ends included. */
+/** A range of bytes, with both ends included. */
 export interface ByteRange {
   first: number;
   last: number;
 }
 
 /**
- * What a `Range` field asks of something of this size (RFC 9110 §14.2): one range that can be had, `unsatisfiable`, or
- * `undefined` for the whole. A field that is malformed, of another unit, or of several ranges counts as none, as the RFC allows.
+ * The range that a `Range` field requests from a body of this size (RFC 9110 §14.2), `unsatisfiable`, or `undefined` for the whole body. A
+ * malformed field, another unit and several ranges are ignored, as the RFC allows.
  */
 export function parseRange(field: string | null, sizeBytes: number): ByteRange | "unsatisfiable" | undefined {
   const [, from = "", to = ""] = /^\s*bytes\s*=\s*(?:(\d{1,15})\s*)?-\s*(?:(\d{1,15})\s*)?$/i.exec(field ?? "") ?? [];
@@ -21,7 +21,7 @@ export function parseRange(field: string | null, sizeBytes: number): ByteRange |
   return first >= sizeBytes ? "unsatisfiable" : { first, last };
 }
 
-/** Whether an `If-None-Match` field names this entity tag, by weak comparison (RFC 9110 §13.1.2). */
+/** True if an `If-None-Match` field names this entity tag, by weak comparison (RFC 9110 §13.1.2). */
 export function matchesEntityTag(field: string | null, entityTag: string): boolean {
   if (field === null) return false;
   const tags = field.match(/\*|(?:W\/)?"[^"]*"/g) ?? [];

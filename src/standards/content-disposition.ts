@@ -1,14 +1,14 @@
 /**
- * `attachment` with a file name of any characters (RFC 6266 §5): in ASCII for old clients, and in UTF-8 by RFC 8187 for all
- * others. A `%` in the first would be decoded by some of them, a quote or backslash would end it.
+ * An `attachment` disposition with a file name of any characters (RFC 6266 §5): in ASCII for old clients, and in UTF-8 (RFC 8187) for others.
+ * The ASCII name has no `%`, which some clients decode, and no quote or backslash, which would end it.
  */
 export function attachmentDisposition(filename: string): string {
   return `attachment; filename="${plainName(filename)}"; filename*=UTF-8''${encodedName(filename)}`;
 }
 
 /**
- * The same of a part of a mail, as tokens between which it may be folded (RFC 2183, RFC 2231). The name for old readers comes
- * second, since a common one takes the first that it finds; where it says all, it stands alone. `filename` is clean text.
+ * The disposition of a part of a mail, as tokens for folding (RFC 2183, RFC 2231). The ASCII name comes second, because a common reader uses
+ * the first one. If the name is ASCII, it is the only one. `filename` is clean text.
  */
 export function mimeDisposition(disposition: "inline" | "attachment", filename: string): string[] {
   const plain = plainName(filename);
@@ -28,10 +28,7 @@ function hex(character: string): string {
   return character.charCodeAt(0).toString(16).toUpperCase();
 }
 
-/**
- * The type to serve a stored one as. What a browser would run or render as a page becomes bytes, whoever names it how; so
- * does what is no type at all.
- */
+/** The type with which a stored file is served. A type that a browser runs or renders as a page, and an invalid one, become arbitrary bytes. */
 export function harmlessType(contentType: string): string {
   const isType = /^[a-z0-9!#$&^_.+-]{1,127}\/[a-z0-9!#$&^_.+-]{1,127}$/.test(contentType);
   return isType && !active.test(contentType) ? contentType : "application/octet-stream";
@@ -39,7 +36,7 @@ export function harmlessType(contentType: string): string {
 
 const active = /html|xml|svg|xsl|script|x-shockwave-flash|^multipart\//;
 
-/** What a part of a form is called, and the name of its file where it has one (RFC 7578 §4.2); `undefined` where it is no such field. */
+/** The name of a form's part and of its file, if it has one (RFC 7578 §4.2); `undefined` for an invalid field. */
 export function parseFormDisposition(field: string): { name: string; filename: string | undefined } | undefined {
   const found: Partial<Record<"name" | "filename", string>> = {};
   const type = /^\s*form-data\s*(?=;)/i.exec(field);
@@ -47,7 +44,7 @@ export function parseFormDisposition(field: string): { name: string; filename: s
   for (const [, name = "", quoted, bare = ""] of field.slice(type[0].length).matchAll(formParameter)) {
     const wanted = name.toLowerCase();
     if (wanted !== "name" && wanted !== "filename") continue;
-    // Twice is what two readers would read differently.
+    // A repeated parameter is refused, since readers differ in which one they use.
     if (found[wanted] !== undefined) return undefined;
     found[wanted] = quoted === undefined ? bare : unescaped(quoted);
   }
@@ -56,7 +53,7 @@ export function parseFormDisposition(field: string): { name: string; filename: s
 
 const formParameter = /;\s*([a-z*]+)=(?:"((?:[^"\\]|\\.)*)"|([^;"\s]*))/gi;
 
-/** Browsers write a quote as `%22`, and curl as `\"`; a backslash before anything else is one of a Windows path. */
+/** Decodes a quoted name. Browsers write a quote as `%22`, curl as `\"`. Another backslash belongs to a Windows path. */
 function unescaped(quoted: string): string {
   return quoted
     .replace(/\\(["\\])/g, "$1")

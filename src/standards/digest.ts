@@ -1,4 +1,4 @@
-/** 128 bits of a SHA-256 in the form of a uuid: as short as a key can be that nobody can make collide by chance. */
+/** The first 128 bits of a SHA-256 as a uuid: a short key that does not collide by chance. */
 export function shortDigest(data: string | Uint8Array): string {
   const hex = new Bun.CryptoHasher("sha256").update(data).digest("hex");
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`;
@@ -8,19 +8,19 @@ export function sha256Hex(data: string | Uint8Array): string {
   return new Bun.CryptoHasher("sha256").update(data).digest("hex");
 }
 
-/** Headers that a server puts on top of a mail on its way (RFC 5321 §4.4): two copies over two ways differ in them. */
+/** Trace fields, which servers add before a mail (RFC 5321 §4.4). Two copies of a mail over different routes differ in them. */
 const trace = ["received", "return-path", "delivered-to", "x-original-to", "x-received"].map(bytesOf);
 
-/** What a mail is, without how it came; where that is nothing, all of it. */
+/** A mail without its trace fields, or all of it if nothing else is left. */
 export function contentOf(raw: Uint8Array): Uint8Array {
   const start = endOfTrace(raw.subarray(0, mostHeadBytes));
   return isEmpty(raw, start, raw.length) ? raw : raw.subarray(start);
 }
 
-/** No way is so long, and no head; 25 MB of headers would hold everything else up while they are read. */
+/** The limit on the header that is read; real ones are shorter. Reading 25 MB of header would block everything else. */
 const mostHeadBytes = 256 << 10;
 
-/** Byte by byte: to make a text of each line took a second for 25 MB of them. */
+/** The offset behind the trace fields. It reads bytes, since strings for 25 MB of lines took a second. */
 function endOfTrace(raw: Uint8Array): number {
   let start = 0;
   while (trace.some((name) => isNamed(raw, start, name))) {
@@ -31,7 +31,7 @@ function endOfTrace(raw: Uint8Array): number {
   return start;
 }
 
-/** Some readers end the line there, so that what follows is another header, or the text. */
+/** True for a CR without LF. Some readers end the line there, and see another field or the text behind it. */
 function hasBareCr(raw: Uint8Array, start: number, end: number): boolean {
   for (let at = start; at < end; at += 1) if (raw[at] === cr && raw[at + 1] !== lf) return true;
   return false;
@@ -39,7 +39,7 @@ function hasBareCr(raw: Uint8Array, start: number, end: number): boolean {
 
 const marks = ["message-id", "date"].map(bytesOf);
 
-/** Whether a mail says which one it is, by a Message-ID or a Date: two alerts that read alike and say neither are two. */
+/** True if a mail has a Message-ID or a Date. Without them, two identical mails may be two different alerts. */
 export function isMarked(raw: Uint8Array): boolean {
   const head = raw.subarray(0, mostHeadBytes);
   let start = 0;
@@ -52,14 +52,14 @@ export function isMarked(raw: Uint8Array): boolean {
   return false;
 }
 
-/** Whether a name stands here, and a colon behind it. */
+/** True if a name with a colon stands here. */
 function isField(raw: Uint8Array, start: number): boolean {
   let at = start;
   while (isVisible(raw[at]) && raw[at] !== colon) at += 1;
   return at > start && raw[pastBlanks(raw, at)] === colon;
 }
 
-/** `name` is in lower case. */
+/** True if the field here has this name, which is in lower case. */
 function isNamed(raw: Uint8Array, start: number, name: Uint8Array): boolean {
   for (let at = 0; at < name.length; at += 1) {
     const byte = raw[start + at] ?? 0;
@@ -68,21 +68,21 @@ function isNamed(raw: Uint8Array, start: number, name: Uint8Array): boolean {
   return raw[pastBlanks(raw, start + name.length)] === colon;
 }
 
-/** White space between a name and its colon was allowed once (RFC 5322 §4.5). */
+/** The offset behind white space, which older mail has between a name and its colon (RFC 5322 §4.5). */
 function pastBlanks(raw: Uint8Array, start: number): number {
   let at = start;
   while (raw[at] === space || raw[at] === tab) at += 1;
   return at;
 }
 
-/** Behind the lines that a field goes on over (RFC 5322 §2.2.3). */
+/** The offset behind a field and its continuation lines (RFC 5322 §2.2.3). */
 function endOfField(raw: Uint8Array, start: number): number {
   let at = start;
   while (at < raw.length && (raw[at] !== lf || raw[at + 1] === space || raw[at + 1] === tab)) at += 1;
   return Math.min(at + 1, raw.length);
 }
 
-/** Whether nothing is said here: white space, or the brackets of an id alone. */
+/** True for a range with only white space, or the brackets of an empty id. */
 function isEmpty(raw: Uint8Array, start: number, end: number): boolean {
   for (let at = start; at < end; at += 1) {
     const byte = raw[at];

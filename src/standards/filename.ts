@@ -1,16 +1,16 @@
 import { extensionOfType } from "./media-type.ts";
 import { truncateUtf8, utf8Length } from "./text.ts";
 
-/** What a mail says of one attachment's name. */
+/** The name and type of an attachment in a mail. */
 export interface NamedPart {
   filename: string | undefined;
-  /** Lower-case `type/subtype`: gives a nameless part its extension. */
+  /** The `type/subtype` in lower case, which gives a nameless part its extension. */
   contentType: string;
 }
 
 /**
- * The names under which the attachments of one mail are kept (contract §9), one for each part, in order: safe
- * as the last segment of a path or URL, never empty, and different from each other also where case doesn't count.
+ * The stored names of a mail's attachments (contract §9), in order. Each is safe as the last segment of a path or URL, not empty, and unique
+ * even if case is ignored.
  */
 export function storedNames(parts: readonly NamedPart[]): string[] {
   const taken = new Set<string>();
@@ -20,7 +20,7 @@ export function storedNames(parts: readonly NamedPart[]): string[] {
     const safe = part.filename === undefined ? "" : safeName(part.filename);
     const wanted = safe === "" ? `attachment-${++nameless}.${extensionOfType(part.contentType)}` : safe;
     let name = wanted;
-    // The counter is kept between doubles: a thousand parts of one name would otherwise be a million look-ups.
+    // Without this counter, a thousand parts of the same name would need a million look-ups.
     for (let number = nextNumber.get(key(wanted)) ?? 2; taken.has(key(name)); number++) {
       name = numbered(wanted, number);
       nextNumber.set(key(wanted), number + 1);
@@ -32,26 +32,26 @@ export function storedNames(parts: readonly NamedPart[]): string[] {
 
 const longestNameBytes = 255;
 
-/** The name without its folders and without what deceives the eye or a terminal; `""` where nothing is left. */
+/** The name without folders, and without characters that deceive readers or terminals; `""` if nothing is left. */
 function safeName(filename: string): string {
-  // A long name is folded at its spaces, and the tab of a fold is one of them.
+  // A long name is folded at its spaces, which may leave tabs.
   const visible = filename.toWellFormed().normalize("NFC").replace(blanks, " ").replace(controlsAndBidi, "");
   const segments = visible.split(/[/\\]/).map((segment) => segment.trim());
   const name = fitted(segments.findLast((segment) => segment !== "") ?? "", "");
-  // `.`, `..` and their longer kin name folders, not files.
+  // Names of only dots are folders.
   return /^[.\s]*$/.test(name) ? "" : name;
 }
 
 const blanks = /[\t\n\v\f\r]+/g;
 
-/** C0, DEL, C1, line separators, and the controls that turn the direction of text (Unicode UAX #9). */
+/** C0, DEL, C1, line separators, and the controls of text direction (Unicode UAX #9). */
 const controlsAndBidi = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g;
 
 function numbered(name: string, number: number): string {
   return fitted(name, `-${number}`);
 }
 
-/** The name with `suffix` before its extension, the stem cut so that the whole stays within the limit. */
+/** The name with `suffix` before its extension, and its stem cut to keep the whole within the limit. */
 function fitted(name: string, suffix: string): string {
   const dot = name.lastIndexOf(".");
   const extension = dot > 0 && utf8Length(name.slice(dot)) <= 32 ? name.slice(dot) : "";
@@ -60,7 +60,7 @@ function fitted(name: string, suffix: string): string {
   return `${truncateUtf8(stem, room).trimEnd()}${suffix}${extension}`;
 }
 
-/** Names are compared as the file systems do that fold case, so that a download of all never overwrites one. */
+/** The name for comparison without case, as some file systems compare, so that a download of all attachments overwrites none. */
 function key(name: string): string {
   return name.toLowerCase().normalize("NFC");
 }

@@ -1,13 +1,12 @@
 /**
- * Whether a name, in lower-case A-labels, may name a host on the internet: RFC 1123 §2.1 with RFC 1035's 63 octets a label
- * and 253 in all. What others only lead us to is read more loosely where it is used: the host of a relay may have an
- * underscore, the DNS is asked for any octets (dns/name.ts), a recipient's domain may begin with a hyphen.
+ * True if a name in lower-case A-labels is a valid host name: RFC 1123 §2.1, with at most 63 octets in each label and 253 in all (RFC 1035).
+ * Other code is less strict: the host of a relay may have an underscore, and DNS names may have any octets (dns/name.ts).
  */
 export function isHostName(name: string): boolean {
   return name.length <= 253 && hostName.test(name);
 }
 
-/** Whether a host, as a URL writes it, is this machine by its own names: no record of anybody's DNS makes another name one. */
+/** True if the host of a URL is a loopback name or address. DNS records do not count. */
 export function isLoopbackHost(host: string): boolean {
   return host === "localhost" || host.endsWith(".localhost") || host === "[::1]" || /^127(?:\.\d{1,3}){3}$/.test(host);
 }

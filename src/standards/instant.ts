@@ -1,6 +1,6 @@
 /**
- * An instant as people write it: an RFC 3339 date-time with its offset, or a day, which stands for its first moment in
- * UTC. `undefined` for all else, the 30th of February and other years too. A `+` that came unescaped in a query has become a space: read as one.
+ * Parses an RFC 3339 date-time with its offset, or a day, which means its first moment in UTC. `undefined` for anything else, including the
+ * 30th of February and other years. A space counts as `+`, because an unescaped `+` in a query becomes one.
  */
 export function parseInstant(text: string): Date | undefined {
   const [, date = "", time, offset] = shape.exec(text) ?? [];
@@ -11,10 +11,10 @@ export function parseInstant(text: string): Date | undefined {
   return Number.isNaN(at.getTime()) ? undefined : at;
 }
 
-/** Of those that are written in UTC. */
+/** The latest instant in UTC that `parseInstant` accepts. */
 export const latestInstant = new Date("2199-12-31T23:59:59.999Z");
 
-/** What it takes, in words for who gave another. */
+/** The accepted years, for error messages. */
 export const yearsOfInstants = "the years 1900 to 2199";
 
 const shape =

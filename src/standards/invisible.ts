@@ -1,11 +1,11 @@
 /**
- * Text without what people don't see and a language model reads: tag characters, controls of direction, what has no width, variation
- * selectors that vary nothing. Written as entities they go too, since a model reads those as if they were the characters.
+ * Removes characters that people do not see but language models read: tag characters, direction controls, zero-width characters, and
+ * variation selectors without effect. Their entities are removed, too, since models decode them.
  */
 export function withoutInvisible(text: string): string {
   let rest = withoutCharacters(text);
   if (!rest.includes("&")) return rest;
-  // What is left of an entity may close around it to another one; at last something visible is put between.
+  // Removing an entity may join its neighbours to another entity. After three rounds a visible character separates them.
   for (let round = 0; round < 3; round += 1) {
     const taken = rest.replace(entities, (entity, hex, decimal, name) => (isUnseen(hex, decimal, name) ? "" : entity));
     if (taken === rest) return rest;
@@ -21,7 +21,7 @@ function withoutCharacters(text: string): string {
   });
 }
 
-/** Controls but tab and line ends; soft hyphen, fillers, joiners, marks of direction, tags, and what else has no glyph. */
+/** Controls except tab and line ends; soft hyphen, fillers, joiners, direction marks, tags, and others without a glyph. */
 const unseenClass =
   "\\0-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\\xad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180e\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f\\u3164\\ufeff\\uffa0\\ufff0-\\ufffb\\u{1bca0}-\\u{1bca3}\\u{1d173}-\\u{1d17a}\\u{e0000}-\\u{e00ff}\\u{e01f0}-\\u{e0fff}";
 const selectorClass = "\\u180b-\\u180d\\u180f\\ufe00-\\ufe0f\\u{e0100}-\\u{e01ef}";
@@ -35,7 +35,7 @@ const ideograph = /\p{Unified_Ideograph}$/u;
 const mathematical = /\p{Sm}$/u;
 const mongolian = /\p{Script=Mongolian}$/u;
 
-/** Whether a selector stands behind a character that has such a variant: one of each, so that nothing can be spelt with them. */
+/** True if a selector stands behind a character with such a variant. Only one may, so that selectors cannot encode text. */
 function varies(whole: string, at: number, selector: string): boolean {
   const before = whole.slice(Math.max(0, at - 2), at);
   const point = selector.codePointAt(0) ?? 0;
@@ -45,7 +45,7 @@ function varies(whole: string, at: number, selector: string): boolean {
   return point < 0x2000 && mongolian.test(before);
 }
 
-/** Names of HTML for what is not seen; as in HTML they are told apart by case. */
+/** The names of HTML entities for invisible characters, which are case-sensitive. */
 const unseenNames: ReadonlySet<string> = new Set(
   "shy zwj zwnj lrm rlm ZeroWidthSpace NegativeVeryThinSpace NegativeThinSpace NegativeMediumSpace NegativeThickSpace NoBreak ApplyFunction af InvisibleTimes it InvisibleComma ic".split(
     " ",

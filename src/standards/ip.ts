@@ -1,11 +1,9 @@
-/**
- * The one reader of IP addresses: which of them are on the public internet, and whose network a client comes from.
- */
+/** The only parser of IP addresses. */
 
 /**
- * Whether a literal IP address is out on the public internet. What can't be read in its one usual spelling is not
- * (`127.1`, `0x7f000001`, `10.0.0.01`, `fe80::1%eth0`), and an IPv6 address that carries an IPv4 address is not
- * either, whatever it carries: a mapped, translated or tunnelled address reaches a host that this check has not seen.
+ * True if a literal IP address is on the public internet. False for unusual spellings (`127.1`, `0x7f000001`, `10.0.0.01`, `fe80::1%eth0`),
+ * and for every IPv6 address that contains an IPv4 address, because a mapped, translated or tunnelled address reaches a host that was not
+ * checked.
  */
 export function isPublicAddress(address: string): boolean {
   const v4 = parseIpv4(address);
@@ -15,22 +13,22 @@ export function isPublicAddress(address: string): boolean {
   return inPrefix(v6, globalUnicast) && !reservedV6.some((prefix) => inPrefix(v6, prefix));
 }
 
-/** Whether a text is a literal IP address in its usual spelling. */
+/** True for a literal IP address in its usual spelling. */
 export function isIpAddress(text: string): boolean {
   return parseIpv4(text) !== undefined || parseIpv6(text) !== undefined;
 }
 
-/** Where a client comes from, for whoever counts by that. */
+/** The origin of a client, for counting. */
 export interface Origin {
-  /** Its address, spelled one way whatever way it came in. */
+  /** Its address in one canonical spelling. */
   host: string;
-  /** What of the network one host may have to itself: an IPv4 address, or the /64 of an IPv6 one (RFC 4291 §2.5.1). */
+  /** The network that one host may have for itself: an IPv4 address, or the /64 of an IPv6 address (RFC 4291 §2.5.1). */
   network: string;
-  /** The /48 that a site gets (RFC 6177), in which whoever owns it has 65,536 networks; IPv4 has no such thing. */
+  /** The /48 of a site (RFC 6177), which has 65,536 networks; undefined for IPv4. */
   site: string | undefined;
 }
 
-/** A listener on `::` sees an IPv4 address inside of an IPv6 one, and a link-local address with its zone. */
+/** The origin of an address. A listener on `::` sees IPv4 addresses as mapped IPv6 ones, and link-local addresses with a zone. */
 export function originOf(address: string): Origin {
   const groups = ipv6Groups(address.replace(/%.*$/, ""));
   if (groups === undefined) return { host: address, network: address, site: undefined };
@@ -46,13 +44,13 @@ export function originOf(address: string): Origin {
   return { host: spelled(8), network: `${spelled(4)}::/64`, site: `${spelled(3)}::/48` };
 }
 
-/** The special-purpose registry of IPv4 (RFC 6890 and its successors at IANA), and what clouds use beside it. */
+/** The special-purpose registry of IPv4 (RFC 6890 and its successors at IANA), and further addresses that clouds use. */
 const reservedV4 = [
   "0.0.0.0/8", // this network (RFC 791)
   "10.0.0.0/8", // private (RFC 1918)
   "100.64.0.0/10", // carrier-grade NAT (RFC 6598), with the metadata of Alibaba Cloud, 100.100.100.200
   "127.0.0.0/8", // loopback (RFC 1122)
-  "168.63.129.16/32", // the host of an Azure machine: a public number that leads inside
+  "168.63.129.16/32", // the host of an Azure machine: a public number for an internal address
   "169.254.0.0/16", // link-local (RFC 3927), with the metadata of most clouds, 169.254.169.254
   "172.16.0.0/12", // private (RFC 1918)
   "192.0.0.0/24", // protocol assignments (RFC 6890), with the metadata of Oracle Cloud, 192.0.0.192
@@ -73,9 +71,9 @@ const reservedV4 = [
 });
 
 /**
- * All that is assigned for global unicast is in 2000::/3 (RFC 4291 §2.4). What lies outside is refused by not being
- * named: `::`, `::1`, v4-mapped and v4-compatible, NAT64 (64:ff9b::/96, 64:ff9b:1::/48), discard (100::/64), segment
- * routing (5f00::/16), unique local (fc00::/7, with fd00:ec2::254), link-local, site-local, multicast.
+ * All global unicast addresses are in 2000::/3 (RFC 4291 §2.4). That excludes `::`, `::1`, v4-mapped and v4-compatible, NAT64
+ * (64:ff9b::/96, 64:ff9b:1::/48), discard (100::/64), segment routing (5f00::/16), unique local (fc00::/7, with fd00:ec2::254), link-local,
+ * site-local and multicast addresses.
  */
 const globalUnicast = prefixV6("2000::/3");
 
@@ -103,7 +101,7 @@ function inPrefix(address: bigint, { base, bits }: PrefixV6): boolean {
   return address >> shift === base >> shift;
 }
 
-/** Four decimal numbers without leading zeros, which some resolvers would read as octal. */
+/** Parses four decimal numbers without leading zeros, which some resolvers read as octal. */
 function parseIpv4(text: string): number | undefined {
   const octets = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/.exec(text)?.slice(1);
   if (!octets) return undefined;
@@ -119,7 +117,7 @@ function parseIpv6(text: string): bigint | undefined {
   return ipv6Groups(text)?.reduce((value, group) => (value << 16n) | BigInt(group), 0n);
 }
 
-/** RFC 4291 §2.2: eight groups, one `::`, the last two groups maybe as an IPv4 address. */
+/** The eight groups of an IPv6 address (RFC 4291 §2.2). One `::` is allowed, and an IPv4 address for the last two groups. */
 export function ipv6Groups(text: string): number[] | undefined {
   if (text.length > 45 || !/^[0-9a-fA-F:.]+$/.test(text)) return undefined;
   const halves = text.split("::");

@@ -1,40 +1,34 @@
-/**
- * A media type as callers and stored rows have it: `type/subtype` in lower case (RFC 6838 §4.2), at most 127 characters. `undefined`
- * for anything else, parameters included.
- */
+/** A media type as `type/subtype` in lower case (RFC 6838 §4.2), with at most 127 characters. `undefined` for anything else, such as parameters. */
 export function parseMediaType(text: string): string | undefined {
   const type = text.toLowerCase();
   return type.length <= longestType && typeAndSubtype.test(type) ? type : undefined;
 }
 
-/** The media type of a `Content-Type` field, whose parameters say nothing of a file's bytes that the file does not say itself. */
+/** The media type of a `Content-Type` field, without its parameters. */
 export function mediaTypeOfField(field: string): string | undefined {
   return parseMediaType((field.split(";", 1)[0] ?? "").trim());
 }
 
-/** What nothing is known of. */
+/** The type of unknown bytes. */
 export const octetStream = "application/octet-stream";
 
 const longestType = 127;
 const typeAndSubtype = /^[a-z0-9][a-z0-9!#$&^_.+-]*\/[a-z0-9][a-z0-9!#$&^_.+-]*$/;
 
-/** The type that a file's name tells, of the few that are known without a doubt. */
+/** The type for a file name's extension, if that is known. */
 export function mediaTypeOfName(filename: string): string {
   const dot = filename.lastIndexOf(".");
   return (dot < 0 ? undefined : types.get(filename.slice(dot + 1).toLowerCase())) ?? octetStream;
 }
 
-/** The extension that a file of this type gets where it has no name. */
+/** The extension for a nameless file of this type. */
 export function extensionOfType(contentType: string): string {
   const known = extensions.get(contentType);
   if (known !== undefined) return known;
   return contentType.startsWith("text/") ? "txt" : "bin";
 }
 
-/**
- * Types and their extensions. The first extension of a type is the one that a nameless file gets; the first type of an extension is the
- * one that a name tells. A type without a right to tell stands behind the one that has it.
- */
+/** Types and their extensions. A nameless file gets the first extension of its type, and an extension means the first type that lists it. */
 const known: readonly (readonly [type: string, ...extensions: string[]])[] = [
   ["application/gzip", "gz"],
   ["application/json", "json"],

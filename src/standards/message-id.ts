@@ -2,27 +2,27 @@ import { createHash } from "node:crypto";
 import { cleanText } from "./text.ts";
 
 /**
- * Message-IDs in their canonical form: without `<>`, without the white space that folding put in, the domain
- * part in lower case (contract §7.1). Two ids are the same id when their canonical forms are equal.
+ * The canonical form of a Message-ID: without `<>` and white space from folding, with the domain in lower case (contract §7.1). Two ids are
+ * the same if their canonical forms are equal.
  */
 export function canonicalMessageId(raw: string): string | undefined {
   const id = bareMessageId(raw);
   return id === undefined ? undefined : canonical(id);
 }
 
-/** The same id as its sender wrote it: who compares bytes knows it only so in the mails that name it. */
+/** The id as its sender wrote it, for mail programs that compare bytes. */
 export function bareMessageId(raw: string): string | undefined {
   return idsIn(raw)[0] ?? bare(raw.replace(/[<>]/g, ""));
 }
 
-/** The ids of an In-Reply-To or References value, in their order (RFC 5322 §3.6.4), in their canonical form. */
+/** The canonical ids of an In-Reply-To or References value, in order (RFC 5322 §3.6.4). */
 export function messageIdsOf(value: string): string[] {
   return idsIn(value).map(canonical);
 }
 
 /**
- * Real mail brings comments, phrases ("Your message of …"), commas, ids without `<>` and brackets that never close: what
- * can be read as an id is read, the rest is passed over. One walk without going back: a header may hold 100,000 ids.
+ * The ids in a value. Real mail has comments, phrases ("Your message of …"), commas, ids without `<>` and unclosed brackets, so everything
+ * that is no id is skipped. One pass without backtracking, because a header may have 100,000 ids.
  */
 function idsIn(value: string): string[] {
   const ids: string[] = [];
@@ -40,7 +40,7 @@ function idsIn(value: string): string[] {
     } else {
       end = endOfWord(value, at);
       const word = value.slice(at, end);
-      // Outside brackets only what looks like an address is an id; the rest are words of a phrase.
+      // Outside of brackets, a word is an id only if it has an @.
       if (word.includes("@")) id = bare(word);
     }
     if (id !== undefined) ids.push(id);
@@ -49,7 +49,7 @@ function idsIn(value: string): string[] {
   return ids;
 }
 
-/** The id of a mail that brings none: made from its content, so that the same mail again gets the same id. */
+/** The id for a mail without one, made from its content, so that the same mail always gets the same id. */
 export function contentMessageId(raw: Uint8Array, mailDomain: string): string {
   const digest = createHash("sha256").update(raw).digest("hex");
   return `${digest.slice(0, 40)}@${mailDomain.toLowerCase()}`;
@@ -65,16 +65,16 @@ function canonical(id: string): string {
   return at < 0 ? id : id.slice(0, at) + id.slice(at).toLowerCase();
 }
 
-/** White space and controls, and what a store would refuse. */
+/** White space, controls, and characters that Postgres refuses. */
 const unusual = /[\s\0-\u001f\u007f-\u009f\ud800-\udfff]/;
-/** Taken out: an id is shown, logged, and written into other mails. */
+/** Characters to remove, since an id is shown, logged, and written into other mails. */
 const blanks = /[\s\u0001-\u001f\u007f-\u009f]+/g;
 
-/** The place of the `>` that closes, or of the next `<` where it was forgotten, or the end. */
+/** The offset of the closing `>`, or of the next `<` if it is missing, or the end. */
 function endOfBracketed(value: string, from: number): number {
   let at = from;
   if (value.charCodeAt(from) === quote) {
-    // A quoted local part (RFC 5322 §4.5.4, obsolete) may hold brackets; a quote that no @ follows is no local part.
+    // A quoted local part (RFC 5322 §4.5.4, obsolete) may have brackets. An @ must follow its closing quote.
     const close = endOfQuoted(value, from);
     if (value[close] === "@") at = close;
   }
@@ -97,7 +97,7 @@ function endOfWord(value: string, from: number): number {
   return at;
 }
 
-/** Parentheses too: the words of a comment are passed over like those of a phrase. */
+/** True for a separator of words. Parentheses count, so that the words of a comment are skipped like those of a phrase. */
 function isSeparator(code: number): boolean {
   return code <= 0x20 || code === 0x2c || code === 0x3b || code === closing || code === 0x28 || code === 0x29;
 }

@@ -1,13 +1,13 @@
 import { isIpAddress } from "./ip.ts";
 
-/** A server that answers questions of the DNS. */
+/** A DNS server. */
 export interface NameServer {
-  /** A literal IP address; of a link-local one with its interface, as in `fe80::1%eth0`. */
+  /** A literal IP address. A link-local one has its interface, as in `fe80::1%eth0`. */
   address: string;
   port: number;
 }
 
-/** `192.0.2.1`, `192.0.2.1:5353`, `2001:db8::1` or `[2001:db8::1]:5353`; `undefined` for all else. */
+/** Parses `192.0.2.1`, `192.0.2.1:5353`, `2001:db8::1` or `[2001:db8::1]:5353`; `undefined` for anything else. */
 export function parseNameServer(text: string): NameServer | undefined {
   const [, v4, v6, digits] = /^(?:([\d.]+)|\[([^\]]+)\])(?::(\d{1,5}))?$/.exec(text) ?? [];
   const address = (v4 ?? v6 ?? text).toLowerCase();

@@ -1,15 +1,15 @@
 import { createHash, createHmac, createPublicKey, timingSafeEqual, verify } from "node:crypto";
 
-/** How relays prove that a notice is theirs. Each is compared in a time that says nothing. */
+/** The signatures by which relays prove their notices. All comparisons take constant time. */
 
 export interface MailgunSignature {
   timestamp: string;
   token: string;
-  /** Hex. */
+  /** The signature in hex. */
   signature: string;
 }
 
-/** HMAC-SHA-256 over timestamp and token. The rest of the notice is not signed: whoever takes it must see to it that a token counts once. */
+/** Checks an HMAC-SHA-256 over timestamp and token. The rest of the notice is not signed, so the caller must accept each token only once. */
 export function isMailgunSignature(key: string, { timestamp, token, signature }: MailgunSignature): boolean {
   if (!/^\d{1,15}$/.test(timestamp) || !/^[\x21-\x7e]{10,200}$/.test(token)) return false;
   return isSameSecret(
@@ -20,7 +20,7 @@ export function isMailgunSignature(key: string, { timestamp, token, signature }:
   );
 }
 
-/** ECDSA on P-256 over the timestamp and the bytes of the body; key and signature are DER in base64. */
+/** Checks an ECDSA signature on P-256 over the timestamp and the body. Key and signature are DER in base64. */
 export function isSendgridSignature(
   publicKey: string,
   { timestamp, signature, body }: { timestamp: string; signature: string; body: Uint8Array },
@@ -35,7 +35,7 @@ export function isSendgridSignature(
   }
 }
 
-/** Whether such a key can be used; a configuration is judged by it. */
+/** True for a valid key of this kind, for the check of the configuration. */
 export function isP256PublicKey(publicKey: string): boolean {
   try {
     const key = createPublicKey({ key: Buffer.from(publicKey, "base64"), format: "der", type: "spki" });
@@ -45,13 +45,13 @@ export function isP256PublicKey(publicKey: string): boolean {
   }
 }
 
-/** User and password of `Authorization: Basic` (RFC 7617). */
+/** Checks the user and password of `Authorization: Basic` (RFC 7617). */
 export function isBasic(authorization: string, user: string, password: string): boolean {
   const [, encoded = ""] = /^basic +([A-Za-z0-9+/]{1,2048}={0,2}) *$/i.exec(authorization) ?? [];
   return isSameSecret(Buffer.from(encoded, "base64").toString("utf8"), `${user}:${password}`);
 }
 
-/** Compared by digests, which are of one length. */
+/** Compares digests, which have the same length. */
 export function isSameSecret(given: string, secret: string): boolean {
   return timingSafeEqual(digestOf(given), digestOf(secret));
 }

@@ -1,26 +1,26 @@
 /**
- * The relay's own id of a mail, read from its final reply (`250 2.0.0 Ok: queued as 4F5B12C0A1`), or `undefined` when
- * the reply names none. The text of a reply is free (RFC 5321 §4.2), so this is a table of what is seen in the wild.
+ * The relay's own id of a mail, from its final reply (`250 2.0.0 Ok: queued as 4F5B12C0A1`), or `undefined` without one. The text of a reply
+ * has no fixed format (RFC 5321 §4.2), so this is a table of replies that real servers send.
  */
 export function providerMessageIdOf(reply: string): string | undefined {
   const line = reply.slice(0, 1000).replace(/\s+/g, " ").trim();
   if (!/^2[0-9]{2} /.test(line)) return undefined;
   for (const shape of shapes) {
     const id = shape.exec(line)?.[1]?.replace(/^<|(?<![>.,;:)])[>.,;:)]+$/g, "");
-    // An id has a digit; without this rule "Ok: queued as requested" would have one too.
+    // An id has a digit. "Ok: queued as requested" has none.
     if (id !== undefined && id.length <= 255 && /[0-9]/.test(id)) return id;
   }
   return undefined;
 }
 
-/** In order: the first that matches wins. An id is visible ASCII without spaces. */
+/** The forms of replies; the first that matches wins. An id is visible ASCII without spaces. */
 const shapes: readonly RegExp[] = [
   // Microsoft 365 names our own Message-ID first and its own id behind it.
   /\[InternalId=([0-9]+)[,\]]/i,
   // Google: "250 2.0.0 OK  1622547800 d9443c01a7336-1f7d83a1b2csm123.45 - gsmtp"
   / ([!-~]+) - gsmtp$/i,
-  // Postfix, SendGrid, Mandrill, Mailjet, ZoneMTA, Brevo, Postmark, Mailpit. The last one, because a content filter
-  // in between quotes the reply of the server behind it.
+  // Postfix, SendGrid, Mandrill, Mailjet, ZoneMTA, Brevo, Postmark, Mailpit. The last match counts, because a content
+  // filter quotes the reply of the server behind it.
   /.*\bqueued as ([!-~]+)/i,
   // Yandex: "250 2.0.0 Ok: queued on mail-nwsmtp1.example as 1430081058-6ltgNFKSir"
   /\bqueued on [!-~]+ as ([!-~]+)/i,

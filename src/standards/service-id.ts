@@ -1,2 +1,2 @@
-/** Whoever asks a port who is there knows by this header of the answer that it is an inboxd, and which. */
+/** The response header that identifies an inboxd service on a port. */
 export const serviceIdHeader = "x-inboxd-service";

@@ -2,31 +2,29 @@ import { timingSafeEqual } from "node:crypto";
 import { boundedMemory } from "../primitives/memory.ts";
 
 /**
- * What a secret proves: webhook signatures in two schemes, the signature of an attachment link, and that of an access token
- * (contract §9, §10.1, §10.2, §18.1). Keys are imported once and kept as values, since an import costs
- * more than a signature.
+ * Signatures of webhooks (in two schemes), attachment links and access tokens (contract §9, §10.1, §10.2, §18.1). Keys are imported once and
+ * kept, since an import costs more than a signature.
  */
 export interface WebhookSigner {
-  /** Lower-case hex over `<timestamp>.<body>`, keyed with the UTF-8 bytes of the whole secret. */
+  /** Lower-case hex over `<timestamp>.<body>`. The key is the UTF-8 bytes of the whole secret. */
   xSignature(timestamp: number, body: string): Promise<string>;
-  /** `v1,<base64>` over `<id>.<timestamp>.<body>`, keyed with the bytes behind `whsec_` (Standard Webhooks). */
+  /** `v1,<base64>` over `<id>.<timestamp>.<body>`. The key is the bytes behind `whsec_` (Standard Webhooks). */
   standardSignature(id: string, timestamp: number, body: string): Promise<string>;
 }
 
 export interface SignedDelivery {
   eventId: string;
   sentAt: Date;
-  /** Exactly the bytes that go out. */
+  /** The body exactly as it is sent. */
   body: string;
   signer: WebhookSigner;
-  /** The signer of the secret that a rotation replaces, while the overlap lasts. */
+  /** The signer of the replaced secret, during the overlap of a rotation. */
   replacedSigner?: WebhookSigner | undefined;
 }
 
 /**
- * The headers that prove a delivery. While a rotation overlaps, `webhook-signature` carries the new and the
- * old signature, as Standard Webhooks allows. `X-Signature` has room for one: the old one, because the
- * receiver learns the new secret within the overlap and not before it.
+ * The signed headers of a delivery. During the overlap of a rotation, `webhook-signature` has the new and the old signature, as Standard
+ * Webhooks allows. `X-Signature` has room for only one: the old one, because the receiver may not have the new secret yet.
  */
 export async function webhookHeaders(delivery: SignedDelivery): Promise<Record<string, string>> {
   const { eventId, body, signer, replacedSigner } = delivery;
@@ -47,7 +45,7 @@ export async function webhookHeaders(delivery: SignedDelivery): Promise<Record<s
   };
 }
 
-/** The signer of one secret. Throws for a secret that `webhookSecretFault` names a fault of: it was to be asked first. */
+/** The signer of one secret. It throws for a secret with a fault; callers check `webhookSecretFault` first. */
 export async function webhookSigner(secret: string): Promise<WebhookSigner> {
   const fault = webhookSecretFault(secret);
   if (fault !== undefined) throw new Error(`Cannot sign webhooks: the secret ${fault}`);
@@ -60,7 +58,7 @@ export async function webhookSigner(secret: string): Promise<WebhookSigner> {
   };
 }
 
-/** Signers by secret, `limit` of those last made at most: a delivery then costs no key import. */
+/** Caches the last `limit` signers by secret, so that a delivery needs no key import. */
 export function signerCache(limit = 1000): (secret: string) => Promise<WebhookSigner> {
   const signers = boundedMemory<string, Promise<WebhookSigner>>(limit);
   return (secret) => {
@@ -73,8 +71,8 @@ export function signerCache(limit = 1000): (secret: string) => Promise<WebhookSi
 }
 
 /**
- * Why a text can't be a webhook secret, or `undefined` when it can. `whsec_` promises base64 to every library
- * of Standard Webhooks, and under 24 bytes is less than that standard asks for; any other text of 24 bytes keys both schemes as it is.
+ * The fault of a webhook secret, or `undefined` if it is valid. Behind `whsec_` libraries of Standard Webhooks expect base64, and the
+ * standard requires at least 24 bytes. Any other text of 24 characters or more is the key of both schemes.
  */
 export function webhookSecretFault(secret: string): string | undefined {
   if (!/^[\x21-\x7e]+$/.test(secret) || secret.length > 512) return "must be 24 to 512 visible ASCII characters";
@@ -97,7 +95,7 @@ export interface ReceivedWebhook {
   toleranceSeconds?: number;
 }
 
-/** What a receiver finds wrong with a request, in both schemes, or `undefined`: it is ours, whole and fresh. */
+/** The fault of a received webhook in either scheme, or `undefined` if it is genuine, unchanged and recent. */
 export async function webhookFault({ headers, body, secret, now, toleranceSeconds = 300 }: ReceivedWebhook) {
   const keyFault = webhookSecretFault(secret);
   if (keyFault !== undefined) return `the secret ${keyFault}`;
@@ -117,7 +115,7 @@ export async function webhookFault({ headers, body, secret, now, toleranceSecond
   return (await isStandardSignature(secret, signed)) ? undefined : "webhook-signature does not match";
 }
 
-/** Whether one of these signatures (Standard Webhooks, `v1,<base64>` with spaces between) is that of the secret. */
+/** True if one of these signatures (Standard Webhooks, `v1,<base64>` with spaces between) was made with the secret. */
 export async function isStandardSignature(
   secret: string,
   { id, timestamp, body, signatures }: { id: string; timestamp: string; body: string; signatures: string },
@@ -131,14 +129,14 @@ export async function isStandardSignature(
 }
 
 /**
- * The key of attachment links, derived from SIGNING_KEY by HKDF (RFC 5869), so that no other use of that key can
- * ever make a valid link. Salt and info are fixed: links outlive a restart.
+ * The key of attachment links, derived from SIGNING_KEY with HKDF (RFC 5869), so that no other use of that key makes a valid link. Salt and
+ * info are fixed, so that links stay valid after a restart.
  */
 export function attachmentKey(signingKey: string): Promise<CryptoKey> {
   return derivedKey(signingKey, "attachment link 1");
 }
 
-/** The key of access tokens, derived in the same way for this use alone. */
+/** The key of access tokens, derived in the same way. */
 export function tokenKey(signingKey: string): Promise<CryptoKey> {
   return derivedKey(signingKey, "token");
 }
@@ -148,22 +146,22 @@ export async function tokenSignature(key: CryptoKey, claims: string): Promise<st
   return (await hmac(key, claims)).toBase64({ alphabet: "base64url", omitPadding: true });
 }
 
-/** Whether the signature is ours, compared in constant time. `signature` is base64url. */
+/** True if the signature is ours. The comparison takes constant time. `signature` is base64url. */
 export function isTokenSignature(key: CryptoKey, claims: string, signature: string): Promise<boolean> {
   return hmacMatches(key, claims, Uint8Array.fromBase64(signature, { alphabet: "base64url" }));
 }
 
-/** The key of return paths (domain/reports/return-path.ts), derived in the same way for this use alone. */
+/** The key of return paths (domain/reports/return-path.ts), derived in the same way. */
 export function returnPathKey(signingKey: string): Promise<CryptoKey> {
   return derivedKey(signingKey, "return path");
 }
 
-/** The signature of a message's return path, whole: an address has room for a part of it. */
+/** The whole signature of a message's return path. An address has room for only a part of it. */
 export function returnPathSignature(key: CryptoKey, messageId: string): Promise<Uint8Array> {
   return hmac(key, `return\n${messageId}`);
 }
 
-/** Whether two texts are the same, in a time that does not tell how much of them is. */
+/** True if two texts are equal. The time of the comparison does not depend on where they differ. */
 export function isSameText(one: string, other: string): boolean {
   const [first, second] = [utf8.encode(one), utf8.encode(other)];
   return first.length === second.length && timingSafeEqual(first, second);
@@ -192,12 +190,12 @@ export interface AttachmentLink {
   signature: string;
 }
 
-/** Whether the signature is ours. Whether the link has expired is another question. */
+/** True if the signature is ours. The expiry of the link is not checked. */
 export function isAttachmentSignature(key: CryptoKey, link: AttachmentLink): Promise<boolean> {
   return hexMatches(key, attachmentText(link.messageId, link.storedName, link.expires), link.signature);
 }
 
-/** A stored name holds no line feed, so three of them mean one split: no two links share a text. */
+/** The signed text of a link. Stored names have no line feed, so different links have different texts. */
 function attachmentText(messageId: string, storedName: string, expires: number): string {
   return `attachment\n${messageId}\n${storedName}\n${expires}`;
 }
@@ -205,7 +203,7 @@ function attachmentText(messageId: string, storedName: string, expires: number):
 const secretPrefix = "whsec_";
 const utf8 = new TextEncoder();
 
-/** The bytes behind `whsec_`, padded or not; `undefined` for a secret of another form. */
+/** The bytes behind `whsec_`, with or without padding; `undefined` for a secret of another form. */
 function standardKeyBytes(secret: string): Uint8Array<ArrayBuffer> | undefined {
   return secret.startsWith(secretPrefix) ? base64Bytes(secret.slice(secretPrefix.length)) : undefined;
 }
@@ -224,12 +222,12 @@ async function hmac(key: CryptoKey, text: string): Promise<Uint8Array> {
   return new Uint8Array(await crypto.subtle.sign("HMAC", key, utf8.encode(text)));
 }
 
-/** The shape is checked first: a decoder that skips what isn't hex would let many texts pass for one signature. */
+/** Checks the form first, since a lenient hex decoder would accept many texts for one signature. */
 async function hexMatches(key: CryptoKey, text: string, hex: string): Promise<boolean> {
   return /^[0-9a-f]{64}$/.test(hex) && hmacMatches(key, text, Uint8Array.fromHex(hex));
 }
 
-/** `subtle.verify` compares in constant time and takes any length. */
+/** `subtle.verify` compares in constant time and accepts any length. */
 function hmacMatches(key: CryptoKey, text: string, signature: Uint8Array<ArrayBuffer>): Promise<boolean> {
   return crypto.subtle.verify("HMAC", key, signature, utf8.encode(text));
 }

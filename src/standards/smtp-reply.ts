@@ -1,8 +1,8 @@
-/** A complete SMTP reply (RFC 5321 §4.2), with the enhanced code of RFC 2034 taken out of its text. */
+/** A complete SMTP reply (RFC 5321 §4.2), with its enhanced code (RFC 2034) separate from the text. */
 export interface SmtpReply {
   code: number;
   enhancedCode: string | undefined;
-  /** The text of all lines as one clean line; may be empty. */
+  /** The text of all lines as one clean line. It may be empty. */
   text: string;
 }
 
@@ -10,8 +10,8 @@ const replyLine = /^([2-5][0-9]{2})(?:([ -])(.*))?$/s;
 const enhancedCodeShape = /^([245])\.[0-9]{1,3}\.[0-9]{1,3}(?=\s|$)/;
 
 /**
- * The reply that these lines are, or `undefined` for garbage: a line without a code, lines with different codes,
- * a last line that promises another. Garbage must never pass for an acceptance.
+ * Parses a reply. `undefined` for an invalid one: a line without a code, lines with different codes, or a last line that announces another.
+ * An invalid reply must never count as an acceptance.
  */
 export function parseSmtpReply(raw: string): SmtpReply | undefined {
   const lines = raw.replace(/\r?\n$/, "").split(/\r?\n/);
@@ -27,7 +27,7 @@ export function parseSmtpReply(raw: string): SmtpReply | undefined {
     code = lineCode;
     const text = match[3] ?? "";
     const enhanced = enhancedCodeShape.exec(text);
-    // A class that contradicts the code is not an enhanced code (RFC 2034 §4), just text that looks like one.
+    // An enhanced code has the same class as the code (RFC 2034 §4). Anything else is text.
     if (enhanced && enhanced[1] === line[0]) {
       enhancedCode ??= enhanced[0];
       texts.push(text.slice(enhanced[0].length));
@@ -38,14 +38,14 @@ export function parseSmtpReply(raw: string): SmtpReply | undefined {
   return code === undefined ? undefined : { code, enhancedCode, text: cleanLine(texts.join(" "), 1000) };
 }
 
-/** The reply as one line, as it would be shown in a log: `250 2.0.0 Ok: queued as 4F5B12C0A1`. */
+/** The reply as one line, for logs: `250 2.0.0 Ok: queued as 4F5B12C0A1`. */
 export function replyAsLine({ code, enhancedCode, text }: SmtpReply): string {
   return [code, enhancedCode, text].filter((part) => part !== undefined && part !== "").join(" ");
 }
 
 /**
- * Foreign text as one clean line: what a peer says is stored, logged and shown, so nothing in it may break a line,
- * turn the writing direction or be invalid Unicode. At most `maxLength` code points.
+ * A peer's text as one clean line of at most `maxLength` code points. It is stored, logged and shown, so it must not have line breaks,
+ * direction controls or invalid Unicode.
  */
 export function cleanLine(text: string, maxLength = 500): string {
   const line = text.replace(/[\p{C}\p{Zl}\p{Zp}\s]+/gu, " ").trim();
@@ -53,10 +53,10 @@ export function cleanLine(text: string, maxLength = 500): string {
   return characters.length <= maxLength ? line : `${characters.slice(0, maxLength - 1).join("")}…`;
 }
 
-/** The facts of a reply to EHLO that a sender needs: keywords in upper case with their parameters (RFC 5321 §4.1.1.1). */
+/** The extensions in a reply to EHLO: keywords in upper case, with their parameters (RFC 5321 §4.1.1.1). */
 export function parseExtensions(rawReply: string): ReadonlyMap<string, string> {
   const extensions = new Map<string, string>();
-  // The first line is the server's name and greeting, not an extension.
+  // The first line has the server's name and greeting.
   for (const line of rawReply.split(/\r?\n/).slice(1)) {
     const match = /^250[ -]([A-Za-z0-9][A-Za-z0-9-]*)(?:[ =](.*))?$/.exec(line.trimEnd());
     if (match?.[1] !== undefined) extensions.set(match[1].toUpperCase(), match[2]?.trim() ?? "");

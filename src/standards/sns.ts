@@ -1,6 +1,6 @@
 import { verify, X509Certificate } from "node:crypto";
 
-/** A message of Amazon's Simple Notification Service, as it comes by HTTP. */
+/** A message of Amazon's Simple Notification Service over HTTP. */
 export interface SnsMessage {
   Type: "Notification" | "SubscriptionConfirmation" | "UnsubscribeConfirmation";
   MessageId: string;
@@ -15,7 +15,7 @@ export interface SnsMessage {
   SubscribeURL?: string;
 }
 
-/** The message that a value is; undefined for what lacks a field that is signed. */
+/** The value as a message, or undefined if it lacks a signed field. */
 export function snsMessage(value: unknown): SnsMessage | undefined {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
   const fields = value as Record<string, unknown>;
@@ -30,7 +30,7 @@ export function snsMessage(value: unknown): SnsMessage | undefined {
   return value as SnsMessage;
 }
 
-/** In the order in which they are signed. A subject is signed where there is one. */
+/** The signed fields, in order. The subject is optional. */
 const signedFields = {
   Notification: ["Message", "MessageId", "Subject", "Timestamp", "TopicArn", "Type"],
   SubscriptionConfirmation: ["Message", "MessageId", "SubscribeURL", "Timestamp", "Token", "TopicArn", "Type"],
@@ -42,7 +42,7 @@ export function snsSignedText(message: SnsMessage): string {
   return present.map((name) => `${name}\n${message[name]}\n`).join("");
 }
 
-/** Whether the holder of the certificate signed it. Who that is, the address that it came from says. */
+/** True if the holder of the certificate signed the message. The certificate's address shows who that is. */
 export function isSnsSignature(message: SnsMessage, certificatePem: string, now: Date): boolean {
   try {
     const certificate = new X509Certificate(certificatePem);
@@ -51,14 +51,14 @@ export function isSnsSignature(message: SnsMessage, certificatePem: string, now:
     const signature = Buffer.from(message.Signature, "base64");
     return verify(digest, Buffer.from(snsSignedText(message)), certificate.publicKey, signature);
   } catch {
-    // No certificate, or a key of another kind.
+    // It is no certificate, or its key has another type.
     return false;
   }
 }
 
 /**
- * The address if SNS of this region itself is there. The text is compared before anything reads it: parsers of addresses differ,
- * and one that errs here would make us fetch from, and believe, somebody else.
+ * The address, if it belongs to SNS in this region. The text is compared before it is parsed, because URL parsers differ, and an error would
+ * make us fetch from and trust another host.
  */
 export function snsAddress(text: string | undefined, region: string): string | undefined {
   if (text === undefined || text.length > 2048 || !/^[a-z0-9-]{5,30}$/.test(region)) return undefined;
@@ -67,7 +67,7 @@ export function snsAddress(text: string | undefined, region: string): string | u
   return text;
 }
 
-/** The same of a certificate: a file that lies there, and nothing that an operation of SNS answers, which may repeat what it is asked. */
+/** The address, if it is a certificate file of SNS. The response of an SNS operation is refused, since it may repeat parts of the request. */
 export function snsCertificateAddress(text: string | undefined, region: string): string | undefined {
   const address = snsAddress(text, region);
   return address !== undefined && /^https:\/\/[a-z0-9.-]{1,100}\/[A-Za-z0-9_-]{1,200}\.pem$/.test(address)

@@ -1,18 +1,18 @@
 /** One term of an SPF record (RFC 7208 §4.6.1). */
 export interface SpfTerm {
   qualifier: "+" | "-" | "~" | "?";
-  /** A mechanism's or modifier's name, lower-cased. */
+  /** The name of the mechanism or modifier, in lower case. */
   name: string;
-  /** Behind `:`, `=` or `/`; empty for none. */
+  /** The value behind `:`, `=` or `/`, or empty. */
   value: string;
 }
 
-/** Whether a TXT record is one of SPF: its version is a word by itself (RFC 7208 §4.5). */
+/** True for an SPF record: its version is a whole word (RFC 7208 §4.5). */
 export function isSpf(text: string): boolean {
   return /^v=spf1(?: |$)/i.test(text);
 }
 
-/** The terms of a record, or the first that can't be read, as the end of a sentence. */
+/** The terms of a record, or the first invalid one, as the end of a sentence. */
 export function parseSpf(record: string): SpfTerm[] | string {
   const terms: SpfTerm[] = [];
   for (const word of record.split(" ").slice(1)) {
@@ -27,7 +27,7 @@ export function parseSpf(record: string): SpfTerm[] | string {
   return terms;
 }
 
-/** The terms that cost a look-up of the ten that a receiver does before it gives up (RFC 7208 §4.6.4). */
+/** True for a term that costs one of the ten look-ups that a receiver allows (RFC 7208 §4.6.4). */
 export function costsLookUp({ name }: SpfTerm): boolean {
   return lookUps.has(name);
 }

@@ -1,24 +1,22 @@
-/** Text as every store and every receiver can keep it. */
-
 /**
- * The text as valid Unicode without NUL. Postgres refuses U+0000 and lone surrogates, and a mail that
- * cannot be inserted would get 451 until its sender gives up.
+ * The text as valid Unicode without NUL. Postgres refuses U+0000 and lone surrogates, and a mail that cannot be inserted would get 451
+ * until its sender gives up.
  */
 export function cleanText(text: string): string {
   const whole = text.includes("\0") ? text.replaceAll("\0", "\ufffd") : text;
   return whole.toWellFormed();
 }
 
-/** The text with lines that end in LF, whatever ended them. */
+/** The text with LF for every line end. */
 export function withLineFeeds(text: string): string {
   const lines = text.includes("\r\n") ? text.replaceAll("\r\n", "\n") : text;
-  // Relays have doubled many a CR; one that stands alone ended a line of an old Macintosh.
+  // Some relays double the CR. A single CR is the line end of old Macintosh systems.
   return lines.includes("\r")
     ? lines.replace(/\r+/g, (run, at) => (lines[at + run.length] === "\n" ? "" : "\n"))
     : lines;
 }
 
-/** Clean text without the C0 controls that no reader shows: all but tab and line feed. */
+/** Clean text without C0 controls except tab and line feed. */
 export function withoutControls(text: string): string {
   return unseen.test(text) ? text.replace(unseenRuns, "") : text;
 }
@@ -26,30 +24,30 @@ export function withoutControls(text: string): string {
 const unseen = /[\x01-\x08\x0b-\x1f]/;
 const unseenRuns = /[\x01-\x08\x0b-\x1f]+/g;
 
-/** True for text that may come from a caller: valid Unicode without NUL. */
+/** True for valid Unicode without NUL, which callers may send. */
 export function isCleanText(text: string): boolean {
   return !text.includes("\0") && text.isWellFormed();
 }
 
 /**
- * Clean text on one line. An encoded word may carry CR and LF into a decoded header (RFC 2047 §5 forbids it,
- * senders try it), and what is shown as a subject today is written into a header tomorrow.
+ * Clean text on one line. An encoded word may bring CR and LF into a decoded header (RFC 2047 §5 forbids it), and a subject that we show may
+ * later be written into a header.
  */
 export function oneLine(text: string): string {
   const clean = cleanText(text);
   return breaksOrControls.test(clean) ? clean.replace(runsOfControls, " ").trim() : clean.trim();
 }
 
-/** C0, DEL, C1 and Unicode's own line breaks. */
+/** C0, DEL, C1 and the line breaks of Unicode. */
 const breaksOrControls = /[\u0001-\u001f\u007f-\u009f\u2028\u2029]/;
 const runsOfControls = /[\u0001-\u001f\u007f-\u009f\u2028\u2029]+/g;
 
-/** Text as a person may see it: valid Unicode, no controls but tab and line ends. */
+/** Text for display: valid Unicode, without controls except tab and line ends. */
 export function visibleText(text: string): string {
   return text.toWellFormed().replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g, "\ufffd");
 }
 
-/** Lengths of the service count code points (contract §1), not UTF-16 units. */
+/** The length in code points, which all limits of the service count (contract §1). */
 export function codePointLength(text: string): number {
   let length = 0;
   for (let at = 0; at < text.length; length++) at += unitsAt(text, at);
@@ -68,7 +66,7 @@ export function utf8Length(text: string): number {
   return Buffer.byteLength(text, "utf8");
 }
 
-/** The longest beginning that takes at most `limitBytes` in UTF-8 and ends at a code point. */
+/** The longest prefix of whole code points with at most `limitBytes` in UTF-8. */
 export function truncateUtf8(text: string, limitBytes: number): string {
   if (text.length * 3 <= limitBytes || utf8Length(text) <= limitBytes) return text;
   let at = 0;

@@ -33,7 +33,7 @@ export async function startDatabaseClock(deps: DatabaseClockDeps): Promise<Datab
   async function look(knownMs: number | undefined): Promise<number> {
     const askedMs = elapsedMs();
     const said = await findDatabaseTime(db);
-    return nextOffset(knownMs, { saidMs: said.getTime(), askedMs, answeredMs: elapsedMs() });
+    return nextOffset(knownMs, { readMs: said.getTime(), requestedMs: askedMs, respondedMs: elapsedMs() });
   }
 
   async function lookAgain(): Promise<void> {
