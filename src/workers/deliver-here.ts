@@ -6,7 +6,7 @@ import type { Deps } from "../flows/deps.ts";
 import type { MailDoor } from "../flows/receive/accept-mail.ts";
 import { wholeMail } from "../flows/send/ready-mail.ts";
 import { sizeGate } from "../flows/size-gate.ts";
-import { mailSize } from "../mail/write/compose-stream.ts";
+import { mailSize } from "../mail/write/compose.ts";
 
 export interface DoorDeps extends Pick<Deps, "db" | "log"> {
   /** The door that mail to our own domain goes in by. */

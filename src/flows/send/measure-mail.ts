@@ -1,6 +1,6 @@
 import type { CustomHeader, OutgoingMail } from "../../domain/message.ts";
 import type { MeasuredSend, MeasureMail } from "../../domain/send/mail-limit.ts";
-import { mailSize } from "../../mail/write/compose-stream.ts";
+import { mailSize } from "../../mail/write/compose.ts";
 import type { DkimSigner } from "../../mail/write/dkim.ts";
 
 export interface AddedOnTheWay {

@@ -1,8 +1,7 @@
 import type { FileHandle } from "node:fs/promises";
 import type { Db } from "../../database/db.ts";
 import type { OutgoingMail } from "../../domain/message.ts";
-import { composeMail } from "../../mail/write/compose.ts";
-import { composeStream, mailSize, type OpenBytes } from "../../mail/write/compose-stream.ts";
+import { composeMail, composeStream, mailSize, type OpenBytes } from "../../mail/write/compose.ts";
 import { bodyHasher, type DkimSigner } from "../../mail/write/dkim.ts";
 import { bytesBody, type MailBody } from "../../relay/relayed-mail.ts";
 import { namelessFile, spoolPath } from "../../store/mail/spool.ts";

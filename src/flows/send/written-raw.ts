@@ -1,5 +1,5 @@
 import { notFound } from "../../domain/errors.ts";
-import { mailSize } from "../../mail/write/compose-stream.ts";
+import { mailSize } from "../../mail/write/compose.ts";
 import type { SevenBitCheck } from "../../mail/write/seven-bit.ts";
 import { findMessage } from "../../store/mail/message-pages.ts";
 import { outgoingMailOf } from "./outgoing-mail.ts";

@@ -1,18 +1,18 @@
 import type { HtmlElement } from "./html-element.ts";
 import { type HtmlPiece, type HtmlWalk, isHidden, linesOf, piecesBetween } from "./html-walk.ts";
 
-/** A link of somebody's HTML. */
+/** A link in HTML. */
 export interface Anchor {
   element: HtmlElement;
-  /** As it is written, with its entities decoded. */
+  /** The address as written, with its entities decoded. */
   href: string;
-  /** The words that a reader sees in it, or what stands for its pictures where it has none. */
+  /** Its visible words, or the alternative texts of its pictures if it has no words. */
   words: string;
-  /** Whether a reader sees it: not where all that it says is hidden. */
+  /** False if all of its content is hidden. */
   isSeen: boolean;
 }
 
-/** The links of a walk, in their order. One that stands within another ends the words of that, so that no words are read twice. */
+/** The links of a walk, in order. A nested link ends the words of the outer one, so that no words are read twice. */
 export function* anchorsOf(walk: HtmlWalk): Generator<Anchor> {
   const pictures = walk.elements.filter(({ name, look }) => name === "img" && !look.gone);
   let picture = 0;

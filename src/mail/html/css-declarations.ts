@@ -1,6 +1,6 @@
 /**
- * The declarations of a style attribute, as they are written between its semicolons (CSS Syntax 3 §4.3): comments are spaces, escapes
- * the letters that they stand for, and no semicolon within a string or brackets ends one. What strings and addresses say is left out.
+ * The declarations of a style attribute, which semicolons separate (CSS Syntax 3 §4.3), except those within strings and brackets. Comments
+ * become spaces, escapes become their letters, and strings and addresses become empty.
  */
 export function declarationsIn(style: string): readonly string[] {
   return awkward.test(style) ? partedBySigns(style) : style.split(";");
@@ -12,7 +12,7 @@ function partedBySigns(style: string): string[] {
   const declarations: string[] = [];
   dividing.lastIndex = 0;
   let written = "";
-  /** The last signs of what is written: to look at the end of a text that grows would copy it each time. */
+  /** The last four characters of `written`. Reading them from the growing text would copy it each time. */
   let last = "";
   const brackets: string[] = [];
   let at = 0;
@@ -48,10 +48,10 @@ function partedBySigns(style: string): string[] {
 
 const dividing = /\/\*|["'\\;()[\]{}]/g;
 
-/** By which sign each bracket ends. */
+/** The closing bracket of each opening one. */
 const closing: Readonly<Record<string, string>> = { "(": ")", "[": "]", "{": "}" };
 
-/** A letter, a digit or a hyphen may be written so and is the same; any other sign is then none that divides. */
+/** Decodes an escape. A letter, digit or hyphen means the same without it; any other sign becomes one without a meaning in CSS. */
 function escapeAt(style: string, at: number): { letter: string; end: number } {
   const [whole, hex] = /^\\([0-9a-f]{1,6})(?:\r\n|[ \t\r\n\f])?/i.exec(style.slice(at, at + longestEscape)) ?? [];
   if (whole === undefined || hex === undefined) return { letter: nameSign(style.charAt(at + 1)), end: at + 2 };
@@ -67,7 +67,7 @@ function nameSign(sign: string): string {
 
 const otherSign = "\ufffd";
 
-/** At its quote, or at the end of a line, where a string without one ends. */
+/** The offset behind the closing quote. Without one, the string ends at the end of the line. */
 function endOfString(style: string, start: number): number {
   const quote = style[start];
   for (let at = start + 1; at < style.length; at += 1) {
@@ -79,7 +79,7 @@ function endOfString(style: string, start: number): number {
   return style.length;
 }
 
-/** An address without quotes goes to its bracket, whatever stands in it. */
+/** True if `url(` begins an address without quotes, which reaches to the closing bracket. */
 function beginsAddress(before: string, style: string, from: number): boolean {
   if (!/(?:^|[^\w-])url$/i.test(before)) return false;
   let at = from;
@@ -87,7 +87,7 @@ function beginsAddress(before: string, style: string, from: number): boolean {
   return !['"', "'"].includes(style.charAt(at));
 }
 
-/** `url` and the sign before it. */
+/** The length of `url` and the sign before it. */
 const addressName = 4;
 const isSpace = /^\s$/;
 

@@ -1,16 +1,16 @@
 import { decodeHTML, decodeHTMLAttribute } from "entities/decode";
 
-/** The words that HTML writes, with its entities as the characters they stand for. */
+/** Decodes the entities in the text of HTML. */
 export function decodedText(written: string): string {
   return written.includes("&") ? decodeHTML(withoutImpossible(written)) : written;
 }
 
-/** The value of an attribute. An entity without `;` is none before `=` or a letter there: `?a=1&copy=2` is an address. */
+/** Decodes the entities in an attribute. There `&copy` without `;` is no entity before `=` or a letter: `?a=1&copy=2` is an address. */
 export function decodedAttribute(written: string): string {
   return written.includes("&") ? decodeHTMLAttribute(withoutImpossible(written)) : written;
 }
 
-/** Numbers that are no character of Unicode stand for nothing, not for a sign that a reader would see. Short ones all are characters. */
+/** Removes numeric entities that are no character of Unicode, so that the decoder does not replace them with a visible one. */
 function withoutImpossible(written: string): string {
   if (!written.includes("&#")) return written;
   return written.replaceAll(maybeImpossible, (entity, hex?: string, decimal?: string) => {

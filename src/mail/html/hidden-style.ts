@@ -1,18 +1,18 @@
 import { declarationsIn } from "./css-declarations.ts";
 
 /**
- * What an element says of how its words are seen, as far as mail uses it to hide them. A stylesheet, and colours that would have to
- * be computed, are not looked at: this keeps honest preheaders and plain tricks out of what is read as the words of a mail.
+ * The styles of an element that can hide its words. It ignores stylesheets, and colours that must be computed: it recognizes honest
+ * preheaders and simple tricks.
  */
 export interface Look {
-  /** Nothing within is seen, whatever it says itself. */
+  /** True if everything within is hidden, whatever the elements within say. */
   gone: boolean;
-  /** The words right in it are not seen. */
+  /** True if the words directly within are hidden. */
   hidden: boolean;
-  /** What is within may say otherwise: templates set the size of a cell to nothing, and that of its words anew. */
+  /** True for a font size of 0. Elements within may set another: templates do this in table cells. */
   tiny: boolean;
   invisible: boolean;
-  /** `undefined` where no element around has said so in plain. */
+  /** `undefined` if no element around sets a plain colour. */
   color: string | undefined;
   background: string | undefined;
 }
@@ -26,7 +26,7 @@ export const plainLook: Look = {
   background: undefined,
 };
 
-/** Reads looks. Mail repeats the same few styles hundreds of times: each is read once. */
+/** Creates a reader of looks. It parses each style once, because mail repeats a few styles hundreds of times. */
 export function lookReader(): (attributes: ReadonlyMap<string, string>, around: Look) => Look {
   const styles = new Map<string, Style>();
   const styleOf = (written: string): Style => {
@@ -37,7 +37,7 @@ export function lookReader(): (attributes: ReadonlyMap<string, string>, around: 
   return (attributes, around) => lookOf(attributes, around, styleOf);
 }
 
-/** The look of an element with these attributes within one of the look `around`; the same value where it says nothing of it. */
+/** The look of an element with these attributes within one with the look `around`. It is the same object if the attributes change nothing. */
 function lookOf(attributes: ReadonlyMap<string, string>, around: Look, styleOf: (written: string) => Style): Look {
   if (attributes.size === 0) return around;
   const written = attributes.get("style");
@@ -46,7 +46,7 @@ function lookOf(attributes: ReadonlyMap<string, string>, around: Look, styleOf: 
   const color = attributes.get("color");
   const bgcolor = attributes.get("bgcolor");
   const picture = attributes.get("background") ?? "";
-  if (!style?.tells && !hides && color === undefined && bgcolor === undefined && picture === "") return around;
+  if (!style?.isRelevant && !hides && color === undefined && bgcolor === undefined && picture === "") return around;
   const look = { ...around };
   if (color !== undefined) look.color = plainColor(color) ?? look.color;
   if (bgcolor !== undefined) look.background = plainColor(bgcolor);
@@ -61,9 +61,10 @@ function lookOf(attributes: ReadonlyMap<string, string>, around: Look, styleOf: 
   return look;
 }
 
-/** What a style says of how words are seen; `undefined` is what it does not say, and a colour may be one that is not plain. */
+/** The relevant properties of a style; `undefined` if they are not set. The `plain` of a colour is undefined if it must be computed. */
 interface Style {
-  tells: boolean;
+  /** True if it sets any property that matters here. */
+  isRelevant: boolean;
   gone: boolean;
   tiny: boolean | undefined;
   invisible: boolean | undefined;
@@ -72,18 +73,18 @@ interface Style {
 }
 
 function readStyle(written: string): Style {
-  const said = declarations(written);
-  const isZeroHigh = isZero(said.get("height")) || isZero(said.get("max-height"));
-  const clips = said.get("overflow") === "hidden" || said.get("overflow-y") === "hidden";
-  const size = said.get("font-size");
-  const visibility = said.get("visibility");
-  const color = said.get("color");
-  const background = said.get("background-color") ?? said.get("background");
-  const picture = said.get("background-image") ?? "none";
+  const values = declarations(written);
+  const isZeroHigh = isZero(values.get("height")) || isZero(values.get("max-height"));
+  const clips = values.get("overflow") === "hidden" || values.get("overflow-y") === "hidden";
+  const size = values.get("font-size");
+  const visibility = values.get("visibility");
+  const color = values.get("color");
+  const background = values.get("background-color") ?? values.get("background");
+  const picture = values.get("background-image") ?? "none";
   const isGround = background !== undefined && !seeThrough.has(background);
   return {
-    tells: said.size > 0,
-    gone: said.get("display") === "none" || isZero(said.get("opacity")) || (isZeroHigh && clips),
+    isRelevant: values.size > 0,
+    gone: values.get("display") === "none" || isZero(values.get("opacity")) || (isZeroHigh && clips),
     tiny: size === undefined || size === "inherit" ? undefined : isZero(size),
     invisible: visibility === "hidden" ? true : visibility === "visible" ? false : undefined,
     color: color === undefined || color === "inherit" ? undefined : { plain: plainColor(color) },
@@ -93,35 +94,36 @@ function readStyle(written: string): Style {
 
 const seeThrough: ReadonlySet<string> = new Set(["transparent", "none", "inherit", "initial", "unset", "0", "0 0"]);
 
-const telling: ReadonlySet<string> = new Set([
-  ..."display visibility opacity font-size height max-height overflow overflow-y".split(" "),
-  ..."color background background-color background-image".split(" "),
-]);
+const relevant: ReadonlySet<string> = new Set(
+  "display visibility opacity font-size height max-height overflow overflow-y color background background-color background-image".split(
+    " ",
+  ),
+);
 
-/** The declarations that tell how words are seen. The last of a property counts, and one that is marked as important before it. */
+/** The relevant declarations. The last one of a property wins, unless another is marked as important. */
 function declarations(style: string): ReadonlyMap<string, string> {
-  const said = new Map<string, string>();
+  const values = new Map<string, string>();
   const important = new Set<string>();
   for (const declaration of declarationsIn(style)) {
     const colon = declaration.indexOf(":");
     if (colon < 0) continue;
     const property = declaration.slice(0, colon).trim().toLowerCase();
-    if (!telling.has(property)) continue;
+    if (!relevant.has(property)) continue;
     const written = declaration.slice(colon + 1).toLowerCase();
     const mark = written.indexOf("!");
     const isImportant = mark >= 0 && written.slice(mark + 1).trim() === "important";
     if (important.has(property) && !isImportant) continue;
     if (isImportant) important.add(property);
-    said.set(property, (mark < 0 ? written : written.slice(0, mark)).trim());
+    values.set(property, (mark < 0 ? written : written.slice(0, mark)).trim());
   }
-  return said;
+  return values;
 }
 
 function isZero(value: string | undefined): boolean {
   return value !== undefined && /^[+-]?(?:0+(?:\.0*)?|\.0+)(?:e[+-]?\d{1,9})?(?:[a-z]{1,5}|%)?$/.test(value);
 }
 
-/** A colour as six hexadecimal digits where it is written as one, by number or by a common name. */
+/** A colour as six hexadecimal digits, from a number or a common name; otherwise undefined. */
 export function plainColor(written: string): string | undefined {
   const color = written.trim().toLowerCase();
   if (Object.hasOwn(named, color)) return named[color];
@@ -135,7 +137,7 @@ export function plainColor(written: string): string | undefined {
   return [red, green, blue].map((part) => Math.min(Number(part), 255).toString(16).padStart(2, "0")).join("");
 }
 
-/** Without the white space that a colour may have around its commas and brackets. */
+/** A colour without white space around its commas and brackets. */
 function dense(color: string): string {
   return color.slice(0, 60).replaceAll(/ ?([,/()]) ?/g, "$1");
 }

@@ -1,19 +1,19 @@
 import type { Look } from "./hidden-style.ts";
 
-/** An element of somebody's HTML. All places are characters of that HTML, so that it can be cut there. */
+/** An element of HTML. All numbers are offsets in that HTML, so that it can be cut there. */
 export interface HtmlElement {
   name: string;
-  /** By their names in lower case, with their entities decoded. Of each the first counts. */
+  /** The attributes by name in lower case, with their entities decoded. The first of a name wins. */
   attributes: ReadonlyMap<string, string>;
   /** The `<` of its start tag. */
   start: number;
-  /** Behind its start tag. */
+  /** The end of its start tag. */
   contentStart: number;
-  /** The `<` of its end tag, or of whatever else ends it. */
+  /** The `<` of its end tag, or of another tag that ends it. */
   contentEnd: number;
-  /** Behind its end tag; the end of the HTML where nothing ends it. */
+  /** The end of its end tag, or the end of the HTML if nothing ends it. */
   end: number;
   parent: HtmlElement | undefined;
-  /** How its words are seen, by its own attributes and by those around it. */
+  /** The visibility of its words, from its own attributes and those of the elements around it. */
   look: Look;
 }

@@ -1,6 +1,6 @@
 /**
- * The tags of anybody's HTML in one linear scan (HTML Standard §13.2.5, as far as mail needs it). Who reads HTML here reads it by
- * this scan and never by a tree parser: those take time in the square of the nesting.
+ * Reads the tags of any HTML in one linear scan (HTML Standard §13.2.5, as far as mail needs it). All code here uses this scan and never
+ * a tree parser, whose time grows with the square of the nesting.
  */
 export function scanHtml(html: string, { keeps, onText, onTag }: HtmlReader): void {
   const missing = new Set<string>();
@@ -24,38 +24,38 @@ export function scanHtml(html: string, { keeps, onText, onTag }: HtmlReader): vo
 }
 
 export interface HtmlReader {
-  /** Whether an attribute of this name, in lower case, is worth keeping. */
+  /** Selects attributes by name, in lower case. */
   keeps: (attribute: string) => boolean;
-  /** Words between two tags, with their entities. A `<` that begins no tag is one of them. */
+  /** Receives the text between two tags, with its entities. A `<` that begins no tag is text. */
   onText: (start: number, end: number) => void;
-  /** A start tag or an end tag. Comments, declarations and unfinished tags show nothing and are passed over. */
+  /** Receives a start tag or an end tag. Comments, declarations and unfinished tags are skipped. */
   onTag: (tag: Tag) => void;
 }
 
 export interface Tag {
   name: string;
   closes: boolean;
-  /** As they are written, with their entities; the first of a name counts. */
+  /** The attributes as written, with their entities. The first of a name wins. */
   attributes: ReadonlyMap<string, string>;
   start: number;
-  /** Behind the tag. */
+  /** The offset behind the tag. */
   end: number;
-  /** Behind the end tag, for an element whose content is not there to be read. */
+  /** The offset behind the end tag, for an element whose content is not text to read. */
   elementEnd?: number;
 }
 
-/** No address of a page is so long; whoever looks through a longer one may do so as often as it has parts. */
+/** Longer values are dropped. Real addresses are shorter, and some readers search a value once for each of its parts. */
 const maxValueLength = 4096;
 
-/** No mail program writes so many into one tag. */
+/** Further attributes are dropped; mail programs write fewer. */
 const maxAttributes = 64;
 
-/** Elements whose content is raw text: nothing but their own end tag ends it, and without one it takes the rest. */
+/** Elements with raw text: only their own end tag ends it, and without one it reaches to the end. */
 const raw: ReadonlySet<string> = new Set(
   "script style title textarea xmp iframe noembed noframes noscript plaintext".split(" "),
 );
 
-/** All elements whose content is not there to be read. */
+/** All elements whose content is not text to read. */
 const unread: ReadonlySet<string> = new Set([
   ...raw,
   ..."template select object svg math audio video canvas".split(" "),
@@ -86,7 +86,7 @@ export function impliedBy(name: string): ReadonlySet<string> | undefined {
   return blocks.has(name) ? paragraph : undefined;
 }
 
-/** The tag that the `<` at `start` begins, if it begins one. What shows nothing has no name. */
+/** The tag that begins at `start`, if one does. Comments, declarations and unfinished tags have no name. */
 function tagAt(html: string, start: number, keeps: HtmlReader["keeps"]): Tag | undefined {
   const closes = html.charCodeAt(start + 1) === slash;
   const nameStart = start + (closes ? 2 : 1);
@@ -113,7 +113,7 @@ function tagAt(html: string, start: number, keeps: HtmlReader["keeps"]): Tag | u
   return { name, closes, attributes: attributes ?? none, start, end: at + 1 };
 }
 
-/** By their letters, so that no string is made for each tag of a name that most mail is made of. */
+/** The names of the most frequent tags by a hash of their letters, which saves a string for each tag. */
 const knownNames: ReadonlyMap<number, string> = new Map(
   "a b body br center div em font i img li ol p span strong table tbody td th tr u ul".split(" ").map((name) => {
     let letters = 0;
@@ -122,7 +122,7 @@ const knownNames: ReadonlyMap<number, string> = new Map(
   }),
 );
 
-/** Reads one attribute, which begins at `start`, and gives the place behind it. */
+/** Reads the attribute that begins at `start`, and returns the offset behind it. */
 function readAttribute(html: string, start: number, into: Map<string, string>, keeps: HtmlReader["keeps"]): number {
   // A first `=` is part of the name.
   let nameEnd = start + 1;
@@ -161,7 +161,7 @@ function nameless(start: number, end: number): Tag {
   return { name: "", closes: false, attributes: none, start, end };
 }
 
-/** A comment ends at `-->`, which may share its hyphens with the opening, or at `--!>`; anything else in `<!` or `<?` at the next `>`. */
+/** A comment ends at `-->`, which may share its hyphens with the opening, or at `--!>`. Everything else with `<!` or `<?` ends at the next `>`. */
 function endOfDeclaration(html: string, start: number): number {
   if (!html.startsWith("<!--", start)) return behind(html, ">", start + 2);
   if (html.startsWith(">", start + 4)) return start + 5;
@@ -177,7 +177,7 @@ function behind(html: string, mark: string, from: number): number {
   return found < 0 ? html.length : found + mark.length;
 }
 
-/** Behind the end tag of an element that is left out. `missing` keeps the scan linear: no end tag is looked for in vain twice. */
+/** The offset behind the end tag of a skipped element. `missing` keeps the scan linear: it names the end tags that are not found again. */
 function endOfContent(html: string, name: string, from: number, missing: Set<string>): number {
   const withoutEnd = raw.has(name) ? html.length : from;
   if (missing.has(name)) return withoutEnd;

@@ -4,8 +4,8 @@ import { quotedLines } from "../../domain/quote.ts";
 import { shownElements, tameHtml } from "./tame-html.ts";
 
 /**
- * The text alternative of HTML: what a reader without a browser should see. Links become `text (url)`,
- * table rows become lines, images their `alt`. Never throws, and its time grows with the input's length alone.
+ * The text alternative of HTML, for a reader without a browser. Links become `text (url)`, table rows become lines, images their `alt`. It
+ * never throws, and its time is linear in the length.
  */
 export function textOfHtml(html: string): string {
   toText ??= textMaker();
@@ -21,10 +21,10 @@ export function textOfHtml(html: string): string {
 }
 
 /**
- * HTML of a stranger made fit to stand inside our own mail. What is left is structure and words: no script, style, class or id (an
- * overlay would need one), no form, frame or embedded thing, and links only by http, https, mailto and tel. Images go too and leave
- * their `alt`: a remote one tells its owner who reads the quote and when, and a `cid:` one points at a part that our mail lacks.
- * Every element that is opened is closed, so nothing gets out of the one around it. Where our mail has such parts, `contentIds` names them.
+ * A stranger's HTML, made safe to stand inside our own mail. Only structure and words remain: no script, style, class or id (an overlay
+ * would need one), no form, frame or embedded object, and links only with http, https, mailto and tel. Images are replaced by their `alt`:
+ * a remote one tells its owner who reads the quote and when, and a `cid:` one names a part that our mail lacks. `contentIds` names the
+ * parts that our mail has. Every open element is closed, so nothing escapes the element around the quote.
  */
 export function sanitizeHtml(html: string, contentIds: ReadonlySet<string> = new Set()): string {
   return sanitize(tameHtml(html.slice(0, maxInputLength), contentIds.size > 0 ? imageAttributes : undefined), {
@@ -52,10 +52,10 @@ export function sanitizeHtml(html: string, contentIds: ReadonlySet<string> = new
   });
 }
 
-/** What `tameHtml` has to leave where pictures are shown. */
+/** The attributes that `tameHtml` must keep if pictures are shown. */
 export const imageAttributes: ReadonlySet<string> = new Set(["src", "width", "height"]);
 
-/** The part that a `cid:` address names (RFC 2392 §2), which may be percent-encoded. */
+/** The Content-ID in a `cid:` address (RFC 2392 §2), which may be percent-encoded. */
 function contentIdIn(src: string): string | undefined {
   const [, encoded] = /^cid:([!-~]{1,400})$/i.exec(src.trim()) ?? [];
   try {
@@ -70,24 +70,24 @@ function sizes(given: Readonly<Record<string, string | undefined>>): Record<stri
   return Object.fromEntries(numbers) as Record<string, string>;
 }
 
-/** Plain text as HTML that shows its lines. */
+/** Plain text as HTML with the same lines. */
 export function htmlOfLines(text: string): string {
   return escapeHtml(text).replaceAll(/\r\n|\r|\n/g, "<br>\n");
 }
 
-/** The characters of plain text as HTML that shows exactly them. */
+/** Plain text with the special characters of HTML escaped. */
 export function escapeHtml(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 }
 
-/** No mail that we take is bigger (`SMTP_MAX_BYTES` is 25 MiB of MIME), so this ends only the absurd. */
+/** Characters behind this many are dropped. Mail that we accept has less HTML (`SMTP_MAX_BYTES` is 25 MiB of MIME). */
 const maxInputLength = 16 * 1024 * 1024;
 
-/** Each level goes over every line within, so levels past these leave them as they are: else depth multiplies time. */
+/** Deeper levels get no marks: each level copies all lines within, so depth would multiply the time. */
 const maxListLevels = 8;
 const maxQuoteLevels = 16;
 
-/** What may stand before lines beside a character for each of the HTML: any real mail needs less. */
+/** The marks before lines may have this many characters more than the HTML; real mail needs fewer. */
 const freeMarks = 10_000;
 
 const block = (selector: string, lineBreaks: number) => ({
@@ -96,12 +96,12 @@ const block = (selector: string, lineBreaks: number) => ({
   options: { leadingLineBreaks: lineBreaks, trailingLineBreaks: lineBreaks },
 });
 
-/** Made when the first HTML comes: a start need not wait for it. */
+/** Created for the first HTML, so that the service starts sooner. */
 let toText: ReturnType<typeof textMaker> | undefined;
 
 /**
- * The marks of lists and quotes before their lines take at most as much as the HTML itself, and what is then left stands without:
- * a line break costs four characters, and its indentation as many as somebody likes.
+ * Creates the converter. The marks of lists and quotes before lines take at most as many characters as the HTML itself, and further lines
+ * have no marks: a `<br>` has four characters, but its indentation has no limit.
  */
 function textMaker(): (html: string) => string {
   let spare = 0;
@@ -114,8 +114,12 @@ function textMaker(): (html: string) => string {
   const convert = compile({
     wordwrap: false,
     formatters: {
-      ...{ link: formatLink, cell: formatCell, alt: formatAlt },
-      ...{ list: listFormat(marked), quote: quoteFormat(marked), rule: ruleFormat(marked) },
+      link: formatLink,
+      cell: formatCell,
+      alt: formatAlt,
+      list: listFormat(marked),
+      quote: quoteFormat(marked),
+      rule: ruleFormat(marked),
     },
     selectors: [
       ...["h1", "h2", "h3", "h4", "h5", "h6"].map((selector) => block(selector, 2)),
@@ -137,7 +141,7 @@ function textMaker(): (html: string) => string {
   };
 }
 
-/** The text with its marks where there is room for them, else without. */
+/** Returns the text with its marks if there is room for them, otherwise without. */
 type Marked = (text: string, longer: string) => string;
 
 type Walk = Parameters<FormatCallback>[1];
@@ -160,7 +164,7 @@ function formatLink(element: DomNode, walk: Walk, builder: Builder): void {
   else if (label !== url && `${label}/` !== url) builder.addInline(` (${url})`, { noWordTransform: true });
 }
 
-/** The address of a link as a reader may see it; `""` for a place within the page and for schemes that run or embed something. */
+/** The address of a link for readers, or `""` for an anchor within the page and for schemes that run or embed something. */
 function shownUrl(href: string): string {
   const url = href.replaceAll(/[\0-\x1f\x7f]/g, "").trim();
   if (url === "" || url.startsWith("#")) return "";
@@ -216,7 +220,7 @@ function ruleFormat(marked: Marked): FormatCallback {
   };
 }
 
-/** Cells of words stand in one line; a cell that lays out blocks, as most tables in mail do, is a block itself. */
+/** Cells with words stand on one line. A cell with blocks, as in most tables of mail, is a block itself. */
 function formatCell(element: DomNode, walk: Walk, builder: Builder): void {
   if (laysOut(element)) {
     builder.openBlock({ leadingLineBreaks: 1 });

@@ -1,22 +1,22 @@
 import type { HtmlElement } from "./html-element.ts";
 import { impliedBy } from "./html-tags.ts";
 
-/** An element that is not closed yet. */
+/** An open element. Its numbers are indexes of the stack, or -1. */
 interface Nested {
   element: HtmlElement;
-  /** Where the table around begins; -1 without one. No part of a table closes one of the table around that. */
+  /** The table around it. A part of that table closes no part of an outer one. */
   table: number;
-  /** Where the table or the cell around begins. No other end tag reaches beyond it. */
+  /** The table or cell around it. No other end tag closes an element outside of it. */
   cell: number;
-  /** The next one outwards of the same name; -1 without one. */
+  /** The next outer element of the same name. */
   sameName: number;
 }
 
-/** The elements that are open at a place, from the outermost. Every step takes the same time, however deep the nesting is. */
+/** A stack of the open elements. Every step takes constant time at any depth. */
 export function openElements() {
   const stack: Nested[] = [];
-  const places = new Map<string, number>();
-  const place = (name: string) => places.get(name) ?? -1;
+  const innermostOf = new Map<string, number>();
+  const indexOf = (name: string) => innermostOf.get(name) ?? -1;
 
   const closeTo = (depth: number, at: number) => {
     while (stack.length > depth) {
@@ -24,12 +24,12 @@ export function openElements() {
       if (nested === undefined) return;
       nested.element.contentEnd = at;
       nested.element.end = at;
-      places.set(nested.element.name, nested.sameName);
+      innermostOf.set(nested.element.name, nested.sameName);
     }
   };
   return {
     innermost: (): HtmlElement | undefined => stack.at(-1)?.element,
-    has: (name: string) => place(name) >= 0,
+    has: (name: string) => indexOf(name) >= 0,
     hasRoom: () => stack.length < maxDepth,
     push: (element: HtmlElement) => {
       const { name } = element;
@@ -37,14 +37,14 @@ export function openElements() {
       const index = stack.length;
       const table = name === "table" ? index : (around?.table ?? -1);
       const cell = name === "table" || cells.has(name) ? index : (around?.cell ?? -1);
-      stack.push({ element, table, cell, sameName: place(name) });
-      places.set(name, index);
+      stack.push({ element, table, cell, sameName: indexOf(name) });
+      innermostOf.set(name, index);
     },
-    /** Closes what an end tag closes; one that fits nothing is passed over. */
+    /** Closes the element of an end tag, and all within it. An end tag without a start tag is ignored. */
     closeByTag: (name: string, start: number, end: number) => {
-      // What stands behind them still belongs to the page.
+      // Content behind these end tags still belongs to the page.
       if (name === "html" || name === "body") return;
-      const index = place(name);
+      const index = indexOf(name);
       const around = stack.at(-1);
       if (around === undefined || index < 0 || index < (partsOfTable.has(name) ? around.table : around.cell)) return;
       const closed = stack[index]?.element;
@@ -53,16 +53,16 @@ export function openElements() {
     },
     /** Closes the elements whose end tag may be left out before this start tag. */
     closeImplied: (name: string, start: number) => {
-      if (place("head") >= 0 && !partsOfHead.has(name)) closeTo(place("head"), start);
+      if (indexOf("head") >= 0 && !partsOfHead.has(name)) closeTo(indexOf("head"), start);
       const around = stack.at(-1);
       if (around === undefined) return;
-      if (name === "a" && place("a") > around.cell) closeTo(place("a"), start);
+      if (name === "a" && indexOf("a") > around.cell) closeTo(indexOf("a"), start);
       const implied = impliedBy(name);
       if (implied === undefined) return;
       if (partsOfTable.has(name) && name !== "table") {
         let outermost = stack.length;
         for (const part of implied) {
-          const index = place(part);
+          const index = indexOf(part);
           if (index > around.table && index < outermost) outermost = index;
         }
         closeTo(outermost, start);
@@ -73,7 +73,7 @@ export function openElements() {
   };
 }
 
-/** No real mail nests deeper. */
+/** Real mail nests less deeply. */
 const maxDepth = 200;
 
 const cells: ReadonlySet<string> = new Set(["td", "th", "caption"]);

@@ -5,8 +5,8 @@ import { scanHtml } from "./html-tags.ts";
 import { decodedAttributes, type HtmlPiece, htmlWindow, isHidden, walkHtml } from "./html-walk.ts";
 
 /**
- * The text of HTML that came in a mail, without the words that it hides in plain: a preheader is written for a list of mails, and
- * what nobody sees is no part of what a mail says. Where nothing else is there, they stay.
+ * The text of a mail's HTML, without its hidden words, such as preheaders, which are written for lists of mails. If all words are hidden,
+ * they are kept.
  */
 export function textOfSeenHtml(html: string): string {
   if (!mayHide(html)) return textOfHtml(html);
@@ -14,7 +14,7 @@ export function textOfSeenHtml(html: string): string {
   return (seen === html ? "" : textOfHtml(seen)) || textOfHtml(html);
 }
 
-/** HTML without what it hides in plain, as far as the window of a walk goes. */
+/** The HTML without its hidden elements and words. Only the window of a walk is examined. */
 export function withoutHidden(html: string): string {
   const walk = walkHtml(html);
   const anchors = [...anchorsOf(walk)].filter(({ isSeen }) => !isSeen);
@@ -38,8 +38,8 @@ function isHiddenWord(piece: HtmlPiece): boolean {
 }
 
 /**
- * Whether a walk may find anything hidden: always where it does. It takes a third as long as to make the text, and most mail has no
- * need of it. A pattern over what is written would have to know all the ways to write a style.
+ * True if a walk may find hidden words; false means that it finds none. A walk takes a third of the time of making the text, and most mail
+ * needs none. A pattern would need to know all ways of writing a style.
  */
 export function mayHide(html: string): boolean {
   const lookOf = lookReader();
@@ -47,7 +47,7 @@ export function mayHide(html: string): boolean {
   const grounds = new Set<string>();
   let hides = false;
   scanHtml(html.slice(0, htmlWindow), {
-    // A walk keeps them all, and of many in one tag only the first.
+    // The same as in a walk, where the limit on attributes keeps only the first ones.
     keeps: () => true,
     onText: () => {},
     onTag: ({ attributes }) => {

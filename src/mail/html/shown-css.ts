@@ -1,13 +1,12 @@
 /**
- * Makes anybody's CSS safe to show: it fetches nothing, writes no words, and its sizes do not follow the height of the frame. Pictures
- * of other hosts stay where they may be fetched; then the policy of the page decides. Nothing that is left can end the element or the
- * attribute around it.
+ * Makes any CSS safe to show: it fetches nothing, adds no words, and its sizes do not depend on the height of the frame. Remote pictures
+ * stay if `mayFetchPictures`; then the page's policy decides. The result cannot end the element or the attribute around it.
  */
 export function shownCss(css: string, mayFetchPictures: boolean): string {
   const plain = css
     .slice(0, longestCss)
     .replaceAll(comment, " ")
-    // An escape can write every other letter, and with it every name below. Mail has none that anybody would miss.
+    // An escape can write any letter and so hide the names below. Mail does not need escapes.
     .replaceAll(/<!--|-->|[\\<]/g, "")
     .replaceAll(/@(?:import|charset|namespace|font-face|counter-style|property)/gi, "@none")
     .replaceAll(fetching, (call, name: string) => {
@@ -21,16 +20,16 @@ export function shownCss(css: string, mayFetchPictures: boolean): string {
   return shown;
 }
 
-/** No mail has so much of it. */
+/** The rest of longer CSS is dropped; real mail has less. */
 const longestCss = 256 * 1024;
 
-/** One without an end takes the rest, as it does for browsers. */
+/** An unclosed comment reaches to the end, as in browsers. */
 const comment = /\/\*(?:[^*]|\*(?!\/))*(?:\*\/)?/g;
 
 const fetching = /\b(url|src|image-set|image|cross-fade|element|expression|attr)\s{0,9}\((?:[^()]{0,500}\))?/gi;
 const remoteAddress = /^url\(["']?(https?:\/\/[^\s"'()]{1,480})["']?\)$/i;
 
-/** Text up to a `;`, `{` or `}` that stands in no string and in no brackets (CSS Syntax 3 §5.4), or up to the end. */
+/** Splits CSS at each `;`, `{` or `}` outside of strings and brackets (CSS Syntax 3 §5.4). */
 function* piecesOf(css: string): Generator<{ text: string; ending: string }> {
   const brackets: string[] = [];
   let start = 0;
@@ -41,7 +40,7 @@ function* piecesOf(css: string): Generator<{ text: string; ending: string }> {
     if (opened !== undefined) brackets.push(opened);
     else if (written === brackets.at(-1)) brackets.pop();
     else if (brackets.length === 0 && /^[;{}]$/.test(written)) {
-      // The consumer of a piece may use the pattern too, so its position is kept here.
+      // The consumer of a piece may use the same pattern, so its position is saved here.
       const end = sign.lastIndex;
       yield { text: css.slice(start, found.index), ending: written };
       start = end;
@@ -51,11 +50,11 @@ function* piecesOf(css: string): Generator<{ text: string; ending: string }> {
   yield { text: css.slice(start), ending: "" };
 }
 
-/** A string ends at its quote, or at the end of the line. */
+/** Strings and signs. A string ends at its quote, or at the end of the line. */
 const sign = /"[^"\n\r\f]*"?|'[^'\n\r\f]*'?|[;{}()[\]]/g;
 const closing: Readonly<Record<string, string>> = { "(": ")", "[": "]" };
 
-/** The mail's own document is one element of ours, and the element around it is not the mail's. */
+/** Selectors of the mail's document select the element in which we show it, and `:host`, the element around, selects nothing. */
 function shownSelectors(text: string): string {
   const within = text.replaceAll(/:host/gi, ":none");
   if (within.trimStart().startsWith("@")) return within;
@@ -79,17 +78,17 @@ function shownDeclaration(text: string): string {
   return `${text.slice(0, colon)}:${value}`;
 }
 
-/** Properties that add or reorder words, so that a link could show other words than its HTML has, and those that run scripts in old browsers. */
+/** Properties that add or reorder words, so that a link could show other words than those in its HTML, or that run scripts in old browsers. */
 const notShown: ReadonlySet<string> = new Set(["content", "direction", "unicode-bidi", "behavior", "-moz-binding"]);
 
 const stringOrPicture = /url\("https?:[^"]*"\)|"[^"\n\r\f]*"?|'[^'\n\r\f]*'?/gi;
-/** Some properties write their strings as words: marks of lists, quotes, the sign of an overflow. Names of fonts stay. */
+/** Only these properties keep their strings, which are names of fonts. Others show theirs as words: list marks, quotes, overflow signs. */
 const withNames = /^(?:font|font-family)$/;
 const withPictures = /^(?:background|background-image|list-style|list-style-image|border-image|border-image-source)$/;
 
 /**
- * Lengths that follow the height of the window. A frame is as high as its mail, which would grow with it for ever, so they are taken
- * from a window of 800 pixels.
+ * Lengths relative to the height of the window. A frame is as high as its mail, so both would grow forever; they are computed for a window
+ * of 800 pixels.
  */
 const heightUnit = /(?<![\w.])((?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)(?:[sld]?v(?:h|b|min|max)|cq(?:h|b|min|max))\b/gi;
 const pixelsPerUnit = 8;

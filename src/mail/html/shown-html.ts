@@ -6,17 +6,17 @@ import { shownCss } from "./shown-css.ts";
 import { shownElements } from "./tame-html.ts";
 
 export interface ShownHtmlOptions {
-  /** Whether pictures of other hosts are named; what a reader may have asked for, since each tells its host who reads. */
+  /** True to keep the addresses of remote pictures. A reader must allow it, since each picture tells its host who reads the mail. */
   remotePictures: boolean;
-  /** The address of a part of the mail, by the id that its HTML names. */
+  /** The address of a part of the mail, by its Content-ID. */
   partAddress(contentId: string): string | undefined;
-  /** Whether words make a link look like one to somewhere else. */
+  /** True if these words name another host than the URL. */
   isMisleading(words: string, url: URL): boolean;
 }
 
 export interface ShownHtml {
   html: string;
-  /** The links that are not what they seem, with the words that they have; at most 20. */
+  /** The misleading links, with their words; at most 20. */
   misleading: readonly MisleadingLink[];
 }
 
@@ -28,9 +28,9 @@ export interface MisleadingLink {
 export const mostShownBytes = 2 << 20;
 
 /**
- * HTML of anybody as it may be shown as a page of its own: its words, its looks, its links and pictures, written anew from a list of what
- * is known to be harmless. In one linear scan, like all that reads mail here. What is not on the list is not there: no script, frame,
- * form, meta, base or object, no attribute that acts. A browser's policy stands behind this as a second wall, never in place of it.
+ * Any HTML, made safe to show as a page: words, styles, links and pictures, rewritten from a list of harmless elements and attributes, in
+ * one linear scan. Everything else is dropped: scripts, frames, forms, meta, base, objects, active attributes. The browser's content
+ * security policy is a second barrier and does not replace this one.
  */
 export function shownHtml(html: string, options: ShownHtmlOptions): ShownHtml {
   const out = boundedOutput();
@@ -53,7 +53,7 @@ export function shownHtml(html: string, options: ShownHtmlOptions): ShownHtml {
     const name = tag.name === "body" ? "div" : tag.name;
     const implied = impliedBy(name);
     while (implied?.has(open.at(-1) ?? "")) closeTo(open.length - 1);
-    // No link within a link: a browser would close the outer one, and its words would be another's.
+    // Closes an open link, as browsers do, so that each word belongs to one link.
     if (name === "a" && open.includes("a")) closeTo(open.lastIndexOf("a"));
     if (open.length >= maxDepth) return;
     const target = name === "a" ? linkTarget(tag.attributes.get("href")) : undefined;
@@ -92,15 +92,15 @@ export function shownHtml(html: string, options: ShownHtmlOptions): ShownHtml {
 
 interface OpenLink {
   url: URL;
-  /** In the pieces that tags divide them into. */
+  /** The pieces of its text between tags. */
   words: string[];
-  /** The words in the place of its pictures. */
+  /** The alternative texts of its pictures. */
   alternatives: string[];
 }
 
 /**
- * The words that make a link look like one to somewhere else. All of them are looked at together, and each piece of text and each
- * picture's words by itself, since other words around them may be hidden.
+ * The words of a link that name another host. We check all words together, and each piece of text and each alternative text alone, since
+ * the words around them may be hidden.
  */
 function misleadingWords(
   { url, words, alternatives }: OpenLink,
@@ -114,17 +114,17 @@ function misleadingWords(
   return undefined;
 }
 
-/** No real link has more pieces: these bound the time that one link takes. */
+/** At most 500 pieces from each end, which bounds the time for one link. Real links have fewer. */
 function endsOf(pieces: readonly string[]): readonly string[] {
   return pieces.length > 2 * mostPieces ? [...pieces.slice(0, mostPieces), ...pieces.slice(-mostPieces)] : pieces;
 }
 
 const mostPieces = 500;
 
-/** Characters that turn the order of all letters behind them: no language needs them. */
+/** Characters that reverse the order of all letters behind them. No language needs them. */
 const overrides = /[\u202d\u202e]/;
 
-/** Pieces up to a size. End tags always fit, since room is kept for them; once a piece did not fit, none does. */
+/** Collects pieces up to a size. There is always room for end tags. After the first piece that does not fit, no other is taken. */
 function boundedOutput() {
   const pieces: string[] = [];
   let left = mostShownBytes - roomToClose;
@@ -150,16 +150,16 @@ function boundedOutput() {
   };
 }
 
-/** End tags of the deepest nesting, the note of the cut, the list of misleading links, and the page around. */
+/** Room for the end tags of the deepest nesting, the note of the cut, the list of misleading links, and the page around. */
 const roomToClose = 65_536;
 
 const cutNote =
   '<hr><p style="font-style:italic !important">The rest of this message is not shown: it is too long.</p>';
 
-/** No real mail nests deeper; beyond it tags are dropped and their words stay. */
+/** Deeper tags are dropped, and their words stay. Real mail nests less deeply. */
 const maxDepth = 200;
 
-/** As many of a link's first and last characters as are looked at for another host. */
+/** The number of a link's first and last characters that are searched for another host. */
 const longestWords = 2_000;
 const mostMisleading = 20;
 
@@ -170,7 +170,7 @@ const shown: ReadonlySet<string> = new Set([
   ),
 ]);
 
-/** Attributes whose values say how something looks, and nothing else. */
+/** Attributes that affect only how an element looks. */
 const plain: ReadonlySet<string> = new Set(
   "class id align valign bgcolor color width height border cellpadding cellspacing colspan rowspan alt title dir lang start type face size nowrap hspace vspace span".split(
     " ",
@@ -183,7 +183,7 @@ function attributesOf({ name, attributes }: Tag, options: ShownHtmlOptions): str
   let style = attributes.has("style")
     ? shownCss(decodedAttribute(attributes.get("style") ?? ""), options.remotePictures)
     : "";
-  // The page's own body stays ours: what a mail's says of its ground is said of the block in its place.
+  // The mail's body becomes a block in our page, and its background becomes that of the block.
   const ground = name === "body" ? attributes.get("bgcolor") : undefined;
   if (ground !== undefined && /^#?\w{3,20}$/.test(ground)) style = `background-color:${ground};${style}`;
   for (const [attribute, written] of attributes) {
@@ -202,7 +202,7 @@ function pictureOf(tag: Tag, options: ShownHtmlOptions): string {
   return `<img${attributesOf(tag, options)}${sourceAttribute(source, options)}>`;
 }
 
-/** A picture of another host that is not named is marked, so that a page can say how many there are. */
+/** The source of a picture. A remote picture without its address is marked, so that a page can count them. */
 function sourceAttribute(source: string, { remotePictures, partAddress }: ShownHtmlOptions): string {
   if (/^cid:/i.test(source)) {
     const address = partAddress(decodedId(source.slice(4)));
@@ -222,7 +222,7 @@ function decodedId(written: string): string {
   }
 }
 
-/** Where a link leads that may be followed. One without a scheme would lead into this service. */
+/** The target of a link, or undefined if it must not be followed. A link without a scheme would lead into this service. */
 function linkTarget(written: string | undefined): URL | undefined {
   const url = written === undefined ? null : URL.parse(decodedAttribute(written));
   return url !== null && linked.has(url.protocol) ? url : undefined;

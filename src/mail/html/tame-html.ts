@@ -1,15 +1,15 @@
 import { emptyElements, impliedBy, scanHtml, type Tag } from "./html-tags.ts";
 
 /**
- * HTML of anybody as plain, balanced HTML of few elements, in one linear scan.
- * html-to-text and sanitize-html read it instead of the original, because the parser under both takes time in the square of the
- * nesting: 500 KB of unclosed `<i>` and stray `</b>` held it for 18 s. What comes out:
+ * Converts any HTML to plain, balanced HTML of few elements, in one linear scan. html-to-text and sanitize-html read the result instead of
+ * the original, because the time of their parser grows with the square of the nesting: 500 KB of unclosed `<i>` and stray `</b>` took 18 s.
+ * The result has
  *
- * - only elements of `shown`, at most `maxDepth` deep, each closed in order; words inside any other tag stay;
- * - only attributes of `kept`, quoted, so that no later parser can see another tag in them, and of a bounded length;
- * - no comment, doctype, script, style, or other element whose content is not there to be read.
+ * - only elements of `shown`, at most `maxDepth` deep, each closed in order; words inside other tags stay;
+ * - only attributes of `kept`, quoted, so that no later parser can see another tag in them, and of bounded length;
+ * - no comment, doctype, script, style, or other element whose content is not text to read.
  *
- * `alsoKept` are further attributes, for whoever looks at them himself.
+ * `alsoKept` are further attributes, which the caller checks.
  */
 export function tameHtml(html: string, alsoKept: ReadonlySet<string> = new Set()): string {
   const out: string[] = [];
@@ -44,7 +44,7 @@ export function tameHtml(html: string, alsoKept: ReadonlySet<string> = new Set()
   return out.join("");
 }
 
-/** Every element that can come out of `tameHtml`. */
+/** All elements in the result of `tameHtml`. */
 export const shownElements = [
   ..."p div span br hr img pre code samp kbd tt blockquote center h1 h2 h3 h4 h5 h6".split(" "),
   ..."a b strong i em u s strike del ins sub sup small big font abbr cite q mark".split(" "),
@@ -54,10 +54,10 @@ const shown: ReadonlySet<string> = new Set(shownElements);
 
 const kept: ReadonlySet<string> = new Set(["href", "alt", "start", "colspan", "rowspan", "align", "dir", "lang"]);
 
-/** No real mail nests deeper; beyond it tags are dropped and their words stay. */
+/** Deeper tags are dropped, and their words stay. Real mail nests less deeply. */
 const maxDepth = 200;
 
-/** Elements that only begin a new line, for us. */
+/** Elements that become a `div`, because they only begin a new line. */
 const renamed: Readonly<Record<string, string>> = Object.fromEntries(
   "article section header footer main nav aside address figure figcaption form fieldset details summary hgroup"
     .split(" ")

@@ -3,7 +3,7 @@ import type { BounceType } from "../../domain/reports/report.ts";
 import { parseInstant } from "../../standards/instant.ts";
 import { noticeOf } from "./notice-of.ts";
 
-/** A notice in our own words, judged by the door. */
+/** A notice in the service's own format. The route has validated it. */
 export interface GenericNotice {
   kind: Notice["kind"];
   type?: BounceType | undefined;
@@ -22,7 +22,10 @@ export function genericNotice(given: GenericNotice): Notice {
   const notice = noticeOf({
     kind,
     verdict: type === "hard" ? "permanent" : undefined,
-    ...{ code, diagnostic, recipient, status: given.enhanced_code },
+    code,
+    diagnostic,
+    recipient,
+    status: given.enhanced_code,
     occurredAt: given.occurred_at === undefined ? undefined : parseInstant(given.occurred_at),
     names: {
       returnPath: given.return_path,
@@ -30,6 +33,6 @@ export function genericNotice(given: GenericNotice): Notice {
       providerMessageId: given.provider_message_id,
     },
   });
-  // Only "hard" is held against what the server said: it has an effect that the others have not.
+  // Only "hard" is checked against the server's reply, since it alone suppresses the address.
   return kind === "bounced" && type !== undefined && type !== "hard" ? { ...notice, type } : notice;
 }

@@ -1,7 +1,7 @@
 import { parseInstant } from "../../standards/instant.ts";
 import { cleanText } from "../../standards/text.ts";
 
-/** A stranger's JSON, read by the names of its fields: what is not there, or of another kind, is undefined. */
+/** The value at a path in untrusted JSON, or undefined if there is none. */
 export function at(value: unknown, ...path: readonly string[]): unknown {
   let found = value;
   for (const name of path) {
@@ -11,7 +11,7 @@ export function at(value: unknown, ...path: readonly string[]): unknown {
   return found;
 }
 
-/** Longer than any name, address or reply of a server that means something. */
+/** Longer texts are cut. Names, addresses and server replies are shorter. */
 const longestText = 4096;
 
 export function textAt(value: unknown, ...path: readonly string[]): string | undefined {
@@ -25,7 +25,7 @@ export function listAt(value: unknown, ...path: readonly string[]): readonly unk
   return Array.isArray(found) ? found : [];
 }
 
-/** As text, or in seconds since 1970. */
+/** An instant that is written as text, or as seconds since 1970. */
 export function instantAt(value: unknown, ...path: readonly string[]): Date | undefined {
   const found = at(value, ...path);
   if (typeof found === "string") return parseInstant(found);
@@ -34,13 +34,13 @@ export function instantAt(value: unknown, ...path: readonly string[]): Date | un
   return Number.isNaN(instant.getTime()) ? undefined : instant;
 }
 
-/** Of an SMTP reply: relays have numbers of their own beside them. */
+/** The code of an SMTP reply. Other numbers are codes of the relay itself. */
 export function codeAt(value: unknown, ...path: readonly string[]): number | undefined {
   const found = Number(at(value, ...path) ?? Number.NaN);
   return Number.isInteger(found) && found >= 200 && found < 600 ? found : undefined;
 }
 
-/** The only one of a list; several are nobody in particular. */
+/** The text of a list with one entry. Several entries do not say which one is meant. */
 export function onlyText(list: readonly unknown[]): string | undefined {
   return list.length === 1 ? textAt(list[0]) : undefined;
 }

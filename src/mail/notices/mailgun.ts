@@ -15,7 +15,7 @@ export function mailgunNotices(body: unknown): Notice[] {
       recipient: textAt(event, "recipient"),
       code: codeAt(status, "code"),
       status: textAt(status, "enhanced-code"),
-      // `message` is the server's, `description` is Mailgun's own where no server was asked.
+      // `message` comes from the server. `description` is Mailgun's own text if it did not contact a server.
       diagnostic: textAt(status, "message") ?? textAt(status, "description") ?? reason,
       remoteMta: textAt(status, "mx-host"),
       occurredAt: instantAt(event, "timestamp"),
@@ -38,5 +38,5 @@ function verdictOf(reason: string | undefined): Verdict {
   return reason !== undefined && aboutUs.has(reason) ? "block" : "permanent";
 }
 
-/** Mailgun's own lists of who left or complained say nothing of whether there is such an address. */
+/** Entries of Mailgun's own suppression lists do not mean that the address does not exist. */
 const aboutUs: ReadonlySet<string> = new Set(["espblock", "suppress-unsubscribe", "suppress-complaint"]);

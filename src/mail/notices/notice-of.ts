@@ -5,18 +5,18 @@ import type { BounceType } from "../../domain/reports/report.ts";
 import { cleanLine } from "../../standards/smtp-reply.ts";
 import { codesIn } from "../report/codes.ts";
 
-/** What a relay says, in our words, of which it knows some. */
-export interface Told {
+/** The facts that a relay reports. Each relay reports only some of them. */
+export interface NoticeFacts {
   kind: Notice["kind"];
-  /** What the relay makes of a bounce. */
+  /** The relay's classification of a bounce. */
   verdict?: Verdict | undefined;
   recipient?: string | undefined;
   isNamedByHeader?: boolean;
   occurredAt?: Date | undefined;
   code?: number | undefined;
-  /** Enhanced, as a field of its own. */
+  /** The enhanced code, if it has its own field. */
   status?: string | undefined;
-  /** What the recipient's server said. */
+  /** The reply of the recipient's server. */
   diagnostic?: string | undefined;
   remoteMta?: string | undefined;
   reportingMta?: string | undefined;
@@ -25,11 +25,11 @@ export interface Told {
 
 export type Verdict = "permanent" | "transient" | "block";
 
-export function noticeOf(told: Told): Notice {
-  const { kind, verdict, recipient, isNamedByHeader = false, occurredAt, diagnostic = "", names } = told;
+export function noticeOf(facts: NoticeFacts): Notice {
+  const { kind, verdict, recipient, isNamedByHeader = false, occurredAt, diagnostic = "", names } = facts;
   const inText = codesIn(diagnostic);
-  const enhancedCodes = [...inText.enhancedCodes, ...codesIn(told.status ?? "").enhancedCodes];
-  const code = told.code ?? inText.code;
+  const enhancedCodes = [...inText.enhancedCodes, ...codesIn(facts.status ?? "").enhancedCodes];
+  const code = facts.code ?? inText.code;
   return {
     kind,
     type: kind === "bounced" ? typeOf({ enhancedCodes, code, said: saidText(diagnostic) }, verdict) : undefined,
@@ -38,14 +38,14 @@ export function noticeOf(told: Told): Notice {
     diagnostic: cleanLine(diagnostic, 1000) || undefined,
     recipient: bareAddress(recipient),
     isNamedByHeader,
-    remoteMta: cleaned(told.remoteMta),
-    reportingMta: cleaned(told.reportingMta),
+    remoteMta: cleaned(facts.remoteMta),
+    reportingMta: cleaned(facts.reportingMta),
     occurredAt,
     names,
   };
 }
 
-/** A relay calls much "permanent" that is about us, or passes: what the server said to it counts more. */
+/** Relays call refusals "permanent" that concern the sender or are temporary, so the server's reply counts more. */
 function typeOf(refused: Refused, verdict: Verdict | undefined): BounceType {
   if (verdict === "block") return "block";
   const byTable = bounceTypeOf(refused);
@@ -53,7 +53,7 @@ function typeOf(refused: Refused, verdict: Verdict | undefined): BounceType {
   return verdict === "permanent" ? "hard" : "soft";
 }
 
-/** Some relays repeat the name beside the address. */
+/** The address alone, since some relays write the name beside it. */
 function bareAddress(recipient: string | undefined): string | undefined {
   return recipient === undefined ? undefined : (/<([^<>]{3,320})>$/.exec(recipient)?.[1] ?? recipient);
 }

@@ -1,15 +1,15 @@
 import type { Notice } from "../../domain/reports/notice.ts";
 import { at, instantAt, textAt } from "./json.ts";
-import { noticeOf, type Told, type Verdict } from "./notice-of.ts";
+import { type NoticeFacts, noticeOf, type Verdict } from "./notice-of.ts";
 
 export function postmarkNotices(record: unknown): Notice[] {
-  const told = toldBy(record);
-  if (told === undefined) return [];
+  const facts = factsOf(record);
+  if (facts === undefined) return [];
   const names = { mark: textAt(record, "Metadata", "inboxd"), providerMessageId: textAt(record, "MessageID") };
-  return [noticeOf({ ...told, names })];
+  return [noticeOf({ ...facts, names })];
 }
 
-function toldBy(record: unknown): Omit<Told, "names"> | undefined {
+function factsOf(record: unknown): Omit<NoticeFacts, "names"> | undefined {
   switch (textAt(record, "RecordType")) {
     case "Delivery":
       return {
@@ -33,7 +33,7 @@ function toldBy(record: unknown): Omit<Told, "names"> | undefined {
   }
 }
 
-function bounce(record: unknown): Omit<Told, "names"> | undefined {
+function bounce(record: unknown): Omit<NoticeFacts, "names"> | undefined {
   const recipient = textAt(record, "Email");
   const occurredAt = instantAt(record, "BouncedAt");
   const type = textAt(record, "Type") ?? "";
@@ -45,10 +45,16 @@ function bounce(record: unknown): Omit<Told, "names"> | undefined {
   return { kind: "bounced", verdict: verdictOf(type), recipient, occurredAt, diagnostic };
 }
 
-/** Somebody answered, or wants something else: his address is there. */
+/** Types that are no bounce: the address exists, and it answered or wants something else. */
 const notAboutDelivery: ReadonlySet<string> = new Set([
-  ...["AutoResponder", "AddressChange", "ChallengeVerification", "Subscribe", "Unconfirmed"],
-  ...["OpenRelayTest", "InboundError", "TemplateRenderingFailed"],
+  "AutoResponder",
+  "AddressChange",
+  "ChallengeVerification",
+  "Subscribe",
+  "Unconfirmed",
+  "OpenRelayTest",
+  "InboundError",
+  "TemplateRenderingFailed",
 ]);
 
 function verdictOf(type: string): Verdict | undefined {
@@ -58,11 +64,16 @@ function verdictOf(type: string): Verdict | undefined {
 }
 
 const aboutUs: ReadonlySet<string> = new Set([
-  ...["SpamNotification", "VirusNotification", "Blocked", "SMTPApiError", "DMARCPolicy", "ManuallyDeactivated"],
+  "SpamNotification",
+  "VirusNotification",
+  "Blocked",
+  "SMTPApiError",
+  "DMARCPolicy",
+  "ManuallyDeactivated",
 ]);
 
-/** Bounces and complaints change the subscription too, and are told as such beside it. */
-function subscriptionChange(record: unknown): Omit<Told, "names"> | undefined {
+/** A recipient who unsubscribed. Bounces and complaints change the subscription, too, and have their own records. */
+function subscriptionChange(record: unknown): Omit<NoticeFacts, "names"> | undefined {
   const isWish =
     at(record, "SuppressSending") === true &&
     textAt(record, "SuppressionReason") === "ManualSuppression" &&

@@ -6,27 +6,26 @@ import { resendNotices } from "./resend.ts";
 import { sendgridNotices } from "./sendgrid.ts";
 import { sesNotices } from "./ses.ts";
 
-/** What a relay says, read. */
 export interface ReadNotices {
   events: NoticeEvent[];
-  /** How many things it said besides: opens, clicks, and what nobody here knows. */
+  /** The number of ignored events: opens, clicks, and unknown ones. */
   others: number;
 }
 
-/** One thing that happened to a mail, which may say something of several recipients. */
+/** One event of a mail, with a notice for each recipient concerned. */
 export interface NoticeEvent {
   notices: Notice[];
-  /** JSON, as the relay has it. */
+  /** The event as JSON, in the relay's format. */
   raw: string;
 }
 
-/** Each in the relay's own words; those of `generic` are ours, and judged by the door. */
+/** Reads the notices in a relay's format. The route validates those in our own format, `generic`. */
 export function readNotices(provider: Exclude<NoticeSource["provider"], "generic">, value: unknown): ReadNotices {
-  // SendGrid tells many at a time.
+  // SendGrid sends many events at once.
   const events = value === undefined ? [] : Array.isArray(value) ? value : [value];
   const read = events.map((event) => ({ notices: readers[provider](event), raw: JSON.stringify(event) }));
-  const told = read.filter(({ notices }) => notices.length > 0);
-  return { events: told, others: Math.max(read.length, 1) - told.length };
+  const known = read.filter(({ notices }) => notices.length > 0);
+  return { events: known, others: Math.max(read.length, 1) - known.length };
 }
 
 const readers = {

@@ -2,7 +2,7 @@ import type { Notice } from "../../domain/reports/notice.ts";
 import { at, instantAt, listAt, onlyText, textAt } from "./json.ts";
 import { noticeOf, type Verdict } from "./notice-of.ts";
 
-/** An event is about the mail, and names whom the header names: of several recipients it can't be told whom it is about. */
+/** An event concerns the mail and lists the recipients in its header. With several recipients it does not say which one is meant. */
 export function resendNotices(event: unknown): Notice[] {
   const kind = kindOf(textAt(event, "type"));
   if (kind === undefined) return [];
@@ -37,7 +37,7 @@ const kinds = {
 } as const;
 
 function verdictOf(event: string | undefined, type: string | undefined): Verdict | undefined {
-  // The mail never went to a server: a key without leave, a quota, a list of Resend's own.
+  // Resend did not send the mail: a key without permission, a quota, or its own suppression list.
   if (event !== "email.bounced") return "block";
   return type === "Permanent" ? "permanent" : type === "Transient" ? "transient" : undefined;
 }

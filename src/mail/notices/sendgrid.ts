@@ -2,7 +2,7 @@ import type { Notice } from "../../domain/reports/notice.ts";
 import { instantAt, textAt } from "./json.ts";
 import { noticeOf, type Verdict } from "./notice-of.ts";
 
-/** One event of a batch. What was sent as `unique_args` stands among its fields. */
+/** Reads one event of a batch. The `unique_args` of the mail stand among its fields. */
 export function sendgridNotices(event: unknown): Notice[] {
   const name = textAt(event, "event") ?? "";
   if (!Object.hasOwn(kinds, name)) return [];
@@ -17,7 +17,7 @@ export function sendgridNotices(event: unknown): Notice[] {
       names: {
         mark: textAt(event, "inboxd"),
         rfcMessageId: textAt(event, "smtp-id"),
-        // Behind the first dot stands which of its filters had it.
+        // Behind the first dot stands the name of a filter at SendGrid.
         providerMessageId: textAt(event, "sg_message_id")?.split(".", 1)[0],
       },
     }),
@@ -50,7 +50,7 @@ function bounceVerdict(event: unknown): Verdict | undefined {
   }
 }
 
-/** It was not even tried: because the address is known to bounce, or because of what was sent or wished. */
+/** SendGrid did not try to send: the address is known to bounce, or the reason lies in the content or the recipient's wish. */
 function dropVerdict(reason: string | undefined): Verdict {
   return reason === "Bounced Address" || reason === "Invalid" ? "permanent" : "block";
 }

@@ -1,8 +1,8 @@
 import type { Notice } from "../../domain/reports/notice.ts";
 import { at, instantAt, listAt, onlyText, textAt } from "./json.ts";
-import { noticeOf, type Told, type Verdict } from "./notice-of.ts";
+import { type NoticeFacts, noticeOf, type Verdict } from "./notice-of.ts";
 
-/** What SES publishes to its topic: notifications and, with other names for the same, events. */
+/** Reads a message of an SES topic: a notification, or an event, which has other names for the same fields. */
 export function sesNotices(published: unknown): Notice[] {
   const mail = at(published, "mail");
   const names = {
@@ -10,10 +10,10 @@ export function sesNotices(published: unknown): Notice[] {
     rfcMessageId: messageIdOf(mail),
     providerMessageId: textAt(mail, "messageId"),
   };
-  return toldBy(published).map((told) => noticeOf({ ...told, names }));
+  return factsOf(published).map((facts) => noticeOf({ ...facts, names }));
 }
 
-function toldBy(published: unknown): Omit<Told, "names">[] {
+function factsOf(published: unknown): Omit<NoticeFacts, "names">[] {
   switch (textAt(published, "notificationType") ?? textAt(published, "eventType")) {
     case "Bounce":
       return bounces(at(published, "bounce"));
@@ -30,10 +30,10 @@ function toldBy(published: unknown): Omit<Told, "names">[] {
   }
 }
 
-function bounces(bounce: unknown): Omit<Told, "names">[] {
+function bounces(bounce: unknown): Omit<NoticeFacts, "names">[] {
   const [type, subType] = [textAt(bounce, "bounceType"), textAt(bounce, "bounceSubType")];
   const recipients = listAt(bounce, "bouncedRecipients");
-  // Somebody who is out of the office is told of so: a server that refuses mail says why.
+  // SES reports out-of-office replies as such bounces. A server that refuses mail gives a reason.
   const mayBeAnswer = type === "Transient" && subType === "General";
   const bounced = mayBeAnswer ? recipients.filter(isReported) : recipients;
   return bounced.map((recipient) => ({
@@ -57,21 +57,24 @@ function verdictOf(type: string | undefined, subType: string | undefined): Verdi
 }
 
 const aboutUs: ReadonlySet<string> = new Set([
-  ...["MessageTooLarge", "ContentRejected", "AttachmentRejected", "UnsubscribedRecipient"],
+  "MessageTooLarge",
+  "ContentRejected",
+  "AttachmentRejected",
+  "UnsubscribedRecipient",
 ]);
 
-/** Most networks black out who complained: then SES names all at that network who may have, which is nobody in particular. */
-function complaints(complaint: unknown): Omit<Told, "names">[] {
+/** Most networks hide the complaining recipient. SES then lists all recipients at that network, so only a list with one entry names it. */
+function complaints(complaint: unknown): Omit<NoticeFacts, "names">[] {
   if (textAt(complaint, "complaintFeedbackType") === "not-spam") return [];
   const recipients = listAt(complaint, "complainedRecipients").map((recipient) => at(recipient, "emailAddress"));
-  const told = { recipient: onlyText(recipients), occurredAt: instantAt(complaint, "timestamp") };
-  // An earlier complaint kept this mail from being sent at all.
-  const heldBackBy = textAt(complaint, "complaintSubType");
-  if (heldBackBy !== undefined) return [{ kind: "bounced", verdict: "block", diagnostic: heldBackBy, ...told }];
-  return [{ kind: "complained", ...told }];
+  const common = { recipient: onlyText(recipients), occurredAt: instantAt(complaint, "timestamp") };
+  // A subtype means that SES did not send this mail, because of an earlier complaint.
+  const subType = textAt(complaint, "complaintSubType");
+  if (subType !== undefined) return [{ kind: "bounced", verdict: "block", diagnostic: subType, ...common }];
+  return [{ kind: "complained", ...common }];
 }
 
-function deliveries(delivery: unknown): Omit<Told, "names">[] {
+function deliveries(delivery: unknown): Omit<NoticeFacts, "names">[] {
   return listAt(delivery, "recipients").map((recipient) => ({
     kind: "delivered",
     recipient: textAt(recipient),
@@ -81,7 +84,7 @@ function deliveries(delivery: unknown): Omit<Told, "names">[] {
   }));
 }
 
-function delays(delay: unknown): Omit<Told, "names">[] {
+function delays(delay: unknown): Omit<NoticeFacts, "names">[] {
   return listAt(delay, "delayedRecipients").map((recipient) => ({
     kind: "delayed",
     recipient: textAt(recipient, "emailAddress"),
@@ -92,7 +95,7 @@ function delays(delay: unknown): Omit<Told, "names">[] {
   }));
 }
 
-/** Of the header, which has ours; what SES calls a Message-ID elsewhere is its own. */
+/** Our Message-ID, from the header. Elsewhere `messageId` is the id of SES. */
 function messageIdOf(mail: unknown): string | undefined {
   const field = listAt(mail, "headers").find((header) => textAt(header, "name")?.toLowerCase() === "message-id");
   return textAt(field, "value");

@@ -3,32 +3,31 @@ import { endOfComment, endOfQuoted, unquoted } from "./structured.ts";
 import { isBlank, trimBlanks } from "./white-space.ts";
 
 export interface Named {
-  /** Empty where there is none. */
+  /** Empty without a name. */
   name: string;
   address: string;
 }
 
 /**
- * The mailboxes of an address field (RFC 5322 §3.4), groups flattened, entries without an address left out. The field comes
- * with its encoded words as atoms. How a name is put together is the library's to say; where an entry ends and what in it is
- * an address is found here, since the library takes source routes, comments and spaces for parts of one, and a local name
- * for none.
+ * The mailboxes of an address field (RFC 5322 §3.4), with groups flattened and without entries that lack an address. The field has its
+ * encoded words as atoms. postal-mime reads the names. We find the entries and addresses ourselves, because it treats source routes,
+ * comments and spaces as parts of an address, and ignores local names.
  */
 export function mailboxesIn(field: string): Named[] {
   const library = { callsLeft: mostLibraryCalls };
   return entriesOf(field).flatMap((entry) => mailboxesOf(entry, library));
 }
 
-/** One of a list. */
+/** An entry of the list. */
 interface Entry {
-  /** What stands outside of brackets and comments. */
+  /** The text outside of brackets and comments. */
   words: string;
-  /** What the comments say. */
+  /** The text of the comments. */
   comment: string;
   bracketed: string | undefined;
 }
 
-/** Entries that need the library and are behind this many have no name, or are left out: it takes microseconds for each. */
+/** After this many calls of the library, which take microseconds each, further entries that need it have no name or are left out. */
 const mostLibraryCalls = 2000;
 
 interface Library {
@@ -41,7 +40,7 @@ function mailboxesOf({ words, comment, bracketed }: Entry, library: Library): Na
   if (address?.includes("@") || (address !== undefined && bracketed === undefined)) {
     return [{ address, name: nameOf("", comment, address, library) }];
   }
-  // An address may also stand within an encoded word.
+  // An encoded word may contain an address.
   if (!addressWithin.test(words) && !words.includes("=?")) {
     const half = words.includes("@") ? cleanAddress(words) : "";
     return half === "" ? [] : [{ address: half, name: nameOf("", comment, half, library) }];
@@ -53,7 +52,7 @@ function mailboxesOf({ words, comment, bracketed }: Entry, library: Library): Na
   );
 }
 
-/** The whole of the words as an address: with a host, or as the host itself writes it (`root`, `MAILER-DAEMON`). */
+/** All words as one address: with a host, or a local name such as `root` or `MAILER-DAEMON`. */
 function bareAddress(words: string): string | undefined {
   if (localName.test(words)) return words.includes("=?") ? undefined : words;
   if (!words.includes("@")) return undefined;
@@ -71,7 +70,7 @@ const quotedLocal = /^"(?:[^"\\]|\\.)*"@[^\s"@]+$/;
 
 const addressWithin = /[^\s@]@+[^\s@]/;
 
-/** A comment is the name where there is no other. An address is no name. */
+/** The name of an entry, or its comment. A name that is the address itself is dropped. */
 function nameOf(words: string, comment: string, address: string, library: Library): string {
   if (words === "" && comment === "") return "";
   const phrase = words === "" ? `"${comment.replace(/["\\]/g, "\\$&")}"` : words;
@@ -81,11 +80,11 @@ function nameOf(words: string, comment: string, address: string, library: Librar
   return name === address ? "" : name;
 }
 
-/** A phrase that is a name as it stands, without escapes, encoded words and characters that part entries. */
+/** A phrase that is a name as written, without escapes, encoded words and characters that separate entries. */
 const plainWords = /^[^"\\()<>,;:=\0-\x1f]+$/;
 const plainQuoted = /^"([^"\\=\0-\x1f]+)"$/;
 
-/** The library reads what follows a colon again, up to fifty times: more than a few are no groups. */
+/** Reads a name with the library. It parses the text behind each colon again, up to fifty times, so at most three colons are passed on. */
 function namedBy(text: string, library: Library, behind = ""): Named[] {
   if (library.callsLeft === 0) return [];
   library.callsLeft -= 1;
@@ -96,13 +95,10 @@ function namedBy(text: string, library: Library, behind = ""): Named[] {
 }
 
 const mostColons = 3;
-/** Far more than a name and an address may have. */
+/** Far more than a name and an address need. */
 const mostNamedBy = 16 * 1024;
 
-/**
- * One walk over the field, in time that grows with its length alone. A quote, comment or bracket that never closes is passed over,
- * and so are those behind it.
- */
+/** The entries of a field, in one pass and linear time. An unclosed quote, comment or bracket is ignored, like all of its kind behind it. */
 function entriesOf(field: string): Entry[] {
   const entries: Entry[] = [];
   const lastBracket = field.lastIndexOf(">");
@@ -112,16 +108,16 @@ function entriesOf(field: string): Entry[] {
 
   function finish(): void {
     const { pieces, around, comments, bracketed } = entry;
-    // A field may be all commas.
+    // A field may have nothing but commas.
     if (pieces.length + around.length + comments.length === 0 && bracketed === undefined) return;
-    const words = wordsOf(entry);
+    const words = joinedWords(entry);
     if (words !== "" || bracketed !== undefined) {
       entries.push({ words, comment: trimBlanks(comments.join(" ")), bracketed });
     }
     entry = newEntry();
   }
 
-  /** How long the run is that begins here. */
+  /** The length of the run that begins here. */
   function lengthAt(run: RegExp, at: number): number {
     run.lastIndex = at;
     return run.exec(field)?.[0].length ?? 0;
@@ -132,7 +128,7 @@ function entriesOf(field: string): Entry[] {
     entry.hasAt ||= words.includes("@");
   }
 
-  /** Behind the quoted string that begins here, or behind its quote alone. */
+  /** The offset behind the quoted string that begins here, or behind its opening quote if it never closes. */
   function behindQuoted(at: number): number {
     const end = quotesClose ? endOfQuoted(field, at) : field.length;
     quotesClose = end < field.length;
@@ -145,7 +141,7 @@ function entriesOf(field: string): Entry[] {
     return commentsClose ? end : at + 1;
   }
 
-  /** The place of the bracket that closes; of one that is forgotten, of the comma behind it. */
+  /** The offset of the closing bracket, or of the next comma if it is missing. */
   function endOfBracketed(from: number): number {
     if (from > lastBracket) {
       const comma = field.indexOf(",", from);
@@ -177,7 +173,7 @@ function entriesOf(field: string): Entry[] {
       finish();
       next += lengthAt(separators, next);
     } else if (character === ":" && !entry.hasAt) {
-      // What stood before it names a group.
+      // The words before it name a group.
       entry.pieces = [];
       entry.around = [];
       next += lengthAt(colons, next);
@@ -191,15 +187,15 @@ function entriesOf(field: string): Entry[] {
   return entries;
 }
 
-/** One of a list that is being read. */
+/** An entry while it is read. */
 interface OpenEntry {
-  /** Its words so far, behind the last bracket. */
+  /** Its words behind the last bracket. */
   pieces: string[];
-  /** Those before each bracket. */
+  /** Its words before each bracket. */
   around: string[];
   comments: string[];
   bracketed: string | undefined;
-  /** Whether its words hold an @, so that a colon behind it names no group. */
+  /** True if its words have an @, so that a colon behind it names no group. */
   hasAt: boolean;
 }
 
@@ -207,8 +203,8 @@ function newEntry(): OpenEntry {
   return { pieces: [], around: [], comments: [], bracketed: undefined, hasAt: false };
 }
 
-/** Words around brackets have one space between them. */
-function wordsOf({ pieces, around }: OpenEntry): string {
+/** The words before and behind brackets, with one space between. */
+function joinedWords({ pieces, around }: OpenEntry): string {
   const words = around.filter((each) => each !== "");
   return trimBlanks([...words, pieces.join("")].join(" "));
 }
@@ -219,14 +215,14 @@ function withoutLastBlanks(text: string): string {
   return text.slice(0, end);
 }
 
-/** All up to the next character that may mean something. */
+/** The characters before the next special one. */
 const ordinary = /[^"(<>,;:]*/y;
 const separators = /[,; \t]*/y;
 const colons = /[: \t]*/y;
 
-/** An address without what may stand in it: source route (RFC 5322 §4.4), comments, white space, quotes around what needs none. */
+/** An address without its source route (RFC 5322 §4.4), comments, white space and needless quotes. */
 function cleanAddress(written: string): string {
-  // Of brackets within brackets the innermost count.
+  // With brackets within brackets, the innermost ones count.
   const text = written.slice(written.lastIndexOf("<") + 1);
   let address = "";
   for (let at = 0; at < text.length; ) {

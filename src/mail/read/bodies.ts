@@ -2,7 +2,6 @@ import { withLineFeeds } from "../../standards/text.ts";
 import { escapeHtml } from "../html/html.ts";
 import { textOfSeenHtml } from "../html/seen-html.ts";
 import { charsetOfHtml, decodeText } from "./charset.ts";
-import { unflowed } from "./flowed.ts";
 import type { Part } from "./part.ts";
 import { parameterOf } from "./structured.ts";
 import { decodeTransfer, isBase64 } from "./transfer-encoding.ts";
@@ -11,38 +10,38 @@ import { endBeforeBreak } from "./white-space.ts";
 export interface Bodies {
   text: string | undefined;
   html: string | undefined;
-  /** False where a part was cut off. */
+  /** False if a part was cut. */
   whole: boolean;
 }
 
-/** One thing that the mail says: a part, or all that stands in one multipart/alternative. */
-interface Saying {
+/** The versions of one content: a part, or all parts of one multipart/alternative. */
+interface Content {
   plain: string[];
-  /** Text of other kinds, such as Markdown: for where nothing plain is. */
+  /** Text of other kinds, such as Markdown, which counts only without plain text. */
   otherText: string[];
   html: string[];
 }
 
 /**
- * What the mail says as text and as HTML, of each `undefined` where no part is of that kind. All that it says stands in
- * both: what is there in the other kind only is turned into this one. An empty line divides texts; an empty part says nothing.
+ * The text and the HTML of the mail, each `undefined` if no part is of that kind. Both have the whole content: a part without a version in
+ * one kind is converted. An empty line separates texts, and empty parts are skipped.
  */
 export function bodiesOf(raw: Buffer, parts: readonly Part[]): Bodies {
-  const sayings = new Map<Part, Saying>();
+  const contents = new Map<Part, Content>();
   let whole = true;
   for (const part of parts) {
     if (part.role !== "text" && part.role !== "html") continue;
     const key = part.alternative ?? part;
-    const saying = sayings.get(key) ?? { plain: [], otherText: [], html: [] };
-    sayings.set(key, saying);
+    const content = contents.get(key) ?? { plain: [], otherText: [], html: [] };
+    contents.set(key, content);
     const body = readBody(raw, part);
     whole &&= body.whole;
     if (body.text === "") continue;
-    if (part.role === "html") saying.html.push(body.text);
-    else if (part.type.value === "text/plain") saying.plain.push(body.text);
-    else saying.otherText.push(body.text);
+    if (part.role === "html") content.html.push(body.text);
+    else if (part.type.value === "text/plain") content.plain.push(body.text);
+    else content.otherText.push(body.text);
   }
-  const all = [...sayings.values()];
+  const all = [...contents.values()];
   const isText = all.some(({ plain, otherText }) => plain.length + otherText.length > 0);
   const isHtml = all.some(({ html }) => html.length > 0);
   return {
@@ -52,12 +51,12 @@ export function bodiesOf(raw: Buffer, parts: readonly Part[]): Bodies {
   };
 }
 
-function textsIn({ plain, otherText, html }: Saying): string[] {
+function textsIn({ plain, otherText, html }: Content): string[] {
   if (plain.length > 0) return plain;
   return otherText.length > 0 ? otherText : html.map(textOfSeenHtml);
 }
 
-function htmlIn({ plain, otherText, html }: Saying): string[] {
+function htmlIn({ plain, otherText, html }: Content): string[] {
   if (html.length > 0) return html;
   return (plain.length > 0 ? plain : otherText).map(htmlOfText);
 }
@@ -66,7 +65,7 @@ function htmlOfText(text: string): string {
   return `<div>${escapeHtml(text.trim()).replaceAll("\n", "<br />")}</div>`;
 }
 
-/** A text is cut at fewer characters later; until then it may have the bytes that so many can need. */
+/** The bytes that a text may need for its 2,097,152 characters. The text is cut to those later. */
 const maxBodyBytes = 8 * 1024 * 1024;
 
 function readBody(raw: Buffer, part: Part): { text: string; whole: boolean } {
@@ -75,7 +74,7 @@ function readBody(raw: Buffer, part: Part): { text: string; whole: boolean } {
   const charset = parameterOf(part.type, "charset") ?? (part.role === "html" ? charsetOfHtml(bytes) : undefined);
   const text = withoutLastBreak(part, withLineFeeds(decodeText(bytes, charset)));
   return {
-    text: isFlowed(part) ? unflowed(text, says(part, "delsp", "yes")) : text,
+    text: isFlowed(part) ? unflowed(text, hasParameter(part, "delsp", "yes")) : text,
     whole: bytes.length === decoded.length,
   };
 }
@@ -87,26 +86,57 @@ function decodedBody(raw: Buffer, part: Part): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
 }
 
-/** Before a delimiter the last line break went with that; the mail itself ends in one of its own. */
+/** The end of a text without its last line break. The outline has removed the one before a delimiter, but not the one at the end of the mail. */
 function endOfText(raw: Buffer, { bodyStart, bodyEnd }: Part): number {
   let end = bodyEnd === raw.length ? endBeforeBreak(raw, bodyStart, bodyEnd) : bodyEnd;
-  // Of a CR that a relay doubled one is left.
+  // A relay may have doubled the CR.
   while (end > bodyStart && raw[end - 1] === cr) end--;
   return end;
 }
 
 const cr = 0x0d;
 
-/** Where the encoding hides line breaks, the last is the text's own. */
+/** The text without the last line break that was inside its encoding. */
 function withoutLastBreak({ encoding }: Part, text: string): string {
   const isHidden = encoding === "base64" || encoding === "uuencode";
   return isHidden && text.endsWith("\n") ? text.slice(0, -1) : text;
 }
 
 function isFlowed(part: Part): boolean {
-  return part.type.value === "text/plain" && says(part, "format", "flowed");
+  return part.type.value === "text/plain" && hasParameter(part, "format", "flowed");
 }
 
-function says({ type }: Part, name: string, value: string): boolean {
+function hasParameter({ type }: Part, name: string, value: string): boolean {
   return parameterOf(type, name)?.toLowerCase() === value;
+}
+
+/**
+ * Joins the lines of format=flowed text to paragraphs (RFC 3676 §4). Quote marks are removed before joining, and only lines of the same
+ * depth are joined, so that a reply never runs into its quote. `deleteSpace` is DelSp=yes (§4.1), for scripts without spaces.
+ */
+function unflowed(text: string, deleteSpace: boolean): string {
+  const paragraphs: string[] = [];
+  let open = false;
+  let openDepth = 0;
+  for (const line of text.split("\n")) {
+    const depth = quoteDepth(line);
+    const start = line[depth] === " " ? depth + 1 : depth;
+    const content = line.slice(start);
+    // A signature's separator is neither flowed nor fixed (§4.3).
+    const isSignature = content === "-- ";
+    const isSoft = content.endsWith(" ") && !isSignature;
+    const words = isSoft && deleteSpace ? content.slice(0, -1) : content;
+    if (open && depth === openDepth && !isSignature) paragraphs.push(`${paragraphs.pop()}${words}`);
+    // Quotes usually have a space behind the mark, so it is kept.
+    else paragraphs.push(depth === 0 ? words : line.slice(0, start) + words);
+    open = isSoft;
+    openDepth = depth;
+  }
+  return paragraphs.join("\n");
+}
+
+function quoteDepth(line: string): number {
+  let depth = 0;
+  while (line[depth] === ">") depth++;
+  return depth;
 }

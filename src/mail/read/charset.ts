@@ -3,10 +3,9 @@ import { boundedMemory } from "../../primitives/memory.ts";
 import { escapedCharsets, pagedCharsets, wideCharsets } from "./old-charsets.ts";
 
 /**
- * The text of bytes whose sender names their charset so, or names none. The bytes have the last word: many a mailer labels
- * what it never looked at. A byte order mark beats the label; without a label, or with one that says nothing, it is
- * UTF-8 where the bytes are, ISO-2022-JP where its escapes stand, and else windows-1252, which in mail is far more often
- * meant than anything else.
+ * Decodes bytes with the sender's charset label, if there is one. The bytes overrule the label, because many mailers label text without
+ * reading it. A byte order mark overrules it, too. Without a useful label, the text is UTF-8 if the bytes are valid, ISO-2022-JP if they
+ * have its escapes, and otherwise windows-1252, the most frequent charset of such mail.
  */
 export function decodeText(bytes: Buffer, label?: string): string {
   const marked = markedCharset(bytes);
@@ -25,8 +24,8 @@ export function decodeText(bytes: Buffer, label?: string): string {
   return named === undefined || contradicts(unicode, kind, decode(bytes)) ? unicode : decode(bytes);
 }
 
-/** The first label that says more of raw bytes than that they should have been ASCII or UTF-8. */
-export function tellingCharset(labels: Iterable<string | undefined>): string | undefined {
+/** The first label of a charset other than ASCII and UTF-8. */
+export function firstCharset(labels: Iterable<string | undefined>): string | undefined {
   for (const label of labels) {
     const named = label === undefined ? undefined : charsetNamed(label);
     if (named !== undefined && named.kind !== "utf-8") return label;
@@ -34,7 +33,7 @@ export function tellingCharset(labels: Iterable<string | undefined>): string | u
   return undefined;
 }
 
-/** What HTML says of its own bytes (HTML Standard §13.2.3.2), looked for where it must stand: at the beginning. */
+/** The charset that HTML declares at its beginning (HTML Standard §13.2.3.2). */
 export function charsetOfHtml(bytes: Buffer): string | undefined {
   const [, label] = metaCharset.exec(bytes.toString("latin1", 0, 2048)) ?? [];
   return label;
@@ -43,19 +42,19 @@ export function charsetOfHtml(bytes: Buffer): string | undefined {
 const metaCharset = /<meta\s[^<>]{0,200}?charset\s{0,9}=\s{0,9}["']?([^\s"'/<>;]{1,40})/i;
 
 interface Charset {
-  /** Whether its bytes below 0x80 are ASCII (`letters` of one byte, `pairs`), or begin escapes, or halves of letters. */
+  /** The meaning of bytes below 0x80: ASCII (`letters` of one byte, `pairs` of two), part of escapes, or part of wider units. */
   kind: "utf-8" | "letters" | "pairs" | "escapes" | "wide";
   decode: (bytes: Buffer) => string;
 }
 
-/** True where bytes that are valid UTF-8 can't be meant as their label says, which reads them as `named`. */
+/** True if bytes that are valid UTF-8 cannot have the charset of their label, in which they read as `named`. */
 function contradicts(unicode: string, kind: Charset["kind"], named: string): boolean {
   if (kind === "letters") return likelyLetter.test(unicode);
   if (kind === "wide") return !unicode.includes("\0");
   return named.includes("\ufffd") || severalLetters.test(unicode);
 }
 
-/** Three bytes don't go together by chance; two may, as the `É…` of windows-1252 does with a letter of no living tongue. */
+/** Three bytes are not valid UTF-8 by chance. Two may be, like `É…` in windows-1252, but then they rarely make a letter in use. */
 const likelyLetter = /[\u{800}-\u{10ffff}]|[[\u0080-\u017f\u02b0-\u07ff]&&\p{L}]/v;
 const severalLetters = /^(?:(?:[\0-\u07ff]*[\u{800}-\u{10ffff}]){2}|(?:[\0-\x7f]*[^\0-\x7f]){4})/u;
 
@@ -67,7 +66,7 @@ function markedCharset(bytes: Buffer): Charset | undefined {
   return bytes[0] === 0xff && bytes[1] === 0xfe ? charsetNamed("utf-16le") : undefined;
 }
 
-/** UTF-8 with a few bytes lost or cut: nine of ten that are not ASCII. What no other charset of single bytes comes near. */
+/** True for UTF-8 with a few bytes lost or cut: nine of ten bytes beyond ASCII are valid. Other charsets have far fewer. */
 export function isMostlyUtf8(bytes: Buffer): boolean {
   const seen = bytes.subarray(0, 64 * 1024);
   let others = 0;
@@ -78,7 +77,7 @@ export function isMostlyUtf8(bytes: Buffer): boolean {
   return good >= 0.9 * others;
 }
 
-/** UTF-8 but for surrogates in it (CESU-8), as software writes it that thinks in UTF-16. */
+/** True for UTF-8 with encoded surrogates (CESU-8), which some software based on UTF-16 writes. */
 function isCesu(bytes: Buffer): boolean {
   const others = bytes.toString("latin1").replace(/\xed[\xa0-\xbf][\x80-\xbf]/g, "");
   return others.length < bytes.length && isUtf8(Buffer.from(others, "latin1"));
@@ -88,10 +87,10 @@ function hasJapaneseEscapes(bytes: Buffer): boolean {
   return bytes.includes(0x1b) && (bytes.includes("\x1b$B") || bytes.includes("\x1b$@"));
 }
 
-/** Labels are a stranger's words: what was looked up is remembered, but not for ever. */
+/** Caches the last 200 labels. It is bounded, because labels come from strangers. */
 const known = boundedMemory<string, Charset | "none">(200);
 
-/** The charset of a label; `undefined` where it is unknown, or says ASCII, which needs no charset. */
+/** The charset of a label; `undefined` if it is unknown or ASCII, which needs no charset. */
 function charsetNamed(label: string): Charset | undefined {
   const remembered = known.get(label);
   if (remembered !== undefined) return remembered === "none" ? undefined : remembered;
@@ -101,7 +100,7 @@ function charsetNamed(label: string): Charset | undefined {
 }
 
 function lookedUp(label: string): Charset | undefined {
-  // Mailers set prefixes and separators as they like.
+  // Mailers vary in prefixes and separators.
   const bare = label.replace(/^(?:x-|cs)/, "").replace(/[-_.:]/g, "");
   const name = aliases.get(bare) ?? bare.replace(/^(?:cp|ms|win|windows)(?=125\d$)/, "windows-");
   if (name === "us-ascii") return undefined;
@@ -125,42 +124,47 @@ function ofRuntime(label: string): Charset | undefined {
   }
 }
 
-/** Without a mark the first byte is the high one (RFC 2781 §4.3), unless the zeros of Latin letters stand behind. */
+/** Without a byte order mark the first byte is the high one (RFC 2781 §4.3), unless a zero follows, as in Latin letters. */
 function decoderOfUtf16(bytes: Buffer): TextDecoder {
   return new TextDecoder(bytes[1] === 0 ? "utf-16le" : "utf-16be");
 }
 
-/** All others have a letter for each byte. */
+/** The kinds of the runtime's charsets. All others have one byte for each letter. */
 const kinds: ReadonlyMap<string, Charset["kind"]> = new Map([
   ["utf-8", "utf-8"],
   ["utf-16le", "wide"],
   ["utf-16be", "wide"],
   ["iso-2022-jp", "escapes"],
-  ...["gbk", "gb18030", "big5", "euc-jp", "euc-kr", "shift_jis"].map((name) => [name, "pairs"] as const),
+  ["gbk", "pairs"],
+  ["gb18030", "pairs"],
+  ["big5", "pairs"],
+  ["euc-jp", "pairs"],
+  ["euc-kr", "pairs"],
+  ["shift_jis", "pairs"],
 ]);
 
-/** Labels that the Encoding Standard has not, bare, and ASCII's, which it reads as windows-1252. */
-const aliases: ReadonlyMap<string, string> = new Map([
-  ...["usascii", "ascii", "646", "iso646us", "ansix341968"].map((name) => [name, "us-ascii"] as const),
-  ...["unicode11utf7", "unicode20utf7", "utf7"].map((name) => [name, "utf-7"] as const),
-  ...["hzgb2312", "hz"].map((name) => [name, "hz-gb-2312"] as const),
-  ["iso2022kr", "iso-2022-kr"],
-  ...["ibm437", "cp437", "437", "pc8codepage437"].map((name) => [name, "cp437"] as const),
-  ...["ibm850", "cp850", "850", "pc850multilingual"].map((name) => [name, "cp850"] as const),
-  ...["cp932", "ms932", "windows932", "sjis"].map((name) => [name, "shift_jis"] as const),
-  ...["cp936", "ms936", "windows936", "gb231280"].map((name) => [name, "gbk"] as const),
-  ...["cp949", "ms949", "windows949", "uhc"].map((name) => [name, "euc-kr"] as const),
-  ...["cp950", "ms950", "windows950"].map((name) => [name, "big5"] as const),
-  ...["eucjp", "cp51932"].map((name) => [name, "euc-jp"] as const),
-  ...["iso2022jp1", "iso2022jp2", "iso2022jpms", "cp50220", "cp50221", "cp50222", "junet"].map(
-    (name) => [name, "iso-2022-jp"] as const,
-  ),
-  ...["tis620", "cp874"].map((name) => [name, "windows-874"] as const),
-  ["macroman", "macintosh"],
-  ["utf32", "utf-32"],
-  ["utf32le", "utf-32le"],
-  ...["utf32be", "ucs4"].map((name) => [name, "utf-32be"] as const),
-]);
+/** Labels that the Encoding Standard lacks, without separators, and those of ASCII, which it reads as windows-1252. */
+const aliases: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    "us-ascii": "usascii ascii 646 iso646us ansix341968",
+    "utf-7": "unicode11utf7 unicode20utf7 utf7",
+    "hz-gb-2312": "hzgb2312 hz",
+    "iso-2022-kr": "iso2022kr",
+    cp437: "ibm437 cp437 437 pc8codepage437",
+    cp850: "ibm850 cp850 850 pc850multilingual",
+    shift_jis: "cp932 ms932 windows932 sjis",
+    gbk: "cp936 ms936 windows936 gb231280",
+    "euc-kr": "cp949 ms949 windows949 uhc",
+    big5: "cp950 ms950 windows950",
+    "euc-jp": "eucjp cp51932",
+    "iso-2022-jp": "iso2022jp1 iso2022jp2 iso2022jpms cp50220 cp50221 cp50222 junet",
+    "windows-874": "tis620 cp874",
+    macintosh: "macroman",
+    "utf-32": "utf32",
+    "utf-32le": "utf32le",
+    "utf-32be": "utf32be ucs4",
+  }).flatMap(([name, labels]) => labels.split(" ").map((label) => [label, name] as const)),
+);
 
 const utf8: Charset = { kind: "utf-8", decode: (bytes) => utf8Decoder.decode(bytes) };
 const utf8Decoder = new TextDecoder("utf-8");

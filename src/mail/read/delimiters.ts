@@ -1,23 +1,23 @@
 import { type OpenMultipart, type Part, showAsText } from "./part.ts";
 import { endOfBlankLine } from "./white-space.ts";
 
-/** The multiparts of a mail that are open at a place, the outermost first: their delimiters divide what follows. */
+/** The open multiparts of a mail, the outermost first. Their delimiters divide the following lines. */
 export interface Nesting {
   readonly raw: Buffer;
   readonly open: OpenMultipart[];
-  /** Lines so far that might have been one. */
+  /** The number of lines so far that could have been a delimiter. */
   dashLines: number;
 }
 
 export interface Delimiter {
-  /** How many multiparts stay open behind it. */
+  /** The number of multiparts that stay open behind it. */
   depth: number;
   closes: boolean;
   start: number;
   next: number;
 }
 
-/** The next delimiter at or behind a line start. */
+/** The next delimiter from the start of a line on. */
 export function nextDelimiter(nesting: Nesting, from: number): Delimiter | undefined {
   const { raw, open } = nesting;
   if (open.length === 0) return undefined;
@@ -34,7 +34,7 @@ export function isDelimiter(nesting: Nesting, start: number): boolean {
   return hasDashes(nesting.raw, start) && nesting.open.length > 0 && delimiterAt(nesting, start) !== undefined;
 }
 
-/** The delimiter that stands at this line start, for the innermost multipart that knows it. */
+/** The delimiter on the line that starts here, of the innermost multipart that has it. */
 function delimiterAt(nesting: Nesting, start: number): Delimiter | undefined {
   const { raw, open } = nesting;
   nesting.dashLines++;
@@ -51,7 +51,7 @@ function delimiterAt(nesting: Nesting, start: number): Delimiter | undefined {
   return undefined;
 }
 
-/** Closes all multiparts but the outermost `depth`: their parts. What nothing has divided is shown as the text it is. */
+/** Closes all multiparts but the outermost `depth`, and returns their parts. A multipart without a delimiter becomes a text. */
 export function closeTo(nesting: Nesting, depth: number): Part[] {
   return nesting.open.splice(depth).map(({ part, divided }) => {
     if (!divided) showAsText(part);
@@ -70,8 +70,8 @@ function startsWith(raw: Buffer, at: number, wanted: Buffer): boolean {
 }
 
 /**
- * Behind the line of a delimiter, else -1. Some software writes words behind one, after a space or something else that no
- * boundary goes on with; behind nothing but dashes words are the writer's own, as in `--- Original message ---`.
+ * The offset behind the line of a delimiter, or -1 if it is none. Some software writes words behind a delimiter, after a space or another
+ * sign that no boundary has. Behind a boundary of dashes, words belong to the text, as in `--- Original message ---`.
  */
 function endOfDelimiter(raw: Buffer, from: number, delimiter: Buffer): number {
   const next = endOfBlankLine(raw, from);
@@ -81,7 +81,7 @@ function endOfDelimiter(raw: Buffer, from: number, delimiter: Buffer): number {
   return lineFeed < 0 ? raw.length : lineFeed + 1;
 }
 
-/** RFC 2046 §5.1.1, and UTF-8, which some put there. */
+/** True for the bytes of RFC 2046 §5.1.1, and for UTF-8, which some software uses. */
 function isBoundaryByte(byte: number): boolean {
   return byte > 0x7f || /[A-Za-z0-9'()+_,./:=?-]/.test(String.fromCharCode(byte));
 }

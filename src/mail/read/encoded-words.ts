@@ -3,8 +3,8 @@ import { decodeText, isMostlyUtf8 } from "./charset.ts";
 import { decodeTransfer } from "./transfer-encoding.ts";
 
 /**
- * The text of a field with its encoded words (RFC 2047) read. A field comes as its bytes, one a character; those outside
- * of words are UTF-8 (RFC 6532), or of old software's code page: `rawCharset`, where the mail says which that is.
+ * The text of a field with its encoded words decoded (RFC 2047). The field has one character for each byte. Bytes outside of words are UTF-8
+ * (RFC 6532), or in the code page of old software: `rawCharset`, if the mail names one.
  */
 export function decodeWords(field: string, rawCharset?: string): string {
   if (isPlain(field)) return field;
@@ -14,8 +14,8 @@ export function decodeWords(field: string, rawCharset?: string): string {
 }
 
 /**
- * The text of a field in which each run of encoded words is one word of letters and digits still. Words are atoms before a
- * field is taken apart (RFC 2047 §6.2): a comma or bracket inside one divides nothing.
+ * The text of a field in which each run of encoded words becomes one encoded word. Encoded words are atoms when a field is parsed (RFC 2047
+ * §6.2), so that a comma or bracket inside them separates nothing.
  */
 export function withWordsAsAtoms(field: string, rawCharset?: string): string {
   if (isPlain(field)) return field;
@@ -40,7 +40,7 @@ interface Word {
   bytes: Uint8Array;
 }
 
-/** RFC 2047 §2, though white space may stand in it: many a mailer encodes all but the spaces. */
+/** An encoded word of RFC 2047 §2. We also allow white space in it, because many mailers do not encode spaces. */
 const encodedWord = /=\?([^?\s]{1,80})\?([QqBb])\?([^?]*)\?=/g;
 
 function isPlain(field: string): boolean {
@@ -52,7 +52,7 @@ const beyondPrintable = /[\x1b\x80-\xff]/;
 function piecesOf(field: string, rawCharset: string | undefined): Piece[] {
   const pieces: Piece[] = [];
   const literals = field.replace(encodedWord, "");
-  // Bytes that are all UTF-8 are meant so, whatever charset the mail names elsewhere.
+  // Valid UTF-8 is UTF-8, even if the mail names another charset.
   const literalCharset = charsetOfLiterals(Buffer.from(literals, "latin1"), rawCharset);
   let run: Word[] = [];
   let end = 0;
@@ -70,7 +70,7 @@ function piecesOf(field: string, rawCharset: string | undefined): Piece[] {
 
   for (const { 0: word, 1: label, 2: encoding = "", 3: text = "", index } of field.matchAll(encodedWord)) {
     const between = field.slice(end, index);
-    // White space between two words is how they were folded (RFC 2047 §6.2).
+    // White space between two encoded words comes from folding (RFC 2047 §6.2).
     if (run.length === 0 || /[^ \t\r\n]/.test(between)) takeLiteral(between);
     run.push({ label: labelOf(label), bytes: encoding.toUpperCase() === "B" ? ofBase64(text) : ofQ(text) });
     end = index + word.length;
@@ -84,12 +84,12 @@ function charsetOfLiterals(literals: Buffer, rawCharset: string | undefined): st
   return isMostlyUtf8(literals) ? "utf-8" : rawCharset;
 }
 
-/** RFC 2231 §5: a language may follow the charset. */
+/** The charset without the language that may follow it (RFC 2231 §5). */
 function labelOf(written: string | undefined): string | undefined {
   return written?.split("*", 1)[0]?.toLowerCase();
 }
 
-/** Words of one charset are read as one: many a mailer cuts through the middle of a letter. */
+/** Decodes words of the same charset together, because many mailers split them within a letter. */
 function textOfRun(words: readonly Word[]): string {
   let text = "";
   for (let start = 0, end = 0; start < words.length; start = end) {
@@ -111,7 +111,7 @@ function ofBase64(text: string): Uint8Array {
   return decodeTransfer(Buffer.from(text, "latin1"), "base64");
 }
 
-/** RFC 2047 §4.2. */
+/** Decodes the Q encoding (RFC 2047 §4.2). */
 function ofQ(text: string): Uint8Array {
   const decoded = text
     .replaceAll("_", " ")

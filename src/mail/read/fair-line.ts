@@ -1,21 +1,21 @@
 import { passingMemory } from "../../primitives/memory.ts";
 
 /**
- * Jobs that wait for one of a few slots. Senders are served in turn, those first who have fewest slots already, so that one who
- * sends a thousand keeps no other waiting. Who had a job ended lately comes behind all others, and such senders together never
- * have the last slot. Bookkeeping alone: no clock, no process.
+ * A queue of jobs for a few slots. The sender with the fewest slots is next, and among equal ones the sender served longest ago, so that a
+ * thousand jobs of one sender delay no other. A sender is suspect for ten minutes after one of its jobs was killed. Suspects come last, and
+ * together never take the last slot. This only keeps the order: it has no clock and no processes.
  */
 export interface FairLine<Item> {
   add(sender: string, item: Item): void;
-  /** The next one, which has a slot from now on. */
+  /** Takes the next item and gives it a slot. */
   take(nowMs: number): Item | undefined;
-  /** It waits no longer; false where it is not in line. */
+  /** Removes a waiting item. Returns false if it does not wait. */
   remove(sender: string, item: Item): boolean;
-  /** It gives its slot back. */
+  /** Frees the slot of one of the sender's items. */
   leave(sender: string): void;
-  /** The sender's job had to be ended. */
+  /** Makes the sender a suspect, because its job was killed. */
   suspect(sender: string, nowMs: number): void;
-  /** All that wait, who do so no longer. */
+  /** Removes all waiting items and returns them. */
   clear(): Item[];
   readonly length: number;
 }
@@ -24,7 +24,7 @@ const suspectedMs = 10 * 60_000;
 const mostSuspects = 10_000;
 
 export function fairLine<Item>(slots: number): FairLine<Item> {
-  /** The sender that was served longest ago comes first. */
+  /** The waiting items by sender. The sender served longest ago comes first. */
   const waiting = new Map<string, Item[]>();
   const served = new Map<string, number>();
   const suspects = passingMemory<string, true>(mostSuspects);

@@ -2,7 +2,7 @@ import type { Named } from "./addresses.ts";
 import { isSign, type NotedSigns, noteSign } from "./signs.ts";
 import { trimBlanks } from "./white-space.ts";
 
-/** What the head of a mail says that it is listed by. */
+/** The fields of a header that a mail is listed with. */
 export interface Listed {
   from: Named | undefined;
   to: Named[];
@@ -12,14 +12,14 @@ export interface Listed {
   messageId: string | undefined;
   inReplyTo: string | undefined;
   references: string | undefined;
-  /** What tells of a robot (domain/automated.ts). */
+  /** The signs of automated mail (domain/automated.ts). */
   signs: NotedSigns;
 }
 
 /**
- * The head of a mail as a machine writes it: ASCII, a field a line or folded, names without quotes, comments or encoded
- * words. Undefined where anything else stands in a field that counts: that is for readHead, which takes several times as
- * long. Where this answers, it answers what readHead would.
+ * Reads a header in the usual form of machines: ASCII, one field per line or folded, names without quotes, comments or encoded words. It
+ * returns undefined for any other form of a listed field, and the caller uses readHead, which takes several times as long. Both give the
+ * same result.
  */
 export function fastHead(head: string): Listed | undefined {
   const fields = new Map<string, string[]>();
@@ -44,11 +44,13 @@ export function fastHead(head: string): Listed | undefined {
   const replyTo = addressesOf(fields.get("reply-to"));
   if (!(from && to && cc && replyTo)) return undefined;
   if (from.length === 0 && fields.has("sender")) return undefined;
-  // Of a field that comes twice the first counts, and an empty one is none.
+  // The first field of a name counts. An empty one counts as missing.
   const textOf = (name: string) => fields.get(name)?.[0] || undefined;
   return {
     from: from[0],
-    ...{ to, cc, replyTo },
+    to,
+    cc,
+    replyTo,
     subject: textOf("subject"),
     messageId: textOf("message-id"),
     inReplyTo: textOf("in-reply-to"),
@@ -57,10 +59,10 @@ export function fastHead(head: string): Listed | undefined {
   };
 }
 
-/** Unfolding takes out the line break alone (RFC 5322 §2.2.3). */
+/** Unfolds the fields: only line breaks are removed (RFC 5322 §2.2.3). */
 function unfolded(head: string): string[] {
   const lines = head.split("\r\n");
-  // Behind the last line there is nothing, and nothing again where the empty line came along.
+  // The split leaves an empty string behind the last line, and another behind the empty line.
   while (lines.at(-1) === "") lines.pop();
   return head.includes("\r\n ") || head.includes("\r\n\t") ? lines.reduce(fold, []) : lines;
 }
@@ -100,5 +102,5 @@ const listed = new Set([
 const fieldName = /^[A-Za-z0-9-]+$/;
 
 const atom = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]+";
-/** Words with a space between them before an address in brackets; an address; or one by itself. */
+/** A name of words with single spaces before an address in brackets, or an address with or without brackets. */
 const mailbox = new RegExp(`^ ?(?:(?:(${atom}(?: ${atom})*) )?<(${atom}@[A-Za-z0-9.-]+)>|(${atom}@[A-Za-z0-9.-]+)) ?$`);

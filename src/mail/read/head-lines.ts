@@ -1,9 +1,7 @@
 import { headLimits } from "./head.ts";
 import { endBeforeBreak, isBlank } from "./white-space.ts";
 
-/** What a line of a head is: a field, more of one, or none. */
-
-/** Behind a byte order mark, and behind the line that a mailbox file puts before each mail. */
+/** The start of the header: behind a byte order mark, and behind the `From ` line of a mailbox file. */
 export function startOfFields(raw: Buffer): number {
   const start = raw[0] === 0xef && raw[1] === 0xbb && raw[2] === 0xbf ? 3 : 0;
   if (!/^>?From /.test(raw.toString("latin1", start, start + 6))) return start;
@@ -12,8 +10,8 @@ export function startOfFields(raw: Buffer): number {
 }
 
 /**
- * A name of visible ASCII and a colon (RFC 5322 §2.2). An address of the web at the start of a line is none. A colon that lost its
- * name is a field that nobody reads, unless it is the last line: the fields behind it are still fields.
+ * True for a line with a name of visible ASCII and a colon (RFC 5322 §2.2), but not for a web address. A line with a colon and no name
+ * counts as a field, unless it is the last line, so that the fields behind it are read.
  */
 export function isField(raw: Buffer, start: number): boolean {
   let at = start;
@@ -32,7 +30,7 @@ function isNameByte(byte: number | undefined): boolean {
   return byte !== undefined && byte > space && byte < 0x7f && byte !== colon;
 }
 
-/** True for a line of a Content field that lost the space of its fold: parameters, or the rest of a quoted one. */
+/** True for a continuation of a Content field that lost its leading space: parameters, or the rest of a quoted one. */
 export function isParameters(raw: Buffer, fieldStart: number, lineStart: number, lineEnd: number): boolean {
   if (!/^content-/i.test(raw.toString("latin1", fieldStart, fieldStart + 8))) return false;
   if (raw[endBeforeBreak(raw, fieldStart, lineStart) - 1] === semicolon) return true;
@@ -51,7 +49,7 @@ function hasOpenQuote(line: Buffer): boolean {
   return isOpen;
 }
 
-/** The place of a From that is still to come in this block; the line itself where From has come, or never does. */
+/** The offset of a From field further down in this header. If From came before, or never comes, the offset of this line. */
 export function endOfFields(raw: Buffer, headStart: number, lineStart: number): number {
   if (lineStart === headStart || fromField.test(raw.toString("latin1", headStart, lineStart))) return lineStart;
   const ahead = raw.toString("latin1", lineStart, lineStart + headLimits.fieldBytes);

@@ -1,11 +1,11 @@
 import { mailboxesIn, type Named } from "./addresses.ts";
-import { tellingCharset } from "./charset.ts";
+import { firstCharset } from "./charset.ts";
 import { charsetOfWord, decodeWords, withWordsAsAtoms } from "./encoded-words.ts";
 import type { Listed } from "./fast-head.ts";
 import { isSign, type NotedSigns, noteSign } from "./signs.ts";
 import { trimBlanks } from "./white-space.ts";
 
-/** How much of a header block is read. */
+/** The size of the header that is read. */
 export interface HeadLimits {
   blockBytes: number;
   fieldBytes: number;
@@ -14,8 +14,8 @@ export interface HeadLimits {
 export const headLimits: HeadLimits = { blockBytes: 256 * 1024, fieldBytes: 64 * 1024 };
 
 /**
- * What a head says that a mail is listed by, whatever it looks like. `charsets` are those that the mail's parts name, in
- * their order: of bytes that are neither ASCII nor UTF-8 the first that the mail names anywhere says what they are.
+ * Reads the listed fields of any header. `charsets` are the labels of the mail's parts, in order. Bytes that are neither ASCII nor UTF-8
+ * have the first charset that the mail names.
  */
 export function readHead(
   block: Buffer,
@@ -24,7 +24,7 @@ export function readHead(
 ): { listed: Listed; whole: boolean } {
   const { fields, signs, whole } = listedFields(block, limits);
   const valuesOf = (name: string) => fields.filter((field) => field.name === name).map(({ value }) => value);
-  const rawCharset = tellingCharset([...fields.map(({ value }) => charsetOfWord(value)), ...charsets]);
+  const rawCharset = firstCharset([...fields.map(({ value }) => charsetOfWord(value)), ...charsets]);
   const textOf = (name: string) => decodeWords(valuesOf(name)[0] ?? "", rawCharset) || undefined;
   const mailboxesOf = (name: string) =>
     valuesOf(name).flatMap((value) => mailboxesIn(withWordsAsAtoms(value, rawCharset)));
@@ -42,19 +42,19 @@ export function readHead(
   return { listed, whole };
 }
 
-/** The first who can be written to from anywhere, or else the first. */
+/** The first mailbox with a host, or else the first. */
 function senderAmong(mailboxes: readonly Named[]): Named | undefined {
   return mailboxes.find(({ address }) => address.includes("@")) ?? mailboxes[0];
 }
 
 interface Field {
-  /** In lower case. */
+  /** The name in lower case. */
   name: string;
-  /** Its bytes, one a character, unfolded. */
+  /** The unfolded value, with one character for each byte. */
   value: string;
 }
 
-/** Fields are cut and left out one by one, so that a million addresses in To don't cost the Subject. */
+/** The listed fields. Each is cut or dropped on its own, so that a million addresses in To do not cost the Subject. */
 function listedFields(block: Buffer, limits: HeadLimits): { fields: Field[]; signs: NotedSigns; whole: boolean } {
   const fields: Field[] = [];
   const signs: NotedSigns = {};
@@ -63,11 +63,11 @@ function listedFields(block: Buffer, limits: HeadLimits): { fields: Field[]; sig
   let left = limits.blockBytes;
   for (const field of fieldsOf(block)) {
     const name = nameOf(field);
-    // Noted wherever it stands: of each a few bytes are kept.
+    // Signs are read from the whole header, since only a few bytes of each are kept.
     if (isSign(name) && signs[name] === undefined) {
       noteSign(signs, name, unfolded(field.subarray(0, limits.fieldBytes)));
     }
-    // Past the limit each field that the mail is listed by still has its one place.
+    // Behind the limit, the first field of each listed name still counts.
     if (field.length > left && (!listedNames.has(name) || seen.has(name))) {
       whole = false;
       continue;
@@ -83,13 +83,13 @@ function listedFields(block: Buffer, limits: HeadLimits): { fields: Field[]; sig
 
 const listedNames = new Set("from sender to cc reply-to subject message-id in-reply-to references".split(" "));
 
-/** Unfolding takes out the line breaks alone (RFC 5322 §2.2.3); one by itself was none, and is a space. */
+/** Unfolds a field: only line breaks are removed (RFC 5322 §2.2.3). A single CR or LF without a fold becomes a space. */
 function unfolded(field: Buffer): string {
   const text = field.toString("latin1", field.indexOf(colon) + 1);
   return trimBlanks(text.replace(/\r?\n(?=[ \t])/g, "").replace(/[\r\n]+/g, " "));
 }
 
-/** A field from its name to behind its last line break; continuation lines start with a space or a tab (RFC 5322 §2.2.3). */
+/** The fields, each with its last line break. Continuation lines start with a space or a tab (RFC 5322 §2.2.3). */
 function* fieldsOf(block: Buffer): Generator<Buffer> {
   let start = 0;
   for (let at = 0; at < block.length; ) {
@@ -106,7 +106,7 @@ function nameOf(field: Buffer): string {
   return end < 0 ? "" : trimBlanks(field.toString("latin1", 0, end)).toLowerCase();
 }
 
-/** The part of a field that is worth most: of References the end, where the parent stands; of all others the beginning. */
+/** Cuts a long field. References keeps its end, where the parent stands; other fields keep their beginning. */
 function cut(field: Buffer, name: string, limitBytes: number): Buffer {
   if (name === "references" || name === "in-reply-to") {
     const tail = field.subarray(field.length - limitBytes);
@@ -116,7 +116,7 @@ function cut(field: Buffer, name: string, limitBytes: number): Buffer {
   const kept = field.subarray(0, limitBytes);
   const comma = addressFields.has(name) ? kept.lastIndexOf(",") : -1;
   let end = comma > 0 ? comma : kept.length;
-  // Not through the middle of a character: its first byte goes with its last.
+  // Drops the last character beyond ASCII, since the cut may have split it.
   if ((kept[end - 1] ?? 0) > 0x7f) {
     while (((kept[end - 1] ?? 0) & 0xc0) === 0x80) end--;
     end--;

@@ -1,47 +1,44 @@
 import { readFileSync } from "node:fs";
 
-/**
- * A process of our own that does one job after the other. It is killed where one takes too long or too much memory, and where
- * none comes for a while.
- */
+/** A child process that does one job at a time. It is killed if a job takes too long or too much memory, or if it is idle for a while. */
 export interface JobProcess<Job> {
   start(): void;
-  /** For a process that is up and has no job. The job is made only now. */
+  /** Gives a job to a ready, idle process. The job is created at this moment. */
   give(job: () => Job): void;
   end(): void;
-  /** Whether it ever came up. */
+  /** True once it has been ready. */
   isUp(): boolean;
 }
 
-/** A process says `ready` once, then answers each job with one. */
+/** The messages of a process: one `ready`, then a result for each job. */
 export type ProcessAnswer<Result> = { ready: true } | { result: Result };
 
-/** Who is told what becomes of a process. */
+/** The callbacks for the events of a process. */
 export interface JobProcessOwner<Result> {
   onReady(): void;
   onResult(result: Result): void;
-  /** Told once, and nothing after it. Without a fault it was ended for what it did, or because nobody needed it. */
+  /** The last call. Without a fault, the process was killed because of its job, or because it was idle. */
   onEnd(fault?: string): void;
 }
 
 export interface JobProcessOptions {
   /** The program and its arguments. */
   command: readonly string[];
-  /** How much of the processor's time a job may have. */
+  /** The processor time that a job may use. */
   timeoutMs: number;
-  /** How much memory a process may have. */
+  /** The memory that a process may use. */
   mostBytes: number;
-  /** A process without work for so long gives its memory back by ending. */
+  /** A process ends after this time without a job, which frees its memory. */
   idleMs: number;
 }
 
-/** From the spawn to `ready` it is 20 ms, on a busy machine seconds. */
+/** A process is ready after 20 ms, on a busy machine after seconds. */
 const startMs = 15_000;
 const weighedEveryMs = 100;
-/** The unit in which Linux tells processor time. */
+/** The unit of processor time in Linux. */
 const tickMs = 10;
-/** So often a job is looked at that had less of the processor than its time, since others are at work beside it. */
-const mostLooks = 5;
+/** On a busy machine a job gets less processor time than has passed, so the limit is checked up to five times. */
+const mostChecks = 5;
 
 export function jobProcess<Job, Result>(options: JobProcessOptions, owner: JobProcessOwner<Result>): JobProcess<Job> {
   let child: Bun.Subprocess | undefined;
@@ -59,23 +56,23 @@ export function jobProcess<Job, Result>(options: JobProcessOptions, owner: JobPr
     owner.onEnd(fault);
   }
 
-  /** Ends the process when the time is over. Without a fault of its own that is its job's. */
+  /** Ends the process after this time. Without a fault, its job is the cause. */
   function arm(ms: number, fault?: string): void {
     clearTimeout(timer);
     timer = setTimeout(() => end(fault), ms);
   }
 
-  /** By the clock alone a mail would be misread for what the machine does beside it. */
-  function armJob(beforeMs: number, looks = mostLooks, leftMs = options.timeoutMs): void {
+  /** Ends the process when its job has used its processor time. With the clock alone, a busy machine would cost a mail its content. */
+  function armJob(beforeMs: number, checks = mostChecks, leftMs = options.timeoutMs): void {
     clearTimeout(timer);
     timer = setTimeout(() => {
       const restMs = options.timeoutMs - (workedMs(child?.pid) - beforeMs);
-      if (looks > 1 && restMs > 0) armJob(beforeMs, looks - 1, restMs);
+      if (checks > 1 && restMs > 0) armJob(beforeMs, checks - 1, restMs);
       else end();
     }, leftMs);
   }
 
-  function hear(answer: ProcessAnswer<Result>): void {
+  function receive(answer: ProcessAnswer<Result>): void {
     if (hasEnded) return;
     arm(options.idleMs);
     if ("ready" in answer) {
@@ -92,10 +89,10 @@ export function jobProcess<Job, Result>(options: JobProcessOptions, owner: JobPr
       arm(startMs, "Cannot start parser: its process does not come up");
       try {
         child = Bun.spawn([...options.command], {
-          // It gets nothing of our environment, which holds secrets. By this flag the kernel ends it when we die, even at work.
+          // It gets none of our environment, which has secrets. With this flag the kernel kills it when we die, even during a job.
           env: { BUN_FEATURE_FLAG_NO_ORPHANS: "1" },
           stdio: ["ignore", "ignore", "ignore"],
-          ipc: hear,
+          ipc: receive,
           onExit: (_child, code, signal) => end(`Cannot parse mail: its process ended by itself (${signal ?? code})`),
         });
         child.unref();
@@ -125,7 +122,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** What a process has in memory, by proc(5); 0 where nobody tells. */
+/** The resident memory of a process from proc(5), or 0 if that is not available. */
 function residentBytes(pid: number | undefined): number {
   try {
     const status = readFileSync(`/proc/${pid}/status`, "latin1");
@@ -135,7 +132,7 @@ function residentBytes(pid: number | undefined): number {
   }
 }
 
-/** What the thread of a process that does the work has had of the processor, by proc(5); not a number where nobody tells. */
+/** The processor time of a process's main thread from proc(5), or NaN if that is not available. */
 function workedMs(pid: number | undefined): number {
   try {
     const [, fields = ""] = readFileSync(`/proc/${pid}/task/${pid}/stat`, "latin1").split(") ");

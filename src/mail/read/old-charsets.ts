@@ -1,13 +1,11 @@
-/** Charsets that stand in old mail and that the runtime knows nothing of. */
-
-/** What a 7-bit charset says in escapes, by its label. */
+/** Decoders of 7-bit charsets with escapes, which the runtime lacks, by label. */
 export const escapedCharsets: ReadonlyMap<string, (bytes: Buffer) => string> = new Map([
   ["utf-7", decodeUtf7],
   ["hz-gb-2312", decodeHz],
   ["iso-2022-kr", decodeIso2022Kr],
 ]);
 
-/** UTF-32, of which the runtime knows nothing. Without a mark and a label of its order the zeros of common letters tell. */
+/** Decoders of UTF-32, which the runtime lacks. Without a byte order in the label, a zero in the first byte means big-endian. */
 export const wideCharsets: ReadonlyMap<string, (bytes: Buffer) => string> = new Map([
   ["utf-32", (bytes: Buffer) => decodeUtf32(bytes, bytes[0] !== 0)],
   ["utf-32le", (bytes: Buffer) => decodeUtf32(bytes, true)],
@@ -32,7 +30,7 @@ function decodeUtf32(bytes: Buffer, isLittleEndian: boolean): string {
   return Buffer.from(units.buffer, 0, 2 * length).toString("utf16le");
 }
 
-/** Of each code page the letters from 0x80 on. */
+/** The letters of each code page, from 0x80 on. */
 const codePages: ReadonlyMap<string, string> = new Map([
   [
     "cp437",
@@ -52,7 +50,7 @@ function decodePage(bytes: Buffer, letters: string): string {
   return bytes.toString("latin1").replace(/[\x80-\xff]/g, (byte) => letters.charAt(byte.charCodeAt(0) - 0x80));
 }
 
-/** RFC 2152: `+` begins UTF-16 in base64, `-` or anything else ends it, and `+-` is a plus. */
+/** Decodes UTF-7 (RFC 2152): `+` begins UTF-16 in base64, `-` or another character ends it, and `+-` is a plus. */
 function decodeUtf7(bytes: Buffer): string {
   return bytes.toString("latin1").replace(/\+([A-Za-z0-9+/]*)-?/g, (written, digits) => {
     if (digits === "") return "+";
@@ -62,7 +60,7 @@ function decodeUtf7(bytes: Buffer): string {
   });
 }
 
-/** RFC 1843: pairs of 7-bit bytes between `~{` and `~}`; `~~` is a tilde, `~` at the end of a line nothing. */
+/** Decodes HZ (RFC 1843): pairs of 7-bit bytes stand between `~{` and `~}`; `~~` is a tilde; `~` at the end of a line is dropped. */
 function decodeHz(bytes: Buffer): string {
   return bytes.toString("latin1").replace(/~\{((?:[!-w][!-~])*)(?:~\})?|~~|~\r?\n/g, (written, pairs) => {
     if (pairs !== undefined) return chinese.decode(raised(pairs));
@@ -70,7 +68,7 @@ function decodeHz(bytes: Buffer): string {
   });
 }
 
-/** RFC 1557: pairs of 7-bit bytes between SO and SI. */
+/** Decodes ISO-2022-KR (RFC 1557): pairs of 7-bit bytes stand between SO and SI. */
 function decodeIso2022Kr(bytes: Buffer): string {
   return bytes
     .toString("latin1")
@@ -78,7 +76,7 @@ function decodeIso2022Kr(bytes: Buffer): string {
     .replace(/\x0e([^\x0f\r\n]*)\x0f?/g, (_, pairs) => korean.decode(raised(pairs)));
 }
 
-/** The 8-bit bytes that 7-bit ones stand for. */
+/** Sets the high bit of 7-bit bytes. */
 function raised(pairs: string): Uint8Array {
   return Buffer.from(pairs, "latin1").map((byte) => (byte > 0x20 && byte < 0x7f ? byte | 0x80 : byte));
 }

@@ -5,28 +5,28 @@ import { describePart, isFile, type Part } from "./part.ts";
 import { type PartHead, readPartHead } from "./part-head.ts";
 import { endBeforeBreak, isBlankText } from "./white-space.ts";
 
-/** Past these a mail is not read on (contract §6): they end bombs, no real mail comes near. */
+/** Reading stops at these limits (contract §6), which only hostile mail reaches. */
 const maxDepth = 32;
 const maxParts = 1000;
-/** Outside of attachments. 25 MiB of written text has fewer; of line feeds, sixty times as many. */
+/** The limit on lines outside of attachments. 25 MiB of prose has fewer; 25 MiB of line feeds has sixty times as many. */
 const maxLines = 400_000;
 
-/** Where the parts of a mail are, and what they are. Found without decoding anything, in time that grows with its length alone. */
+/** The parts of a mail with their offsets and types, found in linear time and without decoding. */
 export interface Outline {
   parts: readonly Part[];
-  /** Where reading ends: behind the last delimiter, or where the mail passed a limit. */
+  /** The offset at which reading ended: behind the last delimiter, or at a limit. */
   end: number;
-  /** False where a limit was passed. */
+  /** False if a limit was reached. */
   whole: boolean;
-  /** Lines outside of attachments. */
+  /** The number of lines outside of attachments. */
   lines: number;
-  /** All that stands in headers, of all parts. */
+  /** The size of the headers of all parts. */
   headerBytes: number;
-  /** Lines that start with `--`: each is compared with every open boundary. */
+  /** The number of lines that start with `--`. Each is compared with every open boundary. */
   dashLines: number;
 }
 
-/** What the walk from part to part has found so far. */
+/** The state of the walk from part to part. */
 interface Walk extends Nesting {
   readonly parts: Part[];
   lines: number;
@@ -72,9 +72,9 @@ function takeHead(walk: Walk, at: number): PartHead {
   return head;
 }
 
-/** Whether one more part is too much. */
+/** True if one more part would be too many. */
 function isPastLimit({ parts, open, headerBytes }: Walk): boolean {
-  // The head of the mail itself is cut down to its limit (head.ts); those of the parts share another.
+  // The mail's own header has its own limit (head.ts). Those of the parts share this one.
   const partHeaderBytes = headerBytes - (parts[0]?.headEnd ?? 0);
   const isPast = parts.length >= maxParts || open.length > maxDepth || partHeaderBytes > headLimits.blockBytes;
   return isPast && open.length > 0;
@@ -88,7 +88,7 @@ function addPart({ parts, open }: Walk, { part, fields }: PartHead): void {
   if (multipart !== undefined) open.push(multipart);
 }
 
-/** The body goes on to the delimiter; where its lines become too many it ends before, at the place that is returned. */
+/** Ends the body at the delimiter, or earlier if it has too many lines; then it returns that offset. */
 function endBody(walk: Walk, part: Part, delimiter: Delimiter | undefined): number | undefined {
   part.bodyEnd = endBefore(walk, part.bodyStart, delimiter);
   const cutAt = isFile(part) ? undefined : tooManyLines(walk, part.bodyStart, part.bodyEnd);
@@ -96,14 +96,14 @@ function endBody(walk: Walk, part: Part, delimiter: Delimiter | undefined): numb
   return cutAt;
 }
 
-/** Past delimiters that close, to the one that begins a part: undefined where none follows. */
+/** Skips closing delimiters up to one that begins a part; undefined without such a one. */
 function behindClosed(walk: Walk, closing: Delimiter): Delimiter | WalkEnd | undefined {
   const { raw, open } = walk;
   let delimiter: Delimiter | undefined = closing;
   while (delimiter?.closes) {
     const [closed] = closeTo(walk, delimiter.depth);
     const from = delimiter.next;
-    // What follows the last multipart is to be ignored (RFC 2046 §5.1.1), unless it is all that there is.
+    // Text behind the last multipart is ignored (RFC 2046 §5.1.1), unless the multipart is empty.
     const isAll = closed?.role === "text" && isBlankText(raw, closed.bodyStart, closed.bodyEnd);
     if (open.length === 0 && !isAll) return { end: from, whole: true };
     delimiter = nextDelimiter(walk, from);
@@ -121,7 +121,7 @@ function endBefore({ raw }: Walk, bodyStart: number, delimiter: Delimiter | unde
   return delimiter === undefined ? raw.length : endBeforeBreak(raw, bodyStart, delimiter.start);
 }
 
-/** Counts the lines from here to there; where they become too many, the place. */
+/** Counts the lines in a range. Returns the offset at which they become too many, if they do. */
 function tooManyLines(walk: Walk, from: number, to: number): number | undefined {
   const { raw } = walk;
   let { lines } = walk;

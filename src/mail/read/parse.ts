@@ -9,7 +9,7 @@ import { textOfSeenHtml } from "../html/seen-html.ts";
 import { markdownReader } from "../write/html-of-markdown.ts";
 import type { Named } from "./addresses.ts";
 import { type Bodies, bodiesOf } from "./bodies.ts";
-import { tellingCharset } from "./charset.ts";
+import { firstCharset } from "./charset.ts";
 import { decodeWords } from "./encoded-words.ts";
 import { fastHead, type Listed } from "./fast-head.ts";
 import { headLimits, readHead } from "./head.ts";
@@ -21,16 +21,16 @@ import { parameterOf, type StructuredValue } from "./structured.ts";
 import { decodeTransfer } from "./transfer-encoding.ts";
 
 export interface ParseOptions {
-  /** Stands in the Message-ID of a mail that brings none. */
+  /** The domain in the Message-ID of a mail without one. */
   mailDomain: string;
 }
 
 export interface MailParser {
-  /** What the mail says. Never rejects: of a mail that cannot be read in time it says what its head says. */
+  /** Parses a mail. It never rejects: if the mail cannot be read in time, the result has only its header. */
   parse(raw: Uint8Array): Promise<ParsedMail>;
-  /** The same for mail that can wait: undefined where it did not get its turn, which is not its fault. */
+  /** Parses a mail that can wait. The result is undefined if no process was free for it, which says nothing about the mail. */
   parseQueued(raw: Uint8Array, entry: QueueEntry): Promise<ParsedMail | undefined>;
-  /** Markdown as HTML; undefined where that takes too long, so that it goes as text alone. `sender` is whose it is. */
+  /** Converts Markdown to HTML. The result is undefined if that takes too long; then the mail has only text. `sender` is its owner. */
   htmlOfMarkdown(text: string, sender: string): Promise<string | undefined>;
   close(): void;
 }
@@ -40,20 +40,20 @@ export interface MailParserOptions extends ParseOptions {
   queueMs?: number;
   processes?: number;
   mostBytes?: number;
-  /** What is started to parse: the program and its arguments. */
+  /** The program of the parser process and its arguments. */
   command?: readonly string[];
   onFault?: (fault: string) => void;
 }
 
-/** What the process of the parser does: it reads a mail, or makes HTML of Markdown. */
+/** A job of the parser process: to read a mail, or to convert Markdown to HTML. */
 export type ParserJob = { raw: Uint8Array; options: ParseOptions } | { markdown: string };
-/** Undefined where it can't. */
+/** The result of a job, undefined if it failed. */
 export type ParserResult = { mail: ParsedMail | undefined } | { html: string | undefined };
 type ParseResult = ParsedMail | undefined;
 
 /**
- * The parser of the service. Ordinary mail is parsed where it came in; big and suspicious mail in a process of its own that is
- * ended after `timeoutMs` of work, because 25 MB of delimiters or line feeds would hold up everything else for seconds.
+ * The parser of the service. It parses ordinary mail in this process. Large and suspicious mail goes to a separate process, which is killed
+ * after `timeoutMs` of work, because 25 MB of delimiters or line feeds would block everything else for seconds.
  */
 export function mailParser(options: MailParserOptions): MailParser {
   const { mailDomain } = options;
@@ -74,7 +74,7 @@ export function mailParser(options: MailParserOptions): MailParser {
   }
 
   async function parseApart(raw: Uint8Array, entry: QueueEntry): Promise<ParseResult> {
-    // A copy of the view alone: what is sent is the buffer behind it, which may be much more.
+    // Copies the bytes, since sending a view sends its whole buffer, which may be much larger.
     const outcome = await pool.run(() => ({ raw: new Uint8Array(raw), options: { mailDomain } }), entry);
     if (outcome.kind === "unserved") return undefined;
     const mail = outcome.kind === "done" && "mail" in outcome.result ? outcome.result.mail : undefined;
@@ -99,7 +99,7 @@ export function mailParser(options: MailParserOptions): MailParser {
   };
 }
 
-/** What may be parsed on the main thread: mail of which the worst takes some ten milliseconds. */
+/** The limits of mail that is parsed on the main thread. The worst such mail takes about ten milliseconds. */
 const ordinary = {
   bytes: 256 * 1024,
   headerBytes: 32 * 1024,
@@ -112,18 +112,18 @@ const ordinary = {
 function isOrdinary(outline: Outline): boolean {
   if (outline.parts.length > ordinary.parts || outline.headerBytes > ordinary.headerBytes) return false;
   if (outline.dashLines > ordinary.dashLines || outline.lines > ordinary.lines) return false;
-  // Making text of hostile HTML costs ten times what any other part costs.
+  // Converting hostile HTML to text costs ten times as much as any other part.
   const html = outline.parts.filter((part) => part.role === "html");
   return html.reduce((bytes, part) => bytes + part.bodyEnd - part.bodyStart, 0) <= ordinary.htmlBytes;
 }
 
-/** The binary is the parser too (binary.ts); from source it is a program by itself. */
+/** The command of the parser process: the binary itself (binary.ts), or a program from source. */
 function parserCommand(): string[] {
   const compiled = import.meta.url.includes("/$bunfs/");
   return [process.execPath, compiled ? "parse-mail" : join(import.meta.dir, "parse-process.ts")];
 }
 
-/** What a mail says, read here and now, however long it takes. Rejects where the parser cannot read it at all. */
+/** Parses a mail in this process without a time limit. It rejects if the mail cannot be read. */
 export async function parseMail(raw: Uint8Array, options: ParseOptions): Promise<ParsedMail> {
   const bytes = asBuffer(raw);
   return parseOutlined(bytes, outlineOf(bytes), options);
@@ -150,7 +150,7 @@ function charsetsOf(parts: readonly Part[]): (string | undefined)[] {
   return parts.map(({ type }) => parameterOf(type, "charset"));
 }
 
-/** What the beginning of the head says: all that is known of a mail that could not be parsed. */
+/** Reads only the beginning of the header, for a mail that could not be parsed. */
 export async function parseHead(raw: Uint8Array, options: ParseOptions): Promise<ParsedMail> {
   const block = asBuffer(raw).subarray(0, 64 * 1024);
   const { parts } = outlineOf(block);
@@ -170,13 +170,13 @@ interface Read {
   whole: boolean;
 }
 
-/** Text beyond this is a file, and HTML beyond this images written out in it: the raw mail has it whole. */
+/** The limit on text and on HTML. Longer text is a file, and longer HTML has embedded images. The raw mail is kept whole. */
 const maxBodyLength = 2 * 1024 * 1024;
 
-/** A mail of 20,000 parts is kept raw, but not as 20,000 rows. */
+/** The limit on attachments, so that a mail with 20,000 parts does not become 20,000 rows. The raw mail is kept whole. */
 const maxAttachments = 1000;
 
-/** Longer than any path of SMTP (RFC 5321 §4.5.3.1.3), with SMTPUTF8 to spare. */
+/** Longer than any path of SMTP (RFC 5321 §4.5.3.1.3), also with SMTPUTF8. */
 const maxAddressLength = 512;
 const maxNameLength = 998;
 
@@ -194,7 +194,7 @@ function toParsedMail(
     return kept;
   }
 
-  /** Entries that nobody could be answered at are left out. */
+  /** The mailboxes without those whose address cannot be answered. */
   function mailboxesOf(entries: readonly Named[]): Mailbox[] {
     return entries.flatMap((entry) => {
       const address = oneLine(entry.address);
@@ -206,7 +206,7 @@ function toParsedMail(
 
   const bodyHtml = bodies.html === undefined ? undefined : within(maxBodyLength, cleanText(bodies.html));
   const written = cleanText(bodies.text ?? "");
-  // Some senders leave the text alternative blank.
+  // Some senders write a blank text alternative.
   const text = bodyHtml !== undefined && withoutControls(written).trim() === "" ? textOfSeenHtml(bodyHtml) : written;
   return {
     messageId: messageId ?? contentMessageId(contentOf(raw), options.mailDomain),
@@ -228,7 +228,7 @@ function toParsedMail(
 
 function attachmentsOf(raw: Buffer, parts: readonly Part[], files: readonly Part[]): ParsedAttachment[] {
   if (files.length === 0) return [];
-  const rawCharset = tellingCharset(charsetsOf(parts));
+  const rawCharset = firstCharset(charsetsOf(parts));
   const named = files.map((part) => ({
     filename: fileNameOf(part, rawCharset),
     contentType: contentTypeOf(part.type.value),
@@ -246,13 +246,13 @@ function attachmentsOf(raw: Buffer, parts: readonly Part[], files: readonly Part
   });
 }
 
-/** Without a disposition, what the HTML can point at by its Content-ID stands in the text (RFC 2387). */
+/** True for an inline part. Without a disposition, a part with a Content-ID counts, since the HTML can show it (RFC 2387). */
 function isInline({ role, disposition }: Part, contentId: string | undefined): boolean {
   if (role === "inline_file" || disposition.value === "inline") return true;
   return disposition.value !== "attachment" && contentId !== undefined;
 }
 
-/** RFC 6838 §4.2; what is no type is bytes. */
+/** The content type if it is valid (RFC 6838 §4.2), or the type of arbitrary bytes. */
 function contentTypeOf(type: string): string {
   return /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/.test(type)
     ? type
@@ -264,7 +264,7 @@ function contentIdOf(field: string | undefined, rawCharset: string | undefined):
   return id === "" ? undefined : truncateCodePoints(id, maxNameLength);
 }
 
-/** The same bytes with Buffer's searching. */
+/** The same bytes as a Buffer, for its search functions. */
 function asBuffer(raw: Uint8Array): Buffer {
   return Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength);
 }

@@ -3,21 +3,21 @@ import { endOfFields, isField, isParameters } from "./head-lines.ts";
 import { type ContentFields, newPart, type Part, takeField } from "./part.ts";
 import { endOfBlankLine, isBlank, isBlankText, isEmptyLine } from "./white-space.ts";
 
-/** The header block of a part: where it ends, and the fields in it that say what the part is. */
+/** The header of a part, with the fields that describe its content. */
 export interface PartHead {
-  /** Not described yet; its body goes to the end of the mail. */
+  /** The part before it is described. Its body reaches to the end of the mail. */
   part: Part;
   fields: ContentFields;
-  /** False where a field was cut. */
+  /** False if a field was cut. */
   whole: boolean;
-  /** It has more lines than are read. */
+  /** True if it has more lines than the limit. */
   endless: boolean;
 }
 
-/** Past these a mail is not read on (contract §6): no real mail comes near. */
+/** Reading stops at this limit (contract §6), which only hostile mail reaches. */
 const maxHeadLines = 250_000;
 
-/** The header block that starts here; `ofMail` where it is that of the mail itself. */
+/** Reads the header that starts here. `ofMail` is true for that of the mail itself. */
 export function readPartHead(nesting: Nesting, headStart: number, ofMail: boolean): PartHead {
   const { raw } = nesting;
   const fields: ContentFields = {};
@@ -26,8 +26,8 @@ export function readPartHead(nesting: Nesting, headStart: number, ofMail: boolea
   let fieldStart = headStart;
   let bodyStart = raw.length;
   let left = maxHeadLines;
-  // A line that begins with white space goes on with the field before it, unless it is blank or there is none:
-  // then it does only if another field follows.
+  // A line that begins with white space continues the field before it. If it is blank, or no field is before it,
+  // it does so only if another field follows.
   let doubtfulFrom = -1;
   let fieldsUntil = -1;
 
@@ -53,7 +53,7 @@ export function readPartHead(nesting: Nesting, headStart: number, ofMail: boolea
       fieldStart = headEnd;
       doubtfulFrom = -1;
     } else if (!isParameters(raw, fieldStart, headEnd, next)) {
-      // What can be no field begins the body. Of the mail itself it can't begin before the sender was named.
+      // A line that cannot be a field begins the body. The body of the mail itself cannot begin before From.
       if (fieldsUntil < 0 && ofMail) fieldsUntil = endOfFields(raw, headStart, headEnd);
       if (headEnd >= fieldsUntil) {
         bodyStart = headEnd;

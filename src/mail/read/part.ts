@@ -2,40 +2,40 @@ import { parameterOf, parameterText, parseStructured, type StructuredValue } fro
 import type { TransferEncoding } from "./transfer-encoding.ts";
 import { trimBlanks } from "./white-space.ts";
 
-/** One part of a mail, by its place in the raw bytes. The mail itself is the first. */
+/** A part of a mail, with its offsets in the raw bytes. The mail itself is the first part. */
 export interface Part {
-  /** The header block, without the empty line that ends it. */
+  /** The range of the header, without the empty line at its end. */
   headStart: number;
   headEnd: number;
   bodyStart: number;
-  /** Without the line break before the delimiter, which belongs to the delimiter (RFC 2046 §5.1.1). */
+  /** The end of the body before the line break of the delimiter, which belongs to the delimiter (RFC 2046 §5.1.1). */
   bodyEnd: number;
   role: PartRole;
   encoding: TransferEncoding;
-  /** As what it is read. */
+  /** The type with which it is read. */
   type: StructuredValue;
-  /** As what its head gives it out. */
+  /** The type in its header. */
   declaredType: StructuredValue;
   disposition: StructuredValue;
   contentId: string | undefined;
-  /** The closest multipart/alternative around it: of what says the same, one is shown. */
+  /** The closest multipart/alternative around it. One of its versions is shown. */
   alternative: Part | undefined;
 }
 
-/** A `variant` says once more, for a clock or a page that moves, what stands beside it as text or HTML. */
+/** The role of a part. A `variant` repeats the text or HTML beside it for a watch or as AMP. */
 export type PartRole = "multipart" | "text" | "html" | "attachment" | "inline_file" | "variant";
 
-/** A multipart whose parts are being read. */
+/** A multipart while its parts are read. */
 export interface OpenMultipart {
   part: Part;
   delimiter: Buffer;
   subtype: string;
   children: number;
-  /** True once a delimiter of it began a part. */
+  /** True once one of its delimiters began a part. */
   divided: boolean;
 }
 
-/** The fields that say what a part is, unfolded, their bytes one a character. */
+/** The fields that describe the content of a part, unfolded, with one character for each byte. */
 export interface ContentFields {
   type?: string;
   encoding?: string;
@@ -43,11 +43,13 @@ export interface ContentFields {
   id?: string;
 }
 
-/** A part that is text until its head says more. */
+/** A part that counts as text until its header is read. */
 export function newPart(headStart: number, headEnd: number, bodyStart: number, bodyEnd: number): Part {
-  const place = { headStart, headEnd, bodyStart, bodyEnd };
   return {
-    ...place,
+    headStart,
+    headEnd,
+    bodyStart,
+    bodyEnd,
     role: "text",
     encoding: "none",
     type: text,
@@ -63,7 +65,7 @@ export function isFile(part: Part): boolean {
   return part.role === "attachment" || part.role === "inline_file";
 }
 
-/** Says what the part is; the multipart that it opens, if it does. */
+/** Sets the type and role of a part from its fields. Returns the multipart if it is one. */
 export function describePart(
   part: Part,
   fields: ContentFields,
@@ -89,7 +91,7 @@ export function describePart(
   return { part, delimiter: Buffer.from(`--${boundary}`, "latin1"), subtype, children: 0, divided: false };
 }
 
-/** A multipart without parts is shown as the text it is, rather than not at all. */
+/** Makes a multipart without parts a text, so that its content is shown. */
 export function showAsText(part: Part): void {
   part.role = "text";
   part.type = text;
@@ -102,27 +104,26 @@ function roleOf(part: Part, parent: OpenMultipart | undefined): PartRole {
   if (variants.has(type) && part.alternative !== undefined) return "variant";
   const isBody = type === "text/plain" || type === "text/html";
   if (!isBody && (!type.startsWith("text/") || fileTypes.has(type) || isNamed(part))) return "attachment";
-  // Text with a file name that follows other parts is a file (RFC 8621 §4.1.4), also where it says `inline`, as
-  // Apple Mail does with every text file.
+  // Text with a file name behind other parts is a file (RFC 8621 §4.1.4), even with the disposition `inline`, which
+  // Apple Mail uses for every text file.
   const follows = parent !== undefined && parent.children > 0 && parent.subtype !== "alternative";
   if (follows && isNamed(part)) return "inline_file";
   return type === "text/html" ? "html" : "text";
 }
 
-/** AMP for Email, and what Apple's watch shows. */
+/** AMP for Email, and the version for Apple's watch. */
 const variants: ReadonlySet<string> = new Set(["text/x-amp-html", "text/watch-html"]);
 
-/** Text that a program reads. All other text is there to be read by people (RFC 2046 §4.1.4), also of a kind that is unknown. */
+/** Types of text for programs. All other text, also of unknown types, is for people (RFC 2046 §4.1.4). */
 const fileTypes: ReadonlySet<string> = new Set(
-  [
-    ...["calendar", "x-vcalendar", "directory", "vcard", "x-vcard", "csv", "tab-separated-values"],
-    ...["css", "javascript", "ecmascript", "json", "xml", "rtf", "rfc822-headers", "x-amp-html", "watch-html"],
-  ].map((subtype) => `text/${subtype}`),
+  "calendar x-vcalendar directory vcard x-vcard csv tab-separated-values css javascript ecmascript json xml rtf rfc822-headers x-amp-html watch-html"
+    .split(" ")
+    .map((subtype) => `text/${subtype}`),
 );
 
 /**
- * The type of a part. One that lacks its first semicolon is put right, and what is no type is text/plain
- * (RFC 2045 §5.2), unless the part is a file by its name or disposition.
+ * The type of a part. A missing first semicolon is repaired. An invalid type counts as text/plain (RFC 2045 §5.2), unless the name or
+ * disposition makes the part a file.
  */
 function typeOf(part: Part, fields: ContentFields, parent: OpenMultipart | undefined): StructuredValue {
   if (fields.type === undefined) return parent?.subtype === "digest" ? message : text;
@@ -134,7 +135,7 @@ function typeOf(part: Part, fields: ContentFields, parent: OpenMultipart | undef
   return isFile ? type : text;
 }
 
-/** Some mailers write the halves of the two common types the other way round. */
+/** Repairs the two common types with their halves swapped, which some mailers write. */
 function inOrder(type: StructuredValue): StructuredValue {
   const value = swappedTypes.get(type.value);
   return value === undefined ? type : { ...type, value };
@@ -150,7 +151,7 @@ const text = parseStructured("text/plain");
 const message = parseStructured("message/rfc822");
 const none = parseStructured("");
 
-/** The name that the part gives itself. One that is blank is none. */
+/** The file name of a part, or undefined if it has none or a blank one. */
 export function fileNameOf({ type, disposition }: Part, rawCharset?: string): string | undefined {
   return parameterText(disposition, "filename", rawCharset) ?? parameterText(type, "name", rawCharset);
 }
@@ -159,7 +160,7 @@ function isNamed(part: Part): boolean {
   return fileNameOf(part) !== undefined;
 }
 
-/** The first word decides, and what is unknown is not encoded. */
+/** The encoding from the first word of the field. An unknown one counts as none. */
 function encodingOf(field: string): TransferEncoding {
   const [word = ""] = /quoted printable|[\w-]+/.exec(parseStructured(field).value) ?? [];
   if (word.includes("base64")) return "base64";
@@ -169,9 +170,9 @@ function encodingOf(field: string): TransferEncoding {
 
 const uuencodings: ReadonlySet<string> = new Set(["x-uuencode", "uuencode", "x-uue", "uue"]);
 
-/** Keeps the value if this is one of the fields; the first of a name counts. False where it was cut. */
+/** Stores the value if this is one of the fields and the first of its name. Returns false if it was cut. */
 export function takeField(raw: Buffer, start: number, end: number, fields: ContentFields): boolean {
-  // A look at two bytes spares all other fields the rest.
+  // The first two bytes exclude nearly all other fields.
   if (((raw[start] ?? 0) | 0x20) !== 0x63 || ((raw[start + 1] ?? 0) | 0x20) !== 0x6f) return true;
   const colon = raw.subarray(start, Math.min(end, start + 64)).indexOf(0x3a);
   if (colon < 0) return true;
@@ -182,7 +183,7 @@ export function takeField(raw: Buffer, start: number, end: number, fields: Conte
   return end - start <= maxContentField;
 }
 
-/** What a boundary or a name can need. */
+/** Enough for a boundary or a name. */
 const maxContentField = 16 * 1024;
 
 const contentFields: ReadonlyMap<string, keyof ContentFields> = new Map([

@@ -2,16 +2,16 @@ import { fairLine } from "./fair-line.ts";
 import { type JobProcess, type JobProcessOptions, jobProcess } from "./job-process.ts";
 
 /**
- * Work for processes of our own, with an end after `timeoutMs` of work however hard one is at it. It takes the kernel to end a running
- * pattern: a thread that is told to stop runs it to its end, for hours.
+ * A pool of child processes for jobs, each killed after `timeoutMs` of work. Only the kernel can stop a running pattern: a terminated
+ * thread runs it to its end, for hours.
  */
 export interface ProcessPool<Job, Result> {
-  /** The job is made when a process is free for it. */
+  /** Runs a job. It is created when a process is free. */
   run(job: () => Job, entry: QueueEntry): Promise<Outcome<Result>>;
   close(): void;
 }
 
-/** Whose job it is, for its place among others that wait, and until when it waits: `queueMs` long where no signal says. */
+/** The owner of a job, for a fair order, and a signal that ends its wait. Without a signal it waits for `queueMs`. */
 export interface QueueEntry {
   sender: string;
   signal?: AbortSignal;
@@ -19,16 +19,16 @@ export interface QueueEntry {
 
 export type Outcome<Result> =
   | { kind: "done"; result: Result }
-  /** It took too long or too much memory. */
+  /** The job took too long or too much memory. */
   | { kind: "ended" }
-  /** No process was free for it in time, none could be started, or it died by itself: as far as anybody knows the job is not at fault. */
+  /** No process was free in time, none could be started, or it died by itself. The job is probably not the cause. */
   | { kind: "unserved" };
 
 export interface ProcessPoolOptions extends JobProcessOptions {
   size: number;
-  /** How long a job may wait for a free process. */
+  /** The time that a job may wait for a free process. */
   queueMs: number;
-  /** Told when a process dies by itself or doesn't start: the service goes on, but someone should know. */
+  /** Called when a process dies by itself or does not start, for the log. */
   onFault?: ((fault: string) => void) | undefined;
 }
 
@@ -70,7 +70,7 @@ export function processPool<Job, Result>(options: ProcessPoolOptions): ProcessPo
   function drop(slot: Slot<Job, Result>, fault: string | undefined): void {
     slots.delete(slot);
     if (fault !== undefined && !closed) options.onFault?.(fault);
-    // A process that never came up would not come up for the next job either.
+    // A process that did not start would not start for the next job either.
     if (!slot.process.isUp()) for (const waiting of line.clear()) waiting.settle(unserved);
     finish(slot, closed || fault !== undefined ? unserved : ended);
     next();

@@ -2,7 +2,7 @@ import { type MailSigns, type SignName, signFields } from "../../domain/automate
 import { cleanText } from "../../standards/text.ts";
 import { parameterOf, parseStructured, type StructuredValue } from "./structured.ts";
 
-/** Those of a head that is being read: of a field that comes twice the first counts. */
+/** The signs of a header while it is read. The first field of a name counts. */
 export type NotedSigns = Partial<Record<SignName, string>>;
 
 const names: ReadonlySet<string> = new Set(signFields);
@@ -11,17 +11,17 @@ export function isSign(name: string): name is (typeof signFields)[number] {
   return names.has(name);
 }
 
-/** Their words are short; of a stranger's no more is read. */
+/** Values are cut to this length; real ones are shorter. */
 const mostOfSign = 512;
 
-/** Takes down a field of the head, unfolded, one byte a character. An empty one says nothing. */
+/** Stores the unfolded value of a header field, which has one character for each byte. An empty value is ignored. */
 export function noteSign(signs: NotedSigns, name: SignName, value: string): void {
   if (signs[name] !== undefined) return;
-  const said = cleanText(parseStructured(value.slice(0, mostOfSign)).value);
-  if (said !== "") signs[name] = said;
+  const word = cleanText(parseStructured(value.slice(0, mostOfSign)).value);
+  if (word !== "") signs[name] = word;
 }
 
-/** With what a report says of itself in its Content-Type (RFC 6522 §3). */
+/** Adds the report type from the Content-Type of a report (RFC 6522 §3). */
 export function withReportType(signs: MailSigns, type: StructuredValue | undefined): MailSigns {
   const reportType = type?.value === "multipart/report" ? parameterOf(type, "report-type") : undefined;
   return reportType === undefined

@@ -2,13 +2,13 @@ import { decodeText } from "./charset.ts";
 import { decodeWords } from "./encoded-words.ts";
 import { isBlank, trimBlanks } from "./white-space.ts";
 
-/** A header value such as `text/plain; charset=utf-8` (RFC 2045 §5.1). Its strings are bytes, one a character. */
+/** A header value such as `text/plain; charset=utf-8` (RFC 2045 §5.1). Its strings have one character for each byte. */
 export interface StructuredValue {
-  /** Lower-case, without parameters. */
+  /** The value in lower case, without parameters. */
   value: string;
-  /** The first of each name, names in lower case; the pieces of a long value (RFC 2231 §3) as they came. */
+  /** The parameters by name in lower case; the first of a name counts. The pieces of a long value (RFC 2231 §3) are separate. */
   parameters: ReadonlyMap<string, string>;
-  /** False where no value can have come in pieces. */
+  /** False if no value can be in pieces. */
   isPieced: boolean;
 }
 
@@ -16,16 +16,16 @@ export function parseStructured(text: string): StructuredValue {
   return /["(\\]/.test(text) ? parseWithQuotes(text) : parsePlain(text);
 }
 
-/** The bytes that a parameter stands for, pieces put together (RFC 2231 §3). */
+/** The bytes of a parameter, with its pieces joined (RFC 2231 §3). */
 export function parameterOf(structured: StructuredValue, name: string): string | undefined {
   return piecedTogether(structured, name)?.bytes ?? structured.parameters.get(name);
 }
 
-/** A parameter for a reader's eyes; `undefined` also where it is blank. */
+/** A parameter as text for readers; `undefined` also if it is blank. */
 export function parameterText(structured: StructuredValue, name: string, rawCharset?: string): string | undefined {
   const { bytes, charset } = piecedTogether(structured, name) ?? { bytes: structured.parameters.get(name) };
   if (bytes === undefined) return undefined;
-  // Many a mailer writes encoded words here, where RFC 2047 §5 forbids them.
+  // Many mailers write encoded words here, although RFC 2047 §5 forbids them.
   const text =
     charset === undefined ? decodeWords(bytes, rawCharset) : decodeText(Buffer.from(bytes, "latin1"), charset);
   return text.trim() === "" ? undefined : text;
@@ -33,7 +33,7 @@ export function parameterText(structured: StructuredValue, name: string, rawChar
 
 interface Pieced {
   bytes: string;
-  /** Set where some piece is percent-encoded. */
+  /** Defined if a piece is percent-encoded. */
   charset: string | undefined;
 }
 
@@ -56,17 +56,17 @@ function piecedTogether({ parameters, isPieced }: StructuredValue, name: string)
   return { bytes: bytes.join(""), charset: pieces.some(({ isEncoded }) => isEncoded) ? (first?.[1] ?? "") : undefined };
 }
 
-/** Behind the name: `*` alone, or `*0`, `*1*` … A star at the end says that the piece is percent-encoded. */
+/** The suffix of a name: `*` alone, or `*0`, `*1*` … With a star at the end, the piece is percent-encoded. */
 const pieceKey = /^\*(\d{1,4})?(\*)?$/;
 
-/** RFC 2231 §4. */
+/** The prefix of an encoded value (RFC 2231 §4). */
 const charsetAndLanguage = /^([^']{0,80})'[^']{0,80}'/;
 
 function percentDecoded(text: string): string {
   return text.replace(/%([0-9a-f]{2})/gi, (_, digits) => String.fromCharCode(Number.parseInt(digits, 16)));
 }
 
-/** Most values have neither quotes nor comments, and every part of every mail has two or three values. */
+/** Parses a value without quotes and comments, as most are. Each part of a mail has two or three values, so this is fast. */
 function parsePlain(text: string): StructuredValue {
   const [value = "", ...pieces] = text.split(";");
   const parameters = new Map<string, string>();
@@ -79,13 +79,13 @@ function parsePlain(text: string): StructuredValue {
   return { value: trimBlanks(value).toLowerCase(), parameters, isPieced: text.includes("*") };
 }
 
-/** One walk over the value. Quotes are minded, so that `name="; boundary=x"` is a name, and comments are passed over. */
+/** Parses a value with quotes and comments in one pass. `name="; boundary=x"` is one name, and comments are skipped. */
 function parseWithQuotes(text: string): StructuredValue {
   const parameters = new Map<string, string>();
   let value: string | undefined;
   let name: string | undefined;
   let token = "";
-  /** Kept beside the token: a look at its end would copy it, each time that it has grown. */
+  /** True if the token ends with a blank. Reading the end of the growing token would copy it each time. */
   let endsBlank = false;
   let wasQuoted = false;
   let commentsClose = true;
@@ -99,7 +99,7 @@ function parseWithQuotes(text: string): StructuredValue {
     wasQuoted = false;
   }
 
-  /** Within the word of a parameter, as in `Invoice(1).pdf`, a bracket is one more character. */
+  /** True if a bracket begins a comment here. Within a word, as in `Invoice(1).pdf`, it is an ordinary character. */
   function beginsComment(): boolean {
     return commentsClose && (name === undefined || token === "" || endsBlank);
   }
@@ -116,12 +116,12 @@ function parseWithQuotes(text: string): StructuredValue {
     } else if (character === "(" && beginsComment()) {
       const end = endOfComment(text, at);
       if (end < 0 && !text.includes(";", at)) break;
-      // One that never closes is none: it would take the boundary along that stands behind it.
+      // An unclosed comment is ordinary text, so that it does not hide a boundary behind it.
       commentsClose = end >= 0;
       if (commentsClose) at = end - 1;
       else take(character);
     } else if (wasQuoted) {
-      // Behind its closing quote a value has ended, whatever follows.
+      // A value ends at its closing quote.
     } else if (character === '"') {
       const end = endOfQuoted(text, at);
       token = trimBlanks(token) + unquoted(text.slice(at + 1, end));
@@ -139,19 +139,19 @@ function parseWithQuotes(text: string): StructuredValue {
   return { value: value ?? "", parameters, isPieced: text.includes("*") };
 }
 
-/** The place of the quote that closes the one at `from`, or the end of the text. */
+/** The offset of the quote that closes the one at `from`, or the end of the text. */
 export function endOfQuoted(text: string, from: number): number {
   let at = from + 1;
   while (at < text.length && text[at] !== '"') at += text[at] === "\\" ? 2 : 1;
   return Math.min(at, text.length);
 }
 
-/** Only quotes and backslashes need a backslash before them; before a letter it is one, as in `C:\TEMP\x.png`. */
+/** Removes the backslashes before quotes and backslashes. Before a letter a backslash stays, as in `C:\TEMP\x.png`. */
 export function unquoted(text: string): string {
   return text.replace(/\\(["\\])/g, "$1");
 }
 
-/** Behind the comment that begins at `from`, comments within it included (RFC 5322 §3.2.2); -1 where it never closes. */
+/** The offset behind the comment that begins at `from`, with nested comments (RFC 5322 §3.2.2), or -1 if it never closes. */
 export function endOfComment(text: string, from: number): number {
   let depth = 0;
   for (let at = from; at < text.length; at++) {

@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 
 export type TransferEncoding = "base64" | "quoted-printable" | "uuencode" | "none";
 
-/** The bytes that a part stands for. Nothing is refused: what is no code in an encoding is passed over or kept as it stands. */
+/** Decodes a body. It accepts any bytes: those that are invalid in the encoding are skipped or kept. */
 export function decodeTransfer(body: Buffer, encoding: TransferEncoding): Uint8Array {
   if (encoding === "base64") return decodeBase64(body);
   if (encoding === "quoted-printable") return decodeQuotedPrintable(body);
@@ -11,9 +11,9 @@ export function decodeTransfer(body: Buffer, encoding: TransferEncoding): Uint8A
 }
 
 /**
- * RFC 2045 §6.8, straight from bytes to bytes: through a string, ten megabytes would be thirty. Padding ends a run of
- * whole bytes (some senders pad each line, or join what they padded before), and what is not in the alphabet is noise. A line
- * with noise behind padding is no code any more, but what a list or a gateway put below.
+ * Decodes base64 (RFC 2045 §6.8) from bytes to bytes, since a string would take three times the memory. Padding ends a run of whole bytes:
+ * some senders pad each line, or join padded pieces. Bytes outside of the alphabet are ignored. Behind padding, a line with such bytes ends
+ * the code, because it comes from a list or a gateway.
  */
 function decodeBase64(body: Buffer): Uint8Array {
   const decoded = new Uint8Array(Math.ceil(body.length / 4) * 3);
@@ -47,8 +47,8 @@ function decodeBase64(body: Buffer): Uint8Array {
 }
 
 /**
- * Whether a text that is given out as base64 can be: words have a space or a sign every few letters, and base64 has none but line
- * breaks. A single word without padding can be neither told nor meant, unless what it decodes to is text.
+ * True if a body with the label base64 can be base64. Prose has a space or a sign every few letters, base64 only line breaks. A body that
+ * ends within a group of four, without padding, counts only if it decodes to text.
  */
 export function isBase64(body: Buffer): boolean {
   const paddingAt = body.indexOf("=");
@@ -71,7 +71,7 @@ function isWhite(byte: number | undefined): boolean {
   return byte === lf || byte === cr || byte === 0x20 || byte === 0x09;
 }
 
-/** Writes what a run that was cut short still holds: two digits are a byte, three are two. */
+/** Writes the rest of an incomplete run: two digits are one byte, three digits are two. */
 function endRun(decoded: Uint8Array, from: number, bits: number, digits: number): number {
   let length = from;
   if (digits === 2) decoded[length++] = bits >> 4;
@@ -90,13 +90,13 @@ for (const [value, digit] of [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrst
 }
 
 /**
- * RFC 2045 §6.7: a line break stands for CRLF, one after `=` for nothing, and white space at the end of a line was
- * added by a relay. What is no code is kept as it stands.
+ * Decodes quoted-printable (RFC 2045 §6.7). A line break after `=` is removed, and so is white space at the end of a line, which relays add.
+ * Invalid codes are kept as written.
  */
 function decodeQuotedPrintable(body: Buffer): Uint8Array {
   const decoded = new Uint8Array(body.length);
   let length = 0;
-  let lineEnd = 0; // behind the last byte of this line that is not trailing white space
+  let lineEnd = 0; // the end of this line without trailing white space
   for (let at = 0; at < body.length; at++) {
     const byte = body[at] ?? 0;
     if (byte === equals) {
@@ -124,7 +124,7 @@ function decodeQuotedPrintable(body: Buffer): Uint8Array {
   return exactly(decoded, lineEnd);
 }
 
-/** Behind the line break that `=` hides, or -1 where something other than white space stands between. */
+/** The offset behind the soft line break after `=`, or -1 if something other than white space stands between. */
 function endOfSoftBreak(body: Buffer, from: number): number {
   let at = from;
   while (body[at] === 0x20 || body[at] === 0x09) at++;
@@ -145,10 +145,7 @@ function hexDigit(byte: number): number {
   return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
 }
 
-/**
- * The lines between `begin` and `end`: the first character of each says how many bytes it stands for. Where no `begin` stands
- * the body is kept as it is.
- */
+/** Decodes the lines between `begin` and `end`. The first character of a line is its number of bytes. Without `begin` the body is kept. */
 function decodeUuencoded(body: Buffer): Uint8Array {
   const begin = body.toString("latin1", 0, 6) === "begin " ? 0 : body.indexOf("\nbegin ");
   if (begin < 0) return new Uint8Array(body);
@@ -167,7 +164,7 @@ function decodeUuencoded(body: Buffer): Uint8Array {
 
 function decodeUuLine(line: Buffer, bytes: number, decoded: Uint8Array, from: number): number {
   let length = from;
-  // A relay may have taken the spaces off the end of the line, which were zeros.
+  // A relay may have removed spaces at the end of the line, which mean zero.
   for (let left = bytes, at = 0; left > 0 && length + 3 <= decoded.length; left -= 3, at += 4) {
     const bits =
       (uuDigit(line[at]) << 18) | (uuDigit(line[at + 1]) << 12) | (uuDigit(line[at + 2]) << 6) | uuDigit(line[at + 3]);
@@ -178,12 +175,12 @@ function decodeUuLine(line: Buffer, bytes: number, decoded: Uint8Array, from: nu
   return length;
 }
 
-/** Space and backquote are both zero. */
+/** The value of a digit. Space and backquote are both zero. */
 function uuDigit(byte: number | undefined): number {
   return byte === undefined || byte < 0x20 || byte > 0x60 ? 0 : (byte - 0x20) & 0x3f;
 }
 
-/** The first bytes, in a buffer of their own: what goes from one process to another is all of the buffer behind them. */
+/** The first bytes in a buffer of their own, because sending a view to another process sends its whole buffer. */
 function exactly(decoded: Uint8Array<ArrayBuffer>, length: number): Uint8Array {
   return new Uint8Array(decoded.buffer.transfer(length));
 }

@@ -1,6 +1,6 @@
 /**
- * The text from `from` on without spaces and tabs around it. Only these: the last byte of many a letter in UTF-8 is what
- * `trim` takes for white space. Step by step: a pattern would go back and forth over a run of spaces, as often as it is long.
+ * The text from `from` on, without spaces and tabs around it. `trim` would also remove the last byte of some UTF-8 letters. A loop, because
+ * the time of a pattern grows with the square of a run of spaces.
  */
 export function trimBlanks(text: string, from = 0): string {
   let start = from;
@@ -14,13 +14,13 @@ export function isBlank(code: number | undefined): boolean {
   return code === space || code === tab;
 }
 
-/** True for nothing but a line break. */
+/** True for a line with only a line break. */
 export function isEmptyLine(raw: Buffer, start: number, next: number): boolean {
   for (let at = start; at < next; at++) if (raw[at] !== cr && raw[at] !== lf) return false;
   return true;
 }
 
-/** True for nothing but white space and line breaks. */
+/** True for a text with only white space and line breaks. */
 export function isBlankText(raw: Buffer, start: number, end: number): boolean {
   for (let at = start; at < end; at++) {
     if (raw[at] !== space && raw[at] !== tab && raw[at] !== cr && raw[at] !== lf) return false;
@@ -28,7 +28,7 @@ export function isBlankText(raw: Buffer, start: number, end: number): boolean {
   return true;
 }
 
-/** Behind the line break when only white space stands before it, else -1. */
+/** The offset behind the line break, or -1 if something other than white space stands before it. */
 export function endOfBlankLine(raw: Buffer, from: number): number {
   let at = from;
   while (raw[at] === space || raw[at] === tab) at++;
@@ -37,7 +37,7 @@ export function endOfBlankLine(raw: Buffer, from: number): number {
   return raw[at] === lf ? at + 1 : -1;
 }
 
-/** Before the line break that ends at `next`, where one stands behind `bodyStart`. */
+/** The offset before the line break that ends at `next`, but at least `bodyStart`. */
 export function endBeforeBreak(raw: Buffer, bodyStart: number, next: number): number {
   let end = next;
   if (end > bodyStart && raw[end - 1] === lf) end--;

@@ -1,4 +1,4 @@
-/** The codes that stand in what a server said (RFC 5321 §4.2, RFC 3463), in their order. */
+/** The codes in a server's reply (RFC 5321 §4.2, RFC 3463), in order. */
 export interface Codes {
   code: number | undefined;
   enhancedCodes: string[];
@@ -16,17 +16,17 @@ export function codesIn(text: string): Codes {
   return { code: code === undefined ? undefined : Number(code), enhancedCodes };
 }
 
-/** Not part of an IP address, a version or a date. */
+/** An enhanced code that is not part of an IP address, a version or a date. */
 const enhanced = /(?<![\d.a-z-])([245]\.\d{1,3}\.\d{1,3})(?!\.?\d)/gi;
 
 /** `550 5.1.1`, `550-5.1.1`, `550 #5.1.1`. */
 const beforeEnhanced = /(?<![\d.])([45][0-5]\d)[ -]{1,2}[#(]?[45]\.\d{1,3}\.\d{1,3}(?!\.?\d)/;
 
-/** At the beginning of a line, or behind what introduces an answer: `said: 550 …`, `<<< 550 …`, `(550 …`, `error 550`. */
+/** A code at the beginning of a line, or behind an introduction: `said: 550 …`, `<<< 550 …`, `(550 …`, `error 550`. */
 const afterMark =
   /(?:^[ \t]{0,8}|[:;<("'[=#][ \t]{0,4}|\b(?:error|code|reply|status|said|answer|response|with|smtp)[ \t]{1,4})#?([45][0-5]\d)(?=[ ,;:)\]-]{1,2}[^\d\s]|[ -]{1,2}#?\d\.\d|[\])"'.]?[ \t]{0,4}$)/im;
 
-/** Whether there are words beside codes, hosts and addresses: a bare `550` says nothing that a table could know. */
+/** True if the text has words besides codes, hosts and addresses. A bare `550` gives no reason. */
 export function hasWords(text: string): boolean {
   const plain = text.split(/\s/).filter((token) => !/[@.\d]/.test(token));
   const words = plain.join(" ").match(/\p{L}{3,}/gu) ?? [];

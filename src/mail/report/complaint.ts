@@ -4,7 +4,7 @@ import { cleanLine } from "../../standards/smtp-reply.ts";
 import { addressIn, type Fields, fieldGroups, withoutType } from "./fields.ts";
 import { idsOfHead, returnedHead } from "./returned-mail.ts";
 
-/** A complaint, or a wish to be left alone: in the form of RFC 5965, or in Microsoft's own. */
+/** Reads a complaint or an opt-out, in the format of RFC 5965 or in Microsoft's own. */
 export function readComplaint(mail: ParsedMail): MailReport | undefined {
   return readFeedback(mail) ?? readMicrosoftComplaint(mail);
 }
@@ -16,14 +16,14 @@ function readFeedback(mail: ParsedMail): MailReport | undefined {
   const feedback = (fields.get("feedback-type") ?? "").toLowerCase().split(/[\s;(]/, 1)[0] ?? "";
   if (feedback === "") return undefined;
   const isOptOut = feedback === "opt-out" || feedback === "opt-out-list";
-  // What says that it was no spam, and authentication failures (RFC 6591), are told and change nothing.
+  // Reports of "not spam" and of authentication failures (RFC 6591) are passed on and change nothing.
   const kind = complaints.has(feedback) ? "complained" : undefined;
   const head = returnedHead(mail);
   return {
     ...complaintAbout(head),
     recipients: [
       {
-        ...told(kind, cleanLine(`feedback-type: ${feedback}`, 1000)),
+        ...recipientOf(kind, cleanLine(`feedback-type: ${feedback}`, 1000)),
         originalRecipient: addressIn(fields.get("original-rcpt-to")),
         finalRecipient: addressIn(fields.get("removal-recipient")),
       },
@@ -37,32 +37,43 @@ function readFeedback(mail: ParsedMail): MailReport | undefined {
 
 const complaints: ReadonlySet<string> = new Set(["abuse", "fraud", "virus", "other"]);
 
-/** Whether a mail is nothing but another mail, as Microsoft's complaints and mails forwarded whole are. */
+/** True if the only content is another mail, as in Microsoft's complaints and in mail forwarded as an attachment. */
 export function isAttachedMail({ attachments: [first, second] }: Pick<ParsedMail, "attachments">): boolean {
   return second === undefined && first?.contentType === "message/rfc822";
 }
 
-/** Hotmail and Outlook.com attach the mail, with the recipient in a field of its head. */
+/** Hotmail and Outlook.com attach the mail and add the recipient to its header. */
 function readMicrosoftComplaint(mail: ParsedMail): MailReport | undefined {
   const head = isAttachedMail(mail) ? returnedHead(mail) : undefined;
   const recipient = addressIn(head?.get("x-hmxmroriginalrecipient"));
   if (recipient === undefined) return undefined;
   return {
     ...complaintAbout(head),
-    recipients: [{ ...told("complained", "complaint"), originalRecipient: recipient }],
+    recipients: [{ ...recipientOf("complained", "complaint"), originalRecipient: recipient }],
   };
 }
 
 function complaintAbout(head: Fields | undefined): MailReport {
   return {
-    ...{ source: "arf", recipients: [], messageIds: idsOfHead(head), envelopeId: undefined, reportingMta: undefined },
-    ...{ originalSender: addressIn(head?.get("return-path")), isOptOut: false },
+    source: "arf",
+    recipients: [],
+    messageIds: idsOfHead(head),
+    envelopeId: undefined,
+    reportingMta: undefined,
+    originalSender: addressIn(head?.get("return-path")),
+    isOptOut: false,
   };
 }
 
-function told(kind: RecipientReport["kind"], diagnostic: string): RecipientReport {
+function recipientOf(kind: RecipientReport["kind"], diagnostic: string): RecipientReport {
   return {
-    ...{ kind, diagnostic, type: undefined, originalRecipient: undefined, finalRecipient: undefined },
-    ...{ code: undefined, enhancedCode: undefined, remoteMta: undefined },
+    kind,
+    diagnostic,
+    type: undefined,
+    originalRecipient: undefined,
+    finalRecipient: undefined,
+    code: undefined,
+    enhancedCode: undefined,
+    remoteMta: undefined,
   };
 }

@@ -18,7 +18,7 @@ export function hasStatusPart({ attachments }: ParsedMail): boolean {
   return attachments.some(({ contentType }) => statusTypes.has(contentType));
 }
 
-/** What a delivery status says (RFC 3464); of one within another the outer. Undefined where there is none with a word in it. */
+/** The report in a delivery status part (RFC 3464), the outer one if they are nested; undefined without such a part. */
 export function readStatus(mail: ParsedMail): MailReport | undefined {
   const part = mail.attachments.find(({ contentType }) => statusTypes.has(contentType));
   if (part === undefined) return undefined;
@@ -27,8 +27,8 @@ export function readStatus(mail: ParsedMail): MailReport | undefined {
   const ofRecipients = recipientGroups(groups);
   const words = readWords(mail);
   const returned = returnedHead(mail);
-  const told = ofRecipients.slice(0, mostRecipients).map((fields) => recipientTold(fields, words, ofRecipients.length));
-  const recipients = told.length > 0 ? told : words.report.recipients;
+  const named = ofRecipients.slice(0, mostRecipients).map((fields) => recipientOf(fields, words, ofRecipients.length));
+  const recipients = named.length > 0 ? named : words.report.recipients;
   return {
     source: "dsn",
     recipients,
@@ -51,7 +51,7 @@ function isOfRecipient(fields: Fields): boolean {
 
 const recipientFields = ["final-recipient", "original-recipient", "action", "status", "diagnostic-code"];
 
-/** Some servers put an empty line within what they say of one recipient. */
+/** The groups of fields by recipient. Some servers write an empty line within the fields of one recipient. */
 function recipientGroups(groups: readonly Fields[]): Fields[] {
   const merged: Map<string, string>[] = [];
   for (const group of groups.filter(isOfRecipient)) {
@@ -64,13 +64,13 @@ function recipientGroups(groups: readonly Fields[]): Fields[] {
   return merged;
 }
 
-function recipientTold(fields: Fields, words: Words, count: number): RecipientReport {
+function recipientOf(fields: Fields, words: Words, count: number): RecipientReport {
   const finalRecipient = addressIn(fields.get("final-recipient")) ?? addressIn(fields.get("x-actual-recipient"));
   const originalRecipient = addressIn(fields.get("original-recipient"));
   const diagnostic = (withoutType(fields.get("diagnostic-code")) ?? "").slice(0, mostOfDiagnostic);
   const status = codesIn(fields.get("status") ?? "");
   const human = words.saidOf(finalRecipient ?? originalRecipient, count === 1);
-  // A diagnosis that is only a number leaves it to the text for people to say why.
+  // If the diagnosis is only a number, the text for people gives the reason.
   const said = hasWords(diagnostic) ? diagnostic : `${diagnostic} ${human}`;
   const codes = codesIn(diagnostic === "" ? human : diagnostic);
   const enhancedCodes = [...codes.enhancedCodes, ...status.enhancedCodes];
@@ -88,7 +88,7 @@ function recipientTold(fields: Fields, words: Words, count: number): RecipientRe
   };
 }
 
-/** The first word of Action counts (RFC 3464 §2.3.3); without one that is known, the class of Status and what the text says. */
+/** The kind from the first word of Action (RFC 3464 §2.3.3). If that is unknown, from the class of Status and the text. */
 function kindOf(action: string | undefined, status: string | undefined, words: Words): ReportKind | undefined {
   const word = (action ?? "").toLowerCase().match(/[a-z]+/)?.[0] ?? "";
   if (word.startsWith("fail")) return "bounced";

@@ -1,16 +1,16 @@
 import { decodeText } from "../read/charset.ts";
 
-/** Fields by their names in lower case; of one that comes twice the first counts. A Map, since names are strangers' words. */
+/** Fields by name in lower case; the first of a name wins. A Map, since untrusted names are unsafe as keys of an object. */
 export type Fields = ReadonlyMap<string, string>;
 
-/** More than any report has that tells of a hundred recipients. */
+/** Enough for a report about a hundred recipients. */
 const mostBytes = 256 * 1024;
 const mostLines = 6000;
 const mostOfValue = 4096;
 
 /**
- * Groups of fields with empty lines between them (RFC 3464 §2.1). A line that is no field goes on with the one before it,
- * as many a server forgets the white space of folding.
+ * Groups of fields with empty lines between them (RFC 3464 §2.1). A line that is no field continues the field before it, since some
+ * servers omit the white space of folding.
  */
 export function fieldGroups(bytes: Uint8Array): Map<string, string>[] {
   const groups: Map<string, string>[] = [];
@@ -31,7 +31,7 @@ export function fieldGroups(bytes: Uint8Array): Map<string, string>[] {
     const [, name, value = ""] = field.exec(line) ?? [];
     if (name !== undefined) {
       last = name.toLowerCase();
-      // Recipients whom no empty line divides.
+      // Some servers write no empty line between recipients.
       if (recipientNames.has(last) && group.has(last)) finish();
       if (group.has(last)) last = undefined;
       else group.set(name.toLowerCase(), value.slice(0, mostOfValue).trim());
@@ -54,7 +54,7 @@ function linesOf(bytes: Uint8Array): string[] {
   return text.split(/\r\n|\r|\n/, mostLines);
 }
 
-/** The value behind the type that a field names (`rfc822; jane@example.com`, `dns; mx.example.com`). */
+/** The value of a field without its type (`rfc822; jane@example.com`, `dns; mx.example.com`). */
 export function withoutType(value: string | undefined): string | undefined {
   if (value === undefined) return undefined;
   const [, type, rest] = typed.exec(value) ?? [];

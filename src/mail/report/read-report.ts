@@ -3,17 +3,17 @@ import { isAutoReplySubject } from "../../domain/receive/auto-reply-subjects.ts"
 import type { MailReport, RecipientReport } from "../../domain/reports/report.ts";
 import { isAttachedMail, readComplaint } from "./complaint.ts";
 import { hasStatusPart, readStatus } from "./delivery-status.ts";
-import { isToldOfMail, readWords, saysFailure, type Words } from "./words.ts";
+import { isAboutMail, readWords, statesFailure, type Words } from "./words.ts";
 
-/** How the mail came. */
+/** The envelope of the mail. */
 export interface Arrived {
-  /** Recipients of the message whose return path it came to; undefined for a mail to inboxes alone. */
+  /** Recipients of the message to whose return path it came; undefined for a mail to inboxes only. */
   sentTo: readonly string[] | undefined;
-  /** Of the SMTP transaction; "" for none. */
+  /** The sender in the SMTP transaction; "" for none. */
   reversePath: string;
 }
 
-/** Whether a mail is looked at as a report at all. All other mail pays nothing for this. */
+/** True if a mail may be a report: a quick test, so that ordinary mail costs nothing more. */
 export function mayBeReport(
   mail: Pick<ParsedMail, "signs" | "attachments">,
   { sentTo, reversePath }: Arrived,
@@ -27,29 +27,27 @@ export function readReport(mail: ParsedMail, arrived: Arrived): MailReport | und
   return readStatus(mail) ?? (hasStatusPart(mail) ? undefined : readComplaint(mail)) ?? readFreeForm(mail, arrived);
 }
 
-/** Reports without a part for machines are believed at a return path alone. */
+/** Reads a report without a machine-readable part. It is trusted only at a return path. */
 function readFreeForm(mail: ParsedMail, { sentTo, reversePath }: Arrived): MailReport | undefined {
   if (sentTo === undefined) return undefined;
   const isFromDaemon = isDaemon(mail.from);
-  // Programs of people answer with a null sender, too (RFC 3834 §3.3).
+  // Out-of-office programs also use a null sender (RFC 3834 §3.3).
   if (!isFromDaemon && (reversePath !== "" || isAmong(sentTo, mail.from))) return undefined;
   const words = readWords(mail);
   const isNamed = words.names(sentTo);
-  const isReport = isFromDaemon
-    ? isToldOfMail(words) || (words.isDelay && isNamed)
-    : signsOfReport(words, isNamed) >= 2;
+  const isReport = isFromDaemon ? isAboutMail(words) || (words.isDelay && isNamed) : signsOfReport(words, isNamed) >= 2;
   if (!isReport || (isAutoReply(mail) && !isMarkedReport(mail, words, { isFromDaemon, isNamed }))) return undefined;
   return isFromDaemon ? words.report : asHearsay(words.report);
 }
 
-/** How many of three signs a mail from nobody has: our mail is returned, one of its recipients is named, a server's code is told. */
+/** Counts the signs of a report: it returns our mail, it names a recipient of that mail, it has the code of a server's reply. */
 function signsOfReport(words: Words, isNamed: boolean): number {
   // "550 Main Street" and "version 5.1.1" are no codes of a server.
-  const hasCode = words.hasBothCodes || (words.hasCode && saysFailure(words));
+  const hasCode = words.hasBothCodes || (words.hasCode && statesFailure(words));
   return [words.isReturnedByServer, isNamed, hasCode].filter((holds) => holds).length;
 }
 
-/** Many servers mark their bounces and warnings as automatic answers. */
+/** True for a report that is marked as an automatic reply, as many servers do with bounces and warnings. */
 function isMarkedReport(
   { signs }: ParsedMail,
   { hasCode, hasReturned, isDelay }: Words,
@@ -59,11 +57,11 @@ function isMarkedReport(
   return isFromDaemon && ((hasCode && hasReturned) || (isDelay && isNamed));
 }
 
-/** Words alone suppress nobody unless a mail server says them. */
+/** Marks recipients without a server's code as hearsay, which suppresses no address. */
 function asHearsay(report: MailReport): MailReport {
-  const recipients = report.recipients.map((told): RecipientReport => {
-    const hasCode = told.code !== undefined || told.enhancedCode !== undefined;
-    return hasCode ? told : { ...told, isHearsay: true };
+  const recipients = report.recipients.map((recipient): RecipientReport => {
+    const hasCode = recipient.code !== undefined || recipient.enhancedCode !== undefined;
+    return hasCode ? recipient : { ...recipient, isHearsay: true };
   });
   return { ...report, recipients };
 }
@@ -72,7 +70,7 @@ function isDaemon(from: Mailbox | undefined): boolean {
   return from !== undefined && (daemonAddress.test(from.address) || daemonName.test(from.name ?? ""));
 }
 
-/** Exchange Online has a name of its own with a number behind it. */
+/** The addresses of mail servers. Exchange Online has its own name with a number. */
 const daemonAddress =
   /^(?:mailer[-_.]?daemon|mail[-_.]?daemon|mdaemon|postmaster|microsoftexchange[0-9a-f]{16,40})(?:[@+]|$)/i;
 const daemonName = /^(?:mailer-daemon|postmaster|mail delivery (?:sub)?system|mail system|internet mail delivery)$/i;
@@ -82,7 +80,7 @@ function isAmong(addresses: readonly string[], from: Mailbox | undefined): boole
   return addresses.some((one) => one.toLowerCase() === address);
 }
 
-/** RFC 3834 has out-of-office replies sent to the return path. */
+/** True for an out-of-office reply. RFC 3834 sends them to the return path. */
 function isAutoReply({ signs, subject }: ParsedMail): boolean {
   return (
     signs["auto-submitted"] === "auto-replied" ||

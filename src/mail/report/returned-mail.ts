@@ -2,24 +2,29 @@ import type { ParsedMail } from "../../domain/message.ts";
 import { messageIdsOf } from "../../standards/message-id.ts";
 import { type Fields, fieldGroups } from "./fields.ts";
 
-/** A part that is the mail that came back, or its head. */
+/** The types of a part with the returned mail or its header. */
 const returnedTypes: ReadonlySet<string> = new Set([
-  ...["message/rfc822", "text/rfc822-headers", "text/rfc822-header", "message/rfc822-headers"],
-  ...["message/global", "message/global-headers", "message/partial"],
+  "message/rfc822",
+  "text/rfc822-headers",
+  "text/rfc822-header",
+  "message/rfc822-headers",
+  "message/global",
+  "message/global-headers",
+  "message/partial",
 ]);
 
-/** The head of the mail that came back: of several the first. */
+/** The header of the returned mail, the first one if there are several. */
 export function returnedHead({ attachments }: Pick<ParsedMail, "attachments">): Fields | undefined {
   const part = attachments.find(({ contentType }) => returnedTypes.has(contentType));
   if (part !== undefined) return headIn(part.bytes);
-  // Some servers hang it on as a text.
+  // Some servers attach it as plain text.
   const texts = attachments.filter(({ contentType }) => contentType === "text/plain").slice(0, mostTexts);
   return texts.map(({ bytes }) => fieldGroups(bytes.subarray(0, mostOfHead))[0]).find(isOfTransport);
 }
 
 const mostTexts = 3;
 
-/** The first fields that say that they are a mail's. Some servers put words of their own above them. */
+/** The first group of fields that is a mail header. Some servers write their own text above it. */
 export function headIn(bytes: Uint8Array): Fields | undefined {
   const start = bytes.subarray(0, mostOfHead);
   return fieldGroups(start).slice(0, 4).find(isHead);
@@ -37,23 +42,23 @@ function isHead(fields: Fields): boolean {
 
 const listed = ["to", "subject", "date"];
 
-/** A head that came over the wire, and is not put together for people. */
+/** True for the header of a transmitted mail, which is not a summary for people. */
 export function isOfTransport(fields: Fields | undefined): fields is Fields {
   return fields !== undefined && (fields.has("message-id") || fields.has("received"));
 }
 
-export interface Told {
-  /** What the reporter says himself. */
+export interface DividedText {
+  /** The reporter's own words. */
   said: string;
-  /** The head of the mail that he quotes. */
+  /** The header of the returned mail below them. */
   quoted: Fields | undefined;
 }
 
 /**
- * Text in which no part says what is the reporter's and what the returned mail's. Some set in a few fields of the mail above what
- * they have to say of it: those divide nothing, where nothing is said before them.
+ * Divides a text into the reporter's words and the returned mail. Some reporters write a few indented fields of the mail above their own
+ * words. Those fields divide nothing if the text before them gives no reason (`hasReason`).
  */
-export function dividedText(text: string, tells: (said: string) => boolean): Told {
+export function dividedText(text: string, hasReason: (said: string) => boolean): DividedText {
   const lines = text.split("\n", mostLines);
   let isFirst = true;
   for (let at = 0; at < lines.length; at++) {
@@ -62,7 +67,7 @@ export function dividedText(text: string, tells: (said: string) => boolean): Tol
     const head = headIn(Buffer.from(block.lines.join("\n")));
     if (head !== undefined) {
       const said = lines.slice(0, at).join("\n");
-      const isDetail = isFirst && !isOfTransport(head) && isSetIn(lines, at, block.end) && !tells(said);
+      const isDetail = isFirst && !isOfTransport(head) && isIndented(lines, at, block.end) && !hasReason(said);
       if (!isDetail) return { said, quoted: head };
       isFirst = false;
     }
@@ -74,7 +79,7 @@ export function dividedText(text: string, tells: (said: string) => boolean): Tol
 const mostLines = 4000;
 const mostLinesOfHead = 400;
 
-/** Lines that look like a head, without what stands before each of them: white space, or the mark of a quote. */
+/** Lines that look like a header, without the indentation or quote mark before each of them. */
 function blockAt(lines: readonly string[], start: number): { lines: string[]; end: number } | undefined {
   const first = lines[start] ?? "";
   if (!headLine.test(first)) return undefined;
@@ -90,13 +95,13 @@ function blockAt(lines: readonly string[], start: number): { lines: string[]; en
   return { lines: block, end: Math.max(end, start + 1) };
 }
 
-/** Further in than what goes on behind it. */
-function isSetIn(lines: readonly string[], start: number, end: number): boolean {
+/** True if the lines are indented and the text behind them is not. */
+function isIndented(lines: readonly string[], start: number, end: number): boolean {
   const next = lines.slice(end).find((line) => line.trim() !== "");
   return /^[ \t]/.test(lines[start] ?? "") && next !== undefined && !/^[ \t]/.test(next);
 }
 
-/** Some server broke a field without white space: a field comes soon after, with no empty line before it. */
+/** True for a continuation without white space, which some servers write: a field follows within four lines, without an empty line between. */
 function isBrokenOff(lines: readonly string[], at: number, mark: string): boolean {
   for (const next of lines.slice(at + 1, at + 1 + mostBroken)) {
     const line = next.startsWith(mark) ? next.slice(mark.length) : next;
@@ -110,13 +115,13 @@ const mostBroken = 4;
 
 const quoteMark = /^[ \t]{0,8}(?:[>|][ \t]?)?/;
 
-/** A field, or what is folded; a single word is what some server broke off. */
+/** A field, a folded line, or a single word, which is the rest of a field that a server broke. */
 const goesOn = /^(?:[ \t]|[A-Za-z][A-Za-z0-9-]{0,60}[ \t]{0,9}:|>?From |\S+$)/;
 
 const headLine =
   /^[ \t]{0,8}(?:[>|][ \t]?)?(?:Received|Return-Path|Message-I[Dd]|From|To|Subject|Date|DKIM-Signature|MIME-Version|X-[A-Za-z0-9-]{1,40}|Delivered-To|Reply-To|Sender|Content-[A-Za-z-]{1,30}|Authentication-Results|ARC-[A-Za-z-]{1,30}|DomainKey-Signature)[ \t]{0,9}:/i;
 
-/** The ids that a head goes by, canonical. */
+/** The canonical Message-IDs in a header. */
 export function idsOfHead(fields: Fields | undefined): string[] {
   if (fields === undefined) return [];
   return ["message-id", "x-original-message-id", "original-message-id"].flatMap((name) =>

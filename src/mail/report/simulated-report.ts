@@ -2,9 +2,8 @@ import { type SimulatedFate, simulatorDomain } from "../../domain/reports/simula
 
 export interface SimulatedReport {
   fate: SimulatedFate;
-  /** Whom the mail was for. */
   recipient: string;
-  /** Its envelope, as the next server had it. */
+  /** The sender of the mail's envelope. */
   envelopeFrom: string;
   envelopeId: string;
   /** The mail's own header. */
@@ -12,45 +11,46 @@ export interface SimulatedReport {
   at: Date;
 }
 
-interface Told {
+interface SimulatedStatus {
   action: string;
   status: string;
   diagnostic: string;
 }
 
-const toldOf: Readonly<Record<Exclude<SimulatedFate, "complain">, Told>> = {
+const statuses: Readonly<Record<Exclude<SimulatedFate, "complain">, SimulatedStatus>> = {
   bounce: { action: "failed", status: "5.1.1", diagnostic: "550 5.1.1 User unknown" },
   soft: { action: "failed", status: "5.2.2", diagnostic: "552 5.2.2 Mailbox full" },
   delay: { action: "delayed", status: "4.4.1", diagnostic: "451 4.4.1 No answer from host" },
   deliver: { action: "delivered", status: "2.0.0", diagnostic: "250 2.0.0 Delivered" },
 };
 
-/** The mail that a server, or a provider whose user complained, would send back: the bytes of RFC 3464, or of RFC 5965. */
+/** The report that a server would send back (RFC 3464), or a provider whose user complained (RFC 5965). */
 export function simulatedReport(report: SimulatedReport): Uint8Array {
   const { fate, recipient, envelopeFrom, envelopeId, head, at } = report;
   const date = at.toUTCString().replace("GMT", "+0000");
-  const told = fate === "complain" ? undefined : toldOf[fate];
-  // No line of a header begins so.
+  const status = fate === "complain" ? undefined : statuses[fate];
+  // No line of a header begins like this.
   const boundary = `=_report_${envelopeId}`;
   const part = (type: string, lines: readonly string[]) => [`--${boundary}`, `Content-Type: ${type}`, "", ...lines, ""];
   const lines = [
     `From: Simulator <mailer-daemon@${simulatorDomain}>`,
     `To: ${envelopeFrom}`,
-    `Subject: ${told === undefined ? "Complaint" : `Delivery status: ${told.action}`} (simulated)`,
+    `Subject: ${status === undefined ? "Complaint" : `Delivery status: ${status.action}`} (simulated)`,
     `Date: ${date}`,
     `Message-ID: <${fate}.${at.getTime()}.${envelopeId}@${simulatorDomain}>`,
     "Auto-Submitted: auto-replied",
     "MIME-Version: 1.0",
-    `Content-Type: multipart/report; report-type=${told === undefined ? "feedback-report" : "delivery-status"};`,
+    `Content-Type: multipart/report; report-type=${status === undefined ? "feedback-report" : "delivery-status"};`,
     ` boundary="${boundary}"`,
     "",
     ...part("text/plain; charset=utf-8", [
       "A report by inboxd's simulator.",
       "",
-      `<${recipient}>: ${told?.diagnostic ?? "complained"}`,
+      `<${recipient}>: ${status?.diagnostic ?? "complained"}`,
     ]),
-    ...(told === undefined ? part("message/feedback-report", feedback(report, date)) : []),
-    ...(told === undefined ? [] : part("message/delivery-status", deliveryStatus(report, told, date))),
+    ...(status === undefined
+      ? part("message/feedback-report", feedback(report, date))
+      : part("message/delivery-status", deliveryStatus(report, status, date))),
     ...part("text/rfc822-headers; charset=utf-8", [head]),
     `--${boundary}--`,
     "",
@@ -58,7 +58,7 @@ export function simulatedReport(report: SimulatedReport): Uint8Array {
   return new TextEncoder().encode(lines.join("\r\n"));
 }
 
-function deliveryStatus({ recipient, envelopeId }: SimulatedReport, told: Told, date: string): string[] {
+function deliveryStatus({ recipient, envelopeId }: SimulatedReport, status: SimulatedStatus, date: string): string[] {
   return [
     `Reporting-MTA: dns; ${simulatorDomain}`,
     `Original-Envelope-Id: ${envelopeId}`,
@@ -66,10 +66,10 @@ function deliveryStatus({ recipient, envelopeId }: SimulatedReport, told: Told, 
     "",
     `Original-Recipient: rfc822; ${recipient}`,
     `Final-Recipient: rfc822; ${recipient}`,
-    `Action: ${told.action}`,
-    `Status: ${told.status}`,
+    `Action: ${status.action}`,
+    `Status: ${status.status}`,
     `Remote-MTA: dns; mx.${simulatorDomain}`,
-    `Diagnostic-Code: smtp; ${told.diagnostic}`,
+    `Diagnostic-Code: smtp; ${status.diagnostic}`,
   ];
 }
 

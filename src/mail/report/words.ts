@@ -5,24 +5,22 @@ import type { MailReport, RecipientReport } from "../../domain/reports/report.ts
 import { cleanLine } from "../../standards/smtp-reply.ts";
 import { codesIn } from "./codes.ts";
 import { dividedText, idsOfHead, isOfTransport, returnedHead } from "./returned-mail.ts";
-import { addressesAtEnds, paragraphsOf } from "./told-addresses.ts";
-
-/** What the text of a report says to people, before the mail that it returns. */
+/** The facts in the text of a report, before the mail that it returns. */
 export interface Words {
-  /** As far as a report can be read from words alone. */
+  /** The report, as far as words alone give it. */
   report: MailReport;
-  /** An SMTP code or an enhanced one stands in it. */
+  /** True if the text has an SMTP code or an enhanced one. */
   hasCode: boolean;
-  /** Both kinds stand in it, as in `550 5.1.1`. */
+  /** True if the text has both kinds, as in `550 5.1.1`. */
   hasBothCodes: boolean;
   hasReturned: boolean;
-  /** The same, and not as people quote a mail in an answer: as a part of its own, or with a field that servers write. */
+  /** True if a server returned the mail: as its own part, or with a field that servers write. People quote mail in another way. */
   isReturnedByServer: boolean;
-  /** It says that the mail is late and not lost. */
+  /** True if the mail is late and not lost. */
   isDelay: boolean;
-  /** What is said of one recipient; of all where nothing else is, and he is `alone`. */
+  /** The text about one recipient, or the whole text for an only recipient (`alone`) without a paragraph. */
   saidOf(address: string | undefined, alone: boolean): string;
-  /** Whether one of these addresses stands in it, or in the field that lists failed recipients. */
+  /** True if one of these addresses stands in the text, or in the field that lists failed recipients. */
   names(addresses: readonly string[]): boolean;
   phrases: ReadonlySet<PhraseKind>;
 }
@@ -31,20 +29,20 @@ const mostText = 64 * 1024;
 const mostRecipients = 100;
 const mostOfOne = 1024;
 
-/** Whether a server can have said these words about a mail. */
-export function isToldOfMail({ hasCode, phrases }: Words): boolean {
+/** True if these words may come from a server and concern a mail. */
+export function isAboutMail({ hasCode, phrases }: Words): boolean {
   return hasCode || phrases.size > 0;
 }
 
-/** Whether the words say that a mail did not arrive. Words about spam or policy alone stand below many ordinary mails. */
-export function saysFailure({ phrases }: Words): boolean {
+/** True if a mail did not arrive. Words about spam or policy are not enough, since many ordinary mails have them in a footer. */
+export function statesFailure({ phrases }: Words): boolean {
   return failures.some((kind) => phrases.has(kind));
 }
 
 const failures = ["noUser", "gone", "unavailable", "edge", "full", "unresolved", "relaying", "failed"] as const;
 
 export function readWords(mail: ParsedMail): Words {
-  const divided = dividedText(mail.bodyText.slice(0, mostText), tells);
+  const divided = dividedText(mail.bodyText.slice(0, mostText), hasReason);
   const returned = returnedHead(mail);
   const said = withoutDetails(withoutCopy(divided.said));
   const paragraphs = paragraphsOf(said);
@@ -59,13 +57,13 @@ export function readWords(mail: ParsedMail): Words {
   function saidOf(address: string | undefined, alone: boolean): string {
     const own =
       address === undefined ? undefined : paragraphs.get(address.toLowerCase())?.slice(0, alone ? mostText : mostOfOne);
-    if (own !== undefined && tells(own)) return own;
+    if (own !== undefined && hasReason(own)) return own;
     if (alone) return said;
-    // Of many, each is looked up in what there is: only so much of it that a hundred times is little.
+    // Up to a hundred recipients are each looked up in this text, so it is cut to 1,024 characters.
     return paragraphs.size < 2 ? said.slice(0, mostOfOne) : (own ?? "");
   }
 
-  function recipientTold(address: string | undefined, count: number): RecipientReport {
+  function recipientOf(address: string | undefined, count: number): RecipientReport {
     const text = saidOf(address, count === 1);
     const { code, enhancedCodes } = codesIn(text);
     const type = bounceTypeOf({ enhancedCodes, code, said: saidText(text) });
@@ -81,11 +79,11 @@ export function readWords(mail: ParsedMail): Words {
     };
   }
 
-  const recipients = addresses.map((address) => recipientTold(address, addresses.length));
+  const recipients = addresses.map((address) => recipientOf(address, addresses.length));
   return {
     report: {
       source: "dsn",
-      recipients: recipients.length > 0 ? recipients : [recipientTold(undefined, 1)],
+      recipients: recipients.length > 0 ? recipients : [recipientOf(undefined, 1)],
       messageIds: idsOfHead(returned ?? divided.quoted),
       envelopeId: undefined,
       reportingMta: undefined,
@@ -104,7 +102,7 @@ export function readWords(mail: ParsedMail): Words {
   };
 }
 
-/** The address is no part of a longer one. */
+/** True if the text has this address, and not only as a part of a longer one. */
 function namesAddress(text: string, address: string): boolean {
   const [within, wanted] = [text.toLowerCase(), address.toLowerCase()];
   for (let at = within.indexOf(wanted); at >= 0; at = within.indexOf(wanted, at + 1)) {
@@ -116,12 +114,13 @@ function namesAddress(text: string, address: string): boolean {
 
 const ofAddress = /[a-z0-9._+-]/;
 
-function tells(text: string): boolean {
+/** True if the text has a code or a known phrase. */
+function hasReason(text: string): boolean {
   const { code, enhancedCodes } = codesIn(text);
   return code !== undefined || enhancedCodes.length > 0 || phrasesIn(saidText(text)).size > 0;
 }
 
-/** Behind these the text of the mail comes, with or without its head. */
+/** Lines above a copy of the mail, with or without its header. */
 const copies =
   /^(?:[-=_* ]{0,60}(?:below this line is a copy|this is a copy of|original message|message header follows|included is a copy|returned message|unsent message|the message you sent|the header of|text of the message|message text follows|copy of your message|ursprüngliche nachricht|message headers? follow|undelivered message follows)).{0,200}$/im;
 
@@ -130,7 +129,7 @@ function withoutCopy(said: string): string {
   return found === null || found.index === 0 ? said : said.slice(0, found.index);
 }
 
-/** What is told of our mail, for us to know it by, is not said by a server: its subject, and from whom it came. */
+/** Removes the subject and sender of our mail, which identify it and are not the server's words. */
 function withoutDetails(said: string): string {
   return said.replace(details, "");
 }
@@ -138,13 +137,64 @@ function withoutDetails(said: string): string {
 const details =
   /^[ \t]{0,9}(?:(?:the )?(?:message )?subject(?: of the message)?(?: was| is)?[ \t]{0,9}:.{0,998}|(?:mail from|from|sender|reply-to)[ \t]{0,9}:[ \t]{0,9}<?[^\s<>@]{1,128}@[^\s<>@]{1,255}>?[ \t]{0,9})$/gim;
 
-/** The mail is late. */
+/** Words for a late mail. */
 const delayed =
   /\b(?:delay(?:ed)?\b|will (?:be )?(?:retr|keep trying|continue)|no action is required|you do not need to resend|do not need to resend|not required to (?:do|resend)|still (?:being )?(?:trying|retried|attempting)|warning: (?:could not send|message|mail)|this is a warning message only|has not yet been delivered|not yet been delivered|delivery attempts will continue|deferred)|verzögert|verzögerung|retardé|retrasad|ritardat|задержан|opóźnion|odložen|zpožděn|vertraagd|vertraging|forsinket|försenad|遅延/i;
 
-/** And these say that it is lost, whatever else stands there. */
+/** Words for a lost mail, which overrule those for a late one. */
 const lost =
   /\b(?:permanent|giving up|given up|i've given up|failed permanently|fatal|undeliverable|has been returned|could not be delivered for (?!more than)|will not be retried|no longer be)/i;
 
-/** So Sendmail calls what it gave up, whatever held it up. */
+/** Sendmail's subject when it has given up. */
 const returnedMail = /^returned mail\b/i;
+
+/** The paragraphs by the address at their beginning, in lower case. Each reaches to the next such line. */
+function paragraphsOf(said: string): Map<string, string> {
+  const paragraphs = new Map<string, string>();
+  let address: string | undefined;
+  let isOfSession = false;
+  let before = "";
+  for (const line of said.split("\n")) {
+    const [start = "", code, begun] = beginsWithAddress.exec(line) ?? [];
+    if (begun !== undefined && isAboutAddress(line.slice(start.length)) && paragraphs.size < mostRecipients) {
+      address = begun.toLowerCase();
+      // A line of an SMTP session concerns one recipient, and the next line another, unless it continues the first.
+      isOfSession = code !== undefined;
+    } else if (isOfSession && !isFolded.test(line) && !isContinued.test(before)) address = undefined;
+    before = line;
+    if (address !== undefined) paragraphs.set(address, `${paragraphs.get(address) ?? ""}${line}\n`);
+  }
+  return paragraphs;
+}
+
+/** The addresses at the ends of lines, except those of the sender: for texts without a line that begins with one. */
+function addressesAtEnds(said: string): string[] {
+  const found = new Set<string>();
+  for (const line of said.split("\n")) {
+    if (found.size >= mostRecipients) break;
+    const [, address] = endsWithAddress.exec(line.slice(-mostOfEnd)) ?? [];
+    if (address !== undefined && !ofSender.test(line)) found.add(address.toLowerCase());
+  }
+  return [...found];
+}
+
+const mostOfEnd = 400;
+
+/** An address at the beginning of a line, perhaps behind the code of a reply. */
+const beginsWithAddress =
+  /^[ \t*>-]{0,20}([45][0-5]\d[ -](?:[45]\.\d{1,3}\.\d{1,3} )?)?(?:(?:to|recipient|user|address|rcpt)[ \t:]{1,9})?["'<([]{0,2}([^\s<>()[\]"':;,@]{1,128}@(?:[^\s<>()[\]"':;,@.]{1,63}\.){1,9}[^\s<>()[\]"':;,@.]{2,63})(?!\.?[^\s<>()[\]"':;,@.])[>)\]"']{0,3}/i;
+
+/** True if a line that begins with an address is about it: nothing, a sign, or a text with a reply code stands behind the address. */
+function isAboutAddress(rest: string): boolean {
+  return endsThere.test(rest) || codesIn(rest).code !== undefined;
+}
+
+const endsThere = /^[ \t]{0,9}(?:$|[:;,(.[<]| -| on )/;
+
+const endsWithAddress =
+  /(?<=[ \t:<("'])([^\s<>()[\]"':;,@]{1,128}@(?:[^\s<>()[\]"':;,@.]{1,63}\.){1,9}[^\s<>()[\]"':;,@.]{2,63})[>)."' \t\r]{0,9}$/;
+
+const ofSender = /\b(?:from|sender|reply-to)\b/i;
+
+const isFolded = /^[ \t]/;
+const isContinued = /^[45][0-5]\d-/;

@@ -1,10 +1,8 @@
-/** Files in lines of base64 (RFC 2045 §6.8). */
-
-/** What a line may have, and the octets that it stands for. */
+/** The length of a line of base64 (RFC 2045 §6.8), encoded and decoded. */
 const lineCharacters = 76;
 const lineOctets = 57;
 
-/** The lines, with CRLF between them and none behind the last. A piece may end in the middle of a line. */
+/** Encodes a file as lines of base64, with CRLF between them and none behind the last. A piece may end within a line. */
 export async function* base64Lines(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const begun = new Uint8Array(lineOctets);
   let begunLength = 0;
@@ -30,13 +28,13 @@ export async function* base64Lines(pieces: AsyncIterable<Uint8Array>): AsyncGene
   if (begunLength > 0) yield written(begun.subarray(0, begunLength), isFirst);
 }
 
-/** Of so many octets. */
+/** The length of the lines for this many octets. */
 export function base64LinesLength(octets: number): number {
   const lines = Math.ceil(octets / lineOctets);
   return Math.ceil(octets / 3) * 4 + Math.max(0, lines - 1) * 2;
 }
 
-/** The runtime writes it in one line, at the end of what it shall fill: from there each line moves to its place. */
+/** Encodes octets as lines. The runtime writes one long line to the end of the buffer, and then each line is moved forward. */
 function written(octets: Uint8Array, isFirst: boolean): Uint8Array {
   const text = octets.toBase64();
   const out = Buffer.allocUnsafeSlow(base64LinesLength(octets.length) + (isFirst ? 0 : 2));

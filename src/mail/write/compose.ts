@@ -1,12 +1,13 @@
-import type { OutgoingMail } from "../../domain/message.ts";
+import type { OutgoingAttachment, OutgoingMail } from "../../domain/message.ts";
+import { base64Lines, base64LinesLength } from "./base64-lines.ts";
+import type { DkimSigner } from "./dkim.ts";
 import { headerFields } from "./header.ts";
-import { bodyOf, type Piece } from "./parts.ts";
+import { bodyOf, type Piece, transferEncoding } from "./parts.ts";
 
 /**
- * A mail without attachments as it goes on the wire (RFC 5322, RFC 2045): CRLF, lines of at most 998 octets, ASCII alone unless
- * `needsSmtpUtf8`. The same mail gives the same bytes, so a retry sends what the first attempt sent. Whatever a field holds,
- * the header set is exactly ours and the mail's further fields: line breaks and controls in a text become spaces, an address or
- * Message-ID that holds any is a bug of the caller and thrown.
+ * The bytes of a mail without attachments (RFC 5322, RFC 2045): CRLF, lines of at most 998 octets, only ASCII unless `needsSmtpUtf8`. The
+ * same mail gives the same bytes, so that a retry repeats the first attempt. The header has only our fields and the mail's custom fields:
+ * line breaks and controls in a text become spaces, and in an address or Message-ID they are a bug of the caller, which throws.
  */
 export function composeMail(mail: OutgoingMail): Uint8Array {
   const { header, body } = piecesOf(mail);
@@ -14,11 +15,50 @@ export function composeMail(mail: OutgoingMail): Uint8Array {
     if (typeof piece !== "string") throw new Error("Cannot compose mail in memory: it has attachments");
     return piece;
   });
-  return new TextEncoder().encode(`${header}${text.join("")}`);
+  return encoder.encode(`${header}${text.join("")}`);
 }
 
-/** The header with the empty line behind it, and what follows. */
-export function piecesOf(mail: OutgoingMail): { header: string; body: Piece[] } {
+/** Opens the bytes of a file, in pieces of any length. */
+export type OpenBytes = (attachment: OutgoingAttachment) => AsyncIterable<Uint8Array>;
+
+/** A mail in pieces. The first is its header with the empty line. Only one piece of its files is in memory at a time. */
+export async function* composeStream(mail: OutgoingMail, open: OpenBytes): AsyncGenerator<Uint8Array> {
+  const { header, body } = piecesOf(mail);
+  yield encoder.encode(header);
+  for (const piece of body) {
+    if (typeof piece === "string") yield encoder.encode(piece);
+    else if (transferEncoding(piece) === "base64") yield* base64Lines(whole(piece, open));
+    else yield* whole(piece, open);
+  }
+}
+
+/** The length of the mail for the relay, computed from the lengths of its files. */
+export function mailSize(mail: OutgoingMail, signing: DkimSigner | undefined): number {
+  const { header, body } = piecesOf(mail);
+  const written = encoder.encode(header);
+  const sizeBytes = body.reduce((sum, piece) => sum + sizeOf(piece), written.length);
+  return sizeBytes + (signing?.fieldSize(written, mail) ?? 0);
+}
+
+const encoder = new TextEncoder();
+
+function piecesOf(mail: OutgoingMail): { header: string; body: Piece[] } {
   const { fields, content } = bodyOf(mail);
   return { header: `${[...headerFields(mail), ...fields].join("\r\n")}\r\n\r\n`, body: content };
+}
+
+function sizeOf(piece: Piece): number {
+  if (typeof piece === "string") return Buffer.byteLength(piece);
+  return transferEncoding(piece) === "base64" ? base64LinesLength(piece.sizeBytes) : piece.sizeBytes;
+}
+
+/** The bytes of a file. It throws if the file has another length than the mail states, since the mail would change. */
+async function* whole(file: OutgoingAttachment, open: OpenBytes): AsyncGenerator<Uint8Array> {
+  let left = file.sizeBytes;
+  for await (const piece of open(file)) {
+    left -= piece.length;
+    if (left < 0) break;
+    yield piece;
+  }
+  if (left !== 0) throw new Error("Cannot compose mail: a file has another length than it said");
 }

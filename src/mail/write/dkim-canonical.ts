@@ -1,13 +1,13 @@
-/** What a DKIM signature signs of a mail: its relaxed form (RFC 6376 §3.4.2, §3.4.4). Header text is one character an octet. */
+/** The relaxed form of a mail, which DKIM signs (RFC 6376 §3.4.2, §3.4.4). Header text has one character for each octet. */
 
 export interface HeaderField {
-  /** Lower case. */
+  /** The name in lower case. */
   name: string;
   /** Name, value and folds, without the last line end. */
   text: string;
 }
 
-/** The header fields in their order, and the body. Line ends are CRLF, as on the wire. */
+/** The header fields, in order, and the body. Line ends are CRLF. */
 export function splitMail(raw: Uint8Array): { fields: HeaderField[]; body: Uint8Array } {
   const buffer = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength);
   const gap = buffer.indexOf("\r\n\r\n");
@@ -15,7 +15,7 @@ export function splitMail(raw: Uint8Array): { fields: HeaderField[]; body: Uint8
   return { fields, body: gap < 0 ? raw.subarray(raw.length) : raw.subarray(gap + 4) };
 }
 
-/** The fields of a header in their order. */
+/** The fields of a header, in order. */
 export function fieldsOf(header: Uint8Array): HeaderField[] {
   return Buffer.from(header.buffer, header.byteOffset, header.byteLength)
     .toString("latin1")
@@ -29,7 +29,7 @@ export function fieldsOf(header: Uint8Array): HeaderField[] {
     }));
 }
 
-/** Name in lower case, value unfolded, white space runs one space, none at the ends, CRLF behind. */
+/** A field with its name in lower case, its value unfolded and trimmed, single spaces, and CRLF at the end. */
 export function relaxedField(text: string): string {
   const colon = text.indexOf(":");
   const words = text
@@ -37,11 +37,11 @@ export function relaxedField(text: string): string {
     .replaceAll("\r\n", "")
     .split(/[ \t]+/)
     .filter((word) => word !== "");
-  // Not trim(): it would take 0xA0, the last octet of `à` in UTF-8, for a space.
+  // trim() would remove 0xA0, the last octet of `à` in UTF-8.
   return `${text.slice(0, colon).trim().toLowerCase()}:${words.join(" ")}\r\n`;
 }
 
-/** Lines without white space at their end and with single spaces within; no empty lines at the end of the body. */
+/** A body without white space at the ends of lines, with single spaces within, and without empty lines at its end. */
 export function relaxedBody(body: Uint8Array): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(body.length + 2);
   let length = 0;
@@ -54,11 +54,11 @@ export function relaxedBody(body: Uint8Array): Uint8Array<ArrayBuffer> {
   return whole.slice(0, length);
 }
 
-/** The same of a body that comes in pieces, wherever they are cut. What `write` gets is gone when it returns. */
+/** Does the same for a body in pieces, cut anywhere. The octets passed to `write` are valid only during the call. */
 export function relaxedPieces(write: (octets: Uint8Array) => void) {
   const out = new Uint8Array(16_384);
   let length = 0;
-  /** Of the line that the next octet continues. */
+  /** True if the next octet starts a line. */
   let startsLine = true;
   let isSpace = false;
   let emptyLines = 0;
@@ -104,16 +104,16 @@ export function relaxedPieces(write: (octets: Uint8Array) => void) {
     else putWord(octet);
   }
 
-  /** What was begun and may turn out to be nothing. */
-  function isBegun(): boolean {
+  /** True if octets are held back that may have to be dropped. */
+  function holdsBack(): boolean {
     return isSpace || endsInReturn || emptyLines > 0;
   }
 
-  /** Most of a large mail is lines of base64, which are as they should be. */
+  /** True for a piece that needs no change, such as lines of base64, which most of a large mail is. */
   function isRelaxed(piece: Uint8Array): boolean {
-    if (isBegun() || piece.length < worthLookingBytes) return false;
+    if (holdsBack() || piece.length < worthLookingBytes) return false;
     const [first, last] = [piece[0], piece.at(-1)];
-    // An empty line may begin with the piece before, or end with the next.
+    // An empty line may begin in the piece before, or end in the next one.
     if ((startsLine && first === carriageReturn) || last === carriageReturn) return false;
     const octets = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
     return !(octets.includes(space) || octets.includes(tab) || octets.includes("\r\n\r\n"));
@@ -122,8 +122,8 @@ export function relaxedPieces(write: (octets: Uint8Array) => void) {
   return {
     take(piece: Uint8Array): void {
       let at = 0;
-      // Before a file there is an empty line: its first octet says that this is not the end.
-      while (isBegun() && at < piece.length && at < mostLeadingOctets) takeOctet(piece[at++] ?? 0);
+      // A file follows an empty line, which is held back until its first octet comes.
+      while (holdsBack() && at < piece.length && at < mostLeadingOctets) takeOctet(piece[at++] ?? 0);
       const rest = piece.subarray(at);
       if (isRelaxed(rest)) {
         flush();

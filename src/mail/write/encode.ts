@@ -1,19 +1,19 @@
-/** Any text as printable ASCII in short lines, which every relay of the last forty years passes on unchanged. */
+/** Any text as printable ASCII in short lines, which every relay passes on unchanged. */
 
 export interface EncodedBody {
   encoding: "quoted-printable" | "base64";
-  /** Lines of at most 76 octets apart by CRLF, none after the last. */
+  /** Lines of at most 76 octets with CRLF between, and none behind the last. */
   data: string;
 }
 
 /**
- * A body in the shorter of the two encodings (RFC 2045 §6); ASCII stays readable, also because filters distrust it in base64. Every
- * line end, CRLF, LF or CR, becomes one CRLF, and the last line is ended whether the text ends it or not.
+ * Encodes a body in the shorter of the two encodings (RFC 2045 §6). ASCII is never base64, because spam filters distrust that. Every line
+ * end (CRLF, LF or CR) becomes CRLF, and the last line gets one if it lacks it.
  */
 export function encodeBody(text: string): EncodedBody {
   const lines = text.replaceAll(/\r\n?|\n/g, "\r\n");
   const ended = lines.endsWith("\r\n") ? lines : `${lines}\r\n`;
-  // Of quoted-printable the last line end is the one that follows the data; base64 holds its own.
+  // In quoted-printable the last line end follows the data; in base64 it is encoded.
   const quoted = quotedPrintable(new TextEncoder().encode(ended.slice(0, -2)));
   if (!notAscii.test(text)) return { encoding: "quoted-printable", data: quoted };
   const base64 = (
@@ -27,28 +27,25 @@ export function encodeBody(text: string): EncodedBody {
     : { encoding: "quoted-printable", data: quoted };
 }
 
-/**
- * The tokens of an unstructured field (RFC 5322 §2.2.1): the words as they are where they are ASCII and short enough to
- * fold, else encoded words. `text` is one line.
- */
+/** The tokens of an unstructured field (RFC 5322 §2.2.1): its words if they are short ASCII, otherwise encoded words. `text` is one line. */
 export function unstructuredTokens(text: string): string[] {
   return isPlain(text) ? text.split(" ") : encodedWords(text);
 }
 
 /**
- * The tokens of a field that a caller made up. Its grammar is not known, so ASCII stays as it is where lines of 998 octets
- * can hold it; the rest is encoded, but for an id in angle brackets at its end, as List-Id has one.
+ * The tokens of a custom field. Its grammar is unknown, so ASCII is unchanged if it fits into lines of 998 octets. Other text is encoded,
+ * except an id in angle brackets at the end, as in List-Id.
  */
 export function customTokens(text: string): string[] {
-  const words = wordsOf(text);
+  const words = splitAtSpaces(text);
   if (printable.test(text) && !text.includes("=?") && words.every((word) => word.length <= longestWord)) return words;
   const at = text.lastIndexOf(" <");
   const id = text.slice(at + 1);
   return at > 0 && /^<[!-;=?-~]{1,900}>$/.test(id) ? [...encodedWords(text.slice(0, at)), id] : encodedWords(text);
 }
 
-/** One space stands between two; what more there is belongs to the second. */
-function wordsOf(text: string): string[] {
+/** Splits a text at single spaces. Further spaces belong to the next word. */
+function splitAtSpaces(text: string): string[] {
   const words: string[] = [];
   let gap = "";
   for (const word of text.split(" ")) {
@@ -69,7 +66,7 @@ export function phraseTokens(name: string): string[] {
   return name.length <= maxTokenLength ? [`"${name.replaceAll(/["\\]/g, "\\$&")}"`] : encodedWords(name);
 }
 
-/** The header field with a fold before each token that would pass 76 octets, the most beside an encoded word (RFC 5322 §2.2.3, RFC 2047 §2). */
+/** A header field, folded before each token that would exceed 76 octets (RFC 5322 §2.2.3, RFC 2047 §2). */
 export function foldedField(name: string, tokens: readonly string[]): string {
   let field = `${name}: ${tokens[0] ?? ""}`;
   let column = field.length;
@@ -84,14 +81,14 @@ export function foldedField(name: string, tokens: readonly string[]): string {
 /** Room for `Subject: ` or another short name before the first token, within those 76. */
 const maxTokenLength = 64;
 
-/** Printable ASCII that unfolding and decoding give back: no runs of spaces, nothing that looks like an encoded word. */
+/** True for printable ASCII that folding does not change: without runs of spaces, long words and encoded words. */
 function isPlain(text: string): boolean {
   return (
     plainWords.test(text) && !text.includes("=?") && text.split(" ").every((word) => word.length <= maxTokenLength)
   );
 }
 
-/** Leaves room for the name of the field, which stands in the first line. */
+/** Leaves room for the name of the field on the first line. */
 const longestWord = 900;
 
 const printable = /^[ -~]*$/;
@@ -99,7 +96,7 @@ const notAscii = /[^\0-\x7f]/;
 const plainWords = /^(?:[!-~]+(?: [!-~]+)*)?$/;
 const atoms = /^[\w!#$%&'*+/=?^`{|}~-]+(?: [\w!#$%&'*+/=?^`{|}~-]+)*$/;
 
-/** RFC 2047 in the shorter of its encodings, each word whole characters: a decoder may look at each alone (§5). */
+/** Encodes a text as words of RFC 2047 in the shorter encoding. Each word has whole characters, since decoders may read it alone (§5). */
 function encodedWords(text: string): string[] {
   const characters = [...text.toWellFormed()];
   const bytesOf = characters.map((character) => new TextEncoder().encode(character));
@@ -115,7 +112,7 @@ function encodedWords(text: string): string[] {
   return words.map((word) => `=?utf-8?B?${Uint8Array.from(word.flatMap((bytes) => [...bytes])).toBase64()}?=`);
 }
 
-/** The octets that stand for themselves wherever an encoded word may stand (RFC 2047 §5, rule 3). */
+/** Encodes an octet in the Q encoding. Only characters that are safe in every position are literal (RFC 2047 §5, rule 3). */
 function qEncoded(byte: number): string {
   const character = String.fromCharCode(byte);
   if (character === " ") return "_";
@@ -143,11 +140,11 @@ function packed<Piece>(pieces: readonly Piece[], sizeOf: (piece: Piece) => numbe
 const [tab, lineFeed, carriageReturn, space, hyphen, dot, equals, letterF] = [9, 10, 13, 32, 45, 46, 61, 70] as const;
 
 /**
- * RFC 2045 §6.7. At the start of a line three more octets are encoded: a dot (no line can end an SMTP transaction, whatever a relay
- * makes of line ends), a hyphen (no line can be a boundary), and the F of `From ` (no mailbox file escapes it).
+ * Encodes quoted-printable (RFC 2045 §6.7). Three more octets are encoded at the start of a line: a dot, so that no line ends an SMTP
+ * transaction; a hyphen, so that no line is a boundary; the F of `From `, so that no mailbox file escapes it.
  */
 function quotedPrintable(bytes: Uint8Array): string {
-  // Three octets for one, and a soft break of three after each 72 or more.
+  // At most three octets for one, and a soft break of three after each 72 or more.
   const out = new Uint8Array(Math.ceil(bytes.length * 3.2) + 8);
   let length = 0;
   let column = 0;
@@ -161,13 +158,13 @@ function quotedPrintable(bytes: Uint8Array): string {
       continue;
     }
     const endsLine = at + 1 === bytes.length || bytes[at + 1] === carriageReturn;
-    let isLiteral = standsForItself(bytes, at, column, endsLine);
+    let isLiteral = isLiteralAt(bytes, at, column, endsLine);
     if (column + (isLiteral ? 1 : 3) > (endsLine ? 76 : 75)) {
       out[length++] = equals;
       out[length++] = carriageReturn;
       out[length++] = lineFeed;
       column = 0;
-      isLiteral = standsForItself(bytes, at, column, endsLine);
+      isLiteral = isLiteralAt(bytes, at, column, endsLine);
     }
     if (isLiteral) {
       out[length++] = byte;
@@ -182,7 +179,7 @@ function quotedPrintable(bytes: Uint8Array): string {
   return new TextDecoder().decode(out.subarray(0, length));
 }
 
-function standsForItself(bytes: Uint8Array, at: number, column: number, endsLine: boolean): boolean {
+function isLiteralAt(bytes: Uint8Array, at: number, column: number, endsLine: boolean): boolean {
   const byte = bytes[at] ?? 0;
   if (byte === space || byte === tab) return !endsLine;
   if (byte < 33 || byte > 126 || byte === equals) return false;

@@ -7,7 +7,7 @@ import { customTokens, foldedField, phraseTokens, unstructuredTokens } from "./e
 
 type Field = [name: string, tokens: readonly string[]];
 
-/** The header of a mail but for what its parts say of themselves, one field a string, without line ends behind them. */
+/** The header fields of a mail except those of its parts, without line ends behind them. */
 export function headerFields(mail: OutgoingMail): string[] {
   if (mail.to.length + mail.cc.length === 0) throw new Error("Cannot compose mail: it goes to nobody");
   const inReplyTo = mail.inReplyTo === undefined ? [] : writableIds([mail.inReplyTo]);
@@ -29,13 +29,13 @@ export function headerFields(mail: OutgoingMail): string[] {
   return fields.map(([name, tokens]) => foldedField(name, tokens));
 }
 
-/** True when an address can't be written in ASCII (RFC 6531): a domain has its A-label, a local part has nothing. */
+/** True if an address cannot be written in ASCII (RFC 6531). A domain has an A-label, a local part has no such form. */
 export function needsSmtpUtf8({ from, to, cc, replyTo }: OutgoingMail): boolean {
   const addresses = [from, ...to, ...cc].map(({ address }) => address);
   return [...addresses, replyTo ?? ""].some((address) => notAscii.test(splitAddress(address)?.local ?? ""));
 }
 
-/** The second asks programs that don't know the first not to answer. */
+/** The fields of automated mail. The second one stops automatic replies by programs that ignore the first. */
 function automaticFields(autoSubmitted: AutoSubmitted): Field[] {
   return [
     ["Auto-Submitted", [autoSubmitted]],
@@ -49,7 +49,7 @@ function customField({ name, value }: CustomHeader): Field {
   return [name, name.toLowerCase() === "list-unsubscribe" ? urlTokens(line) : customTokens(line)];
 }
 
-/** A program reads them, and would take an encoded word for a wrong address (RFC 2369 §2). */
+/** The tokens of a list of URLs, percent-encoded, because programs read no encoded words there (RFC 2369 §2). */
 function urlTokens(line: string): string[] {
   const ascii = line.replace(/[^ -~]+/gu, encodeURIComponent);
   return ascii
@@ -81,7 +81,7 @@ function mailboxTokens(fieldName: string, { name = "", address }: Mailbox): stri
 function writtenAddress(address: string): string | undefined {
   const parts = address.length <= maxAddressLength ? splitAddress(address) : undefined;
   if (parts === undefined || !(dotAtom.test(parts.local) || quotedLocal.test(parts.local))) return undefined;
-  // domainToASCII reads the host of a URL: given a `/` it would silently take what stands before.
+  // domainToASCII reads the host of a URL and would silently drop everything behind a `/`.
   const mayNeedALabel = /^[a-z0-9.\-\u{a1}-\u{10ffff}]+$/iu.test(parts.domain);
   const domain = mayNeedALabel && notAscii.test(parts.domain) ? domainToASCII(parts.domain) : parts.domain;
   return hostName.test(domain) ? `${parts.local}@${domain}` : undefined;
@@ -89,7 +89,7 @@ function writtenAddress(address: string): string | undefined {
 
 const maxAddressLength = 320;
 const notAscii = /[^\0-\x7f]/;
-/** RFC 5322 §3.2.3, and of what RFC 6532 §3.2 adds the letters, digits and symbols of any script. */
+/** A dot-atom (RFC 5322 §3.2.3), with the letters, digits and symbols of any script, which RFC 6532 §3.2 adds. */
 const dotAtom = /^[\w!#$%&'*+/=?^`{|}~\p{L}\p{M}\p{N}\p{S}-]+(?:\.[\w!#$%&'*+/=?^`{|}~\p{L}\p{M}\p{N}\p{S}-]+)*$/u;
 const quotedLocal = /^"(?:[ !#-[\]-~]|\\[ -~])*"$/;
 const hostName = /^[a-z0-9-]+(?:\.[a-z0-9-]+)*$/i;
@@ -100,10 +100,10 @@ function ownId(messageId: string): string[] {
   return ids;
 }
 
-/** Ids come from other people's mail. One that a header can't hold (spaces, letters outside ASCII, endless) is left out. */
+/** The ids in angle brackets, without those that do not fit into a header (spaces, non-ASCII, too long). They come from strangers' mail. */
 function writableIds(ids: readonly string[]): string[] {
   return ids.filter((id) => id.length <= maxIdLength && /^[!-;=?-~]+$/.test(id)).map((id) => `<${id}>`);
 }
 
-/** `In-Reply-To: <…>` in a line of 998 octets (RFC 5322 §2.1.1). */
+/** The limit of an id, so that `In-Reply-To: <…>` fits into 998 octets (RFC 5322 §2.1.1). */
 const maxIdLength = 998 - "In-Reply-To: <>".length;

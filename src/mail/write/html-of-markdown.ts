@@ -1,27 +1,27 @@
 import { Refusal } from "../../domain/errors.ts";
 import { utf8Length } from "../../standards/text.ts";
 
-/** What a conversion in another process came to: `unserved` where none was free, which says nothing of the text. */
-export type Apart = { kind: "done"; result: string | undefined } | { kind: "ended" } | { kind: "unserved" };
+/** The outcome of a conversion in another process: `ended` if that was killed, `unserved` if none was free. */
+export type Conversion = { kind: "done"; result: string | undefined } | { kind: "ended" } | { kind: "unserved" };
 
 /**
- * Makes HTML of Markdown: here where that can't take long, else by `apart`, in a process that is ended where it does. Undefined where
- * it was, or where the HTML shows nothing or is longer than a caller's own may be: such a mail goes as text alone.
+ * Converts Markdown to HTML: here if that is quick, otherwise with `inProcess`, whose process is killed if it takes too long. The result is
+ * undefined in that case, and if the HTML shows nothing or is longer than a caller's own may be. Such a mail has only text.
  */
-export function markdownReader(apart: (markdown: string, sender: string) => Promise<Apart>) {
+export function markdownReader(inProcess: (markdown: string, sender: string) => Promise<Conversion>) {
   return async (markdown: string, sender: string): Promise<string | undefined> => {
     const html = isQuick(markdown) ? await convertHere(markdown) : await convertApart(markdown, sender);
     return html !== undefined && html.length <= maxHtmlLength && showsSomething(html) ? html : undefined;
   };
 
   async function convertApart(markdown: string, sender: string): Promise<string | undefined> {
-    const outcome = await apart(markdown, sender);
+    const outcome = await inProcess(markdown, sender);
     if (outcome.kind === "unserved") throw busy();
     return outcome.kind === "done" ? outcome.result : undefined;
   }
 }
 
-/** Loaded when it is first asked for, since a start and most of the commands have no use for it. */
+/** Loads the converter on first use, since most commands do not need it. */
 async function convertHere(markdown: string): Promise<string> {
   const { markdownToHtml } = await import("./markdown.ts");
   return markdownToHtml(markdown);
@@ -29,7 +29,7 @@ async function convertHere(markdown: string): Promise<string> {
 
 const quickBytes = 16 * 1024;
 
-/** A table has a cell for each of its rows and columns, also where none is written: of a few kilobytes it makes fifty thousand. */
+/** The limit on cells of tables. Missing cells count, too: a few kilobytes can make fifty thousand. */
 const quickCells = 5_000;
 
 function isQuick(markdown: string): boolean {
@@ -39,10 +39,10 @@ function isQuick(markdown: string): boolean {
   return lines.length * columns <= quickCells;
 }
 
-/** As `bodyHtml` may have. */
+/** The limit of `bodyHtml`. */
 const maxHtmlLength = 500_000;
 
-/** Words, a picture or a line. Markdown may be nothing but marks, or targets of links that no word leads to. */
+/** True if the HTML shows words, a picture or a line. Markdown may have only marks, or targets of links without words. */
 function showsSomething(html: string): boolean {
   return />\s*[^<\s]|<(?:img|hr)\b/.test(html);
 }

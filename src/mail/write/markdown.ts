@@ -2,9 +2,9 @@ import MarkdownIt, { type Token } from "markdown-it";
 import { escapeHtml } from "../html/html.ts";
 
 /**
- * Markdown as HTML: CommonMark with tables and strikethrough, as language models write it. HTML in it is shown as text. A link that
- * leads elsewhere than to a page or an address is its words, and a picture that is neither a page's nor a part of the mail its
- * description. Mail programs know no style sheets, so tables and code have their styles with them.
+ * Converts Markdown to HTML: CommonMark with tables and strikethrough, as language models write it. HTML in it is shown as text. A link with
+ * a scheme other than http, https or mailto becomes its words, and a picture with a source other than https or `cid:` its description. Tables and code have
+ * inline styles, since mail programs ignore style sheets.
  */
 export function markdownToHtml(text: string): string {
   converter ??= markdownConverter();
@@ -23,19 +23,19 @@ const codeStyle = "font-family:monospace";
 
 function markdownConverter(): Converter {
   const markdown = new MarkdownIt("default", { html: false, linkify: false, typographer: false, breaks: false });
-  // What may be a target is decided behind the parser, which would leave a refused link as it was written, address and all.
+  // Targets are checked after parsing, because the parser would show the source of a refused link.
   markdown.validateLink = () => true;
   markdown.core.ruler.push("harmless", (state) => {
     for (const token of state.tokens) {
       if (token.type === "table_open") {
-        // The old attributes draw the lines of cells, each of which would otherwise need a style of its own.
+        // The old attributes draw the borders of all cells. With styles, each cell would need one.
         token.attrs = [
           ["border", "1"],
           ["cellpadding", "6"],
           ["style", tableStyle],
         ];
       } else if (token.type === "th_open" || token.type === "td_open") alignByAttribute(token);
-      if (token.children !== null) token.children = harmless(token.children, (image) => wordsOf(image, state.env));
+      if (token.children !== null) token.children = harmless(token.children, (image) => description(image, state.env));
     }
   });
   const { renderer } = markdown;
@@ -46,13 +46,13 @@ function markdownConverter(): Converter {
     `<code style="${codeStyle}">${escapeHtml(tokens[index]?.content ?? "")}</code>`;
   return markdown;
 
-  function wordsOf(image: Token, env: Parameters<typeof renderer.renderInlineAsText>[2]): string {
+  function description(image: Token, env: Parameters<typeof renderer.renderInlineAsText>[2]): string {
     return renderer.renderInlineAsText(image.children ?? [], markdown.options, env);
   }
 }
 
-/** The tokens of a line without links and pictures that are not allowed. Links don't nest, so one place is enough to remember. */
-function harmless(tokens: readonly Token[], wordsOf: (image: Token) => string): Token[] {
+/** The tokens of a line without forbidden links and pictures. Links do not nest, so one flag is enough. */
+function harmless(tokens: readonly Token[], describe: (image: Token) => string): Token[] {
   let isInLink = true;
   return tokens.flatMap((token) => {
     if (token.type === "link_open") {
@@ -61,11 +61,11 @@ function harmless(tokens: readonly Token[], wordsOf: (image: Token) => string): 
     }
     if (token.type === "link_close") return isInLink ? [token] : [];
     if (token.type !== "image" || imageSource.test(String(token.attrGet("src")))) return [token];
-    return [asWords(token, wordsOf(token))];
+    return [asWords(token, describe(token))];
   });
 }
 
-/** A picture as the words that describe it. */
+/** Replaces a picture with its description. */
 function asWords(image: Token, words: string): Token {
   image.type = "text";
   image.content = words;

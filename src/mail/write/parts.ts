@@ -1,22 +1,23 @@
 import { createHash } from "node:crypto";
+// mimetext joins the text and HTML parts.
+import { createMimeMessage } from "mimetext/browser";
 import type { OutgoingAttachment, OutgoingMail } from "../../domain/message.ts";
 import { mimeDisposition } from "../../standards/content-disposition.ts";
-import { oneLine } from "../../standards/text.ts";
-import { foldedField } from "./encode.ts";
-import { assembledTexts } from "./text-parts.ts";
+import { cleanText, oneLine } from "../../standards/text.ts";
+import { encodeBody, foldedField } from "./encode.ts";
 
-/** A part of a mail: what it says of itself, and what it holds. */
+/** A part of a mail: its header fields and its content. */
 export interface Part {
   fields: string[];
   content: Piece[];
 }
 
-/** Text as it stands on the wire, or the place where the bytes of a file stand, written as `transferEncoding` says. */
+/** Text on the wire, or a file whose bytes stand here in the encoding of `transferEncoding`. */
 export type Piece = string | OutgoingAttachment;
 
 /**
- * The body of a mail as a tree: multipart/mixed of multipart/related of multipart/alternative (RFC 2046 §5.1, RFC 2387), with
- * the layers that it needs and no others. An inline file without an HTML that could show it is one that is attached.
+ * The body of a mail as a tree: multipart/mixed of multipart/related of multipart/alternative (RFC 2046 §5.1, RFC 2387), with only the
+ * layers that it needs. An inline file is attached if there is no HTML to show it.
  */
 export function bodyOf(mail: OutgoingMail): Part {
   const isShown = (file: OutgoingAttachment) =>
@@ -35,9 +36,23 @@ export function bodyOf(mail: OutgoingMail): Part {
   return multipart(mail, "mixed", [related, ...attached.map((file) => filePart(file, "attachment"))]);
 }
 
-function textsOf(mail: OutgoingMail): Part {
-  const { fields, content } = assembledTexts(mail, boundaryOf(mail.messageId, "alternative"));
-  return { fields, content: [content] };
+/** The texts of a mail, joined by mimetext. It gets encoded bodies, since its own encoding is unsafe, and no header fields. */
+function textsOf({ messageId, bodyText, bodyHtml }: OutgoingMail): Part {
+  const message = createMimeMessage();
+  message.headers.fields = [];
+  message.boundaries.alt = boundaryOf(messageId, "alternative");
+  const add = (contentType: string, text: string) =>
+    message.addMessage({ contentType, charset: "utf-8", ...encodeBody(cleanText(text)) });
+  add("text/plain", bodyText);
+  if (bodyHtml !== undefined) add("text/html", bodyHtml);
+  const raw = message.asRaw();
+  const headEnd = raw.indexOf("\r\n\r\n");
+  // The result begins with the line end of the missing header.
+  const fields = raw.slice("\r\n".length, headEnd).split("\r\n");
+  return {
+    fields: bodyHtml === undefined ? fields : ["Content-Transfer-Encoding: 7bit", ...fields],
+    content: [`${raw.slice(headEnd + "\r\n\r\n".length)}\r\n`],
+  };
 }
 
 function multipart({ messageId }: Pick<OutgoingMail, "messageId">, kind: string, parts: readonly Part[]): Part {
@@ -54,8 +69,8 @@ function multipart({ messageId }: Pick<OutgoingMail, "messageId">, kind: string,
 }
 
 /**
- * Needs no chance: no line of an encoded body begins with a hyphen, so none can be this one. A mail that is a part of this one
- * was there before this one's Message-ID was drawn.
+ * A boundary, without randomness: no line of an encoded body begins with a hyphen, so none is this boundary. A mail that is attached existed
+ * before this mail's Message-ID, so it does not have it either.
  */
 function boundaryOf(messageId: string, kind: string): string {
   const named = kind === "alternative" ? messageId : `${kind}\n${messageId}`;
@@ -75,12 +90,12 @@ function filePart(file: OutgoingAttachment, disposition: "inline" | "attachment"
   };
 }
 
-/** A mail within a mail may not be encoded (RFC 2046 §5.2.1): what claims to be one is one of short lines in ASCII. */
+/** The encoding of a file. An attached mail must not be encoded (RFC 2046 §5.2.1); its lines were checked to be short ASCII. */
 export function transferEncoding({ contentType }: OutgoingAttachment): "7bit" | "base64" {
   return contentType === "message/rfc822" ? "7bit" : "base64";
 }
 
-/** What is no type, or one whose inside would have to be read, is bytes. */
+/** The content type of a file. An invalid one, or one with parts that would have to be checked, becomes that of arbitrary bytes. */
 function wireType({ contentType }: OutgoingAttachment): string {
   const isType = /^[a-z0-9!#$&^_.+-]{1,127}\/[a-z0-9!#$&^_.+-]{1,127}$/.test(contentType);
   const hasParts = /^(?:multipart|message)\//.test(contentType) && contentType !== "message/rfc822";

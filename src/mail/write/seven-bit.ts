@@ -1,7 +1,7 @@
 export interface SevenBitCheck {
-  /** The next bytes, wherever they were cut. */
+  /** Takes the next bytes, cut anywhere. */
   see(bytes: Uint8Array): void;
-  /** Whether all that was seen can go as it is. */
+  /** True if all bytes so far need no encoding. */
   holds(): boolean;
 }
 
@@ -9,8 +9,8 @@ const maxLineBytes = 998;
 const [carriageReturn, lineFeed] = [13, 10] as const;
 
 /**
- * Whether bytes need no encoding in a mail (RFC 2045 §2.7): ASCII without NUL, in lines of at most 998 octets that end in CRLF. The
- * last line may lack its end, which the boundary behind it has.
+ * Checks that bytes need no encoding in a mail (RFC 2045 §2.7): ASCII without NUL, in lines of at most 998 octets that end in CRLF. The last
+ * line may lack its line end, because one precedes the boundary.
  */
 export function sevenBitCheck(): SevenBitCheck {
   let isBroken = false;

@@ -20,7 +20,7 @@ import {
   type Replying,
   replyRecipients,
 } from "../../../src/domain/send/recipients/reply-recipients.ts";
-import { withForwardedHtml } from "../../../src/mail/html/forward-html.ts";
+import { withForwardedHtml } from "../../../src/mail/html/quote-html.ts";
 import { sevenBitCheck } from "../../../src/mail/write/seven-bit.ts";
 
 function reasonOf(ask: () => unknown): string | undefined {

@@ -4,8 +4,7 @@ import fc from "fast-check";
 import { dkimVerify } from "mailauth/lib/dkim/verify";
 import PostalMime from "postal-mime";
 import type { OutgoingAttachment, OutgoingMail } from "../../../src/domain/message.ts";
-import { composeMail } from "../../../src/mail/write/compose.ts";
-import { composeStream, mailSize } from "../../../src/mail/write/compose-stream.ts";
+import { composeMail, composeStream, mailSize } from "../../../src/mail/write/compose.ts";
 import { bodyHasher, dkimSigner, publicKeyRecord } from "../../../src/mail/write/dkim.ts";
 import smugglingSequences from "../fixtures/smuggling-sequences.json" with { type: "json" };
 

@@ -15,8 +15,7 @@ import {
 import { searchPage } from "../../../flows/read/search-messages.ts";
 import { outgoingMailOf } from "../../../flows/send/outgoing-mail.ts";
 import { composedMail } from "../../../flows/send/ready-mail.ts";
-import { composeMail } from "../../../mail/write/compose.ts";
-import { mailSize } from "../../../mail/write/compose-stream.ts";
+import { composeMail, mailSize } from "../../../mail/write/compose.ts";
 import { attachmentDisposition } from "../../../standards/content-disposition.ts";
 import { parseInstant } from "../../../standards/instant.ts";
 import {
