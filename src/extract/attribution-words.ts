@@ -1,10 +1,10 @@
-/** How mail programs of a language begin the line above a quote, and the word for writing that it has. All in lower case. */
+/** The words of one language, in lower case, for the line that mail programs write above a quote. */
 export interface AttributionWords {
-  /** What it may begin with. A date, or a name with its address, may stand there in any language. */
+  /** The first words. A date, or a name with its address, may come first in any language. */
   openers: readonly string[];
-  /** What it ends with, but for the colon. */
+  /** The last words before the colon. */
   closers: readonly string[];
-  /** What may have a name or a date between itself and the colon. */
+  /** Words for writing that may have a name or a date between them and the colon. */
   verbs: readonly string[];
 }
 

@@ -1,7 +1,4 @@
-/**
- * What a program puts under a mail to tell of itself ("Sent from my iPhone"). The first is what such a line begins with, the second what
- * it ends with, by language; what is between is the name of a device or a program.
- */
+/** The words around the name of a device or program in a line like "Sent from my iPhone", by language: those before it and those behind it. */
 const forms: readonly (readonly [language: string, beginnings: string, endings: string])[] = [
   ["ar", "أُرسلت من|أرسلت من|مرسل من|تم الإرسال من|أرسل من|مُرسل من|أُرسل من|الحصول على outlook", ""],
   ["bg", "изпратено от|изпратено с|изтегляне на outlook за|вземете outlook за", ""],
@@ -91,18 +88,18 @@ const forms: readonly (readonly [language: string, beginnings: string, endings: 
 
 const partsOf = (column: 1 | 2) => forms.flatMap((form) => (form[column] === "" ? [] : form[column].split("|")));
 
-/** By their first and by their last character: most lines have neither. */
+/** The words by their first and by their last character. Most lines have neither. */
 const beginnings = Map.groupBy(partsOf(1), (words) => words[0]);
 const endings = Map.groupBy(partsOf(2), (words) => words.at(-1));
 
-/** Names that only such a line has. One of them, or "my", makes it one: a parcel is sent from Leeds. */
+/** Names of devices and programs. A line needs one of them, or "my", because "sent from Leeds" is about a parcel. */
 const devices =
   /iphon|ipad|ipod|apple|android|samsung|galaxy|pixel|huawei|xiaomi|redmi|oneplus|oppo|vivo|honor|nokia|motorola|lumia|xperia|sony|htc|\blg\b|blackberry|playbook|windows|macbook|\bmac\b|outlook|yahoo|proton|gmail|zoho|airmail|spark|superhuman|thunderbird|k-9|fairemail|mailspring|canary|edison|blue ?mail|newton|mailbird|hey\b|aol|gmx|web\.de|\bmail\b|mail\.ru|почт|пошт|яндекс|yandex|qq邮箱|网易|邮箱|foxmail|verizon|t-mobile|at&t|vodafone|handheld|wireless|mobil|móvil|smartphone|handy|telefon|téléphone|telefoon|telefono|teléfono|telemóvel|celular|cellulare|phone|tablet|device|gerät|手机|手機|스마트폰|네이버|갤럭시|携帯|スマホ|телефон|андроид|айфон|смартфон|هاتف|جهاز|טלפון|נייד/;
 
 const own =
   /^(?:sent (?:from|by) my|von mein|envoyé de mon|enviado (?:desde mi|do meu)|inviato dal mio|verstuurd vanaf mijn|发自我的|發自我的)/;
 
-/** True for a line, in lower case and without markup, by which a device tells that it wrote. */
+/** True for a line, in lower case and without markup, that a device adds under a mail. */
 export function isDeviceLine(line: string): boolean {
   if (line.length < 4 || line.length > maxLength) return false;
   const bare = line.replaceAll(links, "").trim();
@@ -112,7 +109,7 @@ export function isDeviceLine(line: string): boolean {
   if (begun?.includes("outlook")) return offer.test(bare) && count <= mostWords;
   if (begun === undefined && offer.test(bare) && offerEnd.test(bare)) return count <= mostWords;
   if (begun === undefined && !isEnded) return false;
-  // "Sent from my desk, which is easier than my phone" names a device in another clause.
+  // "Sent from my desk, which is easier than my phone" names the device in another clause.
   const clauses = bare.split(/[,;:!?.] /);
   const clause = (begun !== undefined ? clauses[0] : clauses.at(-1)) ?? "";
   if (devices.test(clause)) return true;
@@ -122,13 +119,13 @@ export function isDeviceLine(line: string): boolean {
 
 const maxLength = 150;
 
-/** "Get Outlook for iOS": where it is on offer the system stands beside it. */
+/** "Get Outlook for iOS": an advertisement for Outlook names the system. */
 const offer = /outlook.{0,40}(?:ios|android|mac|windows)|(?:ios|android|mac|windows).{0,40}outlook/;
 const offerEnd =
   /(?:を入手|をダウンロード|다운로드|받기|가져오기|edinin|alın|indirin|beziehen|herunterladen|holen|beszerzése|下载|下載)\.?$/;
 
-/** "Sent from my toaster" is one, "Sent from my warehouse this morning, as I promised you" is not. */
+/** "Sent from my toaster" is such a line, "Sent from my warehouse this morning, as I promised you" is not. */
 const mostWords = 6;
 
-/** `Get Outlook for iOS<https://…>`, as it comes out of HTML. */
+/** The link in `Get Outlook for iOS<https://…>`, which converted HTML has. */
 const links = /[<([] ?https?:[^ <([\])>]{0,100} ?[\])>]?/g;

@@ -1,10 +1,12 @@
-import { visibleTextOfWalk, walkHtml } from "../mail/html/html-walk.ts";
+import { type HtmlWalk, htmlWindow, visibleTextOfWalk, walkHtml } from "../mail/html/html-walk.ts";
+import { textOfSeenHtml } from "../mail/html/seen-html.ts";
 import { type Code, codesOf } from "./codes/codes.ts";
 import { type Link, linksIn } from "./links/links.ts";
-import { newContentOf } from "./new-content.ts";
+import { cutHtml } from "./reply-html.ts";
+import { newTextOf, type ReplyFacts } from "./reply-text.ts";
 import { hasForwardPrefix, hasReplyPrefix } from "./subject-prefixes.ts";
 
-/** What of a message is looked at. */
+/** The parts of a message that extraction reads. */
 export interface ExtractedFrom {
   direction: "inbound" | "outbound";
   subject: string;
@@ -13,7 +15,7 @@ export interface ExtractedFrom {
   inReplyTo: string | null;
 }
 
-/** What a message says to who has to act on it. */
+/** The parts of a message that its reader acts on. */
 export interface Extraction {
   codes: Code[];
   links: Link[];
@@ -22,11 +24,11 @@ export interface Extraction {
 }
 
 /**
- * Codes, links and what is new in a message: made of its row alone, each time that it is shown, so that a better rule serves old mail too.
- * A code that is quoted is an older one, so codes are looked for in what is new.
+ * The codes, the links and the new content of a message. They are computed from its row each time that it is shown, so that better rules
+ * apply to old mail, too. Codes come from the new content only, since a quoted code is an older one.
  */
 export function extractionOf({ direction, subject, bodyText, bodyHtml, inReplyTo }: ExtractedFrom): Extraction {
-  // Some programs name the mail that they pass on as its parent.
+  // Some programs name a forwarded mail in In-Reply-To.
   const isReply = !hasForwardPrefix(subject) && (inReplyTo !== null || hasReplyPrefix(subject));
   const walk = bodyHtml === null ? undefined : walkHtml(bodyHtml);
   const content = newContentOf({ bodyText, bodyHtml: bodyHtml ?? undefined, isReply }, walk);
@@ -38,7 +40,37 @@ export function extractionOf({ direction, subject, bodyText, bodyHtml, inReplyTo
   return { codes, links: linksIn(bodyText, walk), extractedText, extractedHtml };
 }
 
-/** What is shown of a message that could not be looked through. */
+/** The result for a message that could not be examined. */
 export function nothingExtracted({ bodyText, bodyHtml }: Pick<ExtractedFrom, "bodyText" | "bodyHtml">): Extraction {
   return { codes: [], links: [], extractedText: bodyText, extractedHtml: bodyHtml };
 }
+
+interface MessageContent extends ReplyFacts {
+  bodyText: string;
+  bodyHtml: string | undefined;
+}
+
+interface NewContent {
+  extractedText: string;
+  /** Undefined without HTML. */
+  extractedHtml: string | undefined;
+}
+
+/**
+ * The new content of a message. `walked` is its HTML if it was parsed already. If only the rules for HTML find a quote, the text is made
+ * from the HTML.
+ */
+export function newContentOf({ bodyText, bodyHtml, isReply }: MessageContent, walked?: HtmlWalk): NewContent {
+  const extractedText = newTextOf(bodyText, { isReply });
+  if (bodyHtml === undefined) return { extractedText, extractedHtml: undefined };
+  const cut = cutHtml(bodyHtml, walked ?? walkHtml(bodyHtml), { isReply });
+  // Only the beginning of longer HTML was examined, and a text made from it would lack the rest.
+  const isFoundInHtmlAlone = cut !== undefined && extractedText === bodyText && cut.html.length <= htmlWindow;
+  const extractedHtml = cut?.html ?? bodyHtml;
+  if (!isFoundInHtmlAlone) return { extractedText, extractedHtml };
+  // A text with paragraphs takes longer to make than plain lines.
+  const text = cut.html.length <= longestLaidOut ? textOfSeenHtml(cut.html) : cut.text();
+  return { extractedText: text === "" ? extractedText : newTextOf(text, { isReply }), extractedHtml };
+}
+
+const longestLaidOut = 8 * 1024;

@@ -1,13 +1,13 @@
 /**
- * A text made ready for looking things up, in two spellings of the same length. Digits of any script are ASCII in both, wide letters
- * narrow, every space is a space, every hyphen `-`, and what nobody sees is gone.
+ * A text prepared for searching, in two spellings of the same length. Both have ASCII digits for those of any script, narrow letters for
+ * wide ones, U+0020 for every space, `-` for every hyphen, and no invisible characters.
  */
 export interface FoldedText {
-  /** Capitals and accents as they were written. */
+  /** The text with its capitals and accents. */
   shape: string;
-  /** Small letters without accents, as the tables of words are. */
+  /** The text in lower case and without accents, like the tables of words. */
   words: string;
-  /** What stood between two places, as it was written. */
+  /** The original text between two offsets. */
   written(start: number, end: number): string;
 }
 
@@ -20,51 +20,51 @@ export function foldText(text: string): FoldedText {
     );
   }
   const shape = new Uint16Array(text.length);
-  const places = new Uint32Array(text.length + 1);
+  const offsets = new Uint32Array(text.length + 1);
   let length = 0;
   for (let at = 0; at < text.length; ) {
     const point = text.codePointAt(at) ?? 0;
     const unit = point < 0x80 ? point : shapeOf(point);
     if (unit !== nothing) {
       shape[length] = unit;
-      places[length++] = at;
+      offsets[length++] = at;
     }
     at += point > 0xffff ? 2 : 1;
   }
-  places[length] = text.length;
+  offsets[length] = text.length;
   const units = shape.subarray(0, length);
   return withWords(
     textOf(units),
     () => textOf(units.map((unit) => (unit < 0x80 ? smallAscii(unit) : wordUnitOf(unit)))),
-    // What nobody sees behind the last character belongs to the gap.
-    (start, end) => text.slice(places[start], end > start ? endOf(text, places[end - 1] ?? 0) : places[start]),
+    // Ends right behind the last character, before invisible characters.
+    (start, end) => text.slice(offsets[start], end > start ? endOf(text, offsets[end - 1] ?? 0) : offsets[start]),
   );
 }
 
-/** Most texts hold nothing that their words would have to be looked up for: those are made when first asked for. */
-function withWords(shape: string, wordsOf: () => string, written: FoldedText["written"]): FoldedText {
+/** Creates `words` on first use, since most texts have no candidate and never need them. */
+function withWords(shape: string, makeWords: () => string, written: FoldedText["written"]): FoldedText {
   let words: string | undefined;
   return {
     shape,
     get words() {
-      words ??= wordsOf();
+      words ??= makeWords();
       return words;
     },
     written,
   };
 }
 
-/** A word of a table as it stands in `words`. */
+/** Folds a word of a table in the same way as `words`. */
 export function foldWord(word: string): string {
   return foldText(word).words;
 }
 
 const isAscii = /^[\0-\x7f]*$/;
 
-/** Stands for a character that is left out: no text that was decoded holds it. */
+/** Marks a character to leave out. Decoded text never has this one. */
 const nothing = 0xffff;
 
-/** What is neither letter nor digit beyond the first plane, such as a picture. */
+/** Replaces characters beyond the first plane that are no letters or digits, such as emoji. */
 const picture = 0xfffc;
 
 function endOf(text: string, at: number): number {
@@ -81,7 +81,7 @@ function textOf(units: Uint16Array): string {
   return decoder.decode(units);
 }
 
-/** What has been worked out already, by code unit; 0 is not yet. */
+/** Caches by code unit; 0 is unknown. */
 const knownShapes = new Uint16Array(0x10000);
 const knownWordUnits = new Uint16Array(0x10000);
 
@@ -109,7 +109,7 @@ function newShapeOf(point: number): number {
   return point;
 }
 
-/** Decimal digits stand ten in a row, from a place that ends in 0 or 6 (styled ones of mathematics apart, which have a plain form). */
+/** Unicode has decimal digits in rows of ten that begin at a code point ending in 0 or 6. Mathematical digits have a plain form instead. */
 function digitValue(point: number): number {
   const plain = String.fromCodePoint(point).normalize("NFKC");
   if (/^[0-9]$/.test(plain)) return Number(plain);
@@ -122,7 +122,7 @@ function wordUnitOf(unit: number): number {
   return knownWordUnits[unit] ?? unit;
 }
 
-/** Letters that are written in two ways by habit or keyboard. */
+/** Letters that people write in two ways. */
 const sameLetters: Readonly<Record<string, string>> = { İ: "i", ı: "i", ي: "ی", ى: "ی", ك: "ک", ة: "ه", "’": "'" };
 
 function newWordUnitOf(unit: number): number {
@@ -130,7 +130,7 @@ function newWordUnitOf(unit: number): number {
   const same = sameLetters[character];
   if (same !== undefined) return same.charCodeAt(0);
   const small = character.toLowerCase();
-  // The Vietnamese word for code differs from other languages' "my" by this accent alone.
+  // Only this accent distinguishes the Vietnamese word for code, "mã", from "ma", which means "my" in other languages.
   if (small === "ã" || !/^[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\u0622-\u0625]$/u.test(small)) {
     return small.length === 1 ? small.charCodeAt(0) : unit;
   }

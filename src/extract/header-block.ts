@@ -2,9 +2,9 @@ import { type HeaderKind, headerLabels, type Meaning, meaningsOfLabel } from "./
 import type { TextLine } from "./reply-lines.ts";
 
 /**
- * Says where among these lines a copied head begins: three lines or more in a row that begin with the labels of one language, From and
- * Subject or Sent among them, and a date or an address somewhere. "From: the depot" alone is something that people write. It is asked
- * of many lines, and what one of them says counts for those above it too: that is found out once.
+ * Finds the lines at which a copied header block begins. A block has three or more consecutive lines with labels of one language, among
+ * them From and either Subject or Sent, and a date or an address. People write "From: the depot" alone, too. Callers test many lines, so
+ * each line is read once.
  */
 export function headerBlocksIn(lines: readonly TextLine[]): (from: number) => boolean {
   const known: (Label | null)[] = [];
@@ -12,30 +12,30 @@ export function headerBlocksIn(lines: readonly TextLine[]): (from: number) => bo
     if (known[at] === undefined) known[at] = labelOf(lines[at]?.words ?? "") ?? null;
     return known[at] ?? undefined;
   };
-  const tellsBetween = placesAscending((at) => tells.test(lines[at]?.words ?? ""));
+  const hasFact = ascendingSearch((at) => fact.test(lines[at]?.words ?? ""));
   return (from) => {
     if (lines[from]?.words.includes(":") !== true) return false;
     const most = Math.min(lines.length, from + longestBlock);
-    if (!tellsBetween(from, most)) return false;
+    if (!hasFact(from, most)) return false;
     const { labels, to } = blockFrom(lines, from, labelAt);
-    return labels.length >= 3 && tellsBetween(from, to) && isHead(labels);
+    return labels.length >= 3 && hasFact(from, to) && isHeader(labels);
   };
 }
 
-/** Whether a place between two is one of those that `isOne` finds, which is asked in ascending order and once for each. */
-function placesAscending(isOne: (at: number) => boolean): (from: number, to: number) => boolean {
+/** Returns a function that is true if an index in a range fits. Ranges must ascend, and each index is tested once. */
+function ascendingSearch(fits: (at: number) => boolean): (from: number, to: number) => boolean {
   let found = -1;
-  let asked = 0;
+  let tested = 0;
   return (from, to) => {
     if (found < from) {
-      asked = Math.max(asked, from);
-      while (asked < to && found < from) if (isOne(asked++)) found = asked - 1;
+      tested = Math.max(tested, from);
+      while (tested < to && found < from) if (fits(tested++)) found = tested - 1;
     }
     return found >= from && found < to;
   };
 }
 
-/** The labels of lines in a row, and the line behind the last that was looked at. */
+/** The labels of consecutive lines, and the index behind the last line that was read. */
 function blockFrom(lines: readonly TextLine[], from: number, labelAt: (at: number) => Label | undefined): Block {
   const labels: Label[] = [];
   let others = 0;
@@ -44,11 +44,11 @@ function blockFrom(lines: readonly TextLine[], from: number, labelAt: (at: numbe
     const line = lines[at];
     if (line === undefined || line.isQuoted) break;
     const label = line.isBlank ? undefined : labelAt(at);
-    // No head has a label twice, and a flood of two has each of them often.
+    // A header block has each label once; hostile text repeats two of them.
     if (label !== undefined && labels.includes(label)) break;
     if (label === undefined && labels.length === 0) break;
     others = label === undefined ? others + 1 : 0;
-    // Recipients go on in the next line, and HTML may have put a blank one between any two.
+    // A list of recipients may continue on the next line, and HTML may have blank lines between.
     if (others > mostOthers) return { labels, to: at + 1 };
     if (label !== undefined) labels.push(label);
   }
@@ -60,8 +60,8 @@ interface Block {
   to: number;
 }
 
-/** A loop without more: a flood of labels asks it of every line. */
-function isHead(labels: readonly Label[]): boolean {
+/** True if the labels make a header block in one language. It allocates nothing, since in hostile text it runs for every line. */
+function isHeader(labels: readonly Label[]): boolean {
   for (const { language, kind } of labels[0]?.meanings ?? []) {
     let kinds = kind;
     for (let at = 1; at < labels.length; at += 1) kinds |= labels[at]?.kinds[language] ?? 0;
@@ -75,7 +75,7 @@ export function isHeaderLine(words: string): boolean {
   return labelOf(words) !== undefined;
 }
 
-/** A set of kinds in one number. */
+/** The bit of each kind in a set of kinds. */
 const bitOf: Readonly<Record<HeaderKind, number>> = { from: 1, subject: 2, sent: 4, date: 8, to: 16, cc: 32 };
 
 function isWhole(kinds: number): boolean {
@@ -88,9 +88,9 @@ const mostOthers = 2;
 const longestLabel = 30;
 
 /** A year, a time or an address. */
-const tells = /\p{Nd}{4}|\p{Nd}[:.h]\p{Nd}{2}|[^\s@]@[^\s@]/u;
+const fact = /\p{Nd}{4}|\p{Nd}[:.h]\p{Nd}{2}|[^\s@]@[^\s@]/u;
 
-/** What the word before the first colon means; stars and spaces around it don't count (`*From:*`, `De :`). */
+/** The meaning of the word before the first colon. Stars and spaces around it are ignored (`*From:*`, `De :`). */
 function labelOf(words: string): Label | undefined {
   const colon = words.slice(0, longestLabel).indexOf(":");
   if (colon < 1) return undefined;
@@ -98,10 +98,10 @@ function labelOf(words: string): Label | undefined {
   return knownLabels.get(label) ?? knownLabels.get(label.replaceAll(/[*_]/g, "").replaceAll(/\s+/g, " ").trim());
 }
 
-/** What a label may mean, with languages by their number. */
+/** The meanings of a label. Languages are numbers, kinds are bits. */
 interface Label {
   meanings: readonly { language: number; kind: number }[];
-  /** As a set of kinds what it means in each language. */
+  /** By language, the set of its kinds. */
   kinds: Uint8Array;
 }
 

@@ -1,4 +1,4 @@
-/** What a line of a copied head tells. */
+/** The field in a line of a copied header block. */
 export type HeaderKind = (typeof kindsOfHeader)[number];
 
 const kindsOfHeader = ["from", "sent", "date", "to", "cc", "subject"] as const;
@@ -12,7 +12,7 @@ const labels = (from: string, sent: string, date: string, to: string, cc: string
   subject: subject.split("|"),
 });
 
-/** The words before the colons of a copied head, by language: what mail programs write above a mail that they quote without marks. */
+/** The labels of a copied header block, by language. Mail programs write it above a mail that they quote without `>`. */
 export const headerLabels: Readonly<Record<string, Readonly<Record<HeaderKind, readonly string[]>>>> = {
   ar: labels("من|المرسل", "أرسل|تم الإرسال|أُرسلت|إرسال", "التاريخ|تاريخ", "إلى|المستلم", "نسخة", "الموضوع"),
   bg: labels("от", "изпратено|изпратен", "дата", "до|на", "копие|як", "относно|тема"),
@@ -110,7 +110,7 @@ export const headerLabels: Readonly<Record<string, Readonly<Record<HeaderKind, r
   ),
 };
 
-/** What a label may mean, with the languages that it means it in. */
+/** The meanings of each label, with their languages. */
 export const meaningsOfLabel: ReadonlyMap<string, readonly Meaning[]> = Map.groupBy(
   Object.entries(headerLabels).flatMap(([language, kinds]) =>
     kindsOfHeader.flatMap((kind) => kinds[kind].map((label): Meaning => ({ label, language, kind }))),

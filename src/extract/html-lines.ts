@@ -3,13 +3,13 @@ import type { HtmlElement } from "../mail/html/html-element.ts";
 import { type HtmlWalk, withSingleSpaces } from "../mail/html/html-walk.ts";
 import { longestLine, type TextLine, textLine } from "./reply-lines.ts";
 
-/** A line of words that a reader of HTML sees, with its place in the HTML. */
+/** A visible line of HTML. Its range is that in the HTML. */
 export interface HtmlLine extends TextLine {
-  /** The element that its first words stand in. */
+  /** The element around its first words. */
   parent: HtmlElement | undefined;
 }
 
-/** The lines with words, in order. What the HTML hides is none of them. */
+/** The visible lines with words, in order. */
 export function htmlLines({ html, pieces }: HtmlWalk): HtmlLine[] {
   const lines: HtmlLine[] = [];
   let open: { written: string; start: number; end: number; parent: HtmlElement | undefined } | undefined;
@@ -38,21 +38,9 @@ export function htmlLines({ html, pieces }: HtmlWalk): HtmlLine[] {
   return lines;
 }
 
-/** The index of the first line that begins at this place or behind it. */
-export function firstLineFrom(lines: readonly HtmlLine[], place: number): number {
-  let low = 0;
-  let high = lines.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((lines[middle]?.start ?? place) < place) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
-/** True for what has no white space beyond that of HTML, such as a space that no line may be broken at. */
+/** Text without white space beyond that of HTML, such as no-break spaces. */
 const plainSpaces = /^[\0-\n\f-\x7f]*$/;
 const looseSpace = /[^\S ]\s*| \s+/g;
 
-/** An entity takes a few characters for one. */
+/** The HTML of a line may be longer than its text, since an entity has several characters. */
 const mostWritten = 4 * longestLine;

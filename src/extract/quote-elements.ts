@@ -1,16 +1,16 @@
 import type { HtmlElement } from "../mail/html/html-element.ts";
 
-/** What an element is to the mail program that wrote it. */
+/** The role that a mail program gives to an element. */
 export type QuoteMark =
-  /** It holds a quote, its attribution too where a program puts both into one. */
+  /** It contains a quote, and in some programs its attribution. */
   | "quote"
-  /** A quote or a mail that is passed on begins here, and goes to the end. */
+  /** It begins a quote or a forwarded mail that reaches to the end. */
   | "rest"
-  /** The line above a quote, which is the next element. */
+  /** It contains the attribution, and the next element is the quote. */
   | "attribution"
   | "signature";
 
-/** The mark that the element's own name, class or id is; undefined for nearly all of them. */
+/** The mark in the element's name, class or id; undefined for nearly all elements. */
 export function quoteMarkOf({ name, attributes }: HtmlElement): QuoteMark | undefined {
   if (name === "blockquote" && attributes.get("type")?.toLowerCase() === "cite") return "quote";
   const id = attributes.get("id");
@@ -28,7 +28,7 @@ export function quoteMarkOf({ name, attributes }: HtmlElement): QuoteMark | unde
   return undefined;
 }
 
-/** Outlook puts `x_` before the ids and classes of what it quotes. */
+/** Outlook adds `x_` to the ids and classes in a quote. */
 const pasted = /^(?:x_){1,5}/;
 
 /** `yahoo_quoted_0123456789`, `ydpabc123yahoo_quoted`. */

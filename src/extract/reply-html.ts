@@ -1,17 +1,18 @@
 import type { HtmlElement } from "../mail/html/html-element.ts";
 import { type HtmlWalk, linesOf } from "../mail/html/html-walk.ts";
 import { endOfBody } from "../mail/html/quote-html.ts";
+import { firstFrom } from "../primitives/first-from.ts";
 import { type Attribution, attributionsIn } from "./attribution.ts";
 import { headerBlocksIn } from "./header-block.ts";
-import { firstLineFrom, type HtmlLine, htmlLines } from "./html-lines.ts";
+import { type HtmlLine, htmlLines } from "./html-lines.ts";
 import { type QuoteMark, quoteMarkOf } from "./quote-elements.ts";
 import { beginsForward, beginsOriginal, dividersAbove } from "./reply-marks.ts";
 import type { ReplyFacts } from "./reply-text.ts";
 
 /**
- * HTML, of which `walk` was taken, without the elements by which mail programs mark a quote and a signature, cut by ranges of the original
- * and else as it is; and its words line by line. A quote that holds all the words is kept, and so is all from a forwarded mail on.
- * Undefined where nothing is to be cut.
+ * The HTML without its quotes and signatures, and its text line by line. Cuts are ranges of the original; the rest is unchanged. A quote
+ * with all the words of the mail is kept, and so is everything from the beginning of a forwarded mail. Undefined if there is nothing to
+ * cut.
  */
 export function cutHtml(
   html: string,
@@ -23,7 +24,7 @@ export function cutHtml(
   const bodyEnd = html.length - tail.length + endOfBody(tail);
   const cuts = withoutForward(lines, cutsOf(walk, lines, { isReply, bodyEnd }));
   if (cuts.length === 0) return undefined;
-  const isCut = placesWithin(cuts);
+  const isCut = withinRanges(cuts);
   if (lines.every(({ start }) => isCut(start))) return undefined;
   let kept = "";
   let at = 0;
@@ -32,7 +33,7 @@ export function cutHtml(
     at = Math.max(at, end);
   }
   const text = () => {
-    const isWithin = placesWithin(cuts);
+    const isWithin = withinRanges(cuts);
     return linesOf(
       walk,
       walk.pieces.filter(({ start, parent }) => !isWithin(start) && parent?.look.hidden !== true),
@@ -41,13 +42,13 @@ export function cutHtml(
   return { html: kept + html.slice(at), text };
 }
 
-/** A range of the HTML that is taken away. */
+/** A range of the HTML to remove. */
 interface Cut {
   start: number;
   end: number;
 }
 
-/** In order of their beginnings. */
+/** The cuts, sorted by `start`. */
 function cutsOf(walk: HtmlWalk, lines: readonly HtmlLine[], { isReply, bodyEnd }: Mail): Cut[] {
   const cuts: Cut[] = [];
   const restAt = isReply ? restByWords(lines) : undefined;
@@ -66,7 +67,7 @@ function cutsOf(walk: HtmlWalk, lines: readonly HtmlLine[], { isReply, bodyEnd }
   return cuts.toSorted((one, other) => one.start - other.start);
 }
 
-/** How much of a page's end is looked through for its end tags. */
+/** The number of characters at the end of a page that are searched for its end tags. */
 const endOfPage = 4096;
 
 interface Mail extends ReplyFacts {
@@ -76,7 +77,7 @@ interface Mail extends ReplyFacts {
 interface Marked extends Mail {
   index: number;
   element: HtmlElement;
-  /** `indented` is a quote for its attribution alone. */
+  /** `indented` is a plain blockquote, which is a quote only below an attribution. */
   mark: QuoteMark | "indented";
   above: readonly Cut[];
 }
@@ -99,7 +100,7 @@ function cutsOfMark(walk: HtmlWalk, lines: readonly HtmlLine[], marked: Marked):
   return [...above, element];
 }
 
-/** Gmail writes answers between the quoted lines into the element that holds attribution and quotes. */
+/** Cuts the quotes out of a container. In Gmail it holds the attribution, the quotes, and the answers between them. */
 function cutsOfContainer(walk: HtmlWalk, lines: readonly HtmlLine[], index: number, container: HtmlElement): Cut[] {
   const quotes: HtmlElement[] = [];
   for (let at = index + 1; at < walk.elements.length; at += 1) {
@@ -113,42 +114,42 @@ function cutsOfContainer(walk: HtmlWalk, lines: readonly HtmlLine[], index: numb
   return [{ start: container.contentStart, end: first.end }, ...quotes.slice(1)];
 }
 
-/** The lines that stand right above a blockquote, if they are its attribution. No line is asked for two of them. */
+/** Finds the attribution in the lines right above a blockquote. Each line is used for one blockquote. */
 function attributionsAbove(lines: readonly HtmlLine[]): (quote: HtmlElement) => Cut[] {
   const attributions = attributionsIn(lines);
-  let asked = 0;
+  let previous = 0;
   return (quote) => {
-    const end = quote.name === "blockquote" ? firstLineFrom(lines, quote.start) : asked;
-    if (end === asked) return [];
-    asked = end;
+    const end = quote.name === "blockquote" ? firstFrom(lines, quote.start) : previous;
+    if (end === previous) return [];
+    previous = end;
     const from = attributions.startAbove(end, true);
     return from === undefined ? [] : lines.slice(from, end).map((line) => elementOfLine(lines, line));
   };
 }
 
-/** The outermost element that holds this line and no other words. */
+/** The outermost element that contains this line and no other words. */
 function elementOfLine(lines: readonly HtmlLine[], line: HtmlLine): Cut {
   let found: Cut = line;
   for (let around = line.parent; around !== undefined; around = around.parent) {
     const isAll = around.contentStart <= line.start && line.end <= around.contentEnd;
-    const count = firstLineFrom(lines, around.contentEnd) - firstLineFrom(lines, around.contentStart);
+    const count = firstFrom(lines, around.contentEnd) - firstFrom(lines, around.contentStart);
     if (!isAll || count > 1 || around.name === "body" || around.name === "html") break;
     found = around;
   }
   return found;
 }
 
-/** Where an element begins, or words. */
-type Place = Pick<HtmlElement, "start" | "parent">;
+/** The element or line at which a quote begins. */
+type QuoteStart = Pick<HtmlElement, "start" | "parent">;
 
-/** Where a quote without marks begins: a rule with "Original message", a copied head, an attribution above no blockquote. */
-function restByWords(lines: readonly HtmlLine[]): Place | undefined {
-  const beginsHead = headerBlocksIn(lines);
+/** The start of a quote without markup: "Original message" between dashes, a copied header block, or an attribution without a blockquote. */
+function restByWords(lines: readonly HtmlLine[]): QuoteStart | undefined {
+  const beginsHeader = headerBlocksIn(lines);
   const attributions = attributionsIn(lines);
   for (const [index, line] of lines.entries()) {
     if (beginsForward(line.words)) return undefined;
     const begins =
-      beginsOriginal(line.words) || beginsHead(index) || beginsByAttribution(lines, attributions.at(index));
+      beginsOriginal(line.words) || beginsHeader(index) || beginsByAttribution(lines, attributions.at(index));
     if (begins) return outermostFrom(lines, index - dividersAbove(lines, index));
   }
   return undefined;
@@ -167,20 +168,20 @@ function isIndented(element: HtmlElement | undefined): boolean {
 }
 
 /** The outermost element that begins with this line. */
-function outermostFrom(lines: readonly HtmlLine[], index: number): Place | undefined {
+function outermostFrom(lines: readonly HtmlLine[], index: number): QuoteStart | undefined {
   const line = lines[index];
-  let found: Place | undefined = line;
+  let found: QuoteStart | undefined = line;
   for (let around = line?.parent; around !== undefined; around = around.parent) {
-    if (firstLineFrom(lines, around.contentStart) < index || around.name === "body" || around.name === "html") break;
+    if (firstFrom(lines, around.contentStart) < index || around.name === "body" || around.name === "html") break;
     found = around;
   }
   return found;
 }
 
-/** From an element on all that is behind it, but for the end tags of the elements around: they were open before. */
-function toEnd({ elements }: HtmlWalk, from: Place, bodyEnd: number): Cut[] {
+/** Cuts everything from this start to the end of the body, except the end tags of the elements around it. */
+function toEnd({ elements }: HtmlWalk, from: QuoteStart, bodyEnd: number): Cut[] {
   const above = elements.findLast((element) => element.start < from.start);
-  // The line that Outlook draws above what it quotes.
+  // Outlook draws a line above a quote.
   const cuts: Cut[] = above?.name === "hr" ? [above] : [];
   let { start } = from;
   for (let around = from.parent; around !== undefined; around = around.parent) {
@@ -191,7 +192,10 @@ function toEnd({ elements }: HtmlWalk, from: Place, bodyEnd: number): Cut[] {
   return cuts.filter((cut) => cut.start < cut.end);
 }
 
-/** From the line that begins a forwarded mail nothing is cut; where it is among the first words of a cut, neither is that. */
+/**
+ * The cuts before the first line of a forwarded mail, from which everything is kept. A cut that has this line among its first words is
+ * dropped, too.
+ */
 function withoutForward(lines: readonly HtmlLine[], cuts: readonly Cut[]): readonly Cut[] {
   let next = 0;
   let around: Cut | undefined;
@@ -202,7 +206,7 @@ function withoutForward(lines: readonly HtmlLine[], cuts: readonly Cut[]): reado
     }
     if (!beginsForward(line.words)) continue;
     const isCut = around !== undefined && line.start < around.end;
-    const isFirst = around !== undefined && index - firstLineFrom(lines, around.start) <= 1;
+    const isFirst = around !== undefined && index - firstFrom(lines, around.start) <= 1;
     if (isCut && !isFirst) continue;
     const from = isCut ? (around?.start ?? 0) : line.start;
     return cuts.filter(({ start }) => start < from);
@@ -211,18 +215,18 @@ function withoutForward(lines: readonly HtmlLine[], cuts: readonly Cut[]): reado
 }
 
 function hasWords(lines: readonly HtmlLine[], from: number, to: number): boolean {
-  return (lines[firstLineFrom(lines, from)]?.start ?? to) < to;
+  return (lines[firstFrom(lines, from)]?.start ?? to) < to;
 }
 
-/** Asked of places in ascending order. */
-function placesWithin(cuts: readonly Cut[]): (place: number) => boolean {
+/** Returns a function that is true for offsets within the cuts. The offsets must ascend. */
+function withinRanges(cuts: readonly Cut[]): (offset: number) => boolean {
   let next = 0;
   let cutTo = 0;
-  return (place) => {
-    for (let cut = cuts[next]; cut !== undefined && cut.start <= place; cut = cuts[next]) {
+  return (offset) => {
+    for (let cut = cuts[next]; cut !== undefined && cut.start <= offset; cut = cuts[next]) {
       cutTo = Math.max(cutTo, cut.end);
       next += 1;
     }
-    return place < cutTo;
+    return offset < cutTo;
   };
 }

@@ -1,19 +1,19 @@
-/** A line of a text, with what it is held against. */
+/** A line of a text. */
 export interface TextLine {
   start: number;
-  /** Behind its line break. */
+  /** The offset behind its line break. */
   end: number;
-  /** What is held against marks: at most a thousand characters, in lower case, without what can't be seen and without white space around. */
+  /** Its first 1,000 characters for comparison: in lower case, without invisible characters, trimmed. */
   words: string;
   isBlank: boolean;
-  /** True where a `>` stands before it. */
+  /** True if it begins with `>`. */
   isQuoted: boolean;
 }
 
-/** The lines of a text, the last one without a line break too. */
+/** The lines of a text. The last one may have no line break. */
 export function textLines(text: string): TextLine[] {
   const lines: TextLine[] = [];
-  // Small letters of ASCII stand where the capitals stood, so that all lines get theirs at once.
+  // In ASCII lower case keeps all offsets, so one call serves all lines.
   const small = ascii.test(text) ? text.toLowerCase() : undefined;
   for (let start = 0; start < text.length; ) {
     const lineFeed = text.indexOf("\n", start);
@@ -26,7 +26,7 @@ export function textLines(text: string): TextLine[] {
   return lines;
 }
 
-/** A line of these words, which stand at this place. */
+/** A line of these words, with their range. */
 export function textLine(written: string, start: number, end: number): TextLine {
   return lineOf(plainWords(written.slice(0, longestLine)), start, end);
 }
@@ -39,7 +39,7 @@ function lineOf(words: string, start: number, end: number): TextLine {
 const greater = 0x3e;
 const wideGreater = 0xff1e;
 
-/** A line without what programs put around its words: dashes and the stars of Markdown. */
+/** A line without the dashes and Markdown stars around its words. */
 export function withoutMarkup(words: string): string {
   let from = 0;
   let to = words.length;
@@ -48,15 +48,15 @@ export function withoutMarkup(words: string): string {
   return words.slice(from, to);
 }
 
-/** True for a line that parts what is above from what is below: ten or more of the same sign. */
+/** True for a dividing line: ten or more of the same sign. */
 export function isDivider(words: string): boolean {
   return /^(?:_{10,200}|-{10,200}|={10,200}|─{10,200}|—{10,200}|\*{10,200})$/.test(words);
 }
 
-/** What is behind that of a line is held against nothing. */
+/** Characters behind this many are not compared. */
 export const longestLine = 1000;
 
-/** In lower case; without marks of direction and of width, which stand around names and dates; with plain spaces and colons. */
+/** Converts to lower case, with plain spaces and colons, and without marks of direction and width, which stand around names and dates. */
 function plainWords(line: string): string {
   const words = line.trim().toLowerCase();
   if (ascii.test(words)) return words;

@@ -5,14 +5,14 @@ import { headerBlocksIn } from "./header-block.ts";
 import { type TextLine, textLines, withoutMarkup } from "./reply-lines.ts";
 import { beginsForward, beginsListFooter, beginsOriginal, dividersAbove, isReplyLimit } from "./reply-marks.ts";
 
-/** Whether the mail answers another one; what is quoted in a mail that doesn't is what it is about. */
 export interface ReplyFacts {
+  /** True if the mail answers another one. In other mail a quote is part of the message. */
   isReply: boolean;
 }
 
 /**
- * What is new in a text: without the quoted history, its attributions and the signature. Never empty while the text is not.
- * Only its beginning is looked at. What lies behind that stays, unless a quote goes on from there to the end.
+ * The new part of a text: without the quoted history, its attributions and the signature. It is never empty unless the text is.
+ * Only the first 64 KiB are examined. The rest is kept, unless the window ends within a quote.
  */
 export function newTextOf(text: string, { isReply }: ReplyFacts): string {
   const window = truncateUtf8(text, textWindowBytes);
@@ -34,25 +34,25 @@ export function newTextOf(text: string, { isReply }: ReplyFacts): string {
   return keepsRest ? `${joined}${text.slice(window.length - trailing(window))}` : joined;
 }
 
-/** What extraction looks at of a mail's text, whatever the mail is. */
+/** Extraction examines this much of a mail's text. */
 export const textWindowBytes = 64 * 1024;
 
-/** Lines that are taken away, and the line from which all is kept because a forwarded mail begins there. */
+/** The lines to remove, and the first line of a forwarded mail, from which everything is kept. */
 interface Found {
   quoted: readonly boolean[];
   forwardAt: number | undefined;
 }
 
-/** A run of lines of the sender's own, `to` behind the last. */
+/** A range of the sender's own lines. `to` is the index behind the last. */
 interface Part {
   from: number;
   to: number;
 }
 
-/** In a reply quotes go wherever they are, and all that is behind one whose lines are not marked. */
+/** In a reply all quotes are removed. A quote without `>` reaches to the end. */
 function quotesOfReply(lines: readonly TextLine[]): Found {
   const quoted: boolean[] = lines.map(() => false);
-  const beginsHead = headerBlocksIn(lines);
+  const beginsHeader = headerBlocksIn(lines);
   const attributions = attributionsIn(lines);
   for (let at = 0; at < lines.length; at += 1) {
     const line = lines[at];
@@ -69,7 +69,7 @@ function quotesOfReply(lines: readonly TextLine[]): Found {
       at = attribution.to - 1;
       continue;
     }
-    if (attribution !== undefined || beginsUnmarkedQuote(line.words) || beginsHead(at)) {
+    if (attribution !== undefined || beginsUnmarkedQuote(line.words) || beginsHeader(at)) {
       quoted.fill(true, at - dividersAbove(lines, at));
       break;
     }
@@ -81,7 +81,7 @@ function beginsUnmarkedQuote(words: string): boolean {
   return beginsOriginal(words) || isReplyLimit(words);
 }
 
-/** In a mail that answers none, only quoted lines that last to the end go. */
+/** In a mail that is no reply, only the quoted lines at the end are removed. */
 function quoteAtEnd(lines: readonly TextLine[], isAll: boolean): Found {
   const quoted: boolean[] = lines.map(() => false);
   const forwardAt = lines.findIndex(({ words }, at) => beginsForward(words) || beginsMarkedForward(lines, at));
@@ -94,7 +94,7 @@ function quoteAtEnd(lines: readonly TextLine[], isAll: boolean): Found {
   return { quoted, forwardAt: undefined };
 }
 
-/** `> Begin forwarded message:` as the first line with a mark: that is passed on by whoever wrote the mail. */
+/** True for `> Begin forwarded message:` as the first line with `>`: the sender of this mail forwards the rest. */
 function beginsMarkedForward(lines: readonly TextLine[], at: number): boolean {
   const line = lines[at];
   if (line?.isQuoted !== true || !beginsForward(line.words.slice(1).trim())) return false;
@@ -103,7 +103,7 @@ function beginsMarkedForward(lines: readonly TextLine[], at: number): boolean {
   return lines[before]?.isQuoted !== true;
 }
 
-/** `>From` alone between lines without marks is what mailboxes make of a line of prose that begins with "From". */
+/** True for a line of a quote. A single `>From` line is prose: mailbox files put a `>` before a line that begins with "From". */
 function isQuotedLine(lines: readonly TextLine[], at: number): boolean {
   const line = lines[at];
   if (line?.isQuoted !== true) return false;
@@ -111,7 +111,7 @@ function isQuotedLine(lines: readonly TextLine[], at: number): boolean {
   return lines[at - 1]?.isQuoted === true || lines[at + 1]?.isQuoted === true;
 }
 
-/** The runs of lines that are not taken away and have words. */
+/** The ranges of lines that are kept and have words. */
 function ownParts(lines: readonly TextLine[], { quoted, forwardAt }: Found): Part[] {
   const parts: Part[] = [];
   for (let at = 0; at < lines.length; at += 1) {
@@ -125,7 +125,7 @@ function ownParts(lines: readonly TextLine[], { quoted, forwardAt }: Found): Par
   return parts;
 }
 
-/** The footers, the signature and the device's line that the mail ends with; what ends an answer above a quote is no end then. */
+/** Removes footers, the signature and the device's line from the end of the mail. If nothing remains of the last part, the part before it is the end. */
 function trimLastParts(lines: readonly TextLine[], parts: Part[]): void {
   for (let last = parts.at(-1); last !== undefined; last = parts.at(-1)) {
     last.to = withoutSignature(lines, last);
@@ -146,7 +146,7 @@ function withoutSignature(lines: readonly TextLine[], { from, to }: Part): numbe
   return to;
 }
 
-/** At most two of them: "Sent from my iPhone" above "Get Outlook for iOS". */
+/** Removes at most two lines of a device: "Sent from my iPhone" above "Get Outlook for iOS". */
 function withoutDeviceLine(lines: readonly TextLine[], { from, to }: Part): number {
   let end = to;
   for (let taken = 0; taken < 2; taken += 1) {
@@ -157,7 +157,7 @@ function withoutDeviceLine(lines: readonly TextLine[], { from, to }: Part): numb
   return end === to ? to : endOfWords(lines, from, end);
 }
 
-/** Behind the last line with words before `to`. */
+/** The index behind the last line with words before `to`. */
 function endOfWords(lines: readonly TextLine[], from: number, to: number): number {
   let end = to;
   while (end > from && lines[end - 1]?.isBlank === true) end -= 1;
@@ -168,7 +168,7 @@ function isWhole(lines: readonly TextLine[], [only, ...others]: readonly Part[])
   return only !== undefined && others.length === 0 && only.from === 0 && only.to === lines.length;
 }
 
-/** The lines as they stand, without blank ones around them. */
+/** The original text of the lines, without blank lines around it. */
 function partOf(text: string, lines: readonly TextLine[], from: number, to: number): string {
   let first = from;
   while (first < to && lines[first]?.isBlank === true) first += 1;
@@ -176,7 +176,7 @@ function partOf(text: string, lines: readonly TextLine[], from: number, to: numb
   return text.slice(start, lines[endOfWords(lines, first, to) - 1]?.end ?? start).trimEnd();
 }
 
-/** How much white space the window ends with: it belongs to what is behind it. */
+/** The length of the white space at the end of the window. It belongs to the text behind it. */
 function trailing(window: string): number {
   return window.length - window.trimEnd().length;
 }

@@ -1,14 +1,14 @@
-/** True for a subject that a mail program has marked as an answer: `Re: …`, `AW: …`, `Re[2]: …`, `[list] SV: …`, `回复：…`. */
+/** True for the subject of a reply: `Re: …`, `AW: …`, `Re[2]: …`, `[list] SV: …`, `回复：…`. */
 export function hasReplyPrefix(subject: string): boolean {
   return replies.has(prefixOf(subject));
 }
 
-/** True for one that it has marked as passed on: `Fwd: …`, `WG: …`. */
+/** True for the subject of a forwarded mail: `Fwd: …`, `WG: …`. */
 export function hasForwardPrefix(subject: string): boolean {
   return forwards.has(prefixOf(subject));
 }
 
-/** The word before the first colon, without a count of answers behind it and without the tags of a list in front. */
+/** The word before the first colon, without a count of replies behind it and without list tags before it. */
 function prefixOf(subject: string): string {
   let line = subject.slice(0, mostRead).trimStart();
   for (let tags = 0; tags < 3 && line.startsWith("["); tags += 1) {
@@ -24,7 +24,7 @@ const mostRead = 200;
 /** `Re[2]`, `Re(3)`, `Re^4`, `Re*5`. */
 const countBehind = / ?(?:\[\d{1,4}\]|\(\d{1,4}\)|[*^]\d{1,4})$/;
 
-/** What mail programs put before the subject of a reply, in all languages and in lower case. */
+/** The prefixes of replies in all languages, in lower case. */
 const replies: ReadonlySet<string> = new Set(
   [
     "re|aw|antw|antwort|sv|rv|rif|r|res|odp|ynt|cevap|vá|válasz|atb|ats|отв|ответ|відп|одг|odg",
@@ -32,7 +32,7 @@ const replies: ReadonlySet<string> = new Set(
   ].flatMap((row) => row.split("|")),
 );
 
-/** And before that of what is passed on. `VS` is in neither, since it answers in Finnish and passes on in Danish. */
+/** The prefixes of forwarded mail. `VS` is in neither list, since it means a reply in Finnish and a forwarded mail in Danish. */
 const forwards: ReadonlySet<string> = new Set(
   [
     "fw|fwd|wg|doorst|tr|enc|i|inolt|vl|vb|pd|továbbítás|ilt|πρθ|пересл|переслано",

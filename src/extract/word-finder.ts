@@ -1,6 +1,6 @@
 import { foldWord } from "./folded-text.ts";
 
-/** A word of a table found in a text: it goes to the end of the word that it begins or stands in. */
+/** A word of a table, found in a text. Its range reaches to the end of the text's word. */
 export interface FoundWord<Kind> {
   kind: Kind;
   start: number;
@@ -8,9 +8,9 @@ export interface FoundWord<Kind> {
 }
 
 /**
- * Finds the words of a table in a folded text, in one pass whose time does not depend on what the text is made of. As they are written
- * in the table, words are stems: `kod` is also `kodunuz`. A `-` before one says that letters may stand before it (`Bestätigungscode`),
- * a `.` behind it that none may follow. Scripts that put no spaces between words know neither.
+ * Finds the words of a table in a folded text. It takes one pass, in linear time for any text. The words of a table are stems: `kod` also
+ * finds `kodunuz`. A `-` before a stem allows letters before it (`Bestätigungscode`); a `.` behind it forbids letters behind it. Neither
+ * has a meaning for scripts without spaces between words.
  */
 export function wordFinder<Kind extends string>(
   table: Readonly<Record<Kind, string>>,
@@ -31,7 +31,7 @@ export function wordFinder<Kind extends string>(
       const unit = unitAt(words, at);
       const drawers = isWithin ? anywhere : first;
       isWithin = goesOn(unit);
-      // Nearly all places of a text are done with these two looks.
+      // At nearly all offsets of a text no stem begins, and these two tests show it.
       const least = drawers.shortest[unit] ?? 0;
       if (least === 0 || (least === longestDrawer && drawers.filled[drawerOf(words, at, longestDrawer)] === 0))
         continue;
@@ -45,12 +45,12 @@ export function wordFinder<Kind extends string>(
   };
 }
 
-/** Stems by their first characters, and two quick looks at what there is. */
+/** Stems by their first characters, with two tables for quick tests. */
 interface Drawers<Kind> {
   stems: ReadonlyMap<number, readonly Stem<Kind>[]>;
-  /** By drawer, whether there is a stem in it. */
+  /** By drawer: 1 if it holds a stem. */
   filled: Uint8Array;
-  /** By code unit, how long the shortest stem is that begins with it, as far as drawers go; 0 where none does. */
+  /** By code unit: the length of the shortest stem that begins with it, at most `longestDrawer`, or 0 without one. */
   shortest: Uint8Array;
 }
 
@@ -65,7 +65,7 @@ function drawersOf<Kind>(stems: readonly Stem<Kind>[]): Drawers<Kind> {
   return { stems: Map.groupBy(longestFirst, drawerOfStem), filled, shortest };
 }
 
-/** The longest stem at a place; none is shorter than `least`. */
+/** The longest stem at an offset. No stem there is shorter than `least`. */
 function longestAt<Kind>(
   words: string,
   at: number,
@@ -84,7 +84,7 @@ function longestAt<Kind>(
 
 const longestDrawer = 3;
 
-/** By three characters, or as many as there are. Most beginnings have a drawer of their own; what shares one is told apart by its letters. */
+/** The drawer of the first `length` characters. Few beginnings share a drawer, and the caller compares the letters. */
 function drawerOf(text: string, at: number, length: number): number {
   let drawer = unitAt(text, at);
   if (length > 1) drawer = drawer * 31 + unitAt(text, at + 1) * 7;
@@ -92,12 +92,12 @@ function drawerOf(text: string, at: number, length: number): number {
   return drawer & 0xffff;
 }
 
-/** Behind the end there is zero, so that all sums are of whole numbers. */
+/** The code unit, or 0 behind the end. */
 function unitAt(text: string, at: number): number {
   return at < text.length ? text.charCodeAt(at) : 0;
 }
 
-/** Whether what stands behind this letter belongs to the same word, as far as the script tells. */
+/** True for a letter of a script with spaces between words: the next letter belongs to the same word. */
 function goesOn(unit: number): boolean {
   return (bitsOfUnit(unit) & (letterBit | unspacedBit)) === letterBit;
 }
@@ -107,7 +107,7 @@ interface Stem<Kind> {
   text: string;
   within: boolean;
   whole: boolean;
-  /** Whether its script puts spaces between words. */
+  /** True if its script has spaces between words. */
   spaced: boolean;
 }
 
@@ -121,7 +121,7 @@ function fits<Kind>(words: string, at: number, { text, whole, spaced }: Stem<Kin
   return !spaced || !whole || end >= words.length || !isLetter(words, end) || isUnspaced(words, end);
 }
 
-/** An ending has few letters: behind more it is another word. */
+/** Letters behind a stem up to this number are its ending. */
 const longestEnding = 24;
 
 function wordEnd(words: string, from: number, spaced: boolean): number {
@@ -131,14 +131,14 @@ function wordEnd(words: string, from: number, spaced: boolean): number {
   return end;
 }
 
-/** Bits of what is known of each code unit. */
+/** The cached properties of each code unit, as bits; 0 is unknown. */
 const known = new Uint8Array(0x10000);
 const knownBit = 1;
 const letterBit = 2;
 const unspacedBit = 4;
 const alphabetBit = 8;
 
-/** Before and behind a text there is nothing. */
+/** The properties of a character, or 0 outside of the text. */
 function bitsOf(text: string, at: number): number {
   return at >= 0 && at < text.length ? bitsOfUnit(text.charCodeAt(at)) : 0;
 }
@@ -161,12 +161,12 @@ export function isLetter(text: string, at: number): boolean {
   return (bitsOf(text, at) & letterBit) !== 0;
 }
 
-/** A letter of a script whose words stand without spaces between, or, as in Korean, with endings and numbers glued. */
+/** True for a letter of a script without spaces between words, or, as in Korean, with endings and numbers attached to words. */
 export function isUnspaced(text: string, at: number): boolean {
   return (bitsOf(text, at) & unspacedBit) !== 0;
 }
 
-/** A letter that digits glued to it belong to. */
+/** True for a Latin, Greek or Cyrillic letter: digits directly beside it belong to its word. */
 export function isAlphabetic(text: string, at: number): boolean {
   return (bitsOf(text, at) & alphabetBit) !== 0;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { newContentOf } from "../../src/extract/new-content.ts";
+import { newContentOf } from "../../src/extract/extract.ts";
 import { type ReplyRow, replyFiles, replyRows } from "./reply-corpus.ts";
 
 const rows = replyRows(replyFiles);

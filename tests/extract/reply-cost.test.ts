@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 
-import { newContentOf } from "../../src/extract/new-content.ts";
+import { newContentOf } from "../../src/extract/extract.ts";
 import { excessMsOf } from "../support/extraction-cost.ts";
 
 const filled = (piece: string, length: number) => piece.repeat(Math.ceil(length / piece.length)).slice(0, length);

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { newContentOf } from "../../src/extract/new-content.ts";
+import { newContentOf } from "../../src/extract/extract.ts";
 import { haveForeignTools, howToInstall } from "../support/foreign-tools.ts";
 import { type ReplyRow, replyFiles, replyRows } from "./reply-corpus.ts";
 

@@ -1,20 +1,20 @@
 import { isAlphabetic, isLetter } from "../word-finder.ts";
 
-/** What looks like a code, before anybody asks what is said around it. */
+/** A number or word that looks like a code, whatever the text around it says. */
 export interface Candidate {
   start: number;
   end: number;
-  /** As it is typed. */
+  /** The code without spaces and hyphens, as people type it. */
   code: string;
   form: "digits" | "mixed" | "capitals";
-  /** A year or a date looks the same. */
+  /** True if it may also be a year or a date. */
   doubtful: boolean;
 }
 
-/** No mail has more numbers and speaks of a code in a way that is found. */
+/** A mail with more numbers than this brings no code. */
 const mostCandidates = 250;
 
-/** In order of their places. */
+/** The candidates of a text, in order. */
 export function candidatesIn(shape: string): Candidate[] {
   const digits = digitCandidates(shape);
   const columns = columnCandidates(shape);
@@ -35,7 +35,7 @@ function digitCandidates(shape: string): Candidate[] {
   return candidates;
 }
 
-/** Groups of digits that stand in a row: one number where they are alike, several where one of them is too long to be a group. */
+/** Splits groups of digits in a row: they are one number, or several if one group has five digits or more. */
 function partsOf(run: string, index: number): { start: number; text: string }[] {
   if (!run.includes(" ") || !/\d{5}/.test(run)) return [{ start: index, text: run }];
   return Array.from(run.matchAll(/[^ ]+/g), (part) => ({ start: index + part.index, text: part[0] }));
@@ -44,7 +44,7 @@ function partsOf(run: string, index: number): { start: number; text: string }[] 
 function digitCandidate(shape: string, start: number, text: string): Candidate | undefined {
   if (text.length > 19) return undefined;
   const code = text.replaceAll(/[ -]/g, "");
-  // Zeros alone stand for any number.
+  // Zeros alone are a placeholder.
   if (code.length < 4 || code.length > 10 || /^0+$/.test(code)) return undefined;
   if (text !== code && !isGrouped(text)) return undefined;
   const end = start + text.length;
@@ -52,7 +52,7 @@ function digitCandidate(shape: string, start: number, text: string): Candidate |
   return { start, end, code, form: "digits", doubtful: isDate(code, text) };
 }
 
-/** Two or three groups of two to four digits with one sign between, or single digits set apart; a telephone number has 3-3-4. */
+/** Two or three groups of two to four digits with the same separator, or single digits with spaces. 3-3-4 is a telephone number. */
 function isGrouped(text: string): boolean {
   if (/^\d(?: \d){3,7}$/.test(text)) return true;
   if (!/^\d{2,4}([ -])\d{2,4}(?:\1\d{2,4})?$/.test(text)) return false;
@@ -94,7 +94,7 @@ function isGluedBefore(shape: string, start: number): boolean {
     if (/\d/.test(other) || (before !== ":" && before !== "." && before !== "'" && isLetter(shape, start - 2)))
       return true;
   }
-  // `****4471`, `XX4471`, `•• 4471`: the end of a number that is not shown.
+  // `****4471`, `XX4471`, `•• 4471`: the end of a hidden number.
   const hidden = shape.slice(Math.max(0, start - 4), start);
   if (/[•●∙·…]{2} ?$|\.\.\. ?$|\( ?\d{2,4} ?\) ?$|\) ?$/.test(hidden)) return /[•●∙·…]|\.\.\.|\d ?\) ?$/.test(hidden);
   return before === "*" && shape[start - 2] === "*" && shape[start - 3] === "*";
@@ -108,7 +108,7 @@ function isGluedBehind(shape: string, end: number): boolean {
   const next = shape[end + 1] ?? " ";
   if (behind === "-") return /[A-Za-z0-9]/.test(next);
   if (!/\d/.test(next)) return false;
-  // A comma without a space ends a clause of Chinese.
+  // In Chinese and Korean a comma without a space may end a clause.
   return behind !== "," || !/^,\d{1,3}[\p{Script=Han}\p{Script=Hangul}]/u.test(shape.slice(end, end + 5));
 }
 
@@ -119,7 +119,7 @@ const currencyBehind =
 const unitBehind =
   /^ ?(?:points?|punkte|(?:px|km|kg|kwh|[mg]b|min|uhr)(?![a-z])|minut|minuut|seco?n?d|segundo|sekund|saniye|dakika|hour|days|stunde|tage|people|lines|user|word|character|секунд|минут|хвилин|часов|นาที|分钟|分鐘|分間|秒|年|년|초|분)/i;
 
-/** A currency or a unit is beside it. */
+/** True with a currency or a unit next to it. */
 function isAmount(shape: string, start: number, end: number): boolean {
   const behind = shape.slice(end, end + 12);
   return (
@@ -129,7 +129,7 @@ function isAmount(shape: string, start: number, end: number): boolean {
   );
 }
 
-/** Digits one below the other, as the cells of a table leave them. */
+/** Digits on consecutive lines, which is what remains of a table with one digit in each cell. */
 function columnCandidates(shape: string): Candidate[] {
   const candidates: Candidate[] = [];
   let code = "";
@@ -142,7 +142,7 @@ function columnCandidates(shape: string): Candidate[] {
   for (let at = 0; at < shape.length && candidates.length < mostCandidates; ) {
     const lineEnd = shape.indexOf("\n", at);
     const stop = lineEnd === -1 ? shape.length : lineEnd;
-    // A longer line is none with one digit, however much space it has.
+    // A longer line counts as words, even if it is one digit and white space.
     const line = stop - at <= 12 ? shape.slice(at, stop).trim() : "-";
     if (/^\d$/.test(line)) {
       if (code === "") start = shape.indexOf(line, at);
@@ -160,7 +160,7 @@ function columnCandidates(shape: string): Candidate[] {
 function wordCandidates(shape: string): Candidate[] {
   const candidates: Candidate[] = [];
   let done = 0;
-  // They are found from what makes them likely: to look at every word of a mail takes several times as long.
+  // The search begins at digits and capitals: looking at every word takes several times as long.
   for (const { index } of shape.matchAll(/\d|[A-Z]{3}/g)) {
     if (candidates.length >= mostCandidates) break;
     if (index < done) continue;
@@ -179,29 +179,29 @@ function wordCandidates(shape: string): Candidate[] {
   return candidates;
 }
 
-/** With a digit among its first twelve characters, or beginning with capitals. */
+/** A digit among the first twelve characters, or three capitals first. */
 const isLikely = /^(?:[A-Z]{3}|[A-Za-z][A-Za-z-]{0,10}\d|\d)/;
 
-function startOfWord(shape: string, place: number, from: number): number {
-  let start = place;
+function startOfWord(shape: string, at: number, from: number): number {
+  let start = at;
   while (start > from && isOfWord(shape.charCodeAt(start - 1))) start--;
   return start;
 }
 
-function endOfWord(shape: string, place: number): number {
-  let end = place + 1;
+function endOfWord(shape: string, at: number): number {
+  let end = at + 1;
   while (end < shape.length && isOfWord(shape.charCodeAt(end))) end++;
   return end;
 }
 
-/** An ASCII letter, a digit or a hyphen. */
+/** True for an ASCII letter, a digit or a hyphen. */
 function isOfWord(unit: number): boolean {
   const small = unit | 0x20;
   return (small >= 0x61 && small <= 0x7a) || (unit >= 0x30 && unit <= 0x39) || unit === 0x2d;
 }
 
 function formOf(word: string): Candidate["form"] | undefined {
-  // The end of a number that is not shown.
+  // The end of a hidden number.
   if (/^[Xx]{2,}\d/.test(word)) return undefined;
   if (/^[A-Z]{4,8}$|^[A-Z]{3,4}(?:-[A-Z]{3,4}){1,2}$/.test(word)) return "capitals";
   const groups = word.split("-");

@@ -1,3 +1,4 @@
+import { firstRule, type Rule } from "../first-rule.ts";
 import type { FoldedText } from "../folded-text.ts";
 import { type FoundWord, wordFinder } from "../word-finder.ts";
 import type { Candidate } from "./code-candidates.ts";
@@ -12,29 +13,29 @@ import {
 } from "./code-small-words.ts";
 import { codeWords } from "./code-words.ts";
 
-/** A place where a text speaks of a code to type. */
+/** A passage of a text that mentions a code to type. */
 export interface Cue {
   start: number;
   end: number;
-  /** It says what the code is for, or is a word for nothing else: a number need not touch it. */
+  /** True if it states the purpose of the code, or can mean nothing else. Then the number may stand further away. */
   sure: boolean;
-  /** Of several codes, as in "12000 verification codes". */
+  /** True for several codes: "12000 verification codes". */
   plural: boolean;
 }
 
 export interface CodeCues {
   cues: readonly Cue[];
-  /** Names of numbers that are no codes. */
+  /** Names of numbers that are not codes. */
   names: readonly { start: number; end: number }[];
-  /** What something is for. */
+  /** Words for signing in, confirming and other purposes of a code. */
   purposes: readonly { start: number; end: number }[];
-  /** Whether the mail speaks of this. Looked up when first asked, as few mails have a code that it could take the meaning from. */
+  /** True if the mail is about this. The first call looks it up, since few mails have a code to which it matters. */
   isAbout: (matter: OtherMatter) => boolean;
 }
 
 /**
- * What is said around the candidates; of a subject all of it. What that says of signing in and confirming, and of other matters, goes
- * for the whole mail.
+ * The cues around the candidates. For a subject `candidates` is undefined, and the whole subject is read. What `subject` says about
+ * purposes and other matters holds for the whole mail.
  */
 export function cuesIn(
   { shape, words }: Pick<FoldedText, "shape" | "words">,
@@ -43,10 +44,10 @@ export function cuesIn(
 ): CodeCues {
   find ??= wordFinder(codeWords);
   const found = candidates === undefined ? find(words) : wordsAround(find, words, candidates);
-  const told = new Map<OtherMatter, boolean>();
+  const matters = new Map<OtherMatter, boolean>();
   const isAboutMatter = (matter: OtherMatter) => {
-    const known = told.get(matter) ?? (subject?.isAbout(matter) === true || matter.told.test(words));
-    told.set(matter, known);
+    const known = matters.get(matter) ?? (subject?.isAbout(matter) === true || matter.signs.test(words));
+    matters.set(matter, known);
     return known;
   };
   const purposes = found.filter(({ kind }) => kind === "purpose" || kind === "sure");
@@ -68,7 +69,7 @@ export function cuesIn(
   return { cues, names: withoutParts(names, cues), purposes, isAbout: isAboutMatter };
 }
 
-/** How far from a number words are looked for. */
+/** How many characters around a number are searched. */
 const farthestBefore = 400;
 const farthestBehind = 300;
 
@@ -79,18 +80,18 @@ function wordsAround(finder: NonNullable<typeof find>, words: string, candidates
     const to = Math.min(words.length, end + farthestBehind);
     if (to <= done) continue;
     for (const word of finder(words, Math.max(done, start - farthestBefore), to)) found.push(word);
-    // A word that goes over the end of one piece is not read again from its middle.
+    // A word may end behind the piece. The next piece begins after it.
     done = Math.max(to, found.at(-1)?.end ?? 0);
   }
   return found;
 }
 
-/** Made when the first mail is read: a start need not wait for it. */
+/** Created for the first mail, so that the service starts sooner. */
 let find: ReturnType<typeof wordFinder<keyof typeof codeWords>> | undefined;
 
 type Word = FoundWord<keyof typeof codeWords>;
 
-/** Those that are no part of the name of a code, as "Konto" is of a "Kontoverifizierungscode". Both are in the order of their places. */
+/** The names outside of cues: "Konto" in "Kontoverifizierungscode" names no account. Both lists are in order. */
 function withoutParts(names: readonly Word[], cues: readonly Cue[]): Word[] {
   let at = 0;
   return names.filter((name) => {
@@ -99,37 +100,40 @@ function withoutParts(names: readonly Word[], cues: readonly Cue[]): Word[] {
   });
 }
 
-/** What a mail may be about whose codes have the names of those that one types, and which of these names mean nothing there. */
+/** A subject of mail whose own codes have the same names as codes to type. */
 interface OtherMatter {
-  told: RegExp;
-  /** Beginnings of purposes; with none of these the code is none either. */
+  /** Words that show that the mail is about this. */
+  signs: RegExp;
+  /** Names of codes that mean something else in such mail: how the purpose begins, or `^$` for a bare "code". */
   names: RegExp;
 }
 
 export const otherMatters: readonly OtherMatter[] = [
-  // Who travels is given a "confirmation code".
+  // Travellers get a "confirmation code".
   {
-    told: /\b(?:flight|itinerary|reservation|boarding|airline|passenger|your (?:stay|trip)|hotel|pnr|record locator|e-?ticket|departs|your itinerary|vuelo|flug|volo|vlucht|reserva|check-in)\b/,
+    signs:
+      /\b(?:flight|itinerary|reservation|boarding|airline|passenger|your (?:stay|trip)|hotel|pnr|record locator|e-?ticket|departs|your itinerary|vuelo|flug|volo|vlucht|reserva|check-in)\b/,
     names: /^confirm(?!$)/,
   },
-  // A meeting has a passcode for all who come.
+  // A meeting has one passcode for all participants.
   {
-    told: /\b(?:meeting id|meeting-id|join (?:the|zoom) meeting|(?:zoom|teams|webex|google)[- ]meeting|webinar id|join by phone|meet\.google|conference id|dial-in|besprechungs-id|id de (?:la )?reunion|id da reuniao|id riunione|vergaderings?-id|id spotkania)\b|идентификатор конференции|会议号|會議號|ミーティングid|회의 id/,
+    signs:
+      /\b(?:meeting id|meeting-id|join (?:the|zoom) meeting|(?:zoom|teams|webex|google)[- ]meeting|webinar id|join by phone|meet\.google|conference id|dial-in|besprechungs-id|id de (?:la )?reunion|id da reuniao|id riunione|vergaderings?-id|id spotkania)\b|идентификатор конференции|会议号|會議號|ミーティングid|회의 id/,
     names: /^(?:$|acc|zugang|secret|segur|secur)/,
   },
-  // A receipt shows by what the bank let it pass.
+  // A receipt shows the bank's authorization code.
   {
-    told: /\b(?:receipt|merchant|you spent|you paid|terminal id|quittung|beleg|recibo|ricevuta|recu)\b/,
+    signs: /\b(?:receipt|merchant|you spent|you paid|terminal id|quittung|beleg|recibo|ricevuta|recu)\b/,
     names: /^(?:authori|approv|autori|genehm)/,
   },
-  // Who writes programs means another code.
+  // For programmers, code is source code.
   {
-    told: /\b(?:pull request|merge request|commits?|lgtm|stack trace|refactor|diff|unit tests?|exception)\b/,
+    signs: /\b(?:pull request|merge request|commits?|lgtm|stack trace|refactor|diff|unit tests?|exception)\b/,
     names: /^$/,
   },
 ];
 
-/** Who speaks of codes more often sends none. */
+/** A mail that mentions codes more often than this brings none. */
 const mostHeads = 500;
 
 const farthestPurpose = 25;
@@ -169,7 +173,7 @@ function cueOf(words: string, found: readonly Word[], at: number, isAbout: CodeC
   };
 }
 
-/** "Your WhatsApp code" tells by what a code comes, "your customer ID code" whose number it is. */
+/** "Your WhatsApp code" names the channel of the code. "Your customer ID code" names another kind of number. */
 function isChannel(words: string, { start, end }: Word, before: Word | undefined): boolean {
   const word = words.slice(start, end);
   const named = /([\p{L}\p{M}]{1,20}) $/u.exec(words.slice(Math.max(0, start - 21), start))?.[1];
@@ -179,7 +183,7 @@ function isChannel(words: string, { start, end }: Word, before: Word | undefined
   return before === undefined || before.kind !== "number" || start - before.end > 1;
 }
 
-/** "Enter the key 390184 to confirm": its purpose stands behind the number. */
+/** "Enter the key 390184 to confirm": the purpose stands behind the number. */
 function isGivenFor(words: string, found: readonly Word[], at: number): boolean {
   const { end } = found[at] as Word;
   const number = /^ ?[:：]? ?\d{4,10} /.exec(words.slice(end, end + 16))?.[0];
@@ -189,7 +193,7 @@ function isGivenFor(words: string, found: readonly Word[], at: number): boolean 
   return next.kind === "purpose" && next.start >= from && gapBetween(words, from, next.start) !== undefined;
 }
 
-/** The words of the tables before and behind a head that belong to it, with how far they are away. */
+/** The words of the tables that belong to a head, before and behind it, with their distance in characters. */
 function neighbours(words: string, found: readonly Word[], at: number): { word: Word; gap: number }[] {
   const head = found[at] as Word;
   const around: { word: Word; gap: number }[] = [];
@@ -210,7 +214,7 @@ function neighbours(words: string, found: readonly Word[], at: number): { word: 
 
 const mostNeighbours = 4;
 
-/** How many characters there are, unless something ends or interrupts what is said. */
+/** The number of characters between, or undefined if a number or a punctuation mark interrupts them or they are too many. */
 function gapBetween(words: string, start: number, end: number): number | undefined {
   if (end - start > farthestPurpose) return undefined;
   const between = words.slice(start, end);
@@ -221,38 +225,38 @@ function gapBetween(words: string, start: number, end: number): number | undefin
 
 const farthestQualifier = 40;
 
-/** A bare "code" with what stands before it in its sentence. */
+/** A bare "code", with the words before it in its sentence. */
 interface BareCode {
   /** The words before it in small letters. */
   before: readonly string[];
-  /** Whether each of them begins with a capital. */
+  /** For each of them: true if it begins with a capital. */
   capitals: readonly boolean[];
   last: string;
   sentence: string;
-  /** True for a part of a word with others: `acme-code`. */
+  /** True for a part of a longer word: `acme-code`. */
   isJoined: boolean;
   /** The word itself: `code`, `codes`, `kodu`. */
   word: string;
-  /** True where a number follows at once: `code: 482913`, `code is 482913`, and the mail has hardly another. */
+  /** True if a number follows directly (`code: 482913`, `code is 482913`) and the mail has at most two numbers. */
   isGiven: boolean;
-  /** Whether the mail says elsewhere that it is about signing in or confirming. */
+  /** True if another part of the mail is about signing in or confirming. */
   isAbout: boolean;
 }
 
 /**
- * Whether a bare "code" is one to type: the first row that fits decides. A word before it may be a name (`Acme code`) as well as another
- * thing (`Location code`), so a name alone counts where the number follows at once, and a thing never does.
+ * Decides whether a bare "code" is one to type. The word before it may be a name (`Acme code`) or a thing (`Location code`): a name counts
+ * only if the number follows directly, a thing never does.
  */
-const bareCodes: readonly (readonly [example: string, fits: (code: BareCode) => boolean, isMeant: boolean])[] = [
+const bareCodes: readonly Rule<BareCode, boolean>[] = [
   ["learn to code", ({ last }) => notBeforeCode.has(last), false],
   ["Code: 482913", ({ before }) => before.length === 0, true],
-  ["the ICD code, a list that others keep", isInitials, false],
+  ["the ICD code, from a public list", isInitials, false],
   ["enter the code", ({ last }) => isSmall(last), true],
   ["your Acme-code", ({ before, isJoined }) => isJoined && possessives.has(before.at(-2) ?? ""), true],
   ["the door code", ({ last }) => lockWords.has(last), true],
   ["Location code", isThing, false],
-  ["Acme codes, where codes to sign in are meant", ({ isAbout, word }) => isAbout && word.endsWith("codes"), false],
-  ["Acme code, where a code to sign in is meant", ({ isAbout }) => isAbout, true],
+  ["Acme codes, in a mail about signing in", ({ isAbout, word }) => isAbout && word.endsWith("codes"), false],
+  ["Acme code, in a mail about signing in", ({ isAbout }) => isAbout, true],
   ["your Acme Cloud code", (code) => isNamed(code, wordsBehindSmall(code)), true],
   ["Acme codes: 482913, Şube kodu: 4829, Klantcode: 482913", (code) => !isEnglish(code), false],
   ["Acme code: 482913", (code) => code.isGiven && isSender(code), true],
@@ -283,7 +287,7 @@ function isItself(
     isGiven: mail.numbers <= mostNumbers && isGivenAtOnce(words, end),
     isAbout: mail.isAbout,
   };
-  return bareCodes.find(([, fits]) => fits(code))?.[2] ?? false;
+  return firstRule(bareCodes, code) ?? false;
 }
 
 const wordPattern = /[\p{L}\p{M}]+/gu;
@@ -299,43 +303,43 @@ function isThing({ before, capitals, last }: BareCode): boolean {
   return thingsWithCodes.has(last) && !isPartOfName;
 }
 
-/** In other languages the name of a sender stands elsewhere, and only theirs are on the list of things. */
+/** In other languages the sender's name stands elsewhere, and the list of things holds only English words. */
 function isEnglish({ word, isJoined, sentence }: BareCode): boolean {
   return word === "code" && (!isJoined || sentence.endsWith("-"));
 }
 
-/** How many words stand between the last "your" or other small word and "code"; 0 where there is no such word. */
+/** The number of words between the last "your" or other small word and "code", or 0 without such a word. */
 function wordsBehindSmall({ before }: BareCode): number {
   const small = before.findLastIndex((word, at) => at < before.length - 1 && isSmall(word));
   return small < 0 ? 0 : before.length - 1 - small;
 }
 
-/** True where this many last words all begin with a capital. */
+/** True if the last `count` words all begin with a capital. */
 function isNamed({ capitals }: BareCode, count: number): boolean {
   return count > 0 && capitals.slice(-count).every((isCapital) => isCapital);
 }
 
-/** A name that begins the sentence and holds no thing: "Acme Cloud", and not "Bank Account". */
+/** True for a name that begins the sentence and contains no thing: "Acme Cloud", but not "Bank Account". */
 function isSender(code: BareCode): boolean {
   return isNamed(code, code.before.length) && !code.before.some((word) => thingsWithCodes.has(word));
 }
 
-/** True where of this many last words all but the last begin with a capital. */
+/** True if the last `count` words, except the last one, begin with a capital. */
 function isThingOfName({ capitals }: BareCode, count: number): boolean {
   return count > 1 && capitals.slice(-count, -1).every((isCapital) => isCapital);
 }
 
-/** A list of numbers has codes of other kinds. */
+/** A mail with more numbers is a list, with other kinds of codes. */
 const mostNumbers = 2;
 
-/** Four to eight digits, at most an "is" and a colon before them. A year is none. */
+/** True if four to eight digits follow, with at most an "is" and a colon before them. */
 function isGivenAtOnce(words: string, end: number): boolean {
   const [, word = "", digits] =
     /^ ?([\p{L}]{1,8})? ?[:：]? ?["“«]?(\d{4,8}|\d{3}[ -]\d{3})(?![\d\p{L}])/u.exec(words.slice(end, end + 24)) ?? [];
   return digits !== undefined && (word === "" || isWords.has(word));
 }
 
-/** Where something is to be saved and nothing to be confirmed, "your code" is for that. */
+/** In a mail about a discount that has nothing to confirm, "your code" is for the discount. */
 const savings =
   /voucher|coupon|gift|redeem|reward|checkout|einlosen|gewinn|geschenk|cadeau|regalo|presente|premio|prezent|hediye|подар|lahja|ajandek|هدی|מתנה|उपहार|hadiah|ของขวัญ|礼品|禮品|ギフト|기프트|discount|promo|% off|gutschein|rabat|remise|reduction|descuento|cupon|desconto|cupom|sconto|korting|znizk|sleva|indirim|alennus|скидк|купон|знижк|割引|クーポン|优惠|優惠|쿠폰|할인/;
 

@@ -1,6 +1,6 @@
 import { foldWord } from "../folded-text.ts";
 
-/** The words that tie a code to its name, in the languages of the tables. */
+/** A set of the small words that link a code to its name, in the languages of the tables. */
 function setOf(list: string): ReadonlySet<string> {
   return new Set(list.trim().split(/\s+/).map(foldWord));
 }
@@ -54,18 +54,18 @@ export const useWords = setOf(`
   أدخل استخدم ادخل وارد הזן הזינו הקלד दर्ज nhập dùng masukkan gunakan ketik pakai
 `);
 
-/** "please" and whom one asks, between "enter" and what is to be entered. */
+/** "please", and the polite words between "enter" and the code. */
 export const politeWords = setOf(`
   please the this bitte sie dazu hier s'il vous plait svp por favor per favore per cortesia alstublieft hierbij proszę prosím prosim lütfen пожалуйста будь ласка παρακαλώ kérjük vă rugăm
   vänligen venligst vennligst silakan harap vui lòng
 `);
 
-/** Channels that bring a code, and kinds of cards and accounts: "your WhatsApp code", "Venmo phone verification code". */
+/** Channels of codes, and kinds of cards and accounts: "your WhatsApp code", "Venmo phone verification code". */
 export const channelWords = setOf(`
   sms whatsapp telegram phone mobile email mail text telephone telefon handy telefono téléphone telefoon telemóvel celular id ids visa mastercard amex
 `);
 
-/** Things with codes that nobody types in: "Location code". */
+/** Things whose codes nobody types: "Location code". */
 export const thingsWithCodes = setOf(`
   location bank precinct project cost charge rate dept division unit region agency activity occupation industry commodity tariff customs grade subject module program programme
   major campus fund ledger asset equipment serial warranty purchase sales sale route depot trip tour zone district state county city town village plant style size fabric design
@@ -81,5 +81,5 @@ export const thingsWithCodes = setOf(`
   ship vessel aircraft flight fare cabin class meal ticket event venue hall stand booth session room table menu recipe wine color colour
 `);
 
-/** Things that a code opens: "the door code is 4821". */
+/** Things opened by a code: "the door code is 4821". */
 export const lockWords = setOf("door lock lockbox locker keypad garage alarm safe entry");

@@ -1,10 +1,10 @@
 /**
- * What mail in some fifty languages calls a code. In each table words are stems as `wordFinder` reads them, without regard to capitals
- * and accents; a line holds what languages of one kind say.
+ * The words for a code in about fifty languages. The tables hold stems for `wordFinder`, which ignores capitals and accents. Each line
+ * holds related languages.
  */
 export type CodeWordKind = "none" | "code" | "needy" | "sure" | "purpose" | "handover" | "owner" | "number";
 
-/** A code, when one touches it or nothing else claims it. */
+/** A code, if one touches the word or no other word claims it. */
 const code = `
   code., codes., -code., -codes., pincode, -kode, -codigo, -codice, codici., codul, coduri, codi., codis., -kod, -koodi, -kood, kodas, kodo.,
   kods., koda., -kode., -kóð, pin., -pin., pin-code, passcode, -tan., token., tokens., msimbo
@@ -15,7 +15,7 @@ const code = `
   代码, 代碼, コード, 코드, 核验码, 核驗碼
 `;
 
-/** A code where its purpose is said too; by itself a password, a number, or another language's word. */
+/** A code if its purpose stands beside it; alone it is a password, a number, or a word of another language. */
 const needy = `
   cod., -codes, mã, mot de passe, contraseña, clave, senha, palavra-passe, wachtwoord, parola, şifre, -lösenord, adgangskode,
   -passord, salasana, hasło, heslo, jelszó, lozinka, geslo, mật khẩu, sandi, kata laluan, nambari, pass code, key., cijfercode, digits, -ziffer, chiffres, dígitos, cifre., cijfers, cyfr, číslic, číslice, rakam, -siffr, siffer., -ciffer, -cifre, numeroa., számjegy, cifre, chữ số, angka, tarakimu
@@ -23,7 +23,7 @@ const needy = `
   密码, 密碼, 数字, 數字, 桁, パスワード, 番号, 숫자, 비밀번호, 번호
 `;
 
-/** A code, whatever stands around. */
+/** A code in any text. */
 const sure = `
   hasło sms, kod sms, one-time password, one time password, onetime password, single-use password, dynamic password, temporary password, temp password, temporäres passwort, temporäres kennwort, vorläufiges passwort, initialpasswort, kata sandi sekali pakai, รหัส otp, รหัส pin, otp., otps., -otp., totp., mtan, smstan, einmal-passwort, einmal-kennwort, password monouso, codice usa e getta, contrôle sms, código pin, code pin, codice pin, kod pin, kód pin, pin-kod, pinkod, pin kod, pin-koodi, pinkoodi, pin-kód, pinkód, cod pin, cod unic, mã pin, mã otp, kode otp, kode pin, clave dinámica, clave temporal, token de acesso, engangsadgangskode, engangskode, einmalpasswort, einmalkennwort, einmalcode, passcodes., one-time pin, engangskod
   пин-код, пинкод, пін-код, пінкод, رمز پویا, -الرقم السري, -الرقم السرّي
@@ -34,7 +34,7 @@ const sure = `
   -رقم التحقق
 `;
 
-/** What a code is for. */
+/** The purposes of a code. */
 const purpose = `
   verif, confirm, secur, login, log in, log-in, logging in, sign in, sign-in, signin, signing in, sign up, sign-up, access, authent, authori, activat,
   registr, recover, restor, reset, validat, one-time, one time, onetime, single-use, single use, temporary, 2fa, two-factor, two-step, 2-step, mfa, approv,
@@ -66,7 +66,7 @@ const purpose = `
   დამადასტურებ, დადასტურებ, ვერიფიკაცი, შესვლ, հաստատ, մուտք
 `;
 
-/** What is handed out against a code. Shops and carriers speak of it in every mail, so it does not say that one comes. */
+/** The handing over of goods against a code. It announces no code, since shops and carriers mention it in every mail. */
 const handover = `
   pickup, pick-up, pick up, collection, delivery, handover, -abhol, -zustell, -übergabe, retrait, livraison, remise en main, recogida, entrega, retiro, recolha, retirada, levantamento, ritiro, consegna
   -afhaal, -bezorg, -hämt, -utlämn, -leverans, -hent, -afhent, -udlever, -utlever, nouto, luovutus, odbior, doręcz, vyzvedn, výdej, doruč, vyzdvih, teslim, átvétel, kézbesít, ridicare, livrare, predare
@@ -74,7 +74,7 @@ const handover = `
   รับพัสดุ, รับสินค้า, 受取, 受け取り, 픽업, 수령
 `;
 
-/** What makes a code another thing than the one to type. */
+/** Words that make it another kind of code: "promo code", "postal code". */
 const owner = `
   -promo, discount, purchase, store., shop., site., staff, employee, category, resolution, closure, disposition, cause, decline, denial, procedure, billing, department, dealer, supplier, vendor, merchant, shipper, fare, coupon, voucher, gift, referral, invite code, reward, postal., zip, area., anti-phishing, antiphishing, anti phishing, naf., naics, ifsc, affiliate, partner., friend, creator, tracking code, loyalty, campaign, prize, win., winner, winning, raffle, stock., ticker, country, error, status, qr., -bar., -barcode, -barcode, source, sort code, dress, of conduct,
   exit, product, tax., item, sku, short code, course, class., civil, penal, criminal, u.s. code, building, response, return, reason, offer, savings, % off, swift, branch, routing, dialling, dialing,
@@ -105,7 +105,7 @@ const owner = `
   ფასდაკლებ, პრომო, զեղչ
 `;
 
-/** Names of numbers that are no codes, and of what has one. */
+/** Names of numbers that are not codes, and of things with such a number. */
 const number = `
   order, invoice, ticket, case., reference, ref., tracking, account, acct, a/c, customer, client id, booking, flight, transaction, txn, ending in, ending, ending with, iban, bic., room, suite, extension, ext., phone, tel., mobile, call., fax,
   number, no., nr., id., ids., confirmation number, receipt, policy, member, membership, employee, patient, student id, claim, parcel, package, shipment, po., p.o., rma, sku, item, serial, registration number, rfc., iso., ieee, cve., issn, registered, licence, license, plate, seat, gate, section, row., floor, version, build, job, issue, pr., pull request, line., page., chapter,
@@ -136,7 +136,7 @@ const number = `
   შეკვეთ, ანგარიშ, ნომერ, պատվեր, հաշիվ, համար
 `;
 
-/** Words in which others seem to stand. */
+/** Words without a meaning here that contain stems of the other tables. */
 const none = `
   e-post, epost, sähköpost, eposta, e-posta
 `;

@@ -1,12 +1,12 @@
-/** An address in a plain text, with the words that Markdown gives it. */
+/** An address in a plain text, with its words if it is a Markdown link. */
 export interface BareUrl {
   written: string;
   words: string;
 }
 
 /**
- * The addresses of a plain text, in their order. What ends a sentence, a closing bracket whose opener stands outside and closing quotes
- * of any script are no part of them. `[words](address)` is read as Markdown means it.
+ * The addresses of a plain text, in order. They end before punctuation that ends a sentence, before a closing bracket that was opened
+ * outside, and before closing quotes of any script. `[words](address)` is read as Markdown.
  */
 export function* bareUrls(text: string): Generator<BareUrl> {
   const scheme = /(?<![a-z0-9])https?:\/\//gi;
@@ -21,7 +21,7 @@ export function* bareUrls(text: string): Generator<BareUrl> {
   }
 }
 
-/** No address that is shown is so long, before its entities and letters are written in full. */
+/** Longer addresses are skipped. This is more than the longest URL that is shown, since escapes are longer than their characters. */
 const longestRun = 4096;
 
 function endOfRun(text: string, start: number): number {
@@ -42,7 +42,7 @@ function markdownWords(text: string, start: number): string | undefined {
 
 const longestWords = 300;
 
-/** Up to the bracket that closes what Markdown opened before the address. */
+/** The address before the bracket that closes the Markdown link. */
 function beforeClosing(run: string): string {
   let depth = 0;
   for (let at = 0; at < run.length; at++) {

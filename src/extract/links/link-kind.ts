@@ -1,3 +1,4 @@
+import { firstRule, type Rule } from "../first-rule.ts";
 import { foldText } from "../folded-text.ts";
 import { wordFinder } from "../word-finder.ts";
 import { type LinkWordKind, linkWords, signUpWords, splitVerbs, wordsBehindSplit } from "./link-words.ts";
@@ -6,31 +7,39 @@ export const linkKinds = ["verify", "sign_in", "reset_password", "unsubscribe"] 
 
 export type LinkKind = (typeof linkKinds)[number];
 
-/** What a link is for: by its words first, in whatever language, then by the path of its address. */
+/** The purpose of a link: from its words, in any language, or else from the path of its address. */
 export function linkKindOf(words: string, url: URL): LinkKind | null {
   return kindOfWords(words) ?? kindOfPath(url) ?? null;
 }
 
+type Has = (kind: LinkWordKind) => boolean;
+
+/** The specific kinds come first, because unsubscribing may need a confirmation, and a new password a verification. */
+const kindRules: readonly Rule<Has, LinkKind>[] = [
+  ["Unsubscribe", (has) => has("unsubscribe"), "unsubscribe"],
+  ["Forgot your password?", (has) => has("reset"), "reset_password"],
+  ["Choose a new password", (has) => has("renew") && has("password"), "reset_password"],
+  ["Verify", (has) => has("verify"), "verify"],
+  ["Confirm your email address", (has) => has("confirm") && has("account"), "verify"],
+  ["Sign in", (has) => has("sign_in"), "sign_in"],
+];
+
 const find = wordFinder<LinkWordKind>(linkWords);
 
-/** To leave a list may need to be confirmed, and a new password to be verified: what is more particular goes first. */
 function kindOfWords(text: string): LinkKind | undefined {
   if (text === "") return undefined;
   const { words } = foldText(text);
   const found = find(words);
   const split = splitKindOf(words);
-  const has = (kind: LinkWordKind) => kind === split || found.some((one) => one.kind === kind);
-  if (has("unsubscribe")) return "unsubscribe";
-  if (has("reset") || (has("renew") && has("password"))) return "reset_password";
-  if (has("verify") || (has("confirm") && has("account"))) return "verify";
+  const kind = firstRule(kindRules, (kind) => kind === split || found.some((one) => one.kind === kind));
+  if (kind !== undefined) return kind;
   const [first, ...others] = found;
-  // "Confirm" and nothing else: a booking that is to be confirmed says so.
+  // "Confirm" alone verifies an account; a link that confirms a booking names it.
   const isAlone = first?.kind === "confirm" && others.length === 0 && !/[\p{L}\p{N}]/u.test(words.slice(first.end));
-  if (isAlone && !/[\p{L}\p{N}]/u.test(words.slice(0, first.start))) return "verify";
-  return has("sign_in") ? "sign_in" : undefined;
+  return isAlone && !/[\p{L}\p{N}]/u.test(words.slice(0, first.start)) ? "verify" : undefined;
 }
 
-/** The kind of a verb whose parts stand apart. */
+/** The kind of a verb in two separate parts. */
 function splitKindOf(words: string): LinkWordKind | undefined {
   if (!splitVerb.test(words)) return undefined;
   const clauses = words.split(/[.,;:!?]/).map((clause) => clause.match(/[\p{L}\p{M}]+/gu) ?? []);
@@ -55,11 +64,11 @@ const mostBetween = 8;
 /** Most links have none of these verbs. */
 const splitVerb = /\b(?:meld|log|trag|schrijf|bestell|schalt)/;
 
-/** Of longer ones a segment is the title of an article. */
+/** A longer segment of a path is the title of an article. */
 const mostWordsOfSegment = 4;
 
 function kindOfPath({ pathname, hash }: URL): LinkKind | undefined {
-  // Pages that are programs write their path behind a `#`.
+  // Single-page applications write their path behind a `#`.
   const path = hash.startsWith("#/") || hash.startsWith("#!/") ? `${pathname}/${hash.slice(1)}` : pathname;
   const words = new Set<string>();
   for (const segment of path.slice(0, longestPath).split(/[/?&]/)) {
@@ -70,19 +79,21 @@ function kindOfPath({ pathname, hash }: URL): LinkKind | undefined {
       .filter((word) => word !== "");
     if (inSegment.length <= mostWordsOfSegment) for (const word of inSegment) words.add(word);
   }
-  const hasAny = (list: ReadonlySet<string>) => !words.isDisjointFrom(list);
-  if (hasAny(pathWords.unsubscribe) || (words.has("opt") && words.has("out"))) return "unsubscribe";
-  if (hasAny(pathWords.reset) || (hasAny(pathWords.renew) && hasAny(pathWords.password))) return "reset_password";
-  if (hasAny(pathWords.verify) || (hasAny(pathWords.confirm) && hasAny(pathWords.account))) return "verify";
-  const isSignIn = hasAny(pathWords.signIn) || [...words].some((word) => inOnes.has(word) && words.has("in"));
-  return isSignIn || (words.has("magic") && words.has("link")) ? "sign_in" : undefined;
+  for (const [first, second, word] of pathPairs) if (words.has(first) && words.has(second)) words.add(word);
+  return firstRule(kindRules, (kind) => !words.isDisjointFrom(pathWords[kind]));
 }
 
 const longestPath = 500;
 
-const inOnes: ReadonlySet<string> = new Set(["log", "sign"]);
+/** Words that mean something together, and the word of the same meaning in `pathWords`. */
+const pathPairs: readonly (readonly [first: string, second: string, word: string])[] = [
+  ["opt", "out", "optout"],
+  ["log", "in", "login"],
+  ["sign", "in", "signin"],
+  ["magic", "link", "magiclink"],
+];
 
-const pathWords = {
+const pathWords: Readonly<Record<LinkWordKind, ReadonlySet<string>>> = {
   unsubscribe: new Set("unsubscribe unsub optout listunsubscribe abmelden desabonnement baja uitschrijven".split(" ")),
   reset: new Set("resetpassword passwordreset forgotpassword recoverpassword pwreset".split(" ")),
   renew: new Set("reset forgot forgotten recover recovery new change restore".split(" ")),
@@ -98,5 +109,5 @@ const pathWords = {
       " ",
     ),
   ),
-  signIn: new Set("signin login logon magiclink magic-link passwordless".split(" ")),
-} satisfies Record<string, ReadonlySet<string>>;
+  sign_in: new Set("signin login logon magiclink magic-link passwordless".split(" ")),
+};

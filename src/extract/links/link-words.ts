@@ -1,6 +1,6 @@
 /**
- * What the links of mail say that somebody shall do with an account. In each table words are stems as `wordFinder` reads them, without
- * regard to capitals and accents; a line holds what languages of one kind say.
+ * The words of links that do something with an account. The tables hold stems for `wordFinder`, which ignores capitals and accents. Each
+ * line holds related languages.
  */
 export type LinkWordKind =
   | "unsubscribe"
@@ -37,7 +37,7 @@ const unsubscribe = `
   退订, 退訂, 取消订阅, 取消訂閱, 配信停止, 配信を停止, 購読解除, 購読を解除, 登録解除, メール停止, 수신거부, 수신 거부, 구독 취소, 구독취소, 구독 해지, 구독해지
 `;
 
-/** To set a password anew, said in full. */
+/** Phrases for setting a new password. */
 const reset = `
   forgot password, forgot your password, passwort vergessen, mot de passe oublie, olvide mi contrasena, esqueci a senha, esqueci minha senha, password dimenticata
   wachtwoord vergeten, zapomniane hasło, zapomenute heslo, sifremi unuttum, glomt losenord, glemt adgangskode, glemt passord, unohtuiko salasana
@@ -47,7 +47,7 @@ const reset = `
   รีเซ็ตรหัสผ่าน, ตั้งรหัสผ่านใหม่, เปลี่ยนรหัสผ่าน
 `;
 
-/** To do anew: with a word for password. */
+/** Verbs of renewal, which count together with a word for password. */
 const renew = `
   reset, change, choose, create, recover, set a new, set new, set your, new
   -setzen., zurucksetz, ruecksetz, andern., aendern., erneuer, neues, neu, festleg, wahl
@@ -76,7 +76,7 @@ const password = `
   парол, κωδικ, -كلمة المرور, -كلمة السر, -سيסמ, סיסמ, -رمز عبور, -گذرواژه, पासवर्ड, mật khẩu
 `;
 
-/** To show that an address or a person is real, said in full. */
+/** Words for verifying an address or a person. */
 const verify = `
   verif, authenticate, confirm it's you, confirm it was you, yes, it's me
   -verifizier, verificier, verifizieren, bestatigungslink
@@ -89,7 +89,7 @@ const verify = `
   인증, 이메일 확인, 메일 확인, 본인 확인, 계정 활성화, 계정 확인
 `;
 
-/** To say yes: to an account where its word is there too, and where nothing else is said. */
+/** Words for confirming, which count together with a word for an account, or alone. */
 const confirm = `
   confirm, activat, validat, complete, finish
   bestatig, bestaetig, aktivier, freischalt, abschliess
@@ -147,8 +147,8 @@ export const linkWords: Readonly<Record<LinkWordKind, string>> = {
 };
 
 /**
- * Verbs whose second part stands behind other words: "Melden Sie sich bei Acme an". Between the two parts stands a word for the reader;
- * where the tables say so, the verb needs none.
+ * Verbs in two parts with other words between: "Melden Sie sich bei Acme an". One of the words between must be in `reader`, unless that
+ * is empty.
  */
 export const splitVerbs: readonly {
   kind: LinkWordKind;
@@ -164,10 +164,10 @@ export const splitVerbs: readonly {
   split("confirm", "schalte schalten", "", "frei"),
 ];
 
-/** Words for "for": a link to sign up for a newsletter or an event is no link to sign in. */
+/** Words for "for". A link to sign up for a newsletter or an event is not a sign-in link. */
 export const signUpWords: ReadonlySet<string> = new Set("fur fuer zu zum zur voor for til till".split(" "));
 
-/** Words that may follow the second part of such a verb. */
+/** The words that may follow the second part of such a verb. */
 export const wordsBehindSplit: ReadonlySet<string> = new Set(
   "und oder um bei en of om bij op og och med pa hos i in from von vom van voor".split(" "),
 );

@@ -5,25 +5,25 @@ import { bareUrls } from "./bare-urls.ts";
 import { type LinkKind, linkKindOf } from "./link-kind.ts";
 import { isMisleading } from "./misleading.ts";
 
-/** A place on the web that a mail leads to. It is never fetched here: one that works once would be spent. */
+/** A web link of a mail. The service never fetches it, since that would use up a link that works once. */
 export interface Link {
   url: string;
-  /** The visible words of the anchor; `""` of a bare address. */
+  /** The visible words of the anchor, or `""` for a bare address. */
   text: string;
   kind: LinkKind | null;
-  /** It is not what it looks like. */
+  /** True if it is not what it looks like. */
   misleading: boolean;
 }
 
 /**
- * The links of a mail in their order: those of the HTML that a reader sees, then addresses of the text that are not there yet. An address
- * is there once, with the first words that it has. Of more than 50 those whose purpose is known stay first.
+ * The links of a mail, in order: the visible links of the HTML, then the further addresses of the text. Each address is listed once, with
+ * its first words. The list has at most 50 links, and those without a known kind are dropped first.
  */
 export function linksOf({ text, html }: { text: string; html: string | null }): Link[] {
   return linksIn(text, html === null ? undefined : walkHtml(html));
 }
 
-/** The same where the HTML has been walked through already. */
+/** Does the same for HTML that was parsed already. */
 export function linksIn(text: string, walk: HtmlWalk | undefined): Link[] {
   const links = new Map<string, Link>();
   const add = (written: string, words: string) => {
@@ -49,20 +49,20 @@ export function linksIn(text: string, walk: HtmlWalk | undefined): Link[] {
     const url = shownUrl(written);
     if (url !== undefined && !links.has(url.href)) add(written, words);
   }
-  return mostTelling([...links.values()]);
+  return mostUseful([...links.values()]);
 }
 
 const textWindow = 64 * 1024;
 const longestUrl = 2048;
 const longestText = 200;
 const mostLinks = 50;
-/** Who writes more different ones into a mail than this has them passed over. */
+/** More distinct addresses than this are ignored. */
 const mostAddresses = 500;
 const mostAnchors = 2_000;
-/** A picture, a button, the address in full, and the same below: words behind these say nothing new. */
+/** An address is usually repeated at most this often: a picture, a button, the address in full, and the same again below. */
 const mostTimes = 5;
 
-/** The address where it is one of the web, as a browser would ask for it. */
+/** The URL of a web address, normalized as a browser does it; undefined for any other address. */
 function shownUrl(written: string): URL | undefined {
   if (written.length > 2 * longestUrl || !/^[\s\0]{0,20}https?:/i.test(written)) return undefined;
   const url = URL.parse(written);
@@ -78,8 +78,8 @@ function joined(known: Link, again: Link): Link {
   };
 }
 
-/** A footer stands behind everything, and has the link that leaves the list. */
-function mostTelling(links: Link[]): Link[] {
+/** At most 50 links. Those with a kind stay first, because the unsubscribe link stands in the footer. */
+function mostUseful(links: Link[]): Link[] {
   if (links.length <= mostLinks) return links;
   let spare = mostLinks - Math.min(mostLinks, links.filter(({ kind }) => kind !== null).length);
   return links.filter(({ kind }) => kind !== null || spare-- > 0).slice(0, mostLinks);

@@ -2,8 +2,8 @@ import { domainToUnicode } from "node:url";
 import { isIpAddress } from "../../standards/ip.ts";
 
 /**
- * Whether a link is not what it looks like: its words name another host, or its address is written as one that deceives. A host and
- * those below it have one owner.
+ * True if a link is not what it looks like: its words name another host, or its address has a form that deceives readers. A host and its
+ * subdomains have the same owner.
  */
 export function isMisleading(words: string, url: URL): boolean {
   if (url.username !== "" || url.password !== "") return true;
@@ -11,7 +11,7 @@ export function isMisleading(words: string, url: URL): boolean {
   return hostsIn(words).some((named) => !isSameOwner(named, hostOf(url)));
 }
 
-/** Hosts that words claim to lead to: of addresses with a scheme in them, or the one that they are as a whole. */
+/** The hosts named by the words: those of addresses with a scheme, or else the words as a whole if they are a host. */
 function hostsIn(words: string): string[] {
   if (plainWords.test(words)) return [];
   const plain = words
@@ -36,7 +36,7 @@ function hostsIn(words: string): string[] {
   return isName ? [] : [hostOf(url)];
 }
 
-/** Neither a dot nor a slash, nor what could stand for one: most words name no host. */
+/** ASCII without a dot or slash. Most words are, and name no host. */
 const plainWords = /^[\0-\x2d\x30-\x7f]*$/;
 
 const endingsOfNames: ReadonlySet<string> = new Set(
@@ -53,7 +53,7 @@ function isSameOwner(one: string, other: string): boolean {
   return one === other || one.endsWith(`.${other}`) || other.endsWith(`.${one}`);
 }
 
-/** Whether a label of a host has letters of scripts that no language writes together (UTS 39, "highly restrictive"). */
+/** True if a label of the host mixes scripts that no language mixes (UTS 39, "highly restrictive"). */
 function mixesScripts(hostname: string): boolean {
   if (!hostname.includes("xn--")) return false;
   return domainToUnicode(hostname)

@@ -1,6 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
+import { candidatesIn } from "../../../src/extract/codes/code-candidates.ts";
+import { cuesIn } from "../../../src/extract/codes/code-cues.ts";
+import { rankRules, surroundingsOf } from "../../../src/extract/codes/code-ranks.ts";
 import { codesOf } from "../../../src/extract/codes/codes.ts";
+import { foldText } from "../../../src/extract/folded-text.ts";
 import { visibleTextOf } from "../../../src/mail/html/html-walk.ts";
 import { excessMsOf } from "../../support/extraction-cost.ts";
 import { type CodeMail, codeMails } from "./mails.ts";
@@ -23,6 +27,20 @@ function isRight(mail: CodeMail): boolean {
 }
 
 const rightShare = (some: readonly CodeMail[]) => some.filter(isRight).length / some.length;
+
+test("each example in the table of ranks is decided by its own rule", () => {
+  const deciding = rankRules.map(([example]) => {
+    const [, title = "", body = example] = /^Subject: (.*)\n\n(.*)$/s.exec(example) ?? [];
+    const text = foldText(body);
+    const candidates = candidatesIn(text.shape);
+    const subject = cuesIn(foldText(title), undefined);
+    const [candidate] = candidates;
+    if (candidate === undefined) return undefined;
+    const seen = surroundingsOf(text, candidate, cuesIn(text, candidates, subject), subject);
+    return rankRules.find(([, fits]) => fits(seen))?.[0];
+  });
+  expect(deciding).toEqual(rankRules.map(([example]) => example));
+});
 
 describe("the code of a mail", () => {
   test("is looked for in more than three hundred mails of more than twenty-five languages, half of them without one", () => {
