@@ -106,5 +106,10 @@ function behindTags(text: string): string {
 
 /** The phrases of a table, which are separated by commas and line ends. */
 function phrases(byLanguage: Readonly<Record<string, string>>): readonly string[] {
-  return Object.values(byLanguage).flatMap((text) => text.trim().split(/\s*[,\n]\s*/));
+  return Object.values(byLanguage).flatMap((text) =>
+    text
+      .trim()
+      .split(/[,\n]/)
+      .map((phrase) => phrase.trim()),
+  );
 }
