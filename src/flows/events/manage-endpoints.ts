@@ -121,16 +121,20 @@ export async function changeEndpoint(
 ): Promise<Endpoint> {
   if (change.url !== undefined) refuseBadUrl(deps, change.url, "change webhook endpoint");
   const at = deps.now();
-  const { endpoint, promised, isToTell } = await transaction(deps.db.api, async (tx) => {
+  const { endpoint, promised, isNowDisabled } = await transaction(deps.db.api, async (tx) => {
     const before = await lockEndpoint(tx, { accountId, id });
     if (before === undefined) throw notFound("webhook");
     await refuseForeignInboxes(tx, accountId, change.inboxIds ?? null);
     const endpoint = withChange(before, change, at);
     await markEndpointChanged(tx, endpoint);
-    const isToTell = before.disabledAt === null && endpoint.disabledAt !== null;
-    return { endpoint, isToTell, promised: isToTell ? await tellDisabled(deps, tx, endpoint, at) : [] };
+    const isNowDisabled = before.disabledAt === null && endpoint.disabledAt !== null;
+    return {
+      endpoint,
+      isNowDisabled,
+      promised: isNowDisabled ? await insertDisabledEvent(deps, tx, endpoint, at) : [],
+    };
   });
-  if (isToTell) {
+  if (isNowDisabled) {
     deps.disabled?.("manual");
     deps.changes.notify([{ accountId }]);
   }
@@ -138,11 +142,19 @@ export async function changeEndpoint(
   return endpoint;
 }
 
-function tellDisabled(deps: Deps, tx: Db, { id, accountId, url }: Endpoint, at: Date) {
-  const nowhere = { inboxId: null, threadId: null, messageId: null };
-  const data = { webhookId: id, url: url ?? "", reason: "manual" as const };
-  const event = { id: deps.newId("evt", at), accountId, ...nowhere, occurredAt: at, data };
-  return insertEvents(tx, [{ ...event, type: "webhook.disabled" }]);
+function insertDisabledEvent(deps: Deps, tx: Db, { id, accountId, url }: Endpoint, at: Date) {
+  return insertEvents(tx, [
+    {
+      id: deps.newId("evt", at),
+      accountId,
+      inboxId: null,
+      threadId: null,
+      messageId: null,
+      type: "webhook.disabled",
+      occurredAt: at,
+      data: { webhookId: id, url: url ?? "", reason: "manual" },
+    },
+  ]);
 }
 
 /** Makes a new secret. For `overlapSeconds` the old one stays valid beside it, until the receiver knows the new one. */
