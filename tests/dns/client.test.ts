@@ -3,6 +3,7 @@ import { readdirSync, readlinkSync } from "node:fs";
 import * as packet from "dns-packet";
 import { type DnsClient, type DnsLimits, dnsClient } from "../../src/dns/client.ts";
 import type { RecordType } from "../../src/dns/records.ts";
+import { fairly } from "../support/fair-time.ts";
 import {
   type DnsReply,
   type DnsScript,
@@ -13,7 +14,6 @@ import {
   zone,
 } from "../support/scripted-dns.ts";
 import { until } from "../support/until.ts";
-import { watchesClock } from "../support/watches-clock.ts";
 
 const open: { close(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -408,13 +408,14 @@ describe("at the same time", () => {
     expect(await ask("c.works", "A")).toMatchObject({ kind: "no_name" });
   });
 
-  test("no call waits longer than the time limit of a question", watchesClock, async () => {
+  test("no call waits longer than the time limit of a question", async () => {
     const dns = await server(() => "silence");
     const { ask } = clientOf([dns], { maxInFlight: 1, questionMs: 50 });
-    const startedMs = performance.now();
-    const answers = await Promise.all(Array.from({ length: 20 }, (_, index) => ask(`n${index}.works`, "A")));
-    for (const answer of answers) expect(answer).toEqual({ kind: "unknown", reason: "no answer in time" });
-    expect(performance.now() - startedMs).toBeLessThan(500);
+    const { result, fairMs } = await fairly(() =>
+      Promise.all(Array.from({ length: 20 }, (_, index) => ask(`n${index}.works`, "A"))),
+    );
+    for (const answer of result) expect(answer).toEqual({ kind: "unknown", reason: "no answer in time" });
+    expect(fairMs).toBeLessThan(500);
   });
 });
 

@@ -5,6 +5,7 @@ import type { KeyUse } from "../../src/domain/idempotency.ts";
 import { emailSender } from "../../src/flows/send/send-email.ts";
 import { databaseApart } from "../support/database.ts";
 import { enginesHere } from "../support/engines.ts";
+import { fairly } from "../support/fair-time.ts";
 import { lockInbox } from "../support/lock-inbox.ts";
 import { newAccount, newInbox, send, tally } from "../support/sends.ts";
 import { countRows } from "../support/stored.ts";
@@ -219,9 +220,9 @@ describe.skipIf(!enginesHere().includes("postgres"))("two processes on one Postg
     const startMs = performance.now();
     const firsts = times(8, (index) => send(first, inboxId, {}, { key: `hangs-${index}` }));
     const twins = times(4, () => send(first, inboxId, {}, { key: "hangs-too" }));
-    const others = await Promise.all(times(4, () => send(first, other)));
+    const { result: others, fairMs } = await fairly(() => Promise.all(times(4, () => send(first, other))));
     expect(tally(others)).toEqual({ "200": 4 });
-    expect(performance.now() - startMs).toBeLessThan(2_000);
+    expect(fairMs).toBeLessThan(2_000);
 
     const answers = await Promise.all(firsts);
     expect(tally(answers)).toEqual({ "503 service_unavailable": 8 });

@@ -4,10 +4,10 @@ import { query } from "../../src/database/db.ts";
 import { smtpRelay } from "../../src/relay/relay.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { type EngineUnderTest, enginesHere, openEngine } from "../support/engines.ts";
+import { fairly } from "../support/fair-time.ts";
 import { outboxWorld } from "../support/outbox-world.ts";
 import { type Script, scriptedSmtp } from "../support/scripted-smtp.ts";
 import { until } from "../support/until.ts";
-import { watchesClock } from "../support/watches-clock.ts";
 
 describe.each(enginesHere())("mail by one relay (%s)", (engine) => {
   let under: EngineUnderTest;
@@ -49,10 +49,7 @@ describe.each(enginesHere())("mail by one relay (%s)", (engine) => {
     ["to two hundred domains", (number: number) => `busy-${number % 200}.example`],
   ])(
     "of an account with thousands of mails in 100 inboxes, %s, does not delay that of another",
-    {
-      ...watchesClock,
-      timeout: 120_000,
-    },
+    { timeout: 120_000 },
     async (_where, domainOf) => {
       const { server, world, quiet, addToOutbox } = await begin();
       await addToOutbox(domainOf);
@@ -62,10 +59,11 @@ describe.each(enginesHere())("mail by one relay (%s)", (engine) => {
       const waitsMs: number[] = [];
       for (let count = 1; count <= 20; count += 1) {
         const to = `joe-${count}@${domainOf(count)}`;
-        const startMs = performance.now();
-        await world.send(quiet, to);
-        await until(() => server.mails.some((mail) => mail.to === to));
-        waitsMs.push(performance.now() - startMs);
+        const { fairMs } = await fairly(async () => {
+          await world.send(quiet, to);
+          await until(() => server.mails.some((mail) => mail.to === to));
+        });
+        waitsMs.push(fairMs);
       }
       // The relay was busy until the end.
       expect(server.mails.length).toBeLessThan(3_000);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { fairly } from "../support/fair-time.ts";
 import { type ScriptedSmtp, scriptedSmtp } from "../support/scripted-smtp.ts";
 import { newInbox, send } from "../support/sends.ts";
-import { watchesClock } from "../support/watches-clock.ts";
 import { startWorld, type World } from "../support/world.ts";
 
 const usualWaitMs = 2_000;
@@ -34,24 +34,23 @@ describe("the response waits for the first attempt", () => {
   });
 
   async function timed(to: string, options: Parameters<typeof send>[3]) {
-    const startMs = performance.now();
-    const { status, body } = await send(world, inboxId, { to }, options);
-    expect(status).toBe(200);
-    return { body, tookMs: performance.now() - startMs };
+    const { result, fairMs, tookMs } = await fairly(() => send(world, inboxId, { to }, options));
+    expect(result.status).toBe(200);
+    return { body: result.body, fairMs, tookMs };
   }
 
-  test("a relay that accepts the mail gives `sent` and its own id", watchesClock, async () => {
-    const { body, tookMs } = await timed("jane@example.com", { waits: true });
+  test("a relay that accepts the mail gives `sent` and its own id", async () => {
+    const { body, fairMs } = await timed("jane@example.com", { waits: true });
     expect(body).toMatchObject({ status: "sent", providerMessageId: expect.stringMatching(/^\d+A\d+$/) });
-    expect(tookMs).toBeLessThan(usualWaitMs);
+    expect(fairMs).toBeLessThan(usualWaitMs);
     const { body: message } = await world.api(`/v1/messages/${body.messageId}`);
     expect(message).toMatchObject({ status: "sent", providerMessageId: body.providerMessageId, failure: null });
   });
 
-  test("one that refuses it permanently gives `failed`, with the reason in the message", watchesClock, async () => {
-    const { body, tookMs } = await timed("nobody@example.com", { waits: true });
+  test("one that refuses it permanently gives `failed`, with the reason in the message", async () => {
+    const { body, fairMs } = await timed("nobody@example.com", { waits: true });
     expect(body).toMatchObject({ status: "failed", providerMessageId: `<${body.messageId}@inbox.localhost>` });
-    expect(tookMs).toBeLessThan(usualWaitMs);
+    expect(fairMs).toBeLessThan(usualWaitMs);
     const { body: message } = await world.api(`/v1/messages/${body.messageId}`);
     expect(message.failure).toEqual({
       code: 550,
@@ -61,10 +60,10 @@ describe("the response waits for the first attempt", () => {
     });
   });
 
-  test("one that refuses it temporarily gives `pending` at once, not after the time limit", watchesClock, async () => {
-    const { body, tookMs } = await timed("full@example.com", { waits: true });
+  test("one that refuses it temporarily gives `pending` at once, not after the time limit", async () => {
+    const { body, fairMs } = await timed("full@example.com", { waits: true });
     expect(body).toMatchObject({ status: "pending", providerMessageId: `<${body.messageId}@inbox.localhost>` });
-    expect(tookMs).toBeLessThan(usualWaitMs);
+    expect(fairMs).toBeLessThan(usualWaitMs);
   });
 
   test.each(["respond-async", "RESPOND-ASYNC", "wait=5, respond-async", "respond-async; foo=bar"])(
@@ -75,21 +74,17 @@ describe("the response waits for the first attempt", () => {
     },
   );
 
-  test(
-    "mails of one inbox to one destination, which are sent one by one, follow each other at once",
-    watchesClock,
-    async () => {
-      inboxId = await newInbox(world);
-      for (let round = 0; round < 3; round += 1) {
-        for (let index = 0; index < 4; index += 1) {
-          await timed("jane@example.com", { headers: { prefer: "respond-async" } });
-        }
-        const { body, tookMs } = await timed("jane@example.com", { waits: true });
-        expect(body.status).toBe("sent");
-        expect(tookMs).toBeLessThan(800);
+  test("mails of one inbox to one destination, which are sent one by one, follow each other at once", async () => {
+    inboxId = await newInbox(world);
+    for (let round = 0; round < 3; round += 1) {
+      for (let index = 0; index < 4; index += 1) {
+        await timed("jane@example.com", { headers: { prefer: "respond-async" } });
       }
-    },
-  );
+      const { body, fairMs } = await timed("jane@example.com", { waits: true });
+      expect(body.status).toBe("sent");
+      expect(fairMs).toBeLessThan(800);
+    }
+  });
 
   test("another value of Prefer changes nothing", async () => {
     const { body } = await timed("jane@example.com", {

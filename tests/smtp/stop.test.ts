@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
+import { fairly } from "../support/fair-time.ts";
 import { testListener } from "../support/mail-door.ts";
 import { greeted, inData, rawSmtp } from "../support/raw-smtp.ts";
-import { watchesClock } from "../support/watches-clock.ts";
 
 const start = (reply: string): string => reply.split(" ").slice(0, 2).join(" ");
 
@@ -73,9 +73,8 @@ test("a listener that accepts no more connections still serves the open ones", a
   expect(start(await client.ask("NOOP"))).toBe("250 2.0.0");
 });
 
-test("stop without sessions takes no time, and a second call does nothing", watchesClock, async () => {
+test("stop without sessions takes no time, and a second call does nothing", async () => {
   await using smtp = await testListener();
-  const startedAtMs = performance.now();
-  await Promise.all([smtp.listener.stop(5_000), smtp.listener.stop(5_000)]);
-  expect(performance.now() - startedAtMs).toBeLessThan(500);
+  const { fairMs } = await fairly(() => Promise.all([smtp.listener.stop(5_000), smtp.listener.stop(5_000)]));
+  expect(fairMs).toBeLessThan(500);
 });

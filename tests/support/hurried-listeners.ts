@@ -17,9 +17,9 @@ export interface HurriedListeners extends AsyncDisposable {
   url: URL;
   /** The reasons why listeners were closed, in order. */
   closed: readonly string[];
-  /** How many events were handed out, to whomever. */
+  /** The number of events sent to all listeners. */
   sent(): number;
-  /** An answer as it is made, with no connection that it goes out by. */
+  /** An answer without a connection to send it. */
   answer(path: string): Promise<Response>;
 }
 

@@ -7,7 +7,7 @@ import { mailWaits, type WaitDeps, type WaitRequest } from "../../src/flows/read
 import type { StoredMessage } from "../../src/store/mail/message-pages.ts";
 import type { outboxWorld } from "./outbox-world.ts";
 
-/** As if every notification got lost, of this process too. */
+/** Loses every notification, also of this process. */
 export const deafChanges: Pick<Changes, "notify" | "listen"> = {
   notify: () => undefined,
   listen: () => () => undefined,

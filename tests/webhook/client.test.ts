@@ -4,6 +4,7 @@ import { Webhook } from "standardwebhooks";
 import { webhookFault, webhookHeaders, webhookSigner } from "../../src/standards/signature.ts";
 import { type WebhookClientOptions, type WebhookReply, webhookClient } from "../../src/webhook/client.ts";
 import { leavingOf } from "../../src/workers/outbox/destinations.ts";
+import { fairly } from "../support/fair-time.ts";
 import {
   answer,
   type Behaviour,
@@ -17,7 +18,6 @@ import {
   startReceiver,
   trickle,
 } from "../support/receiver.ts";
-import { watchesClock } from "../support/watches-clock.ts";
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -296,7 +296,7 @@ describe("the time limit ends", () => {
     expect(hook.connections()).toBe(1);
   });
 
-  test("300 receivers that hang do not delay one that answers", watchesClock, async () => {
+  test("300 receivers that hang do not delay one that answers", async () => {
     const [hanging, good] = [await receiver(hang), await receiver()];
     const poster = client({ timeoutMs: 3000 });
     const stop = new AbortController();
@@ -304,9 +304,9 @@ describe("the time limit ends", () => {
       poster.post({ url: hanging.url, headers: {}, body: "{}", signal: stop.signal }),
     );
     await hanging.request(300);
-    const reply = await poster.post({ url: good.url, headers: {}, body: "{}" });
-    expect(reply).toMatchObject({ kind: "answered", status: 200 });
-    expect(reply.latencyMs).toBeLessThan(1000);
+    const { result, fairMs } = await fairly(() => poster.post({ url: good.url, headers: {}, body: "{}" }));
+    expect(result).toMatchObject({ kind: "answered", status: 200 });
+    expect(fairMs).toBeLessThan(1000);
     stop.abort();
     await Promise.all(hung);
   });

@@ -7,11 +7,11 @@ import { mailReceiver } from "../../../src/flows/receive/receive-email.ts";
 import { parseMail } from "../../../src/mail/read/parse.ts";
 import { envelopeTo } from "../../support/arrivals.ts";
 import { enginesHere } from "../../support/engines.ts";
+import { fairly } from "../../support/fair-time.ts";
 import { type MailFields, mailOf } from "../../support/mail.ts";
 import { mailingList, shuffled } from "../../support/mailing-list.ts";
 import { countEvents, countRows, storedAttachments, storedBytes, storedMessages } from "../../support/stored.ts";
 import { type SeenStatement, watchedDb } from "../../support/watched-db.ts";
-import { watchesClock } from "../../support/watches-clock.ts";
 import type { World, WorldInbox } from "../../support/world.ts";
 import { oneWorldOn, worldsOn } from "../../support/world-on.ts";
 
@@ -293,14 +293,15 @@ for (const engine of enginesHere()) {
         expect(await threadsOf(inbox)).toHaveProperty("size", 1);
       });
 
-      test("100,000 References take no time to speak of, and the parent among them counts", watchesClock, async () => {
+      test("100,000 References take no time to speak of, and the parent among them counts", async () => {
         const inbox = await world().inbox();
         await receive({ messageId: "a@x.example" }, inbox);
         const references = Array.from({ length: 100_000 }, (_, index) => `i${index}`);
-        const startedMs = performance.now();
-        await receive({ messageId: "many@x.example", references: [...references, "a@x.example"] }, inbox);
-        await receive({ messageId: "more@x.example", references: ["a@x.example", ...references] }, inbox);
-        expect(performance.now() - startedMs).toBeLessThan(3_000);
+        const { fairMs } = await fairly(async () => {
+          await receive({ messageId: "many@x.example", references: [...references, "a@x.example"] }, inbox);
+          await receive({ messageId: "more@x.example", references: ["a@x.example", ...references] }, inbox);
+        });
+        expect(fairMs).toBeLessThan(3_000);
         expect(await messages(inbox)).toHaveLength(3);
       });
 

@@ -3,9 +3,9 @@ import { sql } from "drizzle-orm";
 import { type Db, query } from "../../../src/database/db.ts";
 import { migrate } from "../../../src/store/migrate.ts";
 import { type EngineUnderTest, enginesHere, openEngine } from "../../support/engines.ts";
+import { fairly } from "../../support/fair-time.ts";
 import { outboxWorld } from "../../support/outbox-world.ts";
 import { answer, hang, type Receiver, startReceiver } from "../../support/receiver.ts";
-import { watchesClock } from "../../support/watches-clock.ts";
 
 type World = Awaited<ReturnType<typeof outboxWorld>>;
 type Inbox = Awaited<ReturnType<World["newInbox"]>>;
@@ -38,10 +38,7 @@ for (const engine of enginesHere()) {
       return receiver;
     }
 
-    test(`${bad} that are dead or hang: a healthy one has its events within a second`, {
-      ...watchesClock,
-      timeout: 60_000,
-    }, async () => {
+    test(`${bad} that are dead or hang: a healthy one has its events within a second`, async () => {
       world = await outboxWorld(under.db);
       const silent = await receiverAt({ address: "0.0.0.0", behaviour: hang });
       const gone = await startReceiver({ address: "0.0.0.0" });
@@ -73,19 +70,14 @@ for (const engine of enginesHere()) {
       const tookMs: number[] = [];
       for (let count = 1; count <= 50; count += 1) {
         await world.receive(mine);
-        const storedMs = performance.now();
-        await healthy.request(1 + count);
-        tookMs.push(performance.now() - storedMs);
+        tookMs.push((await fairly(() => healthy.request(1 + count))).fairMs);
       }
       expect(Math.max(...tookMs)).toBeLessThan(1_000);
       // They did get their tries, or nothing was shown.
       expect(silent.connections()).toBeGreaterThan(10);
     });
 
-    test(`${pending} events that wait: the newest comes within five seconds`, {
-      ...watchesClock,
-      timeout: 120_000,
-    }, async () => {
+    test(`${pending} events that wait: the newest comes within five seconds`, { timeout: 120_000 }, async () => {
       world = await outboxWorld(under.db);
       const busy = await receiverAt({ behaviour: answer(200) });
       const inbox = await world.newInbox();
@@ -95,13 +87,14 @@ for (const engine of enginesHere()) {
       await world.start();
       await busy.request(1);
 
-      const startMs = performance.now();
-      await world.receive(other, { subject: "The newest" });
-      for (let number = 1; ; number += 1) {
-        const { body } = await busy.request(number);
-        if (body.includes("The newest")) break;
-      }
-      expect(performance.now() - startMs).toBeLessThan(5_000);
+      const { fairMs } = await fairly(async () => {
+        await world.receive(other, { subject: "The newest" });
+        for (let number = 1; ; number += 1) {
+          const { body } = await busy.request(number);
+          if (body.includes("The newest")) break;
+        }
+      });
+      expect(fairMs).toBeLessThan(5_000);
       expect(busy.requests.length).toBeLessThan(pending);
     });
   });

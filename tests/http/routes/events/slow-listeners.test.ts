@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { makeDatabase } from "../../../support/database.ts";
 import { openStream } from "../../../support/event-stream.ts";
+import { fairly } from "../../../support/fair-time.ts";
 import { type RunningInboxd, startInboxd } from "../../../support/inboxd.ts";
 import { untilAnswered } from "../../../support/until.ts";
 import { watchesClock } from "../../../support/watches-clock.ts";
@@ -41,9 +42,7 @@ test("300 slow readers take at most 64 MiB and end as slow, and a good one besid
   });
   await good.frame(({ event }) => event === "ready");
   await mail(inboxd, address, "to the good reader");
-  const sentMs = performance.now();
-  await good.frame(({ data = "" }) => data.includes("to the good reader"));
-  const heardMs = performance.now() - sentMs;
+  const { fairMs: heardMs } = await fairly(() => good.frame(({ data = "" }) => data.includes("to the good reader")));
 
   const grown: number[] = [];
   await untilAnswered(async () => {
