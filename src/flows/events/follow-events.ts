@@ -95,11 +95,7 @@ async function* backfill(
 }
 
 /** Yields the events of the ring, and waits for new ones. It ends when the ring has lost the next event, because the reader is too slow. */
-async function* live(
-  feed: EventFeed,
-  reader: LogReader,
-  untilWoken: () => Promise<void>,
-): AsyncGenerator<LogStep[]> {
+async function* live(feed: EventFeed, reader: LogReader, untilWoken: () => Promise<void>): AsyncGenerator<LogStep[]> {
   const { ring } = feed;
   let number = ring.numberBehind(reader.position);
   while (!reader.isOver && number !== undefined) {
@@ -116,11 +112,7 @@ async function* live(
 }
 
 /** The steps from this number on that are written already. Only the first is waited for; none if its writer had no room for it. */
-async function stepsOfRing(
-  feed: EventFeed,
-  { position, wanted }: LogReader,
-  first: number,
-): Promise<LogStep[]> {
+async function stepsOfRing(feed: EventFeed, { position, wanted }: LogReader, first: number): Promise<LogStep[]> {
   const { ring, written } = feed;
   const steps: LogStep[] = [];
   while (steps.length < writtenTogether) {
