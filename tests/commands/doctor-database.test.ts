@@ -70,8 +70,8 @@ const cases: readonly [what: string, check: Check, differs: Partial<DatabaseFact
   ["a log that is up to date", checkLog, {}, "ok", "up to date"],
   ["a log that waits", checkLog, { logLagSeconds: 7.2 }, "warn", "behind by 7 s"],
   ["two clocks", checkClock, { serverAt: later(2_500) }, "warn", "2500 ms ahead of"],
-  ["many connections", checkConnections, {}, "ok", "97 for all"],
-  ["connections for one", checkConnections, { connections: 2 * mostConnections - 1 }, "warn", "room for one process"],
+  ["many connections", checkConnections, {}, "ok", "max_connections is 97"],
+  ["connections for one", checkConnections, { connections: 2 * mostConnections - 1 }, "warn", "enough for one process"],
   ["too few connections", checkConnections, { connections: mostConnections - 1 }, "fail", "max_connections"],
 ];
 
@@ -96,7 +96,7 @@ describe("The embedded database", () => {
     const dataDir = join(directory, "lost");
     lockDirectory(dataDir).release();
     const { findings } = await checkDatabase({ databaseUrl: undefined, dataDir, now: () => at, askServer: nobody });
-    expect(findings).toMatchObject([{ level: "fail", seen: expect.stringContaining("is gone from") }]);
+    expect(findings).toMatchObject([{ level: "fail", seen: expect.stringContaining("is missing in") }]);
     expect(existsSync(join(dataDir, "pg"))).toBe(false);
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { checkDns } from "../../src/commands/doctor/dns.ts";
-import type { DnsFacts } from "../../src/commands/doctor/dns-facts.ts";
+import type { DnsFacts } from "../../src/commands/doctor/dns-lookup.ts";
 import type { Answer } from "../../src/dns/answers.ts";
 import type { Ask } from "../../src/dns/client.ts";
 import { reverseName } from "../../src/domain/dns-zone.ts";
@@ -86,7 +86,7 @@ const cases: readonly Case[] = [
     zone: { "MX in.ada.works": [{ exchange: "", priority: 0 }] },
     check: "dns mx",
     level: "fail",
-    seen: "takes no mail (null MX)",
+    seen: "accepts no mail (null MX)",
     todo: "in.ada.works. 3600 IN MX 10 mx.ada.works.",
   },
   {
@@ -94,7 +94,7 @@ const cases: readonly Case[] = [
     zone: { "MX in.ada.works": [{ exchange: "aspmx.l.google.com", priority: 1 }] },
     check: "dns mx",
     level: "fail",
-    seen: "goes to 1 aspmx.l.google.com. and not to mx.ada.works",
+    seen: "go to 1 aspmx.l.google.com. and not to mx.ada.works",
     todo: "in.ada.works. 3600 IN MX 10 mx.ada.works.",
   },
   {
@@ -107,7 +107,7 @@ const cases: readonly Case[] = [
     },
     check: "dns mx",
     level: "warn",
-    seen: "goes to 5 old.ada.works., 10 mx.ada.works., and not first",
+    seen: "goes to 5 old.ada.works., 10 mx.ada.works., and mx.ada.works is not the first",
   },
   {
     what: "another MX behind ours, and names in any case",
@@ -126,7 +126,7 @@ const cases: readonly Case[] = [
     zone: { "MX in.ada.works": { kind: "unknown", reason: "no answer in time" } },
     check: "dns mx",
     level: "warn",
-    seen: "no answer about in.ada.works (no answer in time)",
+    seen: "no answer from the name server about in.ada.works (no answer in time)",
     todo: "DNS_SERVERS",
   },
   {
@@ -142,7 +142,7 @@ const cases: readonly Case[] = [
     zone: { "A mx.ada.works": ["192.168.1.4"] },
     check: "dns address",
     level: "fail",
-    seen: "leads to 192.168.1.4",
+    seen: "has 192.168.1.4",
     todo: "public address",
   },
   {
@@ -169,7 +169,7 @@ const cases: readonly Case[] = [
     zone: { "PTR 4.4.8.8.in-addr.arpa": ["static-4.isp.works"] },
     check: "dns ptr",
     level: "fail",
-    seen: "8.8.4.4 is called static-4.isp.works, not mx.ada.works",
+    seen: "8.8.4.4 has the reverse name static-4.isp.works, not mx.ada.works",
     todo: "4.4.8.8.in-addr.arpa. 3600 IN PTR mx.ada.works.",
   },
   {
@@ -178,7 +178,7 @@ const cases: readonly Case[] = [
     facts: { outbound: relayed },
     check: "dns ptr",
     level: "ok",
-    seen: "8.8.4.4 is called nothing; mail goes out by the relay",
+    seen: "8.8.4.4 has the reverse name (none); mail goes through the relay",
   },
   {
     what: "no SPF",
@@ -208,7 +208,7 @@ const cases: readonly Case[] = [
     zone: { "TXT in.ada.works": ["v=spf1 mx +all"] },
     check: "dns spf",
     level: "fail",
-    seen: "lets everybody send",
+    seen: "allows everybody to send",
   },
   {
     what: "an SPF record that can't be read",
@@ -222,7 +222,7 @@ const cases: readonly Case[] = [
     zone: { "TXT in.ada.works": ["v=spf1 include:spf0.works -all"], ...includes },
     check: "dns spf",
     level: "fail",
-    seen: "more than 10 look-ups",
+    seen: "more than 10 DNS queries",
   },
   {
     what: "an SPF record of ten look-ups",
@@ -240,14 +240,14 @@ const cases: readonly Case[] = [
     zone: { "TXT in.ada.works": ["v=spf1 include:in.ada.works -all"] },
     check: "dns spf",
     level: "fail",
-    seen: "more than 10 look-ups",
+    seen: "more than 10 DNS queries",
   },
   {
     what: "an SPF record without the relay's word",
     facts: { outbound: amazon },
     check: "dns spf",
     level: "warn",
-    seen: "doesn't name the way",
+    seen: "does not include the servers",
     todo: 'Add "include:amazonses.com"',
   },
   {
@@ -293,7 +293,7 @@ const cases: readonly Case[] = [
     facts: { dkim: undefined },
     check: "dns dkim",
     level: "warn",
-    seen: "mail goes out unsigned",
+    seen: "mail is sent unsigned",
     todo: "Set DKIM_SELECTOR and DKIM_KEY",
   },
   {
@@ -316,7 +316,7 @@ const cases: readonly Case[] = [
     zone: { "TXT _dmarc.in.ada.works": ["v=DMARC1; rua=mailto:a@b.works"] },
     check: "dns dmarc",
     level: "fail",
-    seen: "names no policy",
+    seen: "has no policy",
   },
   {
     what: "two DMARC records",

@@ -9,8 +9,7 @@ import { checkDataDir } from "../../src/commands/doctor/data-dir.ts";
 import { type Consultation, diagnose } from "../../src/commands/doctor/diagnose.ts";
 import { type Finding, hasFailure, shownFindings } from "../../src/commands/doctor/finding.ts";
 import { checkPorts, type Identity } from "../../src/commands/doctor/ports.ts";
-import { checkRelay } from "../../src/commands/doctor/relay.ts";
-import { checkNotices } from "../../src/commands/doctor/relay-notices.ts";
+import { checkNotices, checkRelay } from "../../src/commands/doctor/relay.ts";
 import { checkWebhooks } from "../../src/commands/doctor/webhook.ts";
 import { parseOutbound } from "../../src/domain/outbound.ts";
 import type { NoticeSource } from "../../src/domain/reports/notice-source.ts";
@@ -102,7 +101,7 @@ describe("The data directory", () => {
     const dataDir = join(directory, "not", "yet");
     const before = readdirSync(directory);
     const [finding] = await checkDataDir({ dataDir });
-    expect(finding).toMatchObject({ level: "ok", seen: expect.stringContaining("which the first start makes") });
+    expect(finding).toMatchObject({ level: "ok", seen: expect.stringContaining("which the first start creates") });
     expect(readdirSync(directory)).toEqual(before);
   });
 
@@ -134,8 +133,8 @@ describe("The certificate", () => {
     ["for another name", hooksCertificate, key, "mx.ada.works", "fail", "is for DNS:hooks.test, not for mx.ada.works"],
     ["that has expired", expiredCertificate, key, "hooks.test", "fail", "has expired on 2020-02-01"],
     ["of another key", hooksCertificate, file("other.key", otherKey), "hooks.test", "fail", "the key of another"],
-    ["that is none", "nonsense", key, "hooks.test", "fail", "no readable PEM"],
-    ["without its key", hooksCertificate, join(directory, "nowhere"), "hooks.test", "fail", "can't be read"],
+    ["that is none", "nonsense", key, "hooks.test", "fail", "is not valid PEM"],
+    ["without its key", hooksCertificate, join(directory, "nowhere"), "hooks.test", "fail", "cannot be read"],
     ["self-signed", testOnlyCertificate, file("test.key", testOnlyKey), "localhost", "warn", "self-signed"],
   ];
   test.each(cases)("%s", async (what, cert, keyPath, smtpHostname, level, seen) => {
@@ -176,15 +175,15 @@ describe("A relay", () => {
     todo: string,
   ][] = [
     [
-      "that takes mail",
+      "that accepts mail",
       script,
       "smtp://bot:pass@HOST",
       "ok",
-      "smtp://bot:***@localhost:PORT takes mail, and the login",
+      "smtp://bot:***@localhost:PORT accepts the login and mail",
       "",
     ],
-    ["with TLS from the start", { tls: "implicit" }, "smtps://HOST", "ok", "smtps://localhost:PORT takes mail", ""],
-    ["without TLS", {}, "smtp://HOST?tls=off", "warn", "TLS is not demanded", "OUTBOUND"],
+    ["with TLS from the start", { tls: "implicit" }, "smtps://HOST", "ok", "smtps://localhost:PORT accepts mail", ""],
+    ["without TLS", {}, "smtp://HOST?tls=off", "warn", "TLS is not required", "OUTBOUND"],
     [
       "that doesn't offer TLS",
       { answer: (line) => (line === "STARTTLS" ? "502 5.5.1 What?" : undefined) },
@@ -230,11 +229,11 @@ describe("A relay", () => {
   });
 
   const answers: readonly [what: string, answer: string, level: Finding["level"], seen: string, todo: string][] = [
-    ["that takes our return path", "250 2.1.0 Ok", "ok", "takes it", ""],
+    ["that takes our return path", "250 2.1.0 Ok", "ok", "accepts it", ""],
     ["that takes inboxes alone", "553 5.7.1 Not your address", "fail", "553 5.7.1 Not your", "RETURN_PATH=inbox"],
     ["that knows us not", "550 5.1.8 Who?", "fail", "550 5.1.8 Who?", "RETURN_PATH=inbox"],
-    ["that takes nothing now", "451 4.3.0 Later", "warn", "451 4.3.0 Later", "ask again"],
-    ["that hangs up", "", "warn", "says nothing", "again"],
+    ["that takes nothing now", "451 4.3.0 Later", "warn", "451 4.3.0 Later", "run this again"],
+    ["that hangs up", "", "warn", "does not answer", "again"],
   ];
   // `_sendCommand` and `_responseActions` are private members of the library: under other names nothing is asked.
   test.each(answers)("%s", async (_what, answer, level, seen, todo) => {
@@ -293,7 +292,7 @@ describe("A webhook", () => {
   test("that takes connections is well, and nothing is sent to it", async () => {
     await using receiver = await disposable(startReceiver());
     const [finding] = await checkWebhooks({ ...everywhere, urls: [`${receiver.url}/secret-path`, receiver.url] });
-    expect(finding).toMatchObject({ level: "ok", seen: `http://127.0.0.1:${receiver.port} takes connections` });
+    expect(finding).toMatchObject({ level: "ok", seen: `http://127.0.0.1:${receiver.port} accepts connections` });
     await receiver.closed(1);
     expect(receiver.requests).toEqual([]);
   });
@@ -314,7 +313,7 @@ describe("A webhook", () => {
     const lookup = async () => ["127.0.0.1"];
     const url = `https://hooks.ada.works:${receiver.port}/`;
     const [finding] = await checkWebhooks({ allowPrivate: false, urls: [url], lookup });
-    expect(finding).toMatchObject({ level: "fail", seen: expect.stringContaining("leads to 127.0.0.1") });
+    expect(finding).toMatchObject({ level: "fail", seen: expect.stringContaining("has the address 127.0.0.1") });
     expect(receiver.connections()).toBe(0);
   });
 
@@ -381,7 +380,7 @@ describe("The ports", () => {
       ...(await checkPorts({ ...places, port: 0, smtpPort: port })),
     ];
     const freeOne = `ok 127.0.0.1:${port} is free`;
-    const anyOne = "ok a free one is taken at each start";
+    const anyOne = "ok each start takes a free one";
     expect(free.map(({ level, seen }) => `${level} ${seen}`)).toEqual([freeOne, anyOne, anyOne, freeOne]);
   });
 
@@ -397,7 +396,7 @@ test("a person reads one line for each finding, what to do below it, and how man
     { check: "dns", level: "fail", seen: "no MX", todo: "Add: x\nor y" },
   ];
   expect(shownFindings(findings)).toBe(
-    "ok    database  Postgres 16.4\nfail  dns       no MX\n                → Add: x\n                → or y\n\n1 ok, 0 to look at, 1 wrong\n",
+    "ok    database  Postgres 16.4\nfail  dns       no MX\n                → Add: x\n                → or y\n\n1 ok, 0 to check, 1 failed\n",
   );
   expect(hasFailure(findings)).toBe(true);
   expect(hasFailure(findings.slice(0, 1))).toBe(false);
@@ -418,11 +417,11 @@ describe("inboxd doctor", () => {
       const { code, stdout, stderr } = await runInboxd(["doctor", "--json"], { cwd: directory, env });
       const { ok, findings } = JSON.parse(stdout) as { ok: boolean; findings: Finding[] };
       const seen = new Map(findings.map((finding) => [finding.check, `${finding.level} ${finding.seen}`]));
-      expect(seen.get("database")).toBe(`ok embedded in ${dataDir}, held by a running inboxd that answers`);
+      expect(seen.get("database")).toBe(`ok embedded in ${dataDir}, opened by a running inboxd that answers`);
       expect(seen.get("port of the API")).toEndWith("in use by a running inboxd");
       expect(seen.get("port of SMTP")).toEndWith("in use by a running inboxd");
       expect(seen.get("port of metrics")).toEndWith("in use by a running inboxd");
-      expect(seen.get("webhook")).toBe(`ok http://127.0.0.1:${receiver.port} takes connections`);
+      expect(seen.get("webhook")).toBe(`ok http://127.0.0.1:${receiver.port} accepts connections`);
       expect({ ok, code, stderr }).toEqual({ ok: true, code: 0, stderr: "" });
 
       const elsewhere = { ...ports, DATA_DIR: join(directory, "elsewhere") };

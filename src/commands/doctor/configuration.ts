@@ -1,41 +1,41 @@
 import { type Config, ConfigError, type Environment, readConfig } from "../../config.ts";
-import { isForTrying } from "./dns.ts";
+import { isTestDomain } from "./dns.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 
-/** The settings, or each that is wrong by its name: nothing else can be looked at until they are right. */
+/** The settings, or their faults. With faults no other check is possible. */
 export function checkConfiguration(env: Environment): { config: Config; findings: Finding[] } | { wrong: Finding[] } {
   const { ok, fail } = findingsOf("configuration");
   try {
     const config = readConfig(env);
     const findings = oddities(config);
-    return { config, findings: findings.length > 0 ? findings : [ok("every setting can be read")] };
+    return { config, findings: findings.length > 0 ? findings : [ok("all settings are valid")] };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    return { wrong: error.faults.map((fault) => fail(fault, "Correct it: nothing else is looked at until then")) };
+    return { wrong: error.faults.map((fault) => fail(fault, "Correct it: no other check runs before that")) };
   }
 }
 
-/** A process takes 10,000 connections in all. */
+/** A process accepts 10,000 connections in all. */
 const manyOfOne = 1000;
 
-/** What is allowed, and yet not what a service for others would have. */
+/** Valid settings that a public service would not have. */
 function oddities(config: Config): Finding[] {
   const { mailDomain, smtpHost, smtpPort, baseUrl, host, operatorInbox } = config;
   const { warn } = findingsOf("configuration");
-  if (isForTrying(mailDomain)) return [];
+  if (isTestDomain(mailDomain)) return [];
   const findings: Finding[] = [];
   if (isLoopback(smtpHost)) {
     findings.push(
       warn(
-        `SMTP_HOST is ${smtpHost}: mail comes in from this machine alone`,
-        "Set SMTP_HOST=0.0.0.0 or ::, unless a proxy on this machine brings the mail",
+        `SMTP_HOST is ${smtpHost}: only this machine can deliver mail`,
+        "Set SMTP_HOST=0.0.0.0 or ::, unless a proxy on this machine delivers the mail",
       ),
     );
   }
   if (smtpPort !== 25) {
     findings.push(
       warn(
-        `SMTP_PORT is ${smtpPort}, and other mail servers connect to port 25 only`,
+        `SMTP_PORT is ${smtpPort}, and other mail servers only connect to port 25`,
         "Set SMTP_PORT=25, or forward port 25 to it",
       ),
     );
@@ -43,8 +43,8 @@ function oddities(config: Config): Finding[] {
   if (config.smtpMaxConnectionsPerAddress > manyOfOne) {
     findings.push(
       warn(
-        `SMTP_MAX_CONNECTIONS_PER_ADDRESS is ${config.smtpMaxConnectionsPerAddress}: few senders can take all connections`,
-        "Set TRUSTED_PROXIES to the address of your balancer, if that is why, and leave this one out",
+        `SMTP_MAX_CONNECTIONS_PER_ADDRESS is ${config.smtpMaxConnectionsPerAddress}: few senders can use up all connections`,
+        "Remove it. For a load balancer, set TRUSTED_PROXIES to its address instead",
       ),
     );
   }
@@ -52,14 +52,14 @@ function oddities(config: Config): Finding[] {
     findings.push(
       warn(
         `BASE_URL is not set: the addresses of attachments begin with http://${host}`,
-        "Set BASE_URL to the address that receivers of events reach the API by",
+        "Set BASE_URL to the address at which receivers of events reach the API",
       ),
     );
   }
   if (baseUrl?.startsWith("http:") === true) {
     findings.push(
       warn(
-        "BASE_URL is not https: keys and mail go over the network as they are, and no relay brings its notices there",
+        "BASE_URL is not https: keys and mail are not encrypted, and relays deliver no notices there",
         "Put the API behind HTTPS, and set BASE_URL to that address",
       ),
     );
@@ -68,7 +68,7 @@ function oddities(config: Config): Finding[] {
     findings.push(
       warn(
         "OPERATOR_INBOX is not set: mail to postmaster and abuse is refused (RFC 5321 §4.5.1)",
-        "Make an inbox for it and set OPERATOR_INBOX to its username",
+        "Create an inbox for it, and set OPERATOR_INBOX to its username",
       ),
     );
   }

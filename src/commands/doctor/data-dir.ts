@@ -5,33 +5,36 @@ import { type Finding, findingsOf } from "./finding.ts";
 
 export interface DataDirQuestion {
   dataDir: string;
-  /** Free bytes at a path. */
+  /** The free bytes at a path. */
   freeBytes?: (path: string) => Promise<number>;
 }
 
-/** Whether the data directory can be written to, and has room. */
+/** Checks that the data directory is writable and has room. */
 export async function checkDataDir({ dataDir, freeBytes = freeBytesAt }: DataDirQuestion): Promise<Finding[]> {
   const { ok, warn, fail } = findingsOf("data directory");
   const path = resolve(dataDir);
-  // Before the first start it is not there; the start makes it in what is.
-  const there = nearestThere(path);
+  // The first start creates it, so before that its parent is tested.
+  const existing = nearestExisting(path);
   try {
-    const probe = await mkdtemp(join(there, ".doctor-"));
+    const probe = await mkdtemp(join(existing, ".doctor-"));
     try {
       await writeFile(join(probe, "probe"), "written");
     } finally {
       await rm(probe, { recursive: true, force: true });
     }
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown trouble";
+    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
     return [
-      fail(`${path} can't be written to (${code})`, `Let the user that runs inboxd own it, or set DATA_DIR elsewhere`),
+      fail(
+        `${path} is not writable (${code})`,
+        `Make the user that runs inboxd its owner, or set DATA_DIR to another directory`,
+      ),
     ];
   }
-  const free = await freeBytes(there);
-  const seen = `${path}${there === path ? "" : ", which the first start makes"}: ${(free / gigabyte).toFixed(1)} GB free`;
-  if (free < leastBytes) return [fail(seen, "Make room: without it mail is refused until there is some")];
-  return [free < fewBytes ? warn(seen, "Make room before mail fills it") : ok(seen)];
+  const free = await freeBytes(existing);
+  const seen = `${path}${existing === path ? "" : ", which the first start creates"}: ${(free / gigabyte).toFixed(1)} GB free`;
+  if (free < leastBytes) return [fail(seen, "Free some space: until then mail is refused")];
+  return [free < fewBytes ? warn(seen, "Free some space before mail fills it") : ok(seen)];
 }
 
 const gigabyte = 1e9;
@@ -43,7 +46,7 @@ async function freeBytesAt(path: string): Promise<number> {
   return bavail * bsize;
 }
 
-function nearestThere(path: string): string {
+function nearestExisting(path: string): string {
   const parent = dirname(path);
-  return existsSync(path) || parent === path ? path : nearestThere(parent);
+  return existsSync(path) || parent === path ? path : nearestExisting(parent);
 }

@@ -15,7 +15,7 @@ export interface DatabaseQuestion {
   databaseUrl: string | undefined;
   dataDir: string;
   now: () => Date;
-  /** Asks the server that holds the embedded database. */
+  /** Sends a request to the server that has opened the embedded database. */
   askServer: (request: AdminRequest) => Promise<object>;
 }
 
@@ -25,7 +25,7 @@ export interface DatabaseDiagnosis {
   identity: Identity;
 }
 
-/** Whether the database is there, new enough, and keeps what it was given. */
+/** Checks that the database is reachable, recent enough, and durable. */
 export async function checkDatabase(question: DatabaseQuestion): Promise<DatabaseDiagnosis> {
   const { databaseUrl, dataDir, now } = question;
   try {
@@ -42,26 +42,20 @@ export async function checkDatabase(question: DatabaseQuestion): Promise<Databas
   }
 }
 
-/**
- * The server that holds the embedded database is of its version and brought its schema up to date when it started; all
- * there is to ask is whether it answers.
- */
+/** Checks only that the server with the embedded database answers: it has updated the schema at its start. */
 async function heldByServer({ dataDir, askServer }: DatabaseQuestion): Promise<DatabaseDiagnosis> {
   const { ok, warn } = findingsOf("database");
   try {
     const { url } = (await askServer({ operation: "webhook show", arguments: {} })) as { url: string | null };
-    // One of an older version doesn't know it.
-    const { id } = (await askServer({ operation: "service id", arguments: {} }).catch(() => ({ id: null }))) as {
-      id: string | null;
-    };
+    const { id } = (await askServer({ operation: "service id", arguments: {} })) as { id: string | null };
     return {
-      findings: [ok(`embedded in ${dataDir}, held by a running inboxd that answers`)],
+      findings: [ok(`embedded in ${dataDir}, opened by a running inboxd that answers`)],
       webhookUrls: url === null ? [] : [url],
       identity: id === null ? "unknown" : { id },
     };
   } catch {
-    const seen = `embedded in ${dataDir}, held by another process that doesn't answer`;
-    const finding = warn(seen, "Wait until it has started or stopped, then ask again");
+    const seen = `embedded in ${dataDir}, opened by another process that does not answer`;
+    const finding = warn(seen, "Wait until it has started or stopped, and run this again");
     return { findings: [finding], webhookUrls: [], identity: "unknown" };
   }
 }
@@ -81,18 +75,18 @@ export function checkServer({ version, encoding, isInRecovery, isReadOnly }: Dat
   const { ok, fail } = findingsOf("database");
   const seen = `Postgres ${version}`;
   if (Number.parseInt(version, 10) < oldestPostgres) {
-    return fail(seen, `Move to Postgres ${oldestPostgres} or later`);
+    return fail(seen, `Upgrade to Postgres ${oldestPostgres} or later`);
   }
-  if (encoding !== "UTF8") return fail(`${seen}, encoding ${encoding}`, "Make the database with encoding UTF8");
-  if (isInRecovery) return fail(`${seen}, a standby that can't be written to`, "Name the primary in DATABASE_URL");
+  if (encoding !== "UTF8") return fail(`${seen}, encoding ${encoding}`, "Create the database with encoding UTF8");
+  if (isInRecovery) return fail(`${seen}, a read-only standby`, "Set DATABASE_URL to the primary");
   if (isReadOnly) {
-    const todo = "Turn default_transaction_read_only off: look at the server's settings, the database's and the role's";
-    return fail(`${seen}, set to take no writes`, todo);
+    const todo = "Turn default_transaction_read_only off: check the settings of the server, the database and the role";
+    return fail(`${seen}, set to read-only`, todo);
   }
   return ok(seen);
 }
 
-/** A 250 and a 200 promise that the mail is on disk; these settings decide whether that is true. */
+/** Checks the settings that keep the promise of a 250 or a 200: the mail is on disk. */
 export function checkDurability({ synchronousCommit, fsync, fullPageWrites }: DatabaseFacts): Finding {
   const { ok, fail } = findingsOf("database durability");
   const settings = { synchronous_commit: synchronousCommit, fsync, full_page_writes: fullPageWrites };
@@ -103,7 +97,7 @@ export function checkDurability({ synchronousCommit, fsync, fullPageWrites }: Da
   if (off.length === 0) return ok(seen);
   return fail(
     `${seen}: mail that was acknowledged can be lost`,
-    `${off.map(([name]) => `ALTER SYSTEM SET ${name} = on;`).join(" ")} SELECT pg_reload_conf(); and look for settings of the role and the database`,
+    `${off.map(([name]) => `ALTER SYSTEM SET ${name} = on;`).join(" ")} SELECT pg_reload_conf(); and check the settings of the role and the database`,
   );
 }
 
@@ -111,15 +105,15 @@ export function checkSchema({ stepsToDo, unknownSteps }: DatabaseFacts): Finding
   const { ok, warn, fail } = findingsOf("database schema");
   if (unknownSteps.length > 0) {
     const seen = `newer than this inboxd: it has ${unknownSteps.join(", ")}`;
-    return fail(seen, "Run the version that made it, or a later one");
+    return fail(seen, "Run the version that wrote it, or a later one");
   }
   if (stepsToDo.length > 0) {
-    return warn(`steps to do: ${stepsToDo.join(", ")}`, "They are done at the next start, or now by: inboxd migrate");
+    return warn(`pending steps: ${stepsToDo.join(", ")}`, "The next start runs them, or now: inboxd migrate");
   }
   return ok("up to date");
 }
 
-/** Limits, retries and leases go by the database's clock. Receivers hold its instants, in signatures and links, against their own. */
+/** Checks the database's clock. Limits, retries and leases use it, and receivers compare the times in signatures and links with their own clock. */
 export function checkClock({ serverAt, askedAt }: DatabaseFacts): Finding {
   const { ok, warn } = findingsOf("database clock");
   const skewMs = Math.round(serverAt.getTime() - askedAt.getTime());
@@ -131,13 +125,13 @@ const mostSkewMs = 2_000;
 
 export function checkConnections({ connections }: DatabaseFacts): Finding {
   const { ok, warn, fail } = findingsOf("database connections");
-  const seen = `${connections} for all, and one inboxd takes up to ${mostConnections}`;
-  const todo = `Set max_connections to ${mostConnections} for each process and some for everybody else`;
+  const seen = `max_connections is ${connections}, and one inboxd uses up to ${mostConnections}`;
+  const todo = `Set max_connections to ${mostConnections} for each process, and some for other clients`;
   if (connections < mostConnections) return fail(seen, todo);
-  return connections < 2 * mostConnections ? warn(`${seen}: there is room for one process`, todo) : ok(seen);
+  return connections < 2 * mostConnections ? warn(`${seen}: enough for one process`, todo) : ok(seen);
 }
 
-/** The log shows no event that is newer than the oldest transaction that still writes, in whatever database of the server. */
+/** Checks the lag of the log. It shows no event newer than the oldest open transaction that writes, in any database of the server. */
 export function checkLog({ logLagSeconds }: DatabaseFacts): Finding {
   const { ok, warn } = findingsOf("event log");
   if (logLagSeconds <= mostLagSeconds) return ok("up to date");
@@ -151,18 +145,18 @@ const mostLagSeconds = 5;
 
 function missing(found: "none" | "lost", dataDir: string): Finding {
   const { ok, fail } = findingsOf("database");
-  if (found === "none") return ok(`none yet: the first start makes an embedded one in ${dataDir}`);
+  if (found === "none") return ok(`none yet: the first start creates an embedded one in ${dataDir}`);
   return fail(
-    `the embedded one is gone from ${dataDir}, which was in use before`,
-    "Put it back from a backup, or set DATA_DIR to an empty directory to begin anew",
+    `the embedded one is missing in ${dataDir}, which was used before`,
+    "Restore it from a backup, or set DATA_DIR to an empty directory for a new one",
   );
 }
 
 function unusable(error: unknown, engine: "postgres" | "embedded"): Finding {
   const seen = error instanceof Error ? error.message : String(error);
   const todo = {
-    postgres: "Look whether it runs, and whether DATABASE_URL has its address, database, user and password",
-    embedded: "Look at DATA_DIR; a backup of it, or of inboxd export, can take its place",
+    postgres: "Check that it runs, and that DATABASE_URL has the right address, database, user and password",
+    embedded: "Check DATA_DIR; you can restore a backup of it, or an export",
   };
   return findingsOf("database").fail(seen, todo[engine]);
 }

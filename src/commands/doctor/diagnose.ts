@@ -9,24 +9,24 @@ import { checkConfiguration } from "./configuration.ts";
 import { checkDataDir } from "./data-dir.ts";
 import { checkDatabase } from "./database.ts";
 import { checkDns } from "./dns.ts";
-import type { DnsFacts } from "./dns-facts.ts";
+import type { DnsFacts } from "./dns-lookup.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 import { checkPorts } from "./ports.ts";
 import { checkRelay } from "./relay.ts";
 import { checkWebhooks } from "./webhook.ts";
 
-/** What the doctor may ask beside the environment. */
+/** The sources of facts beside the environment. */
 export interface Consultation {
   now: () => Date;
   openDns: (servers: readonly NameServer[] | undefined) => DnsClient;
-  /** Asks the server that holds the embedded database. */
+  /** Sends a request to the server that has opened the embedded database. */
   askServer: (dataDir: string, request: AdminRequest) => Promise<object>;
   lookup?: Lookup;
-  /** PEM, trusted in place of the system's authorities. */
+  /** PEM of the trusted authorities, in place of the system's. */
   ca?: string;
 }
 
-/** Looks at everything and changes nothing. A check that fails by itself is a finding, and doesn't keep the others back. */
+/** Runs all checks and changes nothing. A check that throws becomes a finding, and the others still run. */
 export async function diagnose(env: Environment, consultation: Consultation): Promise<Finding[]> {
   const read = checkConfiguration(env);
   if ("wrong" in read) return read.wrong;
@@ -55,7 +55,7 @@ export async function diagnose(env: Environment, consultation: Consultation): Pr
   return [...findings, ...answers.flat()];
 }
 
-/** The public half of the key, or what is wrong with the key. */
+/** The public key for our signatures, or the fault of the private key. */
 async function dkimFacts(
   identity: { selector: string; privateKeyPem: string } | undefined,
 ): Promise<Pick<DnsFacts, "dkim"> | { wrong: Finding }> {
@@ -64,12 +64,12 @@ async function dkimFacts(
   try {
     return { dkim: { selector, record: publicKeyRecord(privateKeyPem) } };
   } catch (error) {
-    const reason = error instanceof Error ? error.message : "it can't be read";
-    return { wrong: findingsOf("dns dkim").fail(`DKIM_KEY: ${reason}`, "Make a new key: openssl genrsa 2048") };
+    const reason = error instanceof Error ? error.message : "it cannot be read";
+    return { wrong: findingsOf("dns dkim").fail(`DKIM_KEY: ${reason}`, "Create a new key: openssl genrsa 2048") };
   }
 }
 
 function failed(check: string, error: unknown): Finding {
   const reason = error instanceof Error ? error.message : String(error);
-  return findingsOf(check).fail(`the check itself failed: ${reason}`, "Report it, with this line");
+  return findingsOf(check).fail(`the check itself failed: ${reason}`, "Report this line as a bug");
 }

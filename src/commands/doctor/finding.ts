@@ -1,4 +1,4 @@
-/** What one check found. `todo` says what to do about it, and is there whenever the level is not `ok`. */
+/** The result of one check. `todo` is the advice, for every level but `ok`. */
 export interface Finding {
   check: string;
   level: "ok" | "warn" | "fail";
@@ -6,7 +6,7 @@ export interface Finding {
   todo?: string;
 }
 
-/** The findings of one check, whose name they all bear. */
+/** Makes the findings of one check. */
 export function findingsOf(check: string) {
   return {
     ok: (seen: string): Finding => ({ check, level: "ok", seen }),
@@ -19,7 +19,7 @@ export function hasFailure(findings: readonly Finding[]): boolean {
   return findings.some(({ level }) => level === "fail");
 }
 
-/** For a person: one line for each finding, and what to do about it below. */
+/** The findings as text: a line each, with the advice below. */
 export function shownFindings(findings: readonly Finding[]): string {
   const width = Math.max(0, ...findings.map(({ check }) => check.length));
   const lines = findings.flatMap(({ check, level, seen, todo }) => [
@@ -27,5 +27,5 @@ export function shownFindings(findings: readonly Finding[]): string {
     ...(todo === undefined ? [] : todo.split("\n").map((line) => `${" ".repeat(width + 8)}→ ${line}`)),
   ]);
   const count = (level: Finding["level"]) => findings.filter((finding) => finding.level === level).length;
-  return `${lines.join("\n")}\n\n${count("ok")} ok, ${count("warn")} to look at, ${count("fail")} wrong\n`;
+  return `${lines.join("\n")}\n\n${count("ok")} ok, ${count("warn")} to check, ${count("fail")} failed\n`;
 }

@@ -1,11 +1,10 @@
 import type { Ask } from "../../dns/client.ts";
 import { ptrRecord, reverseName, zoneLine } from "../../domain/dns-zone.ts";
 import { isPublicAddress } from "../../standards/ip.ts";
-import type { DnsFacts } from "./dns-facts.ts";
+import { type DnsFacts, lookUp, notAnswered, sameName } from "./dns-lookup.ts";
 import { type Finding, findingsOf } from "./finding.ts";
-import { lookUp, notAnswered, sameName } from "./look-up.ts";
 
-/** Whether the host of the MX has addresses, and whether these bear its name. */
+/** Checks that the host of the MX has public addresses, and that their reverse names match. */
 export async function checkHost({ smtpHostname, outbound }: DnsFacts, ask: Ask): Promise<Finding[]> {
   const { ok, warn, fail } = findingsOf("dns address");
   const [v4, v6, aliases] = await Promise.all([
@@ -26,14 +25,14 @@ export async function checkHost({ smtpHostname, outbound }: DnsFacts, ask: Ask):
   const hidden = addresses.filter((address) => !isPublicAddress(address));
   const findings: Finding[] = [];
   if (hidden.length > 0) {
-    const seen = `${smtpHostname} leads to ${hidden.join(", ")}, where nobody comes from outside`;
-    findings.push(fail(seen, "Put the public address of this machine in its A and AAAA records"));
+    const seen = `${smtpHostname} has ${hidden.join(", ")}, which nobody can reach from outside`;
+    findings.push(fail(seen, "Set its A and AAAA records to the public address of this machine"));
   } else if (!("noAnswer" in aliases) && aliases.length > 0) {
-    const seen = `${smtpHostname} is an alias (CNAME) of ${aliases.join(", ")}, and an MX must not lead to one`;
+    const seen = `${smtpHostname} is an alias (CNAME) of ${aliases.join(", ")}, which an MX must not be`;
     findings.push(
       warn(
         seen,
-        `Put in its place: ${addresses.map((address) => `${smtpHostname}. 3600 IN ${address.includes(":") ? "AAAA" : "A"} ${address}`).join("\n")}`,
+        `Replace it with: ${addresses.map((address) => `${smtpHostname}. 3600 IN ${address.includes(":") ? "AAAA" : "A"} ${address}`).join("\n")}`,
       ),
     );
   } else findings.push(ok(`${smtpHostname}: ${addresses.join(", ")}`));
@@ -44,7 +43,7 @@ export async function checkHost({ smtpHostname, outbound }: DnsFacts, ask: Ask):
   ];
 }
 
-/** Receivers refuse mail from an address without a name of its own; who relays sends from the relay's address. */
+/** Checks the reverse name of an address. Receivers refuse mail from an address without one; relayed mail comes from the relay's address. */
 async function checkPtr(
   address: string,
   hostname: string,
@@ -55,9 +54,9 @@ async function checkPtr(
   const names = await lookUp(ask, reverseName(address), "PTR");
   if ("noAnswer" in names) return notAnswered("dns ptr", address, names.noAnswer);
   if (names.some((name) => sameName(name, hostname))) return ok(`${address}: ${hostname}`);
-  const seen = `${address} is called ${names.join(", ") || "nothing"}`;
-  if (outbound === "smtp") return ok(`${seen}; mail goes out by the relay, which has its own name`);
+  const seen = `${address} has the reverse name ${names.join(", ") || "(none)"}`;
+  if (outbound === "smtp") return ok(`${seen}; mail goes through the relay, which has its own`);
   const line = zoneLine(ptrRecord(address, hostname));
-  const todo = `Ask whoever gave you the address to set its reverse name: ${line}`;
+  const todo = `Ask the provider of the address to set its reverse name: ${line}`;
   return outbound === "direct" ? fail(`${seen}, not ${hostname}`, todo) : warn(`${seen}, not ${hostname}`, todo);
 }

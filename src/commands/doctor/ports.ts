@@ -11,14 +11,14 @@ export interface PortsQuestion {
   identity: Identity;
 }
 
-/** By what the service of this database is known at its port. */
+/** The id of the service of this database. */
 export type Identity = { id: string } | "not started yet" | "unknown";
 
-/** Whether the ports can be listened on, or are by the inboxd of this database. */
+/** Checks that the ports are free, or in use by the inboxd of this database. */
 export async function checkPorts(question: PortsQuestion): Promise<Finding[]> {
   const { host, port, smtpHost, smtpPort, smtpHostname, metricsPort, identity } = question;
   const whose = whoseAt(host, port, identity);
-  // Mail and metrics say that they are an inboxd's; which one's is told by who has the port of the API beside them.
+  // The ports of mail and metrics show an inboxd without its id, so the owner of the API's port decides.
   const neighbour = async () => {
     const owner = await whose;
     if (owner === "ours" || identity === "unknown" || port === 0) return "ours";
@@ -59,34 +59,34 @@ async function whoseAt(host: string, port: number, identity: Identity): Promise<
 
 interface PortQuestion {
   check: string;
-  /** Of its variable. */
+  /** The name of its setting. */
   name: string;
   host: string;
   port: number;
-  /** Who has the port, when it is in use. */
+  /** The owner of a port that is in use. */
   whose: () => Promise<Owner>;
 }
 
 async function checkPort({ check, name, host, port, whose }: PortQuestion): Promise<Finding> {
   const { ok, fail } = findingsOf(check);
-  const place = `${host}:${port}`;
-  if (port === 0) return ok("a free one is taken at each start");
+  const address = `${host}:${port}`;
+  if (port === 0) return ok("each start takes a free one");
   const trouble = await listeningTrouble(host, port);
-  if (trouble === undefined) return ok(`${place} is free`);
+  if (trouble === undefined) return ok(`${address} is free`);
   if (trouble === "EADDRINUSE") {
     const owner = await whose().catch((): Owner => "another program");
-    if (owner === "ours") return ok(`${place} is in use by a running inboxd`);
+    if (owner === "ours") return ok(`${address} is in use by a running inboxd`);
     const that = owner === "another program" ? "that program" : "that one";
     const which = owner === "another program" ? owner : `${owner}, not the one of this database`;
-    return fail(`${place} is in use by ${which}`, `Stop ${that}, or set ${name} to another port`);
+    return fail(`${address} is in use by ${which}`, `Stop ${that}, or set ${name} to another port`);
   }
   if (trouble === "EACCES") {
     return fail(
-      `${place} is not open to this user`,
-      `Ports below 1024 need a right: AmbientCapabilities=CAP_NET_BIND_SERVICE in the unit that "inboxd systemd" prints, or: setcap cap_net_bind_service=+ep <the binary>`,
+      `${address} is not permitted to this user`,
+      `Ports below 1024 need a capability: AmbientCapabilities=CAP_NET_BIND_SERVICE in the unit that "inboxd systemd" prints, or: setcap cap_net_bind_service=+ep <the binary>`,
     );
   }
-  return fail(`${place} can't be listened on (${trouble})`, `Set ${hostVariable(name)} to an address of this machine`);
+  return fail(`${address} cannot be opened (${trouble})`, `Set ${hostVariable(name)} to an address of this machine`);
 }
 
 async function answersMetrics(host: string, port: number): Promise<boolean> {

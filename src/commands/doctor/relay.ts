@@ -1,27 +1,27 @@
 import { describeOutbound, type Outbound, type SmtpOutbound } from "../../domain/outbound.ts";
-import type { NoticeSource } from "../../domain/reports/notice-source.ts";
-import { openSession, type SmtpTimings, smtpTimings } from "../../relay/smtp-session.ts";
+import { type NoticeSource, providerOfHost } from "../../domain/reports/notice-source.ts";
+import { returnPathLike } from "../../domain/reports/return-path.ts";
+import { openSession, type SmtpSession, type SmtpTimings, smtpTimings } from "../../relay/smtp-session.ts";
 import { SmtpTrouble } from "../../relay/smtp-trouble.ts";
+import { replyAsLine } from "../../standards/smtp-reply.ts";
 import { type Finding, findingsOf } from "./finding.ts";
-import { checkNotices } from "./relay-notices.ts";
-import { checkReturnPath } from "./return-path.ts";
 
 export interface RelayQuestion {
   outbound: Outbound;
-  /** Our name for EHLO. */
+  /** The name for EHLO. */
   smtpHostname: string;
   dataDir: string;
-  /** Whether anybody tells us what became of mail. */
+  /** The source of notices about our mail. */
   relayNotices?: NoticeSource | undefined;
-  /** What mail has for its sender; left out, the relay is not asked whether it takes it. */
+  /** The sender of our mail. Without it, the relay is not tested with a return path. */
   returnPath?: "verp" | "inbox";
   mailDomain?: string;
-  /** PEM, trusted in place of the system's authorities. */
+  /** PEM of the trusted authorities, in place of the system's. */
   ca?: string | undefined;
   timings?: Partial<SmtpTimings>;
 }
 
-/** Whether mail has a way out. A relay is greeted and logged in to as for a mail, which then isn't sent. */
+/** Checks that mail can be sent. Connects and logs in to a relay as for a mail, but sends none. */
 export async function checkRelay(question: RelayQuestion): Promise<Finding[]> {
   const { ok, warn } = findingsOf("relay");
   const { outbound, dataDir } = question;
@@ -29,14 +29,16 @@ export async function checkRelay(question: RelayQuestion): Promise<Finding[]> {
     case "smtp":
       return [...(await checkSession(outbound, question)), ...checkNotices(outbound, question.relayNotices)];
     case "direct":
-      // Any server that we tried would be a stranger's.
+      // No server is tried, because all belong to strangers.
       return [
-        ok("direct: mail goes to port 25 of each recipient's server; many providers block that, and none was tried"),
+        ok(
+          "direct: mail goes to port 25 of each recipient's server, which was not tested; many providers block that port",
+        ),
       ];
     default:
       return [
         warn(
-          `sandbox: mail to others is written to ${dataDir}/sandbox and reaches nobody`,
+          `sandbox: mail to other domains is written to ${dataDir}/sandbox and not sent`,
           "Set OUTBOUND to smtp://user:password@relay or direct",
         ),
       ];
@@ -67,27 +69,64 @@ async function checkSession(outbound: SmtpOutbound, question: RelayQuestion): Pr
     if (!(error instanceof SmtpTrouble)) throw error;
     return [fail(error.failure.message, cureOf(error, outbound))];
   }
-  const seen = `${describeOutbound(outbound)} takes mail${login ? ", and the login" : ""}`;
+  const seen = `${describeOutbound(outbound)} accepts ${login ? "the login and mail" : "mail"}`;
   const isPlain = tls === "off" || tls === "opportunistic";
   const taken = isPlain
-    ? warn(`${seen}, but TLS is not demanded`, "Leave ?tls out of OUTBOUND unless the relay is on this machine")
+    ? warn(`${seen}, but TLS is not required`, "Remove ?tls from OUTBOUND, unless the relay is on this machine")
     : ok(seen);
   return [taken, ...senders];
 }
 
-/** A person waits. */
+/** Shorter than for mail, because a person waits. */
 const quick = { connectMs: 5_000, greetingMs: 10_000, commandMs: 10_000 };
 
 function cureOf({ failure, tlsFailed }: SmtpTrouble, { tls, port }: SmtpOutbound): string {
   if (failure.code !== null && [530, 534, 535, 538].includes(failure.code)) {
-    return "Look at user and password in OUTBOUND; special characters need percent-encoding";
+    return "Check the user and password in OUTBOUND; special characters need percent-encoding";
   }
-  // What a server says to STARTTLS when it doesn't know it, or can't do it now (RFC 3207 §4).
+  // Replies to STARTTLS from a server that does not know it, or cannot start it now (RFC 3207 §4).
   const isUnknown = tls === "required" && failure.code !== null && [454, 500, 501, 502].includes(failure.code);
   if (isUnknown || tlsFailed || /TLS|certificate|SSL/i.test(failure.message)) {
     return tls === "implicit"
-      ? "Look whether this port speaks TLS from the first byte: smtps:// is for port 465, smtp:// for 587 and 25"
-      : "Look whether the relay offers STARTTLS with a certificate for its name";
+      ? "Check that this port uses TLS from the first byte: smtps:// is for port 465, smtp:// for 587 and 25"
+      : "Check that the relay offers STARTTLS with a certificate for its name";
   }
-  return `Look at host and port in OUTBOUND, and whether a firewall lets us out to port ${port}`;
+  return `Check the host and port in OUTBOUND, and that no firewall blocks port ${port}`;
+}
+
+/** Checks that the relay accepts a return path of ours as the sender. No mail is sent. */
+async function checkReturnPath(session: SmtpSession, outbound: SmtpOutbound, mailDomain: string): Promise<Finding> {
+  const { ok, warn, fail } = findingsOf("relay return path");
+  const relay = describeOutbound(outbound);
+  const reply = await session.askSender(returnPathLike(mailDomain)).catch(() => undefined);
+  if (reply === undefined) return warn(`${relay} does not answer to our return path`, "Run this again");
+  if (reply.code < 300) return ok(`${relay} accepts it: bounces come to an address of their own`);
+  const seen = `${relay} refuses it: ${replyAsLine(reply)}`;
+  if (reply.code !== 550 && reply.code !== 553) return warn(seen, "Read its reply, and run this again");
+  return fail(
+    seen,
+    `Allow any sender at ${mailDomain} there, or set RETURN_PATH=inbox: bounces then come to the inboxes as mail`,
+  );
+}
+
+/** Checks for notices from a relay that replaces the sender of our mail, since its bounces never come here. */
+export function checkNotices({ host }: { host: string }, relayNotices: NoticeSource | undefined): Finding[] {
+  const provider = providerOfHost(host);
+  if (provider === undefined) return [];
+  const { ok, warn } = findingsOf("relay notices");
+  if (relayNotices?.provider === provider) return [ok(`${host} reports bounces and complaints by its webhook`)];
+  if (relayNotices !== undefined) {
+    return [
+      warn(
+        `RELAY_NOTICES is for ${relayNotices.provider}, and mail goes through ${host}`,
+        `Set RELAY_NOTICES=${provider}:… unless another program translates its webhook`,
+      ),
+    ];
+  }
+  return [
+    warn(
+      `${host} reports bounces and complaints only by webhook, and RELAY_NOTICES is not set: they stay unknown`,
+      `Set RELAY_NOTICES=${provider}:… and give the relay the address /v1/relay-notices`,
+    ),
+  ];
 }

@@ -8,16 +8,16 @@ export interface WebhookQuestion {
   urls: readonly string[];
   allowPrivate: boolean;
   lookup?: Lookup;
-  /** PEM, trusted in place of the system's authorities. */
+  /** PEM of the trusted authorities, in place of the system's. */
   ca?: string | undefined;
   timeoutMs?: number;
 }
 
-/** Whether the receivers of events can be reached. Nothing is sent: not every receiver takes a request that says nothing. */
+/** Checks that the receivers of events accept connections. Sends no request, because some receivers refuse an empty one. */
 export async function checkWebhooks(question: WebhookQuestion): Promise<Finding[]> {
   const { ok } = findingsOf("webhook");
   const urls = [...new Set(question.urls)];
-  if (urls.length === 0) return [ok("none is set: events wait in the log, GET /v1/events")];
+  if (urls.length === 0) return [ok("none is set: events are in the log, GET /v1/events")];
   return Promise.all(urls.map((url) => checkWebhook(url, question)));
 }
 
@@ -25,18 +25,18 @@ async function checkWebhook(text: string, question: WebhookQuestion): Promise<Fi
   const { ok, fail } = findingsOf("webhook");
   const { allowPrivate, lookup = systemLookup, ca, timeoutMs = 5_000 } = question;
   const url = checkWebhookUrl(text, { allowPrivate });
-  if (typeof url === "string") return fail(`the URL ${url}`, "Set one that may be delivered to");
-  // What stands behind the host may be a secret of the receiver's.
-  const place = url.origin;
+  if (typeof url === "string") return fail(`the URL ${url}`, "Set a valid one");
+  // The path may contain a secret of the receiver.
+  const origin = url.origin;
   const host = hostOf(url);
   const addresses = await resolver(lookup)(host);
-  if (typeof addresses === "string") return fail(`${place}: ${addresses}`, "Look at the host's name");
+  if (typeof addresses === "string") return fail(`${origin}: ${addresses}`, "Check the name of the host");
   const permits = allowPrivate ? isIpAddress : isPublicAddress;
   const forbidden = addresses.find((address) => !permits(address));
   if (forbidden !== undefined) {
     return fail(
-      `${place} leads to ${forbidden}, which is not a public address: nothing is delivered there`,
-      "Give the receiver a public address, or set ALLOW_PRIVATE_WEBHOOKS=1 where all receivers are yours",
+      `${origin} has the address ${forbidden}, which is not public: nothing is delivered there`,
+      "Give the receiver a public address, or set ALLOW_PRIVATE_WEBHOOKS=1 if all receivers are yours",
     );
   }
   const troubles: string[] = [];
@@ -48,12 +48,12 @@ async function checkWebhook(text: string, question: WebhookQuestion): Promise<Fi
     clearTimeout(timer);
     if (typeof connection !== "string") {
       connection.destroy();
-      return ok(`${place} takes connections`);
+      return ok(`${origin} accepts connections`);
     }
     troubles.push(`${address}: ${connection}`);
   }
   return fail(
-    `${place} can't be reached (${troubles.join("; ")})`,
-    "Look whether the receiver runs, and its certificate",
+    `${origin} cannot be reached (${troubles.join("; ")})`,
+    "Check that the receiver runs, and its certificate",
   );
 }

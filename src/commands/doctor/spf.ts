@@ -1,11 +1,10 @@
 import type { Ask } from "../../dns/client.ts";
 import { isKnownRelay, spfMechanism, spfRecord, zoneLine } from "../../domain/dns-zone.ts";
 import { costsLookUp, isSpf, mostSpfLookUps, parseSpf, type SpfTerm } from "../../standards/spf.ts";
-import type { DnsFacts } from "./dns-facts.ts";
+import { type DnsFacts, type LookedUp, lookUp, notAnswered } from "./dns-lookup.ts";
 import { type Finding, findingsOf } from "./finding.ts";
-import { type LookedUp, lookUp, notAnswered } from "./look-up.ts";
 
-/** Whether the domain says who may send for it, in a way that receivers can follow (RFC 7208). */
+/** Checks that the domain has a valid list of its senders (RFC 7208). */
 export async function checkSpf({ mailDomain, outbound }: DnsFacts, ask: Ask): Promise<Finding[]> {
   const { ok, warn, fail } = findingsOf("dns spf");
   const records = await spfRecordsOf(mailDomain, ask);
@@ -13,41 +12,39 @@ export async function checkSpf({ mailDomain, outbound }: DnsFacts, ask: Ask): Pr
   const wanted = zoneLine(spfRecord(mailDomain, outbound));
   const [record] = records;
   if (record === undefined) {
-    // Without a way out nobody sends for the domain yet.
+    // In sandbox mode nothing is sent for the domain yet.
     const finding = outbound.kind === "sandbox" ? warn : fail;
-    return [finding(`${mailDomain} has no SPF record: much of its mail will count as forged`, `Add: ${wanted}`)];
+    return [finding(`${mailDomain} has no SPF record, so much of its mail counts as forged`, `Add: ${wanted}`)];
   }
   if (records.length > 1) {
     return [
       fail(
-        `${mailDomain} has ${records.length} SPF records, and more than one is none`,
-        `Make them one: ${records.join(" | ")}`,
+        `${mailDomain} has ${records.length} SPF records, and receivers ignore several`,
+        `Merge them into one: ${records.join(" | ")}`,
       ),
     ];
   }
   const terms = parseSpf(record);
   if (typeof terms === "string") {
-    return [
-      fail(`the SPF record of ${mailDomain} ${terms}, which no receiver can read`, `Put in its place: ${wanted}`),
-    ];
+    return [fail(`the SPF record of ${mailDomain} ${terms}, which no receiver can read`, `Replace it with: ${wanted}`)];
   }
   if (terms.some(({ qualifier, name }) => name === "all" && qualifier === "+")) {
-    return [fail(`${record} lets everybody send for ${mailDomain}`, `Put in its place: ${wanted}`)];
+    return [fail(`${record} allows everybody to send for ${mailDomain}`, `Replace it with: ${wanted}`)];
   }
   const lookUps = await countLookUps(terms, ask, 0);
   if (lookUps > mostSpfLookUps) {
     return [
       fail(
-        `the SPF record of ${mailDomain} needs more than ${mostSpfLookUps} look-ups, and receivers stop there`,
-        "Take out includes that are not needed",
+        `the SPF record of ${mailDomain} needs more than ${mostSpfLookUps} DNS queries, the limit of receivers`,
+        "Remove includes that are not needed",
       ),
     ];
   }
-  if (!isNamed(terms, outbound)) {
+  if (!isIncluded(terms, outbound)) {
     return [
       warn(
-        `${record} doesn't name the way that mail goes out here`,
-        `Add "${spfMechanism(outbound)}" unless another term covers it`,
+        `${record} does not include the servers that send our mail`,
+        `Add "${spfMechanism(outbound)}" unless another term includes them`,
       ),
     ];
   }
@@ -59,7 +56,7 @@ async function spfRecordsOf(name: string, ask: Ask): Promise<LookedUp<string>> {
   return "noAnswer" in records ? records : records.filter(isSpf);
 }
 
-/** As a receiver counts, with what is included; it stops once there are too many, and a record may include itself. */
+/** Counts DNS queries like a receiver, with those of included records. Stops above the limit, since a record may include itself. */
 async function countLookUps(terms: readonly SpfTerm[], ask: Ask, before: number): Promise<number> {
   let count = before;
   for (const term of terms) {
@@ -75,8 +72,8 @@ async function countLookUps(terms: readonly SpfTerm[], ask: Ask, before: number)
   return count;
 }
 
-/** Of a relay that we don't know, any term may be the right one. */
-function isNamed(terms: readonly SpfTerm[], outbound: DnsFacts["outbound"]): boolean {
+/** Whether the record includes our way out. For an unknown relay, any term may be right. */
+function isIncluded(terms: readonly SpfTerm[], outbound: DnsFacts["outbound"]): boolean {
   if (outbound.kind === "smtp") {
     const wanted = spfMechanism(outbound);
     const isThere = terms.some(({ name, value }) => `${name}:${value}`.toLowerCase() === wanted);

@@ -1,8 +1,17 @@
 import type { Ask } from "../../dns/client.ts";
 import type { RecordType, RecordValues } from "../../dns/records.ts";
+import type { Outbound } from "../../domain/outbound.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 
-/** The records; none where there are none; in words why nobody could say. */
+/** The facts that the DNS should have about this service. */
+export interface DnsFacts {
+  mailDomain: string;
+  smtpHostname: string;
+  outbound: Outbound;
+  dkim: { selector: string; record: string } | undefined;
+}
+
+/** The records, or the reason why there was no answer. */
 export type LookedUp<T> = readonly T[] | { noAnswer: string };
 
 export async function lookUp<Type extends RecordType>(
@@ -15,15 +24,15 @@ export async function lookUp<Type extends RecordType>(
   return answer.kind === "found" ? answer.records : [];
 }
 
-/** Nothing is known to be wrong, and nothing to be right. */
+/** A warning, because without an answer nothing is known. */
 export function notAnswered(check: string, name: string, noAnswer: string): Finding {
   return findingsOf(check).warn(
-    `the name server gives no answer about ${name} (${noAnswer})`,
-    "Look whether the name servers of DNS_SERVERS, or else of this machine, work, then ask again",
+    `no answer from the name server about ${name} (${noAnswer})`,
+    "Check the name servers in DNS_SERVERS, or those of this machine, and run this again",
   );
 }
 
-/** Names compare without regard to case and the dot at the end (RFC 4343, RFC 1034 §3.1). */
+/** Compares names without case and final dot (RFC 4343, RFC 1034 §3.1). */
 export function sameName(one: string, other: string): boolean {
   return plainName(one) === plainName(other);
 }
