@@ -70,7 +70,7 @@ async function* backfill(
 ): AsyncGenerator<LogStep[]> {
   let rows = rowsOfPage.least;
   while (!reader.isOver && feed.ring.numberBehind(reader.position) === undefined) {
-    const giveBack = await turns.take(reader.readBytes);
+    await turns.take(reader.readBytes);
     try {
       if (reader.isOver) return;
       const page = await readLog(db.api, feed, reader.position, rows);
@@ -89,7 +89,7 @@ async function* backfill(
       }
       if (passed === wanted.length) yield [{ position: page.end, event: undefined }];
     } finally {
-      giveBack();
+      turns.giveBack();
     }
   }
 }

@@ -1,7 +1,8 @@
 /** Limits the readers of the log, because each holds a page of it in memory. The others wait. */
 export interface LogTurns {
-  /** Resolves with the function that ends the turn. `readBytes` is what the reader has read since it fell behind the ring. */
-  take(readBytes: number): Promise<() => void>;
+  /** Waits for a turn. `readBytes` is what the reader has read since it fell behind the ring. */
+  take(readBytes: number): Promise<void>;
+  giveBack(): void;
   /** Whether a reader waits for a turn. */
   areWanted(): boolean;
 }
@@ -32,17 +33,14 @@ export function logTurns(most: number): LogTurns {
 
   return {
     take: (readBytes) =>
-      new Promise((given) => {
-        waiting.push({
-          readBytes,
-          start: () =>
-            given(() => {
-              taken -= 1;
-              startNext();
-            }),
-        });
+      new Promise((start) => {
+        waiting.push({ readBytes, start });
         startNext();
       }),
+    giveBack() {
+      taken -= 1;
+      startNext();
+    },
     areWanted: () => waiting.length > 0,
   };
 }

@@ -87,7 +87,7 @@ test("A reader that stops in the midst of a batch goes on with the next event, w
 
 test("A reader that is over while it waits for its turn gives the turn back, and reads nothing", async () => {
   const turns = logTurns(1);
-  const giveBack = await turns.take(0);
+  await turns.take(0);
   const floor = { id: "evt_0", writtenBy: "9" };
   const feed = feedOf(["message.received"], written, floor);
   const reader = readerOf(["*"]);
@@ -95,7 +95,7 @@ test("A reader that is over while it waits for its turn gives the turn back, and
   const next = batches.next();
   expect(turns.areWanted()).toBe(true);
   reader.isOver = true;
-  giveBack();
+  turns.giveBack();
   expect(await next).toEqual({ done: true, value: undefined });
   await turns.take(0);
 });

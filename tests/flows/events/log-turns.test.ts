@@ -1,18 +1,18 @@
 import { expect, test } from "bun:test";
 import { logTurns } from "../../../src/flows/events/log-turns.ts";
 
-/** Readers that ask while the only turn is taken, and the order in which they get it. */
+/** The order in which readers get the only turn, which they wait for together. */
 async function orderOf(readers: readonly { name: string; readBytes: number }[]): Promise<string[]> {
   const turns = logTurns(1);
-  const giveBack = await turns.take(0);
+  await turns.take(0);
   const order: string[] = [];
   const all = readers.map(async ({ name, readBytes }) => {
-    const done = await turns.take(readBytes);
+    await turns.take(readBytes);
     order.push(name);
-    done();
+    turns.giveBack();
   });
   expect(turns.areWanted()).toBe(true);
-  giveBack();
+  turns.giveBack();
   await Promise.all(all);
   expect(turns.areWanted()).toBe(false);
   return order;
@@ -31,8 +31,8 @@ test("A new reader of the log begins at once beside those that have read much, a
 test("A turn that is given back is free again", async () => {
   const turns = logTurns(1);
   for (let round = 0; round < 3; round += 1) {
-    const giveBack = await turns.take(0);
-    giveBack();
+    await turns.take(0);
+    turns.giveBack();
   }
   expect(turns.areWanted()).toBe(false);
 });
