@@ -3,7 +3,7 @@ import { within } from "../primitives/within.ts";
 import { type DirectoryLock, lockDirectory } from "./directory-lock.ts";
 import { openEmbedded } from "./embedded.ts";
 import { careFor } from "./embedded-care.ts";
-import { placeIn, reservePlace } from "./embedded-cluster.ts";
+import { clusterIn, reserveCluster } from "./embedded-cluster.ts";
 import { listenPostgres } from "./notifications.ts";
 import { openPool } from "./pool.ts";
 import type { PoolUsage } from "./pooled-connections.ts";
@@ -176,13 +176,13 @@ async function openEmbeddedDatabase(options: DatabaseOptions): Promise<Database>
 
 async function takeDirectory(dataDir: string): Promise<DirectoryLock> {
   try {
-    const found = await reservePlace(dataDir);
+    const found = await reserveCluster(dataDir);
     const lock = lockDirectory(dataDir);
     if (found !== "lost") return lock;
     lock.release();
     // A new database here would look like a successful start, and like the loss of all mail.
     throw new Error(
-      `Cannot open ${placeIn(dataDir)}: it is gone, though ${dataDir} was in use before; put it back from a backup, or set DATA_DIR to an empty directory to begin anew`,
+      `Cannot open ${clusterIn(dataDir)}: it is gone, though ${dataDir} was in use before; put it back from a backup, or set DATA_DIR to an empty directory to begin anew`,
     );
   } catch (error) {
     // Errors of the system have a code, and no advice.

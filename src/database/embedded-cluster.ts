@@ -8,8 +8,8 @@ import packed from "./embedded-cluster.tar.zst" with { type: "file" };
 export function findCluster(dataDir: string): "there" | "none" | "lost" {
   // In this order, because a first start at the same time makes the unfinished directory, then the lock, and then renames the directory.
   const wasUsed = hasLock(dataDir);
-  const isBegun = existsSync(unfinishedOf(placeIn(dataDir)));
-  if (existsSync(placeIn(dataDir))) return "there";
+  const isBegun = existsSync(unfinishedOf(clusterIn(dataDir)));
+  if (existsSync(clusterIn(dataDir))) return "there";
   return wasUsed && !isBegun ? "lost" : "none";
 }
 
@@ -17,13 +17,13 @@ export function findCluster(dataDir: string): "there" | "none" | "lost" {
  * Makes the unfinished directory of the cluster before anything else in a data directory, even before the lock. So a data directory
  * with a lock and without a cluster has lost its database. Returns what was there before.
  */
-export async function reservePlace(dataDir: string): Promise<ReturnType<typeof findCluster>> {
+export async function reserveCluster(dataDir: string): Promise<ReturnType<typeof findCluster>> {
   const found = findCluster(dataDir);
   if (found !== "none") return found;
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   try {
     // Not `recursive`: that checks what exists, and fails if another start has just renamed it.
-    mkdirSync(unfinishedOf(placeIn(dataDir)), { mode: 0o700 });
+    mkdirSync(unfinishedOf(clusterIn(dataDir)), { mode: 0o700 });
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
   }
@@ -35,7 +35,7 @@ export async function reservePlace(dataDir: string): Promise<ReturnType<typeof f
  * Makes a new cluster if there is none. It is written to another directory, flushed and renamed, so that after any crash the directory
  * holds a whole cluster or does not exist.
  */
-export async function placeCluster(directory: string): Promise<void> {
+export async function makeCluster(directory: string): Promise<void> {
   const unfinished = unfinishedOf(directory);
   if (existsSync(directory)) {
     // Another start was faster and left this.
@@ -53,7 +53,7 @@ export async function placeCluster(directory: string): Promise<void> {
   await flush(dirname(directory));
 }
 
-export function placeIn(dataDir: string): string {
+export function clusterIn(dataDir: string): string {
   return join(dataDir, "pg");
 }
 

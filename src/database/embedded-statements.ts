@@ -1,4 +1,4 @@
-import { rubbishOfRows } from "./embedded-rubbish.ts";
+import { garbageOfRows } from "./embedded-garbage.ts";
 import { readers, type WireValue } from "./wire.ts";
 
 /**
@@ -20,7 +20,7 @@ interface Engine {
 }
 
 export function preparedStatements(engine: Engine): PreparedStatements {
-  const leaves = rubbishOfRows();
+  const countGarbage = garbageOfRows();
   const names = new Map<string, string>();
   /** Names of statements to close. Closing one that does not exist is no error. */
   let abandoned: string[] = [];
@@ -47,7 +47,7 @@ export function preparedStatements(engine: Engine): PreparedStatements {
             Buffer.concat([...closing, ...parse, bind(name, values), describePortal, execute, sync]),
           );
           names.set(text, name);
-          return rowsOf(answer as readonly ServerMessage[], leaves);
+          return rowsOf(answer as readonly ServerMessage[], countGarbage);
         } catch (error) {
           // It is unknown whether it was parsed, and a change of the schema may have made its plan invalid.
           forget(text, name);
@@ -69,7 +69,7 @@ interface DataRow {
   fields: readonly (string | null)[];
 }
 
-function rowsOf(messages: readonly ServerMessage[], leaves: (row: DataRow) => void): object[] {
+function rowsOf(messages: readonly ServerMessage[], countGarbage: (row: DataRow) => void): object[] {
   let columns: readonly { name: string; read: ((text: string) => unknown) | undefined }[] = [];
   const rows: object[] = [];
   for (const each of messages) {
@@ -81,7 +81,7 @@ function rowsOf(messages: readonly ServerMessage[], leaves: (row: DataRow) => vo
         return text === null || read === undefined ? text : read(text);
       });
       rows.push(Object.fromEntries(columns.map(({ name }, index) => [name, values[index]])));
-      leaves(each);
+      countGarbage(each);
     }
   }
   return rows;

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { placeCluster, placeIn } from "./embedded-cluster.ts";
+import { clusterIn, makeCluster } from "./embedded-cluster.ts";
 import { compiled, cureOf, type Engine, EngineNotStarted, startEngine } from "./embedded-engine.ts";
 import { restartingEngine } from "./embedded-restart.ts";
 import { type PreparedStatements, preparedStatements } from "./embedded-statements.ts";
@@ -26,9 +26,9 @@ export async function openEmbedded(
   dataDir: string,
   { onFlush = () => undefined, pauseMs = 1_000 }: EmbeddedOptions = {},
 ): Promise<Embedded> {
-  const directory = placeIn(dataDir);
+  const directory = clusterIn(dataDir);
   const listeners = new Set<Listener>();
-  await Promise.all([placeCluster(directory), compiled()]);
+  await Promise.all([makeCluster(directory), compiled()]);
   const statements = new WeakMap<Engine, PreparedStatements>();
   const letOthersRun = pausesForOthers();
   const engine = restartingEngine(start, pauseMs);

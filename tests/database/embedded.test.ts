@@ -12,12 +12,12 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { sql } from "drizzle-orm";
 import { DatabaseUnavailable, DataDirectoryInUse, openDatabase, query } from "../../src/database/db.ts";
 import { lockDirectory } from "../../src/database/directory-lock.ts";
 import { openEmbedded } from "../../src/database/embedded.ts";
-import { reservePlace } from "../../src/database/embedded-cluster.ts";
+import { reserveCluster } from "../../src/database/embedded-cluster.ts";
 import { failureOf } from "../support/failure.ts";
 import { until } from "../support/until.ts";
 
@@ -324,15 +324,15 @@ describe("The data directory", () => {
     ]);
   });
 
-  test("is free to be reserved while another start gives its place a name", async () => {
-    const place = join(newDirectory(), "pg");
-    const child = Bun.spawn(["bun", program, "name", dirname(place)], { stdout: "pipe", stderr: "inherit" });
-    let isNaming = true;
+  test("can be reserved while another start renames its cluster", async () => {
+    const directory = newDirectory();
+    const child = Bun.spawn(["bun", program, "name", directory], { stdout: "pipe", stderr: "inherit" });
+    let isRenaming = true;
     void child.exited.then(() => {
-      isNaming = false;
+      isRenaming = false;
     });
     let reserved = 0;
-    for (; isNaming; reserved++) await reservePlace(dirname(place));
+    for (; isRenaming; reserved++) await reserveCluster(directory);
     expect([await child.exited, reserved > 1000]).toEqual([0, true]);
   });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { rubbishOfRows } from "../../src/database/embedded-rubbish.ts";
+import { garbageOfRows } from "../../src/database/embedded-garbage.ts";
 import { until } from "../support/until.ts";
 
 /** Resolves when what was left for the next turn of the event loop is done. */
@@ -7,7 +7,7 @@ const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 test("What rows leave is collected when it is much, by their bytes and by their fields, and not before", async () => {
   let collected = 0;
-  const leaves = rubbishOfRows(() => {
+  const leaves = garbageOfRows(() => {
     collected += 1;
   });
   const long = { length: 1 << 20, fields: ["text"] };

@@ -17,7 +17,7 @@ const mostBytes = 8 << 20;
  * Counts the garbage of rows, and collects it early. The collector otherwise waits until there is about as much garbage as memory in
  * use, which includes the engine's, so a long read would leave hundreds of megabytes.
  */
-export function rubbishOfRows(collect: () => unknown = edenGC): (row: Row) => void {
+export function garbageOfRows(collect: () => unknown = edenGC): (row: Row) => void {
   let bytes = 0;
   return ({ length, fields }) => {
     bytes += length * copies + fields.length * fieldBytes;
