@@ -2,76 +2,73 @@ import { sha256Hex } from "../standards/digest.ts";
 import { latestInstant } from "../standards/instant.ts";
 
 /**
- * Where a list goes on. It names the last message that was shown, by its number, so mail that arrives meanwhile moves
- * nothing; and the question that it belongs to, since in another list the number would mean another place.
+ * The cursor of a list. It has the number of the last message shown, so that new mail does not shift the list. It also has a fingerprint of
+ * the query, because the number means another message in another list.
  */
-export function cursorAt(position: number, question: unknown): string {
-  return Buffer.from(`1.${position}.${fingerprint(question)}`).toString("base64url");
+export function cursorAt(seq: number, query: unknown): string {
+  return Buffer.from(`1.${seq}.${fingerprint(query)}`).toString("base64url");
 }
 
-/**
- * The number in a cursor of this very question; `undefined` when it is of another one, or no cursor at all. Anybody can write one, so
- * the number may be any: what is more than the column can hold is none of ours.
- */
-export function positionOf(cursor: string, question: unknown): number | undefined {
-  const [, position = "", print] = /^1\.([1-9]\d{0,9})\.([0-9a-f]{16})$/.exec(decoded(cursor)) ?? [];
-  return print === fingerprint(question) && BigInt(position) <= mostOf.integer ? Number(position) : undefined;
+/** The number in a cursor of this query; `undefined` for another query or an invalid cursor. Callers may forge any number, so it is bounded. */
+export function seqOf(cursor: string, query: unknown): number | undefined {
+  const [, seq = "", print] = /^1\.([1-9]\d{0,9})\.([0-9a-f]{16})$/.exec(decoded(cursor)) ?? [];
+  return print === fingerprint(query) && BigInt(seq) <= mostOf.integer ? Number(seq) : undefined;
 }
 
-/** Up to which number a place can be, by what its number is. */
+/** The limit of each kind of number, which is that of its column. */
 const mostOf = {
   integer: 2n ** 31n - 1n,
   instant: BigInt(latestInstant.getTime()),
   transaction: 2n ** 64n - 1n,
-  /** Of a place that its id alone tells. */
+  /** For rows with only an id. */
   none: 0n,
 };
 
-export type NumberInPlace = keyof typeof mostOf;
+export type RowNumber = keyof typeof mostOf;
 
-/** A row that is known by a number and an id, where a number alone doesn't say which it is. */
-export interface CursorPlace {
+/** The number and id of a row, for lists in which the number is not unique. */
+export interface RowKey {
   number: string;
-  /** Empty where there is none. */
+  /** The id, or empty. */
   id: string;
 }
 
-/** Where a list goes on whose rows have no number of their own in it. */
-export function cursorAtPlace({ number, id }: CursorPlace, question: unknown): string {
-  return Buffer.from(`2.${number}.${id}.${fingerprint(question)}`).toString("base64url");
+/** The cursor of a list whose rows have no unique number. */
+export function cursorAtRow({ number, id }: RowKey, query: unknown): string {
+  return Buffer.from(`2.${number}.${id}.${fingerprint(query)}`).toString("base64url");
 }
 
-/** The same of a place. */
-export function placeOf(cursor: string, question: unknown, numbered: NumberInPlace): CursorPlace | undefined {
-  const [, number = "", id = "", print] = withPlace.exec(decoded(cursor)) ?? [];
-  return print === fingerprint(question) && BigInt(number) <= mostOf[numbered] ? { number, id } : undefined;
+/** The row in such a cursor of this query; otherwise `undefined`. */
+export function rowOf(cursor: string, query: unknown, numbered: RowNumber): RowKey | undefined {
+  const [, number = "", id = "", print] = rowCursor.exec(decoded(cursor)) ?? [];
+  return print === fingerprint(query) && BigInt(number) <= mostOf[numbered] ? { number, id } : undefined;
 }
 
 export function isCursor(text: string): boolean {
-  const inWords = decoded(text);
-  return /^1\.[1-9]\d{0,9}\.[0-9a-f]{16}$/.test(inWords) || withPlace.test(inWords);
+  const plain = decoded(text);
+  return /^1\.[1-9]\d{0,9}\.[0-9a-f]{16}$/.test(plain) || rowCursor.test(plain);
 }
 
-const withPlace = /^2\.(0|[1-9]\d{0,19})\.([a-z0-9_]{0,30}(?:\.[a-z0-9_]{1,30})?)\.([0-9a-f]{16})$/;
+const rowCursor = /^2\.(0|[1-9]\d{0,19})\.([a-z0-9_]{0,30}(?:\.[a-z0-9_]{1,30})?)\.([0-9a-f]{16})$/;
 
 function decoded(cursor: string): string {
   return /^[A-Za-z0-9_-]{1,140}$/.test(cursor) ? Buffer.from(cursor, "base64url").toString("latin1") : "";
 }
 
-function fingerprint(question: unknown): string {
-  return sha256Hex(JSON.stringify(question)).slice(0, 16);
+function fingerprint(query: unknown): string {
+  return sha256Hex(JSON.stringify(query)).slice(0, 16);
 }
 
 /**
- * Where a wait has come to in an inbox: up to which number of the mail that came in. The filters are no part of it: who asks for
- * something else next goes on there all the same. One more than the number, for there is a place before the first mail.
+ * The cursor of a wait: the number of the last inbound mail seen in the inbox. It does not depend on the filters, so a wait with other
+ * filters can use it. It stores the number plus one, because a cursor's number is at least 1, and 0 means no mail.
  */
-export function cursorOfPlace(inboxId: string, place: number): string {
-  return cursorAt(place + 1, ["wait", inboxId]);
+export function waitCursor(inboxId: string, inboundSeq: number): string {
+  return cursorAt(inboundSeq + 1, ["wait", inboxId]);
 }
 
-/** The place in a cursor of a wait on this inbox. */
-export function placeOfCursor(inboxId: string, cursor: string): number | undefined {
-  const position = positionOf(cursor, ["wait", inboxId]);
-  return position === undefined ? undefined : position - 1;
+/** The number in the cursor of a wait on this inbox. */
+export function seqOfWait(inboxId: string, cursor: string): number | undefined {
+  const seq = seqOf(cursor, ["wait", inboxId]);
+  return seq === undefined ? undefined : seq - 1;
 }

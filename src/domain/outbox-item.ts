@@ -1,6 +1,6 @@
 import { isId } from "./ids.ts";
 
-/** What is to be done once a decision is written down, by the same statement. */
+/** An outbox row that is written with a decision, in the same statement. */
 export interface NewItem {
   /** The message to relay or the event to deliver. */
   subjectId: string;
@@ -8,13 +8,13 @@ export interface NewItem {
   inboxId: string;
   /** Undefined: a plain mail, or whatever the statement that writes it is for. */
   kind?: "destination";
-  /** What shares a fate: a recipient's domain or an account's webhook. */
+  /** The group of items that fail together: a recipient's domain or an account's webhook. */
   lane: string;
   dueAt: Date;
   createdAt: Date;
 }
 
-/** Whether it can be the id of mail or of a promise in the outbox; a number or an endpoint stands behind a dot. */
+/** True for the id of a mail or a delivery in the outbox. A number or an endpoint may stand behind a dot. */
 export function isItemId(text: string | null): boolean {
   const [subject = "", part, ...more] = text?.split(".", 3) ?? [];
   if (more.length > 0) return false;

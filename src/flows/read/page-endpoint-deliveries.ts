@@ -1,11 +1,11 @@
-import { type CursorPlace, cursorAtPlace } from "../../domain/cursor.ts";
+import { cursorAtRow, type RowKey } from "../../domain/cursor.ts";
 import { type DeliveryState, listEndpointDeliveries } from "../../store/events/endpoint-deliveries.ts";
 import { type Endpoint, laneOf } from "../../store/events/endpoints.ts";
 import type { Deps } from "../deps.ts";
 
 export interface EndpointDeliveriesRequest {
   endpoint: Endpoint;
-  before: CursorPlace | undefined;
+  before: RowKey | undefined;
   limit: number;
   state: DeliveryState | undefined;
   /** The question that the cursors of this list belong to. */
@@ -39,7 +39,6 @@ export async function pageEndpointDeliveries({ db }: Deps, request: EndpointDeli
       lastError: row.lastError,
       nextAttemptAt: nextAttemptAt?.toISOString() ?? null,
     })),
-    nextCursor:
-      goesOnAt === undefined ? null : cursorAtPlace({ number: goesOnAt.writtenBy, id: goesOnAt.id }, question),
+    nextCursor: goesOnAt === undefined ? null : cursorAtRow({ number: goesOnAt.writtenBy, id: goesOnAt.id }, question),
   };
 }

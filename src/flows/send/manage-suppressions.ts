@@ -1,5 +1,5 @@
 import { type Db, transaction } from "../../database/db.ts";
-import { cursorAtPlace } from "../../domain/cursor.ts";
+import { cursorAtRow } from "../../domain/cursor.ts";
 import { notFound, Refusal } from "../../domain/errors.ts";
 import {
   endOfBounceSuppression,
@@ -122,7 +122,7 @@ export async function pageSuppressions(deps: Deps, { question, ...page }: AskedS
   const found = await listSuppressions(deps.db.api, { ...page, limit: page.limit + 1, at: deps.now() });
   const data = found.slice(0, page.limit);
   const last = found.length > page.limit ? data.at(-1) : undefined;
-  return { data, nextCursor: last === undefined ? null : cursorAtPlace({ number: "0", id: last.id }, question) };
+  return { data, nextCursor: last === undefined ? null : cursorAtRow({ number: "0", id: last.id }, question) };
 }
 
 export async function ownedSuppression(deps: Deps, accountId: string, id: string): Promise<Suppression> {

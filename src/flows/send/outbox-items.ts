@@ -1,4 +1,4 @@
-import { type CursorPlace, cursorAtPlace } from "../../domain/cursor.ts";
+import { cursorAtRow, type RowKey } from "../../domain/cursor.ts";
 import { notFound } from "../../domain/errors.ts";
 import { isItemId } from "../../domain/outbox-item.ts";
 import {
@@ -13,7 +13,7 @@ import type { Deps } from "../deps.ts";
 import { cancelMail, sendInProgress } from "./cancel-mail.ts";
 
 export interface ItemsRequest extends Omit<ItemsPage, "after"> {
-  after: CursorPlace | undefined;
+  after: RowKey | undefined;
   /** What a cursor of this list belongs to. */
   question: unknown;
 }
@@ -27,10 +27,10 @@ export async function pageItems({ db }: Deps, { after, question, limit, ...asked
   });
   const shown = found.slice(0, limit);
   const last = found.length > limit ? shown.at(-1) : undefined;
-  return { items: shown, nextCursor: last === undefined ? null : cursorAtPlace(placeOfItem(last), question) };
+  return { items: shown, nextCursor: last === undefined ? null : cursorAtRow(keyOfItem(last), question) };
 }
 
-function placeOfItem({ id, createdAt }: ListedItem): CursorPlace {
+function keyOfItem({ id, createdAt }: ListedItem): RowKey {
   return { number: String(createdAt.getTime()), id };
 }
 

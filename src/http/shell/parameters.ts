@@ -1,5 +1,5 @@
 import { Kind, type SchemaOptions, type TSchema, Type, TypeRegistry } from "@sinclair/typebox";
-import { type CursorPlace, isCursor, type NumberInPlace, placeOf, positionOf } from "../../domain/cursor.ts";
+import { isCursor, type RowKey, type RowNumber, rowOf, seqOf } from "../../domain/cursor.ts";
 import { Refusal } from "../../domain/errors.ts";
 import { plainQuestion } from "../../domain/search.ts";
 import { parseInstant } from "../../standards/instant.ts";
@@ -83,19 +83,14 @@ export function includedWords(text: string | undefined): string[] {
     .filter((word) => word !== "");
 }
 
-/** The position in a cursor. Refuses the cursor of another list or of other filters. */
-export function cursorPosition(cursor: string, question: unknown, doing: string): number | Refusal {
-  return positionOf(cursor, question) ?? wrongParameter("cursor", ofAnotherList, doing);
+/** The number in a cursor. Refuses the cursor of another list or of other filters. */
+export function cursorSeq(cursor: string, question: unknown, doing: string): number | Refusal {
+  return seqOf(cursor, question) ?? wrongParameter("cursor", ofAnotherList, doing);
 }
 
 /** The same for a list whose rows are not numbered. */
-export function cursorPlace(
-  cursor: string,
-  question: unknown,
-  numbered: NumberInPlace,
-  doing: string,
-): CursorPlace | Refusal {
-  return placeOf(cursor, question, numbered) ?? wrongParameter("cursor", ofAnotherList, doing);
+export function cursorRow(cursor: string, question: unknown, numbered: RowNumber, doing: string): RowKey | Refusal {
+  return rowOf(cursor, question, numbered) ?? wrongParameter("cursor", ofAnotherList, doing);
 }
 
 const ofAnotherList = "must come from a page of the same list, with the same filters";

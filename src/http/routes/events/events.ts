@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { cursorAtPlace } from "../../../domain/cursor.ts";
+import { cursorAtRow } from "../../../domain/cursor.ts";
 import { notFound, Refusal } from "../../../domain/errors.ts";
 import { startName } from "../../../domain/events/log-position.ts";
 import { isId } from "../../../domain/ids.ts";
@@ -16,7 +16,7 @@ import { api } from "../../shell/app.ts";
 import { whetherThere } from "../../shell/described-operation.ts";
 import { idPath, instant, nextCursor, nullable, oneOf, pageQuery, text } from "../../shell/models.ts";
 import { operation } from "../../shell/operation.ts";
-import { cursorParameter, cursorPlace } from "../../shell/parameters.ts";
+import { cursorParameter, cursorRow } from "../../shell/parameters.ts";
 import { Event } from "./event-shapes.ts";
 import { askedSubscription, subscriptionQuery } from "./subscription-query.ts";
 
@@ -153,7 +153,7 @@ export function events(deps: EventDeps) {
         return {
           data: shown.map(({ lane: _lane, ...row }) => ({ ...row, attemptedAt: row.attemptedAt.toISOString() })),
           nextCursor:
-            last === undefined ? null : cursorAtPlace({ number: String(last.attempt), id: last.lane }, question),
+            last === undefined ? null : cursorAtRow({ number: String(last.attempt), id: last.lane }, question),
         };
       },
       operation({
@@ -190,7 +190,7 @@ export function events(deps: EventDeps) {
 }
 
 function attemptAt(cursor: string, question: unknown): { lane: string; attempt: number } {
-  const place = cursorPlace(cursor, question, "integer", "list deliveries");
+  const place = cursorRow(cursor, question, "integer", "list deliveries");
   if (place instanceof Refusal) throw place;
   return { lane: place.id, attempt: Number(place.number) };
 }

@@ -17,7 +17,7 @@ import { api } from "../../shell/app.ts";
 import { whetherThere } from "../../shell/described-operation.ts";
 import { idPath, nothing } from "../../shell/models.ts";
 import { operation } from "../../shell/operation.ts";
-import { cursorPlace } from "../../shell/parameters.ts";
+import { cursorRow } from "../../shell/parameters.ts";
 import { idempotencyKeyOf } from "../../shell/request-headers.ts";
 import {
   CreatedWebhookEndpoint,
@@ -178,7 +178,7 @@ function deliveriesTo(deps: WebhooksDeps) {
         const before =
           cursor === undefined
             ? undefined
-            : cursorPlace(cursor, question, "transaction", "list webhook endpoint deliveries");
+            : cursorRow(cursor, question, "transaction", "list webhook endpoint deliveries");
         if (before instanceof Refusal) throw before;
         return pageEndpointDeliveries(deps, { endpoint, before, limit, state, question });
       },

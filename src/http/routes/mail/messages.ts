@@ -34,7 +34,7 @@ import { idPath, nextCursor, oneOf, pageQuery, text, totalCount } from "../../sh
 import { operation } from "../../shell/operation.ts";
 import {
   cursorParameter,
-  cursorPosition,
+  cursorSeq,
   includedWords,
   includeParameter,
   instantParameter,
@@ -259,5 +259,5 @@ function questionOf(inboxId: string, query: Parameters): unknown {
 function positionAfter({ cursor, offset }: Parameters, question: unknown): number | Refusal | undefined {
   if (cursor === undefined) return undefined;
   if (offset > 0) return wrongParameter("offset", "must be left out with `cursor`", "list messages");
-  return cursorPosition(cursor, question, "list messages");
+  return cursorSeq(cursor, question, "list messages");
 }

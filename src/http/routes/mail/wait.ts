@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { cursorOfPlace, placeOfCursor } from "../../../domain/cursor.ts";
+import { seqOfWait, waitCursor } from "../../../domain/cursor.ts";
 import type { Refusal } from "../../../domain/errors.ts";
 import type { WaitRequest, WaitResult } from "../../../flows/read/wait-for-mail.ts";
 import { parseInstant } from "../../../standards/instant.ts";
@@ -96,7 +96,7 @@ export function waiting(deps: WaitingDeps) {
       });
       if (result.end === "stopping") set.headers.connection = "close";
       const message = result.end === "found" ? ((await toMessage(deps, account.id, result.message)) ?? null) : null;
-      return { message, cursor: cursorOfPlace(params.id, result.seen) };
+      return { message, cursor: waitCursor(params.id, result.seen) };
     },
     operation({
       summary: "Wait for mail",
@@ -137,7 +137,7 @@ function afterOf(inboxId: string, { after, since }: Parameters): WaitRequest["af
     return { refusal: wrongParameter("since", "must be left out with `after`", "wait for mail") };
   }
   if (after.startsWith("msg_")) return { messageId: after };
-  const seen = placeOfCursor(inboxId, after);
+  const seen = seqOfWait(inboxId, after);
   if (seen !== undefined) return { seen };
   return { refusal: wrongParameter("after", "must come from a wait on the same inbox", "wait for mail") };
 }

@@ -11,7 +11,7 @@ import { api } from "../../shell/app.ts";
 import { whetherThere } from "../../shell/described-operation.ts";
 import { idPath, instant, nextCursor, nothing, nullable, oneOf, pageQuery, text } from "../../shell/models.ts";
 import { operation } from "../../shell/operation.ts";
-import { cursorParameter, cursorPlace } from "../../shell/parameters.ts";
+import { cursorParameter, cursorRow } from "../../shell/parameters.ts";
 import { Message, toMessage } from "../mail/message-shape.ts";
 import { ownedMessage, ownedTotals, type ReadingDeps } from "../mail/messages.ts";
 
@@ -79,7 +79,7 @@ export function outbox(deps: Deps) {
       "",
       async ({ account, query: { kind, state, inbox_id: inboxId, limit, cursor } }) => {
         const question = ["outbox", kind, state, inboxId];
-        const after = cursor === undefined ? undefined : cursorPlace(cursor, question, "instant", "list outbox items");
+        const after = cursor === undefined ? undefined : cursorRow(cursor, question, "instant", "list outbox items");
         if (inboxId !== undefined) await ownedTotals(deps, account.id, inboxId);
         if (after instanceof Refusal) throw after;
         const asked = { accountId: account.id, kind, state, inboxId, after, limit, question };

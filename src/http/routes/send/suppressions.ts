@@ -20,7 +20,7 @@ import { api } from "../../shell/app.ts";
 import { whetherThere } from "../../shell/described-operation.ts";
 import { idPath, instant, nextCursor, nothing, nullable, oneOf, pageQuery, text } from "../../shell/models.ts";
 import { operation } from "../../shell/operation.ts";
-import { cursorParameter, cursorPlace, parameter } from "../../shell/parameters.ts";
+import { cursorParameter, cursorRow, parameter } from "../../shell/parameters.ts";
 import { ownedInbox } from "../account/inboxes.ts";
 import { asked, faultsOfNew, newSuppression, wireAddress } from "./new-suppression.ts";
 
@@ -112,7 +112,7 @@ function collection(deps: SuppressingDeps) {
       async ({ account, query: { address, inbox_id: inboxId, reason, limit, cursor } }) => {
         if (inboxId !== undefined) await ownedInbox(deps, account.id, inboxId);
         const question = ["suppressions", account.id, address, inboxId, reason];
-        const place = cursor === undefined ? undefined : cursorPlace(cursor, question, "none", "list suppressions");
+        const place = cursor === undefined ? undefined : cursorRow(cursor, question, "none", "list suppressions");
         if (place instanceof Refusal) throw place;
         const asked = { accountId: account.id, inboxId, reason, limit, before: place?.id, question };
         const page = await pageSuppressions(deps, { ...asked, address: address && wireAddress(address) });
