@@ -66,9 +66,10 @@ export async function streamEvents(
     },
   };
 
+  /** Waits for room, reads the log from the position, and sends events until there is no room for long. */
   async function run(): Promise<void> {
     while (isOpen) {
-      // Nothing of the log is held here: a client without room costs its position.
+      // A client without room has no page of the log here, and takes only the memory of its position.
       if (large === "waiting" || !hasRoom()) {
         await sleep();
         continue;
