@@ -1,15 +1,15 @@
 import type { Resource } from "../errors.ts";
 
-/** What a request names that lies in one inbox. */
+/** The resource of one inbox that a request names. */
 export interface NamedThing {
   resource: Extract<Resource, "inbox" | "thread" | "message" | "event" | "attachment">;
   id: string;
 }
 
 /**
- * What a token that reads may ask for, told by the path alone, so that a path nobody thought of here is forbidden and not open.
- * `named` lies in one inbox, and the token must reach that; `all` is what shows only what the token reaches. The deliveries of an
- * event are for keys alone, since they show what all webhook receivers of the account answered.
+ * Whether a token may make a request, by the path alone: unknown paths are forbidden. A named resource belongs to one
+ * inbox, which the token must reach. `all` marks lists, which show only what the token reaches. The deliveries of an
+ * event need a key, because they show what all webhook receivers of the account answered.
  */
 export function readByToken(method: string, path: string): NamedThing | "all" | "forbidden" {
   if (!readingMethods.has(method)) return "forbidden";
@@ -31,6 +31,6 @@ const namedIn: ReadonlyMap<string, NamedThing["resource"]> = new Map([
   ["threads", "thread"],
   ["messages", "message"],
   ["events", "event"],
-  // By the id of its message.
+  // The id is that of its message.
   ["attachments", "attachment"],
 ]);

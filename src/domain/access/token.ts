@@ -1,15 +1,15 @@
 import { isId } from "../ids.ts";
 
 /**
- * What a token lets its holder do: never more than the key that it was made by, and only as long as that one lives. It stands nowhere
- * but in the token itself.
+ * The rights of a token: at most those of the key that made it, and only as long as that key is valid. They are stored
+ * only in the token itself.
  */
 export interface TokenClaims {
-  /** The key that it was made by. */
+  /** The key that made it. */
   keyId: string;
-  /** So far a token reads and does nothing else. */
+  /** A token can only read. */
   access: "read";
-  /** Undefined: all inboxes of the account. */
+  /** Undefined for all inboxes of the account. */
   inboxId: string | undefined;
   expiresAt: Date;
 }
@@ -17,10 +17,10 @@ export interface TokenClaims {
 export const tokenPrefix = "ibt_";
 export const tokenSeconds = { least: 60, usual: 900, most: 86_400 };
 
-/** An address is kept and shown in more places than a header: a token in one ends within this time. */
+/** A token in a URL must expire within this time, because URLs are stored and shown in more places than headers. */
 export const longestInAddressMs = 3_600_000;
 
-/** The claims as a token carries them, to be signed. */
+/** The claims of a token as text, to be signed. */
 export function claimsText({ keyId, access, inboxId, expiresAt }: TokenClaims): string {
   const claims = {
     v: 1,
@@ -33,13 +33,13 @@ export function claimsText({ keyId, access, inboxId, expiresAt }: TokenClaims): 
 }
 
 /**
- * The claims of the two tokens that only the console's doors take: that of a link to sign in by, and the session that it is traded for.
- * They name no access, so a reader of other tokens finds none in them.
+ * The claims of the two tokens that only the console accepts: the token of a sign-in link, and the session that
+ * replaces it. They have no `access`, so they are not valid as other tokens.
  */
 export interface ConsoleClaims {
   keyId: string;
   purpose: ConsolePurpose;
-  /** Tells the tokens of one key and second apart, since a link counts once. */
+  /** Makes tokens of the same key and second different, because a link can be used once. */
   id: string;
   expiresAt: Date;
 }
@@ -52,26 +52,26 @@ export function consoleClaimsText({ keyId, purpose, id, expiresAt }: ConsoleClai
   return written({ v: 1, key: keyId, purpose, id, exp: seconds(expiresAt) });
 }
 
-/** Undefined for claims of another purpose, or of none. */
+/** Parses the claims of a console token. Undefined if they have another purpose or none. */
 export function parseConsoleClaims(text: string, purpose: ConsolePurpose): ConsoleClaims | undefined {
   const claims = knownClaims(text);
   if (claims?.purpose !== purpose || typeof claims.id !== "string") return undefined;
   return { keyId: claims.key, purpose, id: claims.id, expiresAt: claims.expiresAt };
 }
 
-/** What a token says, and what proves it. */
+/** The claims and the signature of a token. */
 export interface TokenParts {
   claims: string;
   signature: string;
 }
 
-/** Undefined for what has not the form of a token. */
+/** Splits a token. Undefined if the text is not a token. */
 export function partsOfToken(token: string): TokenParts | undefined {
   const [, claims, signature] = tokenForm.exec(token) ?? [];
   return claims === undefined || signature === undefined ? undefined : { claims, signature };
 }
 
-/** Undefined for claims of a version that is not known here: they may mean anything. */
+/** Parses the claims of a token. Undefined for an unknown version, whose claims may mean anything. */
 export function parseClaims(text: string): TokenClaims | undefined {
   const claims = knownClaims(text);
   if (claims?.access !== "read" || claims.purpose !== undefined) return undefined;
@@ -80,7 +80,7 @@ export function parseClaims(text: string): TokenClaims | undefined {
   return { keyId: key, access: "read", inboxId: inbox, expiresAt };
 }
 
-/** A token ends at a whole second, not later than was asked for. */
+/** When a token expires: at a whole second, never later than requested. */
 export function tokenEnd(now: Date, ttlSeconds: number): Date {
   return new Date((seconds(now) + ttlSeconds) * 1000);
 }
@@ -95,7 +95,7 @@ function written(claims: object): string {
   return Buffer.from(JSON.stringify(claims)).toString("base64url");
 }
 
-/** Claims of the one version that is known here: a key, an end, and what else stands there. */
+/** Parses claims of version 1: the key, the expiry and all other fields. */
 function knownClaims(text: string): (Record<string, unknown> & { key: string; expiresAt: Date }) | undefined {
   const claims = parsed(Buffer.from(text, "base64url").toString());
   if (claims?.v !== 1 || !Number.isSafeInteger(claims.exp)) return undefined;

@@ -1,25 +1,25 @@
 import { type EventType, everyEvent } from "./event-types.ts";
 
-/** Fields that an event has only for who asks for them, in the order in which they stand. */
+/** The words of `include`, in the order of the fields that they add. */
 export const includeWords = ["html", "extracted", "automated", "recipients"] as const;
 
 export type IncludeWord = (typeof includeWords)[number];
 
-/** Which events somebody wants to hear of: the same at an endpoint, in the log and in a stream. */
+/** The events that an endpoint, a call of the log or a stream wants. */
 export interface Subscription {
-  /** Names of types, or `*` for all. */
+  /** Types, or `*` for all. */
   types: readonly string[];
-  /** Undefined: of all inboxes, and what belongs to none. */
+  /** Undefined for all inboxes and for events about no inbox. */
   inboxIds: readonly string[] | undefined;
-  /** Of mail that came in: only what no person wrote, or only what a person wrote. Undefined: both. */
+  /** Of `message.received`, only automated mail or only other mail. Undefined for both. */
   automated: boolean | undefined;
 }
 
-/** What an event is judged by. */
+/** The facts of an event that a subscription checks. */
 export interface Tellable {
   type: EventType;
   inboxId: string | null;
-  /** Whether it tells of mail that no person wrote. */
+  /** Whether its message is automated mail. */
   isAutomated: boolean;
 }
 
@@ -29,7 +29,7 @@ export function wants({ types, inboxIds, automated }: Subscription, event: Tella
   return automated === undefined || event.type !== "message.received" || event.isAutomated === automated;
 }
 
-/** The words in their order, each once. */
+/** The given words in their order, without duplicates. */
 export function inOrder(words: readonly string[]): IncludeWord[] {
   return includeWords.filter((word) => words.includes(word));
 }

@@ -1,13 +1,13 @@
 import { isIpAddress, isPublicAddress } from "../../standards/ip.ts";
 
 /**
- * The URL that a webhook may have, or in words what is wrong with it (contract §10.6). This is the part that
- * can be told from the text; what the name resolves to is checked again at each delivery. `allowPrivate` is for
- * development: then http, localhost and the networks at home are allowed too.
+ * Checks the URL of a webhook (contract §10.6). Returns the URL, or a text that says what is wrong. This part checks
+ * the text alone; each delivery checks the addresses that the name resolves to. `allowPrivate` is for development: it
+ * also allows http, localhost and private networks.
  */
 export function checkWebhookUrl(text: string, { allowPrivate }: { allowPrivate: boolean }): URL | string {
   if (text.length > 2048) return "must have at most 2048 characters";
-  // The parser of URLs drops these or turns them into something else; what is stored should be what was written.
+  // The URL parser drops or changes these characters, but we store the URL as it was written.
   if (/[\s\\\p{Cc}]/u.test(text)) return "must not have white space, backslashes or control characters";
   const url = URL.parse(text);
   if (!url) return "must be an absolute URL";
@@ -21,7 +21,7 @@ export function checkWebhookUrl(text: string, { allowPrivate }: { allowPrivate: 
   return allowPrivate ? url : (hostFault(hostOf(url)) ?? url);
 }
 
-/** The host as a resolver and a certificate know it: no brackets around IPv6, no dot at the end. */
+/** The host as resolvers and certificates spell it: without brackets around IPv6 and without a dot at the end. */
 export function hostOf(url: URL): string {
   return url.hostname.replace(/^\[(.*)\]$/, "$1").replace(/\.$/, "");
 }
@@ -31,7 +31,7 @@ export function portOf(url: URL): number {
   return url.protocol === "https:" ? 443 : 80;
 }
 
-/** The parser has already turned `2130706433`, `0x7f.1` and `127.0.0.01` into the usual spelling. */
+/** Says why a host is not public. The parser has already normalised `2130706433`, `0x7f.1` and `127.0.0.01`. */
 function hostFault(host: string): string | undefined {
   if (isIpAddress(host))
     return isPublicAddress(host) ? undefined : `must not lead to ${host}, which is not a public address`;
@@ -42,7 +42,7 @@ function hostFault(host: string): string | undefined {
 
 const localDomains = new Set(["localhost", "local", "localdomain", "internal", "intranet", "lan", "home", "corp"]);
 
-/** The bad ports of the Fetch standard (§2.9): a POST there could be read as commands by a server of another kind. */
+/** The bad ports of the Fetch standard (§2.9): a server of another protocol could read a POST as commands. */
 const badPorts: ReadonlySet<string> = new Set(
   (
     "0 1 7 9 11 13 15 17 19 20 21 22 23 25 37 42 43 53 69 77 79 87 95 101 102 103 104 109 110 111 113 115 117 119 123 " +

@@ -3,7 +3,7 @@ import skill from "../../../docs/skill/SKILL.md" with { type: "text" };
 import { notFound } from "../../domain/errors.ts";
 import { type GuidePage, guidePages, guideTitle } from "../docs/guide-pages.ts";
 
-/** For people with curl and for language models (llmstxt.org); the page at /docs is for browsers. */
+/** Serves the guides as text, for curl and for language models (llmstxt.org). Browsers have the page at /docs. */
 export function guides(baseUrl: () => string) {
   return new Elysia()
     .get(
@@ -33,7 +33,7 @@ export function guides(baseUrl: () => string) {
     .get(
       "/docs/:name",
       ({ params, set }) => {
-        // What can't be decoded comes as null, whatever the type says.
+        // The router gives null for invalid percent-encoding, although the type does not say so.
         const name = params.name ?? "";
         const page = name.endsWith(".md") ? name.slice(0, -".md".length) : "";
         const found = Object.hasOwn(guidePages, page) ? guidePages[page] : undefined;
@@ -49,7 +49,7 @@ const hidden = { detail: { hide: true } };
 
 const headers = { "x-content-type-options": "nosniff", "referrer-policy": "no-referrer" };
 
-/** All guides, one after the other. */
+/** All guides in one text. */
 const wholeText = Object.values(guidePages)
   .map((guide) => served(guide).trimEnd())
   .join("\n\n---\n\n")

@@ -16,9 +16,9 @@ export interface McpDeps {
   /** Calls the app itself: the tools are a client of the API. */
   askApi: Api["fetch"];
   baseUrl(): string;
-  /** Origins of web pages that may ask, beside that of `baseUrl`. */
+  /** Origins whose pages may call MCP, beside the origin of `baseUrl`. */
   allowedOrigins: readonly string[];
-  /** Whether only this machine can ask: then a foreign name in `Host` is a web page that had its name point here. */
+  /** Whether the service listens on a loopback address only. Then an unknown name in `Host` means DNS rebinding. */
   isLoopback: boolean;
   version: string;
   randomBytes(length: number): Uint8Array;
@@ -29,8 +29,8 @@ export interface McpDeps {
 const limits = { maxBytes: 1 << 20, timeoutMs: 60_000 };
 
 /**
- * The Model Context Protocol over HTTP. Mounted open, since it has an order of its own: whatever it is asked for, a page of another
- * origin learns nothing, and without a key no body is read.
+ * The Model Context Protocol over HTTP. Mounted open, because its checks have another order: first the origin, so that
+ * a page of another origin learns nothing, then the key, then the body.
  */
 export function mcp(deps: McpDeps) {
   return new Elysia().all(
@@ -45,7 +45,7 @@ export function mcp(deps: McpDeps) {
       await authenticated(request, deps.authenticate);
       const offered = offeredTools(new URL(request.url).searchParams);
       const body = parseJson(await readBody(request, limits));
-      // What speaks the protocol takes 40 ms to load, which who never asks for it does not wait for.
+      // Loaded at the first call, because the protocol's code takes 40 ms to load.
       const { answerMcp } = await import("../../mcp/http.ts");
       return answerMcp(request, body ?? null, {
         ...offered,
@@ -67,7 +67,9 @@ export function mcp(deps: McpDeps) {
   );
 }
 
-/** A browser can be made to ask by any page that it shows; no page but ours and the operator's own may. */
+/**
+ * Throws if the request comes from a page of an origin that is not allowed: any page can make a browser send requests.
+ */
 function refuseForeign(request: Request, { baseUrl, allowedOrigins, isLoopback }: McpDeps): void {
   const own = new URL(baseUrl());
   const origin = request.headers.get("origin");

@@ -5,14 +5,14 @@ import { bearerKey } from "../shell/auth.ts";
 import type { Fetching } from "../shell/timed-app.ts";
 
 export interface MetricsDeps {
-  /** What Prometheus reads, and how it is called. */
+  /** The metrics in Prometheus' text format. */
   text: () => Promise<string>;
   contentType: string;
-  /** Undefined: whoever can reach the port may read. */
+  /** Undefined if no token is needed. */
   token: string | undefined;
 }
 
-/** `/metrics` on the API's port: the operator's, so it is not in the API's document. */
+/** `/metrics` on the API's port. It is for the operator, so the document of the API leaves it out. */
 export function metrics(deps: MetricsDeps) {
   return new Elysia().get(
     "/metrics",
@@ -28,9 +28,10 @@ export function metrics(deps: MetricsDeps) {
 export function metricsPort(deps: MetricsDeps): Fetching {
   return {
     async fetch(request) {
-      if (new URL(request.url).pathname !== "/metrics") return said(404, "Metrics are at /metrics");
-      if (request.method !== "GET" && request.method !== "HEAD") return said(405, "Metrics are read by GET", "allow");
-      if (!mayRead(request, deps.token)) return said(401, "/metrics needs METRICS_TOKEN as Bearer token", "www");
+      if (new URL(request.url).pathname !== "/metrics") return plainAnswer(404, "Metrics are at /metrics");
+      if (request.method !== "GET" && request.method !== "HEAD")
+        return plainAnswer(405, "Metrics are read by GET", "allow");
+      if (!mayRead(request, deps.token)) return plainAnswer(401, "/metrics needs METRICS_TOKEN as Bearer token", "www");
       return answer(deps);
     },
   };
@@ -50,7 +51,7 @@ function unauthorized(): Refusal {
   });
 }
 
-function said(status: number, text: string, extra?: "allow" | "www"): Response {
+function plainAnswer(status: number, text: string, extra?: "allow" | "www"): Response {
   const headers = new Headers({ "content-type": "text/plain; charset=utf-8" });
   if (extra === "allow") headers.set("allow", "GET, HEAD");
   if (extra === "www") headers.set("www-authenticate", "Bearer");

@@ -94,7 +94,7 @@ const Account = named(
   ),
 );
 
-/** What the caller holds: a program can tell what it may do before it tries. */
+/** The account of the caller, its limits, and the rights of the key, token or session. */
 export function account(deps: AccountDeps) {
   return api("/v1/account", "Account").get(
     "",
@@ -134,7 +134,10 @@ export function account(deps: AccountDeps) {
   );
 }
 
-/** Of a token its key's id and name with its own access, reach and end; a session may what its key may, until it ends. */
+/**
+ * The caller's key. A token has the id and name of its key, and its own access, inbox and expiry. A session has the
+ * rights of its key until it expires.
+ */
 function callingKey({ keyId, token, session }: Caller, name: string | null) {
   const endsAt = token?.expiresAt ?? session?.expiresAt;
   return {

@@ -97,7 +97,7 @@ const InboxQuery = Type.Object({
   ),
 });
 
-/** What stands before the @ of an address of ours; of an address elsewhere "", which is no name. */
+/** The part of an address before the @, or "" for an address of another domain, which matches no inbox. */
 function usernameOf(address: string, mailDomain: string): string {
   const [username = "", domain = mailDomain, ...more] = address.toLowerCase().split("@");
   return domain === mailDomain && more.length === 0 ? username : "";
@@ -105,7 +105,7 @@ function usernameOf(address: string, mailDomain: string): string {
 
 export const inboxPath = idPath("inbox");
 
-/** The caller's inbox of that id. Another account's answers like one that never was. */
+/** The caller's inbox of that id. Throws `not_found` also for an inbox of another account. */
 export async function ownedInbox(deps: Deps, accountId: string, id: string): Promise<Inbox> {
   const inbox = isId("inb", id) ? await findInbox(deps.db.api, accountId, id) : undefined;
   if (inbox === undefined) throw notFound("inbox");
@@ -145,7 +145,7 @@ export function inboxes(deps: Deps) {
           },
         },
         refuses: [
-          // Of a replay, where the inbox that the first request made is deleted.
+          // Answered to a replay if the inbox of the first request is deleted.
           "not_found",
           "invalid_username",
           "invalid_idempotency_key",

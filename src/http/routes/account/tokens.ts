@@ -57,7 +57,7 @@ const Token = named(
   ),
 );
 
-/** Short-lived, narrow children of a key, for browsers and for handing one task to one agent. */
+/** Short-lived tokens of a key with fewer rights, for browsers and for agents with one task. */
 export function tokens(deps: TokenDeps) {
   return api("/v1/tokens", "Tokens").post(
     "",

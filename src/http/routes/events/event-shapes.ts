@@ -23,8 +23,8 @@ const ofThread = {
   thread_id: Type.String({ description: "Thread of the message", examples: [examples.threadId] }),
 };
 
-/** Of a message, whatever has become of it. */
-const ofMessage = {
+/** Fields of a message in all its events. */
+const messageFields = {
   id: Type.String({ description: "Id of the message", examples: [examples.messageId] }),
   rfc_message_id: Type.String({ description: "Its `Message-ID`", examples: [examples.rfcMessageId] }),
   from: Type.String({ description: "Address of the sender, as the mail says", examples: [examples.sender] }),
@@ -40,8 +40,8 @@ const ofMessage = {
   attachments: Type.Array(Attachment, { description: "Its files, with fresh addresses" }),
 };
 
-/** Only for who asks for it. */
-const included = {
+/** Fields that an event has only with `include`. */
+const includedFields = {
   body_html: Type.Optional(
     nullable(Type.String(), { description: "With `include` of `html`: as it came, not made safe", examples: [null] }),
   ),
@@ -76,7 +76,7 @@ const included = {
   ),
 };
 
-const outcomeOf = {
+const acceptedFields = {
   provider_message_id: Type.String({
     description: "What the relay calls it, where it said so",
     examples: [examples.rfcMessageId],
@@ -94,8 +94,8 @@ const failure = Type.Object(
   { description: "Why" },
 );
 
-/** To whom it went, behind what events told of the first hour. */
-const addressing = {
+/** Recipients and metadata, which come last. */
+const addressingFields = {
   recipients: Type.Array(
     Type.Object({
       address: Type.String({ description: "His address", examples: [examples.sender] }),
@@ -191,7 +191,7 @@ const logged = [
       message: named(
         "ReceivedMessage",
         Type.Object(
-          { ...ofMessage, received_at: instant({ description: "When it was taken in" }), ...included },
+          { ...messageFields, received_at: instant({ description: "When it was taken in" }), ...includedFields },
           { description: "The mail, in the words of events" },
         ),
       ),
@@ -206,12 +206,12 @@ const logged = [
         "SentMessage",
         Type.Object(
           {
-            ...ofMessage,
+            ...messageFields,
             status: oneOf(["sent"], { description: "What has become of it" }),
-            ...outcomeOf,
+            ...acceptedFields,
             sent_at: instant({ description: "When that server took it" }),
-            ...included,
-            ...addressing,
+            ...includedFields,
+            ...addressingFields,
           },
           { description: "The mail, in the words of events" },
         ),
@@ -227,13 +227,13 @@ const logged = [
         "FailedMessage",
         Type.Object(
           {
-            ...ofMessage,
+            ...messageFields,
             status: oneOf(["failed", "sent"], { description: "`sent` where it reached others: it failed in part" }),
-            ...outcomeOf,
+            ...acceptedFields,
             failed_at: instant({ description: "When it was given up" }),
             failure,
-            ...included,
-            ...addressing,
+            ...includedFields,
+            ...addressingFields,
           },
           { description: "The mail, in the words of events" },
         ),

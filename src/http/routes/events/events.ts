@@ -110,10 +110,10 @@ const EventQuery = Type.Object({
 
 const eventPath = idPath("event");
 
-/** So many events one call looks at, where most may be none that are wanted. */
-const mostLookedAt = 10_000;
+/** A narrowed call reads at most this many events, because most of them may not match. */
+const mostRead = 10_000;
 
-/** The log of events, for those who missed a delivery or would rather ask (contract §10.7). */
+/** The log of events, for callers who missed a delivery or prefer to poll (contract §10.7). */
 export function events(deps: EventDeps) {
   const { db } = deps;
   const isThere = whetherThere((accountId, id) => ownedEvent(deps, accountId, id));
@@ -124,10 +124,10 @@ export function events(deps: EventDeps) {
       async ({ account, query }) => {
         const { include, ...subscription } = await askedSubscription(deps, account, query);
         const after = await findPosition(deps, account.id, query.after ?? startName);
-        // Who asks as the first client did gets as many as there are, however far apart they lie.
+        // A call that is not narrowed reads on until the page is full.
         const isNarrowed =
           query.types !== undefined || query.automated !== undefined || (subscription.inboxIds?.length ?? 0) > 1;
-        const lookAt = isNarrowed ? mostLookedAt : undefined;
+        const lookAt = isNarrowed ? mostRead : undefined;
         const page = { ...subscription, accountId: account.id, after, limit: query.limit, lookAt };
         const { events, hasMore, last } = await pageEvents({ ...deps, db: db.api }, page, include);
         return { data: events, hasMore, ...(isNarrowed && { last }) };

@@ -34,7 +34,7 @@ const judges = {
   ping: judgeOf(Ping, "ping"),
 };
 
-/** What a client says at a socket. Throws what it is to be told where that says nothing. */
+/** Parses a message of a client. Throws a refusal to send back if the message is not valid. */
 export function parseSocketMessage(message: string | Uint8Array): SocketMessage {
   const value = parseJson(typeof message === "string" ? new TextEncoder().encode(message) : message);
   const type = typeof value === "object" && value !== null && "type" in value ? value.type : undefined;

@@ -25,7 +25,7 @@ export interface SocketDeps extends Deps {
   open: Pick<OpenStreams, "keep">;
 }
 
-/** What a client is told when it is sent away. */
+/** The close code of each reason to end a session. */
 const closeCodes = {
   shutting_down: 1001,
   try_again_later: 1013,
@@ -39,10 +39,10 @@ const closeCodes = {
 
 const longestMessage = 4 << 10;
 const messagesAtOnce = { count: 30, withinMs: 10_000 };
-/** Who has not answered two pings is not there any more. */
+/** A client that has not answered two pings is gone. */
 const mostPings = 2;
 
-/** Who comes without an upgrade; what is one is taken in front of the app (shell/sockets.ts). */
+/** Answers requests without an upgrade. shell/sockets.ts handles upgrades in front of the app. */
 export function socketRoute() {
   return new Elysia().use(
     api(socketPath, "Events").get(
@@ -57,14 +57,14 @@ export function socketRoute() {
   );
 }
 
-/** One client at `GET /v1/ws`, which changes what it is told as it goes (docs/streams.md). */
+/** The session of one client at `GET /v1/ws`, which may change its subscription at any time (docs/streams.md). */
 export function socketSession(deps: SocketDeps, account: Account): SocketSession {
   let socket: Socket | undefined;
   let forget: ReturnType<OpenStreams["keep"]> | undefined;
   let unanswered = 0;
   const saysTooOften = paceOf(messagesAtOnce);
   const subscribed = subscriptions(deps, account, { socketNow: () => socket, cutOff });
-  /** One message is dealt with after the other. */
+  /** Messages are handled one after the other. */
   let dealing: Promise<void> = Promise.resolve();
 
   function close(reason: keyof typeof closeCodes): void {
@@ -95,7 +95,7 @@ export function socketSession(deps: SocketDeps, account: Account): SocketSession
     } catch (error) {
       const refusal = refusalOf({ error, method: "GET", path: socketPath, request_id: "" }, deps.log);
       if (refusal.details.extra?.resource === "event") close("unknown_place");
-      // Else it would stay open, and its client would wait for events that it never subscribed to.
+      // An open socket would make the client wait for events that it is not subscribed to.
       else if (statusOf[refusal.reason] >= 500) close("try_again_later");
       else say(socket, { type: "error", code: refusal.reason, message: refusal.message });
     }
@@ -139,7 +139,7 @@ interface SubscribedSocket {
   cutOff(): void;
 }
 
-/** What one client has subscribed to, which adds up, and the stream that tells it. */
+/** The subscription of one client, and its stream of events. Several `subscribe` messages add up. */
 function subscriptions(deps: SocketDeps, account: Account, { socketNow, cutOff }: SubscribedSocket) {
   let stream: EventStream | undefined;
   let wanted: Wanted = { types: [], inboxIds: [], automated: undefined, include: [] };
@@ -156,7 +156,7 @@ function subscriptions(deps: SocketDeps, account: Account, { socketNow, cutOff }
   async function begin(after: string | undefined, first: Wanted): Promise<EventStream> {
     const place = await startPosition(deps.streaming, account.id, after);
     const outlet = {
-      // While the client is fast the kernel takes each message whole.
+      // As long as the client is fast, the kernel takes each message at once.
       hasRoom: () => socketNow()?.unsentBytes() === 0,
       takenBytes: () => socketNow()?.takenBytes() ?? 0,
       copies: true,
@@ -204,7 +204,7 @@ function say(socket: Socket | undefined, message: object): void {
   socket?.send(JSON.stringify(message));
 }
 
-/** Whether this is one more than there may be within so long. */
+/** Makes a function that counts calls and returns whether there are more than `count` within the time. */
 function paceOf({ count, withinMs }: { count: number; withinMs: number }): () => boolean {
   const atMs: number[] = [];
   return () => {
@@ -226,7 +226,7 @@ async function wantedBy(deps: SocketDeps, account: Account, asked: SubscribeMess
   };
 }
 
-/** Subscriptions add up; of robots the last word counts. */
+/** Adds a subscription to the one before. The last `automated` counts. */
 function together(before: Wanted, more: Wanted, saysOfRobots: boolean): Wanted {
   const wasNothing = before.types.length === 0;
   return {

@@ -10,10 +10,10 @@ import { oneOf, text } from "../../shell/models.ts";
 import { parameter, wrongParameter } from "../../shell/parameters.ts";
 import { ownedInbox } from "../account/inboxes.ts";
 
-/** As many inboxes may be named in one question. */
+/** A query may name at most this many inboxes. */
 const mostInboxes = 100;
 
-/** The words of a subscription, as query parameters: the same for the log and for a stream. */
+/** The query parameters of a subscription, for the log and for streams. */
 export const subscriptionQuery = {
   types: Type.Optional(
     parameter((list) => wordsOf(list).every(isAskableType), {
@@ -58,7 +58,9 @@ export interface AskedSubscription extends Subscription {
   include: readonly IncludeWord[];
 }
 
-/** What the words of a query ask for. Every inbox that is named must be the caller's, and within its reach. */
+/**
+ * Reads the subscription in a query. Throws `not_found` for an inbox that the caller does not have or may not reach.
+ */
 export async function askedSubscription(
   deps: Deps,
   account: Account,

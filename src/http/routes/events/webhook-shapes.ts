@@ -6,8 +6,8 @@ import { named } from "../../document/schema.ts";
 import { instant, nextCursor, nullable, oneOf, pageQuery, text } from "../../shell/models.ts";
 import { cursorParameter } from "../../shell/parameters.ts";
 
-/** For how long an old secret signs too, where nobody says otherwise. */
-export const usualOverlapSeconds = 86_400;
+/** The default time in which the old secret signs too. */
+export const defaultOverlapSeconds = 86_400;
 
 export const webhookUrl = text({
   min: 1,
@@ -28,8 +28,8 @@ export const SecretRotation = named(
       overlapSeconds: Type.Optional(
         Type.Integer({
           minimum: 0,
-          maximum: 7 * usualOverlapSeconds,
-          default: usualOverlapSeconds,
+          maximum: 7 * defaultOverlapSeconds,
+          default: defaultOverlapSeconds,
           description: "For how long the old secret signs too: 0 when it has leaked",
         }),
       ),

@@ -14,8 +14,8 @@ import { api } from "../../shell/app.ts";
 import { instant, nothing, nullable } from "../../shell/models.ts";
 import { operation } from "../../shell/operation.ts";
 import {
+  defaultOverlapSeconds,
   SecretRotation,
-  usualOverlapSeconds,
   WebhookSecret,
   WebhookTestResult,
   webhookSecret,
@@ -61,7 +61,7 @@ const WebhookAddress = named(
   ),
 );
 
-/** An account's own webhook (contract §3.5). */
+/** The default webhook endpoint of an account (contract §3.5). */
 export function webhook(deps: WebhookDeps) {
   return api("/v1/webhook", "Webhooks")
     .get(
@@ -105,7 +105,7 @@ export function webhook(deps: WebhookDeps) {
     .post(
       "/rotate-secret",
       async ({ account, body }) => ({
-        secret: await rotateWebhookSecret(deps, account.id, body.overlapSeconds ?? usualOverlapSeconds),
+        secret: await rotateWebhookSecret(deps, account.id, body.overlapSeconds ?? defaultOverlapSeconds),
       }),
       operation({
         summary: "Rotate webhook secret",

@@ -21,13 +21,13 @@ import { cursorRow } from "../../shell/parameters.ts";
 import { idempotencyKeyOf } from "../../shell/request-headers.ts";
 import {
   CreatedWebhookEndpoint,
+  defaultOverlapSeconds,
   EndpointDeliveryPage,
   EndpointDeliveryQuery,
   NewWebhookEndpoint,
   Recovery,
   RecoveryResult,
   SecretRotation,
-  usualOverlapSeconds,
   WebhookEndpoint,
   WebhookEndpointChange,
   WebhookEndpointList,
@@ -41,7 +41,7 @@ export interface WebhooksDeps extends EndpointDeps {
 
 const endpointPath = idPath("webhook");
 
-/** The endpoints of an account as one list, of which the one of `/v1/webhook` is the default. */
+/** All webhook endpoints of an account. `/v1/webhook` is the default one of them. */
 export function webhooks(deps: WebhooksDeps) {
   return [collection(deps), endpoint(deps), deliveriesTo(deps)];
 }
@@ -83,7 +83,7 @@ function collection(deps: WebhooksDeps) {
             "Idempotent-Replayed": "`true` when an earlier request with this key made it",
           },
         },
-        // Of an inbox that is not the account's, and of a replay, where the endpoint that the first request made is deleted.
+        // Answered for an inbox of another account, and to a replay if the endpoint of the first request is deleted.
         refuses: ["not_found", "invalid_webhook_url", "webhook_limit_reached", "rate_limit_exceeded"],
       }),
     );
@@ -139,7 +139,7 @@ function endpoint(deps: WebhooksDeps) {
       "/:id/rotate-secret",
       async ({ account, params, body }) => {
         const endpoint = await ownedEndpoint(deps, account.id, params.id);
-        return { secret: await rotateEndpointSecret(deps, endpoint, body.overlapSeconds ?? usualOverlapSeconds) };
+        return { secret: await rotateEndpointSecret(deps, endpoint, body.overlapSeconds ?? defaultOverlapSeconds) };
       },
       operation({
         summary: "Rotate webhook endpoint secret",
@@ -213,7 +213,7 @@ function deliveriesTo(deps: WebhooksDeps) {
     );
 }
 
-/** The caller's endpoint of that id. Another account's answers like one that never was. */
+/** The caller's endpoint of that id. Throws `not_found` also for an endpoint of another account. */
 export async function ownedEndpoint(
   { db }: Pick<WebhooksDeps, "db">,
   accountId: string,

@@ -15,12 +15,15 @@ import { lengthAlone, type StoredBytesDeps, storedBytes, untrustedHeaders } from
 
 export interface AttachmentDeps extends ReadingDeps, StoredBytesDeps, AuthenticateCaller {}
 
-/** Mounted open: a signed address needs no key, and what comes without a signature is asked for one here. */
+/**
+ * Downloads of attachments. Mounted open, because a signed URL needs no key; without a signature the key is checked
+ * here.
+ */
 export function attachments(deps: AttachmentDeps) {
   return new Elysia({ prefix: "/v1/attachments", tags: ["Attachments"] }).get(
     "/:message_id/:filename",
     async ({ request, params }) => {
-      // The router gives null for what is no percent-encoding of anything: the name of nothing.
+      // The router gives null for invalid percent-encoding.
       const named = { message_id: params.message_id ?? "", filename: params.filename ?? "" };
       return answerWith(deps, request, await permittedAttachment(deps, request, named));
     },
@@ -75,7 +78,7 @@ interface Named {
   filename: string;
 }
 
-/** A signature that is there decides alone: a key beside it makes no wrong one right. */
+/** Checks the signature, or the key if there is no signature. A key does not make up for a wrong signature. */
 async function permittedAttachment(deps: AttachmentDeps, request: Request, named: Named): Promise<StoredAttachment> {
   const parameters = new URL(request.url).searchParams;
   const signature = parameters.get("signature");
@@ -117,7 +120,7 @@ async function answerWith(deps: AttachmentDeps, request: Request, attachment: St
   const asked = request.headers;
   if (matchesEntityTag(asked.get("if-none-match"), entityTag)) return new Response(null, { status: 304, headers });
 
-  // A range counts for GET alone (RFC 9110 §14.2), and only of the bytes that the caller has a part of (§13.1.5).
+  // A range counts only for GET (RFC 9110 §14.2), and only if the caller's part has the same entity tag (§13.1.5).
   const ifRange = asked.get("if-range");
   const mayBePart = request.method === "GET" && (ifRange === null || ifRange === entityTag);
   const range = parseRange(mayBePart ? asked.get("range") : null, sizeBytes);

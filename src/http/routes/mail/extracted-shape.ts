@@ -46,7 +46,7 @@ export const Link = named(
   ),
 );
 
-/** What is found in a message whenever it is shown. */
+/** Fields that are extracted from a message whenever it is shown. */
 export const extractedFields = {
   codes: Type.Array(Code, {
     description: "Codes to type in, the best first, 5 at most; none of outbound mail. Made from the mail each time",

@@ -6,7 +6,7 @@ import { idPath, oneOf } from "../../shell/models.ts";
 import { operation } from "../../shell/operation.ts";
 import { ownedMessage, type ReadingDeps } from "./messages.ts";
 
-/** A mail as a page: for a frame of one's own page, or to be opened by its address. */
+/** A message as an HTML page, for a frame or a browser tab. */
 export function messagePage(deps: ReadingDeps) {
   return api("/v1/messages", "Messages").get(
     "/:id/html",
@@ -41,7 +41,7 @@ export function messagePage(deps: ReadingDeps) {
   );
 }
 
-/** Behind the page's own cleanness: a browser is told to run nothing, and to fetch nothing but our own pictures. */
+/** Headers that let a browser run nothing and load only our own pictures, in case the sanitiser missed something. */
 function pageHeaders(remotePictures: boolean): Record<string, string> {
   return {
     "content-type": "text/html; charset=utf-8",

@@ -153,7 +153,7 @@ const messageFields = {
   }),
 };
 
-/** A message alone always has what is extracted from it. */
+/** A single message always has the extracted fields. */
 export const Message = named(
   "Message",
   Type.Object({ ...messageFields, ...extractedFields }, { description: "An email, as it came in or goes out" }),
@@ -167,7 +167,7 @@ export const ListedMessage = named(
   ),
 );
 
-/** What lists of messages may be asked for. */
+/** The words of `include` for lists of messages. */
 export const messageIncludes = {
   extracted: "`codes`, `links`, `extractedText` and `extractedHtml` of each message",
 } as const;
@@ -179,7 +179,7 @@ export interface ShowingDeps extends ExtractingDeps {
   now: () => Date;
 }
 
-/** A message by itself. */
+/** Makes the wire shape of a single message. Undefined if it is deleted. */
 export async function toMessage(deps: ShowingDeps, accountId: string, message: ShownMessage) {
   const [[shown], [extraction]] = await Promise.all([
     toListedMessages(deps, accountId, { messages: [message], include: [] }),
@@ -188,7 +188,7 @@ export async function toMessage(deps: ShowingDeps, accountId: string, message: S
   return shown && extraction && { ...shown, ...extraction };
 }
 
-/** Messages as a list shows them, with fresh addresses for their attachments and what else is asked for. */
+/** Makes the wire shapes of a list of messages, with freshly signed URLs of attachments and the fields of `include`. */
 export async function toListedMessages(
   deps: ShowingDeps,
   accountId: string,
@@ -246,7 +246,7 @@ function shown(message: ShownMessage, attachments: LinkedAttachment[]) {
   };
 }
 
-/** To whom it goes, or was said to go. */
+/** The recipients of a message. */
 function addressing(message: ShownMessage) {
   const to = message.toAddrs ?? [message.toAddr];
   if (message.direction === "inbound") return { to, bcc: [], recipients: [] };

@@ -76,7 +76,7 @@ const MessagesParameters = Type.Object({
   include: Type.Optional(includeParameter(messageIncludes)),
 });
 
-/** The caller's inbox with its totals. Another account's answers like one that never was. */
+/** The caller's inbox with its totals. Throws `not_found` also for an inbox of another account. */
 export async function ownedTotals(deps: Deps, accountId: string, id: string): Promise<InboxTotals> {
   const totals = isId("inb", id) ? await findInboxTotals(deps.db.api, accountId, id) : undefined;
   if (totals === undefined) throw notFound("inbox");
@@ -219,7 +219,7 @@ async function askedPage(deps: MessagesDeps, asked: MessagesQuery, terms: WordTe
     if (page !== undefined) return page;
   }
   const totals = await ownedTotals(deps, accountId, inboxId);
-  // Numbers alone can't answer a question about a thread and more.
+  // Message numbers do not help if a thread is combined with another filter.
   if (isSearch || (threadId !== undefined && (isBetween || direction !== undefined))) {
     return searchPage({ db, log: deps.log }, totals, { ...terms, direction, threadId }, asked);
   }
@@ -250,7 +250,7 @@ function termsOf(query: Parameters): WordTerms {
   };
 }
 
-/** All that decides which messages a list has and in which numbers it is paged: a cursor holds for no other. */
+/** All filters of a list. A cursor is valid only for the same filters. */
 function questionOf(inboxId: string, query: Parameters): unknown {
   const { limit: _limit, offset: _offset, ...filters } = filtersOf(query);
   return [inboxId, filters, termsOf(query)];

@@ -17,7 +17,7 @@ import { lengthAlone, type StoredBytesDeps, storedBytes, untrustedHeaders } from
 
 export interface ReportsDeps extends Deps, StoredBytesDeps {}
 
-/** What came back about messages that were sent. */
+/** Reports about messages that were sent. */
 export function reports(deps: ReportsDeps) {
   const whenRefused = whetherThere((accountId, id) => ownedMessage(deps, accountId, id));
   return api("/v1", "Messages")

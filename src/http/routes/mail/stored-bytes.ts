@@ -7,18 +7,18 @@ import { chunkBytes } from "../../../store/mail/sources.ts";
 import type { Fill } from "../../../store/mail/spool.ts";
 
 export interface StoredBytesDeps {
-  /** Where large answers are put together. */
+  /** Files in which large answers are assembled. */
   answerFiles: AnswerFiles;
 }
 
-/** One part of a source: the raw mail or an attachment. */
+/** A part of a stored mail: the whole mail or an attachment. */
 export interface StoredPart {
   sourceId: string;
   part: number;
   sizeBytes: number;
 }
 
-/** Stored bytes as the body of an answer: in memory where they are few, by way of a file where they are more. */
+/** Makes the body of an answer from stored bytes: in memory if they fit into one chunk, otherwise in a file. */
 export async function storedBytes(
   { answerFiles }: StoredBytesDeps,
   db: Db,
@@ -39,7 +39,7 @@ async function inMemory(db: Db, part: StoredPart, range: ByteRange, sizeBytes: n
   return bytes;
 }
 
-/** The file has all of the part, for whoever asks next for another range of it. */
+/** The file holds the whole part, so that other ranges of it can use it too. */
 async function inFile(answerFiles: AnswerFiles, db: Db, part: StoredPart, { first, last }: ByteRange): Promise<Blob> {
   const { sourceId, sizeBytes } = part;
   const wanted = { name: `${sourceId}/${part.part}`, sizeBytes, start: first, end: last + 1 };
@@ -48,7 +48,7 @@ async function inFile(answerFiles: AnswerFiles, db: Db, part: StoredPart, { firs
   });
 }
 
-/** From the file that has all of it. */
+/** Makes the body of an answer from a file, which `fill` writes if it does not exist. */
 export async function answerFrom(answerFiles: AnswerFiles, wanted: WantedBytes, fill: Fill): Promise<Blob> {
   const body = await answerFiles.body(wanted, fill);
   if (body !== undefined) return body;
@@ -58,8 +58,8 @@ export async function answerFrom(answerFiles: AnswerFiles, wanted: WantedBytes, 
 }
 
 /**
- * A body for HEAD. Elysia answers HEAD by reading the body of GET to its end and adding up what it reads; one piece that
- * says it is so long spares reading the real ones.
+ * A body for HEAD. Elysia answers HEAD by reading the body of GET and adding up its lengths; one chunk that only has a
+ * length saves reading the real bytes.
  */
 export function lengthAlone(sizeBytes: number): ReadableStream {
   return new ReadableStream<{ byteLength: number }>({
@@ -70,7 +70,7 @@ export function lengthAlone(sizeBytes: number): ReadableStream {
   });
 }
 
-/** Bytes of a stranger: not to be guessed at, run, kept by a proxy, or named to another site. */
+/** Headers for bytes of a stranger: no type sniffing, no scripts, no caching by proxies, no referrer. */
 export const untrustedHeaders = {
   "x-content-type-options": "nosniff",
   "content-security-policy": "sandbox",

@@ -17,12 +17,12 @@ import { ownedTotals, type ReadingDeps } from "./messages.ts";
 
 export interface WaitingDeps extends ReadingDeps {
   waitForMail: (request: WaitRequest) => Promise<WaitResult>;
-  /** Lifts the limit on how long a request may be without an answer. */
+  /** Lifts the limit on how long a request may stay without an answer. */
   mayTakeLong: (request: Request) => void;
 }
 
-/** Who asks for what is just coming means a mail of the last minute too, which was quicker than the request. */
-const usualSinceMs = 60_000;
+/** A wait also finds mail of the last minute, which may have arrived before the request. */
+const defaultSinceMs = 60_000;
 
 const WaitParameters = Type.Object({
   after: Type.Optional(
@@ -91,7 +91,7 @@ export function waiting(deps: WaitingDeps) {
         inboxId: params.id,
         after,
         signal: request.signal,
-        since: sinceOf(query) ?? new Date(deps.now().getTime() - usualSinceMs),
+        since: sinceOf(query) ?? new Date(deps.now().getTime() - defaultSinceMs),
         timeoutMs: query.timeout * 1000,
       });
       if (result.end === "stopping") set.headers.connection = "close";

@@ -71,7 +71,7 @@ const OutboxQuery = Type.Object({
 
 const itemPath = { id: { description: "Id in the outbox", example: examples.answerId } };
 
-/** The line of work of an account: what waits to go out, and how to hurry it or take it back. */
+/** The outbox of an account: lists its items, retries them and cancels them. */
 export function outbox(deps: Deps) {
   const whenRefused = whetherThere((accountId, id) => ownedItem(deps, accountId, id));
   return api("/v1/outbox", "Outbox")
@@ -102,7 +102,7 @@ export function outbox(deps: Deps) {
             ),
           ),
         },
-        // Of an inbox that is not the account's.
+        // Answered for an inbox of another account.
         refuses: ["not_found"],
       }),
     )

@@ -46,7 +46,7 @@ const NewAttachment = named(
   ),
 );
 
-/** Fields of a new email that bring files along. */
+/** Fields of a new email that add files. */
 export const fileFields = {
   attachments: Type.Optional(
     Type.Array(NewAttachment, {
@@ -75,18 +75,18 @@ export const fileFields = {
   ),
 };
 
-/** What is wrong within attachments that have the shape of some. */
+/** Faults of attachments that have the right types. */
 export function faultsOfAttachments(asked: unknown): Fault[] {
   return isAttachments(asked) ? attachmentFaults(asked) : [];
 }
 
-/** What is wrong with them beside the files of the form that they came in: together they are the attachments of one mail. */
+/** Faults of attachments together with the files of their form. */
 export function faultsBesideForm(asked: readonly AskedAttachment[], inForm: readonly SentAttachment[]): Fault[] {
   if (asked.length + inForm.length > mostAttachments) return [{ pointer: "#/attachments", detail: attachmentsRule }];
   return faultsBeside(asked, inForm);
 }
 
-/** Those of the wrong shape the schema has told of. */
+/** Whether the types are right. The schema reports wrong ones. */
 function isAttachments(asked: unknown): asked is AskedAttachment[] {
   return Array.isArray(asked) && asked.length <= mostAttachments && asked.every(isAttachment);
 }

@@ -5,13 +5,13 @@ export interface TEmailAddress extends TSchema {
   [Kind]: "EmailAddress";
   static: string;
   type: "string";
-  [own]: string;
+  [ownDomainKey]: string;
 }
 
-/** A symbol, so that it is no part of the document. */
-const own = Symbol("own domain");
+/** A symbol, so that the document leaves it out. */
+const ownDomainKey = Symbol("own domain");
 
-/** One bare address that mail can be sent to; `ownDomain` needs no dot. */
+/** A bare address that mail can be sent to. `ownDomain` is accepted without a dot. */
 export function emailAddress(ownDomain: string, options: { description: string; examples: string[] }): TEmailAddress {
   const schema = {
     ...options,
@@ -20,10 +20,10 @@ export function emailAddress(ownDomain: string, options: { description: string; 
     maxLength: 254,
     error: "must be one email address",
   };
-  return Type.Unsafe<string>({ ...schema, [own]: ownDomain }) as unknown as TEmailAddress;
+  return Type.Unsafe<string>({ ...schema, [ownDomainKey]: ownDomain }) as unknown as TEmailAddress;
 }
 
 TypeRegistry.Set<TEmailAddress>(
   "EmailAddress",
-  (schema, value) => typeof value === "string" && parseSendAddress(value, schema[own]) !== undefined,
+  (schema, value) => typeof value === "string" && parseSendAddress(value, schema[ownDomainKey]) !== undefined,
 );

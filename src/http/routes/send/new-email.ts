@@ -37,7 +37,7 @@ export const newEmail = (mailDomain: string) =>
     ),
   );
 
-/** What an email had from the first version on, in that order. */
+/** The first half of the fields, in the order of the document. */
 function coreFields(mailDomain: string) {
   return {
     to: Type.Optional(
@@ -115,7 +115,7 @@ function coreFields(mailDomain: string) {
   };
 }
 
-/** What came to it since. */
+/** The second half. */
 function furtherFields(mailDomain: string) {
   return {
     cc: Type.Optional(
@@ -177,15 +177,15 @@ function furtherFields(mailDomain: string) {
 
 export type NewEmail = Static<ReturnType<typeof newEmail>>;
 
-/** What an email asks for, with its files as they are named. */
+/** A requested email, with its attachments as they were named. */
 export interface ReadEmail {
   mail: Omit<SendRequest, "account" | "inboxId" | "idempotencyKey">;
   attachments: readonly AskedAttachment[] | undefined;
 }
 
-/** Reads an email, and says what is wrong between its fields and within those that the domain reads. */
+/** Reads an email, and finds faults between its fields and in those that the domain parses. */
 export function readEmail(fields: Readonly<Record<string, unknown>>, rules: RecipientRules): FieldsRead<ReadEmail> {
-  // Those of the wrong shape the schema has told of already.
+  // The schema reports fields of the wrong type.
   const asked = fields as NewEmail;
   const { to, cc, bcc, attachments, metadata, fromName } = asked;
   const areEntries = [to, cc, bcc].every((value) => value === undefined || isEntries(value));
@@ -200,7 +200,7 @@ export function readEmail(fields: Readonly<Record<string, unknown>>, rules: Reci
   return { faults, value: () => ({ mail: requestedMail(asked, { recipients, headers }, rules), attachments }) };
 }
 
-/** An email of which its schema and its reader have seen that it is right. */
+/** The email of a body without faults. */
 function requestedMail(
   body: NewEmail,
   { recipients, headers }: Pick<ReadRecipients, "recipients"> & Pick<ReadHeaders, "headers">,
@@ -232,7 +232,7 @@ function requestedMail(
   };
 }
 
-/** The form that goes on the wire: the schema has seen that it is one. */
+/** The address as SMTP has it. The schema has checked it. */
 function wireAddress(address: string, mailDomain: string): string {
   const parsed = parseSendAddress(address, mailDomain);
   if (parsed === undefined) throw new Error("Cannot send: an address passed its schema and is none");

@@ -13,7 +13,7 @@ import { emailAddress } from "./email-address.ts";
 
 const instantRule = `must be an RFC 3339 date-time of ${yearsOfInstants}`;
 
-/** So many one request may bring. */
+/** A request may add at most this many. */
 const mostAtOnce = 1000;
 
 const instantText = (more: { description?: string } = {}) =>
@@ -53,7 +53,7 @@ const wanted = (mailDomain: string) => ({
   ),
 });
 
-/** One address that nothing shall be sent to, or many. */
+/** The body that adds one suppression or many. */
 export function newSuppression(mailDomain: string) {
   const { address, ...others } = wanted(mailDomain);
   return named(
@@ -90,7 +90,7 @@ export function newSuppression(mailDomain: string) {
 
 type NewSuppression = Static<ReturnType<typeof newSuppression>>;
 
-/** Faults that lie between the fields of a body, or between them and the clock. */
+/** Finds faults between the fields of a body, and instants in the past. */
 export function faultsOfNew({ now }: Deps) {
   return (fields: Readonly<Record<string, unknown>>): Fault[] => {
     const { data, ...one } = fields;
@@ -100,7 +100,7 @@ export function faultsOfNew({ now }: Deps) {
     }
     const beside = Object.keys(one).map((name) => ({ pointer: `#/${name}`, detail: 'must not stand beside "data"' }));
     const items = Array.isArray(data) ? data : [];
-    return [...beside, ...items.flatMap((item, place) => fieldFaults(item ?? {}, `#/data/${place}`, now()))];
+    return [...beside, ...items.flatMap((item, index) => fieldFaults(item ?? {}, `#/data/${index}`, now()))];
   };
 }
 
@@ -138,7 +138,7 @@ export function asked({
   };
 }
 
-/** As suppressions are kept. The schema has seen that it is an address. */
+/** The address as suppressions store it. The schema has checked it. */
 export function wireAddress(address: string): string {
   const domain = address.slice(address.lastIndexOf("@") + 1);
   return suppressedForm(parseSendAddress(address, domain) ?? address);

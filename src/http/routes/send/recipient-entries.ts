@@ -8,7 +8,9 @@ export interface TEntries extends TSchema {
   static: Entries;
 }
 
-/** One address, or entries of which each is an address or an object with a name beside it. What they say, the domain judges. */
+/**
+ * One address, or a list of addresses and of objects with an address and a name. The domain validates the addresses.
+ */
 export function recipientEntries(options: { description: string; examples: unknown[]; atLeast: 0 | 1 }): TEntries {
   const { atLeast, ...shown } = options;
   const address = { type: "string", maxLength: 254 };
@@ -44,7 +46,7 @@ export interface TTexts extends TSchema {
   static: Record<string, string>;
 }
 
-/** An object of which each value is a string. */
+/** An object whose values are strings. */
 export function texts(options: { description: string; examples: unknown[] }): TTexts {
   const schema = {
     ...options,

@@ -20,7 +20,7 @@ import { operation } from "../../shell/operation.ts";
 
 export interface RelayNoticesDeps {
   isDraining(): boolean;
-  /** Undefined: there is no such route. */
+  /** Undefined if the route does not exist. */
   relay: { provider: NoticeSource["provider"]; prove: ProveNotices } | undefined;
   takeNotices: TakeNotices;
   observe: NoticeObserver;
@@ -67,7 +67,7 @@ const GenericNotice = Type.Object(
 
 const GenericNotices = Type.Array(GenericNotice, { maxItems: 1000, error: "must be at most 1000 notices" });
 
-/** In the words of `generic`; other relays have their own. */
+/** The notice of `generic`. Other relays have their own formats. */
 const ShownNotice = named(
   "RelayNotice",
   Type.Object(GenericNotice.properties, {
@@ -88,7 +88,7 @@ const ShownNotice = named(
   }),
 );
 
-/** Mounted open: the relay has no key of ours, and proves itself in its own way. */
+/** Mounted open: the relay has no API key and authenticates in its own way. */
 export function relayNotices(deps: RelayNoticesDeps) {
   return new Elysia({ tags: ["Relay"] }).post(
     relayNoticesPath,
@@ -154,7 +154,7 @@ function noticesIn(provider: NoticeSource["provider"], proven: unknown): ReadNot
   };
 }
 
-/** A notice of opens, clicks and whatever else a relay tells. */
+/** Whether a notice has an unknown kind, such as opens and clicks. */
 function isOfOtherKind(notice: unknown): boolean {
   const kind = textAt(notice, "kind");
   return kind !== undefined && !kinds.some((known) => known === kind);
@@ -165,26 +165,29 @@ const readOne = readAsTheyAre<Static<typeof GenericNotice>>((fields) => faultsOf
 const judgeOne = bodyJudge(GenericNotice, doing, readOne);
 const judgeList = bodyJudge(GenericNotices, doing);
 
-/** Undefined for a notice of another kind. Such a notice keeps its place, since faults name places. */
+/**
+ * Validates a list of notices. A notice of another kind becomes undefined and keeps its index, because faults name
+ * indexes.
+ */
 function judgeAll(list: readonly unknown[]) {
-  const judged = judgeList(list.map((one) => (isOfOtherKind(one) ? passedOver : one)));
-  const faults = judged.flatMap((fields, place) => faultsOf(fields, `/${place}`));
-  if (faults.length === 0) return judged.map((one, place) => (isOfOtherKind(list[place]) ? undefined : one));
+  const judged = judgeList(list.map((one) => (isOfOtherKind(one) ? placeholder : one)));
+  const faults = judged.flatMap((fields, index) => faultsOf(fields, `/${index}`));
+  if (faults.length === 0) return judged.map((one, index) => (isOfOtherKind(list[index]) ? undefined : one));
   throw new Refusal("validation_error", "Cannot take notices: a notice names no message, or no instant", { faults });
 }
 
-const passedOver = { kind: "delivered", return_path: "-" };
+const placeholder = { kind: "delivered", return_path: "-" };
 
 const names = ["return_path", "rfc_message_id", "provider_message_id"] as const;
 
-function faultsOf(fields: Readonly<Record<string, unknown>>, place = "") {
+function faultsOf(fields: Readonly<Record<string, unknown>>, path = "") {
   const faults: { pointer: string; detail: string }[] = [];
   if (names.every((name) => fields[name] === undefined)) {
-    faults.push({ pointer: `#${place}`, detail: `must have one of ${names.join(", ")}` });
+    faults.push({ pointer: `#${path}`, detail: `must have one of ${names.join(", ")}` });
   }
   const at = fields.occurred_at;
   if (typeof at === "string" && parseInstant(at) === undefined) {
-    faults.push({ pointer: `#${place}/occurred_at`, detail: `must be an instant (RFC 3339) of ${yearsOfInstants}` });
+    faults.push({ pointer: `#${path}/occurred_at`, detail: `must be an instant (RFC 3339) of ${yearsOfInstants}` });
   }
   return faults;
 }

@@ -5,7 +5,7 @@ import { mediaTypeOfField } from "../../../standards/media-type.ts";
 import { parseJson, tooLarge } from "../../shell/body.ts";
 import { broken, type FormPart, readForm } from "../../shell/form.ts";
 
-/** For the document. */
+/** The body of a form, for the document. */
 export const sendFormBody = {
   schema: {
     type: "object",
@@ -19,15 +19,15 @@ export const sendFormBody = {
   },
 };
 
-/** All text of a form together. */
+/** Limit of all texts of a form together. */
 const mostTextBytes = 2_000_000;
 
 const lists = ["to", "cc", "bcc", "labels"];
 const flags = ["includeQuote", "ignoreLoop", "replyAll", "includeAttachments"];
 
 /**
- * A send that comes as a form: what its text says as the JSON of a send would, to be judged by the same rules. Its files are
- * taken as they come.
+ * Reads a send that comes as a form. Returns the value that the same send has in JSON, for the same validation. Files
+ * are stored as they arrive.
  */
 export async function readSendForm(
   contentType: string,
@@ -96,7 +96,7 @@ function textOf(bytes: Uint8Array): string {
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** As it stands in JSON. What has no text form stays a text, which the schema then refuses. */
+/** The JSON value of a field. A field that cannot be a text stays one, and the schema refuses it. */
 function jsonValue(name: string, values: readonly string[]): unknown {
   const [only = "", ...others] = values;
   if (others.length > 0) {

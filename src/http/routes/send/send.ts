@@ -71,19 +71,19 @@ export function send(deps: SendDeps) {
   const owners = inboxOwners(deps);
   const rules = { mailDomain: deps.mailDomain, max: deps.recipientsMax };
 
-  /** Every answer about an inbox says what is left of its limits (contract §5.3). */
-  function tellLimits(set: Answering, plan: Plan, usage: SendUsage): void {
+  /** Adds the remaining limits of the inbox to an answer (contract §5.3). */
+  function addLimits(set: Answering, plan: Plan, usage: SendUsage): void {
     for (const [name, value] of Object.entries(rateLimitFields(usage, deps.limits[plan], deps.now()))) {
       set.headers[name.toLowerCase()] = value;
     }
   }
 
-  /** Where nothing was counted it is looked up; an inbox that was deleted meanwhile was not found from the start. */
+  /** Reads the usage if the refusal does not have it. If the inbox is deleted meanwhile, the answer is `not_found`. */
   async function refused({ account, params, set }: Refused, refusal: Refusal, known?: SendUsage): Promise<Refusal> {
     const inboxId = params.id ?? "";
     const usage = known ?? (await sendUsage(deps, account, inboxId));
     if (usage === undefined) owners.forget(inboxId);
-    else tellLimits(set, account.plan, usage);
+    else addLimits(set, account.plan, usage);
     return usage === undefined ? notFound("inbox") : refusal;
   }
 
@@ -101,7 +101,7 @@ export function send(deps: SendDeps) {
         const asked = { account, inboxId: params.id, idempotencyKey, ...mail };
         const result = await forms.send(asked, attachments, request);
         if (result.kind === "refused") throw await refused({ account, params, set }, result.refusal, result.usage);
-        tellLimits(set, account.plan, result.usage);
+        addLimits(set, account.plan, result.usage);
         if (result.kind === "replayed") {
           set.headers["idempotent-replayed"] = "true";
           return toSent(result.message);
@@ -153,7 +153,7 @@ export function send(deps: SendDeps) {
 
 const limitHeaders = { RateLimit: "What is left of each limit", "RateLimit-Policy": "The limits of the inbox" };
 
-/** RFC 7240: preferences are a list, and each may carry parameters. */
+/** Preferences are a list, and each may have parameters (RFC 7240). */
 function prefersNoWait(request: Request): boolean {
   const preferences = request.headers.get("prefer")?.toLowerCase().split(",") ?? [];
   return preferences.some((preference) => preference.split(";")[0]?.trim() === "respond-async");
@@ -169,7 +169,7 @@ function toSent(message: SentMessage) {
   };
 }
 
-/** What has become of a message when its first attempts have ended, or when the time for them is up. */
+/** The message after its first attempts, or after the time-out. */
 async function firstAttempts(
   deps: SendDeps,
   { message: { id }, destinations }: SendResult & { kind: "accepted" },
@@ -179,9 +179,9 @@ async function firstAttempts(
   return message;
 }
 
-/** Whose inboxes are, remembered: a send asks for it each time, and it changes only when an inbox is deleted. */
+/** Remembers the accounts of inboxes: each send needs them, and they change only when an inbox is deleted. */
 interface InboxOwners {
-  /** Throws where the account has no such inbox. What was remembered may have been deleted since. */
+  /** Throws if the account has no such inbox. A remembered inbox may be deleted. */
   check(accountId: string, inboxId: string): Promise<void>;
   forget(inboxId: string): void;
 }

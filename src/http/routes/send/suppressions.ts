@@ -100,7 +100,7 @@ const Query = Type.Object({
 
 const path = idPath("suppression");
 
-/** Addresses that nothing is sent to. */
+/** The suppressions of an account: addresses that nothing is sent to. */
 export function suppressions(deps: SuppressingDeps) {
   return [collection(deps), suppression(deps)];
 }

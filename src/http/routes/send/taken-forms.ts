@@ -15,9 +15,9 @@ export interface FormDeps extends UploadDeps {
   sendEmail: (request: SendRequest) => Promise<SendResult>;
 }
 
-/** Sends of which files are a part: those that came in a form, and those that a request names. */
+/** Sends with files: those of a form, and those that the request names. */
 export function takenForms(deps: FormDeps) {
-  /** The files of requests that came as forms, until they are sent or refused. */
+  /** The files of forms, until they are sent or refused. */
   const formsTaken = new WeakMap<Request, FormFiles>();
 
   async function take(
@@ -52,7 +52,7 @@ export function takenForms(deps: FormDeps) {
     return hasFiles ? sendWithFiles(asked, attachments ?? [], form) : deps.sendEmail(asked);
   }
 
-  /** What came in a form is let go of whatever came of the send: its mail has a share of it, where there is one. */
+  /** Releases the files of the form in any case. A message that was accepted keeps its own reference to them. */
   async function sendWithFiles(
     asked: SendRequest,
     attachments: readonly AskedAttachment[],
@@ -74,5 +74,5 @@ export function takenForms(deps: FormDeps) {
   return { take, send };
 }
 
-/** What a form has beside its files. */
+/** Room for the texts of a form. */
 const roomForText = 4_000_000;

@@ -47,7 +47,7 @@ const ShownUpload = named(
 
 const path = { id: { description: "Id of the upload", example: examples.uploadId } };
 
-/** Longer than any name that is kept. */
+/** A filename may have at most this many characters. Stored names are shorter. */
 const longestName = 1000;
 
 export function uploads(deps: UploadDeps) {
@@ -120,7 +120,7 @@ export function uploads(deps: UploadDeps) {
   }
 }
 
-/** The type that a file is said to be of. curl calls every body a form of old, which nobody means: then the name tells. */
+/** The type of the file. curl calls every body a URL-encoded form by default; then the type comes from the name. */
 function typeOf(request: Request, filename: string): string {
   if (isForm(request)) {
     throw new Refusal(
